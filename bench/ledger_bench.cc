@@ -7,10 +7,10 @@
 //   CreateLog          a first start: one segment zeroed and synced
 //   RecoverLog         reading back N turns of 64 entries
 //   LoadCheckpoint     a million shards streamed out of the checkpoint store
-#include "ledger/checkpoint_store.h"
-#include "ledger/memory_disk.h"
-#include "ledger/posix_disk.h"
-#include "ledger/wal_writer.h"
+#include "ledger/checkpoint/checkpoint_store.h"
+#include "ledger/disk/memory_disk.h"
+#include "ledger/disk/posix_disk.h"
+#include "ledger/wal/writer.h"
 
 #include <benchmark/benchmark.h>
 #include <poll.h>

@@ -12,8 +12,8 @@
 //                             after another in the order of their rows (L 1), or in lists of up to
 //                             L
 //   Snapshot/N, Restore/N     a shard of N held locks to bytes and back, per lock
-#include "locks/lock_cpu.h"
-#include "locks/lock_ends.h"
+#include "locks/commands/ends.h"
+#include "locks/cpu/lock_cpu.h"
 
 #include <benchmark/benchmark.h>
 

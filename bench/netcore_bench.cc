@@ -4,10 +4,10 @@
 //   PingPong/K                    one slot there and back between two processes that sleep in epoll
 //                                 in between; K: 0 tcp, 1 ucx over shared memory, 2 ucx over tcp
 //   Stream/K                      frames of 256 slots one way, as fast as credit allows
-#include "netcore/channel.h"
-#include "netcore/peer_network.h"
-#include "netcore/transport_tcp.h"
-#include "netcore/transport_ucx.h"
+#include "netcore/channel/channel.h"
+#include "netcore/peers/network.h"
+#include "netcore/transport/transport_tcp.h"
+#include "netcore/transport/transport_ucx.h"
 
 #include <benchmark/benchmark.h>
 #include <poll.h>

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kStartBits = 24;
 inline constexpr std::uint32_t kGenerationMax = 255;
 
 // Starts of a node: two million, one a minute for four years. Fewer than the bits hold, because
-// channel epochs are made of them (netcore/greeting.h).
+// channel epochs are made of them (netcore/transport/greeting.h).
 inline constexpr std::uint32_t kStartMax = 1u << 21;
 
 // Directories given up before the one of this incarnation; 0 for the node's first.

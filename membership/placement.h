@@ -2,20 +2,21 @@
 // and how many shards it hands over at once.
 //
 // Every shard prefers one of its voters, in turn by shard number, the same that campaigns first
-// (consensus/step_row.h, campaign_order). All of it is arithmetic over a configuration and counts;
-// who asks and who transfers is server/leader_balance.h. Pure functions; host and device.
+// (consensus/step/step_row.h, campaign_order). All of it is arithmetic over a configuration and
+// counts; who asks and who transfers is server/peers/leader_balance.h. Pure functions; host and
+// device.
 #pragma once
 
 #include "common/hd.h"
 #include "common/ids.h"
-#include "consensus/configuration.h"
+#include "consensus/step/configuration.h"
 
 #include <cstdint>
 
 namespace gcoord::membership {
 
-// Voters, and learners that are on their way back to being one (consensus/readmission_plan.h): who
-// should lead what does not change while a restarted node is re-admitted.
+// Voters, and learners that are on their way back to being one (consensus/step/readmission_plan.h):
+// who should lead what does not change while a restarted node is re-admitted.
 GCOORD_HD inline std::uint32_t elector_count(const consensus::Configuration& configuration) {
   std::uint32_t count = consensus::count_slots(configuration.voters_either());
   GCOORD_UNROLL

@@ -17,9 +17,9 @@
 // ticks late. Columns are indexed by session row, like the tables. Host only; one thread.
 #pragma once
 
-#include "common/growing_index.h"
 #include "common/ids.h"
-#include "common/mapped_column.h"
+#include "common/tables/growing_index.h"
+#include "common/tables/mapped_column.h"
 #include "sessions/columns.h"
 #include "sessions/lowered_slices.h"
 #include "sessions/record.h"

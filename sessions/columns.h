@@ -9,11 +9,11 @@
 #pragma once
 
 #include "common/assert.h"
-#include "common/device_atomic.h"
-#include "common/hash_index.h"
+#include "common/device/device_atomic.h"
 #include "common/hd.h"
 #include "common/ids.h"
 #include "common/random.h"
+#include "common/tables/hash_index.h"
 #include "sessions/record.h"
 
 #include <cstdint>

@@ -4,11 +4,11 @@
 // whole lines; on the host one thread. Words do not depend on each other. Host and device.
 #pragma once
 
-#include "common/device_atomic.h"
-#include "common/device_minimum.h"
+#include "common/device/device_atomic.h"
+#include "common/device/device_minimum.h"
+#include "common/device/warp_device.h"
 #include "common/hd.h"
 #include "common/ids.h"
-#include "common/warp_device.h"
 
 #include <cstdint>
 

@@ -2,12 +2,12 @@
 //
 // On a stream of its own, so that nothing waits for what else runs on the device, and with a limit
 // to every wait; so copies go through page-locked memory, kCopyStagingBytes that are there from the
-// start (common/staged_copy.h). After a failure nothing is given back: the device may still be at
-// work there, and freeing would wait for it; only the end of the process frees it.
-#include "common/cuda_status.h"
-#include "common/cuda_wait.h"
-#include "common/device_arena.h"
-#include "common/staged_copy.h"
+// start (common/device/staged_copy.h). After a failure nothing is given back: the device may still
+// be at work there, and freeing would wait for it; only the end of the process frees it.
+#include "common/device/cuda_status.h"
+#include "common/device/cuda_wait.h"
+#include "common/device/device_arena.h"
+#include "common/device/staged_copy.h"
 #include "sessions/sweep_cuda_launch.h"
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
 // The loops of sweep_device.h on the host.
-#include "common/column_arena.h"
+#include "common/tables/column_arena.h"
 #include "sessions/sweep_device.h"
 
 #include <cstdlib>

@@ -15,8 +15,8 @@
 // A view over memory of the owner (wait_graph_search.h), copied by value. Host and device.
 #pragma once
 
-#include "common/device_atomic.h"
-#include "common/device_minimum.h"
+#include "common/device/device_atomic.h"
+#include "common/device/device_minimum.h"
 #include "common/hd.h"
 
 #include <cstdint>

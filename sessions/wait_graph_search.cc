@@ -1,7 +1,7 @@
 #include "sessions/wait_graph_search.h"
 
 #include "common/assert.h"
-#include "common/device_errors.h"
+#include "common/device/device_errors.h"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 // mistake has the same number everywhere (docs/reference/errors.md).
 #pragma once
 
-#include "rpc/error_codes.h"
+#include "protocol/error_codes.h"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ enum class BadVerb { Acquire, Release, Check, Open };
 
 struct BadRequest {
   const char* what;
-  rpc::ErrorCode error;
+  protocol::ErrorCode error;
   BadVerb verb;
   std::string name = {};
   std::uint64_t token = 7;  // Of a release and a check.
@@ -26,7 +26,7 @@ struct BadRequest {
 
 inline std::vector<BadRequest> bad_requests() {
   using enum BadVerb;
-  using rpc::ErrorCode;
+  using protocol::ErrorCode;
   const std::string longest(1025, 'x');
   const std::string no_text = "\xff\xfe";
   return {

@@ -12,7 +12,7 @@
 // tests is listed with gcoord_hd_test, which compiles it with nvcc where there is one.
 #pragma once
 
-#include "common/device_atomic.h"
+#include "common/device/device_atomic.h"
 #include "common/hd.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#include "common/column_arena.h"
-#include "common/device_arena.h"
+#include "common/device/device_arena.h"
+#include "common/tables/column_arena.h"
 #endif
 
 namespace gcoord::test {

@@ -1,9 +1,9 @@
 #include "bench/channel/channel.h"
 
 #include "bench/channel/channel_run.h"
-#include "bench/device_list.h"
+#include "bench/cluster/device_list.h"
 #include "bench/report/results_file.h"
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <algorithm>
 #include <cstdio>

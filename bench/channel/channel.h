@@ -9,7 +9,7 @@
 // clear line.
 #pragma once
 
-#include "bench/bench_options.h"
+#include "bench/cluster/bench_options.h"
 
 namespace gcoord::bench {
 

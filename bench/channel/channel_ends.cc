@@ -1,6 +1,6 @@
 // The links that are measured: within a device, between devices, between a device and the host.
 #include "bench/channel/channel_run.h"
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <optional>
 #include <thread>

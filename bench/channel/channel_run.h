@@ -6,9 +6,9 @@
 
 #include "chaos/gpu/gpu_peer.h"
 #include "common/status.h"
-#include "netcore/channel_probe_job.h"
-#include "netcore/gpu_loopback.h"
-#include "netcore/memory_registry.h"
+#include "netcore/gpu_channel/loopback.h"
+#include "netcore/memory/registry.h"
+#include "netcore/probe/channel_probe_job.h"
 
 #include <nlohmann/json.hpp>
 

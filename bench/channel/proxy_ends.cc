@@ -1,9 +1,9 @@
 // A device, a proxy, TCP between two peer networks of this process, a proxy, the same device: what
 // a slot costs that leaves a GPU by way of the host. One thread moves everything.
 #include "bench/channel/channel_run.h"
-#include "netcore/gpu_device.h"
-#include "netcore/gpu_proxy.h"
-#include "netcore/peer_network.h"
+#include "netcore/device/gpu_device.h"
+#include "netcore/peers/network.h"
+#include "netcore/proxy/gpu_proxy.h"
 
 #include <chrono>
 #include <optional>

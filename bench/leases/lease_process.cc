@@ -2,9 +2,9 @@
 
 #include "bench/leases/node_link.h"
 #include "common/name_hash.h"
-#include "rpc/lease_messages.h"
-#include "rpc/lock_messages.h"
-#include "rpc/session_messages.h"
+#include "protocol/lease_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/session_messages.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -74,9 +74,10 @@ class LeaseClient {
 
   void renew() {
     next_renewal_ = Clock::now() + ttl_ / 3;
-    for (std::size_t start = 0; start < sessions_.size(); start += rpc::kKeepAliveSessionsMax) {
+    for (std::size_t start = 0; start < sessions_.size();
+         start += protocol::kKeepAliveSessionsMax) {
       const std::size_t count =
-          std::min<std::size_t>(rpc::kKeepAliveSessionsMax, sessions_.size() - start);
+          std::min<std::size_t>(protocol::kKeepAliveSessionsMax, sessions_.size() - start);
       renew_part(std::span(sessions_).subspan(start, count));
     }
     ++renewals_;
@@ -94,14 +95,14 @@ class LeaseClient {
   void learn_leaders() {
     NodeLink& any = *links_.begin()->second;
     leaders_.assign(any.welcome().shard_count, NodeId{});
-    rpc::RequestSlot slot;
-    slot.kind = rpc::RequestKind::LeaderMap;
-    for (std::uint32_t first = 0; first < leaders_.size(); first += rpc::kLeaderMapShardsMax) {
-      any.add(slot, rpc::encode_shard_range({ShardId{first}, rpc::kLeaderMapShardsMax}));
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::LeaderMap;
+    for (std::uint32_t first = 0; first < leaders_.size(); first += protocol::kLeaderMapShardsMax) {
+      any.add(slot, protocol::encode_shard_range({ShardId{first}, protocol::kLeaderMapShardsMax}));
     }
     static_cast<void>(any.flush());
-    static_cast<void>(any.await_replies([&](const rpc::ReplySlot&, auto payload) {
-      const auto map = rpc::decode_leader_map(payload);
+    static_cast<void>(any.await_replies([&](const protocol::ReplySlot&, auto payload) {
+      const auto map = protocol::decode_leader_map(payload);
       for (std::size_t k = 0; map.ok() && k < map.value().leaders.size(); ++k) {
         leaders_[map.value().first.value + k] = map.value().leaders[k];
       }
@@ -117,21 +118,21 @@ class LeaseClient {
     for (std::size_t at = 0; at < asked.size(); ++at) {
       const std::string name = "lease/" + std::to_string(asked[at]);
       const ShardId shard = shard_of(hash_name(name), static_cast<std::uint32_t>(leaders_.size()));
-      rpc::RequestSlot slot = rpc::to_slot(
-          rpc::LockAcquire{.caller = {SessionId{asked[at]}, RequestSequence{1}, RequestSequence{1}},
-                           .wait_ms = 0,
-                           .ttl_ms = static_cast<std::uint32_t>(ttl_.count()),
-                           .deadline_ms = 5000});
+      protocol::RequestSlot slot = protocol::to_slot(protocol::LockAcquire{
+          .caller = {SessionId{asked[at]}, RequestSequence{1}, RequestSequence{1}},
+          .wait_ms = 0,
+          .ttl_ms = static_cast<std::uint32_t>(ttl_.count()),
+          .deadline_ms = 5000});
       slot.shard = shard.value;
       slot.request_id = at;
       const auto link = links_.find(leaders_[shard.value].value);
-      (link == links_.end() ? links_.begin() : link)->second->add(slot, rpc::bytes_of(name));
+      (link == links_.end() ? links_.begin() : link)->second->add(slot, protocol::bytes_of(name));
     }
     for (auto& [node, link] : links_) {
       static_cast<void>(link->flush());
     }
     for (auto& [node, link] : links_) {
-      static_cast<void>(link->await_replies([&](const rpc::ReplySlot& reply, auto) {
+      static_cast<void>(link->await_replies([&](const protocol::ReplySlot& reply, auto) {
         if (reply.code != StatusCode::Ok) {
           left.push_back(asked[reply.request_id]);
           leaders_[reply.shard] = NodeId{reply.leader};
@@ -142,19 +143,20 @@ class LeaseClient {
 
   // A node that is gone is left out from then on.
   void renew_part(std::span<const SessionId> part) {
-    const std::vector<std::byte> payload = rpc::encode_keep_alive(part);
-    rpc::RequestSlot slot;
-    slot.kind = rpc::RequestKind::KeepAlive;
+    const std::vector<std::byte> payload = protocol::encode_keep_alive(part);
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::KeepAlive;
     std::erase_if(links_, [&](auto& each) {
       each.second->add(slot, payload);
       return !each.second->flush().ok();
     });
     std::erase_if(links_, [&](auto& each) {
       return !each.second
-                  ->await_replies([&](const rpc::ReplySlot&, auto missed) {
-                    const auto entries = rpc::decode_keep_alive_reply(missed);
+                  ->await_replies([&](const protocol::ReplySlot&, auto missed) {
+                    const auto entries = protocol::decode_keep_alive_reply(missed);
                     for (std::size_t k = 0; entries.ok() && k < entries.value().size(); ++k) {
-                      lost_ += entries.value()[k].state == rpc::KeepAliveState::Expired ? 1 : 0;
+                      lost_ +=
+                          entries.value()[k].state == protocol::KeepAliveState::Expired ? 1 : 0;
                     }
                   })
                   .ok();

@@ -4,9 +4,9 @@
 // are forked.
 #pragma once
 
-#include "bench/bench_options.h"
+#include "bench/cluster/bench_options.h"
+#include "bench/cluster/running_cluster.h"
 #include "bench/leases/lease_process.h"
-#include "bench/running_cluster.h"
 #include "common/status.h"
 
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 #include "bench/leases/leases.h"
 
-#include "bench/leases/lease_end.h"
+#include "bench/cluster/node_samples.h"
 #include "bench/leases/lease_run.h"
 #include "bench/load/gcoord_target.h"
+#include "bench/load/lease_end.h"
 #include "bench/load/load_report.h"
-#include "bench/node_samples.h"
 #include "bench/report/results_file.h"
 #include "chaos/process/cluster_watch.h"
 
@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 // Of clients that lock and unlock names of their own beside the leases.
 constexpr std::uint32_t kOthers = 16;
 
-// The default of gcoordd (server/options.h), which the nodes here run with.
+// The default of gcoordd (server/options/options.h), which the nodes here run with.
 constexpr milliseconds kElection{1000};
 
 // All leases end in the same second: each process sends its last keep-alive this much after the one

@@ -1,7 +1,7 @@
 // Many live leases: what renewing them costs, how late they end together, what a failover does.
 #pragma once
 
-#include "bench/bench_options.h"
+#include "bench/cluster/bench_options.h"
 
 namespace gcoord::bench {
 

@@ -41,15 +41,15 @@ Result<std::unique_ptr<NodeLink>> NodeLink::open(const std::string& endpoint) {
     return lost("cannot connect");
   }
   std::unique_ptr<NodeLink> link{new NodeLink{socket}};
-  rpc::RequestSlot hello;
-  hello.kind = rpc::RequestKind::Hello;
-  rpc::Hello said;
+  protocol::RequestSlot hello;
+  hello.kind = protocol::RequestKind::Hello;
+  protocol::Hello said;
   said.client = "gcoord-bench";
-  link->add(hello, rpc::encode(said));
+  link->add(hello, protocol::encode(said));
   GCOORD_TRY_STATUS(link->flush());
   Status welcomed = lost("no welcome");
-  GCOORD_TRY_STATUS(link->await_replies([&](const rpc::ReplySlot&, auto payload) {
-    auto welcome = rpc::decode_welcome(payload);
+  GCOORD_TRY_STATUS(link->await_replies([&](const protocol::ReplySlot&, auto payload) {
+    auto welcome = protocol::decode_welcome(payload);
     welcomed = welcome.status();
     if (welcome.ok()) {
       link->welcome_ = std::move(welcome).value();
@@ -63,7 +63,7 @@ NodeLink::~NodeLink() {
   ::close(socket_);
 }
 
-void NodeLink::add(const rpc::RequestSlot& slot, std::span<const std::byte> payload) {
+void NodeLink::add(const protocol::RequestSlot& slot, std::span<const std::byte> payload) {
   if (!builder_.empty() && !builder_.fits(payload.size())) {
     builder_.finish(out_);
   }
@@ -88,14 +88,14 @@ Status NodeLink::flush() {
 
 Status NodeLink::await_replies(const OnReply& on_reply) {
   while (outstanding_ > 0) {
-    rpc::FrameView frame;
-    const rpc::DecodeStep step = decoder_.next(frame);
-    if (step == rpc::DecodeStep::Bad) {
+    protocol::FrameView frame;
+    const protocol::DecodeStep step = decoder_.next(frame);
+    if (step == protocol::DecodeStep::Bad) {
       return lost("bad frame");
     }
-    if (step == rpc::DecodeStep::Frame) {
+    if (step == protocol::DecodeStep::Frame) {
       for (std::size_t index = 0; index < frame.slot_count(); ++index) {
-        const rpc::ReplySlot reply = frame.reply(index);
+        const protocol::ReplySlot reply = frame.reply(index);
         --outstanding_;
         on_reply(reply, frame.payload(reply));
       }

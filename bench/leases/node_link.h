@@ -3,8 +3,8 @@
 #pragma once
 
 #include "common/status.h"
-#include "rpc/frame.h"
-#include "rpc/hello.h"
+#include "protocol/frame.h"
+#include "protocol/hello.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace gcoord::bench {
 
 class NodeLink {
  public:
-  using OnReply = std::function<void(const rpc::ReplySlot&, std::span<const std::byte>)>;
+  using OnReply = std::function<void(const protocol::ReplySlot&, std::span<const std::byte>)>;
 
   // "127.0.0.1:port"; says hello and waits for the welcome.
   static Result<std::unique_ptr<NodeLink>> open(const std::string& endpoint);
@@ -27,10 +27,10 @@ class NodeLink {
   NodeLink(const NodeLink&) = delete;
   NodeLink& operator=(const NodeLink&) = delete;
 
-  const rpc::Welcome& welcome() const { return welcome_; }
+  const protocol::Welcome& welcome() const { return welcome_; }
 
   // Queues a request; flush() sends all that is queued.
-  void add(const rpc::RequestSlot& slot, std::span<const std::byte> payload = {});
+  void add(const protocol::RequestSlot& slot, std::span<const std::byte> payload = {});
   Status flush();
 
   // Reads until every request has its reply. Unavailable when the node is gone.
@@ -42,9 +42,9 @@ class NodeLink {
   explicit NodeLink(int socket) : socket_(socket) {}
 
   int socket_;
-  rpc::Welcome welcome_;
-  rpc::FrameBuilder builder_{rpc::FrameDirection::Requests};
-  rpc::FrameDecoder decoder_{rpc::FrameDirection::Replies};
+  protocol::Welcome welcome_;
+  protocol::FrameBuilder builder_{protocol::FrameDirection::Requests};
+  protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
   std::vector<std::byte> out_;
   std::size_t outstanding_ = 0;
 };

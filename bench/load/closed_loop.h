@@ -7,7 +7,7 @@
 // Threads: start() may run on any thread; all answers must come from one thread, the target's.
 #pragma once
 
-#include "bench/load/latencies.h"
+#include "bench/report/latencies.h"
 
 #include <atomic>
 #include <chrono>

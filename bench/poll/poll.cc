@@ -1,9 +1,9 @@
 #include "bench/poll/poll.h"
 
-#include "bench/device_list.h"
+#include "bench/cluster/device_list.h"
 #include "bench/poll/poll_run.h"
 #include "bench/report/results_file.h"
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <algorithm>
 #include <cstdio>

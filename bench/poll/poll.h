@@ -6,7 +6,7 @@
 // something was reported that was not there, fails. Builds without CUDA answer with one clear line.
 #pragma once
 
-#include "bench/bench_options.h"
+#include "bench/cluster/bench_options.h"
 
 namespace gcoord::bench {
 

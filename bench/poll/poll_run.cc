@@ -1,12 +1,12 @@
 #include "bench/poll/poll_run.h"
 
 #include "bench/report/results_file.h"
-#include "netcore/channel_probe_job.h"
-#include "netcore/gpu_channel.h"
-#include "netcore/gpu_device.h"
-#include "netcore/gpu_events.h"
-#include "netcore/gpu_poll.h"
-#include "netcore/poll_probe_job.h"
+#include "netcore/device/gpu_device.h"
+#include "netcore/gpu_channel/events.h"
+#include "netcore/gpu_channel/gpu_channel.h"
+#include "netcore/poll/gpu_poll.h"
+#include "netcore/probe/channel_probe_job.h"
+#include "netcore/probe/poll_probe_job.h"
 
 #include <poll.h>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/status.h"
-#include "netcore/memory_registry.h"
+#include "netcore/memory/registry.h"
 
 #include <nlohmann/json.hpp>
 

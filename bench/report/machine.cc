@@ -1,7 +1,7 @@
 #include "bench/report/machine.h"
 
-#include "bench/load/latencies.h"
-#include "common/child_process.h"
+#include "bench/report/latencies.h"
+#include "common/host/child_process.h"
 
 #include <fcntl.h>
 #include <sys/utsname.h>

@@ -1,6 +1,6 @@
 #include "bench/report/metrics_scrape.h"
 
-#include "common/http_client.h"
+#include "common/http/client.h"
 
 #include <chrono>
 #include <cstddef>

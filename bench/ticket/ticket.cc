@@ -1,9 +1,9 @@
 #include "bench/ticket/ticket.h"
 
-#include "bench/device_list.h"
+#include "bench/cluster/device_list.h"
 #include "bench/report/results_file.h"
 #include "bench/ticket/ticket_run.h"
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <cstdio>
 #include <string>

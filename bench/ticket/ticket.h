@@ -7,7 +7,7 @@
 // run in which one addition was lost fails. Builds without CUDA answer with one clear line.
 #pragma once
 
-#include "bench/bench_options.h"
+#include "bench/cluster/bench_options.h"
 
 namespace gcoord::bench {
 

@@ -1,8 +1,8 @@
 #include "bench/ticket/ticket_run.h"
 
 #include "bench/report/results_file.h"
-#include "netcore/gpu_device.h"
-#include "netcore/gpu_ticket_lock.h"
+#include "netcore/device/gpu_device.h"
+#include "netcore/ticket/gpu_lock.h"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/status.h"
-#include "netcore/ticket_probe_job.h"
+#include "netcore/probe/ticket_probe_job.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,9 +3,9 @@
 #include "bench/report/results_file.h"
 #include "bench/turn/turn_hash.h"
 #include "bench/turn/turn_run.h"
-#include "chaos/turn/tree_device.h"
+#include "chaos/device_turn/tree_device.h"
 #include "common/random.h"
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <algorithm>
 #include <chrono>
@@ -58,7 +58,7 @@ Result<ordered_json> one_at_a_time(TurnRun& run,
 // --- One command at a time
 
 Result<ordered_json> measure_commit(const TurnDevices& devices) {
-  // Shard n is led by node n when all start together (rank_of in consensus/step_row.h).
+  // Shard n is led by node n when all start together (rank_of in consensus/step/step_row.h).
   const std::uint32_t leader = lone_node(devices);
   TurnClusterOptions options = options_for(kTurnNodes, 1);
   options.timed_row = leader;

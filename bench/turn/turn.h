@@ -10,7 +10,7 @@
 // line.
 #pragma once
 
-#include "bench/bench_options.h"
+#include "bench/cluster/bench_options.h"
 
 namespace gcoord::bench {
 

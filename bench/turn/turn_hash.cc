@@ -1,7 +1,7 @@
 #include "bench/turn/turn_hash.h"
 
 #include "bench/report/results_file.h"
-#include "chaos/turn/tree_check.h"
+#include "chaos/device_turn/tree_check.h"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 // of a 54-byte record is one block of SHA-256, a node two), on the device that its turn runs on.
 // Runs alternate: without, then each plan, then again. After each run with trees, those of all
 // shards are compared between the three replicas, and of thousands of shards with the CPU's over
-// the same entries (chaos/turn/tree_check.h). CUDA builds only.
+// the same entries (chaos/device_turn/tree_check.h). CUDA builds only.
 #pragma once
 
 #include "bench/turn/hash_plan.h"

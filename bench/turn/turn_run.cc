@@ -1,9 +1,9 @@
 #include "bench/turn/turn_run.h"
 
-#include "bench/device_list.h"
+#include "bench/cluster/device_list.h"
 #include "bench/report/results_file.h"
-#include "chaos/turn/turn_launch.h"
-#include "netcore/gpu_device.h"
+#include "chaos/device_turn/turn_launch.h"
+#include "netcore/device/gpu_device.h"
 
 #include <algorithm>
 #include <chrono>

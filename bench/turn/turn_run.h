@@ -4,8 +4,8 @@
 // is over. Host code of a CUDA build, one thread.
 #pragma once
 
-#include "chaos/turn/tree_device.h"
-#include "chaos/turn/turn_device.h"
+#include "chaos/device_turn/tree_device.h"
+#include "chaos/device_turn/turn_device.h"
 #include "common/status.h"
 
 #include <nlohmann/json.hpp>

@@ -9,7 +9,7 @@
 #include "chaos/check/linearizability.h"
 #include "chaos/check/trace.h"
 #include "chaos/check/verdict.h"
-#include "common/json_value.h"
+#include "common/json/value.h"
 
 #include <string>
 #include <vector>

@@ -61,8 +61,9 @@ int judge(const Arguments& arguments) {
 }
 
 int main_of(int argc, char** argv) {
-  CLI::App app{"check histories of clients and traces of nodes (invariants of docs/internals/testing.md)",
-               "gcoord-check"};
+  CLI::App app{
+      "check histories of clients and traces of nodes (invariants of docs/internals/testing.md)",
+      "gcoord-check"};
   Arguments arguments;
   std::vector<std::string> models;
   for (const auto& [name, kind] : kModels) {

@@ -1,6 +1,6 @@
 #include "chaos/check/operation.h"
 
-#include "common/json_members.h"
+#include "common/json/members.h"
 
 #include <array>
 #include <chrono>

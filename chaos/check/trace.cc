@@ -1,6 +1,6 @@
 #include "chaos/check/trace.h"
 
-#include "common/json_members.h"
+#include "common/json/members.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // The trace door as files: every transition of every shard, one JSON line each
-// (server/trace_file.h).
+// (server/node/trace_file.h).
 //
 //   {"tick","node","shard","term","vote","role","leader","last","commit","applied","durable",
 //    "cause","state_hash"}

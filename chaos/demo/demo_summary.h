@@ -5,7 +5,7 @@
 #include "chaos/check/checks.h"
 #include "chaos/check/operation.h"
 #include "chaos/demo/demo.h"
-#include "common/json_value.h"
+#include "common/json/value.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "chaos/demo/device_pick.h"
 
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <fmt/format.h>
 

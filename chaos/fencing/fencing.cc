@@ -2,11 +2,11 @@
 
 #include "chaos/demo/interrupt.h"
 #include "chaos/fencing/fencing_board.h"
-#include "chaos/live/draw.h"
 #include "chaos/process/client_processes.h"
 #include "chaos/process/etcd_cluster.h"
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/scratch_directory.h"
+#include "chaos/random/draw.h"
 #include "common/comma_list.h"
 
 #include <fmt/format.h>

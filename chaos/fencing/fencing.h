@@ -5,7 +5,7 @@
 #pragma once
 
 #include "chaos/check/checks.h"
-#include "common/json_value.h"
+#include "common/json/value.h"
 #include "common/status.h"
 
 #include <chrono>

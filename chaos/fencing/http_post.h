@@ -1,8 +1,8 @@
 // JSON requests to etcd's gateway over one kept connection. Blocking; one thread per object.
 #pragma once
 
-#include "common/http_client.h"
-#include "common/json_value.h"
+#include "common/http/client.h"
+#include "common/json/value.h"
 #include "common/status.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // gcoord-gpu-peer SOCKET cuda:N: the process at the other end of a channel under test. Started by
 // tests and benchmarks, never by hand.
 #include "chaos/gpu/gpu_peer.h"
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <cstdio>
 

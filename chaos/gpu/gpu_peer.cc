@@ -2,7 +2,7 @@
 
 #include "chaos/process/own_path.h"
 #include "chaos/process/scratch_directory.h"
-#include "netcore/gpu_device.h"
+#include "netcore/device/gpu_device.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -8,12 +8,12 @@
 // has a time limit.
 #pragma once
 
-#include "common/child_process.h"
+#include "common/host/child_process.h"
 #include "common/status.h"
-#include "netcore/channel_probe_job.h"
-#include "netcore/fd_socket.h"
-#include "netcore/gpu_nvlink.h"
-#include "netcore/memory_registry.h"
+#include "netcore/gpu_channel/nvlink.h"
+#include "netcore/memory/registry.h"
+#include "netcore/probe/channel_probe_job.h"
+#include "netcore/transport/fd_socket.h"
 
 #include <array>
 #include <cstdint>

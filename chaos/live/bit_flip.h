@@ -1,7 +1,7 @@
 // Flips one bit of one file that a stopped node left, and flips it back. Blocking.
 #pragma once
 
-#include "chaos/live/draw.h"
+#include "chaos/random/draw.h"
 #include "common/status.h"
 
 #include <cstdint>

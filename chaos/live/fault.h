@@ -6,9 +6,9 @@
 // every fault, the checkers judge. One thread.
 #pragma once
 
-#include "chaos/live/draw.h"
 #include "chaos/live/live_world.h"
 #include "chaos/live/step_place.h"
+#include "chaos/random/draw.h"
 #include "common/status.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "chaos/live/frame_pipe.h"
 
 #include "common/random.h"
-#include "netcore/frame.h"
+#include "netcore/channel/frame.h"
 
 #include <sys/socket.h>
 

@@ -1,5 +1,6 @@
-// One direction of one proxied connection: bytes come in, are cut into frames (netcore/frame.h),
-// and leave late, twice, never, broken or out of order, as its LinkFault says.
+// One direction of one proxied connection: bytes come in, are cut into frames
+// (netcore/channel/frame.h), and leave late, twice, never, broken or out of order, as its LinkFault
+// says.
 //
 // What is not a frame passes as it is: judging it is the receiver's part. One thread.
 #pragma once

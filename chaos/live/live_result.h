@@ -4,7 +4,7 @@
 #include "chaos/check/checks.h"
 #include "chaos/live/live.h"
 #include "chaos/process/cluster_watch.h"
-#include "common/json_value.h"
+#include "common/json/value.h"
 
 #include <cstdint>
 #include <string>

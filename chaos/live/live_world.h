@@ -3,11 +3,11 @@
 #pragma once
 
 #include "chaos/check/history_file.h"
-#include "chaos/live/draw.h"
 #include "chaos/live/link_proxies.h"
 #include "chaos/live/shim_page.h"
 #include "chaos/process/local_cluster.h"
-#include "common/child_process.h"
+#include "chaos/random/draw.h"
+#include "common/host/child_process.h"
 #include "common/status.h"
 #include "gcoord/client.h"
 

@@ -5,7 +5,7 @@
 // outlive this object. One thread.
 #pragma once
 
-#include "common/child_process.h"
+#include "common/host/child_process.h"
 #include "common/status.h"
 
 #include <chrono>

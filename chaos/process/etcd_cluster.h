@@ -4,7 +4,7 @@
 // defaults; only its log level is lowered. Children of the calling thread. One thread.
 #pragma once
 
-#include "common/child_process.h"
+#include "common/host/child_process.h"
 #include "common/status.h"
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 // directory of the caller's. One thread.
 #pragma once
 
-#include "common/child_process.h"
+#include "common/host/child_process.h"
 #include "common/status.h"
 
 #include <chrono>

@@ -5,9 +5,9 @@
 // reached the disk or not, unacknowledged.
 #pragma once
 
+#include "chaos/random/sim_random.h"
 #include "chaos/sim/sim_entry.h"
-#include "chaos/sim/sim_random.h"
-#include "consensus/outbox.h"
+#include "consensus/step/outbox.h"
 
 #include <cstdint>
 #include <optional>

@@ -7,9 +7,9 @@
 
 #include "common/ids.h"
 #include "common/random.h"
-#include "consensus/configuration.h"
-#include "consensus/message.h"
-#include "consensus/outbox.h"
+#include "consensus/step/configuration.h"
+#include "consensus/step/message.h"
+#include "consensus/step/outbox.h"
 
 #include <cstddef>
 #include <cstdint>

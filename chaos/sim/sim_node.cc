@@ -2,8 +2,8 @@
 
 #include "common/assert.h"
 #include "common/incarnation.h"
-#include "consensus/lead.h"
-#include "consensus/readmission_plan.h"
+#include "consensus/step/lead.h"
+#include "consensus/step/readmission_plan.h"
 
 #include <algorithm>
 

@@ -6,12 +6,12 @@
 // SimDisk.
 #pragma once
 
+#include "chaos/random/sim_random.h"
 #include "chaos/sim/sim_checker.h"
 #include "chaos/sim/sim_disk.h"
 #include "chaos/sim/sim_options.h"
-#include "chaos/sim/sim_random.h"
-#include "consensus/stepper.h"
-#include "netcore/simulated_network.h"
+#include "consensus/step/stepper.h"
+#include "netcore/transport/simulated_network.h"
 
 #include <cstdint>
 #include <deque>

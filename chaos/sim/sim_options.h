@@ -1,7 +1,7 @@
 // Options of one simulated run. Everything else follows from the seed.
 #pragma once
 
-#include "consensus/inbox.h"
+#include "consensus/step/inbox.h"
 
 #include <cstdint>
 

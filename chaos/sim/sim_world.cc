@@ -2,7 +2,7 @@
 
 #include "common/assert.h"
 #include "common/incarnation.h"
-#include "consensus/readmission_plan.h"
+#include "consensus/step/readmission_plan.h"
 
 #include <algorithm>
 

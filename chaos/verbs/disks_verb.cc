@@ -4,7 +4,7 @@
 #include "chaos/world/apart.h"
 #include "chaos/world/bit_flips.h"
 #include "chaos/world/world_runs.h"
-#include "common/json_value.h"
+#include "common/json/value.h"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>

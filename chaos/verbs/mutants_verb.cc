@@ -1,7 +1,7 @@
 // `chaos mutants`: plants one classic mistake after another and says which seed found it.
 #include "chaos/verbs/chaos_verb.h"
 #include "chaos/world/world_runs.h"
-#include "common/json_value.h"
+#include "common/json/value.h"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // `chaos sim` and `chaos replay`: ranges of seeds, and one seed.
 #include "chaos/verbs/chaos_verb.h"
 #include "chaos/world/world_runs.h"
-#include "common/json_value.h"
+#include "common/json/value.h"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>

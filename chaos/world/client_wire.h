@@ -2,9 +2,9 @@
 // broken connection. One thread.
 #pragma once
 
-#include "chaos/sim/sim_random.h"
+#include "chaos/random/sim_random.h"
 #include "common/ids.h"
-#include "rpc/request.h"
+#include "protocol/request.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ class ClientWire {
 
   void send(std::uint32_t client,
             NodeId node,
-            const rpc::RequestSlot& slot,
+            const protocol::RequestSlot& slot,
             std::span<const std::byte> payload,
             std::uint64_t now_us) {
     if (random_.chance(request_loss_ppm)) {
@@ -39,7 +39,7 @@ class ClientWire {
 
   void reply(NodeId node,
              std::uint32_t client,
-             const rpc::ReplySlot& slot,
+             const protocol::ReplySlot& slot,
              std::span<const std::byte> payload,
              std::uint64_t now_us) {
     if (random_.chance(reply_loss_ppm)) {
@@ -59,9 +59,9 @@ class ClientWire {
   }
 
   using OnRequest = std::function<void(
-      std::uint32_t client, NodeId, const rpc::RequestSlot&, std::span<const std::byte>)>;
+      std::uint32_t client, NodeId, const protocol::RequestSlot&, std::span<const std::byte>)>;
   using OnReply = std::function<void(
-      NodeId, std::uint32_t client, const rpc::ReplySlot&, std::span<const std::byte>)>;
+      NodeId, std::uint32_t client, const protocol::ReplySlot&, std::span<const std::byte>)>;
 
   void deliver_requests(std::uint64_t now_us, const OnRequest& on_request) {
     while (!requests_.empty() && requests_.begin()->first.first <= now_us) {
@@ -91,14 +91,14 @@ class ClientWire {
   struct Request {
     std::uint32_t client;
     NodeId node;
-    rpc::RequestSlot slot;
+    protocol::RequestSlot slot;
     std::vector<std::byte> payload;
   };
 
   struct Reply {
     NodeId node;
     std::uint32_t client;
-    rpc::ReplySlot slot;
+    protocol::ReplySlot slot;
     std::vector<std::byte> payload;
   };
 

@@ -3,9 +3,9 @@
 #include "chaos/world/world_node.h"
 #include "chaos/world/world_options.h"
 #include "common/name_hash.h"
-#include "ledger/tree_proof.h"
-#include "server/log_record.h"
-#include "server/past_state.h"
+#include "ledger/merkle/tree_proof.h"
+#include "server/history/past_state.h"
+#include "server/interfaces/log_record.h"
 
 #include <fmt/format.h>
 

@@ -21,7 +21,7 @@ LoneNode::Known LoneNode::start(std::unique_ptr<WorldDisk> disk) {
                                 .on_message = [](const consensus::Message&, std::uint32_t) {},
                                 .reply = [](NodeId,
                                             server::ConnectionId,
-                                            const rpc::ReplySlot&,
+                                            const protocol::ReplySlot&,
                                             std::span<const std::byte>) {}});
   node.swap_disk(std::move(disk));
   Known known{.opened = node.start(kNowUs)};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "chaos/world/world_node.h"
-#include "netcore/simulated_network.h"
+#include "netcore/transport/simulated_network.h"
 
 #include <memory>
 #include <string>

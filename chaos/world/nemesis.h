@@ -5,13 +5,13 @@
 // One thread.
 #pragma once
 
-#include "chaos/sim/sim_random.h"
+#include "chaos/random/sim_random.h"
 #include "chaos/world/fault_class.h"
 #include "chaos/world/power_count.h"
 #include "chaos/world/world_disk.h"
 #include "common/ids.h"
 #include "common/status.h"
-#include "ledger/power_supply.h"
+#include "ledger/base/power_supply.h"
 
 #include <array>
 #include <cstdint>

@@ -2,8 +2,8 @@
 #include "chaos/world/nemesis.h"
 #include "chaos/world/world.h"
 #include "common/assert.h"
-#include "common/device_errors.h"
-#include "server/engine_errors.h"
+#include "common/device/device_errors.h"
+#include "server/interfaces/errors.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "common/ids.h"
-#include "consensus/message.h"
+#include "consensus/step/message.h"
 
 #include <cstdint>
 #include <string>

@@ -2,8 +2,8 @@
 
 #include "common/assert.h"
 #include "common/random.h"
-#include "ledger/checkpoint_batch.h"
-#include "ledger/checkpoint_store.h"
+#include "ledger/checkpoint/checkpoint_batch.h"
+#include "ledger/checkpoint/checkpoint_store.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/status.h"
-#include "ledger/memory_checkpoint_store.h"
+#include "ledger/checkpoint/memory_checkpoint_store.h"
 
 #include <cstdint>
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace gcoord::chaos {
 
-using rpc::ReadConsistency;
+using protocol::ReadConsistency;
 
 const char* consistency_name(ReadConsistency consistency) {
   switch (consistency) {
@@ -46,7 +46,7 @@ LogIndex WeakReads::owed(const WeakRead& read) const {
     return read.needed;
   }
   const bool bounded = read.consistency == ReadConsistency::Bounded;
-  if (!bounded && read.age_ms == rpc::kAgeUnknown) {
+  if (!bounded && read.age_ms == protocol::kAgeUnknown) {
     return LogIndex{};
   }
   constexpr std::uint64_t kMillion = 1'000'000;

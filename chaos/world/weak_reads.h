@@ -12,8 +12,8 @@
 #pragma once
 
 #include "common/ids.h"
-#include "rpc/lock_messages.h"
-#include "rpc/read_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/read_messages.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,15 +25,15 @@ namespace gcoord::chaos {
 
 struct WeakRead {
   std::uint32_t process = 0;
-  rpc::ReadConsistency consistency = rpc::ReadConsistency::Serializable;
+  protocol::ReadConsistency consistency = protocol::ReadConsistency::Serializable;
   std::string key;
   ShardId shard;
   FencingToken token;
   std::uint32_t staleness_ms = 0;  // Asked for, of Bounded.
   LogIndex needed;                 // Asked for, of Monotonic.
   LogIndex index;                  // As answered, like all below.
-  std::uint32_t age_ms = rpc::kAgeUnknown;
-  rpc::CheckVerdict verdict = rpc::CheckVerdict::Free;
+  std::uint32_t age_ms = protocol::kAgeUnknown;
+  protocol::CheckVerdict verdict = protocol::CheckVerdict::Free;
   std::uint64_t call_ns = 0;
 };
 
@@ -71,6 +71,6 @@ class WeakReads {
 };
 
 // "serializable" and the like.
-const char* consistency_name(rpc::ReadConsistency consistency);
+const char* consistency_name(protocol::ReadConsistency consistency);
 
 }  // namespace gcoord::chaos

@@ -2,7 +2,7 @@
 // a trace are what a node has in mind; what binds it is what it said (I2). One thread.
 #pragma once
 
-#include "consensus/stepper.h"
+#include "consensus/step/stepper.h"
 
 #include <functional>
 #include <memory>

@@ -61,7 +61,7 @@ void World::add_nodes() {
                        .reply =
                            [this](NodeId from,
                                   server::ConnectionId connection,
-                                  const rpc::ReplySlot& slot,
+                                  const protocol::ReplySlot& slot,
                                   std::span<const std::byte> payload) {
                              wire_.reply(from,
                                          static_cast<std::uint32_t>(connection.value - 1),
@@ -104,8 +104,9 @@ void World::add_clients() {
         number,
         WorldClientDoors{
             .send =
-                [this, number](
-                    NodeId to, const rpc::RequestSlot& slot, std::span<const std::byte> payload) {
+                [this, number](NodeId to,
+                               const protocol::RequestSlot& slot,
+                               std::span<const std::byte> payload) {
                   wire_.send(number, to, slot, payload, now_us_);
                 },
             .record = [this](Operation operation) { judge_.take(std::move(operation)); },

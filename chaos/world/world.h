@@ -15,7 +15,7 @@
 #include "chaos/world/world_judge.h"
 #include "chaos/world/world_node.h"
 #include "chaos/world/world_options.h"
-#include "netcore/simulated_network.h"
+#include "netcore/transport/simulated_network.h"
 
 #include <cstdint>
 #include <map>

@@ -3,10 +3,10 @@
 
 #include "common/assert.h"
 #include "common/name_hash.h"
-#include "rpc/lock_messages.h"
-#include "rpc/move_messages.h"
-#include "rpc/read_messages.h"
-#include "rpc/session_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/move_messages.h"
+#include "protocol/read_messages.h"
+#include "protocol/session_messages.h"
 
 #include <algorithm>
 #include <utility>
@@ -60,7 +60,7 @@ void WorldClient::move_locks(std::uint64_t until_world_us) {
 }
 
 void WorldClient::take_reply(NodeId from,
-                             const rpc::ReplySlot& slot,
+                             const protocol::ReplySlot& slot,
                              std::span<const std::byte> payload) {
   replies_.push_back({from, slot, {payload.begin(), payload.end()}});
 }
@@ -130,10 +130,10 @@ void WorldClient::close_session() {
   Operation closed{.process = number_, .op = Op::Close, .session = session_};
   closed.call_ns = closed.return_ns = doors_.moment_ns();
   doors_.record(closed);
-  rpc::RequestSlot slot;
-  slot.kind = rpc::RequestKind::CloseSession;
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::CloseSession;
   slot.session = session_;
-  slot.shard = rpc::kAllShards;
+  slot.shard = protocol::kAllShards;
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
     slot.request_id = ++request_count_;
     doors_.send(NodeId{node}, slot, {});
@@ -147,9 +147,9 @@ void WorldClient::keep_alive() {
   }
   keep_alive_us_ = local_us() + options_.ttl_ms * std::uint64_t{1000} / 3;
   const SessionId session{session_};
-  const std::vector<std::byte> payload = rpc::encode_keep_alive({&session, 1});
-  rpc::RequestSlot slot;
-  slot.kind = rpc::RequestKind::KeepAlive;
+  const std::vector<std::byte> payload = protocol::encode_keep_alive({&session, 1});
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::KeepAlive;
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
     slot.request_id = ++request_count_;
     keep_alives_[slot.request_id] = {NodeId{node}, local_us()};
@@ -158,12 +158,12 @@ void WorldClient::keep_alive() {
 }
 
 void WorldClient::on_keep_alive(const KeepAlive& sent, const Reply& reply) {
-  const auto entries = rpc::decode_keep_alive_reply(reply.payload);
+  const auto entries = protocol::decode_keep_alive_reply(reply.payload);
   if (reply.slot.code != StatusCode::Ok || !entries.ok() || lease_ == nullptr) {
     return;
   }
-  for (const rpc::KeepAliveEntry& entry : entries.value()) {
-    if (entry.session.value == session_ && entry.state == rpc::KeepAliveState::Expired) {
+  for (const protocol::KeepAliveEntry& entry : entries.value()) {
+    if (entry.session.value == session_ && entry.state == protocol::KeepAliveState::Expired) {
       lease_->on_lost();
     }
   }
@@ -227,7 +227,7 @@ void WorldClient::begin() {
 
 void WorldClient::open_session() {
   UnderWay opening;
-  opening.slot.kind = rpc::RequestKind::OpenSession;
+  opening.slot.kind = protocol::RequestKind::OpenSession;
   opening.slot.ttl_ms = options_.ttl_ms;
   opening.told.call_ns = local_us();  // When the first TTL begins, on this clock.
   opening.deadline_us = local_us() + timeout_us() * 20;
@@ -241,7 +241,7 @@ void WorldClient::begin_acquire() {
   told.kind = herd || random_.below(3) == 0 ? AcquireKind::Wait : AcquireKind::Try;
   told.key = herd ? herd_key_ : "key/" + std::to_string(random_.below(options_.key_count));
   const std::string key = told.key;
-  begin_change(rpc::RequestKind::LockAcquire, key, std::move(told));
+  begin_change(protocol::RequestKind::LockAcquire, key, std::move(told));
 }
 
 void WorldClient::begin_release() {
@@ -250,24 +250,24 @@ void WorldClient::begin_release() {
   Operation told{.process = number_, .op = Op::Release};
   told.key = held.key;
   told.token = held.token;
-  begin_change(rpc::RequestKind::LockRelease, held.key, std::move(told));
+  begin_change(protocol::RequestKind::LockRelease, held.key, std::move(told));
 }
 
-void WorldClient::begin_change(rpc::RequestKind kind, const std::string& key, Operation told) {
+void WorldClient::begin_change(protocol::RequestKind kind, const std::string& key, Operation told) {
   UnderWay change;
   change.slot.kind = kind;
   find_place(change.slot, key);
   const ShardId shard{change.slot.shard};
   change.slot.session = session_;
   change.slot.token = told.token;
-  change.slot.ttl_ms = kind == rpc::RequestKind::LockAcquire ? options_.ttl_ms : 0;
+  change.slot.ttl_ms = kind == protocol::RequestKind::LockAcquire ? options_.ttl_ms : 0;
   change.slot.sequence = windows_[shard.value].begin();
   change.numbered = true;
   change.payload = key;
-  change.slot.set(rpc::RequestFlag::WriteIndex);
+  change.slot.set(protocol::RequestFlag::WriteIndex);
   change.deadline_us = local_us() + timeout_us() * 16;
   if (told.kind == AcquireKind::Wait) {
-    change.slot.set(rpc::RequestFlag::Wait);
+    change.slot.set(protocol::RequestFlag::Wait);
     change.deadline_us += timeout_us() * 8;
   }
   change.told = std::move(told);
@@ -283,14 +283,14 @@ void WorldClient::begin_change(rpc::RequestKind kind, const std::string& key, Op
 void WorldClient::begin_move() {
   UnderWay move;
   const std::string key = "key/" + std::to_string(random_.below(options_.key_count));
-  move.slot.kind = rpc::RequestKind::LockMove;
+  move.slot.kind = protocol::RequestKind::LockMove;
   find_place(move.slot, key);
   const ShardId home = shard_of(hash_name(key), options_.shard_count);
   const std::uint32_t further = 1 + random_.below(options_.shard_count - 1);
-  const ShardId to = move.slot.has(rpc::RequestFlag::Moved)
+  const ShardId to = move.slot.has(protocol::RequestFlag::Moved)
                          ? home
                          : ShardId{(home.value + further) % options_.shard_count};
-  move.payload = rpc::text_of(rpc::encode_move({to, key}));
+  move.payload = protocol::text_of(protocol::encode_move({to, key}));
   move.told.key = key;
   move.deadline_us = local_us() + timeout_us() * 16;
   operation_ = std::move(move);
@@ -299,7 +299,7 @@ void WorldClient::begin_move() {
 
 void WorldClient::begin_check(const std::string& key, std::uint64_t token, TokenState expected) {
   UnderWay check;
-  check.slot.kind = rpc::RequestKind::LockCheck;
+  check.slot.kind = protocol::RequestKind::LockCheck;
   find_place(check.slot, key);
   check.slot.token = token;
   check.payload = key;
@@ -323,28 +323,28 @@ void WorldClient::begin_look(const std::string& key, std::uint64_t token, TokenS
   }
   begin_check(key, token, expected);
   if (way == 1) {
-    operation_->slot.set(rpc::RequestFlag::Quorum);
+    operation_->slot.set(protocol::RequestFlag::Quorum);
   }
 }
 
 void WorldClient::begin_read(const std::string& key, std::uint64_t token, TokenState expected) {
   const ShardId shard = shard_of(hash_name(key), options_.shard_count);
   WeakRead read{.process = number_, .key = key, .shard = shard, .token = FencingToken{token}};
-  read.consistency = static_cast<rpc::ReadConsistency>(1 + look_count_ % 5);
+  read.consistency = static_cast<protocol::ReadConsistency>(1 + look_count_ % 5);
   read.staleness_ms = static_cast<std::uint32_t>(timeout_us() / 1000);
   read.needed = seen_[shard.value];
-  rpc::LockRead asked{{read.consistency, 0, {}}, rpc::ReadQuestion::Verdict, {}};
-  if (read.consistency == rpc::ReadConsistency::Bounded) {
+  protocol::LockRead asked{{read.consistency, 0, {}}, protocol::ReadQuestion::Verdict, {}};
+  if (read.consistency == protocol::ReadConsistency::Bounded) {
     asked.terms.staleness_ms = read.staleness_ms;
-  } else if (read.consistency == rpc::ReadConsistency::Monotonic) {
+  } else if (read.consistency == protocol::ReadConsistency::Monotonic) {
     asked.terms.after.push_back({shard, read.needed});
   }
   asked.names.push_back({key, read.token});
   UnderWay look;
-  look.slot.kind = rpc::RequestKind::LockRead;
+  look.slot.kind = protocol::RequestKind::LockRead;
   look.slot.shard = shard.value;
   look.slot.deadline_ms = static_cast<std::uint32_t>(timeout_us() * 4 / 1000);
-  look.payload = rpc::text_of(rpc::encode_lock_read(asked));
+  look.payload = protocol::text_of(protocol::encode_lock_read(asked));
   look.deadline_us = local_us() + timeout_us() * 16;
   look.told = {.process = number_, .op = Op::Check, .expected = expected};
   look.told.key = key;

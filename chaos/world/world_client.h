@@ -10,17 +10,17 @@
 #pragma once
 
 #include "chaos/check/operation.h"
-#include "chaos/sim/sim_random.h"
+#include "chaos/random/sim_random.h"
 #include "chaos/world/weak_reads.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_options.h"
-#include "client/backoff.h"
-#include "client/leader_cache.h"
-#include "client/moved_names.h"
-#include "client/sequence_window.h"
-#include "client/session_lease.h"
-#include "rpc/error_codes.h"
-#include "rpc/request.h"
+#include "client/core/moved_names.h"
+#include "client/core/sequence_window.h"
+#include "client/core/session_lease.h"
+#include "client/net/backoff.h"
+#include "client/net/leader_cache.h"
+#include "protocol/error_codes.h"
+#include "protocol/request.h"
 
 #include <cstdint>
 #include <functional>
@@ -36,7 +36,8 @@ namespace gcoord::chaos {
 
 // Whom a client talks to; they outlive it.
 struct WorldClientDoors {
-  std::function<void(NodeId to, const rpc::RequestSlot&, std::span<const std::byte> payload)> send;
+  std::function<void(NodeId to, const protocol::RequestSlot&, std::span<const std::byte> payload)>
+      send;
   std::function<void(Operation)> record;
   std::function<void(const WeakRead&)> record_read;
   // A change that was acknowledged at a moment, and where its shard's log has it.
@@ -55,7 +56,7 @@ class WorldClient {
 
   void pass(std::uint64_t now_us);
 
-  void take_reply(NodeId from, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+  void take_reply(NodeId from, const protocol::ReplySlot& slot, std::span<const std::byte> payload);
 
   // From outside: faults and the plan of the run.
   WorldClock& clock() { return clock_; }
@@ -100,7 +101,7 @@ class WorldClient {
   };
 
   struct UnderWay {
-    rpc::RequestSlot slot;
+    protocol::RequestSlot slot;
     std::string payload;
     Operation told;
     NodeId sent_to;
@@ -114,8 +115,8 @@ class WorldClient {
 
     // Whether any replica may answer.
     bool weak() const {
-      return read && read->consistency != rpc::ReadConsistency::Linearizable &&
-             read->consistency != rpc::ReadConsistency::Lease;
+      return read && read->consistency != protocol::ReadConsistency::Linearizable &&
+             read->consistency != protocol::ReadConsistency::Lease;
     }
   };
 
@@ -126,7 +127,7 @@ class WorldClient {
 
   struct Reply {
     NodeId from;
-    rpc::ReplySlot slot;
+    protocol::ReplySlot slot;
     std::vector<std::byte> payload;
   };
 
@@ -144,7 +145,7 @@ class WorldClient {
   void on_keep_alive(const KeepAlive& sent, const Reply& reply);
   void begin();
   void begin_acquire();
-  void begin_change(rpc::RequestKind kind, const std::string& key, Operation told);
+  void begin_change(protocol::RequestKind kind, const std::string& key, Operation told);
   void begin_check(const std::string& key, std::uint64_t token, TokenState expected);
   void begin_look(const std::string& key, std::uint64_t token, TokenState expected);
   void begin_read(const std::string& key, std::uint64_t token, TokenState expected);
@@ -153,14 +154,14 @@ class WorldClient {
   void write_guarded(const Held& held);
   void send();
   void retry();
-  void find_place(rpc::RequestSlot& slot, const std::string& key) const;
+  void find_place(protocol::RequestSlot& slot, const std::string& key) const;
   void follow(ShardId to);
   void on_reply(const Reply& reply);
-  void on_failure(const rpc::ReplySlot& slot);
+  void on_failure(const protocol::ReplySlot& slot);
   void on_read(const Reply& reply);
-  void complete_read(const rpc::ShardAnswer& shard, rpc::CheckVerdict verdict);
+  void complete_read(const protocol::ShardAnswer& shard, protocol::CheckVerdict verdict);
   void note_position(ShardId shard, LogIndex index);
-  void complete(Outcome outcome, Reason reason, const rpc::ReplySlot& slot);
+  void complete(Outcome outcome, Reason reason, const protocol::ReplySlot& slot);
   void on_granted(const Operation& told);
   void rest();
 

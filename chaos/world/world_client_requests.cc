@@ -1,8 +1,8 @@
 // One request of a client on its way: sent, sent again, answered or given up.
 #include "chaos/world/world_client.h"
 #include "common/name_hash.h"
-#include "rpc/lock_messages.h"
-#include "rpc/read_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/read_messages.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,13 +10,13 @@
 namespace gcoord::chaos {
 namespace {
 
-Reason reason_of(rpc::ErrorCode code) {
+Reason reason_of(protocol::ErrorCode code) {
   switch (code) {
-    case rpc::ErrorCode::LockBusy:
+    case protocol::ErrorCode::LockBusy:
       return Reason::Busy;
-    case rpc::ErrorCode::LockNotHeld:
-    case rpc::ErrorCode::TokenStale:
-    case rpc::ErrorCode::HolderOther:
+    case protocol::ErrorCode::LockNotHeld:
+    case protocol::ErrorCode::TokenStale:
+    case protocol::ErrorCode::HolderOther:
       return Reason::NotHeld;
     default:
       return Reason::None;
@@ -24,8 +24,8 @@ Reason reason_of(rpc::ErrorCode code) {
 }
 
 // Whether the refusal says that nothing was done, by this try or by one before it.
-bool certain(rpc::ErrorCode code) {
-  return reason_of(code) != Reason::None || code == rpc::ErrorCode::WaitTimedOut;
+bool certain(protocol::ErrorCode code) {
+  return reason_of(code) != Reason::None || code == protocol::ErrorCode::WaitTimedOut;
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void WorldClient::send() {
   UnderWay& request = *operation_;
   const ShardId shard{request.slot.shard};
   NodeId to =
-      request.slot.kind == rpc::RequestKind::OpenSession ? NodeId{} : leaders_.leader(shard);
+      request.slot.kind == protocol::RequestKind::OpenSession ? NodeId{} : leaders_.leader(shard);
   if (to == NodeId{} || request.weak()) {
     to = NodeId{1 + random_.below(options_.node_count)};
   }
@@ -46,7 +46,7 @@ void WorldClient::send() {
     const std::uint64_t end_us = request.deadline_us - timeout_us() * 8;
     request.slot.deadline_ms =
         static_cast<std::uint32_t>(end_us > now ? std::min(wait_us, end_us - now) / 1000 + 1 : 1);
-  } else if (request.slot.kind == rpc::RequestKind::LockAcquire) {
+  } else if (request.slot.kind == protocol::RequestKind::LockAcquire) {
     request.slot.deadline_ms = static_cast<std::uint32_t>((request.deadline_us - now) / 1000 + 1);
   }
   if (request.numbered && request.attempt > 0 &&
@@ -61,16 +61,16 @@ void WorldClient::send() {
   request.retry_us = now + timeout_us() * (patient ? 4 : 1);
   ++request.attempt;
   leaders_.forget(shard);  // Until it answers.
-  doors_.send(to, request.slot, rpc::bytes_of(request.payload));
+  doors_.send(to, request.slot, protocol::bytes_of(request.payload));
 }
 
-void WorldClient::find_place(rpc::RequestSlot& slot, const std::string& key) const {
+void WorldClient::find_place(protocol::RequestSlot& slot, const std::string& key) const {
   const NameHash name = hash_name(key);
   slot.shard = shard_of(name, options_.shard_count).value;
-  slot.unset(rpc::RequestFlag::Moved);
+  slot.unset(protocol::RequestFlag::Moved);
   if (const auto moved = moved_.find(name)) {
     slot.shard = moved->value;
-    slot.set(rpc::RequestFlag::Moved);
+    slot.set(protocol::RequestFlag::Moved);
   }
 }
 
@@ -115,22 +115,23 @@ void WorldClient::on_reply(const Reply& reply) {
   if (operation_->read) {
     return on_read(reply);
   }
-  quorum_reads_ += operation_->slot.has(rpc::RequestFlag::Quorum) ? 1u : 0u;
+  quorum_reads_ += operation_->slot.has(protocol::RequestFlag::Quorum) ? 1u : 0u;
   leaders_.learn(ShardId{operation_->slot.shard}, reply.from);
   complete(Outcome::Ok, Reason::None, reply.slot);
 }
 
 // The answer to a LockRead of one name.
 void WorldClient::on_read(const Reply& reply) {
-  const auto decoded = rpc::decode_lock_read_reply(reply.payload);
+  const auto decoded = protocol::decode_lock_read_reply(reply.payload);
   if (!decoded.ok() || decoded.value().shards.size() != 1 || decoded.value().names.size() != 1) {
     return complete(Outcome::Unknown, Reason::None, reply.slot);
   }
-  const rpc::ShardAnswer& shard = decoded.value().shards.front();
-  if (shard.error == rpc::ErrorCode::NotLeader || shard.error == rpc::ErrorCode::NoLeader) {
+  const protocol::ShardAnswer& shard = decoded.value().shards.front();
+  if (shard.error == protocol::ErrorCode::NotLeader ||
+      shard.error == protocol::ErrorCode::NoLeader) {
     return retry();
   }
-  if (shard.error != rpc::ErrorCode::None) {
+  if (shard.error != protocol::ErrorCode::None) {
     return complete(Outcome::Unknown, Reason::None, reply.slot);  // Not as fresh as asked.
   }
   if (!operation_->weak()) {
@@ -141,11 +142,12 @@ void WorldClient::on_read(const Reply& reply) {
 
 // What a lease or a round stands behind goes into the history like a check, the rest to its own
 // judge.
-void WorldClient::complete_read(const rpc::ShardAnswer& shard, rpc::CheckVerdict verdict) {
+void WorldClient::complete_read(const protocol::ShardAnswer& shard,
+                                protocol::CheckVerdict verdict) {
   if (!operation_->weak()) {
-    const bool by_round = operation_->read->consistency == rpc::ReadConsistency::Linearizable;
+    const bool by_round = operation_->read->consistency == protocol::ReadConsistency::Linearizable;
     quorum_reads_ += by_round ? 1u : 0u;
-    rpc::ReplySlot slot;
+    protocol::ReplySlot slot;
     slot.extra = static_cast<std::uint64_t>(verdict);
     note_position(shard.shard, shard.index);
     return complete(Outcome::Ok, Reason::None, slot);
@@ -166,10 +168,10 @@ void WorldClient::note_position(ShardId shard, LogIndex index) {
   seen = max_id(seen, index);
 }
 
-void WorldClient::on_failure(const rpc::ReplySlot& slot) {
-  const auto code = static_cast<rpc::ErrorCode>(slot.detail);
+void WorldClient::on_failure(const protocol::ReplySlot& slot) {
+  const auto code = static_cast<protocol::ErrorCode>(slot.detail);
   const ShardId shard{operation_->slot.shard};
-  if (code == rpc::ErrorCode::NotLeader) {
+  if (code == protocol::ErrorCode::NotLeader) {
     const NodeId leader{slot.leader};
     if (leader != NodeId{} && leader != operation_->sent_to && operation_->attempt % 4 != 3) {
       leaders_.learn(shard, leader);
@@ -177,27 +179,28 @@ void WorldClient::on_failure(const rpc::ReplySlot& slot) {
     }
     return retry();
   }
-  if (code == rpc::ErrorCode::LockMoved && !operation_->read && slot.extra < options_.shard_count) {
+  if (code == protocol::ErrorCode::LockMoved && !operation_->read &&
+      slot.extra < options_.shard_count) {
     return follow(ShardId{static_cast<std::uint32_t>(slot.extra)});
   }
-  if (rpc::is_passing(code)) {
+  if (protocol::is_passing(code)) {
     return retry();
   }
   complete(certain(code) ? Outcome::Fail : Outcome::Unknown, reason_of(code), slot);
-  if (code == rpc::ErrorCode::SessionExpired && lease_ != nullptr) {
+  if (code == protocol::ErrorCode::SessionExpired && lease_ != nullptr) {
     lease_->on_lost();
     look_at_lease();
   }
 }
 
-void WorldClient::complete(Outcome outcome, Reason reason, const rpc::ReplySlot& slot) {
+void WorldClient::complete(Outcome outcome, Reason reason, const protocol::ReplySlot& slot) {
   const UnderWay ended = std::move(*operation_);
   operation_.reset();
   rest();
   if (ended.numbered && ended.slot.session == session_) {
     windows_[ended.slot.shard].end(ended.slot.sequence);
   }
-  if (ended.slot.kind == rpc::RequestKind::OpenSession) {
+  if (ended.slot.kind == protocol::RequestKind::OpenSession) {
     if (outcome == Outcome::Ok) {
       session_ = slot.extra;
       lease_ = std::make_unique<client::SessionLease>(
@@ -209,7 +212,7 @@ void WorldClient::complete(Outcome outcome, Reason reason, const rpc::ReplySlot&
     }
     return;
   }
-  if (ended.slot.kind == rpc::RequestKind::LockMove) {
+  if (ended.slot.kind == protocol::RequestKind::LockMove) {
     moves_ += outcome == Outcome::Ok ? 1u : 0u;
     return;
   }
@@ -219,14 +222,14 @@ void WorldClient::complete(Outcome outcome, Reason reason, const rpc::ReplySlot&
   told.return_ns = doors_.moment_ns();
   if (outcome == Outcome::Ok && told.op == Op::Acquire) {
     told.token = slot.token;
-    told.already_held = slot.has(rpc::ReplyFlag::AlreadyHeld);
+    told.already_held = slot.has(protocol::ReplyFlag::AlreadyHeld);
   }
-  if (outcome == Outcome::Ok && slot.has(rpc::ReplyFlag::Indexed)) {
+  if (outcome == Outcome::Ok && slot.has(protocol::ReplyFlag::Indexed)) {
     note_position(ShardId{told.shard}, LogIndex{slot.extra});
     doors_.record_write(ShardId{told.shard}, LogIndex{slot.extra}, told.return_ns);
   }
   if (outcome == Outcome::Ok && told.op == Op::Check) {
-    told.verdict = slot.extra == static_cast<std::uint64_t>(rpc::CheckVerdict::Valid)
+    told.verdict = slot.extra == static_cast<std::uint64_t>(protocol::CheckVerdict::Valid)
                        ? TokenState::Valid
                        : TokenState::Past;
   }

@@ -2,10 +2,10 @@
 // disks that are replaced, or come back from the past. One thread.
 #pragma once
 
-#include "ledger/memory_checkpoint_store.h"
-#include "ledger/memory_disk.h"
-#include "ledger/memory_history_store.h"
-#include "ledger/power_supply.h"
+#include "ledger/base/power_supply.h"
+#include "ledger/checkpoint/memory_checkpoint_store.h"
+#include "ledger/disk/memory_disk.h"
+#include "ledger/history/memory_store.h"
 
 #include <cstdint>
 #include <memory>

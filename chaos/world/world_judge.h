@@ -8,8 +8,8 @@
 #include "chaos/check/operation.h"
 #include "chaos/check/trace.h"
 #include "chaos/world/weak_reads.h"
-#include "consensus/message.h"
-#include "server/engine_view.h"
+#include "consensus/step/message.h"
+#include "server/interfaces/replica_view.h"
 
 #include <cstdint>
 #include <map>

@@ -1,12 +1,12 @@
 #include "chaos/world/world_node.h"
 
-#include "chaos/world/mutant_stepper.h"
+#include "chaos/mutants/mutant_stepper.h"
 #include "chaos/world/witness_stepper.h"
 #include "common/assert.h"
-#include "consensus/device_stepper.h"
-#include "consensus/stand_in_device.h"
-#include "consensus/stepper_cuda.h"
-#include "netcore/transport_simulated.h"
+#include "consensus/device/device_stepper.h"
+#include "consensus/device/stand_in_device.h"
+#include "consensus/device/stepper_cuda.h"
+#include "netcore/transport/transport_simulated.h"
 #include "sessions/sweep_guard.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr ClusterId kCluster{7};
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-// Of an idle log, as in ledger/wal_writer.h.
+// Of an idle log, as in ledger/wal/writer.h.
 constexpr std::uint64_t kSealDelayUs = 100'000;
 // Small, so that logs roll and drop within a run.
 constexpr std::uint64_t kSegmentBytes = 64 * 1024;
@@ -43,7 +43,7 @@ server::LockServiceOptions WorldNode::service_options() const {
   }
   result.tick_ms = options_.tick_ms;
   result.election_ticks = options_.election_ticks;
-  result.limits = {options_.shard_count, options_.tick_ms * 2, rpc::kTtlMsMax};
+  result.limits = {options_.shard_count, options_.tick_ms * 2, protocol::kTtlMsMax};
   result.caps = {4096, 4096, 4096, 16384};
   result.index_seed = random64(options_.seed, id_.value, life_count_);
   result.wall_ms = [this] { return clock_.at(now_us_) / 1000; };
@@ -276,7 +276,7 @@ void WorldNode::set_paused(bool paused) {
 }
 
 void WorldNode::take_request(server::ConnectionId connection,
-                             const rpc::RequestSlot& request,
+                             const protocol::RequestSlot& request,
                              std::span<const std::byte> payload) {
   if (running()) {
     requests_.push_back({connection, request, {payload.begin(), payload.end()}});
@@ -284,7 +284,7 @@ void WorldNode::take_request(server::ConnectionId connection,
 }
 
 void WorldNode::reply(server::ConnectionId connection,
-                      const rpc::ReplySlot& slot,
+                      const protocol::ReplySlot& slot,
                       std::span<const std::byte> payload) {
   if (life_ != nullptr) {
     doors_.reply(id_, connection, slot, payload);
@@ -313,10 +313,10 @@ void WorldNode::serve_requests() {
   for (const Request& request : std::exchange(requests_, {})) {
     const bool at_once =
         options_.mutant == Mutant::ReleaseAcknowledgedAtOnce &&
-        request.slot.kind == rpc::RequestKind::LockRelease &&
+        request.slot.kind == protocol::RequestKind::LockRelease &&
         life_->engine->view(ShardId{request.slot.shard}).role == consensus::Role::Leader;
     if (at_once) {
-      reply(request.connection, rpc::reply_to(request.slot), {});
+      reply(request.connection, protocol::reply_to(request.slot), {});
     }
     life_->router.on_request(request.connection, request.slot, request.payload);
   }

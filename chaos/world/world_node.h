@@ -6,17 +6,17 @@
 // decided by whoever stops it. One thread.
 #pragma once
 
-#include "chaos/sim/sim_random.h"
-#include "chaos/world/mutant_seams.h"
+#include "chaos/mutants/mutant_seams.h"
+#include "chaos/random/sim_random.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_disk.h"
 #include "chaos/world/world_options.h"
-#include "consensus/step_device.h"
-#include "netcore/simulated_network.h"
-#include "server/host_replicas.h"
-#include "server/lock_service.h"
-#include "server/node_history.h"
-#include "server/request_table.h"
+#include "consensus/device/step_device.h"
+#include "netcore/transport/simulated_network.h"
+#include "server/history/history.h"
+#include "server/host_turn/host_replicas.h"
+#include "server/lock_service/lock_service.h"
+#include "server/node/request_table.h"
 
 #include <cstdint>
 #include <functional>
@@ -36,8 +36,10 @@ struct WorldNodeDoors {
   std::function<void(NodeId)> on_failing;
   // Leaves a node.
   std::function<void(const consensus::Message&, std::uint32_t life)> on_message;
-  std::function<void(
-      NodeId from, server::ConnectionId, const rpc::ReplySlot&, std::span<const std::byte> payload)>
+  std::function<void(NodeId from,
+                     server::ConnectionId,
+                     const protocol::ReplySlot&,
+                     std::span<const std::byte> payload)>
       reply;
 };
 
@@ -64,7 +66,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
   // A frame of a client, already read from its socket.
   void take_request(server::ConnectionId connection,
-                    const rpc::RequestSlot& request,
+                    const protocol::RequestSlot& request,
                     std::span<const std::byte> payload);
 
   // Of the running process.
@@ -122,7 +124,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
   struct Request {
     server::ConnectionId connection;
-    rpc::RequestSlot slot;
+    protocol::RequestSlot slot;
     std::vector<std::byte> payload;
   };
 
@@ -131,12 +133,12 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   void unpark(server::ConnectionId) override {}
 
   void reply(server::ConnectionId connection,
-             const rpc::ReplySlot& slot,
+             const protocol::ReplySlot& slot,
              std::span<const std::byte> payload) override;
 
   std::string node_status() const override { return "{}"; }
 
-  std::string shard_list(const rpc::ShardRange&) const override { return "{}"; }
+  std::string shard_list(const protocol::ShardRange&) const override { return "{}"; }
 
   std::string shard_show(ShardId) const override { return "{}"; }
 

@@ -1,6 +1,6 @@
 #include "chaos/world/world_options.h"
 
-#include "chaos/sim/sim_random.h"
+#include "chaos/random/sim_random.h"
 
 namespace gcoord::chaos {
 namespace {

@@ -1,10 +1,10 @@
 // Options of one simulated world. All of it follows from the seed; the minimiser takes parts away.
 #pragma once
 
+#include "chaos/mutants/mutant.h"
 #include "chaos/world/fault_class.h"
-#include "chaos/world/mutant.h"
-#include "consensus/inbox.h"
-#include "server/device_choice.h"
+#include "consensus/step/inbox.h"
+#include "server/platform/device_choice.h"
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ struct WorldOptions {
   // Also every message about this shard; none from kNoShard on.
   std::uint32_t told_shard = kNoShard;
   // Where every node steps its shards; never Auto. On a device each step is done again on the host
-  // and compared (consensus/device_check.h).
+  // and compared (consensus/device/device_check.h).
   server::DeviceChoice device;
   consensus::Durability durability = consensus::Durability::Durable;
 

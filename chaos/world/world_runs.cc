@@ -2,7 +2,7 @@
 
 #include "chaos/world/apart.h"
 #include "common/assert.h"
-#include "consensus/stepper_cuda.h"
+#include "consensus/device/stepper_cuda.h"
 
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 
 #include "common/assert.h"
 #include "common/random.h"
-#include "consensus/step.h"
+#include "consensus/step/step.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/status.h"
-#include "consensus/configuration.h"
+#include "consensus/step/configuration.h"
 
 #include <cstdint>
 #include <vector>

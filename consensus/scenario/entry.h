@@ -5,8 +5,8 @@
 #pragma once
 
 #include "common/ids.h"
-#include "consensus/configuration.h"
-#include "consensus/outbox.h"
+#include "consensus/step/configuration.h"
+#include "consensus/step/outbox.h"
 
 #include <cstdint>
 #include <string>

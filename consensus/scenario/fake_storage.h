@@ -6,9 +6,9 @@
 #pragma once
 
 #include "common/ids.h"
-#include "consensus/inbox.h"
-#include "consensus/outbox.h"
 #include "consensus/scenario/entry.h"
+#include "consensus/step/inbox.h"
+#include "consensus/step/outbox.h"
 
 #include <optional>
 #include <vector>

@@ -1,9 +1,9 @@
 #include "consensus/scenario/invariants.h"
 
 #include "common/incarnation.h"
-#include "consensus/quorum.h"
 #include "consensus/scenario/names.h"
-#include "consensus/step.h"
+#include "consensus/step/quorum.h"
+#include "consensus/step/step.h"
 
 #include <fmt/format.h>
 

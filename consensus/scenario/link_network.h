@@ -7,8 +7,8 @@
 #pragma once
 
 #include "common/ids.h"
-#include "consensus/message.h"
 #include "consensus/scenario/entry.h"
+#include "consensus/step/message.h"
 
 #include <cstdint>
 #include <deque>

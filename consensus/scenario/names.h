@@ -2,10 +2,10 @@
 // They are part of the doors: never change one.
 #pragma once
 
-#include "consensus/message.h"
-#include "consensus/outbox.h"
 #include "consensus/scenario/entry.h"
-#include "consensus/shard_table.h"
+#include "consensus/step/message.h"
+#include "consensus/step/outbox.h"
+#include "consensus/step/shard_table.h"
 
 #include <optional>
 #include <string>

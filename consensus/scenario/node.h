@@ -6,12 +6,12 @@
 // the node. A new start has the next incarnation and starts its ticks at 1. Host only; one thread.
 #pragma once
 
-#include "consensus/liveness.h"
 #include "consensus/scenario/fake_storage.h"
 #include "consensus/scenario/link_network.h"
 #include "consensus/scenario/observer.h"
 #include "consensus/scenario/replica.h"
-#include "consensus/stepper.h"
+#include "consensus/step/liveness.h"
+#include "consensus/step/stepper.h"
 
 #include <cstdint>
 #include <functional>

@@ -3,11 +3,11 @@
 // Calls come in the order of events; references live for the call only. Host only.
 #pragma once
 
-#include "consensus/inbox.h"
-#include "consensus/liveness.h"
-#include "consensus/outbox.h"
 #include "consensus/scenario/link_network.h"
-#include "consensus/shard_table.h"
+#include "consensus/step/inbox.h"
+#include "consensus/step/liveness.h"
+#include "consensus/step/outbox.h"
+#include "consensus/step/shard_table.h"
 
 #include <cstdint>
 

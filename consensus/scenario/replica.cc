@@ -1,8 +1,8 @@
 #include "consensus/scenario/replica.h"
 
 #include "common/assert.h"
-#include "consensus/log_runs.h"
-#include "consensus/recover.h"
+#include "consensus/step/log_runs.h"
+#include "consensus/step/recover.h"
 
 #include <algorithm>
 #include <memory>

@@ -5,14 +5,14 @@
 // to stand in between. Wishes wait for the next step too. Host only; one thread.
 #pragma once
 
-#include "consensus/inbox.h"
-#include "consensus/outbox.h"
 #include "consensus/scenario/entry.h"
 #include "consensus/scenario/fake_storage.h"
 #include "consensus/scenario/link_network.h"
 #include "consensus/scenario/observer.h"
 #include "consensus/scenario/payload_log.h"
-#include "consensus/shard_table.h"
+#include "consensus/step/inbox.h"
+#include "consensus/step/outbox.h"
+#include "consensus/step/shard_table.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,6 +1,6 @@
-#include "consensus/log_runs.h"
 #include "consensus/scenario/names.h"
 #include "consensus/scenario/script.h"
+#include "consensus/step/log_runs.h"
 
 #include <fmt/format.h>
 

@@ -101,7 +101,7 @@ class Elector {
   // Silence of a coordinator after which it is doubted, in patiences: three of its words are lost.
   static constexpr std::uint64_t kSilencePatiences = 4;
   // A node that has just started waits so long for somebody to say who the coordinator is. Nodes
-  // say about once a second what they understand (server/node_features.h).
+  // say about once a second what they understand (server/peers/node_features.h).
   static constexpr std::uint64_t kFirstWaitMs = 2000;
   // Between samples of the peers: a tenth of the time after which they count as silent by default.
   static constexpr std::uint64_t kSampleMs = 100;

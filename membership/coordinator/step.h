@@ -10,7 +10,7 @@
 //
 // Both assume what a cluster cannot: that who does not answer in time has failed. Cut off from each
 // other, two halves have a coordinator each. Nothing of gcoord's safety rests on them; what does is
-// decided by majorities (consensus/step.h), and what clients elect by locks over that
+// decided by majorities (consensus/step/step.h), and what clients elect by locks over that
 // (docs/internals/coordinators.md compares them).
 //
 // A pure step over one node's row: (row, event) -> row and messages. Time is a tick in the event.

@@ -1,6 +1,6 @@
 // Bad input to the lock verbs of gcoordctl: each mistake has a number of its own.
-// tests/server/bad_input_test.cc is the node's part; a number that was used before is the library's
-// to avoid, and has no verb.
+// tests/server/lock_service/bad_input_test.cc is the node's part; a number that was used before is
+// the library's to avoid, and has no verb.
 #include "tests/bad_requests.h"
 #include "tests/cli/programs.h"
 

@@ -1,5 +1,5 @@
 // L1 at its size: 64 clients want few names of real durable nodes, which are killed under them.
-#include "cli/history.h"
+#include "cli/load/history.h"
 #include "tests/cli/process_cluster.h"
 
 #include <array>

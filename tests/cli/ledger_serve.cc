@@ -2,8 +2,8 @@
 //
 // usage: ledger-serve SHARDS ENTRIES [PORT]
 // Shard k has k * ENTRIES entries, so that shard 0 has none. Prints one JSON object: url and keys.
-#include "fake_ledger.h"
-#include "server/ledger_endpoint.h"
+#include "server/endpoints/ledger_endpoint.h"
+#include "tests/server/endpoints/fake_ledger.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // The verbs of gcoordctl ledger as a user runs them, against a ledger in memory behind HTTP.
-#include "programs.h"
-#include "served_ledger.h"
+#include "tests/cli/programs.h"
+#include "tests/cli/served_ledger.h"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 // tc. One thread: what it starts begins in the namespace in which it is.
 #pragma once
 
-#include "common/child_process.h"
+#include "common/host/child_process.h"
 
 #include <fcntl.h>
 #include <sched.h>

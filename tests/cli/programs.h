@@ -2,7 +2,7 @@
 #pragma once
 
 #include "chaos/process/own_path.h"
-#include "common/child_process.h"
+#include "common/host/child_process.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A long queue of one process loses its leader: more waits than retries that the process may take.
-#include "cli/queue_load.h"
+#include "cli/load/queue_load.h"
 #include "tests/cli/process_cluster.h"
 
 namespace gcoord::cli {

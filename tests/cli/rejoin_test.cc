@@ -1,7 +1,7 @@
 // Two of five real nodes whose disks rot in different places come back from the other three.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
-#include "ledger/wal_format.h"
+#include "ledger/wal/format.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>

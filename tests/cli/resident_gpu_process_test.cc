@@ -2,7 +2,7 @@
 // they share those there are. They map each other's memory; one is killed, one stopped while its
 // kernel turns, one has its device fail at work. The fault at work happens to a twin as well, and
 // what is chosen where nobody names a device is told where there is no GPU, too.
-#include "consensus/stepper_cuda.h"
+#include "consensus/device/stepper_cuda.h"
 #include "tests/cli/resident_cluster.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // gcoordd --turn resident where nodes do not map each other's memory: three twins by proxy over TCP
 // and UCX, a mixed cluster, a node killed, stopped and resumed, and flags that contradict each
 // other.
-#include "consensus/stepper_cuda.h"
+#include "consensus/device/stepper_cuda.h"
 #include "tests/cli/resident_cluster.h"
 
 #include <gmock/gmock.h>

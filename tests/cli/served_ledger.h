@@ -1,10 +1,10 @@
 // A ledger in memory behind a real HTTP port, for tests of what reads ledgers.
 #pragma once
 
-#include "cli/ledger_door.h"
-#include "common/metrics.h"
-#include "fake_ledger.h"
-#include "server/ledger_endpoint.h"
+#include "cli/ledger/source.h"
+#include "common/host/metrics.h"
+#include "server/endpoints/ledger_endpoint.h"
+#include "tests/server/endpoints/fake_ledger.h"
 
 #include <chrono>
 #include <memory>

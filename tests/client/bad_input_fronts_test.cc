@@ -1,18 +1,19 @@
 // One table of bad input for every front end: the native protocol, C++, C, Python and gcoordctl,
 // against one node. A mistake has the same number everywhere; where a front end finds it in another
-// way, its cell says so. Each number that a node can give is in tests/server/bad_input_test.cc; a
-// client that never reads its stream is in tests/server/watch_desk_test.cc (GC6202).
-#include "client/asio.h"
+// way, its cell says so. Each number that a node can give is in
+// tests/server/lock_service/bad_input_test.cc; a client that never reads its stream is in
+// tests/server/watch/hub_test.cc (GC6202).
+#include "client/net/asio.h"
 #include "common/name_hash.h"
 #include "gcoord/client.h"
 #include "gcoord/gcoord_locks.h"
 #include "gcoord/gcoord_sessions.h"
-#include "manual_clock.h"
-#include "rpc/frame.h"
-#include "rpc/hello.h"
-#include "rpc/lock_messages.h"
+#include "protocol/frame.h"
+#include "protocol/hello.h"
+#include "protocol/lock_messages.h"
 #include "tests/bad_requests.h"
 #include "tests/cli/programs.h"
+#include "tests/client/manual_clock.h"
 #include "tests/source_dir.h"
 
 #include <cstdio>
@@ -63,43 +64,43 @@ class Wire final : public Front {
     const int port = std::stoi(endpoint.substr(colon + 1));
     socket_.connect({asio::ip::make_address(endpoint.substr(0, colon)),
                      static_cast<asio::ip::port_type>(port)});
-    rpc::RequestSlot hello;
-    hello.kind = rpc::RequestKind::Hello;
-    const auto payload = rpc::encode(rpc::Hello{});
-    ask(hello, rpc::text_of(payload));
+    protocol::RequestSlot hello;
+    hello.kind = protocol::RequestKind::Hello;
+    const auto payload = protocol::encode(protocol::Hello{});
+    ask(hello, protocol::text_of(payload));
   }
 
   const char* title() const override { return "wire"; }
 
   std::uint32_t open(std::int64_t ttl_ms) override {
-    rpc::RequestSlot slot;
-    slot.kind = rpc::RequestKind::OpenSession;
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::OpenSession;
     slot.ttl_ms = static_cast<std::uint32_t>(
         std::min<std::int64_t>(ttl_ms, std::numeric_limits<std::uint32_t>::max() - 1));
     return ask(slot, "");
   }
 
   std::uint32_t acquire(const Claim& claim) override {
-    rpc::RequestSlot slot = slot_of(rpc::RequestKind::LockAcquire, claim);
+    protocol::RequestSlot slot = slot_of(protocol::RequestKind::LockAcquire, claim);
     slot.ttl_ms = kLongTtlMs;
     return ask(slot, claim.name);
   }
 
   std::uint32_t release(const Claim& claim) override {
-    return ask(slot_of(rpc::RequestKind::LockRelease, claim), claim.name);
+    return ask(slot_of(protocol::RequestKind::LockRelease, claim), claim.name);
   }
 
   std::uint32_t check(const Claim& claim) override {
-    rpc::RequestSlot slot;
-    slot.kind = rpc::RequestKind::LockCheck;
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::LockCheck;
     slot.shard = shard_of(hash_name(claim.name), kShards).value;
     slot.token = claim.token;
     return ask(slot, claim.name);
   }
 
  private:
-  static rpc::RequestSlot slot_of(rpc::RequestKind kind, const Claim& claim) {
-    rpc::RequestSlot slot;
+  static protocol::RequestSlot slot_of(protocol::RequestKind kind, const Claim& claim) {
+    protocol::RequestSlot slot;
     slot.kind = kind;
     slot.shard = shard_of(hash_name(claim.name), kShards).value;
     slot.session = claim.session;
@@ -109,15 +110,15 @@ class Wire final : public Front {
     return slot;
   }
 
-  std::uint32_t ask(rpc::RequestSlot slot, std::string_view payload) {
+  std::uint32_t ask(protocol::RequestSlot slot, std::string_view payload) {
     slot.request_id = ++request_id_;
     slot.deadline_ms = 10'000;
-    builder_.add(slot, rpc::bytes_of(payload));
+    builder_.add(slot, protocol::bytes_of(payload));
     std::vector<std::byte> bytes;
     builder_.finish(bytes);
     asio::write(socket_, asio::buffer(bytes));
-    rpc::FrameView frame;
-    while (decoder_.next(frame) != rpc::DecodeStep::Frame) {
+    protocol::FrameView frame;
+    while (decoder_.next(frame) != protocol::DecodeStep::Frame) {
       const auto room = decoder_.writable();
       decoder_.written(socket_.read_some(asio::buffer(room.data(), room.size())));
     }
@@ -126,8 +127,8 @@ class Wire final : public Front {
 
   asio::io_context context_;
   asio::ip::tcp::socket socket_{context_};
-  rpc::FrameBuilder builder_{rpc::FrameDirection::Requests};
-  rpc::FrameDecoder decoder_{rpc::FrameDirection::Replies};
+  protocol::FrameBuilder builder_{protocol::FrameDirection::Requests};
+  protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
   std::uint64_t request_id_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // Bad input to the lock verbs of the C interface: each mistake has a number of its own, whether the
-// library or a node finds it. tests/server/bad_input_test.cc is the node's part.
-#include "client_fixture.h"
+// library or a node finds it. tests/server/lock_service/bad_input_test.cc is the node's part.
 #include "common/comma_list.h"
 #include "gcoord/gcoord.h"
 #include "gcoord/gcoord_locks.h"
 #include "tests/bad_requests.h"
+#include "tests/client/client_fixture.h"
 
 #include <atomic>
 #include <functional>
@@ -15,8 +15,8 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 class BadInput : public ClientTest {
  protected:

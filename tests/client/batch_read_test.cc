@@ -1,8 +1,8 @@
 // One read of the locks of very many shards, whose leaders change meanwhile.
-#include "client_fixture.h"
 #include "common/name_hash.h"
-#include "rpc/lock_messages.h"
-#include "rpc/read_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/read_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <algorithm>
 #include <map>
@@ -22,25 +22,25 @@ class Answers {
   explicit Answers(std::uint32_t refusals) : refusals_(refusals) {}
 
   FakeReply to(const FakeRequest& request) {
-    const auto read = rpc::decode_lock_read(rpc::bytes_of(request.payload)).value();
-    rpc::LockReadReply told;
+    const auto read = protocol::decode_lock_read(protocol::bytes_of(request.payload)).value();
+    protocol::LockReadReply told;
     told.question = read.question;
     std::map<std::uint32_t, bool> refused;
-    for (const rpc::TokenCheck& check : read.names) {
+    for (const protocol::TokenCheck& check : read.names) {
       const ShardId shard = shard_of(hash_name(check.name), kShards);
       if (!refused.contains(shard.value)) {
         refused[shard.value] = refusals_of_[shard.value]++ < refusals_;
-        told.shards.push_back(
-            {.shard = shard,
-             .error = refused[shard.value] ? rpc::ErrorCode::NotLeader : rpc::ErrorCode::None,
-             .index = LogIndex{7}});
+        told.shards.push_back({.shard = shard,
+                               .error = refused[shard.value] ? protocol::ErrorCode::NotLeader
+                                                             : protocol::ErrorCode::None,
+                               .index = LogIndex{7}});
       }
       told.names.push_back(
-          {.answered = !refused[shard.value], .verdict = rpc::CheckVerdict::Valid});
+          {.answered = !refused[shard.value], .verdict = protocol::CheckVerdict::Valid});
     }
-    std::ranges::sort(told.shards, {}, &rpc::ShardAnswer::shard);
+    std::ranges::sort(told.shards, {}, &protocol::ShardAnswer::shard);
     FakeReply reply = ok_reply(request);
-    reply.payload = rpc::text_of(rpc::encode_lock_read_reply(told));
+    reply.payload = protocol::text_of(protocol::encode_lock_read_reply(told));
     return reply;
   }
 
@@ -53,8 +53,8 @@ class BatchRead : public ::testing::Test {
  protected:
   Result<BatchReading<Verdict>> read(const std::shared_ptr<Answers>& answers) {
     cluster_.answer_with([answers](const FakeRequest& request) -> std::optional<FakeReply> {
-      return request.slot.kind == rpc::RequestKind::LockRead ? answers->to(request)
-                                                             : friendly_reply(request);
+      return request.slot.kind == protocol::RequestKind::LockRead ? answers->to(request)
+                                                                  : friendly_reply(request);
     });
     ClientOptions options;
     options.endpoints = cluster_.endpoints();

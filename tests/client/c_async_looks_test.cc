@@ -1,11 +1,11 @@
 // The C interface: looks that do not wait, at locks, their past, sessions and candidates.
-#include "c_interface.h"
 #include "common/name_hash.h"
 #include "gcoord/gcoord_async.h"
-#include "rpc/election_messages.h"
-#include "rpc/lease_messages.h"
-#include "rpc/past_messages.h"
-#include "rpc/read_messages.h"
+#include "protocol/election_messages.h"
+#include "protocol/lease_messages.h"
+#include "protocol/past_messages.h"
+#include "protocol/read_messages.h"
+#include "tests/client/c_interface.h"
 
 #include <algorithm>
 #include <array>
@@ -21,13 +21,13 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 constexpr std::uint32_t kShards = 16;  // Of the fixture's cluster.
 
-rpc::LockRow row_of(std::string_view name) {
-  rpc::LockRow row;
+protocol::LockRow row_of(std::string_view name) {
+  protocol::LockRow row;
   row.name = name;
   row.holder = SessionId{41};
   row.token = FencingToken{7};
@@ -37,36 +37,36 @@ rpc::LockRow row_of(std::string_view name) {
 
 // Session 41 holds what is named "held..." under the token 7; nobody holds anything else.
 FakeReply read_reply(const FakeRequest& request) {
-  const auto read = rpc::decode_lock_read(rpc::bytes_of(request.payload)).value();
-  rpc::LockReadReply told;
+  const auto read = protocol::decode_lock_read(protocol::bytes_of(request.payload)).value();
+  protocol::LockReadReply told;
   told.question = read.question;
   std::map<std::uint32_t, bool> shards;
-  for (const rpc::TokenCheck& check : read.names) {
+  for (const protocol::TokenCheck& check : read.names) {
     const bool held = check.name.starts_with("held");
     shards[shard_of(hash_name(check.name), kShards).value] = true;
     told.names.push_back({.answered = true, .present = held, .row = row_of(check.name)});
-    told.names.back().verdict = !held                            ? rpc::CheckVerdict::Free
-                                : check.token == FencingToken{7} ? rpc::CheckVerdict::Valid
-                                                                 : rpc::CheckVerdict::Stale;
+    told.names.back().verdict = !held                            ? protocol::CheckVerdict::Free
+                                : check.token == FencingToken{7} ? protocol::CheckVerdict::Valid
+                                                                 : protocol::CheckVerdict::Stale;
   }
   for (const auto& [shard, _] : shards) {
     told.shards.push_back({.shard = ShardId{shard}, .index = LogIndex{100 + shard}, .age_ms = 5});
   }
   FakeReply reply = ok_reply(request);
-  reply.payload = rpc::text_of(rpc::encode_lock_read_reply(told));
+  reply.payload = protocol::text_of(protocol::encode_lock_read_reply(told));
   return reply;
 }
 
 FakeReply past_reply(const FakeRequest& request) {
-  const auto query = rpc::decode_past_query(rpc::bytes_of(request.payload)).value();
+  const auto query = protocol::decode_past_query(protocol::bytes_of(request.payload)).value();
   if (query.index > LogIndex{9}) {
     return error_reply(request, ErrorCode::PastFuture);
   }
-  rpc::PastReply past{.shard = ShardId{request.slot.shard}, .index = query.index};
+  protocol::PastReply past{.shard = ShardId{request.slot.shard}, .index = query.index};
   past.present = query.index >= LogIndex{5};
   past.row = row_of(query.name);
   FakeReply reply = ok_reply(request);
-  reply.payload = rpc::text_of(rpc::encode_past_reply(past));
+  reply.payload = protocol::text_of(protocol::encode_past_reply(past));
   return reply;
 }
 
@@ -78,21 +78,21 @@ std::optional<FakeReply> answer(const FakeRequest& request) {
     case RequestKind::LockGetAt:
       return past_reply(request);
     case RequestKind::SessionShow:
-      reply.payload =
-          rpc::text_of(rpc::encode_session({.row = {.session = SessionId{request.slot.session},
-                                                    .ttl_ms = 9000,
-                                                    .remaining_ms = 8000,
-                                                    .registration_count = 1,
-                                                    .lock_count = 1},
-                                            .keys = {"held"}}));
+      reply.payload = protocol::text_of(
+          protocol::encode_session({.row = {.session = SessionId{request.slot.session},
+                                            .ttl_ms = 9000,
+                                            .remaining_ms = 8000,
+                                            .registration_count = 1,
+                                            .lock_count = 1},
+                                    .keys = {"held"}}));
       return reply;
     case RequestKind::ElectCandidates:
-      reply.payload = rpc::text_of(rpc::encode_candidates({.leader = SessionId{41},
-                                                           .epoch = FencingToken{7},
-                                                           .candidates = {
-                                                               {.session = SessionId{42}},
-                                                               {.session = SessionId{43}},
-                                                           }}));
+      reply.payload = protocol::text_of(protocol::encode_candidates({.leader = SessionId{41},
+                                                                     .epoch = FencingToken{7},
+                                                                     .candidates = {
+                                                                         {.session = SessionId{42}},
+                                                                         {.session = SessionId{43}},
+                                                                     }}));
       return reply;
     default:
       return friendly_reply(request);

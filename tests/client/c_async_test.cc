@@ -1,8 +1,8 @@
 // The C interface: calls that do not wait, and leases with checks.
-#include "c_interface.h"
 #include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_sessions.h"
-#include "rpc/lock_messages.h"
+#include "protocol/lock_messages.h"
+#include "tests/client/c_interface.h"
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 class CAsyncTest : public CInterfaceTest {
  protected:

@@ -1,9 +1,9 @@
 // A client of a fake cluster by the C interface, on a clock that the test moves.
 #pragma once
 
-#include "client_fixture.h"
 #include "common/comma_list.h"
 #include "gcoord/gcoord.h"
+#include "tests/client/client_fixture.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The C interface: what crosses the border, and what must not.
-#include "c_interface.h"
+#include "tests/client/c_interface.h"
 
 #include "gcoord/gcoord_reads.h"
 #include "gcoord/gcoord_sessions.h"
@@ -13,8 +13,8 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 TEST_F(CInterfaceTest, TheLibraryHasTheVersionOfItsHeader) {
   EXPECT_EQ(gcoord_abi_version(), GCOORD_ABI_VERSION);

@@ -1,10 +1,10 @@
 // The C interface: looks at locks, present and past, and what operators do to them.
-#include "c_interface.h"
 #include "common/name_hash.h"
 #include "gcoord/gcoord_reads.h"
-#include "rpc/move_messages.h"
-#include "rpc/past_messages.h"
-#include "rpc/read_messages.h"
+#include "protocol/move_messages.h"
+#include "protocol/past_messages.h"
+#include "protocol/read_messages.h"
+#include "tests/client/c_interface.h"
 
 #include <array>
 #include <memory>
@@ -13,8 +13,8 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 constexpr std::uint32_t kShards = 16;  // Of the fixture's cluster.
 
@@ -42,14 +42,14 @@ class CLooksTest : public CInterfaceTest {
 
 // A reply for one name that is full of shards.
 FakeReply reply_of_many_shards(const FakeRequest& request) {
-  rpc::LockReadReply reply;
-  reply.question = rpc::decode_lock_read(rpc::bytes_of(request.payload)).value().question;
+  protocol::LockReadReply reply;
+  reply.question = protocol::decode_lock_read(protocol::bytes_of(request.payload)).value().question;
   for (std::uint32_t shard = 0; shard < 16; ++shard) {
     reply.shards.push_back({.shard = ShardId{shard}, .index = LogIndex{100 + shard}, .age_ms = 5});
   }
   reply.names.push_back({.answered = true});
   FakeReply fake = ok_reply(request);
-  fake.payload = rpc::text_of(rpc::encode_lock_read_reply(reply));
+  fake.payload = protocol::text_of(protocol::encode_lock_read_reply(reply));
   return fake;
 }
 
@@ -84,21 +84,21 @@ TEST_F(CLooksTest, ANodeThatAnswersForMoreShardsThanWereAskedForOverrunsNobody) 
 }
 
 FakeReply past_reply(const FakeRequest& request, bool present) {
-  const auto query = rpc::decode_past_query(rpc::bytes_of(request.payload)).value();
-  rpc::PastReply past{.shard = ShardId{request.slot.shard}, .index = query.index};
+  const auto query = protocol::decode_past_query(protocol::bytes_of(request.payload)).value();
+  protocol::PastReply past{.shard = ShardId{request.slot.shard}, .index = query.index};
   past.present = present;
   past.row.name = std::string{query.name};
   past.row.holder = SessionId{41};
   past.row.token = FencingToken{7};
   past.row.acquired_index = LogIndex{5};
   FakeReply fake = ok_reply(request);
-  fake.payload = rpc::text_of(rpc::encode_past_reply(past));
+  fake.payload = protocol::text_of(protocol::encode_past_reply(past));
   return fake;
 }
 
 TEST_F(CLooksTest, R6ALockIsShownAsItWas) {
   answer(RequestKind::LockGetAt, [](const FakeRequest& request) {
-    const auto query = rpc::decode_past_query(rpc::bytes_of(request.payload)).value();
+    const auto query = protocol::decode_past_query(protocol::bytes_of(request.payload)).value();
     return past_reply(request, query.index >= LogIndex{5});
   });
   const Description held = read_at(6);
@@ -147,7 +147,7 @@ TEST_F(CLooksTest, L19ALockIsMovedToTheShardThatIsNamed) {
   EXPECT_EQ(gcoord_lock_move(client_, "name", 11, &error_), GCOORD_OK) << error_.message;
   const auto moves = cluster_.requests(RequestKind::LockMove);
   ASSERT_EQ(moves.size(), 1u);
-  const auto move = rpc::decode_move(rpc::bytes_of(moves[0].payload));
+  const auto move = protocol::decode_move(protocol::bytes_of(moves[0].payload));
   ASSERT_TRUE(move.ok());
   EXPECT_EQ(move.value().to, ShardId{11});
   EXPECT_EQ(move.value().name, "name");

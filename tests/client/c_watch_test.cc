@@ -1,8 +1,8 @@
 // The C interface: watches, and what a client knows of its cluster.
-#include "c_interface.h"
-#include "fake_watches.h"
 #include "gcoord/gcoord_cluster.h"
 #include "gcoord/gcoord_watch.h"
+#include "tests/client/c_interface.h"
+#include "tests/client/fake_watches.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -19,7 +19,7 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::RequestKind;
+using protocol::RequestKind;
 
 constexpr std::int64_t kPatienceMs = 60'000;  // Only an end for a test that fails.
 
@@ -84,8 +84,8 @@ TEST_F(CWatchTest, W2ProgressAndTheQueueAreWhatTheOptionsSay) {
       },
       [](const FakeRequest& request) { return answer_to(request, 9); }));
   open();
-  const auto asked = rpc::decode_watch_query(
-      rpc::bytes_of(cluster_.requests(RequestKind::WatchOpen).at(0).payload));
+  const auto asked = protocol::decode_watch_query(
+      protocol::bytes_of(cluster_.requests(RequestKind::WatchOpen).at(0).payload));
   ASSERT_TRUE(asked.ok());
   EXPECT_EQ(asked.value().progress_ms, 250u);
   cluster_.wait_for(RequestKind::WatchClose, 1);  // One batch is more than fits; the node waits.
@@ -96,22 +96,22 @@ TEST_F(CWatchTest, W2ProgressAndTheQueueAreWhatTheOptionsSay) {
     EXPECT_EQ(gcoord_batch_revision(batch), revision);
     gcoord_batch_free(batch);
   }
-  const auto again = rpc::decode_watch_query(
-      rpc::bytes_of(cluster_.wait_for(RequestKind::WatchOpen, 2).at(1).payload));
+  const auto again = protocol::decode_watch_query(
+      protocol::bytes_of(cluster_.wait_for(RequestKind::WatchOpen, 2).at(1).payload));
   ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again.value().from, (std::vector{rpc::ShardRevision{kShard, LogIndex{8}}}));
+  EXPECT_EQ(again.value().from, (std::vector{protocol::ShardRevision{kShard, LogIndex{8}}}));
 }
 
 TEST_F(CWatchTest, W2WhatWasHeldBeforeIsToldToWhoAsks) {
   cluster_.answer_with(watches(
       [](std::uint64_t id) {
-        using rpc::WatchBefore;
-        using rpc::WatchEventKind;
+        using protocol::WatchBefore;
+        using protocol::WatchEventKind;
         const FencingToken token{7};
-        const rpc::WatchPrevious five{WatchBefore::Hold, token, SessionId{5}, "five"};
+        const protocol::WatchPrevious five{WatchBefore::Hold, token, SessionId{5}, "five"};
         std::vector<std::byte> payload;
-        rpc::begin_watch_events(payload);
-        rpc::append_watch_block(
+        protocol::begin_watch_events(payload);
+        protocol::append_watch_block(
             payload,
             {kShard,
              LogIndex{7},
@@ -123,8 +123,9 @@ TEST_F(CWatchTest, W2WhatWasHeldBeforeIsToldToWhoAsks) {
       [](const FakeRequest& request) { return answer_to(request, 9); }));
   options_.previous = 1;
   open();
-  EXPECT_TRUE(
-      cluster_.requests(RequestKind::WatchOpen).at(0).slot.has(rpc::RequestFlag::WatchPrevious));
+  EXPECT_TRUE(cluster_.requests(RequestKind::WatchOpen)
+                  .at(0)
+                  .slot.has(protocol::RequestFlag::WatchPrevious));
   gcoord_batch* batch = nullptr;
   ASSERT_EQ(gcoord_watch_next(watch_, kPatienceMs, &batch, &error_), GCOORD_OK);
   const gcoord_watch_previous five = gcoord_batch_previous(batch, 0);
@@ -240,8 +241,8 @@ TEST_F(CWatchTest, WhatCannotBeMeantIsRefused) {
   }
   options_.kinds = 1u << GCOORD_EVENT_EXPIRED | 1u << GCOORD_EVENT_BROKEN;
   open();
-  EXPECT_EQ(rpc::decode_watch_query(
-                rpc::bytes_of(cluster_.requests(RequestKind::WatchOpen).at(0).payload))
+  EXPECT_EQ(protocol::decode_watch_query(
+                protocol::bytes_of(cluster_.requests(RequestKind::WatchOpen).at(0).payload))
                 .value()
                 .kinds,
             12);

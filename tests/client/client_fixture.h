@@ -1,9 +1,9 @@
 // A client of a fake cluster, on a clock that the test moves.
 #pragma once
 
-#include "fake_cluster.h"
 #include "gcoord/client.h"
-#include "manual_clock.h"
+#include "tests/client/fake_cluster.h"
+#include "tests/client/manual_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Finding the nodes, losing them, and saying why.
-#include "client_fixture.h"
+#include "tests/client/client_fixture.h"
 
 #include <gmock/gmock.h>
 
@@ -87,7 +87,7 @@ TEST_F(Connect, ComesBackToANodeThatWasAway) {
 TEST_F(Connect, AsksOnlyTheNodeThatWasNamed) {
   Client client = connect();
   ASSERT_TRUE(client.node_status(2).ok());
-  EXPECT_EQ(cluster_.requests(rpc::RequestKind::NodeStatus)[0].node, NodeId{2});
+  EXPECT_EQ(cluster_.requests(protocol::RequestKind::NodeStatus)[0].node, NodeId{2});
   cluster_.stop_node(NodeId{2});
   settle_until(client, [](const ClientStatistics& s) { return s.reconnects == 1; });
   const auto status = client.node_status(2);
@@ -102,7 +102,7 @@ TEST_F(Connect, EndsOutstandingCallsWhenTheClientGoes) {
   {
     Client client = connect();
     client.check_async("name", 1, [&](Result<Verdict> verdict) { ended.add(verdict.status()); });
-    cluster_.wait_for(rpc::RequestKind::LockCheck, 1);
+    cluster_.wait_for(protocol::RequestKind::LockCheck, 1);
   }
   EXPECT_EQ(ended.wait_for(1)[0].code(), StatusCode::Cancelled);
 }

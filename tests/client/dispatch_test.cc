@@ -1,6 +1,6 @@
 // Finding the leader, trying again, and being executed once.
-#include "client_fixture.h"
-#include "rpc/lock_messages.h"
+#include "protocol/lock_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 class Dispatch : public ClientTest {
  protected:
@@ -42,8 +42,8 @@ TEST_F(Dispatch, TakesLeadersFromAMap) {
       return second_leads(request);
     }
     FakeReply reply = ok_reply(request);
-    reply.payload =
-        rpc::text_of(rpc::encode_leader_map({ShardId{0}, std::vector<NodeId>(16, NodeId{2})}));
+    reply.payload = protocol::text_of(
+        protocol::encode_leader_map({ShardId{0}, std::vector<NodeId>(16, NodeId{2})}));
     return reply;
   });
   Client client = connect();
@@ -210,7 +210,7 @@ TEST_F(Dispatch, AnAttachedSessionReleasesByTokenAloneAndOnce) {
   EXPECT_TRUE(session.value().release("name", 7).ok()) << "the try whose answer was lost did it";
   EXPECT_EQ(session.value().release("name", 7).detail(), 6002u);
   for (const FakeRequest& request : cluster_.requests(RequestKind::LockRelease)) {
-    EXPECT_TRUE(request.slot.has(rpc::RequestFlag::ByToken));
+    EXPECT_TRUE(request.slot.has(protocol::RequestFlag::ByToken));
     EXPECT_EQ(request.slot.sequence, 0u);
     EXPECT_EQ(request.slot.acked_below, 0u);
   }
@@ -238,14 +238,14 @@ TEST_F(Dispatch, HoldsBackWhatTheWindowOfAShardCannotTake) {
   Client client = connect();
   Session session = open(client);
   Collected<Status> ended;
-  for (std::size_t index = 0; index < rpc::kOutstandingMax + 1; ++index) {
+  for (std::size_t index = 0; index < protocol::kOutstandingMax + 1; ++index) {
     session.acquire_async(
         "name", {.wait = 1s}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
   }
-  EXPECT_EQ(cluster_.wait_for(RequestKind::LockAcquire, rpc::kOutstandingMax).size(),
-            rpc::kOutstandingMax);
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockAcquire, protocol::kOutstandingMax).size(),
+            protocol::kOutstandingMax);
   clock_->advance(6s);
-  EXPECT_EQ(ended.wait_for(rpc::kOutstandingMax + 1).size(), rpc::kOutstandingMax + 1);
+  EXPECT_EQ(ended.wait_for(protocol::kOutstandingMax + 1).size(), protocol::kOutstandingMax + 1);
 }
 
 TEST_F(Dispatch, TakesBackAGrantThatCameTooLate) {
@@ -282,7 +282,7 @@ TEST_F(Dispatch, DoesNotTakeBackALockThatTheSessionHeldBefore) {
     }
     FakeReply held = error_reply(request, ErrorCode::AcquireGranted);
     held.slot.token = 9;
-    held.slot.set(rpc::ReplyFlag::AlreadyHeld);
+    held.slot.set(protocol::ReplyFlag::AlreadyHeld);
     return request.slot.kind == RequestKind::LockCancel ? held : friendly_reply(request);
   });
   Client client = connect();
@@ -305,7 +305,7 @@ TEST_F(Dispatch, SendsAWaitAgainAfterAReconnectWithWhatIsLeftOfIt) {
   session.acquire_async("name", {.wait = 100s}, [](const Result<Grant>&) {});
   const auto first = cluster_.wait_for(RequestKind::LockAcquire, 1)[0];
   EXPECT_EQ(first.slot.deadline_ms, 100'000u);
-  EXPECT_TRUE(first.slot.has(rpc::RequestFlag::Wait));
+  EXPECT_TRUE(first.slot.has(protocol::RequestFlag::Wait));
   clock_->advance(1s);
   cluster_.stop_node(first.node);
   const auto second = cluster_.wait_for(RequestKind::LockAcquire, 2)[1];
@@ -344,7 +344,8 @@ TEST_F(Dispatch, ReportsTheHolderOfABusyLock) {
   const auto lock = session.try_acquire("name");
   EXPECT_EQ(lock.status().detail(), kDetailLockBusy);
   EXPECT_THAT(lock.status().message(), HasSubstr("session 99, token 12"));
-  EXPECT_FALSE(cluster_.requests(RequestKind::LockAcquire)[0].slot.has(rpc::RequestFlag::Wait));
+  EXPECT_FALSE(
+      cluster_.requests(RequestKind::LockAcquire)[0].slot.has(protocol::RequestFlag::Wait));
 }
 
 TEST_F(Dispatch, RefusesABadNameWithoutAsking) {
@@ -362,8 +363,10 @@ TEST_F(Dispatch, ChecksABatchInOneMessageAndAsksAloneForTheRest) {
       return friendly_reply(request);
     }
     FakeReply reply = ok_reply(request);
-    reply.payload = rpc::text_of(rpc::encode_verdicts(std::vector{
-        rpc::CheckVerdict::Stale, rpc::CheckVerdict::NotLeader, rpc::CheckVerdict::Free}));
+    reply.payload =
+        protocol::text_of(protocol::encode_verdicts(std::vector{protocol::CheckVerdict::Stale,
+                                                                protocol::CheckVerdict::NotLeader,
+                                                                protocol::CheckVerdict::Free}));
     return reply;
   });
   Client client = connect();
@@ -378,11 +381,11 @@ TEST_F(Dispatch, ChecksABatchInOneMessageAndAsksAloneForTheRest) {
 TEST_F(Dispatch, ListsNodeByNode) {
   cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
     FakeReply reply = ok_reply(request);
-    rpc::ListPage page;
+    protocol::ListPage page;
     if (request.node != NodeId{2}) {
       page.rows.push_back({.name = "n" + std::to_string(request.node.value)});
     }
-    reply.payload = rpc::text_of(rpc::encode_list_page(page));
+    reply.payload = protocol::text_of(protocol::encode_list_page(page));
     return reply;
   });
   Client client = connect();
@@ -399,15 +402,15 @@ TEST_F(Dispatch, ListsNodeByNode) {
 class Listing : public ClientTest {
  protected:
   // Every node lists one lock of its own name, and node 3 adds what flags it is told to.
-  void answer(rpc::ReplyFlag third_says = {}) {
+  void answer(protocol::ReplyFlag third_says = {}) {
     cluster_.answer_with([third_says](const FakeRequest& request) -> std::optional<FakeReply> {
       FakeReply reply = ok_reply(request);
-      rpc::ListPage page;
+      protocol::ListPage page;
       page.rows.push_back({.name = "n" + std::to_string(request.node.value)});
       if (request.node == NodeId{3}) {
         reply.slot.set(third_says);
       }
-      reply.payload = rpc::text_of(rpc::encode_list_page(page));
+      reply.payload = protocol::text_of(protocol::encode_list_page(page));
       return reply;
     });
   }
@@ -471,7 +474,7 @@ TEST_F(Listing, AsksANodeWhoseAddressOnlyAnotherNodeKnows) {
 }
 
 TEST_F(Listing, SaysThatANodeLeftLocksOut) {
-  answer(rpc::ReplyFlag::Partial);
+  answer(protocol::ReplyFlag::Partial);
   Client client = connect();
   const Listed listed = list(client);
   EXPECT_EQ(listed.names.size(), 3u);

@@ -1,11 +1,11 @@
 // What a leader does with its line: it says a value, hands over when it is asked or by priority,
 // and never leads while somebody else may.
-#include "client/office.h"
-#include "client/succession.h"
-#include "client_fixture.h"
+#include "client/core/succession.h"
+#include "client/core/term_fence.h"
 #include "gcoord/election.h"
-#include "rpc/election_messages.h"
-#include "rpc/lock_messages.h"
+#include "protocol/election_messages.h"
+#include "protocol/lock_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <atomic>
 #include <future>
@@ -15,8 +15,8 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 class ElectionLineTest : public ClientTest {
  protected:
@@ -36,7 +36,7 @@ class ElectionLineTest : public ClientTest {
       case RequestKind::ElectCandidates: {
         const std::lock_guard lock{mutex_};
         FakeReply reply = ok_reply(request);
-        reply.payload = rpc::text_of(rpc::encode_candidates(line_));
+        reply.payload = protocol::text_of(protocol::encode_candidates(line_));
         return reply;
       }
       default:
@@ -44,7 +44,7 @@ class ElectionLineTest : public ClientTest {
     }
   }
 
-  void see(const rpc::CandidateList& line) {
+  void see(const protocol::CandidateList& line) {
     const std::lock_guard lock{mutex_};
     line_ = line;
     line_.leader = SessionId{41};
@@ -61,13 +61,13 @@ class ElectionLineTest : public ClientTest {
   }
 
   static SessionId target_of(const FakeRequest& request) {
-    return rpc::decode_nomination(rpc::bytes_of(request.payload)).value().target;
+    return protocol::decode_nomination(protocol::bytes_of(request.payload)).value().target;
   }
 
   std::atomic<bool> answering_{true};
   std::atomic<ErrorCode> refusal_{ErrorCode::None};
   std::mutex mutex_;
-  rpc::CandidateList line_;
+  protocol::CandidateList line_;
 };
 
 TEST_F(ElectionLineTest, E2AValueIsSaidUnderTheEpochInTheSessionsWindow) {
@@ -77,7 +77,7 @@ TEST_F(ElectionLineTest, E2AValueIsSaidUnderTheEpochInTheSessionsWindow) {
   EXPECT_EQ(election.proclaim("early").detail(), kDetailOfficeLost);
   ASSERT_TRUE(election.campaign({.value = "a:1", .priority = 9}).ok());
   const FakeRequest campaign = cluster_.requests(RequestKind::LockAcquireHold)[0];
-  const auto hold = rpc::decode_hold(rpc::bytes_of(campaign.payload));
+  const auto hold = protocol::decode_hold(protocol::bytes_of(campaign.payload));
   ASSERT_TRUE(hold.ok());
   EXPECT_EQ(hold.value().note, "a:1");
   EXPECT_EQ(hold.value().permits, 9u);
@@ -88,7 +88,8 @@ TEST_F(ElectionLineTest, E2AValueIsSaidUnderTheEpochInTheSessionsWindow) {
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].slot.token, 7u);
   EXPECT_GT(said[0].slot.sequence, campaign.slot.sequence);
-  EXPECT_EQ(rpc::decode_proclamation(rpc::bytes_of(said[0].payload)).value().value, "a:2");
+  EXPECT_EQ(protocol::decode_proclamation(protocol::bytes_of(said[0].payload)).value().value,
+            "a:2");
 }
 
 TEST_F(ElectionLineTest, E6IsNoLeaderFromTheTransferOn) {

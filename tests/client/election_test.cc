@@ -1,10 +1,10 @@
 // Elections: who leads, until when that is certain, and what resigning does.
 #include "gcoord/election.h"
 
-#include "client/office.h"
-#include "client_fixture.h"
-#include "rpc/lock_messages.h"
-#include "rpc/session_messages.h"
+#include "client/core/term_fence.h"
+#include "protocol/lock_messages.h"
+#include "protocol/session_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <atomic>
 #include <future>
@@ -13,8 +13,8 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 class ElectionTest : public ClientTest {
  protected:
@@ -48,8 +48,8 @@ TEST_F(ElectionTest, E1ACampaignWaitsInLineAndMakesALeader) {
   EXPECT_TRUE(election.is_leader());
   const FakeRequest acquire = cluster_.requests(RequestKind::LockAcquire)[0];
   EXPECT_EQ(acquire.payload, "chief");
-  EXPECT_TRUE(acquire.slot.has(rpc::RequestFlag::Wait));
-  EXPECT_EQ(acquire.slot.deadline_ms, rpc::kForeverMs);
+  EXPECT_TRUE(acquire.slot.has(protocol::RequestFlag::Wait));
+  EXPECT_EQ(acquire.slot.deadline_ms, protocol::kForeverMs);
 }
 
 TEST_F(ElectionTest, E1ACampaignThatEndsWithoutAGrantMakesNoLeader) {
@@ -67,15 +67,16 @@ TEST_F(ElectionTest, E1ACampaignThatEndsWithoutAGrantMakesNoLeader) {
 }
 
 FakeReply lock_row(const FakeRequest& request, SessionId holder) {
-  rpc::LockRow row;
+  protocol::LockRow row;
   row.name = request.payload;
   row.holder = holder;
   row.token = FencingToken{5};
   row.ttl_left_ms = 1234;
   row.waiter_count = 2;
   FakeReply reply = ok_reply(request);
-  const bool details = request.slot.has(rpc::RequestFlag::Details);
-  reply.payload = rpc::text_of(details ? rpc::encode_lock_details(row) : rpc::encode_lock_row(row));
+  const bool details = request.slot.has(protocol::RequestFlag::Details);
+  reply.payload = protocol::text_of(details ? protocol::encode_lock_details(row)
+                                            : protocol::encode_lock_row(row));
   return reply;
 }
 

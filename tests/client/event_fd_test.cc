@@ -1,8 +1,8 @@
 // The descriptor of a watch: readable exactly while next(0) would not come back empty.
-#include "client/event_descriptor.h"
-#include "client/watch_state.h"
-#include "client_fixture.h"
-#include "fake_watches.h"
+#include "client/core/event_descriptor.h"
+#include "client/core/watch_state.h"
+#include "tests/client/client_fixture.h"
+#include "tests/client/fake_watches.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::RequestKind;
+using protocol::RequestKind;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kPatience{1};  // Only an end for a test that fails.
@@ -46,15 +46,15 @@ int event_fd(Watch& watch) {
   return fd.ok() ? fd.value() : -1;
 }
 
-rpc::WatchBlock block(std::uint64_t revision, rpc::WatchEventKind kind) {
+protocol::WatchBlock block(std::uint64_t revision, protocol::WatchEventKind kind) {
   return {kShard, LogIndex{revision}, {{kind, "a", FencingToken{1}, SessionId{5}, {}}}};
 }
 
-rpc::WatchBlock block(std::uint64_t revision) {
-  return block(revision, rpc::WatchEventKind::Granted);
+protocol::WatchBlock block(std::uint64_t revision) {
+  return block(revision, protocol::WatchEventKind::Granted);
 }
 
-rpc::WatchProgressPart place(std::uint64_t revision) {
+protocol::WatchProgressPart place(std::uint64_t revision) {
   return {.last = true, .revisions = {{kShard, LogIndex{revision}}}};
 }
 
@@ -124,7 +124,7 @@ TEST(WatchState, Row213TheDescriptorIsReadableWhileABatchWaits) {
   EXPECT_EQ(taken(state), 6u);
   EXPECT_FALSE(readable(fd));
   state.note(place(7));
-  ASSERT_TRUE(state.accept(block(8, rpc::WatchEventKind::Released)));
+  ASSERT_TRUE(state.accept(block(8, protocol::WatchEventKind::Released)));
   EXPECT_FALSE(readable(fd)) << "of progress, and of what is not wanted, there is nothing to take";
   EXPECT_EQ(taken(state), 0u);
   ASSERT_TRUE(state.accept(block(9)));

@@ -1,7 +1,7 @@
-#include "fake_cluster.h"
+#include "tests/client/fake_cluster.h"
 
-#include "rpc/lock_messages.h"
-#include "rpc/session_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/session_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ struct FakeCluster::Node {
 struct FakeCluster::Peer {
   NodeId node;
   asio::ip::tcp::socket socket;
-  rpc::FrameDecoder decoder{rpc::FrameDirection::Requests};
-  rpc::FrameBuilder builder{rpc::FrameDirection::Replies};
+  protocol::FrameDecoder decoder{protocol::FrameDirection::Requests};
+  protocol::FrameBuilder builder{protocol::FrameDirection::Replies};
 
   void hang_up() {
     asio::error_code ignored;
@@ -127,8 +127,8 @@ void FakeCluster::read(const std::shared_ptr<Peer>& peer) {
                                    return;
                                  }
                                  peer->decoder.written(byte_count);
-                                 rpc::FrameView frame;
-                                 while (peer->decoder.next(frame) == rpc::DecodeStep::Frame) {
+                                 protocol::FrameView frame;
+                                 while (peer->decoder.next(frame) == protocol::DecodeStep::Frame) {
                                    on_frame(*peer, frame);
                                  }
                                  if (peer->socket.is_open()) {
@@ -137,18 +137,18 @@ void FakeCluster::read(const std::shared_ptr<Peer>& peer) {
                                });
 }
 
-void FakeCluster::on_frame(Peer& peer, const rpc::FrameView& frame) {
+void FakeCluster::on_frame(Peer& peer, const protocol::FrameView& frame) {
   for (std::size_t index = 0; index < frame.slot_count(); ++index) {
-    const rpc::RequestSlot slot = frame.request(index);
-    const FakeRequest request{peer.node, slot, std::string{rpc::text_of(frame.payload(slot))}};
+    const protocol::RequestSlot slot = frame.request(index);
+    const FakeRequest request{peer.node, slot, std::string{protocol::text_of(frame.payload(slot))}};
     const auto reply = reply_for(request);
     if (reply.has_value() && reply->hang_up) {
       return peer.hang_up();
     }
     if (reply.has_value()) {
-      peer.builder.add(reply->slot, rpc::bytes_of(reply->payload));
+      peer.builder.add(reply->slot, protocol::bytes_of(reply->payload));
       for (const FakeReply& each : reply->then) {
-        peer.builder.add(each.slot, rpc::bytes_of(each.payload));
+        peer.builder.add(each.slot, protocol::bytes_of(each.payload));
       }
     }
   }
@@ -161,9 +161,9 @@ void FakeCluster::on_frame(Peer& peer, const rpc::FrameView& frame) {
 }
 
 std::optional<FakeReply> FakeCluster::reply_for(const FakeRequest& request) {
-  if (request.slot.kind == rpc::RequestKind::Hello) {
+  if (request.slot.kind == protocol::RequestKind::Hello) {
     FakeReply reply = ok_reply(request);
-    reply.payload = rpc::text_of(rpc::encode(welcome(request.node)));
+    reply.payload = protocol::text_of(protocol::encode(welcome(request.node)));
     return reply;
   }
   Answer answer;
@@ -181,26 +181,26 @@ std::optional<FakeReply> FakeCluster::reply_for(const FakeRequest& request) {
   return reply;
 }
 
-void FakeCluster::deny(NodeId node, rpc::Feature feature) {
+void FakeCluster::deny(NodeId node, protocol::Feature feature) {
   const std::lock_guard lock{mutex_};
   denied_[node.value] |= static_cast<std::uint64_t>(feature);
 }
 
-rpc::Welcome FakeCluster::welcome(NodeId node) const {
-  rpc::Welcome welcome;
-  welcome.version = rpc::kProtocolVersionMax;
+protocol::Welcome FakeCluster::welcome(NodeId node) const {
+  protocol::Welcome welcome;
+  welcome.version = protocol::kProtocolVersionMax;
   {
     const std::lock_guard lock{mutex_};
     const auto denied = denied_.find(node.value);
-    welcome.features = rpc::kFeatures & ~(denied == denied_.end() ? 0 : denied->second);
+    welcome.features = protocol::kFeatures & ~(denied == denied_.end() ? 0 : denied->second);
   }
   welcome.cluster = ClusterId{77};
   welcome.node = node;
   welcome.shard_count = shard_count_;
   welcome.tick_ms = 10;
   welcome.election_ms = 1000;
-  welcome.ttl_ms_min = rpc::kTtlMsMin;
-  welcome.ttl_ms_max = rpc::kTtlMsMax;
+  welcome.ttl_ms_min = protocol::kTtlMsMin;
+  welcome.ttl_ms_max = protocol::kTtlMsMax;
   for (const auto& each : nodes_) {
     const bool hidden = node == NodeId{1} && each->id == hidden_;
     const std::string address = "127.0.0.1:" + std::to_string(each->port);
@@ -209,7 +209,7 @@ rpc::Welcome FakeCluster::welcome(NodeId node) const {
   return welcome;
 }
 
-std::vector<FakeRequest> FakeCluster::requests(rpc::RequestKind kind) const {
+std::vector<FakeRequest> FakeCluster::requests(protocol::RequestKind kind) const {
   const std::lock_guard lock{mutex_};
   std::vector<FakeRequest> found;
   for (const FakeRequest& request : arrived_) {
@@ -220,7 +220,8 @@ std::vector<FakeRequest> FakeCluster::requests(rpc::RequestKind kind) const {
   return found;
 }
 
-std::vector<FakeRequest> FakeCluster::wait_for(rpc::RequestKind kind, std::size_t count) const {
+std::vector<FakeRequest> FakeCluster::wait_for(protocol::RequestKind kind,
+                                               std::size_t count) const {
   const auto enough = [&] {
     return static_cast<std::size_t>(std::ranges::count_if(
                arrived_, [&](const FakeRequest& each) { return each.slot.kind == kind; })) >= count;
@@ -228,18 +229,18 @@ std::vector<FakeRequest> FakeCluster::wait_for(rpc::RequestKind kind, std::size_
   {
     std::unique_lock lock{mutex_};
     EXPECT_TRUE(arrival_.wait_for(lock, std::chrono::minutes{1}, enough))
-        << count << " x " << rpc::request_kind_name(kind) << " did not arrive";
+        << count << " x " << protocol::request_kind_name(kind) << " did not arrive";
   }
   return requests(kind);
 }
 
 FakeReply ok_reply(const FakeRequest& request) {
-  return FakeReply{.slot = rpc::reply_to(request.slot), .payload = {}};
+  return FakeReply{.slot = protocol::reply_to(request.slot), .payload = {}};
 }
 
-FakeReply error_reply(const FakeRequest& request, rpc::ErrorCode code, NodeId leader) {
+FakeReply error_reply(const FakeRequest& request, protocol::ErrorCode code, NodeId leader) {
   FakeReply reply = ok_reply(request);
-  reply.slot.code = rpc::find_error(static_cast<std::uint32_t>(code))->status;
+  reply.slot.code = protocol::find_error(static_cast<std::uint32_t>(code))->status;
   reply.slot.detail = static_cast<std::uint32_t>(code);
   reply.slot.leader = leader.value;
   return reply;
@@ -248,21 +249,21 @@ FakeReply error_reply(const FakeRequest& request, rpc::ErrorCode code, NodeId le
 FakeReply friendly_reply(const FakeRequest& request) {
   FakeReply reply = ok_reply(request);
   switch (request.slot.kind) {
-    case rpc::RequestKind::OpenSession:
+    case protocol::RequestKind::OpenSession:
       reply.slot.extra = 41;
       reply.slot.ttl_ms = request.slot.ttl_ms;
       break;
-    case rpc::RequestKind::KeepAlive:
-      reply.payload = rpc::text_of(rpc::encode_keep_alive_reply({}));
+    case protocol::RequestKind::KeepAlive:
+      reply.payload = protocol::text_of(protocol::encode_keep_alive_reply({}));
       break;
-    case rpc::RequestKind::LockAcquire:
-    case rpc::RequestKind::LockAcquireHold:
+    case protocol::RequestKind::LockAcquire:
+    case protocol::RequestKind::LockAcquireHold:
       reply.slot.token = 7;
       reply.slot.epoch = 3;
       reply.slot.ttl_ms = request.slot.ttl_ms;
       break;
-    case rpc::RequestKind::LockCheck:
-      reply.slot.extra = static_cast<std::uint64_t>(rpc::CheckVerdict::Valid);
+    case protocol::RequestKind::LockCheck:
+      reply.slot.extra = static_cast<std::uint64_t>(protocol::CheckVerdict::Valid);
       break;
     default:
       break;

@@ -5,10 +5,10 @@
 // look at and to wait for. Thread-safe.
 #pragma once
 
-#include "client/asio.h"
-#include "rpc/error_codes.h"
-#include "rpc/frame.h"
-#include "rpc/hello.h"
+#include "client/net/asio.h"
+#include "protocol/error_codes.h"
+#include "protocol/frame.h"
+#include "protocol/hello.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -25,12 +25,12 @@ namespace gcoord::client {
 
 struct FakeRequest {
   NodeId node;
-  rpc::RequestSlot slot;
+  protocol::RequestSlot slot;
   std::string payload;
 };
 
 struct FakeReply {
-  rpc::ReplySlot slot;
+  protocol::ReplySlot slot;
   std::string payload;
   bool hang_up = false;           // Close the connection instead of answering.
   std::vector<FakeReply> then{};  // What follows at once, in this order; without more behind them.
@@ -52,7 +52,7 @@ class FakeCluster {
   void hide_from_first(NodeId node) { hidden_ = node; }
 
   // The node says that it does not have the feature. For connections that are yet to come.
-  void deny(NodeId node, rpc::Feature feature);
+  void deny(NodeId node, protocol::Feature feature);
 
   // Closes the node's listener and connections; start_node() listens on the same port again.
   void stop_node(NodeId node);
@@ -63,11 +63,11 @@ class FakeCluster {
   void go_on(NodeId node);
 
   // What arrived so far, of one kind.
-  std::vector<FakeRequest> requests(rpc::RequestKind kind) const;
+  std::vector<FakeRequest> requests(protocol::RequestKind kind) const;
 
   // Waits until `count` requests of the kind have arrived, and returns them. Fails the test when
   // the client does not send them within a minute: not a measure, only an end.
-  std::vector<FakeRequest> wait_for(rpc::RequestKind kind, std::size_t count) const;
+  std::vector<FakeRequest> wait_for(protocol::RequestKind kind, std::size_t count) const;
 
  private:
   struct Peer;
@@ -76,9 +76,9 @@ class FakeCluster {
   void listen(Node& node);
   void accept(Node& node);
   void read(const std::shared_ptr<Peer>& peer);
-  void on_frame(Peer& peer, const rpc::FrameView& frame);
+  void on_frame(Peer& peer, const protocol::FrameView& frame);
   std::optional<FakeReply> reply_for(const FakeRequest& request);
-  rpc::Welcome welcome(NodeId node) const;
+  protocol::Welcome welcome(NodeId node) const;
   void run_on_thread(std::function<void()> action);
 
   std::uint32_t shard_count_;
@@ -95,7 +95,9 @@ class FakeCluster {
 
 // The usual replies.
 FakeReply ok_reply(const FakeRequest& request);
-FakeReply error_reply(const FakeRequest& request, rpc::ErrorCode code, NodeId leader = NodeId{});
+FakeReply error_reply(const FakeRequest& request,
+                      protocol::ErrorCode code,
+                      NodeId leader = NodeId{});
 
 // Grants with token 7, opens session 41, acknowledges keep-alives, says yes to the rest.
 FakeReply friendly_reply(const FakeRequest& request);

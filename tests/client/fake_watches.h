@@ -1,9 +1,9 @@
 // What fake nodes say to watches.
 #pragma once
 
-#include "fake_cluster.h"
-#include "rpc/lock_messages.h"
-#include "rpc/watch_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/watch_messages.h"
+#include "tests/client/fake_cluster.h"
 
 #include <cstdint>
 #include <functional>
@@ -18,26 +18,26 @@ inline constexpr ShardId kShard{3};
 
 // What a watch is told under the id of its WatchOpen.
 inline FakeReply told(std::uint64_t request_id, const std::vector<std::byte>& payload) {
-  rpc::RequestSlot open;
-  open.kind = rpc::RequestKind::WatchOpen;
+  protocol::RequestSlot open;
+  open.kind = protocol::RequestKind::WatchOpen;
   open.request_id = request_id;
-  return {.slot = rpc::reply_to(open), .payload = std::string{rpc::text_of(payload)}};
+  return {.slot = protocol::reply_to(open), .payload = std::string{protocol::text_of(payload)}};
 }
 
 inline FakeReply progress(std::uint64_t request_id, std::uint64_t revision) {
   return told(
       request_id,
-      rpc::encode_watch_progress({.last = true, .revisions = {{kShard, LogIndex{revision}}}}));
+      protocol::encode_watch_progress({.last = true, .revisions = {{kShard, LogIndex{revision}}}}));
 }
 
 inline FakeReply granted(std::uint64_t request_id, std::uint64_t revision) {
   std::vector<std::byte> payload;
-  rpc::begin_watch_events(payload);
-  rpc::append_watch_block(
+  protocol::begin_watch_events(payload);
+  protocol::append_watch_block(
       payload,
       {kShard,
        LogIndex{revision},
-       {{rpc::WatchEventKind::Granted, "a", FencingToken{1}, SessionId{5}, {}}}});
+       {{protocol::WatchEventKind::Granted, "a", FencingToken{1}, SessionId{5}, {}}}});
   return told(request_id, payload);
 }
 
@@ -54,10 +54,10 @@ inline FakeCluster::Answer watches(
     FakeCluster::Answer ask) {
   return [behind = std::move(behind),
           ask = std::move(ask)](const FakeRequest& request) -> std::optional<FakeReply> {
-    if (request.slot.kind == rpc::RequestKind::WatchProgress) {
+    if (request.slot.kind == protocol::RequestKind::WatchProgress) {
       return ask(request);
     }
-    if (request.slot.kind != rpc::RequestKind::WatchOpen) {
+    if (request.slot.kind != protocol::RequestKind::WatchOpen) {
       return friendly_reply(request);
     }
     FakeReply begun = progress(request.slot.request_id, 5);

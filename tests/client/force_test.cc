@@ -1,9 +1,9 @@
 // Holds that an operator breaks, as their sessions hear of it; breaking them; several locks at
 // once.
-#include "client_fixture.h"
-#include "rpc/force_messages.h"
-#include "rpc/lock_messages.h"
-#include "rpc/session_messages.h"
+#include "protocol/force_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/session_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,11 +13,11 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 std::string bytes_text(const std::vector<std::byte>& bytes) {
-  return std::string{rpc::text_of(bytes)};
+  return std::string{protocol::text_of(bytes)};
 }
 
 class ForceTest : public ClientTest {
@@ -30,14 +30,14 @@ class ForceTest : public ClientTest {
   std::optional<FakeReply> answer(const FakeRequest& request) {
     FakeReply reply = friendly_reply(request);
     if (request.slot.kind == RequestKind::KeepAlive && broken_ &&
-        request.slot.has(rpc::RequestFlag::TellBroken)) {
-      const std::vector<rpc::KeepAliveEntry> entries = {
-          {SessionId{41}, rpc::KeepAliveState::Broken, 0}};
-      reply.payload = bytes_text(rpc::encode_keep_alive_reply(entries));
+        request.slot.has(protocol::RequestFlag::TellBroken)) {
+      const std::vector<protocol::KeepAliveEntry> entries = {
+          {SessionId{41}, protocol::KeepAliveState::Broken, 0}};
+      reply.payload = bytes_text(protocol::encode_keep_alive_reply(entries));
     } else if (request.slot.kind == RequestKind::SessionLosses) {
-      const std::vector<rpc::LossEntry> losses = {
+      const std::vector<protocol::LossEntry> losses = {
           {FencingToken{7}, LogIndex{12}, ShardId{3}, "name"}};
-      reply.payload = bytes_text(rpc::encode_losses(losses));
+      reply.payload = bytes_text(protocol::encode_losses(losses));
     }
     return reply;
   }
@@ -90,7 +90,7 @@ TEST_F(ForceTest, L15AReleaseSaysThatTheHoldWasBroken) {
   EXPECT_EQ(lock.value().release().detail(), static_cast<std::uint32_t>(ErrorCode::HoldBroken));
   EXPECT_FALSE(lock.value().valid());
   EXPECT_TRUE(
-      cluster_.requests(RequestKind::LockRelease)[0].slot.has(rpc::RequestFlag::TellBroken));
+      cluster_.requests(RequestKind::LockRelease)[0].slot.has(protocol::RequestFlag::TellBroken));
 }
 
 // The first try broke it, and its answer was lost; whoever holds the lock by now keeps it.
@@ -122,7 +122,7 @@ TEST_F(ForceTest, L14ADelayGoesWithTheAcquireAndHasABound) {
   ASSERT_TRUE(lock.ok());
   const auto sent = cluster_.requests(RequestKind::LockAcquireHold);
   ASSERT_EQ(sent.size(), 1u);
-  const auto hold = rpc::decode_hold(rpc::bytes_of(sent[0].payload));
+  const auto hold = protocol::decode_hold(protocol::bytes_of(sent[0].payload));
   ASSERT_TRUE(hold.ok());
   EXPECT_EQ(hold.value().delay_ms, 2500u);
   for (const std::chrono::milliseconds delay : {60'001ms, -1ms}) {

@@ -1,7 +1,7 @@
 // Futures and coroutines: outcomes, threads, and what becomes of those that nobody waits for.
 #include "gcoord/future.h"
 
-#include "client_fixture.h"
+#include "tests/client/client_fixture.h"
 
 #include <coroutine>
 #include <future>
@@ -13,7 +13,7 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::RequestKind;
+using protocol::RequestKind;
 
 // A coroutine that runs by itself from its call on and is destroyed by whoever holds it.
 class Routine {

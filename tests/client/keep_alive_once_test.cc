@@ -1,15 +1,15 @@
 // One keep-alive of any session: when it may say that the session is gone.
-#include "client_fixture.h"
-#include "rpc/lease_messages.h"
-#include "rpc/lock_messages.h"
-#include "rpc/session_messages.h"
+#include "protocol/lease_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/session_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <atomic>
 
 namespace gcoord::client {
 namespace {
 
-using rpc::RequestKind;
+using protocol::RequestKind;
 
 constexpr std::uint64_t kSession = 41;
 
@@ -18,22 +18,22 @@ class KeepAliveOnce : public ClientTest {
   // What the leader of the home knows of the session, the next times that it is asked.
   std::optional<FakeReply> show(const FakeRequest& request, bool known) const {
     FakeReply reply = ok_reply(request);
-    rpc::SessionDetails details;
+    protocol::SessionDetails details;
     details.row = {.session = SessionId{kSession}, .ttl_ms = 9000, .remaining_ms = 9000};
     details.row.registration_count = known ? 1 : 0;
-    reply.payload = rpc::text_of(rpc::encode_session(details));
+    reply.payload = protocol::text_of(protocol::encode_session(details));
     return reply;
   }
 
-  static FakeReply said(const FakeRequest& request, rpc::KeepAliveState state) {
+  static FakeReply said(const FakeRequest& request, protocol::KeepAliveState state) {
     FakeReply reply = ok_reply(request);
-    const rpc::KeepAliveEntry entries[] = {{SessionId{kSession}, state, 0}};
-    reply.payload = rpc::text_of(rpc::encode_keep_alive_reply(entries));
+    const protocol::KeepAliveEntry entries[] = {{SessionId{kSession}, state, 0}};
+    reply.payload = protocol::text_of(protocol::encode_keep_alive_reply(entries));
     return reply;
   }
 
   // Of a node that is asked whether it knows the session.
-  void nodes_say(rpc::KeepAliveState state, int shows_before_known) {
+  void nodes_say(protocol::KeepAliveState state, int shows_before_known) {
     unknown_for_ = shows_before_known;
     cluster_.answer_with([this, state](const FakeRequest& request) -> std::optional<FakeReply> {
       if (request.slot.kind == RequestKind::SessionShow) {
@@ -64,7 +64,7 @@ class KeepAliveOnce : public ClientTest {
 };
 
 TEST_F(KeepAliveOnce, S2ASessionThatANodeKnowsIsNotGoneBecauseItsHomeIsBehind) {
-  nodes_say(rpc::KeepAliveState::Renewed, 2);
+  nodes_say(protocol::KeepAliveState::Renewed, 2);
   Client client = connect_in_time();
   ask(client);
   const auto told = told_.wait_for(1)[0];
@@ -74,7 +74,7 @@ TEST_F(KeepAliveOnce, S2ASessionThatANodeKnowsIsNotGoneBecauseItsHomeIsBehind) {
 }
 
 TEST_F(KeepAliveOnce, S2ASessionThatNoNodeKnowsIsGoneAtOnce) {
-  nodes_say(rpc::KeepAliveState::Unregistered, 1);
+  nodes_say(protocol::KeepAliveState::Unregistered, 1);
   Client client = connect_in_time();
   ask(client);
   const auto told = told_.wait_for(1)[0];
@@ -83,7 +83,7 @@ TEST_F(KeepAliveOnce, S2ASessionThatNoNodeKnowsIsGoneAtOnce) {
 }
 
 TEST_F(KeepAliveOnce, WhoAsksIsToldWhenTheClientEndsMeanwhile) {
-  nodes_say(rpc::KeepAliveState::Renewed, 1'000'000);
+  nodes_say(protocol::KeepAliveState::Renewed, 1'000'000);
   {
     Client client = connect_in_time();
     ask(client);

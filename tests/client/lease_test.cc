@@ -1,8 +1,8 @@
 // Leases: a name in a session of its own, and what its holder hears before others may have it.
 #include "gcoord/lease.h"
 
-#include "client_fixture.h"
-#include "rpc/session_messages.h"
+#include "protocol/session_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 class LeaseTest : public ClientTest {
  protected:

@@ -1,8 +1,8 @@
 // Locks that are in another shard than their names say (L19, ADR 0046): where requests go, and that
 // no place in a queue is left behind by whoever gave up.
-#include "client_fixture.h"
 #include "common/name_hash.h"
-#include "rpc/lock_messages.h"
+#include "protocol/lock_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 constexpr std::uint32_t kShards = 16;  // Of the fixture's cluster.
 constexpr std::uint64_t kToken = 9;
@@ -87,7 +87,7 @@ TEST_F(MovedLockTest, L19APlaceThatComesAfterItsCancelIsGivenUp) {
   expect_given_back();
   const auto last = acquires().back();
   EXPECT_EQ(last.slot.shard, kAway);
-  EXPECT_TRUE(last.slot.has(rpc::RequestFlag::Wait));
+  EXPECT_TRUE(last.slot.has(protocol::RequestFlag::Wait));
   EXPECT_LE(last.slot.deadline_ms, 1u);
 }
 
@@ -124,18 +124,18 @@ TEST_F(MovedLockTest, L19APlaceOfARequestThatTheWindowHeldBackIsGivenUp) {
   Client client = connect();
   Session session = open(client, {.ttl = 1h});
   const std::string other = other_name();
-  for (std::size_t index = 0; index < rpc::kOutstandingMax; ++index) {
+  for (std::size_t index = 0; index < protocol::kOutstandingMax; ++index) {
     const auto wait = index == 0 ? 10s : 1000s;
     session.acquire_async(other, {.wait = wait}, [](const Result<Grant>&) {});
   }
-  cluster_.wait_for(RequestKind::LockAcquire, rpc::kOutstandingMax);
+  cluster_.wait_for(RequestKind::LockAcquire, protocol::kOutstandingMax);
   Collected<Status> ended;
   session.acquire_async(
       kName, {.wait = 1s}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
   settle_until(client, [](const ClientStatistics& statistics) { return statistics.moves == 1; });
   clock_->advance(6s);
   EXPECT_FALSE(ended.wait_for(1)[0].ok());
-  EXPECT_EQ(acquires().size(), rpc::kOutstandingMax + 1) << "no number is free there";
+  EXPECT_EQ(acquires().size(), protocol::kOutstandingMax + 1) << "no number is free there";
   clock_->advance(10s);  // The first of the others gives up, and its number comes free.
   expect_given_back();
 }

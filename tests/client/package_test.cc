@@ -1,8 +1,8 @@
 // The client library as others have it: installed, found, linked, and run against three nodes.
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/own_path.h"
-#include "common/child_process.h"
 #include "common/comma_list.h"
+#include "common/host/child_process.h"
 #include "tests/scratch_folder.h"
 #include "tests/source_dir.h"
 

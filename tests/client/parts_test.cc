@@ -1,9 +1,9 @@
 // The small pure parts: numbers of requests, back-off, the table of operations.
-#include "client/backoff.h"
-#include "client/leader_cache.h"
-#include "client/operation.h"
-#include "client/sequence_window.h"
-#include "client/session_record.h"
+#include "client/core/operation.h"
+#include "client/core/sequence_window.h"
+#include "client/core/session_record.h"
+#include "client/net/backoff.h"
+#include "client/net/leader_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -36,9 +36,9 @@ TEST(SequenceWindow, IsFullBeforeTheShardForgets) {
     window.begin();
   }
   EXPECT_EQ(window.acked_below(), 100u);
-  window.end(100 + rpc::kOutstandingMax - 1);
+  window.end(100 + protocol::kOutstandingMax - 1);
   EXPECT_FALSE(window.full());
-  EXPECT_EQ(window.begin(), 100 + rpc::kOutstandingMax);
+  EXPECT_EQ(window.begin(), 100 + protocol::kOutstandingMax);
 }
 
 TEST(Backoff, Row74DoublesUpToItsLongestDelay) {

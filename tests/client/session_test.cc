@@ -1,9 +1,9 @@
 // Keeping sessions alive, and telling their holders in time when they are not.
 #include "gcoord/session.h"
 
-#include "client_fixture.h"
-#include "rpc/lock_messages.h"
-#include "rpc/session_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/session_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <atomic>
 #include <future>
@@ -12,8 +12,8 @@ namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::ErrorCode;
-using rpc::RequestKind;
+using protocol::ErrorCode;
+using protocol::RequestKind;
 
 class SessionLife : public ClientTest {
  protected:
@@ -53,7 +53,7 @@ TEST_F(SessionLife, SendsOneKeepAliveToEveryNodeEveryThirdOfTheTtl) {
   next_round();
   const auto requests = cluster_.requests(RequestKind::KeepAlive);
   ASSERT_EQ(requests.size(), 3u);
-  const auto sessions = rpc::decode_keep_alive(rpc::bytes_of(requests[0].payload));
+  const auto sessions = protocol::decode_keep_alive(protocol::bytes_of(requests[0].payload));
   EXPECT_EQ(sessions.value(), std::vector{SessionId{41}});
 }
 
@@ -96,8 +96,9 @@ TEST_F(SessionLife, ThatANodeCallsExpiredIsLostWithAllItsLocks) {
   cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
     FakeReply reply = friendly_reply(request);
     if (request.slot.kind == RequestKind::KeepAlive && request.node == NodeId{3}) {
-      reply.payload = rpc::text_of(rpc::encode_keep_alive_reply(
-          std::vector<rpc::KeepAliveEntry>{{SessionId{41}, rpc::KeepAliveState::Expired, 0}}));
+      reply.payload =
+          protocol::text_of(protocol::encode_keep_alive_reply(std::vector<protocol::KeepAliveEntry>{
+              {SessionId{41}, protocol::KeepAliveState::Expired, 0}}));
     }
     return reply;
   });
@@ -122,7 +123,7 @@ TEST_F(SessionLife, EndsWaitingCallsWhenItExpires) {
   session.acquire_async(
       "name", {.wait = kForever}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
   const auto acquire = cluster_.wait_for(RequestKind::LockAcquire, 1)[0];
-  EXPECT_EQ(acquire.slot.deadline_ms, rpc::kForeverMs);
+  EXPECT_EQ(acquire.slot.deadline_ms, protocol::kForeverMs);
   clock_->advance(9s);
   EXPECT_EQ(ended.wait_for(1)[0].detail(), kDetailSessionExpired);
   EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
@@ -158,8 +159,8 @@ TEST_F(SessionLife, ClosingItClosesTheShardsOfWhatIsOnItsWay) {
   std::vector<std::uint32_t> shards;
   for (const FakeRequest& close : cluster_.requests(RequestKind::CloseSession)) {
     EXPECT_EQ(close.slot.session, 41u);
-    of_all += close.slot.shard == rpc::kAllShards ? 1 : 0;
-    if (close.slot.shard != rpc::kAllShards) {
+    of_all += close.slot.shard == protocol::kAllShards ? 1 : 0;
+    if (close.slot.shard != protocol::kAllShards) {
       shards.push_back(close.slot.shard);
     }
   }
@@ -202,7 +203,7 @@ TEST_F(SessionLife, ClosesAtEveryNode) {
   EXPECT_TRUE(session.close().ok());
   const auto requests = cluster_.requests(RequestKind::CloseSession);
   ASSERT_EQ(requests.size(), 3u);
-  EXPECT_EQ(requests[0].slot.shard, rpc::kAllShards);
+  EXPECT_EQ(requests[0].slot.shard, protocol::kAllShards);
   EXPECT_FALSE(session.alive());
   EXPECT_EQ(session.acquire("name").status().detail(), 6018u);
   EXPECT_TRUE(session.close().ok()) << "closing twice is closing once";
@@ -227,8 +228,8 @@ TEST_F(SessionLife, ThoseThatAreLeftAreRenewedWhicheverOthersWereClosed) {
     EXPECT_TRUE(sessions[closed].close().ok());
   }
   next_round();
-  const auto renewed =
-      rpc::decode_keep_alive(rpc::bytes_of(cluster_.requests(RequestKind::KeepAlive)[0].payload));
+  const auto renewed = protocol::decode_keep_alive(
+      protocol::bytes_of(cluster_.requests(RequestKind::KeepAlive)[0].payload));
   std::set<std::uint64_t> ids;
   for (const SessionId session : renewed.value()) {
     ids.insert(session.value);
@@ -268,7 +269,7 @@ TEST_F(SessionLife, CanBeTakenUpByAnotherProgram) {
   EXPECT_TRUE(session.value().release("name", 7).ok());
   const auto release = cluster_.requests(RequestKind::LockRelease)[0];
   EXPECT_EQ(release.slot.session, 41u);
-  EXPECT_TRUE(release.slot.has(rpc::RequestFlag::ByToken));
+  EXPECT_TRUE(release.slot.has(protocol::RequestFlag::ByToken));
   EXPECT_TRUE(session.value().try_acquire("other").ok());
   const auto acquire = cluster_.requests(RequestKind::LockAcquire)[0];
   EXPECT_EQ(acquire.slot.sequence, 1'000'000u);

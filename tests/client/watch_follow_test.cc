@@ -1,10 +1,10 @@
 // Watches of names at nodes that follow moved locks and at nodes that do not (L19, ADR 0055): what
 // is asked for, and where a watch goes on that has followed its lock.
-#include "client/watch_state.h"
-#include "client_fixture.h"
+#include "client/core/watch_state.h"
 #include "common/name_hash.h"
-#include "rpc/lock_messages.h"
-#include "rpc/watch_messages.h"
+#include "protocol/lock_messages.h"
+#include "protocol/watch_messages.h"
+#include "tests/client/client_fixture.h"
 
 #include <map>
 #include <span>
@@ -15,7 +15,7 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::RequestKind;
+using protocol::RequestKind;
 
 constexpr std::uint32_t kShards = 16;  // Of the fixture's cluster.
 
@@ -26,8 +26,8 @@ class WatchFollowTest : public ClientTest {
     cluster_.answer_with([](const FakeRequest& request) {
       FakeReply reply = friendly_reply(request);
       if (request.slot.kind == RequestKind::WatchOpen) {
-        const rpc::WatchProgressPart part{.last = true, .revisions = {{kAway, LogIndex{5}}}};
-        reply.payload = rpc::text_of(rpc::encode_watch_progress(part));
+        const protocol::WatchProgressPart part{.last = true, .revisions = {{kAway, LogIndex{5}}}};
+        reply.payload = protocol::text_of(protocol::encode_watch_progress(part));
       }
       return reply;
     });
@@ -36,7 +36,7 @@ class WatchFollowTest : public ClientTest {
   struct Opened {
     NodeId node;
     bool follows = false;
-    rpc::WatchQuery query;
+    protocol::WatchQuery query;
   };
 
   bool arrived(std::size_t count) const {
@@ -52,9 +52,9 @@ class WatchFollowTest : public ClientTest {
     }
     std::vector<Opened> all;
     for (const FakeRequest& each : cluster_.wait_for(RequestKind::WatchOpen, count)) {
-      const auto query = rpc::decode_watch_query(std::as_bytes(std::span{each.payload}));
+      const auto query = protocol::decode_watch_query(std::as_bytes(std::span{each.payload}));
       EXPECT_TRUE(query.ok());
-      all.push_back({each.node, each.slot.has(rpc::RequestFlag::WatchFollow), query.value()});
+      all.push_back({each.node, each.slot.has(protocol::RequestFlag::WatchFollow), query.value()});
     }
     return all;
   }
@@ -71,12 +71,12 @@ TEST_F(WatchFollowTest, L19AWatchGoesOnWhereItsLockIsAtANodeThatFollows) {
   EXPECT_TRUE(first.follows);
   EXPECT_TRUE(first.query.from.empty());
   const NodeId rigid{first.node.value % 3 + 1};
-  cluster_.deny(rigid, rpc::Feature::WatchFollow);
+  cluster_.deny(rigid, protocol::Feature::WatchFollow);
   cluster_.stop_node(first.node);
   const Opened second = opened(2)[1];
   EXPECT_TRUE(second.follows);
   EXPECT_NE(second.node, rigid);
-  EXPECT_EQ(second.query.from, (std::vector{rpc::ShardRevision{kAway, LogIndex{6}}}));
+  EXPECT_EQ(second.query.from, (std::vector{protocol::ShardRevision{kAway, LogIndex{6}}}));
 }
 
 TEST_F(WatchFollowTest, L19WhereNoNodeFollowsTheWatchIsAPlainOne) {
@@ -85,7 +85,7 @@ TEST_F(WatchFollowTest, L19WhereNoNodeFollowsTheWatchIsAPlainOne) {
   ASSERT_TRUE(watch.ok()) << watch.status().to_string();
   const Opened first = opened(1)[0];
   for (std::uint32_t node = 1; node <= 3; ++node) {
-    cluster_.deny(NodeId{node}, rpc::Feature::WatchFollow);
+    cluster_.deny(NodeId{node}, protocol::Feature::WatchFollow);
   }
   cluster_.stop_node(first.node);
   const Opened second = opened(2)[1];
@@ -102,8 +102,9 @@ TEST_F(WatchFollowTest, L19OnlyWatchesOfNamesFollow) {
   EXPECT_EQ(first.query.from.size(), 2u);
 }
 
-rpc::WatchBlock block(std::uint32_t shard, std::uint64_t revision) {
-  return {ShardId{shard}, LogIndex{revision}, {{rpc::WatchEventKind::Granted, "a", {}, {}, {}}}};
+protocol::WatchBlock block(std::uint32_t shard, std::uint64_t revision) {
+  return {
+      ShardId{shard}, LogIndex{revision}, {{protocol::WatchEventKind::Granted, "a", {}, {}, {}}}};
 }
 
 TEST(WatchState, L19OfANameOnlyTheNewestPlaceIsKept) {

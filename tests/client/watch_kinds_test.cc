@@ -1,9 +1,9 @@
 // Watches of some kinds of events (W2): what nodes are asked for, and what the library leaves out
 // where nodes are of a release that cannot.
-#include "client/watch_state.h"
-#include "client_fixture.h"
-#include "fake_watches.h"
-#include "rpc/watch_messages.h"
+#include "client/core/watch_state.h"
+#include "protocol/watch_messages.h"
+#include "tests/client/client_fixture.h"
+#include "tests/client/fake_watches.h"
 
 #include <cstdint>
 #include <utility>
@@ -12,16 +12,16 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::RequestKind;
-using rpc::WatchEventKind;
+using protocol::RequestKind;
+using protocol::WatchEventKind;
 using std::chrono::milliseconds;
 
-constexpr std::uint8_t kReleased = rpc::watch_kind_bit(WatchEventKind::Released);
+constexpr std::uint8_t kReleased = protocol::watch_kind_bit(WatchEventKind::Released);
 
-rpc::WatchBlock block(std::uint32_t shard,
-                      std::uint64_t revision,
-                      const std::vector<WatchEventKind>& kinds) {
-  rpc::WatchBlock made{ShardId{shard}, LogIndex{revision}, {}};
+protocol::WatchBlock block(std::uint32_t shard,
+                           std::uint64_t revision,
+                           const std::vector<WatchEventKind>& kinds) {
+  protocol::WatchBlock made{ShardId{shard}, LogIndex{revision}, {}};
   for (const WatchEventKind kind : kinds) {
     made.events.push_back({kind, "a", FencingToken{revision}, SessionId{5}, {}});
   }
@@ -35,11 +35,11 @@ class WatchKindsTest : public ClientTest {
     cluster_.answer_with(watches(
         [](std::uint64_t id) {
           std::vector<std::byte> payload;
-          rpc::begin_watch_events(payload);
-          rpc::append_watch_block(payload, block(3, 7, {WatchEventKind::Granted}));
-          rpc::append_watch_block(payload,
-                                  block(3, 8, {WatchEventKind::Released, WatchEventKind::Granted}));
-          rpc::append_watch_block(payload, block(3, 9, {WatchEventKind::Granted}));
+          protocol::begin_watch_events(payload);
+          protocol::append_watch_block(payload, block(3, 7, {WatchEventKind::Granted}));
+          protocol::append_watch_block(
+              payload, block(3, 8, {WatchEventKind::Released, WatchEventKind::Granted}));
+          protocol::append_watch_block(payload, block(3, 9, {WatchEventKind::Granted}));
           return std::vector{told(id, payload)};
         },
         [](const FakeRequest& request) { return answer_to(request, 9); }));
@@ -47,14 +47,14 @@ class WatchKindsTest : public ClientTest {
 
   void deny() {
     for (std::uint32_t node = 1; node <= 3; ++node) {
-      cluster_.deny(NodeId{node}, rpc::Feature::WatchKinds);
+      cluster_.deny(NodeId{node}, protocol::Feature::WatchKinds);
     }
   }
 
   FakeRequest opened() const { return cluster_.requests(RequestKind::WatchOpen).at(0); }
 
-  static rpc::WatchQuery query_of(const FakeRequest& request) {
-    return rpc::decode_watch_query(rpc::bytes_of(request.payload)).value();
+  static protocol::WatchQuery query_of(const FakeRequest& request) {
+    return protocol::decode_watch_query(protocol::bytes_of(request.payload)).value();
   }
 };
 
@@ -62,7 +62,7 @@ TEST_F(WatchKindsTest, W2ANodeThatCanIsAskedForTheWantedKindsOnly) {
   Client client = connect();
   auto some = client.watch({.prefix = "", .kinds = {EventKind::Released, EventKind::Left}});
   ASSERT_TRUE(some.ok()) << some.status().to_string();
-  EXPECT_EQ(query_of(opened()).kinds, kReleased | rpc::watch_kind_bit(WatchEventKind::Left));
+  EXPECT_EQ(query_of(opened()).kinds, kReleased | protocol::watch_kind_bit(WatchEventKind::Left));
   auto all = client.watch({.prefix = "", .waiters = true});
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(query_of(cluster_.requests(RequestKind::WatchOpen).at(1)).kinds, 0);
@@ -74,7 +74,7 @@ TEST_F(WatchKindsTest, W2WhereTheNodeCannotTheLibraryLeavesTheOthersOut) {
   auto watch = client.watch({.prefix = "", .kinds = {EventKind::Released}});
   ASSERT_TRUE(watch.ok()) << watch.status().to_string();
   EXPECT_EQ(query_of(opened()).kinds, 0);
-  EXPECT_FALSE(opened().slot.has(rpc::RequestFlag::WatchQueue));
+  EXPECT_FALSE(opened().slot.has(protocol::RequestFlag::WatchQueue));
   const auto batch = watch.value().next();
   ASSERT_TRUE(batch.ok());
   EXPECT_EQ(batch.value().revision, 8u);
@@ -90,7 +90,7 @@ TEST_F(WatchKindsTest, W2WhoWantsToHearOfWaitersAsksANodeOfBeforeForThem) {
   Client client = connect();
   auto watch = client.watch({.prefix = "", .kinds = {EventKind::Waiting}});
   ASSERT_TRUE(watch.ok());
-  EXPECT_TRUE(opened().slot.has(rpc::RequestFlag::WatchQueue));
+  EXPECT_TRUE(opened().slot.has(protocol::RequestFlag::WatchQueue));
 }
 
 TEST_F(WatchKindsTest, AKindThatThereIsNotIsRefused) {

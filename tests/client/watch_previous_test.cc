@@ -1,10 +1,10 @@
 // Watches that ask what was held before each event (W2): what nodes are asked for, what comes of
 // the answer, and where nodes are of a release that cannot say it.
-#include "client/watch_feed.h"
-#include "client/watch_state.h"
-#include "client_fixture.h"
-#include "fake_watches.h"
-#include "rpc/watch_messages.h"
+#include "client/core/watch_feed.h"
+#include "client/core/watch_state.h"
+#include "protocol/watch_messages.h"
+#include "tests/client/client_fixture.h"
+#include "tests/client/fake_watches.h"
 
 #include <cstdint>
 #include <string>
@@ -13,24 +13,24 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::RequestFlag;
-using rpc::RequestKind;
-using rpc::WatchBefore;
-using rpc::WatchEventKind;
+using protocol::RequestFlag;
+using protocol::RequestKind;
+using protocol::WatchBefore;
+using protocol::WatchEventKind;
 using std::chrono::milliseconds;
 
-const rpc::WatchPrevious kFive{WatchBefore::Hold, FencingToken{7}, SessionId{5}, "five"};
+const protocol::WatchPrevious kFive{WatchBefore::Hold, FencingToken{7}, SessionId{5}, "five"};
 
 // 5 lets go and 6 has it, 8 waits.
-rpc::WatchBlock passed_on(bool asked) {
-  rpc::WatchBlock block{
+protocol::WatchBlock passed_on(bool asked) {
+  protocol::WatchBlock block{
       kShard,
       LogIndex{8},
       {{WatchEventKind::Released, "a", FencingToken{7}, SessionId{5}, {}, kFive},
        {WatchEventKind::Granted, "a", FencingToken{8}, SessionId{6}, {}, kFive},
        {WatchEventKind::Waiting, "a", {}, SessionId{8}, {}, {.before = WatchBefore::Nothing}}}};
-  for (rpc::WatchEvent& event : block.events) {
-    event.previous = asked ? event.previous : rpc::WatchPrevious{};
+  for (protocol::WatchEvent& event : block.events) {
+    event.previous = asked ? event.previous : protocol::WatchPrevious{};
   }
   return block;
 }
@@ -43,8 +43,9 @@ class WatchPreviousTest : public ClientTest {
         return friendly_reply(request);
       }
       std::vector<std::byte> payload;
-      rpc::begin_watch_events(payload);
-      rpc::append_watch_block(payload, passed_on(request.slot.has(RequestFlag::WatchPrevious)));
+      protocol::begin_watch_events(payload);
+      protocol::append_watch_block(payload,
+                                   passed_on(request.slot.has(RequestFlag::WatchPrevious)));
       FakeReply begun = progress(request.slot.request_id, 5);
       begun.then = {told(request.slot.request_id, payload)};
       return begun;
@@ -61,7 +62,7 @@ class WatchPreviousTest : public ClientTest {
 
   void deny_all() {
     for (std::uint32_t node = 1; node <= 3; ++node) {
-      cluster_.deny(NodeId{node}, rpc::Feature::WatchPrevious);
+      cluster_.deny(NodeId{node}, protocol::Feature::WatchPrevious);
     }
   }
 };
@@ -93,8 +94,8 @@ TEST_F(WatchPreviousTest, W2WhoDoesNotAskIsNotTold) {
 }
 
 TEST_F(WatchPreviousTest, W2ANodeThatCannotSayIsLeftForOneThatCan) {
-  cluster_.deny(NodeId{1}, rpc::Feature::WatchPrevious);
-  cluster_.deny(NodeId{3}, rpc::Feature::WatchPrevious);
+  cluster_.deny(NodeId{1}, protocol::Feature::WatchPrevious);
+  cluster_.deny(NodeId{3}, protocol::Feature::WatchPrevious);
   Client client = connect();
   auto watch = client.watch({.name = "a", .previous = true});
   ASSERT_TRUE(watch.ok()) << watch.status().to_string();
@@ -109,7 +110,7 @@ TEST_F(WatchPreviousTest, W2AllWatchesGoWhereOneOfThemIsTold) {
     EXPECT_TRUE(before.watch({.name = "a"}).ok());
     return opened(1)[0].node;
   }();
-  cluster_.deny(first_node, rpc::Feature::WatchPrevious);
+  cluster_.deny(first_node, protocol::Feature::WatchPrevious);
   Client client = connect();
   auto plain = client.watch({.name = "a"});
   ASSERT_TRUE(plain.ok());
@@ -125,8 +126,8 @@ TEST_F(WatchPreviousTest, W2AllWatchesGoWhereOneOfThemIsTold) {
 
 // However many watches ask for it while one node is left: it was asked once.
 TEST_F(WatchPreviousTest, W2ANodeThatSeveralWatchesLeaveCountsOnce) {
-  cluster_.deny(NodeId{2}, rpc::Feature::WatchPrevious);  // Where seed 1 begins.
-  cluster_.deny(NodeId{3}, rpc::Feature::WatchPrevious);
+  cluster_.deny(NodeId{2}, protocol::Feature::WatchPrevious);  // Where seed 1 begins.
+  cluster_.deny(NodeId{3}, protocol::Feature::WatchPrevious);
   const auto feed = std::make_shared<WatchFeed>(options(), cluster_.endpoints());
   const auto state = [](bool previous, Watch::Callback callback) {
     return std::make_shared<WatchState>(WatchOptions{.name = "a", .previous = previous},
@@ -171,8 +172,8 @@ TEST(WatchPrevious, W4WhatWasHeldBeforeTakesItsRoomInTheQueue) {
   for (const bool noted : {false, true}) {
     WatchState state({.name = "a", .previous = true, .queue_bytes_max = 2048}, {});
     const auto accepts = [&](std::uint64_t revision) {
-      rpc::WatchPrevious previous = kFive;
-      previous.value = std::string(noted ? rpc::kNoteBytesMax : 0, 'n');
+      protocol::WatchPrevious previous = kFive;
+      previous.value = std::string(noted ? protocol::kNoteBytesMax : 0, 'n');
       return state.accept(
           {kShard,
            LogIndex{revision},

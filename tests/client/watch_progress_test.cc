@@ -1,6 +1,6 @@
 // Watches that ask how far the nodes are (W2): what counts as the answer, and who may ask.
-#include "client_fixture.h"
-#include "fake_watches.h"
+#include "tests/client/client_fixture.h"
+#include "tests/client/fake_watches.h"
 
 #include <atomic>
 #include <future>
@@ -9,7 +9,7 @@
 namespace gcoord::client {
 namespace {
 
-using rpc::RequestKind;
+using protocol::RequestKind;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kPatience{1};  // Only an end for a test that fails.

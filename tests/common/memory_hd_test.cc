@@ -1,7 +1,7 @@
 // What the compiler is told of memory changes nothing of what is read and written.
-#include "common/aligned_copy.h"
+#include "common/device/aligned_copy.h"
+#include "common/device/shared_memory.h"
 #include "common/random.h"
-#include "common/shared_memory.h"
 #include "tests/hd_test.h"
 
 namespace gcoord {

@@ -1,11 +1,11 @@
 // Host+device leaves of consensus, run on both.
-#include "consensus/message_tiles.h"
-#include "consensus/packed_row.h"
-#include "consensus/packed_words.h"
-#include "consensus/quorum.h"
-#include "consensus/row_copy.h"
-#include "consensus/row_digest.h"
-#include "consensus/step_row.h"
+#include "consensus/device/packed_row.h"
+#include "consensus/device/packed_words.h"
+#include "consensus/device/row_copy.h"
+#include "consensus/step/message_tiles.h"
+#include "consensus/step/quorum.h"
+#include "consensus/step/row_digest.h"
+#include "consensus/step/step_row.h"
 #include "tests/hd_test.h"
 
 #include <cstring>

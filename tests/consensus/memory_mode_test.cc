@@ -1,7 +1,7 @@
 // Rows whose storage is their owner's memory: StepInput::stored_at_once.
-#include "consensus/recover.h"
-#include "consensus/row_copy.h"
-#include "consensus/step.h"
+#include "consensus/device/row_copy.h"
+#include "consensus/step/recover.h"
+#include "consensus/step/step.h"
 
 #include <gtest/gtest.h>
 

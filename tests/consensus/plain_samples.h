@@ -5,9 +5,9 @@
 
 #include "common/hd.h"
 #include "common/random.h"
-#include "consensus/plain_step.h"
-#include "consensus/row_copy.h"
-#include "consensus/step.h"
+#include "consensus/device/row_copy.h"
+#include "consensus/step/plain_step.h"
+#include "consensus/step/step.h"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // configuration, simple or joint, with small weights.
 #pragma once
 
-#include "consensus/configuration.h"
+#include "consensus/step/configuration.h"
 
 #include <rapidcheck.h>
 

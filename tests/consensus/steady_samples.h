@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/assert.h"
-#include "consensus/step_plain.h"
+#include "consensus/step/step_plain.h"
 #include "tests/consensus/plain_samples.h"
 
 #include <cstdint>
@@ -87,7 +87,7 @@ GCOORD_HD inline void draw_given(Draw& draw, Given& given) {
 }
 
 // What a plain step moves, and no more: the rest of a row that is kept stays where it is
-// (copy_plain in server/device_turn_row.h).
+// (copy_plain in server/device_turn/row.h).
 GCOORD_HD inline void keep_moved(ShardRef from, ShardRef to) {
   to.hot().flags = from.hot().flags;
   to.hot().deadline = from.hot().deadline;
@@ -100,7 +100,7 @@ GCOORD_HD inline void keep_moved(ShardRef from, ShardRef to) {
   }
 }
 
-// As the turn of a row in a hurry steps it (server/device_turn_alone.h): in parts, with its
+// As the turn of a row in a hurry steps it (server/device_turn/single_row.h): in parts, with its
 // progress in an array of its own.
 template <Role role>
 GCOORD_HD Stepped step_steadily(const Given& given) {

@@ -1,5 +1,5 @@
 // The step of a row in a hurry in a kernel: parity of the whole step is compared tick by tick over
-// whole clusters (chaos/resident/parity_run.h), that of the steady one follows from this.
+// whole clusters (chaos/parity/parity_run.h), that of the steady one follows from this.
 #include "tests/consensus/steady_samples.h"
 #include "tests/consensus/stepped_pairs.h"
 #include "tests/hd_test.h"

@@ -1,6 +1,6 @@
 // A steady step that stays steady is the whole step, whatever plain row and inbox it is given; and
 // what a busy row does most is steady.
-#include "consensus/step_plain.h"
+#include "consensus/step/step_plain.h"
 #include "tests/consensus/random_values.h"
 #include "tests/consensus/steady_samples.h"
 #include "tests/consensus/stepped_equal.h"

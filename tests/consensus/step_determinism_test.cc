@@ -1,8 +1,8 @@
-#include "consensus/device_stepper.h"
-#include "consensus/recover.h"
-#include "consensus/stand_in_device.h"
-#include "consensus/step_row.h"
-#include "consensus/stepper.h"
+#include "consensus/device/device_stepper.h"
+#include "consensus/device/stand_in_device.h"
+#include "consensus/step/recover.h"
+#include "consensus/step/step_row.h"
+#include "consensus/step/stepper.h"
 #include "tests/consensus/random_values.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/hd.h"
-#include "consensus/message_tiles.h"
-#include "consensus/row_digest.h"
+#include "consensus/step/message_tiles.h"
+#include "consensus/step/row_digest.h"
 #include "tests/consensus/plain_samples.h"
 
 #include <cstddef>

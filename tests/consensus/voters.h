@@ -1,7 +1,7 @@
 // Configurations of equal voters, for tests.
 #pragma once
 
-#include "consensus/configuration.h"
+#include "consensus/step/configuration.h"
 
 #include <cstdint>
 

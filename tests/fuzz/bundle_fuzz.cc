@@ -1,6 +1,6 @@
 // Entry bundles as somebody who is not trusted may serve them: a width, then the bundle.
-#include "fuzz_test_main.h"
-#include "ledger/tlog_tiles.h"
+#include "ledger/tiles/tlog_tiles.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 using namespace gcoord;          // NOLINT: a program of its own.
 using namespace gcoord::ledger;  // NOLINT

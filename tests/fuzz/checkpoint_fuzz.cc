@@ -1,6 +1,6 @@
 // The texts of checkpoints as somebody who is not trusted may write them.
-#include "fuzz_test_main.h"
-#include "ledger/checkpoint_note.h"
+#include "ledger/notes/checkpoint_note.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <string>
 

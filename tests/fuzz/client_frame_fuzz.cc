@@ -5,16 +5,16 @@
 // it.
 #include "common/crc32c.h"
 #include "common/name_hash.h"
-#include "fuzz_test_main.h"
-#include "locks/lock_command.h"
-#include "rpc/election_messages.h"
-#include "rpc/frame.h"
-#include "rpc/hello.h"
-#include "rpc/lock_messages.h"
-#include "rpc/session_messages.h"
-#include "rpc/snapshot_messages.h"
-#include "rpc/validate.h"
-#include "rpc/watch_messages.h"
+#include "locks/commands/command.h"
+#include "protocol/election_messages.h"
+#include "protocol/frame.h"
+#include "protocol/hello.h"
+#include "protocol/lock_messages.h"
+#include "protocol/session_messages.h"
+#include "protocol/snapshot_messages.h"
+#include "protocol/validate.h"
+#include "protocol/watch_messages.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,8 +25,8 @@
 
 namespace {
 
-using namespace gcoord;       // NOLINT: a program of its own.
-using namespace gcoord::rpc;  // NOLINT
+using namespace gcoord;            // NOLINT: a program of its own.
+using namespace gcoord::protocol;  // NOLINT
 
 using Bytes = std::vector<std::byte>;
 

@@ -1,8 +1,8 @@
 // A configuration file: TOML, keys, and every option's own judgement of its value.
-#include "fuzz_test_main.h"
-#include "rpc/error_codes.h"
-#include "server/option_sources.h"
-#include "server/option_table.h"
+#include "protocol/error_codes.h"
+#include "server/options/option_sources.h"
+#include "server/options/option_table.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <string>
 #include <string_view>
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byt
   const std::string_view text(reinterpret_cast<const char*>(bytes), byte_count);
   const auto given = parse_toml(text, "fuzz.toml");
   if (!given.ok()) {
-    GCOORD_ASSERT(rpc::find_error(given.status().detail()) != nullptr);
+    GCOORD_ASSERT(protocol::find_error(given.status().detail()) != nullptr);
     return 0;
   }
   NodeOptions options;

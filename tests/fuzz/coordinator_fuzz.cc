@@ -4,8 +4,8 @@
 // An input is a row of parts: a byte for who sends it and how much time goes by first, a byte for
 // how long the message is, and the message.
 #include "common/assert.h"
-#include "fuzz_test_main.h"
-#include "server/coordinator_driver.h"
+#include "server/peers/coordinator_driver.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 #include <array>

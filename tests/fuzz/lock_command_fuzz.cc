@@ -1,11 +1,11 @@
 // Commands of the log as somebody who is not trusted may write them: what decodes encodes again to
 // the same bytes, and a node that applies it stays sound; what does not is an unknown command.
-#include "fuzz_test_main.h"
-#include "locks/lock_break_wait.h"
-#include "locks/lock_cpu.h"
-#include "locks/lock_ends.h"
-#include "locks/lock_move_command.h"
-#include "locks/lock_snapshot.h"
+#include "locks/commands/break_wait.h"
+#include "locks/commands/ends.h"
+#include "locks/commands/move_command.h"
+#include "locks/cpu/lock_cpu.h"
+#include "locks/snapshot/snapshot.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 #include <span>

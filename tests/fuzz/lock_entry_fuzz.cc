@@ -1,10 +1,10 @@
 // Entries of a log on a device as somebody who is not trusted may write them: what they say as
 // commands is what encode() takes and decode() gives back, and a node shows and applies each.
-#include "fuzz_test_main.h"
-#include "locks/lock_cpu.h"
-#include "locks/lock_entry.h"
-#include "server/record_text.h"
-#include "server/told_commands.h"
+#include "locks/commands/entry.h"
+#include "locks/cpu/lock_cpu.h"
+#include "server/history/record_text.h"
+#include "server/resident/node/command_reassembler.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 #include <cstring>

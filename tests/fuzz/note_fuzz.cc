@@ -1,7 +1,7 @@
 // Signed notes as somebody who is not trusted may write them.
-#include "fuzz_test_main.h"
-#include "ledger/checkpoint_note.h"
-#include "ledger/signed_note.h"
+#include "ledger/notes/checkpoint_note.h"
+#include "ledger/notes/signed_note.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <string>
 

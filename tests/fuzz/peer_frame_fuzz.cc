@@ -5,10 +5,10 @@
 // twice: as it is, and with its checksums made right, as somebody who knows the format would send
 // it.
 #include "common/crc32c.h"
-#include "fuzz_test_main.h"
-#include "netcore/aligned_bytes.h"
-#include "netcore/channel.h"
-#include "netcore/greeting.h"
+#include "netcore/channel/channel.h"
+#include "netcore/memory/aligned_bytes.h"
+#include "netcore/transport/greeting.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 #include <array>

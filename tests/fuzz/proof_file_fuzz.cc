@@ -1,9 +1,9 @@
 // Proof files as somebody who is not trusted may write them.
-#include "cli/proof_check.h"
-#include "cli/proof_file.h"
-#include "fuzz_test_main.h"
-#include "ledger/shard_head.h"
-#include "rpc/error_codes.h"
+#include "cli/ledger/proof_check.h"
+#include "cli/ledger/proof_file.h"
+#include "ledger/notes/shard_head.h"
+#include "protocol/error_codes.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <string>
 
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byt
   const auto read = cli::parse_proof_file({reinterpret_cast<const char*>(bytes), byte_count});
   const Status status = read.ok() ? checker.check(read.value()) : read.status();
   if (!status.ok()) {
-    GCOORD_ASSERT(rpc::find_error(status.detail()) != nullptr);
+    GCOORD_ASSERT(protocol::find_error(status.detail()) != nullptr);
     return 0;
   }
   // Whatever is believed is one of the seeds: nobody else can sign.

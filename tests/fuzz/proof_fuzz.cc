@@ -1,8 +1,8 @@
 // Proofs as somebody who is not trusted may write them: text of hashes, sizes, and what is claimed.
-#include "cli/proof_input.h"
-#include "fuzz_test_main.h"
-#include "ledger/merkle_proof.h"
-#include "rpc/error_codes.h"
+#include "cli/ledger/proof_input.h"
+#include "ledger/merkle/proof.h"
+#include "protocol/error_codes.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byt
   const auto proof = cli::parse_proof("--proof", text.substr(std::min(bar + 1, text.size())));
   if (!hash.ok() || !proof.ok()) {
     const Status& status = hash.ok() ? proof.status() : hash.status();
-    GCOORD_ASSERT(rpc::find_error(status.detail()) != nullptr);
+    GCOORD_ASSERT(protocol::find_error(status.detail()) != nullptr);
     return 0;
   }
   GCOORD_ASSERT(proof.value().size() <= ledger::kProofHashesMax);

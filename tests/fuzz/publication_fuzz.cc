@@ -2,11 +2,11 @@
 // is told them. A message of the right form is decoded, encoded again and must be the same bytes.
 #include "common/bytes.h"
 #include "common/crc32c.h"
-#include "common/metrics.h"
-#include "fuzz_test_main.h"
-#include "ledger/memory_tree.h"
-#include "ledger/tree_proof.h"
-#include "server/publication.h"
+#include "common/host/metrics.h"
+#include "ledger/merkle/memory_tree.h"
+#include "ledger/merkle/tree_proof.h"
+#include "ledger/publication/publication.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 

@@ -1,6 +1,14 @@
 # Configuration files as an operator, or somebody who may write to one, may leave them.
-gcoord_fuzz_test(NAME configuration_fuzz SOURCES configuration_fuzz.cc DEPS server)
-gcoord_fuzz_test(NAME publication_fuzz SOURCES publication_fuzz.cc DEPS publication)
-gcoord_fuzz_test(NAME coordinator_fuzz SOURCES coordinator_fuzz.cc DEPS coordinator_driver)
+gcoord_fuzz_test(NAME configuration_fuzz
+  SOURCES configuration_fuzz.cc
+  DEPS common protocol server/options)
+gcoord_fuzz_test(NAME publication_fuzz
+  SOURCES publication_fuzz.cc
+  DEPS common common/host ledger/merkle ledger/publication)
+gcoord_fuzz_test(NAME coordinator_fuzz
+  SOURCES coordinator_fuzz.cc
+  DEPS common server/peers)
 # Entries of a log on a device as another node, or a damaged disk, may hold them.
-gcoord_fuzz_test(NAME lock_entry_fuzz SOURCES lock_entry_fuzz.cc DEPS server record_text)
+gcoord_fuzz_test(NAME lock_entry_fuzz
+  SOURCES lock_entry_fuzz.cc
+  DEPS common locks/commands locks/cpu server/history server/resident/node)

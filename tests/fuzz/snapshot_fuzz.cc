@@ -2,9 +2,9 @@
 // own numbers, never hold more than a section, and take only what an encoder gives back equal.
 #include "common/bytes.h"
 #include "common/crc32c.h"
-#include "fuzz_test_main.h"
-#include "ledger/error_details.h"
-#include "tests/ledger/snapshot_samples.h"
+#include "ledger/base/error_details.h"
+#include "tests/fuzz/fuzz_test_main.h"
+#include "tests/ledger/snapshot/snapshot_samples.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,10 @@
 // A log whose only tile somebody may have changed: whatever is read is what was hashed.
-#include "fuzz_test_main.h"
-#include "ledger/error_details.h"
-#include "ledger/memory_tree.h"
-#include "ledger/tile_reader.h"
-#include "ledger/tlog_tiles.h"
-#include "ledger/tree_proof.h"
+#include "ledger/base/error_details.h"
+#include "ledger/merkle/memory_tree.h"
+#include "ledger/merkle/tree_proof.h"
+#include "ledger/tiles/tile_reader.h"
+#include "ledger/tiles/tlog_tiles.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <cstring>
 #include <string>

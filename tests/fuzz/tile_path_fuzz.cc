@@ -1,7 +1,7 @@
 // Paths of tiles as somebody who is not trusted may ask for them.
-#include "fuzz_test_main.h"
-#include "ledger/memory_tree.h"
-#include "ledger/tlog_tiles.h"
+#include "ledger/merkle/memory_tree.h"
+#include "ledger/tiles/tlog_tiles.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <string>
 

@@ -2,10 +2,10 @@
 //
 // First input byte even: the rest is the file of segment 1. Odd: the rest is one batch of items.
 // Whatever recovery accepts it must accept again, unchanged and clean.
-#include "fuzz_test_main.h"
-#include "ledger/memory_disk.h"
-#include "ledger/wal.h"
-#include "ledger/wal_visitor.h"
+#include "ledger/disk/memory_disk.h"
+#include "ledger/wal/visitor.h"
+#include "ledger/wal/wal.h"
+#include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // A Disk whose syncs of files wait at a gate, so that a test decides when the disk answers.
 #pragma once
 
-#include "ledger/disk.h"
+#include "ledger/disk/disk.h"
 
 #include <condition_variable>
 #include <memory>

@@ -1,8 +1,8 @@
 // What a log of record gave back, as text, one line per record: "3: entry shard=1 index=7 ...".
 #pragma once
 
-#include "ledger/wal.h"
-#include "ledger/wal_visitor.h"
+#include "ledger/wal/visitor.h"
+#include "ledger/wal/wal.h"
 
 #include <cstdint>
 #include <map>

@@ -2,7 +2,7 @@
 // is quicker is held against.
 #pragma once
 
-#include "ledger/merkle_hash.h"
+#include "ledger/merkle/hash.h"
 
 #include <bit>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Holds that are broken by force, and locks that stay nobody's after their holder failed.
-#include "locks/lock_break.h"
+#include "locks/state/break.h"
 #include "tests/locks/lock_harness.h"
 
 #include <gtest/gtest.h>

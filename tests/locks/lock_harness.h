@@ -3,8 +3,8 @@
 // Commands travel encoded, as they would in a log, so every test also tests the codec.
 #pragma once
 
-#include "locks/lock_apply.h"
-#include "locks/lock_cpu.h"
+#include "locks/cpu/lock_cpu.h"
+#include "locks/state/apply.h"
 
 #include <array>
 #include <cstdint>

@@ -5,10 +5,10 @@
 // number of threads may take them, as the groups of a GPU do.
 #pragma once
 
-#include "common/column_arena.h"
 #include "common/random.h"
-#include "locks/lock_device.h"
-#include "locks/lock_run.h"
+#include "common/tables/column_arena.h"
+#include "locks/parallel/device.h"
+#include "locks/parallel/run.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/random.h"
-#include "locks/lock_command.h"
-#include "locks/lock_extra.h"
-#include "locks/lock_reply.h"
+#include "locks/commands/command.h"
+#include "locks/commands/reply.h"
+#include "locks/state/extra.h"
 #include "tests/locks/lock_model_moves.h"
 
 #include <algorithm>

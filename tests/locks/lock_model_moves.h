@@ -1,10 +1,10 @@
 // Locks that move between shards, as LockModel (lock_model.h) does it: this shard is shard 0.
 #pragma once
 
-#include "locks/lock_command.h"
-#include "locks/lock_extra.h"
-#include "locks/lock_move_command.h"
-#include "locks/lock_reply.h"
+#include "locks/commands/command.h"
+#include "locks/commands/move_command.h"
+#include "locks/commands/reply.h"
+#include "locks/state/extra.h"
 #include "tests/locks/lock_model_state.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // first write them down.
 #pragma once
 
-#include "locks/lock_hold.h"
-#include "locks/lock_reply.h"
+#include "locks/commands/hold.h"
+#include "locks/commands/reply.h"
 
 #include <algorithm>
 #include <cstdint>

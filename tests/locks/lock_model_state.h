@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/name_hash.h"
-#include "locks/lock_extra.h"
-#include "locks/lock_reply.h"
-#include "locks/lock_table.h"
+#include "locks/commands/reply.h"
+#include "locks/state/extra.h"
+#include "locks/state/table.h"
 #include "tests/locks/lock_model_parts.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Giving batches to a LockParallel, and comparing what it answers with what LockCpu did.
 #pragma once
 
-#include "locks/lock_cpu.h"
-#include "locks/lock_parallel.h"
+#include "locks/cpu/lock_cpu.h"
+#include "locks/parallel/parallel.h"
 
 #include <gtest/gtest.h>
 

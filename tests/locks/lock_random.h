@@ -3,8 +3,8 @@
 // from the model at the moment of use, so a shrunk case still makes sense.
 #pragma once
 
-#include "locks/lock_break_wait.h"
-#include "locks/lock_move_command.h"
+#include "locks/commands/break_wait.h"
+#include "locks/commands/move_command.h"
 #include "tests/locks/lock_model.h"
 
 #include <rapidcheck.h>

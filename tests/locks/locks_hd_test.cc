@@ -1,10 +1,10 @@
 // Pure parts of the batches, on the host and in a kernel: searches in a line, blocks of names, the
 // layout of runs, shares of a digest.
+#include "common/device/word_line.h"
 #include "common/random.h"
-#include "common/word_line.h"
-#include "locks/lock_batch.h"
-#include "locks/lock_keys.h"
-#include "locks/lock_names.h"
+#include "locks/parallel/batch.h"
+#include "locks/state/keys.h"
+#include "locks/state/names.h"
 #include "tests/hd_test.h"
 
 namespace gcoord::locks {

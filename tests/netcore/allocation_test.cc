@@ -1,6 +1,6 @@
 // Once warm, sending and receiving over TCP take nothing from the heap.
-#include "frame_samples.h"
-#include "network_world.h"
+#include "tests/netcore/frame_samples.h"
+#include "tests/netcore/network_world.h"
 
 #include <gtest/gtest.h>
 

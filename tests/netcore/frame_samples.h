@@ -1,8 +1,8 @@
 // Frames to test with: built from a few numbers, kept on a 64-byte boundary.
 #pragma once
 
-#include "netcore/aligned_bytes.h"
-#include "netcore/frame.h"
+#include "netcore/channel/frame.h"
+#include "netcore/memory/aligned_bytes.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 // bound and never listens keeps it from that, and lets servers with SO_REUSEADDR listen. Linux.
 #pragma once
 
-#include "netcore/tcp_socket.h"
+#include "netcore/transport/tcp_socket.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

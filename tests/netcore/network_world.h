@@ -2,7 +2,7 @@
 // networks until something holds, on a clock of their own or over real sockets.
 #pragma once
 
-#include "netcore/peer_network.h"
+#include "netcore/peers/network.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

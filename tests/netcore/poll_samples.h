@@ -1,10 +1,10 @@
 // Poll sets over host memory for tests.
 #pragma once
 
-#include "lane_samples.h"
-#include "netcore/gpu_events.h"
-#include "netcore/gpu_poll.h"
-#include "netcore/poll_probe.h"
+#include "netcore/gpu_channel/events.h"
+#include "netcore/poll/gpu_poll.h"
+#include "netcore/probe/poll_probe.h"
+#include "tests/netcore/gpu_channel/lane_samples.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Waiting for a ticket of a lock among other things.
-#include "netcore/gpu_ticket_lock.h"
-#include "poll_samples.h"
+#include "netcore/ticket/gpu_lock.h"
+#include "tests/netcore/poll_samples.h"
 
 #include <gtest/gtest.h>
 

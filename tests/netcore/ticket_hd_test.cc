@@ -1,6 +1,6 @@
 // The words and steps of a ticket lock, on host and device alike.
 #include "common/random.h"
-#include "netcore/ticket_chain.h"
+#include "netcore/ticket/chain.h"
 #include "tests/hd_test.h"
 
 namespace gcoord::netcore {

@@ -13,7 +13,7 @@
 // (ticket_lock_test.cc).
 #pragma once
 
-#include "netcore/ticket_chain.h"
+#include "netcore/ticket/chain.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // A replica engine of one node that decides when the test says so, and a sink that keeps replies.
 #pragma once
 
-#include "locks/lock_entry_text.h"
-#include "server/lock_service.h"
-#include "server/replicated_log.h"
-#include "server/request_table.h"
+#include "locks/commands/entry_text.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/lock_service/lock_service.h"
+#include "server/node/request_table.h"
 
 #include <gtest/gtest.h>
 
@@ -21,14 +21,14 @@ namespace gcoord::server {
 
 struct KeptReply {
   ConnectionId connection;
-  rpc::ReplySlot slot;
+  protocol::ReplySlot slot;
   std::vector<std::byte> payload;
 };
 
 class KeepingSink final : public ReplySink {
  public:
   void reply(ConnectionId connection,
-             const rpc::ReplySlot& slot,
+             const protocol::ReplySlot& slot,
              std::span<const std::byte> payload) override {
     replies.push_back({connection, slot, {payload.begin(), payload.end()}});
   }
@@ -172,7 +172,7 @@ class NoReports final : public NodeReports {
  public:
   std::string node_status() const override { return R"({"node":1})"; }
 
-  std::string shard_list(const rpc::ShardRange& range) const override {
+  std::string shard_list(const protocol::ShardRange& range) const override {
     return std::to_string(range.count);
   }
 
@@ -212,11 +212,11 @@ struct LockBench {
   }
 
   // Returns the request's id.
-  std::uint64_t send(rpc::RequestSlot slot, std::string_view text) {
-    return send(slot, rpc::bytes_of(text));
+  std::uint64_t send(protocol::RequestSlot slot, std::string_view text) {
+    return send(slot, protocol::bytes_of(text));
   }
 
-  std::uint64_t send(rpc::RequestSlot slot, std::span<const std::byte> payload) {
+  std::uint64_t send(protocol::RequestSlot slot, std::span<const std::byte> payload) {
     slot.request_id = ++request_last;
     slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
     router->on_request(ConnectionId{connection}, slot, payload);
@@ -226,14 +226,14 @@ struct LockBench {
   // An acquire that asks for more; waits without bound.
   std::uint64_t acquire_hold(std::uint64_t session,
                              std::uint64_t sequence,
-                             const rpc::LockHold& hold) {
-    rpc::LockAcquire acquire;
+                             const protocol::LockHold& hold) {
+    protocol::LockAcquire acquire;
     acquire.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
-    acquire.wait_ms = rpc::kForeverMs;
+    acquire.wait_ms = protocol::kForeverMs;
     acquire.ttl_ms = 1000;
-    rpc::RequestSlot slot = rpc::to_hold_slot(acquire);
+    protocol::RequestSlot slot = protocol::to_hold_slot(acquire);
     slot.shard = shard_of_name(hold.name).value;
-    return send(slot, rpc::encode_hold(hold));
+    return send(slot, protocol::encode_hold(hold));
   }
 
   std::uint64_t acquire(std::uint64_t session,
@@ -241,11 +241,11 @@ struct LockBench {
                         std::string_view name,
                         std::uint32_t wait_ms = 0,
                         std::uint32_t ttl_ms = 1000) {
-    rpc::LockAcquire acquire;
+    protocol::LockAcquire acquire;
     acquire.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
     acquire.wait_ms = wait_ms;
     acquire.ttl_ms = ttl_ms;
-    rpc::RequestSlot slot = rpc::to_slot(acquire);
+    protocol::RequestSlot slot = protocol::to_slot(acquire);
     slot.shard = shard_of_name(name).value;
     return send(slot, name);
   }
@@ -254,16 +254,16 @@ struct LockBench {
                         std::uint64_t sequence,
                         std::string_view name,
                         std::uint64_t token) {
-    rpc::LockRelease release;
+    protocol::LockRelease release;
     release.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
     release.token = FencingToken{token};
-    rpc::RequestSlot slot = rpc::to_slot(release);
+    protocol::RequestSlot slot = protocol::to_slot(release);
     slot.shard = shard_of_name(name).value;
     return send(slot, name);
   }
 
-  rpc::RequestSlot slot(rpc::RequestKind kind) const {
-    rpc::RequestSlot result;
+  protocol::RequestSlot slot(protocol::RequestKind kind) const {
+    protocol::RequestSlot result;
     result.kind = kind;
     return result;
   }

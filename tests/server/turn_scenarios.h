@@ -2,7 +2,7 @@
 // (warp_twin).
 #pragma once
 
-#include "tests/server/turn_world.h"
+#include "tests/server/device_turn/turn_world.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // that are numbers and things held that are counted.
 #pragma once
 
-#include "common/growing_index.h"
 #include "common/random.h"
-#include "common/row_pool.h"
+#include "common/tables/growing_index.h"
+#include "common/tables/row_pool.h"
 #include "sessions/registrations.h"
 #include "sessions/request_window.h"
 

@@ -1,7 +1,7 @@
 // What a sweep asks of the CUDA runtime, without a GPU: of which memory it copies, how long it
 // waits, and what it leaves behind when the device is full.
-#include "common/device_errors.h"
-#include "common/staged_copy.h"
+#include "common/device/device_errors.h"
+#include "common/device/staged_copy.h"
 #include "sessions/sweep_cuda_launch.h"
 #include "tests/common/stub_cuda.h"
 

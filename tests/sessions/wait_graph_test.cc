@@ -1,4 +1,5 @@
-// Deadlocks among waits (L18 of docs/reference/services.md), compared with a detector that anybody can follow.
+// Deadlocks among waits (L18 of docs/reference/services.md), compared with a detector that anybody
+// can follow.
 #include "sessions/wait_graph.h"
 
 #include "common/random.h"

@@ -40,7 +40,7 @@ class TidyTest(PlantedTest):
         self.expect("floors", "netcore/loop.h", 4, {"netcore/loop.h": HEADER + "#include \"ledger/tape.h\"\n"})
 
     def test_a_commented_include_of_another_kind_is_not_one(self):
-        self.assertEqual(self.findings("floors", {"ledger/tape.h": HEADER + "// Not \"server/node.h\".\n"}), [])
+        self.assertEqual(self.findings("floors", {"ledger/tape.h": HEADER + "// Not \"server/node/node.h\".\n"}), [])
 
     def test_an_upward_link_is_found(self):
         self.expect("floors", "common/CMakeLists.txt", 2,

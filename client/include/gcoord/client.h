@@ -223,11 +223,11 @@ class GCOORD_API Client {
   // not known. The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);
 
-  // Reads a snapshot of one node, in the bytes of its file (docs/reference/snapshot_format.md). on_bytes is
-  // called on this thread, piece by piece in order; a failure of its own ends the reading. Each
-  // piece may take as long as a request, and preparing the snapshot does not count. The content is
-  // not checked here; the reader of the file does that. GC8309 when the node sends its maximum of
-  // snapshots already.
+  // Reads a snapshot of one node, in the bytes of its file (docs/reference/snapshot_format.md).
+  // on_bytes is called on this thread, piece by piece in order; a failure of its own ends the
+  // reading. Each piece may take as long as a request, and preparing the snapshot does not count.
+  // The content is not checked here; the reader of the file does that. GC8309 when the node sends
+  // its maximum of snapshots already.
   Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
 
   // Deletes old entries of one node's ledger; returns when they are gone for good. It may take as

@@ -1,9 +1,9 @@
 // Elections: among the candidates of one name at most one leads at any time.
 //
 // A candidate is a session; who holds the lock of the name leads. Candidates stand in line, so the
-// next leader is the one that campaigned first (docs/reference/services.md). Each term of office has an
-// epoch, which is the fencing token of the lock: it rises with every leader of this name for ever,
-// over restarts, restores and changes of the nodes' own leaders.
+// next leader is the one that campaigned first (docs/reference/services.md). Each term of office
+// has an epoch, which is the fencing token of the lock: it rises with every leader of this name for
+// ever, over restarts, restores and changes of the nodes' own leaders.
 //
 // What is_leader() promises: while it says true, no other candidate of this name has been elected,
 // provided that the clocks of this machine and of the nodes differ in rate by less than

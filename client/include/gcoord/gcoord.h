@@ -6,9 +6,9 @@
 //
 // Whatever can fail returns a gcoord_status, GCOORD_OK or one of the canonical codes of gRPC, and
 // takes last a gcoord_error to be filled on failure, which may be NULL. Its number is the stable
-// one of docs/reference/errors.md: 6001 for GC6001. A missing argument is INVALID_ARGUMENT (GC1002). On
-// failure nothing is made and results are untouched. No exception leaves a function; when memory
-// runs out it says RESOURCE_EXHAUSTED.
+// one of docs/reference/errors.md: 6001 for GC6001. A missing argument is INVALID_ARGUMENT
+// (GC1002). On failure nothing is made and results are untouched. No exception leaves a function;
+// when memory runs out it says RESOURCE_EXHAUSTED.
 //
 // Times are milliseconds, or nanoseconds of the client's clock where the name says so. Any function
 // may be called from any thread, except that a handle is freed by one thread, when no other uses

@@ -46,11 +46,11 @@ struct ClientOptions {
   // (docs/reference/client.md).
   std::uint32_t retry_budget = 10'000;
 
-  // Each endpoint has a circuit breaker (docs/reference/client.md). A connection that cannot be made, or is
-  // lost, opens it at once; so do this many requests in a row that the node was too busy for
-  // (GC5003) or left unanswered until their deadline. Ten: a single burst that was refused in part
-  // is answered in part too. 0: requests never open it. It lets one try through after a pause of
-  // backoff_min, doubled up to backoff_max with jitter while tries fail.
+  // Each endpoint has a circuit breaker (docs/reference/client.md). A connection that cannot be
+  // made, or is lost, opens it at once; so do this many requests in a row that the node was too
+  // busy for (GC5003) or left unanswered until their deadline. Ten: a single burst that was refused
+  // in part is answered in part too. 0: requests never open it. It lets one try through after a
+  // pause of backoff_min, doubled up to backoff_max with jitter while tries fail.
   std::uint32_t breaker_failures = 10;
 
   // While the breakers of all endpoints are open, requests fail at once with GC3011 instead of

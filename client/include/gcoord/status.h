@@ -1,8 +1,8 @@
 // Error types of the client library: Status by value, and Result<T> with a value or a Status.
 //
 // No call of the library throws. Codes are the canonical ones of gRPC; `detail` is the stable
-// number that gcoord prints as GC6001 (docs/reference/errors.md lists all), 0 when there is none; the message
-// names one cause, the evidence and one fix. Plain values; no thread rules.
+// number that gcoord prints as GC6001 (docs/reference/errors.md lists all), 0 when there is none;
+// the message names one cause, the evidence and one fix. Plain values; no thread rules.
 //
 //  auto lock = session.acquire("jobs/train", {.wait = 0s});
 //  if (lock.status().detail() == kDetailLockBusy) { ... }                   // One known cause.
@@ -45,8 +45,8 @@ enum class StatusCode : std::uint8_t {
   Unauthenticated = 16,    // No error of the library has it.
 };
 
-// Numbers that programs branch on most often, as Status::detail() gives them; docs/reference/errors.md has
-// the whole table.
+// Numbers that programs branch on most often, as Status::detail() gives them;
+// docs/reference/errors.md has the whole table.
 inline constexpr std::uint32_t kDetailUnreachable = 3001;  // No node can be reached.
 inline constexpr std::uint32_t kDetailCircuitOpen =
     3011;  // All endpoints failed recently (ClientOptions::fail_fast).
@@ -79,7 +79,8 @@ class [[nodiscard]] Status {
   // The canonical code, by which a program decides about the next step.
   StatusCode code() const { return code_; }
 
-  // The number of docs/reference/errors.md: 6001 for GC6001. For scripts; it never changes its meaning.
+  // The number of docs/reference/errors.md: 6001 for GC6001. For scripts; it never changes its
+  // meaning.
   std::uint32_t detail() const { return detail_; }
 
   // For people: the cause, the evidence in brackets, and what to do. Its words may change.

@@ -1,5 +1,5 @@
 // One node of three, by what it says; clusters of them are in
-// tests/server/coordinator_driver_test.cc.
+// tests/server/peers/coordinator_driver_test.cc.
 #include "membership/coordinator/elector.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,65 @@
+#include "chaos/mutants/mutant.h"
+
+#include <array>
+
+namespace gcoord::chaos {
+namespace {
+
+struct Words {
+  const char* name;
+  const char* story;
+};
+
+constexpr std::array<Words, kMutantCount> kWords = {{
+    {"none", "the product as it is"},
+    {"acknowledged_before_durable", "votes and appends are answered before storage has them"},
+    {"vote_forgotten_at_restart", "recovery keeps the term and loses the vote"},
+    {"term_forgotten_at_restart", "recovery loses the newest term and its vote"},
+    {"append_acknowledged_unseen", "a leader counts a follower for entries it was not sent"},
+    {"prior_term_by_counting", "entries of an earlier term are committed by counting"},
+    {"quorum_one_short", "a candidate is elected with one vote too few"},
+    {"second_vote_in_a_term", "a voter votes again in a term in which it has voted"},
+    {"vote_for_shorter_log", "a voter does not compare logs"},
+    {"log_mismatch_accepted", "a follower does not compare the previous entry's term"},
+    {"commit_beyond_match", "a follower commits what it has not verified with the leader"},
+    {"deposed_leader_obeyed", "appends of an old term are taken"},
+    {"commit_falls_back", "the commit index falls when a log is truncated"},
+    {"entry_skipped", "one node leaves an entry out when it applies"},
+    {"duplicate_not_seen", "a repeated request is executed again"},
+    {"snapshot_installed_empty", "a snapshot's state is not installed, so tokens begin anew"},
+    {"checkpoint_of_the_past", "a checkpoint holds the state of the one before"},
+    {"sessions_expire_early", "the leader's clock of sessions runs twice as fast"},
+    {"read_without_quorum", "a leader answers reads without asking whether it still leads"},
+    {"release_acknowledged_at_once", "a release is answered before it is committed"},
+    {"sync_does_nothing", "the log is never synced"},
+    {"failed_sync_forgiven", "a failed sync counts as one that succeeded"},
+    {"directory_not_synced", "new segments of the log have no durable name"},
+    {"identity_not_synced", "the incarnation is not durable"},
+    {"checkpoint_covers_more", "a checkpoint claims records that it does not hold"},
+    {"checkpoint_loses_a_value", "a checkpoint leaves a shard out"},
+    {"client_lease_from_receipt", "a client counts its TTL from when the answer came"},
+    {"client_outlives_its_lease", "a client goes on after its session ran out"},
+    {"client_renumbers_retries", "a client repeats requests under new numbers"},
+    {"history_rewritten", "one node's history says another time of an entry than was decided"},
+}};
+
+}  // namespace
+
+const char* mutant_name(Mutant mutant) {
+  return kWords[static_cast<std::size_t>(mutant)].name;
+}
+
+std::optional<Mutant> find_mutant(std::string_view name) {
+  for (std::size_t k = 0; k < kMutantCount; ++k) {
+    if (name == kWords[k].name) {
+      return static_cast<Mutant>(k);
+    }
+  }
+  return std::nullopt;
+}
+
+const char* mutant_story(Mutant mutant) {
+  return kWords[static_cast<std::size_t>(mutant)].story;
+}
+
+}  // namespace gcoord::chaos

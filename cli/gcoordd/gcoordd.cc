@@ -1,0 +1,173 @@
+// gcoordd: one node of a gcoord cluster. Parses, opens, runs; all else is in server/.
+//
+// stdout gets one line when the node serves: "gcoordd ready: client HOST:PORT peer HOST:PORT
+// metrics HOST:PORT"; everything else is on stderr. Exit codes are those of protocol/error_codes.h.
+#include "common/device/device_errors.h"
+#include "protocol/error_codes.h"
+#include "server/node/node.h"
+#include "server/node/rejoin.h"
+#include "server/options/options.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace gcoord {
+namespace {
+
+int fail(const Status& status) {
+  std::cerr << "gcoordd: " << status.to_string() << "\n";
+  return static_cast<int>(protocol::exit_code(status));
+}
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void start_logging(const server::NodeOptions& options) {
+  auto logger = spdlog::stderr_color_mt("gcoordd");
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ node " + std::to_string(options.node.value) +
+                      ": %v");
+  logger->set_level(spdlog::level::from_str(options.log_level));
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(logger);
+}
+
+// The data directory of `dev` without --data-dir: made here, removed at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = std::filesystem::temp_directory_path() / "gcoord-dev-XXXXXX";
+    path_ = ::mkdtemp(pattern.data()) == nullptr ? std::string{} : pattern;
+  }
+
+  ~TemporaryDirectory() {
+    if (!path_.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove_all(path_, ignored);
+    }
+  }
+
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string at(const server::Endpoint& endpoint, std::uint16_t port) {
+  return port == 0 ? "off" : server::to_string({endpoint.host, port});
+}
+
+void say_ready(const server::Invocation& invocation, const server::NodePorts& ports) {
+  const server::NodeOptions& options = invocation.options;
+  const std::string client = at(options.listen_client, ports.client);
+  std::cout << "gcoordd ready: client " << client << " peer " << at(options.listen_peer, ports.peer)
+            << " metrics " << at(options.listen_metrics, ports.metrics);
+  if (!options.listen_ledger.empty()) {
+    std::cout << " ledger " << at(options.listen_ledger, ports.ledger);
+  }
+  std::cout << std::endl;
+  if (invocation.verb == server::Verb::Dev) {
+    const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";
+    std::cerr << "One node for development; its data is "
+              << (invocation.data_dir_temporary ? "removed when it ends"
+                                                : "kept in " + options.data_dir)
+              << ". Try:\n  gcoordctl " << flag << "lock acquire my-first-lock --ttl 30s\n";
+  }
+}
+
+// A device that does not answer would hold up the end of the process: the driver waits for its
+// kernels when a program leaves by the door. Nothing is left to be written.
+[[noreturn]] void leave_at_once(int code, std::optional<TemporaryDirectory>& temporary) {
+  temporary.reset();
+  std::cout.flush();
+  spdlog::shutdown();
+  std::_Exit(code);
+}
+
+// The ports that the system chose stay the node's when it is opened again.
+void keep_ports(server::NodeOptions& options, const server::NodePorts& ports) {
+  options.listen_client.port = ports.client;
+  options.listen_peer.port = ports.peer;
+  if (!options.listen_metrics.empty()) {
+    options.listen_metrics.port = ports.metrics;
+  }
+  if (!options.listen_ledger.empty()) {
+    options.listen_ledger.port = ports.ledger;
+  }
+}
+
+int run(const server::Invocation& invocation) {
+  server::NodeOptions options = invocation.options;
+  std::optional<TemporaryDirectory> temporary;
+  if (invocation.data_dir_temporary) {
+    temporary.emplace();
+    if (temporary->path().empty()) {
+      return fail(protocol::make_error(protocol::ErrorCode::DirectoryUnusable,
+                                       "no temporary directory can be made; give --data-dir"));
+    }
+    options.data_dir = temporary->path();
+  }
+  start_logging(options);
+  server::Invocation shown = invocation;
+  shown.options = options;
+  auto node = server::open_node(options);
+  if (node.ok()) {
+    say_ready(shown, node.value()->ports());
+  }
+  Status status;
+  while (node.ok()) {
+    keep_ports(options, node.value()->ports());
+    status = node.value()->run();
+    if (!server::is_taken_over(status)) {
+      break;
+    }
+    spdlog::warn("{}", status.message());
+    node.value().reset();  // It holds the directory.
+    node = server::open_node(options);
+  }
+  if (!node.ok()) {
+    return fail(node.status());
+  }
+  if (is_device_fault(status.detail())) {
+    leave_at_once(fail(status), temporary);
+  }
+  return status.ok() ? 0 : fail(status);
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  // A client that goes away is an error code of its socket, not a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto invocation = server::parse_invocation(arguments, environment);
+  if (!invocation.ok()) {
+    return fail(invocation.status());
+  }
+  switch (invocation.value().verb) {
+    case server::Verb::Help:
+    case server::Verb::Version:
+      std::cout << invocation.value().text;
+      return 0;
+    case server::Verb::Run:
+    case server::Verb::Dev:
+      break;
+  }
+  return run(invocation.value());
+}
+
+}  // namespace
+}  // namespace gcoord
+
+int main(int argc, char** argv) {
+  return gcoord::main_of(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,99 @@
+#include "cli/ledger/http_tiles.h"
+
+#include "common/http/client.h"
+#include "ledger/base/error_details.h"
+#include "protocol/error_codes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <string_view>
+
+namespace gcoord::cli {
+namespace {
+
+constexpr std::string_view kScheme = "http://";
+
+Status unreachable(const std::string& why) {
+  return Status{StatusCode::Unavailable, why, ledger::kLedgerUnreachable};
+}
+
+bool is_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+Status refusal(const HttpResponse& answer, const std::string& path) {
+  const std::string what =
+      path + ": HTTP " + std::to_string(answer.status) + " " +
+      answer.body.substr(0, std::min<std::size_t>(answer.body.find('\n'), 200));
+  switch (answer.status) {
+    case 404:
+      return Status{StatusCode::NotFound, what, ledger::kLedgerAbsent};
+    case 410:
+      return Status{StatusCode::OutOfRange, what, ledger::kLedgerPruned};
+    case 501:
+      return Status{StatusCode::Unimplemented,
+                    path + ": HTTP 501",
+                    static_cast<std::uint32_t>(protocol::ErrorCode::LedgerUnpublished)};
+    default:
+      return unreachable(what);
+  }
+}
+
+}  // namespace
+
+Result<HttpPlace> parse_http_place(const std::string& url) {
+  const auto refuse = [&] {
+    return protocol::make_error(protocol::ErrorCode::OptionInvalid,
+                                "'" + url + "' is not http://HOST:PORT");
+  };
+  if (!url.starts_with(kScheme)) {
+    return refuse();
+  }
+  const std::string rest = url.substr(kScheme.size());
+  const std::string authority = rest.substr(0, rest.find('/'));
+  const std::size_t colon = authority.rfind(':');
+  if (colon == authority.npos || colon == 0 ||
+      !is_port(std::string_view{authority}.substr(colon + 1))) {
+    return refuse();
+  }
+  HttpPlace place{.host = authority.substr(0, colon),
+                  .port = authority.substr(colon + 1),
+                  .prefix = rest.substr(authority.size())};
+  if (place.host.starts_with('[') && place.host.ends_with(']')) {
+    place.host = place.host.substr(1, place.host.size() - 2);
+  }
+  while (place.prefix.ends_with('/')) {
+    place.prefix.pop_back();
+  }
+  return place;
+}
+
+Result<std::vector<std::byte>> HttpTiles::read(const std::string& path,
+                                               std::size_t bytes_max) const {
+  HttpClient client({.host = place_.host, .port = place_.port});
+  auto answered =
+      client.get(place_.prefix + "/" + path, {.timeout = timeout_, .body_bytes_max = bytes_max});
+  if (!answered.ok()) {
+    const bool malformed = answered.status().code() == StatusCode::DataLoss;
+    return unreachable((malformed ? path + ": " : "") + answered.status().message());
+  }
+  const HttpResponse& answer = answered.value();
+  if (answer.status != 200) {
+    return refusal(answer, path);
+  }
+  if (answer.extent == HttpBody::TooLong) {
+    return Status{StatusCode::DataLoss,
+                  path + ": more than " + std::to_string(bytes_max) + " bytes",
+                  ledger::kLedgerOversized};
+  }
+  if (answer.extent != HttpBody::Whole) {
+    return unreachable(path + ": the answer was cut");
+  }
+  const auto body = std::as_bytes(std::span(answer.body));
+  return std::vector<std::byte>(body.begin(), body.end());
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,40 @@
+// The files of a log as a node serves them over HTTP (server/endpoints/ledger_endpoint.h).
+//
+// One connection a file (common/http/client.h); the bytes are not trusted but checked
+// (ledger/tiles/tile_reader.h). Thread-safe.
+#pragma once
+
+#include "ledger/tiles/tile_source.h"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace gcoord::cli {
+
+// "http://HOST:PORT" or "http://HOST:PORT/PREFIX".
+struct HttpPlace {
+  std::string host;
+  std::string port;
+  std::string prefix;  // "" or "/PREFIX", without a '/' at its end.
+};
+
+// OptionInvalid for anything else.
+Result<HttpPlace> parse_http_place(const std::string& url);
+
+class HttpTiles final : public ledger::TileSource {
+ public:
+  HttpTiles(HttpPlace place, std::chrono::milliseconds timeout)
+      : place_(std::move(place)), timeout_(timeout) {}
+
+  // An answer that is cut, or no answer of HTTP, is kLedgerUnreachable.
+  Result<std::vector<std::byte>> read(const std::string& path,
+                                      std::size_t bytes_max) const override;
+
+ private:
+  HttpPlace place_;
+  std::chrono::milliseconds timeout_;
+};
+
+}  // namespace gcoord::cli

@@ -1,0 +1,80 @@
+// Proof files: what `gcoordctl ledger prove` writes and `verify` reads, as JSON.
+//
+// An entry's proof says: these bytes are entry INDEX of shard SHARD; the shard's tree of SIZE
+// leaves and that ROOT has them (inclusion); the cluster log has this head as leaf LEAF_INDEX
+// (inclusion); and this signed note is a checkpoint of that cluster log. A log's growth is two
+// signed notes and a consistency proof. proof_check.h says whether it is true.
+//
+//   {"format": "gcoord-entry-proof/1", "cluster": "7", "shard": "3",
+//    "entry": {"index": "41", "bytes": BASE64, "decoded": {"kind": "acquire", ...}},
+//    "shard_head": {"size": "100", "root": HASH, "inclusion": [HASH, ...]},
+//    "cluster_log": {"leaf_index": "9", "size": "12", "root": HASH, "inclusion": [HASH, ...]},
+//    "checkpoint": NOTE, "digest": HASH}
+//
+//   {"format": "gcoord-growth-proof/1", "older": NOTE, "newer": NOTE,
+//    "consistency": [HASH, ...], "digest": HASH}
+//
+// Integers are decimal strings, hashes and bytes base64. Order and white space are free; nothing
+// may be missing, added or said twice. The digest is hash_leaf() of the file as print_proof()
+// writes it without digest and newline: it finds accidents where nothing else would, and proves
+// nothing. Pure; thread-safe.
+#pragma once
+
+#include "common/status.h"
+#include "ledger/merkle/hash.h"
+#include "server/history/record_text.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gcoord::cli {
+
+// The largest entry, its notes and its proofs are well below.
+inline constexpr std::size_t kProofFileBytesMax = std::size_t{1} << 20;
+
+using Hashes = std::vector<ledger::MerkleHash>;
+
+struct EntryProof {
+  std::uint64_t cluster = 0;
+  std::uint32_t shard = 0;
+
+  std::uint64_t index = 0;  // Of the entry's leaf, from 0.
+  std::vector<std::byte> entry;
+  server::RecordFacts decoded;
+
+  std::uint64_t shard_size = 0;
+  ledger::MerkleHash shard_root{};
+  Hashes entry_inclusion;
+
+  std::uint64_t leaf_index = 0;  // Of the shard's head in the cluster log.
+  std::uint64_t cluster_size = 0;
+  ledger::MerkleHash cluster_root{};
+  Hashes head_inclusion;
+
+  std::string checkpoint;  // A signed note.
+};
+
+struct GrowthProof {
+  std::string older;  // Signed notes.
+  std::string newer;
+  Hashes consistency;
+};
+
+using ProofFile = std::variant<EntryProof, GrowthProof>;
+
+// One line, ended by a newline.
+std::string print_proof(const ProofFile& proof);
+
+struct ReadProof {
+  ProofFile proof;
+  bool digest_fits = false;
+};
+
+// ProofFileOversized, or ProofFileMalformed with the place in the file.
+Result<ReadProof> parse_proof_file(std::string_view text);
+
+}  // namespace gcoord::cli

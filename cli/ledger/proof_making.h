@@ -1,0 +1,26 @@
+// Making proof files from a ledger: for an entry, up to the newest checkpoint of the cluster log;
+// for the growth of a log, between two checkpoints.
+//
+// Everything that goes into a proof has been checked on the way (ledger/tiles/tile_reader.h), so
+// what is made here verifies, or is not made. One thread.
+#pragma once
+
+#include "cli/ledger/proof_file.h"
+#include "cli/ledger/source.h"
+
+#include <cstdint>
+#include <string>
+
+namespace gcoord::cli {
+
+// Entry `index` of the shard (from 0). LedgerBeyond if it is not under a signed checkpoint yet, and
+// HeadMalformed if the shard's checkpoint does not lead to where the cluster log has its head.
+Result<EntryProof> prove_entry(const LedgerPlace& place,
+                               std::uint32_t shard,
+                               std::uint64_t index,
+                               const ProofTrust& trust);
+
+// That the log which is open grew from `older`, a signed note.
+Result<GrowthProof> prove_growth(const OpenLog& log, const std::string& older);
+
+}  // namespace gcoord::cli

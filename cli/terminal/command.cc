@@ -1,0 +1,117 @@
+#include "cli/terminal/command.h"
+
+#include "cli/terminal/duration.h"
+#include "protocol/error_codes.h"
+
+#include <cstdlib>
+#include <sstream>
+
+namespace gcoord::cli {
+
+namespace {
+
+constexpr const char* kDefaultEndpoint = "127.0.0.1:7400";
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    if (!part.empty()) {
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+// "cause (a: refused; b: timed out). Fix." -> what is said of each endpoint.
+std::vector<std::string> evidence_of(const std::string& message) {
+  const std::size_t begin = message.find('(');
+  const std::size_t end = message.rfind(')');
+  std::vector<std::string> evidence;
+  if (begin == std::string::npos || end == std::string::npos || end < begin) {
+    return evidence;
+  }
+  std::string rest = message.substr(begin + 1, end - begin - 1);
+  for (std::size_t at = rest.find("; "); at != std::string::npos; at = rest.find("; ")) {
+    evidence.push_back(rest.substr(0, at));
+    rest.erase(0, at + 2);
+  }
+  evidence.push_back(rest);
+  return evidence;
+}
+
+std::string chosen_endpoints(const Globals& globals) {
+  if (!globals.endpoints.empty()) {
+    return globals.endpoints;
+  }
+  const char* variable = std::getenv("GCOORD_ENDPOINTS");
+  return variable != nullptr && *variable != '\0' ? variable : kDefaultEndpoint;
+}
+
+}  // namespace
+
+int Context::run() {
+  output_ = Output(globals_.output == "json" ? Format::JsonLines : Format::Tables);
+  const auto timeout = duration("--timeout", globals_.timeout);
+  if (!timeout.has_value()) {
+    return exit_code_;
+  }
+  timeout_ = *timeout;
+  return body_(*this);
+}
+
+client::ClientOptions Context::client_options() const {
+  client::ClientOptions options;
+  options.endpoints = split(chosen_endpoints(globals_));
+  options.connect_timeout = timeout_;
+  options.request_timeout = timeout_;
+  options.client_name = "gcoordctl";
+  return options;
+}
+
+std::optional<client::Client> Context::connect() {
+  auto connected = client::Client::connect(client_options());
+  if (!connected.ok()) {
+    // A table's reader sees the evidence in the message already.
+    const bool json = output_.format() == Format::JsonLines;
+    exit_code_ =
+        output_.fail(connected.status(),
+                     json ? evidence_of(connected.status().message()) : std::vector<std::string>{});
+    return std::nullopt;
+  }
+  return std::move(connected).value();
+}
+
+int Context::fail(const client::Client& client, const client::Status& status) const {
+  std::vector<std::string> evidence;
+  for (const client::NodeView& node : client.cluster().nodes) {
+    const std::string state = node.connected            ? "connected"
+                              : node.last_error.empty() ? "not connected"
+                                                        : node.last_error;
+    evidence.push_back("node " + std::to_string(node.node_id) + " at " + node.address + ": " +
+                       state);
+  }
+  const bool reachability =
+      protocol::exit_code(to_status(status)) == protocol::ExitCode::Unreachable ||
+      protocol::exit_code(to_status(status)) == protocol::ExitCode::Unavailable;
+  return output_.fail(status, reachability ? evidence : std::vector<std::string>{});
+}
+
+std::optional<std::chrono::milliseconds> Context::duration(const std::string& flag,
+                                                           const std::string& text) {
+  const auto parsed = parse_duration(text);
+  if (!parsed.has_value()) {
+    // A TTL that is a time, but none that a session may have, is told as the nodes tell it.
+    const bool ttl = flag == "--ttl";
+    const bool negative = text.starts_with('-') && (parse_duration(text.substr(1)).has_value() ||
+                                                    beyond_a_day(text.substr(1)));
+    const auto code = ttl && negative             ? protocol::ErrorCode::TtlTooShort
+                      : ttl && beyond_a_day(text) ? protocol::ErrorCode::TtlTooLong
+                                                  : protocol::ErrorCode::OptionInvalid;
+    exit_code_ = fail(protocol::make_error(
+        code, flag + " '" + text + "' is not a time up to a day; write 500ms, 5s, 2m or 1h"));
+  }
+  return parsed;
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,145 @@
+// Context that every command of gcoordctl receives, and the registration of commands.
+//
+// Each verb group is one file with one function that adds its subcommands to the parser; a
+// subcommand's body runs after parsing and returns the exit code. Bodies talk to the cluster only
+// through the client library. One thread.
+#pragma once
+
+#include "cli/terminal/command_line.h"
+#include "cli/terminal/output.h"
+#include "gcoord/client.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::cli {
+
+// Options of every command.
+struct Globals {
+  std::string endpoints;  // Comma-separated; --endpoints, else GCOORD_ENDPOINTS, else loopback.
+  std::string output = "table";
+  std::string timeout = "5s";
+};
+
+// The parser's results, and the doors to the cluster.
+class Context {
+ public:
+  using Body = std::function<int(Context&)>;
+
+  Globals& globals() { return globals_; }
+
+  // What stood after the first "--" of `lock run`, as it was given.
+  void set_child_command(std::vector<std::string> words) { child_command_ = std::move(words); }
+
+  const std::vector<std::string>& child_command() const { return child_command_; }
+
+  // The command line named this body.
+  void choose(Body body) { body_ = std::move(body); }
+
+  // Runs it; the exit code.
+  int run();
+
+  const Output& output() const { return output_; }
+
+  std::chrono::milliseconds timeout() const { return timeout_; }
+
+  // On failure the error has been printed and exit_code() says what to return.
+  std::optional<client::Client> connect();
+
+  int exit_code() const { return exit_code_; }
+
+  // Prints a failure of the client library with what is known of each node.
+  int fail(const client::Client& client, const client::Status& status) const;
+
+  int fail(const Status& status) const { return output_.fail(status); }
+
+  // Prints the failure; exit_code() says what to return.
+  void refuse(const Status& status) { exit_code_ = fail(status); }
+
+  void refuse(const client::Client& client, const client::Status& status) {
+    exit_code_ = fail(client, status);
+  }
+
+  // A time that the user gave; prints the error when it cannot be read.
+  std::optional<std::chrono::milliseconds> duration(const std::string& flag,
+                                                    const std::string& text);
+
+  // The same of a flag that need not be given: without text `into` stays. False, and the error is
+  // printed, when it cannot be read.
+  template <typename Time>
+  bool read_duration(const std::string& flag, const std::string& text, Time& into) {
+    if (text.empty()) {
+      return true;
+    }
+    const auto read = duration(flag, text);
+    if (read.has_value()) {
+      into = *read;
+    }
+    return read.has_value();
+  }
+
+  client::ClientOptions client_options() const;
+
+ private:
+  Globals globals_;
+  std::vector<std::string> child_command_;
+  Body body_;
+  Output output_{Format::Tables};
+  std::chrono::milliseconds timeout_{5000};
+  int exit_code_ = 0;
+};
+
+// One per file of verbs.
+void add_status_commands(Command& app, Context& context);
+void add_shard_commands(Command& app, Context& context);
+void add_lock_commands(Command& app, Context& context);
+void add_lock_look_commands(Command& lock, Context& context);
+void add_lock_break_command(Command& lock, Context& context);
+void add_lock_move_command(Command& lock, Context& context);
+void add_lock_run_command(Command& lock, Context& context);
+void add_lock_deadlocks_command(Command& lock, Context& context);
+void add_elect_commands(Command& app, Context& context);
+void add_elect_observe_command(Command& elect, Context& context);
+void add_watch_command(Command& app, Context& context);
+void add_elect_line_commands(Command& elect, Context& context);
+void add_session_commands(Command& app, Context& context);
+void add_ledger_commands(Command& app, Context& context);
+void add_snapshot_commands(Command& app, Context& context);
+void add_quorum_commands(Command& app, Context& context);
+void add_bench_commands(Command& app, Context& context);
+void add_bench_queue_command(Command& bench, Context& context);
+void add_completion_command(Command& app, Context& context);
+
+// A verb of a group whose body runs with these options when the command line names it.
+template <typename Options>
+Command* add_verb(Command& group,
+                  Context& context,
+                  const std::shared_ptr<Options>& options,
+                  const std::string& verb,
+                  const std::string& help,
+                  int (*body)(Context&, const Options&)) {
+  Command* app = group.add_subcommand(verb, help);
+  app->callback([&context, options, body] {
+    context.choose([options, body](Context& chosen) { return body(chosen, *options); });
+  });
+  return app;
+}
+
+// The same of `elect`, with the name of the election.
+template <typename Options>
+Command* add_elect_verb(Command& elect,
+                        Context& context,
+                        const std::shared_ptr<Options>& options,
+                        const std::string& verb,
+                        const std::string& help,
+                        int (*body)(Context&, const Options&)) {
+  Command* app = add_verb(elect, context, options, verb, help, body);
+  app->add_option("NAME", options->name, "name of the election, which is the name of a lock")
+      ->required();
+  return app;
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,267 @@
+#include "cli/terminal/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace gcoord::cli {
+
+namespace {
+
+// Subcommands pass what they do not know to their parents, so that -o json may stand anywhere.
+void fall_through(CLI::App& app) {
+  for (CLI::App* each : app.get_subcommands({})) {
+    each->fallthrough();
+    fall_through(*each);
+  }
+}
+
+// --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
+// excludes another option: a variable must not forbid what the user typed.
+void read_environment(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || option == app.get_help_ptr() ||
+        !option->get_excludes().empty()) {
+      continue;
+    }
+    std::string variable = "GCOORD_" + option->get_lnames().front();
+    std::ranges::transform(variable, variable.begin(), [](char letter) {
+      return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
+    });
+    option->envname(variable);
+  }
+  for (CLI::App* each : app.get_subcommands({})) {
+    read_environment(*each);
+  }
+}
+
+// Ids, tokens and counts have no sign; the parser would take -1 for the highest number of all.
+void refuse_signs(CLI::App& app) {
+  const CLI::Validator unsigned_number(
+      [](const std::string& text) {
+        return text.starts_with('-') ? text + " is below zero" : std::string{};
+      },
+      "");
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    const bool number = type == "T" || type == "S" || type == "E" || type == "ID" ||
+                        type.starts_with("N") || type.starts_with("UINT");
+    if (number && !type.starts_with("NAME")) {
+      option->check(unsigned_number);
+    }
+  }
+  for (CLI::App* each : app.get_subcommands({})) {
+    refuse_signs(*each);
+  }
+}
+
+// CLI11 takes a number that is too large for the largest one.
+std::string within_64_bits(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc::result_out_of_range ? text + " is above 18446744073709551615" : "";
+}
+
+}  // namespace
+
+Option* Option::required() {
+  parsed_->required();
+  return this;
+}
+
+Option* Option::type_name(const std::string& name) {
+  parsed_->type_name(name);
+  return this;
+}
+
+Option* Option::delimiter(char between) {
+  parsed_->delimiter(between);
+  return this;
+}
+
+Option* Option::expected(int count) {
+  parsed_->expected(count);
+  return this;
+}
+
+Option* Option::take_all() {
+  parsed_->take_all();
+  return this;
+}
+
+Option* Option::allow_extra_args(bool allowed) {
+  parsed_->allow_extra_args(allowed);
+  return this;
+}
+
+Option* Option::excludes(Option* other) {
+  parsed_->excludes(other->parsed_);
+  return this;
+}
+
+Option* Option::needs(Option* other) {
+  parsed_->needs(other->parsed_);
+  return this;
+}
+
+Option* Option::in_range(std::uint32_t least, std::uint32_t most) {
+  parsed_->check(CLI::Range(least, most));
+  return this;
+}
+
+Option* Option::one_of(const std::vector<std::string>& words) {
+  parsed_->check(CLI::IsMember(words));
+  return this;
+}
+
+Option* Command::keep(CLI::Option* parsed) {
+  options_.push_back(std::make_unique<Option>(*parsed));
+  return options_.back().get();
+}
+
+template <typename Value>
+Option* Command::bind(const std::string& name, Value& value, const std::string& help) {
+  return keep(parsed_->add_option(name, value, help));
+}
+
+Option* Command::add_option(const std::string& name, std::string& value, const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option* Command::add_option(const std::string& name,
+                            std::uint32_t& value,
+                            const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option* Command::add_option(const std::string& name,
+                            std::uint64_t& value,
+                            const std::string& help) {
+  return keep(parsed_->add_option(name, value, help)->check(within_64_bits, ""));
+}
+
+Option* Command::add_option(const std::string& name,
+                            std::optional<std::string>& value,
+                            const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option* Command::add_option(const std::string& name,
+                            std::optional<std::uint32_t>& value,
+                            const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option* Command::add_option(const std::string& name,
+                            std::optional<std::uint64_t>& value,
+                            const std::string& help) {
+  return keep(parsed_->add_option(name, value, help)->check(within_64_bits, ""));
+}
+
+Option* Command::add_option(const std::string& name,
+                            std::vector<std::string>& value,
+                            const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option* Command::add_option(const std::string& name,
+                            std::vector<std::uint32_t>& value,
+                            const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option* Command::add_flag(const std::string& name, bool& value, const std::string& help) {
+  return keep(parsed_->add_flag(name, value, help));
+}
+
+Option* Command::get_option(const std::string& name) {
+  return keep(parsed_->get_option(name));
+}
+
+Command* Command::add_subcommand(const std::string& name, const std::string& help) {
+  subcommands_.push_back(std::make_unique<Command>(*parsed_->add_subcommand(name, help)));
+  return subcommands_.back().get();
+}
+
+Command* Command::require_subcommand(int count) {
+  parsed_->require_subcommand(count);
+  return this;
+}
+
+Command* Command::callback(std::function<void()> body) {
+  parsed_->callback(std::move(body));
+  return this;
+}
+
+Command* Command::footer(const std::string& text) {
+  parsed_->footer(text);
+  return this;
+}
+
+Command* Command::alias(const std::string& name) {
+  parsed_->alias(name);
+  return this;
+}
+
+std::size_t Command::count(const std::string& name) const {
+  return parsed_->count(name);
+}
+
+const std::string& Command::name() const {
+  return parsed_->get_name();
+}
+
+bool Command::check_name(const std::string& word) const {
+  return parsed_->check_name(word);
+}
+
+std::vector<const Command*> Command::subcommands() const {
+  std::vector<const Command*> all;
+  for (const auto& each : subcommands_) {
+    all.push_back(each.get());
+  }
+  return all;
+}
+
+std::vector<std::string> Command::long_names() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : std::as_const(*parsed_).get_options()) {
+    names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+  }
+  return names;
+}
+
+CommandLine::CommandLine(const std::string& description, const std::string& name)
+    : parsed_(std::make_unique<CLI::App>(description, name)),
+      program_(std::make_unique<Command>(*parsed_)) {}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::settle() {
+  fall_through(*parsed_);
+  read_environment(*parsed_);
+  refuse_signs(*parsed_);
+}
+
+ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    parsed_->parse(reversed);
+  } catch (const CLI::Success& help) {
+    parsed_->exit(help);
+    return ParseOutcome::Helped;
+  } catch (const CLI::ParseError& error) {
+    error_ = error.what();
+    const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+    const bool lacking =
+        code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::RequiresError;
+    return lacking ? ParseOutcome::Lacking : ParseOutcome::Refused;
+  }
+  return ParseOutcome::Chosen;
+}
+
+}  // namespace gcoord::cli

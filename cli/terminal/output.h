@@ -1,0 +1,56 @@
+// Output of gcoordctl: one value per command, as a table for people or as JSON for programs.
+//
+// stdout carries the value and nothing else; stderr carries talk. With -o json every command prints
+// one JSON object in one line, errors too: {"error": {"code", "status", "message", "evidence"}}.
+// Integers over 32 bits are strings; bytes of the user's that are not UTF-8 become U+FFFD. One
+// thread.
+#pragma once
+
+#include "common/json/value.h"
+#include "common/status.h"
+#include "gcoord/status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::cli {
+
+enum class Format : std::uint8_t { Tables, JsonLines };
+
+// A table: columns are as wide as their widest cell; the last one is not padded.
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::string caption;             // A line above it, if any.
+  std::vector<std::string> notes;  // Lines below it.
+};
+
+class Output {
+ public:
+  explicit Output(Format format) : format_(format) {}
+
+  Format format() const { return format_; }
+
+  // The command's value: the JSON, or the table made of the same facts.
+  void print(const Json& json, const Table& table) const;
+
+  // For commands with one row of facts: "name value" lines instead of a table.
+  void print_facts(const Json& json) const;
+
+  // An error; returns the program's exit code for it. `evidence` is per endpoint, if any.
+  int fail(const Status& status, const std::vector<std::string>& evidence = {}) const;
+  int fail(const client::Status& status, const std::vector<std::string>& evidence = {}) const;
+
+ private:
+  Format format_;
+};
+
+// To three digits behind the point, as figures are printed.
+double rounded(double value);
+
+// The client library's Status as the product's own.
+Status to_status(const client::Status& status);
+
+}  // namespace gcoord::cli

@@ -1,0 +1,345 @@
+// gcoordctl lock get | list | check: what is known of locks, as fresh as the flags ask.
+#include "cli/terminal/command.h"
+#include "cli/terminal/lock_flags.h"
+#include "cli/terminal/read_flags.h"
+#include "common/utf8.h"
+#include "protocol/error_codes.h"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+namespace gcoord::cli {
+
+namespace {
+
+struct LookOptions {
+  std::string name;
+  std::uint64_t token = 0;
+  bool waiters = false;
+  std::string prefix;
+  std::uint32_t limit = 1000;
+  std::optional<std::uint64_t> at_index;
+  ReadFlags read;
+};
+
+Json lock_json(const client::LockDescription& lock) {
+  Json waiters = Json::array();
+  for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
+    const client::Waiter& waiter = lock.waiters[place];
+    waiters.push_back({{"position", place + 1},
+                       {"session", std::to_string(waiter.session_id)},
+                       {"sequence", std::to_string(waiter.sequence)},
+                       {"waited_ms", waiter.waited.count()}});
+  }
+  return {{"name", lock.name},
+          {"shard", lock.shard},
+          {"session", std::to_string(lock.holder_session)},
+          {"token", std::to_string(lock.token)},
+          {"acquired_index", std::to_string(lock.acquired_index)},
+          {"ttl_ms", lock.ttl_left.count()},
+          {"waiter_count", lock.waiter_count},
+          {"waiters", waiters}};
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kDigits[value >> 4];
+    text += kDigits[value & 15];
+  }
+  return text;
+}
+
+// Who holds a lock together, or the one who has it alone: nodes list only the former.
+std::vector<client::Holder> holders_of(const client::LockDescription& lock) {
+  const bool alone = lock.holders.empty() && lock.hold_count != 0 && lock.holder_session != 0;
+  return alone ? std::vector<client::Holder>{{lock.holder_session,
+                                              lock.token,
+                                              lock.acquired_index,
+                                              1}}
+               : lock.holders;
+}
+
+// The same, and what only one lock is asked for. A note that is no text is shown as hexadecimal.
+Json details_json(const client::LockDescription& lock) {
+  Json json = lock_json(lock);
+  json["holds"] = lock.hold_count;
+  json["delayed"] = lock.hold_count == 0;
+  json["permits_max"] = lock.permits_max;
+  json["holders"] = Json::array();
+  for (const client::Holder& holder : holders_of(lock)) {
+    json["holders"].push_back({{"session", std::to_string(holder.session_id)},
+                               {"token", std::to_string(holder.token)},
+                               {"acquired_index", std::to_string(holder.acquired_index)},
+                               {"permits", holder.permits}});
+  }
+  if (utf8_well_formed(lock.note)) {
+    json["note"] = lock.note;
+  } else {
+    json["note_hex"] = hexadecimal(lock.note);
+  }
+  return json;
+}
+
+int print_reading(Context& context,
+                  const LookOptions& options,
+                  const client::LockReading& reading) {
+  const bool held = reading.lock.has_value();
+  Json json = held ? details_json(*reading.lock) : Json{{"name", options.name}};
+  json["held"] = held;
+  add_freshness(json, reading.at);
+  context.output().print_facts(json);
+  return static_cast<int>(held ? protocol::ExitCode::Ok : protocol::ExitCode::Negative);
+}
+
+// A lock within the freshness that the flags ask for.
+int read_lock(Context& context, client::Client& client, const LookOptions& options) {
+  const auto how = read_options(context, options.read);
+  if (!how.has_value()) {
+    return static_cast<int>(protocol::ExitCode::Usage);
+  }
+  const auto reading = client.read(options.name, *how);
+  if (!reading.ok()) {
+    return context.fail(client, reading.status());
+  }
+  return print_reading(context, options, reading.value());
+}
+
+// A lock as it was at an index of its shard's log.
+int read_past(Context& context, client::Client& client, const LookOptions& options) {
+  const auto reading = client.read_at(options.name, *options.at_index, options.read.node);
+  if (!reading.ok()) {
+    return context.fail(client, reading.status());
+  }
+  return print_reading(context, options, reading.value());
+}
+
+int get(Context& context, const LookOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  if (options.at_index.has_value()) {
+    return read_past(context, *client, options);
+  }
+  if (!options.read.plain()) {
+    return read_lock(context, *client, options);
+  }
+  const auto lock = client->get(options.name, options.waiters);
+  if (!lock.ok()) {
+    return context.fail(*client, lock.status());
+  }
+  context.output().print_facts(details_json(lock.value()));
+  return 0;
+}
+
+// All pages, up to the limit. Nodes list in an order that means nothing, so the names are sorted.
+struct Listed {
+  std::vector<client::LockDescription> locks;
+  bool cut = false;      // The limit came first.
+  bool answered = true;  // By every node, for every shard.
+};
+
+client::Result<Listed> list_all(client::Client& client, const LookOptions& options) {
+  Listed listed;
+  client::ListOptions query{options.prefix, "", 0, options.waiters};
+  query.quorum = options.read.consistency == "linearizable";
+  do {
+    query.limit = std::min<std::uint32_t>(
+        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
+    auto page = client.list(query);
+    if (!page.ok()) {
+      return page.status();
+    }
+    std::ranges::move(page.value().locks, std::back_inserter(listed.locks));
+    query.cursor = page.value().next_cursor;
+    listed.answered = listed.answered && page.value().complete;
+  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
+  listed.cut = !query.cursor.empty();
+  std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
+  return listed;
+}
+
+// The holder, at position 0, and behind it everybody who waits.
+void add_queue(const client::LockDescription& lock, Table& table) {
+  table.rows.push_back(
+      {lock.name, "0", std::to_string(lock.holder_session), "", std::to_string(lock.token)});
+  for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
+    const client::Waiter& waiter = lock.waiters[place];
+    table.rows.push_back({lock.name,
+                          std::to_string(place + 1),
+                          std::to_string(waiter.session_id),
+                          std::to_string(waiter.waited.count()),
+                          ""});
+  }
+}
+
+// All pages of one node, within the freshness that the flags ask for.
+client::Result<Listed> read_all(client::Client& client,
+                                const LookOptions& options,
+                                client::ReadOptions how) {
+  Listed listed;
+  client::ListOptions query{options.prefix, "", 0, false};
+  do {
+    query.limit = std::min<std::uint32_t>(
+        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
+    auto page = client.read_list(query, how);
+    if (!page.ok()) {
+      return page.status();
+    }
+    how.node_id = page.value().node_id;
+    std::ranges::move(page.value().page.locks, std::back_inserter(listed.locks));
+    query.cursor = page.value().page.next_cursor;
+  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
+  listed.cut = !query.cursor.empty();
+  std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
+  return listed;
+}
+
+bool by_leaders(const client::ReadOptions& how) {
+  return how.consistency == client::Consistency::Lease ||
+         how.consistency == client::Consistency::Linearizable;
+}
+
+// Only leaders know who waits; and where they must answer, no one node can.
+const char* why_no_list(const LookOptions& options, const client::ReadOptions& how) {
+  if (options.waiters && !by_leaders(how)) {
+    return "--waiters goes with --consistency lease or linearizable";
+  }
+  if (how.node_id != 0 && by_leaders(how)) {
+    return "--node goes with --consistency serializable, bounded or monotonic";
+  }
+  return nullptr;
+}
+
+// Every node shows all locks if it may be a replica; where the leader must answer, all are asked.
+client::Result<Listed> list_as_asked(client::Client& client,
+                                     const LookOptions& options,
+                                     const client::ReadOptions& how) {
+  return by_leaders(how) ? list_all(client, options) : read_all(client, options, how);
+}
+
+int list(Context& context, const LookOptions& options) {
+  const auto how = read_options(context, options.read);
+  if (!how.has_value()) {
+    return static_cast<int>(protocol::ExitCode::Usage);
+  }
+  if (const char* why = why_no_list(options, *how); why != nullptr) {
+    return context.fail(protocol::make_error(protocol::ErrorCode::OptionInvalid, why));
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto listed = list_as_asked(*client, options, *how);
+  if (!listed.ok()) {
+    return context.fail(*client, listed.status());
+  }
+  Json locks = Json::array();
+  Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}, ""};
+  if (options.waiters) {
+    table = {{"NAME", "POSITION", "SESSION", "WAITED_MS", "TOKEN"}, {}, ""};
+  }
+  for (const client::LockDescription& lock : listed.value().locks) {
+    locks.push_back(lock_json(lock));
+    if (options.waiters) {
+      add_queue(lock, table);
+      continue;
+    }
+    table.rows.push_back({lock.name,
+                          std::to_string(lock.token),
+                          std::to_string(lock.holder_session),
+                          std::to_string(lock.ttl_left.count()),
+                          std::to_string(lock.waiter_count),
+                          std::to_string(lock.shard)});
+  }
+  if (!listed.value().answered) {
+    std::cerr << "gcoordctl: the list may be incomplete: a node or the leader of a shard did not "
+                 "answer\n";
+  }
+  const bool complete = listed.value().answered && !listed.value().cut;
+  context.output().print({{"locks", locks}, {"complete", complete}}, table);
+  return 0;
+}
+
+int print_verdict(Context& context,
+                  const LookOptions& options,
+                  client::Verdict verdict,
+                  const client::Freshness* at) {
+  const bool valid = verdict == client::Verdict::Valid;
+  const char* text = valid ? "VALID" : verdict == client::Verdict::Stale ? "STALE" : "FREE";
+  Json json = {{"name", options.name},
+               {"token", std::to_string(options.token)},
+               {"verdict", text},
+               {"valid", valid}};
+  if (at != nullptr) {
+    add_freshness(json, *at);
+  }
+  context.output().print_facts(json);
+  return static_cast<int>(valid ? protocol::ExitCode::Ok : protocol::ExitCode::Negative);
+}
+
+int check(Context& context, const LookOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  if (!options.read.plain()) {
+    const auto how = read_options(context, options.read);
+    if (!how.has_value()) {
+      return static_cast<int>(protocol::ExitCode::Usage);
+    }
+    const auto reading = client->read_check(options.name, options.token, *how);
+    return reading.ok()
+               ? print_verdict(context, options, reading.value().verdict, &reading.value().at)
+               : context.fail(*client, reading.status());
+  }
+  const auto verdict = client->check(options.name, options.token);
+  return verdict.ok() ? print_verdict(context, options, verdict.value(), nullptr)
+                      : context.fail(*client, verdict.status());
+}
+
+}  // namespace
+
+void add_lock_look_commands(Command& lock, Context& context) {
+  auto options = std::make_shared<LookOptions>();
+  Command* verb = add_verb(lock, context, options, "get", "show the holder of a lock", get);
+  add_lock_name(*verb, options->name);
+  Option* waiters = verb->add_flag(
+      "--waiters", options->waiters, "show the waiters too, from the shard's leader");
+  add_read_flags(*verb, options->read);
+  Option* at_index = verb->add_option("--at-index",
+                                      options->at_index,
+                                      "show the lock as it was at this index of its shard's log, "
+                                      "from the history that nodes keep")
+                         ->type_name("N");
+  at_index->excludes(waiters);
+  for (const char* other : {"--consistency", "--max-staleness", "--after"}) {
+    at_index->excludes(verb->get_option(other));
+    waiters->excludes(verb->get_option(other));
+  }
+  waiters->excludes(verb->get_option("--node"));
+
+  verb = add_verb(lock, context, options, "list", "list held locks", list);
+  verb->alias("ls");
+  verb->add_option("PREFIX", options->prefix, "only names with this prefix");
+  verb->add_flag(
+      "--waiters", options->waiters, "show the waiters too: position, session, waiting time");
+  verb->add_option("--limit", options->limit, "maximum number of rows (default 1000)")
+      ->in_range(1, 1'000'000)
+      ->type_name("N");
+  add_read_flags(*verb, options->read);
+
+  verb = add_verb(
+      lock, context, options, "check", "exit 0 if the token is valid, 1 if it is stale", check);
+  add_lock_name(*verb, options->name);
+  add_lock_token(*verb, options->token);
+  add_read_flags(*verb, options->read);
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,380 @@
+// gcoordctl session open | keep-alive | show | list | close, and the same as a lease: lease grant |
+// keep-alive | timetolive | list | revoke.
+//
+// A session that is opened so is registered at once and outlives this process for its TTL: what
+// other systems call a lease. Locks are taken in it with `lock acquire --session`.
+#include "cli/terminal/check_flags.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/living_session.h"
+#include "cli/terminal/wake_sources.h"
+#include "protocol/error_codes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+namespace gcoord::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct SessionFlags {
+  std::string ttl = "10s";
+  std::uint64_t id = 0;
+  bool once = false;
+  bool keys = false;
+  bool count = false;
+  bool holding = false;
+  bool idle = false;
+  std::string below;
+  std::uint32_t limit = 1000;
+  CheckFlags checks;
+};
+
+Json session_json(const client::SessionDescription& described) {
+  return {{"session", std::to_string(described.session_id)},
+          {"alive", described.alive},
+          {"granted", described.granted},
+          {"granted_ttl_ms", described.ttl.count()},
+          {"remaining_ms", described.remaining.count()},
+          {"shards", described.shard_count},
+          {"locks", described.lock_count}};
+}
+
+// A session that is bound to checks lives with this process, which runs them.
+struct Bound {
+  client::SessionHealth health;
+  std::shared_ptr<Waker> waker = std::make_shared<Waker>();
+
+  std::function<void(client::SessionEvent)> on_event() const {
+    return [waker = waker](client::SessionEvent event) {
+      if (event == client::SessionEvent::Expired) {
+        waker->wake();
+      }
+    };
+  }
+};
+
+// Until a signal comes, true, or the session is lost.
+bool stand_by(const client::Session& session, const SignalFd& signals, const Bound& bound) {
+  while (session.alive()) {
+    wait_readable({signals.fd(), bound.waker->fd()}, std::chrono::seconds{1});
+    if (signals.take() != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int report_lost(Context& context, const client::Session& session) {
+  const auto why = session.healthy() ? protocol::ErrorCode::SessionExpired
+                                     : protocol::ErrorCode::SessionUnhealthy;
+  return context.fail(protocol::make_error(why, "session " + std::to_string(session.id())));
+}
+
+void print_opened(Context& context, const client::Session& session) {
+  context.output().print_facts(
+      {{"session", std::to_string(session.id())}, {"ttl_ms", session.ttl().count()}});
+  std::cout.flush();
+}
+
+int open(Context& context, const SessionFlags& flags) {
+  const auto ttl = context.duration("--ttl", flags.ttl);
+  auto health = health_of(context, flags.checks);
+  if (!ttl.has_value() || !health.has_value()) {
+    return context.exit_code();
+  }
+  std::optional<SignalFd> signals;  // Before any thread starts.
+  if (!health->checks.empty()) {
+    signals.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP});
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const Bound bound{*std::move(health)};
+  auto session = client->grant_session(
+      {.ttl = *ttl, .session_id = flags.id, .on_event = bound.on_event(), .health = bound.health});
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  print_opened(context, session.value());
+  if (!signals.has_value()) {
+    session.value().detach();
+    return 0;
+  }
+  if (!stand_by(session.value(), *signals, bound)) {
+    return report_lost(context, session.value());
+  }
+  const client::Status closed = session.value().close();
+  return closed.ok() ? 0 : context.fail(*client, closed);
+}
+
+// Keeps another program's session alive as long as its checks pass; a signal leaves it its TTL.
+int keep_bound(Context& context, const SessionFlags& flags) {
+  auto health = health_of(context, flags.checks);
+  if (!health.has_value()) {
+    return context.exit_code();
+  }
+  const SignalFd signals{SIGINT, SIGTERM, SIGHUP};
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto described = living_session(context, *client, flags.id);
+  if (!described.has_value()) {
+    return context.exit_code();
+  }
+  const Bound bound{*std::move(health)};
+  auto session = client->attach_session({.session_id = flags.id,
+                                         .ttl = described->ttl,
+                                         .keep_alive = true,
+                                         .on_event = bound.on_event(),
+                                         .health = bound.health});
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  // An attached session is certain to live only after a first keep-alive.
+  if (const client::Status renewed = session.value().renew(); !renewed.ok()) {
+    session.value().detach();
+    return context.fail(*client, renewed);
+  }
+  print_opened(context, session.value());
+  if (!stand_by(session.value(), signals, bound)) {
+    return report_lost(context, session.value());
+  }
+  session.value().detach();
+  return 0;
+}
+
+// What a keep-alive answers: the TTL that is left, 0 when the session is gone.
+int print_renewed(Context& context, const client::SessionDescription& described) {
+  context.output().print_facts({{"session", std::to_string(described.session_id)},
+                                {"ttl_ms", described.alive ? described.remaining.count() : 0}});
+  std::cout.flush();
+  return 0;
+}
+
+int keep_alive(Context& context, const SessionFlags& flags) {
+  if (!flags.checks.checks.empty() && !flags.once) {
+    return keep_bound(context, flags);
+  }
+  const SignalFd signals{SIGINT, SIGTERM, SIGHUP};
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  while (true) {
+    const auto described = client->keep_alive_once(flags.id);
+    if (!described.ok()) {
+      return context.fail(*client, described.status());
+    }
+    print_renewed(context, described.value());
+    if (flags.once || !described.value().alive) {
+      return 0;
+    }
+    wait_readable({signals.fd()}, std::max(milliseconds{10}, described.value().ttl / 3));
+    if (signals.take() != 0) {
+      return 0;
+    }
+  }
+}
+
+int show(Context& context, const SessionFlags& flags) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto described = client->session(flags.id);
+  if (!described.ok()) {
+    return context.fail(*client, described.status());
+  }
+  Json json = session_json(described.value());
+  if (flags.keys) {
+    json["keys"] = described.value().keys;
+    json["keys_complete"] = described.value().keys.size() == described.value().lock_count;
+  }
+  context.output().print_facts(json);
+  return static_cast<int>(described.value().alive ? protocol::ExitCode::Ok
+                                                  : protocol::ExitCode::Negative);
+}
+
+int close(Context& context, const SessionFlags& flags) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto ready = client->wait_for_all_nodes(context.timeout());
+  if (!living_session(context, *client, flags.id).has_value()) {
+    return context.exit_code();
+  }
+  client::AttachOptions attach;
+  attach.session_id = flags.id;
+  auto session = client->attach_session(attach);
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  const client::Status closed = session.value().close();
+  if (!closed.ok() || !ready.ok()) {
+    return context.fail(*client, closed.ok() ? ready : closed);
+  }
+  context.output().print_facts({{"session", std::to_string(flags.id)}, {"closed", true}});
+  return 0;
+}
+
+struct ListedSessions {
+  std::vector<client::SessionDescription> sessions;
+  std::uint64_t count = 0;
+  bool complete = true;
+};
+
+client::Result<ListedSessions> list_all(client::Client& client,
+                                        client::SessionListOptions query,
+                                        std::uint32_t limit) {
+  ListedSessions listed;
+  do {
+    if (!query.count_only) {
+      query.limit = std::min<std::uint32_t>(
+          10'000, limit - static_cast<std::uint32_t>(listed.sessions.size()));
+    }
+    auto page = client.list_sessions(query);
+    if (!page.ok()) {
+      return page.status();
+    }
+    listed.count += page.value().count;
+    listed.complete = listed.complete && page.value().complete;
+    std::ranges::move(page.value().sessions, std::back_inserter(listed.sessions));
+    query.cursor = page.value().next_cursor;
+  } while (!query.cursor.empty() && (query.count_only || listed.sessions.size() < limit));
+  listed.complete = listed.complete && query.cursor.empty();
+  std::ranges::sort(listed.sessions, {}, &client::SessionDescription::session_id);
+  return listed;
+}
+
+int list(Context& context, const SessionFlags& flags) {
+  client::SessionListOptions query;
+  query.count_only = flags.count;
+  query.filter = flags.holding ? client::SessionFilter::Holding
+                 : flags.idle  ? client::SessionFilter::Idle
+                               : client::SessionFilter::All;
+  if (!context.read_duration("--remaining-below", flags.below, query.remaining_below)) {
+    return context.exit_code();
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  // Nodes that are down are left out, and the answer says so.
+  static_cast<void>(client->wait_for_all_nodes(std::min(context.timeout(), milliseconds{1000})));
+  const auto listed = list_all(*client, query, flags.limit);
+  if (!listed.ok()) {
+    return context.fail(*client, listed.status());
+  }
+  const Json summary = {{"count", listed.value().count}, {"complete", listed.value().complete}};
+  if (flags.count) {
+    context.output().print_facts(summary);
+    return 0;
+  }
+  Json json = summary;
+  json["sessions"] = Json::array();
+  Table table{{"SESSION", "TTL_MS", "REMAINING_MS", "LOCKS", "SHARDS"}, {}, ""};
+  for (const client::SessionDescription& described : listed.value().sessions) {
+    json["sessions"].push_back(session_json(described));
+    table.rows.push_back({std::to_string(described.session_id),
+                          std::to_string(described.ttl.count()),
+                          std::to_string(described.remaining.count()),
+                          std::to_string(described.lock_count),
+                          std::to_string(described.shard_count)});
+  }
+  context.output().print(json, table);
+  return 0;
+}
+
+struct Verbs {
+  const char* group;
+  const char* help;
+  const char* open;
+  const char* show;
+  const char* close;
+};
+
+void add_id(Command& app, SessionFlags& flags) {
+  app.add_option("ID", flags.id, "id of the session")->required();
+}
+
+void add_list_flags(Command& app, SessionFlags& flags) {
+  Option* holding = app.add_flag("--holding", flags.holding, "only sessions that hold a lock");
+  app.add_flag("--idle", flags.idle, "only sessions without a lock")->excludes(holding);
+  app.add_option("--remaining-below", flags.below, "only sessions with less time left than this")
+      ->type_name("TIME");
+  app.add_flag("--count", flags.count, "show only the number of sessions");
+  app.add_option("--limit", flags.limit, "maximum number of rows (default 1000)")
+      ->in_range(1, 10'000'000)
+      ->type_name("N");
+}
+
+void add_group(Command& app, Context& context, const Verbs& verbs) {
+  auto flags = std::make_shared<SessionFlags>();
+  Command* group = app.add_subcommand(verbs.group, verbs.help);
+  group->require_subcommand(1);
+  Command* verb =
+      add_verb(*group, context, flags, verbs.open, "open a session that lives for its TTL", open);
+  verb->add_option("--ttl", flags->ttl, "time to live without renewal (default 10s)")
+      ->type_name("TIME");
+  add_check_flags(*verb, flags->checks);
+  add_check_close_flag(*verb, flags->checks);
+  verb->footer(
+      "With --check the command keeps running, renews the session while the checks pass, and "
+      "closes\n"
+      "it when a signal comes. Exit code 1 when the session was lost.");
+  verb->add_option(
+          "--id", flags->id, "an id of your choice below 2^48; GC6301 if such a session exists")
+      ->type_name("ID");
+  verb =
+      add_verb(*group,
+               context,
+               flags,
+               "keep-alive",
+               "renew a session until a signal comes or it ends; prints TTL 0 for an ended session",
+               keep_alive);
+  add_id(*verb, *flags);
+  add_check_flags(*verb, flags->checks);
+  add_check_close_flag(*verb, flags->checks);
+  verb->add_flag("--once", flags->once, "renew the session once");
+  verb = add_verb(
+      *group,
+      context,
+      flags,
+      verbs.show,
+      "show time left, granted TTL and number of locks; exit 1 and -1 for an ended session",
+      show);
+  add_id(*verb, *flags);
+  verb->add_flag("--keys", flags->keys, "list its locks");
+  verb = add_verb(*group, context, flags, "list", "list live sessions", list);
+  add_list_flags(*verb, *flags);
+  verb = add_verb(*group,
+                  context,
+                  flags,
+                  verbs.close,
+                  "end a session and release its locks; exit 1 if there is no such session",
+                  close);
+  add_id(*verb, *flags);
+}
+
+}  // namespace
+
+void add_session_commands(Command& app, Context& context) {
+  add_group(app,
+            context,
+            {"session", "open, renew, show, list and close sessions", "open", "show", "close"});
+  add_group(
+      app,
+      context,
+      {"lease", "the session commands under etcd's name, lease", "grant", "timetolive", "revoke"});
+}
+
+}  // namespace gcoord::cli

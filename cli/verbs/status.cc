@@ -1,0 +1,282 @@
+// gcoordctl status: what every node of the cluster says of itself, and which ones say nothing. It
+// exits with 3 when there are such, after it has printed all that is known.
+#include "cli/terminal/command.h"
+#include "cli/verbs/status_ledger.h"
+#include "protocol/error_codes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace gcoord::cli {
+
+namespace {
+
+// How long the nodes beyond the first get to answer: a status must not hang on a dead node.
+constexpr std::chrono::milliseconds kOthersTimeout{1000};
+
+std::string text_of(const Json& node, const char* field) {
+  if (!node.contains(field)) {
+    return "-";
+  }
+  return node[field].is_string() ? node[field].text() : node[field].dump();
+}
+
+Json describe(client::Client& client, const client::NodeView& node) {
+  Json json = {{"node", node.node_id}, {"endpoint", node.address}};
+  if (!node.connected) {
+    json["reachable"] = false;
+    json["error"] = node.last_error.empty() ? "not connected" : node.last_error;
+    return json;
+  }
+  const auto status = client.node_status(node.node_id);
+  json["reachable"] = status.ok();
+  if (!status.ok()) {
+    json["error"] = status.status().to_string();
+    return json;
+  }
+  const Json told = Json::parse(status.value());
+  if (told.is_object()) {
+    json.update(told);
+  }
+  return json;
+}
+
+// "cpu", or "cuda:0 41 MiB"; with " resident" for a turn that stays there.
+std::string stepper_of(const Json& node) {
+  const std::string turn = node.value("turn", std::string{"host"});
+  const std::string name = text_of(node, "stepper") + (turn == "resident" ? " resident" : "");
+  if (!node.contains("device") || !node["device"].is_object()) {
+    return name;
+  }
+  const std::string bytes = text_of(node["device"], "memory_bytes");
+  return name + " " + std::to_string(std::strtoull(bytes.c_str(), nullptr, 10) >> 20) + " MiB";
+}
+
+// Of a node with a device, what that does beside stepping.
+std::string sweeps_of(const Json& node) {
+  const Json sweeps = node["device"].value("sweeps", Json::object());
+  if (!sweeps.value("on_device", false)) {
+    return "the host scans for expired sessions and deadlocks";
+  }
+  return "scanned all sessions " + text_of(sweeps, "sessions") + " times and for deadlocks " +
+         text_of(sweeps, "waits") + " times";
+}
+
+// A line for each device and each resident turn, and one for each way between two nodes with them.
+std::vector<std::string> device_notes(const Json& nodes) {
+  std::vector<std::string> notes;
+  for (const Json& node : nodes) {
+    const bool device = node.contains("device") && node["device"].is_object();
+    const bool resident = node.value("turn", std::string{"host"}) == "resident";
+    if (!device && !resident) {
+      continue;
+    }
+    const std::string prefix = "node " + text_of(node, "node") + ": ";
+    const std::string name = device ? " is " + text_of(node["device"], "name") + "; " : ": ";
+    notes.push_back(prefix + text_of(node, "stepper") + name + text_of(node, "stepper_reason"));
+    if (device) {
+      notes.push_back(prefix + text_of(node, "stepper") + ": " + sweeps_of(node));
+    }
+    for (const Json& peer : node.value("peers", Json::array())) {
+      const std::string link = peer.value("device_link", std::string{});
+      if (!link.empty()) {
+        notes.push_back(
+            prefix + "to node " + text_of(peer, "node") + " over " + text_of(peer, "transport") +
+            (resident ? "; shards over " : ", shards too; a device channel is ") + link);
+      }
+    }
+  }
+  return notes;
+}
+
+// What the nodes say; they refuse each other if they differ.
+std::string durability_of(const Json& nodes) {
+  for (const Json& node : nodes) {
+    if (node.contains("durability")) {
+      return text_of(node, "durability");
+    }
+  }
+  return "unknown";
+}
+
+// Whether any node may have forgotten what it promised: always in memory mode, and once a data
+// directory was replaced.
+bool readmits(const Json& nodes) {
+  return std::any_of(
+      nodes.begin(), nodes.end(), [](const Json& node) { return node.contains("memory"); });
+}
+
+// "node 2 rejoins without its old data directory: 1200 of 65536 shards are left".
+void add_rejoining(std::vector<std::string>& notes, const Json& nodes, std::uint32_t shard_count) {
+  for (const Json& node : nodes) {
+    const Json memory = node.value("memory", Json::object());
+    if (memory.value("rejoining", false)) {
+      notes.push_back("node " + text_of(node, "node") +
+                      " rejoins without its old data directory: " + text_of(memory, "forgotten") +
+                      " of " + std::to_string(shard_count) + " shards are left");
+    }
+  }
+}
+
+// What it did since it started; nothing is said of a node that met none.
+void add_deadlocks(std::vector<std::string>& notes, const Json& nodes) {
+  for (const Json& node : nodes) {
+    const Json counts = node.value("deadlocks", Json::object());
+    const std::string ended = counts.value("ended", std::string{"0"});
+    const std::string oversized = counts.value("oversized", std::string{"0"});
+    if (ended != "0" || oversized != "0") {
+      notes.push_back(
+          "node " + text_of(node, "node") + " ended " + ended +
+          " deadlocks (gcoordctl lock deadlocks); deadlocks too large to be ended: " + oversized);
+    }
+  }
+}
+
+// Who coordinates, as the nodes say it; a line where they elect, and one where they differ in how.
+void add_coordinators(std::vector<std::string>& notes, const Json& nodes) {
+  for (const Json& node : nodes) {
+    const Json told = node.value("coordinator", Json::object());
+    const std::string method = told.value("method", std::string{"raft"});
+    const std::string prefix = "node " + text_of(node, "node") + ": ";
+    if (method != "raft") {
+      const std::string who = text_of(told, "node");
+      const Json sent = told.value("sent", Json::object());
+      notes.push_back(
+          prefix + (who == "0" ? "knows no coordinator" : "coordinator is node " + who) + ", by " +
+          method + "; candidacies " + text_of(told, "elections") + ", won " + text_of(told, "won") +
+          "; messages sent: election " + text_of(sent, "election") + ", answer " +
+          text_of(sent, "answer") + ", coordinator " + text_of(sent, "coordinator") + ", again " +
+          text_of(sent, "again"));
+    }
+    for (const Json& other : told.value("others", Json::array())) {
+      notes.push_back(prefix + "WARNING: elects its coordinator by " + method + ", but node " +
+                      text_of(other, "node") + " by " + text_of(other, "method") +
+                      "; give all nodes the same --coordinator");
+    }
+  }
+}
+
+// "65536/65536", the shards in which a node votes, to which one that has forgotten what it promised
+// has to be re-admitted; and those for which it knows no leader.
+void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
+  table.columns.insert(table.columns.end(), {"VOTES", "UNLED"});
+  for (std::size_t k = 0; k < table.rows.size(); ++k) {
+    const Json memory = nodes[k].value("memory", Json::object());
+    table.rows[k].push_back(text_of(memory, "voting") + "/" + std::to_string(shard_count));
+    table.rows[k].push_back(text_of(memory, "unled"));
+  }
+}
+
+// "2:0.3 3:15.2": how much a node suspects each of the others, as -log10 of the chance to be wrong.
+std::string suspicions_of(const Json& node) {
+  std::string text;
+  for (const Json& peer : node.value("peers", Json::array())) {
+    const std::string told = peer["phi_milli"].dump();
+    std::uint32_t milli = 0;
+    if (const auto [end, error] = std::from_chars(told.data(), told.data() + told.size(), milli);
+        error == std::errc{}) {
+      text += (text.empty() ? "" : " ") + text_of(peer, "node") + ":" +
+              std::to_string(milli / 1000) + "." + std::to_string(milli / 100 % 10);
+    }
+  }
+  return text.empty() ? "-" : text;
+}
+
+Table table_of(const Json& nodes) {
+  Table table{{"NODE",
+               "ENDPOINT",
+               "REACHABLE",
+               "LEADS",
+               "LOCKS",
+               "WAITERS",
+               "SESSIONS",
+               "INCARNATION",
+               "PEERS",
+               "PHI",
+               "STEPPER",
+               "VERSION"},
+              {},
+              {},
+              {}};
+  for (const Json& node : nodes) {
+    std::string peers = "-";
+    if (node.contains("peers")) {
+      const auto up = std::count_if(node["peers"].begin(), node["peers"].end(), [](const Json& p) {
+        return p.value("live", false);
+      });
+      peers = std::to_string(up) + "/" + std::to_string(node["peers"].size());
+    }
+    table.rows.push_back({text_of(node, "node"),
+                          text_of(node, "endpoint"),
+                          node.value("reachable", false) ? "yes" : text_of(node, "error"),
+                          text_of(node, "leaders"),
+                          text_of(node, "locks"),
+                          text_of(node, "waiters"),
+                          text_of(node, "sessions"),
+                          text_of(node, "incarnation"),
+                          peers,
+                          suspicions_of(node),
+                          stepper_of(node),
+                          text_of(node, "version")});
+  }
+  return table;
+}
+
+int show_status(Context& context) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  // An unreachable node is a line of the answer first, and then the exit code.
+  const auto others = client->wait_for_all_nodes(std::min(context.timeout(), kOthersTimeout));
+  static_cast<void>(others.ok());
+  client::ClusterView cluster = client->cluster();
+  std::sort(cluster.nodes.begin(), cluster.nodes.end(), [](const auto& a, const auto& b) {
+    return a.node_id < b.node_id;
+  });
+  Json nodes = Json::array();
+  bool all_reachable = true;
+  for (const client::NodeView& node : cluster.nodes) {
+    nodes.push_back(describe(*client, node));
+    all_reachable = all_reachable && nodes.back().value("reachable", false);
+  }
+  const Json json = {{"cluster_id", std::to_string(cluster.cluster_id)},
+                     {"shards", cluster.shard_count},
+                     {"tick_ms", cluster.tick.count()},
+                     {"election_ms", cluster.election_timeout.count()},
+                     {"ttl_min_ms", cluster.ttl_min.count()},
+                     {"ttl_max_ms", cluster.ttl_max.count()},
+                     {"durability", durability_of(nodes)},
+                     {"nodes", nodes}};
+  Table table = table_of(nodes);
+  if (readmits(nodes)) {
+    add_votes(table, nodes, cluster.shard_count);
+  }
+  table.caption = "cluster " + std::to_string(cluster.cluster_id) + ", " +
+                  std::to_string(cluster.shard_count) + " shards, durability " +
+                  durability_of(nodes) + ", TTL " + std::to_string(cluster.ttl_min.count()) +
+                  " to " + std::to_string(cluster.ttl_max.count()) + " ms";
+  table.notes = ledger_notes(nodes);
+  const std::vector<std::string> devices = device_notes(nodes);
+  table.notes.insert(table.notes.end(), devices.begin(), devices.end());
+  add_rejoining(table.notes, nodes, cluster.shard_count);
+  add_deadlocks(table.notes, nodes);
+  add_coordinators(table.notes, nodes);
+  context.output().print(json, table);
+  return static_cast<int>(all_reachable ? protocol::ExitCode::Ok : protocol::ExitCode::Unreachable);
+}
+
+}  // namespace
+
+void add_status_commands(Command& app, Context& context) {
+  app.add_subcommand("status", "show every node of the cluster")->callback([&context] {
+    context.choose(show_status);
+  });
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,140 @@
+// Takes operations to a node that can answer them, and takes them there again until one does.
+//
+// Where: the leader of the shard as far as known, else any node, which names the leader it knows;
+// none whose circuit breaker is open, except who asks one node by name. While all are open an
+// operation is parked until a probe is due, or fails at once (ClientOptions::fail_fast).
+// Again: after a lost connection at once, elsewhere; after "no leader" or "too busy" with back-off;
+// always with the same (session, sequence), so that it is executed once. Acquires that wait go
+// again in a line for each shard instead, batch by batch (wait_lines.h). Until: the deadline, at
+// which the caller learns the last cause. An acquire that was given up is cancelled behind the
+// caller's back, and released if it had been granted, so that nothing is left behind. Where its
+// lock had moved, its place in the queue went along, perhaps before its cancel came there: it is
+// asked for once more, to be given up, for as long as the session lives.
+//
+// Runs on the client's thread only. Callbacks may submit more.
+#pragma once
+
+#include "client/core/moved_names.h"
+#include "client/core/node_set.h"
+#include "client/core/operation.h"
+#include "client/core/wait_queues.h"
+#include "client/net/backoff.h"
+#include "client/net/leader_cache.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+
+namespace gcoord::client {
+
+class Dispatcher {
+ public:
+  // A shard said that the session is over.
+  using SessionLost = std::function<void(const std::shared_ptr<SessionRecord>&)>;
+
+  Dispatcher(const ClientOptions& options, NodeSet& nodes, SessionLost on_session_lost);
+
+  void submit(OperationPtr operation);
+
+  // From the node set.
+  void on_ready(NodeId node);
+  void on_lost(NodeId node, const std::string& reason);
+  void on_failed(NodeId node);
+  void on_reply(NodeId node, const protocol::ReplySlot& slot, std::span<const std::byte> payload);
+
+  // Deadlines, retries, silent nodes. Call when next_event() has come.
+  void advance(TimePoint now);
+
+  TimePoint next_event() const { return std::min(next_event_, lines_.next_due()); }
+
+  // Shards where the session may yet be granted something: an acquire was sent there, or the cancel
+  // of one.
+  std::set<std::uint32_t> acquiring_shards(const SessionRecord& session);
+
+  // Every operation of the session ends with this error.
+  void fail_session(const SessionRecord& session, protocol::ErrorCode code);
+
+  // Every operation ends; those that give something back may be spared for a last try.
+  enum class Spare : std::uint8_t { Nothing, Releases };
+  void fail_all(protocol::ErrorCode code, Spare spare);
+
+  LeaderCache& leaders() { return leaders_; }
+
+  std::size_t outstanding_count() const { return operations_.size(); }
+
+  const ClientStatistics& statistics() const { return statistics_; }
+
+ private:
+  void begin(std::uint64_t id, Operation& operation);
+  void send(std::uint64_t id, Operation& operation);
+  NodeId choose(const Operation& operation);
+  protocol::RequestSlot slot_to_send(std::uint64_t id,
+                                     const Operation& operation,
+                                     TimePoint now) const;
+  void take_reply(NodeId node,
+                  Operation& operation,
+                  const protocol::ReplySlot& slot,
+                  std::span<const std::byte> payload);
+  void park(std::uint64_t id, Operation& operation);
+  bool fails_fast(const Operation& operation) const;
+  void on_failure(std::uint64_t id,
+                  Operation& operation,
+                  const protocol::ReplySlot& slot,
+                  Status status);
+  void locate(Operation& operation) const;
+  void learn_place(NameHash name, ShardId shard);
+  void go_to(Operation& operation, ShardId shard);
+  bool doubts_place(const Operation& operation) const;
+  void ask_anew(std::uint64_t id, Operation& operation, Status status);
+  bool follows(const Operation& operation, const protocol::ReplySlot& slot) const;
+  void follow(std::uint64_t id, Operation& operation, ShardId to, Status status);
+  void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
+  void retry(std::uint64_t id, Operation& operation, Status status);
+  void resume(std::uint64_t id, Operation& operation);
+
+  // Waits that are asked for anew (dispatcher_lines.cc).
+  static bool lines_up(const Operation& operation);
+  static bool returns_in_line(const Operation& operation, protocol::ErrorCode code);
+  void send_anew(std::uint64_t id, Operation& operation);
+  void stand_in_line(std::uint64_t id, Operation& operation);
+  void rest_in_line(std::uint64_t id, Operation& operation, Status status);
+  void rest(WaitLine& line);
+  void advance_lines(TimePoint now);
+  void go_on(ShardId shard);
+  Operation* in_line(std::uint64_t id, ShardId shard);
+  void ask_for_line(ShardId shard, NodeId node);
+  void on_line_answer(ShardId shard, const Answer& answer);
+
+  void renumber(std::uint64_t id, Operation& operation, Status status);
+  void on_deadline(std::uint64_t id, Operation& operation);
+  void give_up(std::uint64_t id, Operation& operation, Status why);
+  void take_back(const Operation& acquire);
+  void on_cancelled(const Operation& cancel, const std::string& name, const Answer& answer);
+  void take_back_moved(const Operation& given_up, const std::string& name);
+  void release_late(const Operation& cancel, const std::string& name, std::uint64_t token);
+  void look_at_node(Operation& operation, TimePoint now);
+  Status why_late(const Operation& operation) const;
+  Status why_no_leader(const Operation& operation) const;
+  void complete(std::uint64_t id, const Answer& answer);
+  void fail(std::uint64_t id, Status status);
+  void end_number(SessionRecord& session, std::uint32_t shard, std::uint64_t sequence);
+  static TimePoint due(const Operation& operation);
+
+  void schedule(const Operation& operation) { next_event_ = std::min(next_event_, due(operation)); }
+
+  const ClientOptions& options_;
+  NodeSet& nodes_;
+  SessionLost on_session_lost_;
+  OperationTable operations_;
+  LeaderCache leaders_;
+  MovedNames moved_;
+  Backoff backoff_;
+  WaitLines lines_;
+  TimePoint next_event_ = kTimeNever;
+  ClientStatistics statistics_;
+};
+
+}  // namespace gcoord::client

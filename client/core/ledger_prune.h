@@ -1,0 +1,15 @@
+// One node's ledger, pruned (protocol/ledger_messages.h). Thread-safe; the callback runs on the
+// client's thread.
+#pragma once
+
+#include "client/core/calls.h"
+#include "gcoord/ledger.h"
+
+namespace gcoord::client {
+
+void prune_ledger(Core& core,
+                  NodeId node,
+                  const LedgerPruning& order,
+                  Callback<Result<LedgerPruned>> callback);
+
+}  // namespace gcoord::client

@@ -1,0 +1,389 @@
+#include "client/core/node_set.h"
+
+#include "common/assert.h"
+#include "protocol/error_codes.h"
+#include "protocol/lock_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+// What a node said when it refused, or what its number means.
+std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
+  if (!payload.empty()) {
+    return std::string{protocol::text_of(payload)};
+  }
+  const protocol::ErrorEntry* entry = protocol::find_error(slot.detail);
+  return entry != nullptr ? std::string{entry->cause} : "refused";
+}
+
+}  // namespace
+
+NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
+    : context_(context), options_(options), events_(std::move(events)) {}
+
+NodeSet::~NodeSet() {
+  for (const auto& entry : entries_) {
+    if (entry->connection != nullptr) {
+      entry->connection->abandon();
+    }
+  }
+}
+
+void NodeSet::start() {
+  for (const std::string& endpoint : options_.endpoints) {
+    add(endpoint, NodeId{});
+  }
+  advance(options_.clock->now());
+}
+
+void NodeSet::add(const std::string& address, NodeId node) {
+  // A stream of its own for each, so that endpoints that failed together are not tried together.
+  const BreakerOptions breaker{.failures = options_.breaker_failures,
+                               .pause_min = options_.backoff_min,
+                               .pause_max = options_.backoff_max,
+                               .seed = mix64(options_.seed + entries_.size())};
+  entries_.push_back(std::make_unique<Entry>(
+      Entry{.address = address, .node = node, .breaker = CircuitBreaker{breaker}}));
+}
+
+Connection* NodeSet::ready(NodeId node) {
+  const Entry* entry = find_ready(node);
+  return entry != nullptr ? entry->connection.get() : nullptr;
+}
+
+bool NodeSet::has(NodeId node, protocol::Feature feature) const {
+  return std::ranges::any_of(entries_, [&](const auto& entry) {
+    return entry->phase == Phase::Ready && entry->node == node &&
+           (entry->features & static_cast<std::uint64_t>(feature)) != 0;
+  });
+}
+
+NodeId NodeSet::any_ready() {
+  for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
+    const Entry& entry = *entries_[++turn_ % entries_.size()];
+    if (entry.phase == Phase::Ready) {
+      return entry.node;
+    }
+  }
+  return {};
+}
+
+bool NodeSet::admits(NodeId node) const {
+  const Entry* entry = find_ready(node);
+  return entry != nullptr &&
+         (entry->breaker.closed() || entry->breaker.admits(options_.clock->now()));
+}
+
+template <typename Suits>
+NodeId NodeSet::any_ready_that(const Suits& suits) {
+  for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
+    const NodeId node = any_ready();
+    if (node == NodeId{} || suits(node)) {
+      return node;
+    }
+  }
+  return {};
+}
+
+NodeId NodeSet::any_admitting() {
+  return any_ready_that([this](NodeId node) { return admits(node); });
+}
+
+bool NodeSet::closed(NodeId node) const {
+  const Entry* entry = find_ready(node);
+  return entry != nullptr && entry->breaker.closed();
+}
+
+NodeId NodeSet::any_closed() {
+  return any_ready_that([this](NodeId node) { return closed(node); });
+}
+
+void NodeSet::on_request(NodeId node) {
+  Entry* entry = find_ready(node);
+  if (entry != nullptr && !entry->breaker.closed()) {
+    entry->breaker.on_request(options_.clock->now());
+  }
+}
+
+bool NodeSet::on_answer(NodeId node) {
+  Entry* entry = find_ready(node);
+  return entry != nullptr && entry->breaker.on_success();
+}
+
+void NodeSet::on_request_failed(NodeId node, const std::string& reason) {
+  if (Entry* entry = find_ready(node)) {
+    entry->breaker.on_failure(options_.clock->now());
+    entry->failure = reason;
+  }
+}
+
+bool NodeSet::all_open() const {
+  return std::ranges::none_of(entries_, [](const auto& entry) {
+    return entry->phase != Phase::Alias && entry->breaker.closed();
+  });
+}
+
+TimePoint NodeSet::next_probe() const {
+  TimePoint next = kTimeNever;
+  for (const auto& entry : entries_) {
+    if (entry->phase == Phase::Ready) {
+      next = std::min(next, entry->breaker.next_probe());
+    }
+  }
+  return next;
+}
+
+std::size_t NodeSet::ready_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      entries_, [](const auto& entry) { return entry->phase == Phase::Ready; }));
+}
+
+bool NodeSet::failed(NodeId node) const {
+  const Entry* entry = find(node);
+  return entry == nullptr || entry->failed;
+}
+
+bool NodeSet::all_failed() const {
+  return std::ranges::all_of(entries_, [](const auto& entry) { return entry->failed; });
+}
+
+bool NodeSet::complete() const {
+  return welcomed_ && ready_count() >= cluster_.nodes.size();
+}
+
+bool NodeSet::tried() const {
+  return welcomed_ &&
+         std::ranges::all_of(cluster_.nodes, [this](const protocol::NodeAddress& node) {
+           const Entry* entry = find(node.node);
+           return entry == nullptr || entry->phase == Phase::Ready || entry->failed;
+         });
+}
+
+std::string NodeSet::evidence() const {
+  std::string text;
+  for (const auto& entry : entries_) {
+    const bool works = entry->phase == Phase::Ready && entry->breaker.closed();
+    if (!works && entry->phase != Phase::Alias) {
+      text += text.empty() ? "" : "; ";
+      text += entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
+    }
+  }
+  return text;
+}
+
+std::string NodeSet::evidence(NodeId node) const {
+  const Entry* entry = find(node);
+  if (entry == nullptr) {
+    return "node " + std::to_string(node.value) + " is not of this cluster";
+  }
+  return entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
+}
+
+void NodeSet::advance(TimePoint now) {
+  // By index, because a Welcome may add entries.
+  for (std::size_t index = 0; index < entries_.size(); ++index) {
+    Entry& entry = *entries_[index];
+    if (entry.phase == Phase::Waiting && entry.breaker.admits(now)) {
+      connect(entry, now);
+    } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
+      entry.give_up_at = kTimeNever;
+      entry.connection->close("no answer within the connect timeout");
+    }
+  }
+}
+
+TimePoint NodeSet::next_event() const {
+  TimePoint next = kTimeNever;
+  for (const auto& entry : entries_) {
+    if (entry->phase == Phase::Waiting) {
+      next = std::min(next, entry->breaker.next_probe());
+    } else if (entry->phase == Phase::Connecting) {
+      next = std::min(next, entry->give_up_at);
+    }
+  }
+  return next;
+}
+
+void NodeSet::connect(Entry& entry, TimePoint now) {
+  entry.phase = Phase::Connecting;
+  entry.breaker.on_request(now);
+  entry.give_up_at = now + TimePoint{options_.connect_timeout};
+  entry.connection = std::make_shared<Connection>(context_, *options_.clock);
+  Connection::Events events;
+  events.on_connected = [this, &entry] {
+    protocol::RequestSlot hello;
+    hello.kind = protocol::RequestKind::Hello;
+    const ClusterId cluster = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
+    entry.connection->send(
+        hello,
+        protocol::encode(protocol::Hello{.cluster = cluster, .client = options_.client_name}));
+  };
+  events.on_reply = [this, &entry](const protocol::ReplySlot& slot, auto payload) {
+    on_reply(entry, slot, payload);
+  };
+  events.on_batch_end = [this] { events_.on_batch_end(); };
+  events.on_closed = [this, &entry](const std::string& reason) { on_closed(entry, reason); };
+  entry.connection->connect(entry.address, std::move(events));
+}
+
+void NodeSet::on_reply(Entry& entry,
+                       const protocol::ReplySlot& slot,
+                       std::span<const std::byte> payload) {
+  if (entry.phase == Phase::Ready) {
+    events_.on_reply(entry.node, slot, payload);
+  } else if (entry.phase == Phase::Connecting) {
+    on_welcome(entry, slot, payload);
+  }
+}
+
+void NodeSet::on_welcome(Entry& entry,
+                         const protocol::ReplySlot& slot,
+                         std::span<const std::byte> payload) {
+  if (slot.code != gcoord::StatusCode::Ok) {
+    return entry.connection->close(refusal(slot, payload));
+  }
+  const auto welcome = protocol::decode_welcome(payload);
+  if (!welcome.ok()) {
+    return entry.connection->close("sent a welcome that cannot be decoded");
+  }
+  if (const std::string reason = objection(entry, welcome.value()); !reason.empty()) {
+    return entry.connection->close(reason);
+  }
+  for (const auto& other : entries_) {
+    if (other.get() == &entry || other->node != welcome.value().node) {
+      continue;
+    }
+    // One of the two goes: the one that does not work, or this one.
+    Entry& alias = other->phase == Phase::Ready ? entry : *other;
+    alias.phase = Phase::Alias;
+    if (alias.connection != nullptr) {
+      alias.connection->abandon();
+    }
+  }
+  if (entry.phase == Phase::Alias) {
+    return;
+  }
+  entry.node = welcome.value().node;
+  entry.phase = Phase::Ready;
+  entry.features = welcome.value().features;
+  entry.breaker.on_success();
+  entry.failed = false;
+  entry.failure.clear();
+  learn(welcome.value());
+  events_.on_ready(entry.node);
+}
+
+std::string NodeSet::objection(const Entry& entry, const protocol::Welcome& welcome) const {
+  if (entry.node != NodeId{} && welcome.node != entry.node) {
+    return "is node " + std::to_string(welcome.node.value) + " now, not " +
+           std::to_string(entry.node.value);
+  }
+  if (welcome.node == NodeId{}) {
+    return "sent a welcome without its node id";
+  }
+  const ClusterId wanted = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
+  const bool foreign = wanted != ClusterId{} && welcome.cluster != wanted;
+  const bool reshaped = welcomed_ && welcome.shard_count != cluster_.shard_count;
+  return foreign || reshaped ? "belongs to another cluster" : "";
+}
+
+void NodeSet::learn(const protocol::Welcome& welcome) {
+  if (!welcomed_) {
+    cluster_ = welcome;
+    welcomed_ = true;
+  }
+  // While a cluster is being upgraded, what one node does not know is asked of none.
+  cluster_.features &= welcome.features;
+  for (const protocol::NodeAddress& node : welcome.nodes) {
+    const auto known = std::ranges::find_if(entries_, [&](const auto& entry) {
+      return entry->node == node.node ||
+             (entry->node == NodeId{} && entry->address == node.address);
+    });
+    // A node whose address is not known yet will be named by a later Welcome.
+    if (known != entries_.end()) {
+      (*known)->node = node.node;  // An endpoint that has not answered now has a name.
+    } else if (!node.address.empty()) {
+      add(node.address, node.node);
+    }
+  }
+}
+
+void NodeSet::on_closed(Entry& entry, const std::string& reason) {
+  if (entry.phase == Phase::Alias) {
+    return;
+  }
+  const bool was_ready = entry.phase == Phase::Ready;
+  frames_before_ += entry.connection->frames_sent();
+  entry.connection.reset();
+  entry.phase = Phase::Waiting;
+  entry.failed = true;
+  entry.failure = reason;
+  entry.breaker.trip(options_.clock->now());
+  if (was_ready) {
+    ++reconnects_;
+    events_.on_lost(entry.node, entry.address + ": " + reason);
+  } else {
+    events_.on_failed(entry.node);
+  }
+}
+
+void NodeSet::flush() {
+  for (const auto& entry : entries_) {
+    if (entry->connection != nullptr) {
+      entry->connection->flush();
+    }
+  }
+}
+
+bool NodeSet::idle() const {
+  return std::ranges::all_of(entries_, [](const auto& entry) {
+    return entry->phase != Phase::Ready || entry->connection->idle();
+  });
+}
+
+NodeSet::Entry* NodeSet::find(NodeId node) const {
+  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) {
+    return entry->node == node && entry->phase != Phase::Alias;
+  });
+  return node != NodeId{} && found != entries_.end() ? found->get() : nullptr;
+}
+
+NodeSet::Entry* NodeSet::find_ready(NodeId node) const {
+  Entry* entry = find(node);
+  return entry != nullptr && entry->phase == Phase::Ready ? entry : nullptr;
+}
+
+std::vector<NodeView> NodeSet::views() const {
+  std::vector<NodeView> views;
+  for (const auto& entry : entries_) {
+    if (entry->phase != Phase::Alias) {
+      const bool ready = entry->phase == Phase::Ready;
+      const bool works = ready && entry->breaker.closed();
+      views.push_back({.node_id = entry->node.value,
+                       .address = entry->address,
+                       .connected = ready,
+                       .breaker = entry->breaker.state(),
+                       .last_error = works ? std::string{} : entry->failure});
+    }
+  }
+  for (const protocol::NodeAddress& node : cluster_.nodes) {
+    if (find(node.node) == nullptr) {
+      views.push_back({.node_id = node.node.value, .last_error = "its address is not known yet"});
+    }
+  }
+  std::ranges::sort(views, {}, &NodeView::node_id);
+  return views;
+}
+
+std::uint64_t NodeSet::frames_sent() const {
+  std::uint64_t sent = frames_before_;
+  for (const auto& entry : entries_) {
+    sent += entry->connection != nullptr ? entry->connection->frames_sent() : 0;
+  }
+  return sent;
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,170 @@
+// The nodes of the cluster and a connection to each: found, kept up, and explained when down.
+//
+// It starts from the endpoints that the caller gave and learns the rest from the first Welcome. A
+// node that cannot be reached is tried again with back-off for ever; meanwhile its last failure is
+// the evidence in error messages. Each endpoint's circuit breaker is what paces that: it is open
+// while the endpoint waits for its next try, half-open during it, closed from the Welcome on, and
+// opens again when requests fail there one after the other. Two endpoints that turn out to be one
+// node become one. A node of another cluster than the first is refused. Runs on the client's thread
+// only.
+#pragma once
+
+#include "client/core/session_lease.h"
+#include "client/net/circuit_breaker.h"
+#include "client/net/connection.h"
+#include "common/ids.h"
+#include "gcoord/options.h"
+#include "gcoord/types.h"
+#include "protocol/hello.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+class NodeSet {
+ public:
+  struct Events {
+    // The node said Welcome and takes requests.
+    std::function<void(NodeId)> on_ready;
+
+    // It was ready and is no longer.
+    std::function<void(NodeId, const std::string& reason)> on_lost;
+
+    // An attempt failed before it was ready; node 0 if it is not known which it is.
+    std::function<void(NodeId)> on_failed;
+    std::function<void(NodeId, const protocol::ReplySlot&, std::span<const std::byte>)> on_reply;
+    std::function<void()> on_batch_end;
+  };
+
+  NodeSet(asio::io_context& context, const ClientOptions& options, Events events);
+  ~NodeSet();
+
+  // Begins to connect to all endpoints.
+  void start();
+
+  // The connection of a node that is ready; nullptr otherwise.
+  Connection* ready(NodeId node);
+
+  // Whether the node, which is ready, and this client both know of the feature.
+  bool has(NodeId node, protocol::Feature feature) const;
+
+  // Some node that is ready, another one at each call; node 0 when there is none.
+  NodeId any_ready();
+
+  // Whether the node is ready and its breaker lets a request through now.
+  bool admits(NodeId node) const;
+
+  // Some node that admits a request, another one at each call; node 0 when there is none.
+  NodeId any_admitting();
+
+  // The same of nodes whose breaker is closed, for what an answer may not come to for long, and
+  // which therefore can be no probe.
+  bool closed(NodeId node) const;
+  NodeId any_closed();
+
+  // A request goes to the node, which is ready.
+  void on_request(NodeId node);
+
+  // The node answered a request, whatever it said but that it is too busy. True: its breaker was
+  // half-open and is closed now.
+  bool on_answer(NodeId node);
+
+  // The node did not take a request on, or left it unanswered until its deadline.
+  void on_request_failed(NodeId node, const std::string& reason);
+
+  // No breaker is closed.
+  bool all_open() const;
+
+  // When a node that is ready admits the next probe; kTimeNever when none is.
+  TimePoint next_probe() const;
+
+  std::size_t ready_count() const;
+
+  // Whether the node was tried since it was last ready, and failed.
+  bool failed(NodeId node) const;
+
+  // Every endpoint was tried and none answered, yet.
+  bool all_failed() const;
+
+  // All nodes of the cluster are ready; false before the first Welcome.
+  bool complete() const;
+
+  // Every node of the cluster is ready, or was tried and failed, or has no known address; false
+  // before the first Welcome.
+  bool tried() const;
+
+  // "127.0.0.1:7001: Connection refused; ...": why nodes that are not ready are not.
+  std::string evidence() const;
+  std::string evidence(NodeId node) const;
+
+  // Starts due attempts, ends those that take too long. Call when next_event() has come.
+  void advance(TimePoint now);
+  TimePoint next_event() const;
+
+  // Sends what is queued on every connection.
+  void flush();
+
+  // Nothing is left to be written.
+  bool idle() const;
+
+  // What the cluster said of itself; nullptr before the first Welcome.
+  const protocol::Welcome* cluster() const { return welcomed_ ? &cluster_ : nullptr; }
+
+  // Endpoints and nodes of the cluster, those without a known address too.
+  std::vector<NodeView> views() const;
+
+  // Frames sent and connections lost since the start.
+  std::uint64_t frames_sent() const;
+
+  std::uint64_t reconnects() const { return reconnects_; }
+
+ private:
+  enum class Phase : std::uint8_t {
+    Waiting,     // For its breaker.
+    Connecting,  // Until the Welcome.
+    Ready,
+    Alias,  // Another entry is the same node: never used again.
+  };
+
+  struct Entry {
+    std::string address;
+    NodeId node;  // 0 until it is known.
+    CircuitBreaker breaker;
+    Phase phase = Phase::Waiting;
+    std::shared_ptr<Connection> connection;
+    TimePoint give_up_at{};
+    std::uint64_t features = 0;  // While it is ready.
+    bool failed = false;
+    std::string failure;
+  };
+
+  void add(const std::string& address, NodeId node);
+  void connect(Entry& entry, TimePoint now);
+  void on_reply(Entry& entry, const protocol::ReplySlot& slot, std::span<const std::byte> payload);
+  void on_welcome(Entry& entry,
+                  const protocol::ReplySlot& slot,
+                  std::span<const std::byte> payload);
+  void on_closed(Entry& entry, const std::string& reason);
+  std::string objection(const Entry& entry, const protocol::Welcome& welcome) const;
+  void learn(const protocol::Welcome& welcome);
+  Entry* find(NodeId node) const;
+  Entry* find_ready(NodeId node) const;
+  template <typename Suits>
+  NodeId any_ready_that(const Suits& suits);
+
+  asio::io_context& context_;
+  const ClientOptions& options_;
+  Events events_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  protocol::Welcome cluster_;
+  bool welcomed_ = false;
+  std::size_t turn_ = 0;  // For any_ready().
+  std::uint64_t reconnects_ = 0;
+  std::uint64_t frames_before_ = 0;  // Of connections that are gone.
+};
+
+}  // namespace gcoord::client

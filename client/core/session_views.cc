@@ -1,0 +1,305 @@
+#include "client/core/session_views.h"
+
+#include "client/core/session_checks.h"
+#include "client/net/failure.h"
+#include "protocol/lease_messages.h"
+#include "protocol/session_messages.h"
+#include "protocol/validate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+using protocol::ErrorCode;
+using std::chrono::milliseconds;
+
+OperationPtr home_operation(const Core& core, protocol::RequestKind kind, SessionId session) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = kind;
+  operation->slot.session = session.value;
+  operation->slot.shard = protocol::home_shard(session, core.shard_count()).value;
+  operation->deadline = core.request_deadline();
+  return operation;
+}
+
+SessionDescription description_of(const protocol::SessionRow& row) {
+  SessionDescription described;
+  described.session_id = row.session.value;
+  described.alive = row.registration_count > 0;
+  described.granted = row.granted;
+  described.ttl = milliseconds{row.ttl_ms};
+  described.remaining =
+      milliseconds{described.alive ? static_cast<std::int64_t>(row.remaining_ms) : -1};
+  described.shard_count = row.registration_count;
+  described.lock_count = row.lock_count;
+  return described;
+}
+
+SessionDescription gone(SessionId session) {
+  SessionDescription described;
+  described.session_id = session.value;
+  return described;
+}
+
+// The answers of all nodes to one keep-alive of one session.
+struct KeepAliveRound {
+  TimePoint deadline{};  // Of this round and of those that follow it.
+  std::size_t outstanding = 0;
+  std::size_t acknowledged = 0;
+  bool renewed = false;  // A node knows it.
+  bool expired = false;
+  Status failure;
+};
+
+// Until the leader of the home has applied what another node knows already.
+constexpr milliseconds kHomeBehind{20};
+
+void send_round(Core& core,
+                SessionId session,
+                TimePoint deadline,
+                const Callback<Result<SessionDescription>>& callback);
+
+void on_round_over(Core& core,
+                   SessionId session,
+                   const KeepAliveRound& round,
+                   const Callback<Result<SessionDescription>>& callback) {
+  const std::size_t node_count = core.nodes().cluster()->nodes.size();
+  if (round.expired) {
+    return callback(gone(session));
+  }
+  if (round.acknowledged <= node_count / 2) {
+    return callback(round.failure.ok() ? failure(ErrorCode::QuorumUnavailable) : round.failure);
+  }
+  // A session without a home is registered where its locks are, and the leader of what would be its
+  // home may be a message behind those: it does not know that the session is gone.
+  show_session(core, session, [&core, session, round, callback](const auto& shown) {
+    const TimePoint again = core.clock().now() + kHomeBehind;
+    const bool behind = shown.ok() && !shown.value().alive && round.renewed;
+    if (!behind || again >= round.deadline) {
+      return callback(shown);
+    }
+    const auto pause = std::make_shared<Callback<Result<SessionDescription>>>(callback);
+    core.call_at(again, [&core, session, deadline = round.deadline, pause] {
+      send_round(core, session, deadline, *pause);
+    });
+    core.call_at_stop(pause, [over = std::weak_ptr{pause}] {
+      if (const auto waiting = over.lock()) {
+        (*waiting)(failure(ErrorCode::ClientClosed));
+      }
+    });
+  });
+}
+
+void on_acknowledged(SessionId session, const Answer& answer, KeepAliveRound& round) {
+  if (!answer.status.ok()) {
+    round.failure = answer.status;
+    return;
+  }
+  const auto missed = protocol::decode_keep_alive_reply(answer.payload);
+  if (!missed.ok()) {
+    round.failure = failure(ErrorCode::ReplyMalformed, "keep_alive");
+    return;
+  }
+  ++round.acknowledged;
+  // What was renewed need not be said.
+  const auto entry = std::ranges::find(missed.value(), session, &protocol::KeepAliveEntry::session);
+  const auto state =
+      entry == missed.value().end() ? protocol::KeepAliveState::Renewed : entry->state;
+  round.expired = round.expired || state == protocol::KeepAliveState::Expired;
+  round.renewed = round.renewed || state == protocol::KeepAliveState::Renewed ||
+                  state == protocol::KeepAliveState::Broken;
+}
+
+void send_round(Core& core,
+                SessionId session,
+                TimePoint deadline,
+                const Callback<Result<SessionDescription>>& callback) {
+  const auto round = std::make_shared<KeepAliveRound>();
+  round->deadline = deadline;
+  const SessionId sessions[] = {session};
+  const auto payload = protocol::encode_keep_alive(sessions);
+  ++round->outstanding;  // Held until all are on their way.
+  const auto answered = [&core, session, round, callback] {
+    if (--round->outstanding == 0) {
+      on_round_over(core, session, *round, callback);
+    }
+  };
+  for (const protocol::NodeAddress& node : core.nodes().cluster()->nodes) {
+    if (core.nodes().ready(node.node) == nullptr) {
+      continue;
+    }
+    OperationPtr operation = node_operation(core, protocol::RequestKind::KeepAlive, node.node);
+    operation->payload = protocol::text_of(payload);
+    operation->callback = [session, round, answered](const Answer& answer) {
+      on_acknowledged(session, answer, *round);
+      answered();
+    };
+    ++round->outstanding;
+    core.dispatcher().submit(std::move(operation));
+  }
+  answered();
+}
+
+ErrorCode check_grant(const Core& core, const GrantOptions& options) {
+  if (!core.has(protocol::Feature::Sessions)) {
+    return ErrorCode::FeatureMissing;
+  }
+  if (options.session_id >= protocol::kSessionIdChosenEnd) {
+    return ErrorCode::SessionIdReserved;
+  }
+  const std::int64_t ttl_ms =
+      std::clamp<std::int64_t>(options.ttl.count(), 0, protocol::kForeverMs - 1);
+  return protocol::check_ttl(static_cast<std::uint32_t>(ttl_ms), protocol::RequestLimits{});
+}
+
+void register_at_home(const std::shared_ptr<Core>& core,
+                      SessionId session,
+                      const GrantOptions& options,
+                      const std::function<void(const Answer&)>& then) {
+  OperationPtr operation = home_operation(*core, protocol::RequestKind::SessionGrant, session);
+  operation->slot.ttl_ms = static_cast<std::uint32_t>(options.ttl.count());
+  operation->callback = then;
+  core->submit(std::move(operation));
+}
+
+using Granted = Callback<Result<std::shared_ptr<SessionImpl>>>;
+
+void grant_chosen(const std::shared_ptr<Core>& core,
+                  const GrantOptions& options,
+                  const std::shared_ptr<SessionChecks>& checks,
+                  const Granted& callback) {
+  const SessionId session{options.session_id};
+  const TimePoint asked_at = core->clock().now();
+  register_at_home(core, session, options, [=](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    callback(SessionImpl::take_up(core,
+                                  {.id = session,
+                                   .ttl_ms = static_cast<std::uint32_t>(options.ttl.count()),
+                                   .first_sequence = SessionImpl::sequence_of_now(),
+                                   .opened_at = asked_at,
+                                   .on_event = options.on_event,
+                                   .on_lost = options.on_lost,
+                                   .checks = checks}));
+  });
+}
+
+}  // namespace
+
+void grant_session(const std::shared_ptr<Core>& core, GrantOptions options, Granted callback) {
+  if (const auto code = check_grant(*core, options); code != ErrorCode::None) {
+    return refuse(*core, std::move(callback), failure(code));
+  }
+  if (options.session_id != 0) {
+    SessionHealth health = std::move(options.health);
+    return check_first(core,
+                       std::move(health),
+                       [core, options = std::move(options), callback](
+                           const Result<std::shared_ptr<SessionChecks>>& checks) {
+                         return checks.ok() ? grant_chosen(core, options, checks.value(), callback)
+                                            : refuse(*core, callback, checks.status());
+                       });
+  }
+  const auto opened =
+      [core, options, callback](const Result<std::shared_ptr<SessionImpl>>& opening) {
+        if (!opening.ok()) {
+          return callback(opening.status());
+        }
+        const std::shared_ptr<SessionImpl> session = opening.value();
+        register_at_home(
+            core, session->record().id, options, [session, callback](const Answer& answer) {
+              if (!answer.status.ok()) {
+                session->detach();
+                return callback(answer.status);
+              }
+              callback(session);
+            });
+      };
+  SessionImpl::open(core,
+                    {.ttl = options.ttl,
+                     .on_event = options.on_event,
+                     .on_lost = options.on_lost,
+                     .health = std::move(options.health)},
+                    opened);
+}
+
+void show_session(Core& core, SessionId session, Callback<Result<SessionDescription>> callback) {
+  if (!core.has(protocol::Feature::Sessions)) {
+    return refuse(core, std::move(callback), failure(ErrorCode::FeatureMissing));
+  }
+  if (session.value == 0) {
+    return refuse(core, std::move(callback), failure(ErrorCode::SessionZero));
+  }
+  OperationPtr operation = home_operation(core, protocol::RequestKind::SessionShow, session);
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    auto details = protocol::decode_session(answer.payload);
+    if (!details.ok()) {
+      return callback(failure(ErrorCode::ReplyMalformed, "session"));
+    }
+    SessionDescription described = description_of(details.value().row);
+    described.keys = std::move(details.value().keys);
+    callback(std::move(described));
+  };
+  core.submit(std::move(operation));
+}
+
+void keep_alive_once(Core& core, SessionId session, Callback<Result<SessionDescription>> callback) {
+  if (session.value == 0) {
+    return refuse(core, std::move(callback), failure(ErrorCode::SessionZero));
+  }
+  const bool posted = core.post([&core, session, callback] {
+    const TimePoint deadline = core.request_deadline();
+    core.wait_for(
+        WaitFor::Majority, deadline, [&core, session, deadline, callback](const Status& status) {
+          status.ok() ? send_round(core, session, deadline, callback) : callback(status);
+        });
+  });
+  if (!posted) {
+    callback(failure(ErrorCode::ClientClosed));
+  }
+}
+
+void list_sessions(Core& core,
+                   NodeId node,
+                   const SessionListOptions& options,
+                   std::uint32_t cursor,
+                   Callback<Result<SessionsPage>> callback) {
+  if (!core.has(protocol::Feature::Sessions)) {
+    return refuse(core, std::move(callback), failure(ErrorCode::FeatureMissing));
+  }
+  protocol::SessionQuery query;
+  query.filter = static_cast<protocol::SessionFilter>(options.filter);
+  query.count_only = options.count_only;
+  query.limit = options.limit;
+  query.cursor = cursor;
+  query.remaining_below_ms = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(options.remaining_below.count(), 0, 0xffff'ffff));
+  OperationPtr operation = node_operation(core, protocol::RequestKind::SessionList, node);
+  operation->payload = protocol::text_of(protocol::encode_session_query(query));
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    const auto decoded = protocol::decode_session_page(answer.payload);
+    if (!decoded.ok()) {
+      return callback(failure(ErrorCode::ReplyMalformed, "session page"));
+    }
+    SessionsPage page;
+    page.count = decoded.value().count;
+    for (const protocol::SessionRow& row : decoded.value().rows) {
+      page.sessions.push_back(description_of(row));
+    }
+    page.next_cursor =
+        decoded.value().next_cursor == 0 ? "" : std::to_string(decoded.value().next_cursor);
+    callback(std::move(page));
+  };
+  core.submit(std::move(operation));
+}
+
+}  // namespace gcoord::client

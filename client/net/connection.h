@@ -1,0 +1,89 @@
+// One TCP connection to one node: frames out, frames in, nothing known of what they mean.
+//
+// Slots queued while a write is under way leave together in the next frame, so the number of system
+// calls falls as the load rises. A connection is used once: after on_closed it is dropped and
+// another takes its place. All callbacks run on the thread of the io_context, never inside a call
+// into the connection, except on_reply, which must not destroy it.
+#pragma once
+
+#include "gcoord/clock.h"
+#include "protocol/frame.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace asio {
+class io_context;
+}
+
+namespace gcoord::client {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  struct Events {
+    std::function<void()> on_connected;
+    std::function<void(const protocol::ReplySlot&, std::span<const std::byte>)> on_reply;
+
+    // After each batch of replies: time to flush what they caused.
+    std::function<void()> on_batch_end;
+
+    // Once, with the reason in words. Nothing follows.
+    std::function<void(const std::string&)> on_closed;
+  };
+
+  Connection(asio::io_context& context, Clock& clock);
+  ~Connection();
+
+  // "host:port". Numeric addresses are not looked up.
+  void connect(const std::string& address, Events events);
+
+  // Queues a request; flush() sends it. The payload is copied.
+  void send(const protocol::RequestSlot& slot, std::span<const std::byte> payload);
+  void flush();
+
+  // Closes; on_closed follows with this reason unless the connection was closed before.
+  void close(const std::string& reason);
+
+  // Closes without a word: nothing is called any more.
+  void abandon();
+
+  // Nothing queued and no write under way.
+  bool idle() const { return !writing_ && builder_.empty() && queued_.empty(); }
+
+  // When bytes last came in; for telling a slow node from a silent one.
+  TimePoint last_received() const { return last_received_; }
+
+  std::uint64_t frames_sent() const { return frames_sent_; }
+
+ private:
+  struct Wire;  // Resolver and socket: asio's headers are dear, and most files need neither.
+
+  void on_open(const std::error_code& error);
+  void read();
+  void on_read(std::size_t byte_count);
+  bool deliver_frames();
+  void write();
+  void shut();
+
+  Clock& clock_;
+  std::unique_ptr<Wire> wire_;
+  Events events_;
+  protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
+  protocol::FrameBuilder builder_{protocol::FrameDirection::Requests};
+  std::vector<std::byte> queued_;  // Whole frames behind the write under way.
+  std::vector<std::byte> writing_bytes_;
+  TimePoint last_received_{};
+  std::uint64_t frames_sent_ = 0;
+  bool open_ = false;
+  bool writing_ = false;
+  bool closed_ = false;
+  bool abandoned_ = false;
+};
+
+}  // namespace gcoord::client

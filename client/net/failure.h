@@ -1,0 +1,21 @@
+// Making the library's public Status from the numbers of the protocol. Pure; thread-safe.
+#pragma once
+
+#include "common/status.h"
+#include "gcoord/status.h"
+#include "protocol/error_codes.h"
+
+#include <string_view>
+
+namespace gcoord::client {
+
+// Cause, evidence and fix of the table. code is not None.
+Status failure(protocol::ErrorCode code, std::string_view evidence = {});
+
+Status public_status(const gcoord::Status& status);
+
+// Whether a failed release is an answer of the lock service itself: the lock is not this session's
+// (any more), and asking again would change nothing.
+bool decides_release(const Status& status);
+
+}  // namespace gcoord::client

@@ -1,0 +1,46 @@
+#include "common/assert.h"
+#include "common/tables/column_arena.h"
+#include "consensus/step/stepper.h"
+
+namespace gcoord::consensus {
+namespace {
+
+// Inboxes and outboxes of a batch stay in the second-level cache.
+constexpr std::uint32_t kBatchRows = 128;
+
+class CpuStepper final : public Stepper {
+ public:
+  CpuStepper(std::uint32_t row_count, std::uint32_t slot_count)
+      : arena_(shard_columns_bytes(row_count, slot_count)),
+        columns_(carve_shard_columns(arena_, row_count, slot_count)) {}
+
+  Status step(std::span<const std::uint32_t> rows,
+              std::span<const Inbox> in,
+              std::span<Outbox> out,
+              const StepInput& input) override {
+    GCOORD_ASSERT(in.size() >= rows.size());
+    GCOORD_ASSERT(out.size() >= rows.size());
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      consensus::step(ShardRef(columns_, rows[k]), in[k], out[k], input);
+    }
+    return {};
+  }
+
+  const ShardColumns& columns() const override { return columns_; }
+
+  std::uint32_t batch_rows() const override { return kBatchRows; }
+
+  StepperReport report() const override { return {.name = "cpu"}; }
+
+ private:
+  ColumnArena arena_;
+  ShardColumns columns_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> make_cpu_stepper(std::uint32_t row_count, std::uint32_t slot_count) {
+  return std::make_unique<CpuStepper>(row_count, slot_count);
+}
+
+}  // namespace gcoord::consensus

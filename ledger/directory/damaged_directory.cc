@@ -1,0 +1,74 @@
+#include "ledger/directory/damaged_directory.h"
+
+#include "common/assert.h"
+#include "ledger/base/error_details.h"
+#include "ledger/disk/posix_disk.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace gcoord::ledger {
+namespace {
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') {
+    path.pop_back();
+  }
+  return path;
+}
+
+Status check_free(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+    return Status{};
+  }
+  return Status{
+      StatusCode::FailedPrecondition,
+      "the data directory is damaged again, and the previously moved directory is still at " +
+          path + "; replace the disk, or remove that directory after inspection",
+      kDirectoryDamagedTwice};
+}
+
+Status move_aside(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) {
+    return Status{StatusCode::Unavailable,
+                  "the damaged data directory " + from + " cannot be moved to " + to + ": " +
+                      std::strerror(errno) + "; empty it by hand and start the node again",
+                  kDirectoryUnusable};
+  }
+  const std::string parent = std::filesystem::path(to).parent_path().string();
+  GCOORD_TRY(const auto disk, PosixDisk::open_directory(parent.empty() ? "." : parent));
+  return disk->sync_directory();
+}
+
+// None if it cannot be read: then the peers know better.
+std::unique_ptr<IdentityFile> readable_identity(Disk& disk) {
+  auto identity = IdentityFile::read(disk);
+  return identity.ok() ? std::move(identity.value()) : nullptr;
+}
+
+}  // namespace
+
+std::string damaged_path(const std::string& directory) {
+  return without_slash(directory) + ".damaged";
+}
+
+Status replace_damaged(const DataDirectoryOptions& options) {
+  GCOORD_ASSERT(options.random_id != 0);
+  const std::string path = without_slash(options.path);
+  GCOORD_TRY_STATUS(check_free(damaged_path(path)));
+  std::unique_ptr<PosixDisk> old_disk;
+  GCOORD_TRY(old_disk, PosixDisk::open_directory(path));
+  // Held while it moves, so that no other process finds half of it.
+  GCOORD_TRY(const auto lock, DirectoryLock::take(path));
+  const std::unique_ptr<IdentityFile> old = readable_identity(*old_disk);
+  GCOORD_TRY_STATUS(move_aside(path, damaged_path(path)));
+  GCOORD_TRY(const auto fresh, DataDirectory::open(options));
+  return old == nullptr ? Status{} : fresh->identity().succeed(*old, options.random_id);
+}
+
+}  // namespace gcoord::ledger

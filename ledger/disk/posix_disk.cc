@@ -1,0 +1,216 @@
+#include "ledger/disk/posix_disk.h"
+
+#include "ledger/base/error_details.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace gcoord::ledger {
+namespace {
+
+// One message for the operator: what failed, where, why, and what to do.
+Status failure(int error, const std::string& what, const std::string& path, std::uint32_t detail) {
+  const std::string text = what + " " + path + ": " + std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT) {
+    return Status{StatusCode::ResourceExhausted,
+                  text + "; free space there and start the node again",
+                  kDiskFull};
+  }
+  if (error == ENOENT) {
+    return Status{StatusCode::NotFound, text, detail};
+  }
+  return Status{StatusCode::Unavailable,
+                text + "; check the disk and the kernel log, then start the node again",
+                detail};
+}
+
+class PosixFile final : public DiskFile {
+ public:
+  PosixFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  ~PosixFile() override { ::close(fd_); }
+
+  Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) override {
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const ssize_t count =
+          ::pread(fd_, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+      if (count < 0 && errno == EINTR) {
+        continue;
+      }
+      if (count < 0) {
+        return failure(errno, "cannot read", path_, kDiskReadFailed);
+      }
+      if (count == 0) {
+        break;
+      }
+      done += static_cast<std::size_t>(count);
+    }
+    return done;
+  }
+
+  Status write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t count = ::pwrite(
+          fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+      if (count < 0 && errno == EINTR) {
+        continue;
+      }
+      if (count < 0) {
+        return failure(errno, "cannot write", path_, kDiskWriteFailed);
+      }
+      done += static_cast<std::size_t>(count);
+    }
+    return Status{};
+  }
+
+  Status sync() override {
+    // Not repeated on EINTR either: after any failure the state of the pages is unknown.
+    return ::fdatasync(fd_) == 0 ? Status{}
+                                 : failure(errno, "cannot persist", path_, kDiskSyncFailed);
+  }
+
+  Status drop_cached() override {
+    GCOORD_TRY_STATUS(sync());
+    const int error = ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+    return error == 0 ? Status{} : failure(error, "cannot re-read", path_, kDiskReadFailed);
+  }
+
+  Result<std::uint64_t> size_bytes() const override {
+    struct stat attributes {};
+
+    if (::fstat(fd_, &attributes) != 0) {
+      return failure(errno, "cannot inspect", path_, kDiskReadFailed);
+    }
+    return static_cast<std::uint64_t>(attributes.st_size);
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+// Makes the directory's own name durable.
+Status sync_parent(const std::string& path) {
+  const auto slash = path.find_last_of('/', path.find_last_not_of('/'));
+  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return failure(errno, "cannot open", parent, kDiskFailed);
+  }
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  return result == 0 ? Status{} : failure(error, "cannot persist", parent, kDiskSyncFailed);
+}
+
+}  // namespace
+
+PosixDisk::PosixDisk(std::string path, int directory_fd)
+    : path_(std::move(path)), directory_fd_(directory_fd) {}
+
+PosixDisk::~PosixDisk() {
+  ::close(directory_fd_);
+}
+
+Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return failure(errno, "cannot create directory", path, kDiskFailed);
+  }
+  // Also when it exists: whoever made it may have died before this.
+  GCOORD_TRY_STATUS(sync_parent(path));
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return failure(errno, "cannot open directory", path, kDiskFailed);
+  }
+  return std::unique_ptr<PosixDisk>{new PosixDisk(path, fd)};
+}
+
+Result<std::unique_ptr<DiskFile>> PosixDisk::open(const std::string& name) {
+  const std::string path = path_ + "/" + name;
+  const int fd = ::openat(directory_fd_, name.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    return failure(errno, "cannot open", path, kDiskFailed);
+  }
+  return std::unique_ptr<DiskFile>{std::make_unique<PosixFile>(path, fd)};
+}
+
+Result<std::unique_ptr<DiskFile>> PosixDisk::create(const std::string& name,
+                                                    std::uint64_t size_bytes) {
+  const std::string path = path_ + "/" + name;
+  const int fd =
+      ::openat(directory_fd_, name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return failure(errno, "cannot create", path, kDiskFailed);
+  }
+  auto file = std::make_unique<PosixFile>(path, fd);
+  if (size_bytes > 0) {
+    const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(size_bytes));
+    if (error != 0) {
+      return failure(error, "cannot reserve space for", path, kDiskFailed);
+    }
+  }
+  return std::unique_ptr<DiskFile>{std::move(file)};
+}
+
+Status PosixDisk::rename(const std::string& from, const std::string& to) {
+  return ::renameat(directory_fd_, from.c_str(), directory_fd_, to.c_str()) == 0
+             ? Status{}
+             : failure(errno, "cannot rename " + from + " to", path_ + "/" + to, kDiskFailed);
+}
+
+Status PosixDisk::remove(const std::string& name) {
+  if (::unlinkat(directory_fd_, name.c_str(), 0) == 0 || errno == ENOENT) {
+    return Status{};
+  }
+  return failure(errno, "cannot remove", path_ + "/" + name, kDiskFailed);
+}
+
+Result<bool> PosixDisk::exists(const std::string& name) {
+  struct stat attributes {};
+
+  if (::fstatat(directory_fd_, name.c_str(), &attributes, 0) == 0) {
+    return true;
+  }
+  if (errno == ENOENT) {
+    return false;
+  }
+  return failure(errno, "cannot inspect", path_ + "/" + name, kDiskFailed);
+}
+
+Result<std::vector<std::string>> PosixDisk::list() {
+  DIR* stream = ::opendir(path_.c_str());
+  if (stream == nullptr) {
+    return failure(errno, "cannot list", path_, kDiskFailed);
+  }
+  std::vector<std::string> names;
+  errno = 0;
+  for (const dirent* row = ::readdir(stream); row != nullptr; row = ::readdir(stream)) {
+    const std::string name = row->d_name;
+    if (name != "." && name != "..") {
+      names.push_back(name);
+    }
+  }
+  const int error = errno;
+  ::closedir(stream);
+  if (error != 0) {
+    return failure(error, "cannot list", path_, kDiskFailed);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status PosixDisk::sync_directory() {
+  return ::fsync(directory_fd_) == 0 ? Status{}
+                                     : failure(errno, "cannot persist", path_, kDiskSyncFailed);
+}
+
+}  // namespace gcoord::ledger

@@ -1,0 +1,41 @@
+// A Disk in a directory of the operating system.
+//
+// Space is reserved with fallocate, durability is fdatasync, and drop_cached() is fdatasync
+// followed by posix_fadvise(DONTNEED), after which a page that the kernel wrongly holds for clean
+// is read again from the device. Files are created with mode 0600 and closed on exec.
+//
+// Interrupted reads and writes are continued; an interrupted sync is a failure like any other. The
+// messages name the full path, the cause and what to do.
+#pragma once
+
+#include "ledger/disk/disk.h"
+
+#include <memory>
+#include <string>
+
+namespace gcoord::ledger {
+
+class PosixDisk final : public Disk {
+ public:
+  // Opens the directory, creating it (mode 0700, its parent must exist) when there is none; its
+  // creation is durable on return.
+  static Result<std::unique_ptr<PosixDisk>> open_directory(const std::string& path);
+  ~PosixDisk() override;
+
+  Result<std::unique_ptr<DiskFile>> open(const std::string& name) override;
+  Result<std::unique_ptr<DiskFile>> create(const std::string& name,
+                                           std::uint64_t size_bytes) override;
+  Status rename(const std::string& from, const std::string& to) override;
+  Status remove(const std::string& name) override;
+  Result<bool> exists(const std::string& name) override;
+  Result<std::vector<std::string>> list() override;
+  Status sync_directory() override;
+
+ private:
+  PosixDisk(std::string path, int directory_fd);
+
+  std::string path_;
+  int directory_fd_;
+};
+
+}  // namespace gcoord::ledger

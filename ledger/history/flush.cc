@@ -1,0 +1,87 @@
+#include "ledger/history/flush.h"
+
+#include "ledger/history/cut.h"
+
+#include <optional>
+#include <utility>
+
+namespace gcoord::ledger {
+namespace {
+
+// One write to the store: few and large, and well within its memory.
+constexpr std::size_t kWriteBytes = std::size_t{32} << 20;
+
+}  // namespace
+
+Status HistoryFlush::write(HistoryStore& store) {
+  Status status = write_shards(store);
+  {
+    const std::lock_guard lock(mutex_);
+    outcome_ = status;
+  }
+  ended_.notify_all();
+  return status;
+}
+
+bool HistoryFlush::written() const {
+  const std::lock_guard lock(mutex_);
+  return outcome_.has_value();
+}
+
+Status HistoryFlush::wait() const {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return outcome_.has_value(); });
+  return *outcome_;
+}
+
+Status HistoryFlush::write_shards(HistoryStore& store) const {
+  HistoryBatch batch;
+  std::optional<HistoryCut> cut;
+  for (const FlushedShard& each : shards_) {
+    if (each.cut) {
+      if (!cut) {
+        cut.emplace(store);
+      }
+      GCOORD_TRY_STATUS(cut->remove_from(each.shard, *each.cut, batch));
+    }
+    write_entries(each.shard, batch);
+    write_nodes(each.shard, batch);
+    batch.put_head(each.shard, {each.frontier, each.first, each.bytes});
+    if (batch.size_bytes() >= kWriteBytes) {
+      GCOORD_TRY_STATUS(store.write(batch));
+      batch.clear();
+    }
+  }
+  return batch.empty() ? Status{} : store.write(batch);
+}
+
+void HistoryFlush::write_entries(ShardId shard, HistoryBatch& batch) const {
+  bool begun = false;
+  for (const HistoryPending::Entry& entry : pending_->entries(shard)) {
+    if (!begun || entry.index % kTileThings == 0) {
+      batch.begin_fragment({shard, 0, entry.index});
+    }
+    begun = true;
+    batch.add(entry.bytes);
+  }
+}
+
+// Nodes of a level come by rising index, and side by side unless something was taken back.
+void HistoryFlush::write_nodes(ShardId shard, HistoryBatch& batch) const {
+  std::uint32_t level = ~0u;
+  std::uint64_t next = 0;
+  for (const PendingNode& node : pending_->nodes(shard)) {
+    if (node.level % kTileLevels != 0 || node.level == 0) {
+      batch.put_peak(shard, node.level, node.index, node.hash);
+      continue;
+    }
+    if (node.level != level || node.index != next || node.index % kTileThings == 0) {
+      batch.begin_fragment({shard, node.level / kTileLevels, node.index});
+    }
+    batch.add(node.hash);
+    level = node.level;
+    next = node.index + 1;
+  }
+}
+
+}  // namespace gcoord::ledger

@@ -1,0 +1,53 @@
+// Retention of a node's history, and the background pruning of older parts.
+//
+// A policy bounds each shard by count, bytes or age of its entries; what exceeds any bound is
+// pruned, oldest first, by whole tiles of 256 entries (history.h). So a shard keeps up to a tile
+// more than it must, and one with less than two tiles keeps all. Age is what entries say of
+// themselves; a tile whose entries say nothing is as old as the one before it.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/base/keep_policy.h"
+#include "ledger/history/history.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace gcoord::ledger {
+
+class HistoryKeeper {
+ public:
+  struct Clues {
+    // Unix milliseconds that an entry says of itself; 0: nothing.
+    std::function<std::uint64_t(std::span<const std::byte>)> entry_ms;
+    // Entries from here on may be needed to recover; empty: none are.
+    std::function<std::uint64_t(ShardId)> floor;
+  };
+
+  HistoryKeeper(const KeepPolicy& policy, Clues clues)
+      : policy_(policy), clues_(std::move(clues)) {}
+
+  // Looks at the next shards, a bounded number of them. A failure is the store's.
+  Status advance(History& history, std::uint64_t now_ms);
+
+  // Looks at one shard: how many entries it let go of. Of many that are too old it is some, so it
+  // is to be called until there are none. Failures are the store's, and DataLoss (kHistoryRot)
+  // where the age of damaged entries is asked for.
+  Result<std::uint64_t> look(History& history, ShardId shard, std::uint64_t now_ms) const;
+
+ private:
+  Result<std::uint64_t> first_to_keep(const History& history,
+                                      ShardId shard,
+                                      std::uint64_t now_ms) const;
+  Result<std::uint64_t> first_young(const History& history,
+                                    ShardId shard,
+                                    std::uint64_t now_ms) const;
+
+  KeepPolicy policy_;
+  Clues clues_;
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace gcoord::ledger

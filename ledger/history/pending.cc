@@ -1,0 +1,70 @@
+#include "ledger/history/pending.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::ledger {
+
+void HistoryPending::add(std::shared_ptr<const HistoryEntries> batch) {
+  const std::lock_guard lock(mutex_);
+  for (const HistoryEntry& entry : batch->entries) {
+    std::uint32_t& newest = newest_[entry.shard];
+    if (newest == 0) {
+      shards_.push_back(entry.shard);
+    }
+    links_.push_back({&entry, batch.get(), newest});
+    newest = static_cast<std::uint32_t>(links_.size());
+  }
+  bytes_ += batch->payload.size() + batch->entries.size() * (sizeof(HistoryEntry) + sizeof(Link));
+  batches_.push_back(std::move(batch));
+}
+
+void HistoryPending::add_node(ShardId shard, const PendingNode& node) {
+  const std::lock_guard lock(mutex_);
+  nodes_[{shard.value, node.level, node.index}] = node.hash;
+}
+
+std::vector<HistoryPending::Entry> HistoryPending::entries(ShardId shard) const {
+  std::vector<Entry> entries;
+  for (std::uint32_t place = newest_[shard.value]; place != 0; place = links_[place - 1].older) {
+    const Link& link = links_[place - 1];
+    entries.push_back({link.entry->index, link.batch->bytes_of(*link.entry)});
+  }
+  std::reverse(entries.begin(), entries.end());
+  return entries;
+}
+
+std::vector<PendingNode> HistoryPending::nodes(ShardId shard) const {
+  std::vector<PendingNode> nodes;
+  for (auto each = nodes_.lower_bound({shard.value, 0, 0});
+       each != nodes_.end() && std::get<0>(each->first) == shard.value;
+       ++each) {
+    nodes.push_back({std::get<1>(each->first), std::get<2>(each->first), each->second});
+  }
+  return nodes;
+}
+
+void HistoryPending::look_up(ShardId shard, std::uint64_t first, TileEntries& into) const {
+  const std::lock_guard lock(mutex_);
+  for (std::uint32_t place = newest_[shard.value]; place != 0; place = links_[place - 1].older) {
+    const Link& link = links_[place - 1];
+    if (link.entry->index < first) {
+      break;
+    }
+    const std::uint64_t at = link.entry->index - first;
+    if (at < into.size() && !into[at]) {
+      const auto bytes = link.batch->bytes_of(*link.entry);
+      into[at].emplace(bytes.begin(), bytes.end());
+    }
+  }
+}
+
+std::optional<MerkleHash> HistoryPending::node(ShardId shard,
+                                               std::uint32_t level,
+                                               std::uint64_t index) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find({shard.value, level, index});
+  return found == nodes_.end() ? std::nullopt : std::optional{found->second};
+}
+
+}  // namespace gcoord::ledger

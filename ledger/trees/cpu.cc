@@ -1,0 +1,58 @@
+#include "ledger/trees/cpu.h"
+
+#include "common/tables/column_arena.h"
+
+#include <cstring>
+
+namespace gcoord::ledger {
+namespace {
+
+class CpuMerkleDevice final : public MerkleDevice {
+ public:
+  Result<std::byte*> reserve(std::size_t bytes) override {
+    arena_ = std::make_unique<ColumnArena>(bytes);
+    return arena_->column<std::byte>(bytes);
+  }
+
+  Status copy_in(void* to, const void* from, std::size_t bytes) override {
+    return copy(to, from, bytes);
+  }
+
+  Status copy_out(void* to, const void* from, std::size_t bytes) override {
+    return copy(to, from, bytes);
+  }
+
+  Status append(const MerkleTurn& turn) override {
+    *turn.kept_count = 0;
+    for (std::uint32_t run = 0; run < turn.run_count; run += kMerkleBlockRuns) {
+      append_runs(turn, run, *block_);
+    }
+    return {};
+  }
+
+  Status fold_roots(const MerkleTurn& turn, Sha256Words* roots) override {
+    for (std::uint32_t run = 0; run < turn.run_count; ++run) {
+      roots[run] = root_words(turn.table, turn.run_shard[run]);
+    }
+    return {};
+  }
+
+ private:
+  static Status copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes != 0) {
+      std::memcpy(to, from, bytes);
+    }
+    return {};
+  }
+
+  std::unique_ptr<ColumnArena> arena_;
+  std::unique_ptr<MerkleBlock> block_ = std::make_unique<MerkleBlock>();
+};
+
+}  // namespace
+
+std::unique_ptr<MerkleDevice> make_cpu_merkle_device() {
+  return std::make_unique<CpuMerkleDevice>();
+}
+
+}  // namespace gcoord::ledger

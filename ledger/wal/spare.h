@@ -1,0 +1,50 @@
+// The next segment file, zeroed ahead of its use.
+//
+// Reserved space that was never written makes the first fdatasync over it wait for the file
+// system's journal, so segments are filled with zeros before use. Filling 64 MiB at once would
+// stall a turn; instead the log fills a little of the spare with every append, on the same thread,
+// and the work is the same in a simulation. Segments are never reused: recovery relies on it that
+// what was not written reads as zeros. One thread at a time.
+#pragma once
+
+#include "common/status.h"
+#include "ledger/disk/disk.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace gcoord::ledger {
+
+// A zero-filled file under a provisional name, whose size is durable after its next sync.
+struct SpareFile {
+  std::unique_ptr<DiskFile> file;
+  std::string name;
+};
+
+class WalSpare {
+ public:
+  WalSpare(Disk& disk, std::uint64_t segment_bytes) : disk_(disk), segment_bytes_(segment_bytes) {}
+
+  // Removes what an earlier life left behind.
+  Status discard();
+
+  // Fills the next byte_count or more. A full disk is no failure here: take() will say so.
+  Status advance(std::uint64_t byte_count);
+
+  // A file of at least segment_bytes: the spare, filled to its end now, or one made for a record
+  // that no ordinary segment holds.
+  Result<SpareFile> take(std::uint64_t segment_bytes);
+
+ private:
+  Status fill(DiskFile& file, std::uint64_t from, std::uint64_t to);
+
+  Disk& disk_;
+  std::uint64_t segment_bytes_;
+  std::unique_ptr<DiskFile> file_;
+  std::uint64_t filled_bytes_ = 0;
+  std::uint64_t owed_bytes_ = 0;  // Asked for and not yet filled; less than a chunk.
+  bool disk_full_ = false;
+};
+
+}  // namespace gcoord::ledger

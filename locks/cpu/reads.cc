@@ -1,0 +1,111 @@
+// The reads of LockCpu: applied state only, nothing changes.
+#include "locks/cpu/lock_cpu.h"
+#include "locks/state/extra.h"
+#include "locks/state/keys.h"
+#include "locks/state/names.h"
+#include "locks/state/requests.h"
+#include "locks/state/share.h"
+
+#include <array>
+
+namespace gcoord::locks {
+namespace {
+
+std::string name_text(const LockTables& tables, const LockRecord& lock) {
+  std::array<char, kNameBytesMax> bytes{};
+  return std::string(bytes.data(), load_name(tables, name_of(tables, lock), bytes.data()));
+}
+
+std::string note_text(const LockTables& tables, NameBlockRow first) {
+  std::array<char, kNameBytesMax> bytes{};
+  return first.value == 0 ? std::string{}
+                          : std::string(bytes.data(), load_name(tables, first, bytes.data()));
+}
+
+std::vector<HeldLock::Holder> holders_of(const LockTables& tables, const LockExtra& extra) {
+  std::vector<HeldLock::Holder> holders;
+  LockRow row = extra.share_first;
+  for (; row.value != 0; row = share_next(tables.locks[row])) {
+    const LockRecord& share = tables.locks[row];
+    holders.push_back({.session = tables.sessions[share.holder].session,
+                       .token = share.token,
+                       .granted_at = share.granted_at,
+                       .permits = share_permits(share)});
+  }
+  return holders;
+}
+
+}  // namespace
+
+void LockCpu::check_batch(std::span<const TokenCheck> requests,
+                          std::span<TokenVerdict> verdicts) const {
+  GCOORD_ASSERT(requests.size() == verdicts.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    verdicts[i] = check_token(tables_, requests[i]);
+  }
+}
+
+bool LockCpu::registered(ShardId shard, SessionId session) const {
+  return find_session(tables_, shard, session).value != 0;
+}
+
+bool LockCpu::stands_in_line(ShardId shard, const LockCommand& acquire) const {
+  const SessionRow session = find_session(tables_, shard, acquire.session);
+  if (session.value == 0 || tables_.sessions[session].phase != SessionPhase::Live) {
+    return false;
+  }
+  const RequestRow row = find_request(tables_, tables_.sessions[session], acquire.sequence);
+  return row.value != 0 && tables_.requests[row].code == LockCode::Waiting &&
+         tables_.requests[row].argument_hash == argument_hash(acquire);
+}
+
+HeldLock LockCpu::describe(LockRow row) const {
+  const LockRecord& lock = tables_.locks[row];
+  const SessionRecord& holder = tables_.sessions[lock.holder];
+  const LockExtra extra = is_marked(lock) ? load_extra(tables_, lock) : LockExtra{};
+  return {.name = name_text(tables_, lock),
+          .shard = lock.shard,
+          .name_hash = lock.name_hash,
+          .holder = holder.session,
+          .token = lock.token,
+          .granted_at = lock.granted_at,
+          .waiter_count = lock.waiter_count,
+          .holder_ttl_ms = holder.ttl_ms,
+          .holder_row = lock.holder,
+          .hold_count = extra.hold_count,
+          .note = note_text(tables_, extra.note_first),
+          .permits_limit = extra.share_count != 0 ? extra.permits_limit : 0,
+          .holders = holders_of(tables_, extra)};
+}
+
+std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
+  const LockRow row = find_held(tables_, shard, name);
+  if (row.value == 0) {
+    return std::nullopt;
+  }
+  return describe(row);
+}
+
+std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
+                                           NameHash name,
+                                           std::uint32_t first_place,
+                                           std::size_t limit) const {
+  std::vector<QueuedWaiter> found;
+  const LockRow lock = find_held(tables_, shard, name);
+  RequestRow row = lock.value == 0 ? RequestRow{} : tables_.locks[lock].queue_first;
+  for (std::uint32_t place = 0; row.value != 0 && found.size() < limit; ++place) {
+    const RequestRecord& waiter = tables_.requests[row];
+    if (place >= first_place) {
+      found.push_back({.queue_place = place,
+                       .session = tables_.sessions[waiter.session_row].session,
+                       .sequence = waiter.sequence,
+                       .enqueued_at = waiter.enqueued_at,
+                       .ask = unpack_ask(waiter.token.value),
+                       .note = note_text(tables_, note_of(waiter))});
+    }
+    row = waiter.queue_next;
+  }
+  return found;
+}
+
+}  // namespace gcoord::locks

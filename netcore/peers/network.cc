@@ -1,0 +1,273 @@
+#include "netcore/peers/network.h"
+
+#include "common/assert.h"
+#include "common/incarnation.h"
+#include "netcore/channel/credit.h"
+#include "netcore/channel/ring.h"
+#include "netcore/peers/peer_table.h"
+#include "netcore/peers/strangers.h"
+#include "netcore/transport/greeting.h"
+#include "netcore/transport/transport_tcp.h"
+#include "netcore/transport/transport_ucx.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace gcoord::netcore {
+namespace {
+
+constexpr std::uint32_t kNodeIdMax = 65535;  // common/ids.h: it travels in 16 bits.
+
+// The side that may have to give way waits this many least pauses before it calls.
+constexpr std::uint64_t kHeadStartPauses = 4;
+
+constexpr std::size_t kGatherFrames = 16;
+
+// An answer of a name server makes no fd readable, so a call under way is looked at this often.
+constexpr std::uint64_t kDialPollMs = 20;
+
+Status invalid(std::string message) {
+  return {StatusCode::InvalidArgument, std::move(message)};
+}
+
+Status check(const PeerNetworkOptions& options) {
+  if (options.cluster.value == 0) {
+    return invalid("the cluster id is 0, which is never valid");
+  }
+  if (options.node.value == 0 || options.node.value > kNodeIdMax) {
+    return invalid("node id " + std::to_string(options.node.value) + " is not in 1 to 65535");
+  }
+  if (!is_possible(options.incarnation)) {
+    return invalid("incarnation " + std::to_string(options.incarnation.value) +
+                   " is not one of an opened data directory");
+  }
+  std::set<std::uint32_t> ids = {options.node.value};
+  for (const PeerAddress& peer : options.peers) {
+    const std::string id = std::to_string(peer.id.value);
+    if (peer.id.value == 0 || peer.id.value > kNodeIdMax) {
+      return invalid("peer id " + id + " is not in 1 to 65535");
+    }
+    if (!ids.insert(peer.id.value).second) {
+      return invalid("node id " + id + " is named twice: give every --peer an id of its own");
+    }
+  }
+  for (const std::uint32_t slots : options.ring_slots) {
+    if (!is_ring_capacity(slots) || slots < kRingSlotsMin || slots > kRingSlotsMax) {
+      return invalid("ring size " + std::to_string(slots) +
+                     " is not a power of two from 8 to 1048576");
+    }
+  }
+  if (options.retry_min_ms == 0 || options.retry_min_ms > options.retry_max_ms) {
+    return invalid("retry pauses must be at least 1 ms and least <= greatest");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Transport>> make_transport(const PeerNetworkOptions& options) {
+  switch (options.transport_kind) {
+    case TransportKind::Tcp:
+      return make_tcp_transport();
+    case TransportKind::Ucx:
+      return make_ucx_transport({options.ucx_transports, ""});
+  }
+  return invalid("unknown transport");
+}
+
+}  // namespace
+
+PeerNetwork::PeerNetwork(PeerNetworkOptions options,
+                         std::unique_ptr<Transport> transport,
+                         std::string transport_why)
+    : options_(std::move(options)),
+      transport_(std::move(transport)),
+      transport_why_(std::move(transport_why)),
+      peers_(std::make_unique<PeerTable>(options_)),
+      strangers_(std::make_unique<Strangers>()),
+      drop_metrics_(options_.metrics) {}
+
+PeerNetwork::~PeerNetwork() = default;
+
+Result<std::unique_ptr<PeerNetwork>> PeerNetwork::create(PeerNetworkOptions options) {
+  GCOORD_TRY_STATUS(check(options));
+  std::unique_ptr<Transport> transport = std::move(options.transport);
+  std::string why = "given by the caller";
+  if (transport == nullptr) {
+    GCOORD_TRY(transport, make_transport(options));
+    why =
+        options.transport_kind == TransportKind::Tcp ? "default between nodes" : "chosen by option";
+  }
+  std::unique_ptr<PeerNetwork> network(
+      new PeerNetwork(std::move(options), std::move(transport), std::move(why)));
+  const PeerNetworkOptions& own = network->options_;
+  GCOORD_TRY(network->listen_port_, network->transport_->listen(own.listen_host, own.listen_port));
+  return network;
+}
+
+bool PeerNetwork::arm() {
+  flush();
+  return transport_->arm();
+}
+
+std::uint64_t PeerNetwork::next_deadline_ms() const {
+  std::uint64_t next = ~std::uint64_t{0};
+  for (const PeerRecord& peer : *peers_) {
+    if (peer.state == LinkState::Dialing) {
+      next = std::min({next, peer.call_deadline_ms, now_ms_ + kDialPollMs});
+    } else if (peer.state == LinkState::Greeting) {
+      next = std::min(next, peer.call_deadline_ms);
+    } else if (peer.state != LinkState::Up && peer.address.port != 0) {
+      next = std::min(next, peer.pacing.next_ms());
+    } else if (peer.state == LinkState::Up && options_.silence_limit_ms != 0) {
+      next = std::min(next, peer.last_heard_ms + options_.silence_limit_ms);
+    }
+  }
+  return std::min(next, strangers_->next_deadline_ms());
+}
+
+void PeerNetwork::progress(std::uint64_t now_ms, Sink& sink) {
+  GCOORD_ASSERT(sink_ == nullptr);
+  const bool is_first = now_ms_ == 0;
+  now_ms_ = std::max(now_ms, now_ms_);
+  sink_ = &sink;
+  for (PeerRecord& peer : *peers_) {
+    if (is_first && options_.node > peer.address.id) {
+      peer.pacing.wait_at_least(now_ms_ + kHeadStartPauses * options_.retry_min_ms);
+    }
+    call_if_due(peer);
+  }
+  flush();
+  transport_->progress(now_ms_, *this);
+  for (PeerRecord& peer : *peers_) {
+    check_limits(peer);
+  }
+  check_strangers();
+  flush();
+  sink_ = nullptr;
+}
+
+void PeerNetwork::call_if_due(PeerRecord& peer) {
+  const bool is_idle = peer.state == LinkState::Idle || peer.state == LinkState::Refused;
+  if (!is_idle || peer.address.port == 0 || !peer.pacing.is_due(now_ms_)) {
+    return;
+  }
+  const Result<LinkId> link = transport_->connect(peer.address.host, peer.address.port);
+  if (!link.ok()) {
+    fail_call(peer, link.status().message());
+    return;
+  }
+  peer.state = LinkState::Dialing;
+  peers_->own(peer, link.value());
+  peer.call_deadline_ms = now_ms_ + options_.greeting_limit_ms;
+}
+
+void PeerNetwork::check_limits(PeerRecord& peer) {
+  if (peer.is_calling() && now_ms_ >= peer.call_deadline_ms) {
+    const bool was_connected = peer.state == LinkState::Greeting;
+    take_down(peer, was_connected ? "no answer to the greeting" : "no answer to the call");
+    return;
+  }
+  const bool is_silent = options_.silence_limit_ms != 0 && peer.state == LinkState::Up &&
+                         now_ms_ >= peer.last_heard_ms + options_.silence_limit_ms;
+  if (is_silent) {
+    take_down(peer, "nothing was heard within the silence limit");
+  }
+}
+
+void PeerNetwork::check_strangers() {
+  for (const LinkId link : strangers_->late(now_ms_)) {
+    drop_stranger(link, DropReason::GreetingTimeout);
+  }
+}
+
+void PeerNetwork::flush() {
+  for (PeerRecord& peer : *peers_) {
+    if (peer.channel.has_value()) {
+      flush_peer(peer);
+    }
+  }
+}
+
+void PeerNetwork::shrink() {
+  for (PeerRecord& peer : *peers_) {
+    if (peer.channel.has_value()) {
+      peer.channel->shrink();
+    }
+  }
+}
+
+void PeerNetwork::flush_peer(PeerRecord& peer) {
+  std::array<std::span<const std::byte>, kGatherFrames> frames;
+  for (;;) {
+    const std::size_t count = peer.channel->collect(frames);
+    const std::size_t taken =
+        count == 0 ? 0 : transport_->send(peer.link, std::span{frames}.first(count));
+    for (std::size_t i = 0; i < taken; ++i) {
+      peer.metrics.on_frame_out(frames[i].size());
+    }
+    peer.channel->taken(taken);
+    if (taken < count || count == 0) {
+      break;
+    }
+  }
+  peer.metrics.on_unsent(peer.channel->unsent_bytes());
+}
+
+std::uint32_t PeerNetwork::credit(NodeId id, Band band) const {
+  const PeerRecord* peer = peers_->find(id);
+  return peer != nullptr && peer->channel.has_value() ? peer->channel->credit(band) : 0;
+}
+
+bool PeerNetwork::send(NodeId id,
+                       Band band,
+                       std::span<const Slot> slots,
+                       std::span<const PayloadExtent> payloads) {
+  PeerRecord* peer = peers_->find(id);
+  if (peer == nullptr || !peer->channel.has_value()) {
+    return false;
+  }
+  const bool was_queued = peer->channel->send(band, slots, payloads);
+  if (!was_queued) {
+    peer->metrics.on_stall();
+  }
+  return was_queued;
+}
+
+void PeerNetwork::heartbeat(NodeId id, const Heartbeat& heartbeat) {
+  PeerRecord* peer = peers_->find(id);
+  if (peer != nullptr && peer->channel.has_value()) {
+    peer->channel->heartbeat(heartbeat);
+  }
+}
+
+bool PeerNetwork::is_up(NodeId id) const {
+  const PeerRecord* peer = peers_->find(id);
+  return peer != nullptr && peer->channel.has_value();
+}
+
+std::vector<PeerStatus> PeerNetwork::status() const {
+  std::vector<PeerStatus> rows;
+  for (const PeerRecord& peer : *peers_) {
+    PeerStatus& row = rows.emplace_back();
+    row.id = peer.address.id;
+    row.address = peer.address.host + ":" + std::to_string(peer.address.port);
+    row.state = peer.state;
+    row.epoch = peer.epoch;
+    row.incarnation = peer.incarnation;
+    row.transport =
+        peer.channel.has_value() ? transport_->route(peer.link) : std::string{transport_->name()};
+    row.transport += ": " + transport_why_;
+    row.last_error = peer.last_error;
+    for (std::size_t i = 0; i < kBandCount && peer.channel.has_value(); ++i) {
+      row.credit[i] = peer.channel->credit(static_cast<Band>(i));
+    }
+    row.traffic = peer.metrics.traffic();
+  }
+  return rows;
+}
+
+const std::array<std::uint64_t, kDropReasonCount>& PeerNetwork::dropped_from_strangers() const {
+  return strangers_->drops();
+}
+
+}  // namespace gcoord::netcore

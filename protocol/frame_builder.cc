@@ -1,0 +1,67 @@
+#include "common/assert.h"
+#include "common/crc32c.h"
+#include "protocol/frame.h"
+
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+namespace gcoord::protocol {
+
+bool FrameBuilder::fits(std::size_t payload_bytes) const {
+  return slot_count() < std::numeric_limits<std::uint16_t>::max() &&
+         kFrameHeaderBytes + slots_.size() + kSlotBytes + payloads_.size() + payload_bytes <=
+             kFrameBytesMax;
+}
+
+void FrameBuilder::add(RequestSlot slot, std::span<const std::byte> payload) {
+  GCOORD_ASSERT(direction_ == FrameDirection::Requests);
+  slot.payload_offset = static_cast<std::uint32_t>(payload.empty() ? 0 : payloads_.size());
+  slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  add_bytes(&slot, payload);
+}
+
+void FrameBuilder::add(ReplySlot slot, std::span<const std::byte> payload) {
+  GCOORD_ASSERT(direction_ == FrameDirection::Replies);
+  slot.payload_offset = static_cast<std::uint32_t>(payload.empty() ? 0 : payloads_.size());
+  slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  add_bytes(&slot, payload);
+}
+
+void FrameBuilder::add_bytes(const void* slot, std::span<const std::byte> payload) {
+  GCOORD_ASSERT(fits(payload.size()));
+  const auto* start = static_cast<const std::byte*>(slot);
+  slots_.insert(slots_.end(), start, start + kSlotBytes);
+  payloads_.insert(payloads_.end(), payload.begin(), payload.end());
+}
+
+void FrameBuilder::finish(std::vector<std::byte>& out) {
+  GCOORD_ASSERT(!empty());
+  FrameHeader header;
+  header.flags = direction_ == FrameDirection::Replies
+                     ? static_cast<std::uint8_t>(FrameFlag::Replies)
+                     : std::uint8_t{0};
+  header.slot_count = static_cast<std::uint16_t>(slot_count());
+  header.frame_bytes =
+      static_cast<std::uint32_t>(kFrameHeaderBytes + slots_.size() + payloads_.size());
+  header.body_crc32c = crc32c(payloads_, crc32c(slots_));
+  header.sequence = next_sequence_;
+  const auto bytes = std::as_bytes(std::span{&header, 1});
+  header.header_crc32c = crc32c(bytes.first(offsetof(FrameHeader, header_crc32c)));
+
+  out.reserve(out.size() + header.frame_bytes);
+  out.insert(out.end(), bytes.begin(), bytes.end());
+  out.insert(out.end(), slots_.begin(), slots_.end());
+  out.insert(out.end(), payloads_.begin(), payloads_.end());
+  ++next_sequence_;
+  slots_.clear();
+  payloads_.clear();
+}
+
+void FrameBuilder::restart() {
+  next_sequence_ = 1;
+  slots_.clear();
+  payloads_.clear();
+}
+
+}  // namespace gcoord::protocol

@@ -1,0 +1,87 @@
+// The first exchange of every connection: who speaks which version, which cluster, which node.
+//
+// The client sends one Hello slot, alone in its first frame. The node answers with a Welcome, or
+// with a refusal (ErrorCode::VersionUnsupported, ClusterForeign) and closes. Anything else before a
+// Hello is ErrorCode::HelloMissing. Encoded lists and texts have explicit counts and are bounded;
+// decoding hostile bytes fails, never reads outside, never allocates more than it was given.
+// Pure functions; thread-safe.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "protocol/limits.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gcoord::protocol {
+
+// Versions of the slots' meaning that this build speaks.
+inline constexpr std::uint16_t kProtocolVersionMin = 1;
+inline constexpr std::uint16_t kProtocolVersionMax = 1;
+
+// Never renumber: bits of features. A peer ignores bits that it does not know.
+enum class Feature : std::uint64_t {
+  Locks = 1,
+  CheckBatch = 2,
+  LeaderMap = 4,
+  Snapshots = 8,
+  LockHolds = 16,          // LockAcquireHold, and RequestFlag::Details.
+  LockForce = 32,          // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
+  Elections = 64,          // Requests 72 to 75, and HoldFlag::Ranked.
+  Watches = 128,           // WatchOpen and its kin.
+  Sessions = 256,          // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
+  Deadlocks = 512,         // RequestFlag::Blocks, LockDeadlocks.
+  LedgerPruning = 2048,    // LedgerPrune.
+  LockMoves = 4096,        // LockMove, RequestFlag::Moved.
+  Past = 8192,             // LockGetAt.
+  SessionEnds = 16384,     // Between nodes: one entry ends many sessions (locks/commands/ends.h).
+  MovePlaces = 32768,      // Between nodes: MoveIn that lapses, MoveLapse (locks/state/import.h).
+  WatchFollow = 65536,     // RequestFlag::WatchFollow.
+  Coordinators = 131072,   // Between nodes: coordinator_message.h.
+  WatchKinds = 262144,     // WatchQuery::kinds.
+  WatchPrevious = 524288,  // RequestFlag::WatchPrevious.
+};
+
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
+                                           4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144 |
+                                           524288;
+
+struct Hello {
+  std::uint16_t version_min = kProtocolVersionMin;
+  std::uint16_t version_max = kProtocolVersionMax;
+  std::uint64_t features = kFeatures;
+  ClusterId cluster;   // 0: any; otherwise a node of another cluster refuses.
+  std::string client;  // Name and version for the node's log; at most 255 bytes.
+};
+
+struct NodeAddress {
+  NodeId node;
+  std::string address;  // "host:port" of the client port.
+};
+
+struct Welcome {
+  std::uint16_t version = 0;   // The highest that both speak.
+  std::uint64_t features = 0;  // What both have.
+  ClusterId cluster;
+  NodeId node;  // Who answers.
+  std::uint32_t shard_count = 0;
+  std::uint32_t tick_ms = 0;
+  std::uint32_t election_ms = 0;  // Election timeout: how long a shard may be without a leader.
+  std::uint32_t ttl_ms_min = 0;
+  std::uint32_t ttl_ms_max = 0;
+  std::vector<NodeAddress> nodes;  // All nodes of the cluster, the answering one too.
+};
+
+std::vector<std::byte> encode(const Hello& hello);
+std::vector<std::byte> encode(const Welcome& welcome);
+Result<Hello> decode_hello(std::span<const std::byte> payload);
+Result<Welcome> decode_welcome(std::span<const std::byte> payload);
+
+// The version to speak, or 0 when the ranges do not meet.
+std::uint16_t common_version(const Hello& hello);
+
+}  // namespace gcoord::protocol

@@ -1,0 +1,63 @@
+// Sink of answers to clients: the interface between the services and the front end.
+//
+// One thread. A sink takes any number of replies within a turn and sends them together; a reply to
+// a connection that is gone is dropped.
+#pragma once
+
+#include "common/strong_id.h"
+#include "protocol/request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace gcoord::server {
+
+// A client connection of this process; never used twice. 0 means "none".
+using ConnectionId = StrongId<struct ConnectionIdTag, std::uint64_t>;
+
+// The origin of a request, as the log keeps it. Never renumber.
+enum class RecordOrigin : std::uint8_t {
+  System = 0,    // The cluster itself: an expiry, a wait whose time ran out.
+  Loopback = 1,  // A client on the node's own host.
+  Remote = 2,
+};
+
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+
+  // The request now waits for what another client does, perhaps for hours: it no longer counts
+  // against what its connection may have unanswered (its keep-alives must still be read). unpark
+  // comes right before its reply. What waits is bounded by the caps of the lock service.
+  virtual void park(ConnectionId connection) = 0;
+  virtual void unpark(ConnectionId connection) = 0;
+
+  // Exactly one call per request that was taken. The payload is copied.
+  virtual void reply(ConnectionId connection,
+                     const protocol::ReplySlot& slot,
+                     std::span<const std::byte> payload) = 0;
+
+  // A reply besides: of a request that was answered and goes on being told of (a watch). It is
+  // parked until its last reply.
+  virtual void push(ConnectionId connection,
+                    const protocol::ReplySlot& slot,
+                    std::span<const std::byte> payload) {
+    reply(connection, slot, payload);
+  }
+
+  // Bytes that wait for the client to read; nothing when the connection is gone.
+  virtual std::optional<std::size_t> backlog_bytes(ConnectionId connection) const {
+    static_cast<void>(connection);
+    return 0;
+  }
+
+  // Whether the connection's other end is on this host; for what the log says of who asked.
+  virtual RecordOrigin origin(ConnectionId connection) const {
+    static_cast<void>(connection);
+    return RecordOrigin::Loopback;
+  }
+};
+
+}  // namespace gcoord::server

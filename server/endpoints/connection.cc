@@ -1,0 +1,201 @@
+#include "server/endpoints/connection.h"
+
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+
+#include <utility>
+
+namespace gcoord::server {
+
+Connection::Connection(ConnectionId id, asio::ip::tcp::socket socket, const Events& events)
+    : id_(id), socket_(std::move(socket)), events_(events) {
+  asio::error_code ignored;
+  // Replies of a turn leave in one write; waiting for more would only add latency.
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.non_blocking(true, ignored);
+  const asio::ip::tcp::endpoint client = socket_.remote_endpoint(ignored);
+  local_ = !ignored && client.address().is_loopback();
+}
+
+void Connection::start() {
+  read();
+}
+
+bool Connection::may_read() const {
+  return open() && !closing_ && outstanding_ < kOutstandingMax &&
+         unsent_bytes() < kUnsentBytesPause;
+}
+
+void Connection::read() {
+  if (reading_ || taking_frames_ || !may_read()) {
+    return;
+  }
+  GCOORD_ASSERT(slot_next_ == frame_.slot_count());  // The decoder may forget the frame now.
+  reading_ = true;
+  const std::span<std::byte> room = decoder_.writable();
+  socket_.async_read_some(
+      asio::buffer(room.data(), room.size()),
+      [self = shared_from_this()](const asio::error_code& error, std::size_t byte_count) {
+        self->reading_ = false;
+        if (!self->open() || self->closing_) {
+          return;
+        }
+        if (error) {
+          self->close(CloseReason::ByClient);
+          return;
+        }
+        self->on_read(byte_count);
+      });
+}
+
+void Connection::on_read(std::size_t byte_count) {
+  events_.on_input();
+  decoder_.written(byte_count);
+  take_frames();
+  read();
+}
+
+bool Connection::next_frame() {
+  frame_ = protocol::FrameView{};
+  slot_next_ = 0;
+  const protocol::DecodeStep step = decoder_.next(frame_);
+  if (step == protocol::DecodeStep::Bad) {
+    events_.on_bad_frame(*this, decoder_.bad());
+  }
+  return step == protocol::DecodeStep::Frame;
+}
+
+// Each slot is asked for anew whether there is room, because one frame may hold 16,000 of them.
+void Connection::take_frames() {
+  taking_frames_ = true;
+  while (may_read() && (slot_next_ < frame_.slot_count() || next_frame())) {
+    const protocol::RequestSlot request = frame_.request(slot_next_);
+    ++slot_next_;
+    ++outstanding_;
+    events_.on_request(*this, request, frame_.payload(request));
+  }
+  taking_frames_ = false;
+}
+
+void Connection::park() {
+  GCOORD_ASSERT(outstanding_ > 0);
+  --outstanding_;
+  ++parked_;
+  note_dirty();  // Reading may go on.
+}
+
+void Connection::unpark() {
+  GCOORD_ASSERT(parked_ > 0);
+  --parked_;
+  ++outstanding_;
+}
+
+void Connection::note_dirty() {
+  if (!dirty_) {
+    dirty_ = true;
+    events_.on_dirty(*this);
+  }
+}
+
+void Connection::reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
+  if (!open()) {
+    return;
+  }
+  outstanding_ -= outstanding_ > 0 ? 1 : 0;
+  push(slot, payload);
+}
+
+void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
+  if (!open()) {
+    return;
+  }
+  if (!builder_.fits(payload.size())) {
+    finish_frame();
+  }
+  if (unsent_bytes() > kUnsentBytesMax) {
+    close(CloseReason::SlowReader);
+    return;
+  }
+  if (!builder_.fits(payload.size())) {
+    // More than any frame holds: an answer that was not measured before.
+    close(CloseReason::SlowReader);
+    return;
+  }
+  builder_.add(slot, payload);
+  note_dirty();
+}
+
+void Connection::finish_frame() {
+  if (builder_.empty()) {
+    return;
+  }
+  if (out_begin_ == out_.size()) {
+    out_.clear();
+    out_begin_ = 0;
+  }
+  builder_.finish(out_);
+}
+
+void Connection::flush() {
+  dirty_ = false;
+  if (!open()) {
+    return;
+  }
+  finish_frame();
+  write();
+  if (!open()) {
+    return;
+  }
+  if (!closing_ && !reading_ && may_read()) {
+    // Reading had paused: frames may lie in the decoder already.
+    take_frames();
+    read();
+  }
+}
+
+void Connection::write() {
+  while (open() && !waiting_to_write_ && unsent_bytes() > 0) {
+    asio::error_code error;
+    const std::size_t sent =
+        socket_.write_some(asio::buffer(out_.data() + out_begin_, unsent_bytes()), error);
+    out_begin_ += sent;
+    if (error == asio::error::would_block) {
+      waiting_to_write_ = true;
+      socket_.async_wait(asio::ip::tcp::socket::wait_write,
+                         [self = shared_from_this()](const asio::error_code& failed) {
+                           self->waiting_to_write_ = false;
+                           self->blocked_since = 0;
+                           if (!failed && self->open()) {
+                             self->flush();
+                           }
+                         });
+    } else if (error) {
+      close(CloseReason::ByClient);
+      return;
+    }
+  }
+  if (open() && closing_ && unsent_bytes() == 0) {
+    close(closing_reason_);
+  }
+}
+
+void Connection::close_after_flush(CloseReason reason) {
+  if (!open() || closing_) {
+    return;
+  }
+  closing_ = true;
+  closing_reason_ = reason;
+  note_dirty();
+}
+
+void Connection::close(CloseReason reason) {
+  if (!open()) {
+    return;
+  }
+  asio::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket_.close(ignored);
+  events_.on_closed(*this, reason);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,141 @@
+// One client connection: bytes in, requests out; replies in, frames out. Bounded in every way.
+//
+// Input: at most two frames are buffered (protocol/frame.h). Taking requests pauses, within a frame
+// too, while too many are unanswered (waits for locks apart) or too many bytes unsent, so a client
+// that pipelines without end is slowed by its own socket. Output: the replies of a turn leave in as
+// few frames as they fit; a client that does not read them is closed when its bytes exceed
+// kUnsentBytesMax or have not moved for a while. A frame that is malformed, out of order, or before
+// its Hello closes the connection.
+//
+// Owned by the front end through shared_ptr; asynchronous operations keep it alive until they end.
+// One thread.
+#pragma once
+
+#include "protocol/frame.h"
+#include "protocol/reply_sink.h"
+
+#include <asio/ip/tcp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+// Eight full frames: what one turn may answer to one client at most, with room to spare.
+inline constexpr std::size_t kUnsentBytesMax = std::size_t{8} << 20;
+
+// Reading goes on only below these.
+inline constexpr std::size_t kOutstandingMax = 16'384;
+inline constexpr std::size_t kUnsentBytesPause = kUnsentBytesMax / 4;
+
+// Why a connection was closed; labels a metric. Never renumber.
+enum class CloseReason : std::uint8_t {
+  ByClient = 0,
+  BadFrame = 1,
+  BadHello = 2,
+  SlowReader = 3,
+  Idle = 4,
+  Full = 5,  // The node's cap of connections.
+  Stopping = 6,
+  Count = 7,
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  // What the front end does with a connection's events.
+  struct Events {
+    // Once per piece of input, before its frames.
+    std::function<void()> on_input;
+    std::function<void(Connection&, const protocol::RequestSlot&, std::span<const std::byte>)>
+        on_request;
+    std::function<void(Connection&, protocol::BadFrame)> on_bad_frame;
+    std::function<void(Connection&, CloseReason)> on_closed;
+    // It has output that flush() shall send at the end of the turn.
+    std::function<void(Connection&)> on_dirty;
+  };
+
+  Connection(ConnectionId id, asio::ip::tcp::socket socket, const Events& events);
+
+  // Begins to read. Call once.
+  void start();
+
+  // Queues a reply; closes instead when the client does not read.
+  void reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
+
+  // The same without an answer being owed.
+  void push(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
+
+  // Bytes in whole frames that the client has not taken.
+  std::size_t backlog_bytes() const { return unsent_bytes(); }
+
+  // Sends what is queued, as far as the socket takes it now, and the rest when it can.
+  void flush();
+
+  // Stops reading, sends what is queued, and closes.
+  void close_after_flush(CloseReason reason);
+  void close(CloseReason reason);
+
+  ConnectionId id() const { return id_; }
+
+  bool open() const { return socket_.is_open(); }
+
+  // Whether the client is on this host, as far as its address says.
+  bool local() const { return local_; }
+
+  bool welcomed() const { return welcomed_; }
+
+  void set_welcomed() { welcomed_ = true; }
+
+  // A request waits; it counts again when it is about to be answered.
+  void park();
+  void unpark();
+
+  std::size_t outstanding() const { return outstanding_ + parked_; }
+
+  // What sweeps know: whether something came since the last one, and at which one that was last so.
+  bool active = true;
+  std::uint64_t active_at = 0;
+  std::uint64_t blocked_since = 0;  // 0: the client reads.
+
+  bool blocked() const { return waiting_to_write_; }
+
+ private:
+  void read();
+  void on_read(std::size_t byte_count);
+  void take_frames();
+  bool next_frame();
+  bool may_read() const;
+  void note_dirty();
+  void finish_frame();
+  void write();
+
+  std::size_t unsent_bytes() const { return out_.size() - out_begin_; }
+
+  ConnectionId id_;
+  asio::ip::tcp::socket socket_;
+  const Events& events_;
+  protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
+  // The frame whose slots are being taken; a view into the decoder, so nothing is read before the
+  // last of them.
+  protocol::FrameView frame_;
+  std::size_t slot_next_ = 0;
+  protocol::FrameBuilder builder_{protocol::FrameDirection::Replies};
+  std::vector<std::byte> out_;
+  std::size_t out_begin_ = 0;
+  std::size_t outstanding_ = 0;  // At most kOutstandingMax.
+  std::size_t parked_ = 0;
+  bool local_ = false;
+  bool welcomed_ = false;
+  bool reading_ = false;
+  bool taking_frames_ = false;
+  bool waiting_to_write_ = false;
+  bool closing_ = false;
+  bool dirty_ = false;
+  CloseReason closing_reason_ = CloseReason::ByClient;
+};
+
+}  // namespace gcoord::server

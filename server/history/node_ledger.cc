@@ -1,0 +1,238 @@
+#include "server/history/node_ledger.h"
+
+#include "ledger/base/error_details.h"
+#include "ledger/disk/posix_disk.h"
+#include "protocol/error_codes.h"
+#include "server/platform/boot_time.h"
+#include "server/platform/operator_log.h"
+#include "server/platform/system_random.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+MetricName plain(std::string_view name, std::string_view help) {
+  return {.name = "gcoord_server_history_" + std::string(name), .help = std::string(help)};
+}
+
+ledger::NoteSeed draw_seed() {
+  ledger::NoteSeed seed;
+  for (std::size_t at = 0; at < seed.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = draw_random();
+    std::memcpy(&seed[at], &word, sizeof word);
+  }
+  return seed;
+}
+
+Status unpublished() {
+  return protocol::make_error(protocol::ErrorCode::LedgerUnpublished, kResidentPublishesNothing);
+}
+
+std::string place_of(const HistoryAlarm& alarm) {
+  const std::string shard = "shard " + std::to_string(alarm.shard.value);
+  return alarm.index == kIndexUnknown
+             ? shard
+             : shard + " from entry " + std::to_string(alarm.index) + " on";
+}
+
+}  // namespace
+
+std::uint64_t ledger_now_ms() {
+  return boot_time_us() / 1000 + 1;
+}
+
+NodeLedger::NodeLedger(NodeLedgerOptions options, MetricsRegistry& metrics)
+    : options_(std::move(options)),
+      metrics_(metrics),
+      alarms_total_(metrics.counter(
+          plain("alarms_total",
+                "Shard histories, here or on other nodes, that differ from the majority's"))),
+      repaired_gauge_(metrics.gauge(plain(
+          "repaired_shards", "Shards of this node that are being repaired from the others"))) {}
+
+Result<std::unique_ptr<NodeLedger>> NodeLedger::open(NodeLedgerOptions options,
+                                                     MetricsRegistry& metrics) {
+  std::unique_ptr<NodeLedger> node{new NodeLedger(std::move(options), metrics)};
+  if (!node->publishes()) {
+    return node;
+  }
+  // The engine makes the data directory otherwise, and this comes before it.
+  GCOORD_TRY(const auto parent, ledger::PosixDisk::open_directory(node->options_.data_directory));
+  GCOORD_TRY(node->disk_,
+             ledger::PosixDisk::open_directory(node->options_.data_directory + "/publication"));
+  GCOORD_TRY(node->repair_, ledger::read_repair_file(*node->disk_));
+  node->repaired_gauge_.set(static_cast<std::int64_t>(node->repair_.size()));
+  return node;
+}
+
+std::vector<ShardId> NodeLedger::repaired_shards() const {
+  std::vector<ShardId> shards;
+  for (const ledger::RepairedShard& each : repair_) {
+    shards.push_back(each.shard);
+  }
+  return shards;
+}
+
+Status NodeLedger::start(Incarnation incarnation,
+                         PublicationService& service,
+                         TreeOf tree_of,
+                         HeadsOf heads_of,
+                         std::function<void()> wake) {
+  tree_of_ = std::move(tree_of);
+  if (!publishes()) {
+    return Status{};
+  }
+  GCOORD_TRY(publication_,
+             PublicationNode::open({.cluster = options_.cluster,
+                                    .node = options_.node,
+                                    .nodes = options_.nodes,
+                                    .shard_count = options_.shard_count,
+                                    .incarnation = incarnation,
+                                    .directory = options_.data_directory + "/publication",
+                                    .tree_of = tree_of_,
+                                    .heads_of = std::move(heads_of),
+                                    .now_ms = &ledger_now_ms,
+                                    .key_seed = draw_seed(),
+                                    .wake = std::move(wake),
+                                    .keep = options_.keep},
+                                   metrics_));
+  service.set_listener(publication_.get());
+  if (!repair_.empty()) {
+    say_warning("repairs its history of {} shards from the other nodes; does not vote in them",
+                repair_.size());
+  }
+  return Status{};
+}
+
+Status NodeLedger::pass(ReplicatedLog& engine, std::uint64_t unix_ms) {
+  if (!publishes()) {
+    return Status{};
+  }
+  GCOORD_TRY(const PublicationNews news, publication_->exchange(engine, unix_ms));
+  for (const HistoryAlarm& alarm : news.alarms) {
+    on_alarm(alarm);
+  }
+  if (news.refusal && news.refusal->ok()) {
+    say("signs the ledger again");
+  } else if (news.refusal) {
+    say_error(
+        "GC{}: no longer signs the ledger: {}", news.refusal->detail(), news.refusal->message());
+  }
+  return news.quarantine.empty() ? Status{} : quarantine(news.quarantine);
+}
+
+void NodeLedger::on_alarm(const HistoryAlarm& alarm) {
+  const bool known = std::ranges::any_of(alarms_, [&](const HistoryAlarm& each) {
+    return each.node == alarm.node && each.shard == alarm.shard && each.index == alarm.index;
+  });
+  if (known) {
+    return;
+  }
+  alarms_total_.add();
+  if (alarms_.size() == kAlarmsMax) {
+    alarms_.erase(alarms_.begin());
+  }
+  alarms_.push_back(alarm);
+  if (alarm.node == NodeId{0}) {
+    say_error("GC{}: no majority of nodes agrees on the history of {}",
+              ledger::kHistoryUndecided,
+              place_of(alarm));
+  } else if (alarm.unconfirmed) {
+    say_error(
+        "GC{}: the history of {} is damaged, or differs where no other node shows it: no longer "
+        "signs the ledger, and repairs nothing by itself",
+        ledger::kHistoryRot,
+        place_of(alarm));
+  } else {
+    say_error("GC{}: the history of node {} is not the majority's: {}",
+              ledger::kHistoryDiffers,
+              alarm.node.value,
+              place_of(alarm));
+  }
+}
+
+// Durable before the replicas are given up.
+Status NodeLedger::quarantine(const std::vector<HistoryAlarm>& shards) {
+  std::vector<ledger::RepairedShard> repaired;
+  std::string places;
+  for (const HistoryAlarm& alarm : shards) {
+    repaired.push_back({alarm.shard, alarm.index});
+    places += (places.empty() ? "" : ", ") + place_of(alarm);
+  }
+  GCOORD_TRY_STATUS(ledger::add_to_repair_file(*disk_, repaired));
+  return Status{StatusCode::Aborted,
+                "this node's history is not the majority's: " + places +
+                    "; it is fetched from the other nodes again",
+                ledger::kHistoryRepair};
+}
+
+Status NodeLedger::sweep(ReplicatedLog& engine) {
+  if (repair_.empty()) {
+    return Status{};
+  }
+  const std::size_t told = std::min(repair_.size(), kAlarmsMax);
+  for (std::size_t k = 0; k < told; ++k) {
+    const auto message =
+        encode(PublicationMessage{AlarmMessage{repair_[k].shard, repair_[k].index}});
+    for (const NodeId node : options_.nodes) {
+      if (node != options_.node) {
+        engine.send_peer_message(node, message);
+      }
+    }
+  }
+  return end_repair(engine.view());
+}
+
+// The replicas remember again, and what the log of record holds of before is covered.
+Status NodeLedger::end_repair(const NodeView& view) {
+  if (view.forgotten_count != 0 || view.checkpoint_count == 0) {
+    return Status{};
+  }
+  GCOORD_TRY_STATUS(ledger::remove_repair_file(*disk_));
+  say("its history of {} shards agrees with the majority again", repair_.size());
+  repair_.clear();
+  repaired_gauge_.set(0);
+  return Status{};
+}
+
+NodeLedgerStatus NodeLedger::status() const {
+  return {.publication = publication_->view(),
+          .key = publication_->notary().key().text(),
+          .alarms = alarms_,
+          .repair = repair_};
+}
+
+std::shared_ptr<const ledger::TreeReader> NodeLedger::shard(ShardId shard) const {
+  return tree_of_(shard);
+}
+
+std::shared_ptr<const ledger::TreeReader> NodeLedger::cluster_log() const {
+  return publishes() ? publication_->cluster_log_reader() : nullptr;
+}
+
+Result<std::string> NodeLedger::checkpoint() const {
+  return publishes() ? publication_->notary().checkpoint() : unpublished();
+}
+
+Result<std::string> NodeLedger::shard_checkpoint(ShardId shard) const {
+  if (!publishes()) {
+    return unpublished();
+  }
+  GCOORD_TRY(const ledger::ShardHead head, publication_->notary().head(shard));
+  const auto tree = tree_of_(shard);
+  if (tree == nullptr || tree->size() < head.size) {
+    return Status{StatusCode::NotFound,
+                  "this node does not have the published entries yet; ask again",
+                  ledger::kLedgerAbsent};
+  }
+  return publication_->notary().shard_checkpoint(shard);
+}
+
+std::vector<std::string> NodeLedger::keys() const {
+  return publishes() ? publication_->notary().keys() : std::vector<std::string>{};
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,23 @@
+// Readable form of a log entry for audits by people and programs: who did what, and when.
+//
+// An entry is one of a turn on the host (log_record.h) or of a turn on a device
+// (locks/commands/entry.h), which has 64 bytes with none where the other has the high bytes of its
+// time. Any bytes are safe: what cannot be read is of kind "unknown", with its bytes in base64.
+// Names and values never change their meaning: proof files carry them. Pure; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+// In a fixed order, no name twice; "kind" comes first. Integers are decimal, times are UTC
+// ("2026-01-31T12:00:00.000Z").
+using RecordFacts = std::vector<std::pair<std::string, std::string>>;
+
+RecordFacts record_facts(std::span<const std::byte> entry);
+
+}  // namespace gcoord::server

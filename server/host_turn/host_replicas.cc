@@ -1,0 +1,138 @@
+#include "server/host_turn/host_replicas.h"
+
+#include "common/assert.h"
+#include "consensus/step/step.h"
+#include "server/host_turn/row_workers.h"
+#include "server/platform/service_message.h"
+#include "server/replicas/node_view.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+
+void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
+  GCOORD_ASSERT(shard.value < options_.shard_count);
+  GCOORD_ASSERT(cookie != 0);
+  EntryBlock* block = rows_.pool.make(consensus::EntryKind::Command, proposed.bytes);
+  block->cookie = cookie;
+  rows_.active.add_proposal(shard.value, block);
+  metrics_.proposals.add();
+}
+
+void HostReplicas::read(ShardId shard, std::uint64_t cookie) {
+  GCOORD_ASSERT(shard.value < options_.shard_count);
+  GCOORD_ASSERT(cookie != 0);
+  rows_.active.add_read(shard.value, cookie, turn_.number, ReadWay::Lease);
+}
+
+void HostReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
+  GCOORD_ASSERT(shard.value < options_.shard_count);
+  GCOORD_ASSERT(cookie != 0);
+  rows_.active.add_read(shard.value, cookie, turn_.number, ReadWay::Round);
+}
+
+void HostReplicas::transfer(ShardId shard, NodeId to) {
+  GCOORD_ASSERT(shard.value < options_.shard_count);
+  rows_.active.touch(shard.value).transfer_to = to;
+}
+
+bool HostReplicas::send_peer_message(NodeId to, std::span<const std::byte> message) {
+  GCOORD_ASSERT(!message.empty());
+  return failure_.ok() && send_service_message(*network_, to, message);
+}
+
+bool HostReplicas::shrink() {
+  const bool rows = rows_.active.shrink();
+  const bool checkpoint = checkpointing_->shrink();
+  if (rows || checkpoint) {
+    outflow_.shrink();
+    network_->shrink();
+    rows_.shrink();
+    workers_->applies.shrink();
+  }
+  return rows || checkpoint;
+}
+
+bool HostReplicas::arm() {
+  if (!failure_.ok() || rows_.active.waiting() || rows_.waking() || readmission_.waiting() ||
+      checkpointing_->busy()) {
+    return false;
+  }
+  const bool quiet = !disk_->rearm();
+  return network_->arm() && quiet;
+}
+
+std::vector<int> HostReplicas::event_fds() const {
+  std::vector<int> fds;
+  for (const int fd : disk_->event_fds()) {
+    fds.push_back(fd);
+  }
+  if (network_->event_fd() >= 0) {
+    fds.push_back(network_->event_fd());
+  }
+  return fds;
+}
+
+std::chrono::milliseconds HostReplicas::until_next_deadline() const {
+  // A loop that sleeps longer could not tell its sleep from a pause of the process.
+  const std::uint32_t sleep_ticks = std::max(options_.timing.election_ticks / 8, 1u);
+  const Tick wake = now() + (rows_.stalling() ? 1u : sleep_ticks);
+  const Tick next = min_id(wake, min_id(rows_.deadlines.next(), peers_->next_deadline()));
+  std::uint64_t due_us = clock_.begin_us(max_id(next, Tick{1}));
+  for (const std::uint64_t due_ms : {network_->next_deadline_ms(), checkpointing_->next_due_ms()}) {
+    due_us = due_ms < due_us / 1000 ? due_ms * 1000 : due_us;
+  }
+  const std::uint64_t now_us = clock_.peek_us();
+  return std::chrono::milliseconds(due_us <= now_us ? 0 : (due_us - now_us + 999) / 1000);
+}
+
+// A process that stood still meanwhile may have been replaced: the clock is looked at again, but
+// only for a lease that was valid at the last turn.
+bool HostReplicas::holds_lease(const consensus::ShardRef& row) const {
+  const Tick expires = lease_expires(row, step_input());
+  return expires > now() && expires > clock_.peek_tick();
+}
+
+ShardView HostReplicas::view(ShardId shard) const {
+  GCOORD_ASSERT(shard.value < options_.shard_count);
+  const consensus::ShardRef row = rows_.ref(shard.value);
+  return {.shard = shard,
+          .role = row.hot().role,
+          .term = row.hot().term,
+          .vote = row.hot().vote,
+          .leader = row.hot().leader,
+          .last = row.log().last,
+          .commit = row.log().commit,
+          .applied = row.log().applied,
+          .durable = row.storage().durable,
+          .floor = row.log().floor,
+          .configuration = row.configuration(),
+          .lease = holds_lease(row)};
+}
+
+NodeView HostReplicas::view() const {
+  NodeView node = make_node_view(options_, disk_->identity(), now());
+  node.leader_count = workers_->reports.leader_count();
+  node.vote_after = votes_->vote_after();
+  node.submitted_lsn = disk_->submitted_lsn();
+  node.durable_lsn = disk_->durable_lsn();
+  node.checkpoint_lsn = disk_->checkpoint_lsn();
+  node.checkpoint_count = metrics_.checkpoints.value();
+  node.entry_bytes = rows_.pool.used_bytes();
+  node.stepper = rows_.stepper->report();
+  node.stepper_why = rows_.stepper_why;
+  node.readmits = readmission_.on();
+  add_counts(node, readmission_);
+  std::vector<netcore::PeerStatus> links = network_->status();
+  for (std::size_t k = 0; k < links.size(); ++k) {
+    const consensus::PeerLiveness& record = peers_->records()[k];
+    node.peers.push_back({std::move(links[k]),
+                          record.live != 0,
+                          record.heard,
+                          membership::phi_milli(peers_->phi(k, now()))});
+  }
+  return node;
+}
+
+}  // namespace gcoord::server

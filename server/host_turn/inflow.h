@@ -1,0 +1,83 @@
+// Dispatch of peers' messages after their checks: messages and snapshots to rows, heartbeats to the
+// liveness records, services' bytes to the service.
+//
+// Everything here comes from outside. It is checked in form (kinds, shards, who speaks to whom,
+// entries and chunks within bounds) and dropped and counted if it cannot be; whether it is true is
+// the step's business. Heartbeats are kept until the turn's tick was read, because the promise that
+// a heartbeat renews must not be dated before the heartbeat was sent. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "consensus/step/message.h"
+#include "netcore/peers/network.h"
+#include "server/interfaces/state_machine.h"
+#include "server/replicas/active.h"
+#include "server/replicas/metrics.h"
+#include "server/replicas/snapshot_assembly.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::server {
+
+class EngineInflow final : public netcore::Sink {
+ public:
+  struct Options {
+    NodeId self;
+    std::uint32_t shard_count = 0;
+  };
+
+  // What the engine does besides when a channel came up or died.
+  struct ChannelEvents {
+    std::function<void(NodeId)> up;
+    std::function<void(NodeId)> down;
+    std::function<void(const netcore::Refusal&)> refused;
+  };
+
+  struct ReceivedHeartbeat {
+    NodeId from;
+    consensus::Heartbeat heartbeat;
+    std::uint64_t durable = 0;  // How far the sender's log of record reaches.
+  };
+
+  // The references outlive it.
+  EngineInflow(const Options& options,
+               ActiveRows& rows,
+               Service& service,
+               EngineMetrics& metrics,
+               ChannelEvents events);
+
+  void on_frame(NodeId from,
+                netcore::Band band,
+                std::span<const netcore::Slot> slots,
+                const netcore::PayloadView& payloads) override;
+  void on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) override;
+  void on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t epoch) override;
+  void on_peer_down(NodeId peer, std::string_view reason) override;
+  void on_refused(NodeId peer, const netcore::Refusal& refusal) override;
+
+  // Heartbeats since the last call, in order. The caller clears the list.
+  std::vector<ReceivedHeartbeat>& heartbeats() { return heartbeats_; }
+
+ private:
+  void on_slot(NodeId from,
+               netcore::Band band,
+               const netcore::Slot& slot,
+               std::span<const std::byte> extent);
+  void on_message(const consensus::Message& message, std::span<const std::byte> extent);
+  void on_chunk(const consensus::Message& message, std::span<const std::byte> extent);
+  bool well_formed(NodeId from, const consensus::Message& message) const;
+
+  Options options_;
+  ActiveRows& rows_;
+  Service& service_;
+  EngineMetrics& metrics_;
+  ChannelEvents events_;
+  SnapshotAssembly assembly_;
+  std::vector<ReceivedHeartbeat> heartbeats_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,65 @@
+// Outgoing messages of a node in one turn: per peer, those of all shards in one send.
+//
+// Messages are gathered while rows are stepped and leave at once when the turn has been handed to
+// storage. What the channel does not take is dropped and counted; consensus emits it again by its
+// own deadlines. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "consensus/step/message.h"
+#include "netcore/peers/network.h"
+#include "server/replicas/entry_log.h"
+#include "server/replicas/metrics.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+class EngineOutflow {
+ public:
+  EngineOutflow(std::span<const netcore::PeerAddress> peers,
+                const EntryLog& log,
+                EngineMetrics& metrics);
+
+  // Adds a message with the entries that it announces, as the log has them now. `floor` is the
+  // row's: an Append whose entries are gone is dropped.
+  void add(const consensus::Message& message, LogIndex floor);
+
+  // Messages gathered for a peer, to be taken off its credit.
+  std::uint32_t gathered(NodeId peer) const;
+
+  // Sends everything to the network, which still has to flush it.
+  void send(netcore::PeerNetwork& network);
+  // Forgets everything: the engine stopped.
+  void clear();
+  // The same, and gives back the memory.
+  void shrink();
+
+ private:
+  struct Extent {
+    std::uint32_t slot_index;
+    std::uint32_t offset;
+    std::uint32_t length;
+  };
+
+  struct Peer {
+    NodeId node;
+    std::vector<netcore::Slot> slots;
+    std::vector<Extent> extents;
+    std::vector<std::byte> bytes;
+  };
+
+  Peer* find(NodeId node);
+  bool attach_entries(Peer& peer, const consensus::Message& message, LogIndex floor);
+  void send(netcore::PeerNetwork& network, Peer& peer);
+
+  const EntryLog& log_;
+  EngineMetrics& metrics_;
+  std::vector<Peer> peers_;
+  std::vector<netcore::PayloadExtent> payloads_;  // Kept warm.
+};
+
+}  // namespace gcoord::server

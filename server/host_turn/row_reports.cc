@@ -1,0 +1,37 @@
+#include "server/host_turn/row_reports.h"
+
+namespace gcoord::server {
+
+void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus::Cause cause) {
+  const consensus::Hot& hot = env_.rows.ref(row).hot();
+  const consensus::Log& log = env_.rows.ref(row).log();
+  const bool leads = hot.role == consensus::Role::Leader;
+  const bool led = before.hot.role == consensus::Role::Leader;
+  if (leads != led) {
+    leader_count_ += leads ? 1u : ~0u;
+    (leads ? env_.metrics.elections : env_.metrics.leaderships_lost).add();
+  }
+  const bool turned =
+      hot.role != before.hot.role || hot.term != before.hot.term || hot.leader != before.hot.leader;
+  if (turned) {
+    env_.service.on_role(ShardId{row}, hot.role, hot.term, hot.leader);
+  }
+  const bool moved = turned || hot.vote != before.hot.vote || log.commit != before.log.commit;
+  if (moved && env_.options.trace) {
+    env_.options.trace({.node = env_.options.node,
+                        .shard = ShardId{row},
+                        .tick = env_.turn.tick,
+                        .term = hot.term,
+                        .vote = hot.vote,
+                        .leader = hot.leader,
+                        .role = hot.role,
+                        .cause = cause,
+                        .last = log.last,
+                        .commit = log.commit,
+                        .applied = log.applied,
+                        .durable = env_.rows.ref(row).storage().durable,
+                        .state_hash = env_.service.state_hash(ShardId{row})});
+  }
+}
+
+}  // namespace gcoord::server

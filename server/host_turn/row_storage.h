@@ -1,0 +1,62 @@
+// The logs of rows, in memory and in the turn's record of the log of record, as their steps ask.
+//
+// Entries come from a message, from the row itself, or with a snapshot; what a step wants durable
+// goes into the record of the turn, whose acknowledgement is input of a later step. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "consensus/step/outbox.h"
+#include "server/interfaces/state_machine.h"
+#include "server/replicas/active.h"
+#include "server/replicas/checkpointing.h"
+#include "server/replicas/disk.h"
+#include "server/replicas/metrics.h"
+#include "server/replicas/replica_rows.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+class RowStorage {
+ public:
+  // All outlive it.
+  struct Environment {
+    ReplicaRows& rows;
+    Service& service;
+    EngineMetrics& metrics;
+    TurnState& turn;
+    EngineDisk& disk;
+    Checkpointing& checkpointing;
+  };
+
+  explicit RowStorage(const Environment& environment) : env_(environment) {}
+
+  // Replaces the row's entries and the service's state by a snapshot (shard_codec.h; decodes).
+  Status install_snapshot(std::uint32_t row, std::span<const std::byte> bytes);
+
+  // Keeps the entries of the message from index `first` on.
+  void store_entries(const QueuedMessage& queued, LogIndex first);
+
+  // Keeps the configuration that the row proposed, if the step accepted it.
+  void store_proposed(std::uint32_t row,
+                      const consensus::Outbox& out,
+                      const consensus::Configuration* proposed);
+
+  // Keeps the entry that the step wrote by itself.
+  void store_own_entry(std::uint32_t row, const consensus::Appended& own);
+
+  // Puts what the step wants durable into the record of the turn.
+  void persist(std::uint32_t row, const consensus::StorageRequest& request);
+
+ private:
+  void persist_snapshot(std::uint32_t row);
+
+  Environment env_;
+  std::vector<std::byte> snapshot_bytes_;  // Kept warm.
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,27 @@
+// The work on the rows of the turn on the host, wired together: answers, reports, storage,
+// messages, applied entries, and the batch that uses them.
+#pragma once
+
+#include "server/host_turn/apply_queue.h"
+#include "server/host_turn/host_replicas.h"
+#include "server/host_turn/row_answers.h"
+#include "server/host_turn/row_batch.h"
+#include "server/host_turn/row_messages.h"
+#include "server/host_turn/row_reports.h"
+#include "server/host_turn/row_storage.h"
+
+namespace gcoord::server {
+
+// Each member refers to those above it, and all to parts of the host, which outlives it.
+struct HostReplicas::RowWorkers {
+  explicit RowWorkers(HostReplicas& host);
+
+  RowAnswers answers;
+  RowReports reports;
+  RowStorage storage;
+  RowMessages messages;
+  ApplyQueue applies;
+  RowBatch batch;
+};
+
+}  // namespace gcoord::server

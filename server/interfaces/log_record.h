@@ -1,0 +1,77 @@
+// Header of every command in the log: its kind, its origin and its time.
+//
+// A proposing leader's host writes eight bytes in front of a command:
+//
+//   kind 1, origin 1, time 6 (Unix milliseconds of its wall clock, little-endian; 0: not known)
+//
+// They are part of the entry's payload, so of its Merkle leaf: an audit reads from them who did
+// what when, and nothing else reads origin or time: no decision depends on a clock. With them a
+// release is 54 bytes, whose leaf is one SHA-256 compression. Entries that an engine makes by
+// itself (no-ops, configurations) have none in the log; their leaf has one of their kind, of the
+// system, without a time (leaf_of). Entries of the turn on a device are 64 bytes of their own form
+// (locks/commands/entry.h) and carry none (docs/adr/0030). Plain functions; thread-safe.
+#pragma once
+
+#include "protocol/reply_sink.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+// Never renumber: they are in logs.
+enum class RecordKind : std::uint8_t {
+  Noop = 0,
+  LockCommand = 1,    // Behind it: locks/commands/command.h.
+  Configuration = 2,  // Behind it: a Configuration as in shard_codec.h.
+  Publication = 3,    // Of the cluster log.
+  Restore = 4,        // The place of a restore in a log (snapshot_restore.h); never proposed.
+};
+
+struct RecordHeader {
+  RecordKind kind = RecordKind::Noop;
+  RecordOrigin origin = RecordOrigin::System;
+  std::uint64_t time_ms = 0;  // Below 2^48.
+};
+
+inline constexpr std::size_t kRecordHeaderBytes = 8;
+
+inline std::array<std::byte, kRecordHeaderBytes> encode_record_header(const RecordHeader& header) {
+  std::array<std::byte, kRecordHeaderBytes> bytes{};
+  bytes[0] = static_cast<std::byte>(header.kind);
+  bytes[1] = static_cast<std::byte>(header.origin);
+  for (std::size_t k = 0; k < 6; ++k) {
+    bytes[2 + k] = static_cast<std::byte>(header.time_ms >> (8 * k) & 0xffu);
+  }
+  return bytes;
+}
+
+inline void put_record_header(std::vector<std::byte>& record, const RecordHeader& header) {
+  const auto bytes = encode_record_header(header);
+  record.insert(record.end(), bytes.begin(), bytes.end());
+}
+
+// Nothing for bytes that are too short. Kind and origin may be ones that a newer release knows.
+inline std::optional<RecordHeader> decode_record_header(std::span<const std::byte> record) {
+  if (record.size() < kRecordHeaderBytes) {
+    return std::nullopt;
+  }
+  RecordHeader header{.kind = static_cast<RecordKind>(record[0]),
+                      .origin = static_cast<RecordOrigin>(record[1])};
+  for (std::size_t k = 0; k < 6; ++k) {
+    header.time_ms |= static_cast<std::uint64_t>(record[2 + k]) << (8 * k);
+  }
+  return header;
+}
+
+// What stands behind the header; empty for bytes that are too short.
+inline std::span<const std::byte> record_body(std::span<const std::byte> record) {
+  return record.size() < kRecordHeaderBytes ? std::span<const std::byte>{}
+                                            : record.subspan(kRecordHeaderBytes);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,29 @@
+// Reports of a node to operators, as JSON: status, shards.
+//
+// Integers over 32 bits are strings, as everywhere in gcoord's JSON. Reads the engine and the lock
+// service of this node only; nothing here is linearizable. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "protocol/lock_messages.h"
+
+#include <cstdint>
+#include <string>
+
+namespace gcoord::server {
+
+class NodeReports {
+ public:
+  virtual ~NodeReports() = default;
+
+  virtual std::string node_status() const = 0;
+
+  // Rows of at most kShardRowsMax shards from range.first on.
+  virtual std::string shard_list(const protocol::ShardRange& range) const = 0;
+  virtual std::string shard_show(ShardId shard) const = 0;
+};
+
+// A row is some 300 bytes, so that a list stays within a frame.
+inline constexpr std::uint32_t kShardRowsMax = 2048;
+
+}  // namespace gcoord::server

@@ -1,0 +1,139 @@
+// The replicated logs of a node's shards, as its loop and its services see them, whichever turn
+// keeps them: the host's (host_replicas.h), or one that stays on a device (resident_replicas.h).
+//
+// A service proposes commands and hears what was decided by Service (service.h); the loop calls
+// turn() and sleeps between:
+//
+//   loop: if turn() did nothing and arm() is true, sleep on event_fds() for at most
+//         until_next_deadline(); then turn() again.
+//
+// Everything is for one thread, the one that calls turn(). A log that has no loop of its own, such
+// as a fake in a test, leaves the second half as it is here.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/checkpoint/checkpoint_store.h"
+#include "locks/commands/command.h"
+#include "server/interfaces/replica_view.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace gcoord::server {
+
+// What a replicated log can do; the same for its whole life.
+struct Abilities {
+  // Its replicas apply moves of locks and lists of sessions that end. A log that lives on a device
+  // has no room for them.
+  bool lists = true;
+  // ShardView::lease is judged by the clock whenever it is read. A log whose rows live on a device
+  // only hears who led, and a host that stood still hears it late.
+  bool timed_leases = true;
+};
+
+// An entry to be: its bytes, and beside them the lock command that they hold where the caller has
+// it, so that a log that keeps commands in another form need not decode them again. Both live for
+// the call.
+struct ProposedCommand {
+  template <typename Bytes>
+
+  requires std::is_convertible_v<const Bytes&, std::span<const std::byte>>
+  // NOLINTNEXTLINE(google-explicit-constructor): bytes alone are an entry, too.
+  ProposedCommand(const Bytes& entry, const locks::LockCommand* decoded = nullptr)
+      : bytes(entry), command(decoded) {}
+
+  std::span<const std::byte> bytes;  // A record (log_record.h).
+  // Equal in every field to what its encoding in `bytes` decodes to; nullptr: not at hand.
+  const locks::LockCommand* command = nullptr;
+};
+
+class ReplicatedLog {
+ public:
+  virtual ~ReplicatedLog() = default;
+
+  // --- For services.
+
+  // Asks for a place in the shard's log; taken in the next turn, in the order of the calls. The
+  // bytes are copied, at most kCommandBytesMax; the cookie is not 0. The outcome comes by
+  // Service::apply or Service::on_proposal_failed.
+  virtual void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) = 0;
+
+  // Asks for a moment at which the shard's applied state is linearizable; answered by
+  // Service::on_read in the next turn under a lease, else when a quorum has confirmed leadership.
+  virtual void read(ShardId shard, std::uint64_t cookie) = 0;
+
+  // The same, but a quorum confirms leadership whatever a lease says. A log that knows no lease
+  // does so for every read.
+  virtual void read_by_round(ShardId shard, std::uint64_t cookie) { read(shard, cookie); }
+
+  // Whether the log has room for the command. One that lives on a device has little for what a
+  // command says beside its name (locks/commands/entry_text.h).
+  virtual bool takes(const locks::LockCommand&) const { return true; }
+
+  virtual Abilities abilities() const { return {}; }
+
+  bool takes_lists() const { return abilities().lists; }
+
+  virtual ShardView view(ShardId shard) const = 0;
+  virtual NodeView view() const = 0;
+
+  // Sends bytes to the service of another node (Service::on_peer_message there): one slot of the
+  // Rpc band with one extent of 1 to 32 KiB. Loss is allowed: false when the peer is not connected
+  // or has no credit.
+  virtual bool send_peer_message(NodeId to, std::span<const std::byte> message) = 0;
+
+  // --- For the node's loop.
+
+  // One turn. Returns how much was done (rows stepped, entries applied, answers given); 0 means
+  // that sleeping is in order. Does nothing once failure() is set.
+  virtual std::size_t turn() { return 0; }
+
+  // Why it stopped for good (a failed write or sync, a refused state); OK while it runs. After a
+  // failure nothing is acknowledged or sent any more: the process prints this and exits.
+  virtual Status failure() const { return {}; }
+
+  // Prepares event_fds() for sleeping. False: there is work now, call turn().
+  virtual bool arm() { return true; }
+
+  // Readable when there is work, once arm() returned true. Never read or closed by the caller; the
+  // same for the life of the log.
+  virtual std::vector<int> event_fds() const { return {}; }
+
+  // How long the caller may sleep from now; 0 when something is due.
+  virtual std::chrono::milliseconds until_next_deadline() const { return {}; }
+
+  // Gives back memory that a burst of work made grow, if there is none now. True if it was much.
+  virtual bool shrink() { return false; }
+
+  // This life of the node; part of session ids.
+  virtual Incarnation incarnation() const { return Incarnation{1}; }
+
+  // The port that peers reach this node at.
+  virtual std::uint16_t listen_port() const { return 0; }
+
+  // Hands the shard's leadership to a voter, if it leads; best effort, seen by Service::on_role.
+  virtual void transfer(ShardId, NodeId) {}
+
+  // What the checkpoints wrote. Any thread may read it while the log lives. A log whose checkpoints
+  // hold no services' states, and so nothing that a snapshot could be made of, has no store here.
+  virtual const ledger::CheckpointStore* checkpoints() const { return nullptr; }
+
+  // Starts a checkpoint of all changed shards at the next turn, or right after the one under way.
+  // Returns its number; checkpoint_outcome tells how that one ended, once it has.
+  virtual std::uint64_t request_checkpoint() { return 0; }
+
+  virtual std::optional<Status> checkpoint_outcome(std::uint64_t) const { return std::nullopt; }
+
+  // By what way the shards' messages reach a peer, and why, if not by the peer's `transport`; empty
+  // otherwise.
+  virtual std::string shard_channel(NodeId) const { return {}; }
+};
+
+}  // namespace gcoord::server

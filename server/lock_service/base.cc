@@ -1,0 +1,35 @@
+#include "server/lock_service/base.h"
+
+namespace gcoord::server {
+
+namespace {
+
+locks::LockOptions lock_options(const LockServiceOptions& options) {
+  locks::LockOptions result;
+  result.shard_count = options.limits.shard_count;
+  result.limits = options.caps;
+  result.clock.tick_ms = options.tick_ms;
+  result.clock.index_seed = options.index_seed;
+  result.index_seed = options.index_seed;
+  return result;
+}
+
+}  // namespace
+
+LockServiceBase::LockServiceBase(const LockServiceOptions& options,
+                                 ReplySink& sink,
+                                 MetricsRegistry& registry)
+    : metrics(registry),
+      clock{.tick_ms = options.tick_ms},
+      locks(lock_options(options)),
+      asks(options.tick_ms),
+      log(pending, sink, options.wall_ms),
+      replies(sink, metrics),
+      leaders(options.limits.shard_count, log),
+      locator(options.limits.shard_count, locks),
+      views({options.limits.shard_count, options.tick_ms},
+            locks,
+            [this](ShardId shard) { return leaders.leads(shard); }),
+      admission(options.session_locks_max, views) {}
+
+}  // namespace gcoord::server

@@ -1,0 +1,45 @@
+// The tables of the lock service, and its ways to the log and to the clients: the ground that all
+// its parts stand on.
+//
+// Only the composition (lock_service.h) sees all of it; each part is handed those members that it
+// uses. One thread, the node's loop.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "locks/cpu/lock_cpu.h"
+#include "protocol/reply_sink.h"
+#include "server/lock_service/options.h"
+#include "server/requests/election_asks.h"
+#include "server/requests/lock_locator.h"
+#include "server/requests/reply_writer.h"
+#include "server/requests/service_clock.h"
+#include "server/requests/service_log.h"
+#include "server/requests/service_metrics.h"
+#include "server/requests/session_admission.h"
+#include "server/requests/shard_leaders.h"
+#include "server/sessions/views.h"
+#include "server/waits/pending_table.h"
+#include "server/waits/wait_table.h"
+
+namespace gcoord::server {
+
+struct LockServiceBase {
+  LockServiceBase(const LockServiceOptions& options, ReplySink& sink, MetricsRegistry& registry);
+  LockServiceBase(const LockServiceBase&) = delete;
+  LockServiceBase& operator=(const LockServiceBase&) = delete;
+
+  LockServiceMetrics metrics;
+  ServiceClock clock;
+  locks::LockCpu locks;
+  PendingTable pending;
+  WaitTable waits;
+  ElectionAsks asks;
+  ServiceLog log;
+  ReplyWriter replies;
+  ShardLeaders leaders;
+  LockLocator locator;
+  SessionViews views;
+  SessionAdmission admission;
+};
+
+}  // namespace gcoord::server

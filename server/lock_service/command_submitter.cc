@@ -1,0 +1,59 @@
+#include "server/lock_service/command_submitter.h"
+
+namespace gcoord::server {
+
+using protocol::ErrorCode;
+
+namespace {
+
+ErrorCode error_of_limit(locks::LockLimit limit) {
+  switch (limit) {
+    case locks::LockLimit::Locks:
+      return ErrorCode::LocksExhausted;
+    case locks::LockLimit::Waiters:
+      return ErrorCode::WaitersExhausted;
+    case locks::LockLimit::Sessions:
+      return ErrorCode::SessionsExhausted;
+    case locks::LockLimit::Requests:
+      return ErrorCode::RepliesExhausted;
+    case locks::LockLimit::None:
+      break;
+  }
+  return ErrorCode::None;
+}
+
+}  // namespace
+
+void CommandSubmitter::submit(const ClientRequest& request,
+                              ShardId shard,
+                              const locks::LockCommand& command) {
+  if (!env_.leaders.leads(shard)) {
+    return env_.replies.redirect(request, env_.leaders.leader(shard));
+  }
+  if (command.kind != locks::LockCommandKind::CancelWait &&
+      env_.locator.is_arriving(request.slot, shard, command.name_hash)) {
+    return env_.replies.refuse(request, ErrorCode::LockMoving);
+  }
+  const bool counted = command.kind == locks::LockCommandKind::Acquire;
+  if (counted && env_.admission.is_closed(command.session)) {
+    return env_.replies.refuse(request, ErrorCode::SessionClosed);
+  }
+  Pending pending;
+  pending.kind = PendingKind::Request;
+  pending.connection = request.connection;
+  pending.started_us = env_.clock.now_us;
+  pending.request = request.slot;
+  if (counted && env_.locks.stands_in_line(shard, command)) {
+    return env_.outcomes.rebind_wait(pending, shard);
+  }
+  const ErrorCode error = error_of_limit(env_.locks.would_exceed(shard, command));
+  if (error != ErrorCode::None) {
+    return env_.replies.refuse(request, error);
+  }
+  if (counted && !env_.admission.admit(command.session)) {
+    return env_.replies.refuse(request, ErrorCode::SessionLocksExhausted);
+  }
+  env_.log.propose(shard, command, pending);
+}
+
+}  // namespace gcoord::server

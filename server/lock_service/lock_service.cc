@@ -1,0 +1,214 @@
+#include "server/lock_service/lock_service.h"
+
+#include "protocol/validate.h"
+
+#include <utility>
+
+namespace gcoord::server {
+
+using protocol::ErrorCode;
+
+LockService::LockService(const LockServiceOptions& options,
+                         ReplySink& replies,
+                         MetricsRegistry& metrics)
+    : options_(options),
+      base_(options, replies, metrics),
+      submitter_({base_.log,
+                  base_.replies,
+                  base_.leaders,
+                  base_.locator,
+                  base_.locks,
+                  base_.clock,
+                  base_.admission,
+                  outcomes_}),
+      handlers_(make_handlers(metrics)),
+      tasks_(options,
+             metrics,
+             {base_.log, base_.replies, base_.leaders, base_.locks, base_.waits, base_.clock}),
+      outcomes_({base_.waits,
+                 base_.log,
+                 base_.replies,
+                 base_.locks,
+                 base_.clock,
+                 base_.admission,
+                 tasks_.deadlocks,
+                 base_.metrics}),
+      pending_commands_({base_.pending,
+                         outcomes_,
+                         handlers_.sessions,
+                         tasks_.moves,
+                         tasks_.expiry,
+                         tasks_.delays,
+                         base_.clock}),
+      pending_reads_({base_.pending, handlers_.reads, handlers_.sessions, tasks_.deadlocks}),
+      machine_(options.limits.shard_count,
+               {base_.locks,
+                base_.clock,
+                base_.leaders,
+                pending_commands_,
+                outcomes_,
+                tasks_.moves,
+                base_.admission,
+                base_.metrics}),
+      messages_({handlers_.reads, tasks_, base_.clock, base_.metrics}) {}
+
+LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
+  const std::uint32_t shard_count = options_.limits.shard_count;
+  return {.locks = LockRequests(
+              {submitter_, base_.replies, base_.log, base_.leaders, base_.locator, tasks_.moves}),
+          .holders = HolderRequests({submitter_,
+                                     base_.replies,
+                                     base_.log,
+                                     base_.leaders,
+                                     base_.locator,
+                                     base_.locks,
+                                     base_.clock,
+                                     base_.asks}),
+          .sessions = SessionRequests(shard_count,
+                                      {submitter_,
+                                       base_.replies,
+                                       base_.log,
+                                       base_.leaders,
+                                       base_.clock,
+                                       base_.locks,
+                                       base_.views,
+                                       base_.admission}),
+          .reads = ReadRequests(shard_count,
+                                metrics,
+                                {base_.log,
+                                 base_.replies,
+                                 base_.leaders,
+                                 base_.locks,
+                                 base_.clock,
+                                 base_.waits,
+                                 base_.asks,
+                                 [this](ShardId shard) {
+                                   const LogIndex applied = machine_.applied(shard);
+                                   return applied.value != 0 ? applied
+                                                             : base_.log.view(shard).applied;
+                                 }}),
+          .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks})};
+}
+
+void LockService::start(ReplicatedLog& engine,
+                        Incarnation incarnation,
+                        const NodeReports& reports) {
+  base_.log.bind(engine);
+  tasks_.start(engine, incarnation);
+  handlers_.reads.start(engine);
+  handlers_.sessions.start(options_.node, incarnation);
+  handlers_.node.start(reports);
+}
+
+bool LockService::admit(const ClientRequest& request) {
+  GCOORD_ASSERT(base_.log.bound());
+  base_.metrics.requests->add();
+  ErrorCode error = protocol::check_request(request.slot, request.payload, options_.limits);
+  if (error == ErrorCode::None && base_.pending.size() >= kPendingMax) {
+    error = ErrorCode::Overloaded;
+  }
+  if (error != ErrorCode::None) {
+    base_.replies.refuse(request, error);
+  }
+  return error == ErrorCode::None;
+}
+
+void LockService::refuse_kind(const ClientRequest& request) {
+  base_.replies.refuse(request, ErrorCode::KindUnknown);
+}
+
+void LockService::on_tick() {
+  if (ticked_ != base_.clock.now) {
+    ticked_ = base_.clock.now;
+    outcomes_.end_overdue_waits();
+    tasks_.on_tick();
+    handlers_.reads.on_tick();
+    base_.views.on_tick();
+  }
+  tasks_.on_pass();
+  handlers_.reads.flush();
+}
+
+std::uint64_t LockService::until_next_deadline_ms() const {
+  if (handlers_.reads.waiting()) {
+    return options_.tick_ms;
+  }
+  const Tick next = min_id(base_.waits.next_deadline(), tasks_.next_deadline());
+  if (next == kTickNever) {
+    return kNeverMs;
+  }
+  return next <= base_.clock.now ? 0 : (next - base_.clock.now) * options_.tick_ms;
+}
+
+void LockService::apply(const AppliedEntry& entry) {
+  machine_.apply(entry);
+  handlers_.reads.on_applied(entry.shard);
+}
+
+void LockService::on_proposal_failed(std::uint64_t cookie,
+                                     const Status& status,
+                                     NodeId leader_hint) {
+  pending_commands_.on_refused(cookie, status, leader_hint);
+}
+
+void LockService::on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
+  pending_reads_.on_confirmed(cookie, status, leader_hint);
+}
+
+void LockService::on_role(ShardId shard, consensus::Role role, Term /*term*/, NodeId leader) {
+  const bool leading = role == consensus::Role::Leader;
+  if (leading == base_.leaders.leads(shard)) {
+    return;
+  }
+  base_.leaders.set_leads(shard, leading);
+  if (leading) {
+    base_.locks.on_became_leader(shard, base_.clock.now, options_.election_ticks);
+    tasks_.expiry.on_led();
+    tasks_.moves.on_role(shard, true);
+    return;
+  }
+  base_.locks.on_lost_leadership(shard);
+  tasks_.moves.on_role(shard, false);
+  outcomes_.end_waits(shard, leader);
+}
+
+void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
+  machine_.serialize(shard, bytes);
+}
+
+Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
+  return machine_.install(shard, bytes);
+}
+
+bool LockService::plausible(ShardId, std::span<const std::byte> bytes) const {
+  return LockStateMachine::plausible(bytes);
+}
+
+std::uint64_t LockService::state_hash(ShardId shard) const {
+  return machine_.state_hash(shard);
+}
+
+void LockService::on_peer_message(NodeId from, std::span<const std::byte> message) {
+  messages_.on_message(from, message);
+}
+
+void LockService::set_sinks(LockServiceSinks sinks) {
+  messages_.set_sinks(std::move(sinks.address), std::move(sinks.device_facts));
+  tasks_.office.set_change_sink(std::move(sinks.coordinator));
+  pending_reads_.set_past_sink(std::move(sinks.past));
+}
+
+void LockService::set_tap(ApplyTap* tap) {
+  machine_.set_tap(tap);
+  messages_.set_tap(tap);
+}
+
+CoordinatorView LockService::coordinator() const {
+  CoordinatorView view = tasks_.office.view();
+  if (options_.coordinator == CoordinatorMethod::Raft) {
+    view.coordinator = base_.log.view(ShardId{0}).leader;
+  }
+  return view;
+}
+
+}  // namespace gcoord::server

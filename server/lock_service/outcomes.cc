@@ -1,0 +1,136 @@
+#include "server/lock_service/outcomes.h"
+
+#include "protocol/lock_messages.h"
+
+#include <algorithm>
+#include <string>
+
+namespace gcoord::server {
+
+using locks::LockCode;
+using protocol::ErrorCode;
+
+DecisionContext Outcomes::context_of(const AppliedEntry& entry,
+                                     ShardId shard,
+                                     SessionId session) const {
+  const auto& tables = env_.locks.tables();
+  const locks::SessionRow row = locks::find_session(tables, shard, session);
+  if (row.value == 0) {
+    return {entry.term, 0};
+  }
+  const std::uint64_t left =
+      env_.locks.clock().remaining_ticks(row, env_.clock.now) * env_.clock.tick_ms;
+  return {entry.term,
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(left, tables.sessions[row].ttl_ms))};
+}
+
+void Outcomes::on_decided(const Pending& pending,
+                          const AppliedEntry& entry,
+                          const locks::LockReply& decision) {
+  env_.admission.on_decided(pending.request);
+  if (decision.code == LockCode::Waiting) {
+    return bind_wait(pending, entry.shard);
+  }
+  const auto context = context_of(entry, entry.shard, SessionId{pending.request.session});
+  env_.metrics.command_us->observe_us(env_.clock.now_us - pending.started_us);
+  if (pending.request.kind == protocol::RequestKind::LockCancel) {
+    return env_.replies.send(pending.connection, cancel_reply(pending.request, decision, context));
+  }
+  if (pending.request.kind == protocol::RequestKind::SessionGrant) {
+    return env_.replies.send(pending.connection, grant_reply(pending.request, decision));
+  }
+  env_.metrics.grants->add(decision.code == LockCode::Granted ? 1 : 0);
+  env_.replies.send(
+      pending.connection,
+      indexed(decision_reply(pending.request, decision, context), pending.request, entry.index));
+}
+
+void Outcomes::on_refused(const Pending& pending, const Status& status, NodeId leader_hint) {
+  env_.admission.on_decided(pending.request);
+  env_.replies.send(pending.connection, engine_refusal(pending.request, status, leader_hint));
+}
+
+void Outcomes::rebind_wait(const Pending& pending, ShardId shard) {
+  env_.metrics.waits_rebound->add();
+  bind_wait(pending, shard);
+}
+
+void Outcomes::bind_wait(const Pending& pending, ShardId shard) {
+  const protocol::LockAcquire acquire = protocol::acquire_from_slot(pending.request);
+  Wait wait{pending.connection, pending.request, pending.started_us, kTickNever};
+  if (acquire.wait_ms != protocol::kForeverMs) {
+    wait.deadline = env_.clock.now + (acquire.wait_ms / env_.clock.tick_ms + 1);
+  }
+  const WaitKey key{shard, acquire.caller.session, acquire.caller.sequence};
+  const auto replaced = env_.waits.bind(key, wait);
+  env_.replies.park(wait.connection);
+  count_waits();
+  if (replaced.has_value()) {
+    // The client asked again, on this or on another connection; one request gets one answer.
+    end_wait(*replaced, error_reply(replaced->request, ErrorCode::SequenceReused));
+  }
+}
+
+void Outcomes::end_wait(const Wait& wait, const protocol::ReplySlot& reply, std::string_view why) {
+  env_.replies.unpark(wait.connection);
+  env_.replies.send(wait.connection, reply, protocol::bytes_of(why));
+}
+
+void Outcomes::count_waits() {
+  env_.metrics.waits->set(static_cast<std::int64_t>(env_.waits.size()));
+}
+
+void Outcomes::on_events(const AppliedEntry& entry, const locks::LockEvents& events) {
+  for (std::uint32_t i = 0; i < events.count; ++i) {
+    const locks::LockEvent& event = events.events[i];
+    const WaitKey key{event.shard, event.session, event.sequence};
+    const auto wait = env_.waits.take(key);
+    if (!wait.has_value()) {
+      continue;  // This node does not lead, or the client has not asked here.
+    }
+    env_.metrics.grants->add(event.code == LockCode::Granted ? 1 : 0);
+    env_.metrics.waits_timed_out->add(event.code == LockCode::WaitTimedOut ? 1 : 0);
+    env_.metrics.wait_us->observe_us(env_.clock.now_us - wait->started_us);
+    const auto context = context_of(entry, event.shard, event.session);
+    const std::string why =
+        event.code == LockCode::Deadlock ? env_.deadlocks.take_text(key) : std::string{};
+    end_wait(*wait,
+             indexed(event_reply(wait->request, event, context), wait->request, entry.index),
+             why);
+  }
+  count_waits();
+}
+
+void Outcomes::end_waits(ShardId shard, NodeId leader) {
+  for (const Wait& wait : env_.waits.take_shard(shard)) {
+    end_wait(wait, not_leader_reply(wait.request, leader));
+  }
+  count_waits();
+}
+
+void Outcomes::end_waits_before_install(ShardId shard) {
+  if (env_.waits.size() != 0) {
+    end_waits(shard, env_.log.view(shard).leader);
+  }
+}
+
+void Outcomes::end_overdue_waits() {
+  while (const auto key = env_.waits.next_due(env_.clock.now)) {
+    Pending pending;
+    pending.kind = PendingKind::TimedOut;
+    pending.request.shard = key->shard.value;
+    pending.request.session = key->session.value;
+    pending.request.sequence = key->sequence.value;
+    env_.log.propose(
+        key->shard, locks::make_cancel_wait(key->session, key->sequence, true), pending);
+  }
+}
+
+void Outcomes::on_timeout_refused(const Pending& pending) {
+  env_.waits.set_deadline({ShardId{pending.request.shard},
+                           SessionId{pending.request.session},
+                           RequestSequence{pending.request.sequence}},
+                          env_.clock.now + 1);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,80 @@
+// The outcomes of clients' commands and waits, as replies.
+//
+//   command applied     -> its reply, or a wait that is bound to the client's connection
+//   events of a command -> replies to the waits that it ended
+//   leadership lost     -> "ask there" to every wait of the shard
+//   wait out of time    -> a command that ends it; its event answers
+//
+// The tables decide; here it is only known who asked, and until when. One thread, the node's loop.
+#pragma once
+
+#include "common/ids.h"
+#include "locks/cpu/lock_cpu.h"
+#include "server/deadlocks/watch.h"
+#include "server/interfaces/replies.h"
+#include "server/interfaces/state_machine.h"
+#include "server/requests/reply_writer.h"
+#include "server/requests/service_clock.h"
+#include "server/requests/service_log.h"
+#include "server/requests/service_metrics.h"
+#include "server/requests/session_admission.h"
+#include "server/waits/pending_table.h"
+#include "server/waits/wait_table.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace gcoord::server {
+
+class Outcomes {
+ public:
+  struct Environment {
+    WaitTable& waits;
+    ServiceLog& log;
+    ReplyWriter& replies;
+    const locks::LockCpu& locks;
+    const ServiceClock& clock;
+    SessionAdmission& admission;
+    DeadlockWatch& deadlocks;  // Says why a wait was ended for one.
+    LockServiceMetrics& metrics;
+  };
+
+  explicit Outcomes(const Environment& environment) : env_(environment) {}
+
+  // A client's command was applied, or did not get into the log.
+  void on_decided(const Pending& pending,
+                  const AppliedEntry& entry,
+                  const locks::LockReply& decision);
+  void on_refused(const Pending& pending, const Status& status, NodeId leader_hint);
+
+  // An acquire that was asked for anew and stands in the shard's queue already.
+  void rebind_wait(const Pending& pending, ShardId shard);
+
+  // The waits that an applied command ended.
+  void on_events(const AppliedEntry& entry, const locks::LockEvents& events);
+
+  // This node leads the shard no more: the clients ask again.
+  void end_waits(ShardId shard, NodeId leader);
+
+  // The same before another state takes the place of the shard's: it tells no events of what it
+  // covers, so a wait that was found in the old one might never end (a resident node may lead
+  // before its host has the state).
+  void end_waits_before_install(ShardId shard);
+
+  // Once per tick: proposes to end the waits whose time ran out.
+  void end_overdue_waits();
+
+  // Such a proposal did not get into the log. The wait is still here only if this node still leads:
+  // again in a tick.
+  void on_timeout_refused(const Pending& pending);
+
+ private:
+  void bind_wait(const Pending& pending, ShardId shard);
+  void end_wait(const Wait& wait, const protocol::ReplySlot& reply, std::string_view why = {});
+  void count_waits();
+  DecisionContext context_of(const AppliedEntry& entry, ShardId shard, SessionId session) const;
+
+  Environment env_;
+};
+
+}  // namespace gcoord::server

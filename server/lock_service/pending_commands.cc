@@ -1,0 +1,65 @@
+#include "server/lock_service/pending_commands.h"
+
+namespace gcoord::server {
+
+using protocol::ErrorCode;
+
+void PendingCommands::on_decided(const AppliedEntry& entry, const locks::LockReply& decision) {
+  const Pending pending = env_.pending.take(entry.cookie);
+  switch (pending.kind) {
+    case PendingKind::Request:
+      return env_.outcomes.on_decided(pending, entry, decision);
+    case PendingKind::Close:
+      return env_.sessions.on_closed(pending, ErrorCode::None, NodeId{});
+    case PendingKind::Move:
+      return env_.moves.on_decided(pending.group, decision);
+    case PendingKind::Expiry:
+      return env_.expiry.on_decided(pending.group, env_.clock.now);
+    case PendingKind::TimedOut:
+    case PendingKind::Broken:
+    case PendingKind::Delay:
+      return;  // Their effects are told by events and by the clock of the lock tables.
+    case PendingKind::Read:
+    case PendingKind::Deadlock:
+    case PendingKind::ReplicaRead:
+    case PendingKind::AgeQuestion:
+    case PendingKind::SessionLook:
+    case PendingKind::PastRead:
+    case PendingKind::None:
+      break;
+  }
+  GCOORD_ASSERT(false);
+}
+
+void PendingCommands::on_refused(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
+  const Pending pending = env_.pending.take(cookie);
+  switch (pending.kind) {
+    case PendingKind::Request:
+      return env_.outcomes.on_refused(pending, status, leader_hint);
+    case PendingKind::Close: {
+      const auto refusal = engine_refusal(pending.request, status, leader_hint);
+      return env_.sessions.on_closed(pending, static_cast<ErrorCode>(refusal.detail), leader_hint);
+    }
+    case PendingKind::TimedOut:
+      return env_.outcomes.on_timeout_refused(pending);
+    case PendingKind::Expiry:
+      return env_.expiry.on_refused(pending.group, env_.clock.now);
+    case PendingKind::Move:
+      return env_.moves.on_refused(pending.group, status, leader_hint);
+    case PendingKind::Broken:
+      return;  // The circle is found again if it is still there.
+    case PendingKind::Delay:
+      return env_.delays.on_refused(pending);
+    case PendingKind::Read:
+    case PendingKind::Deadlock:
+    case PendingKind::ReplicaRead:
+    case PendingKind::AgeQuestion:
+    case PendingKind::SessionLook:
+    case PendingKind::PastRead:
+    case PendingKind::None:
+      break;
+  }
+  GCOORD_ASSERT(false);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,92 @@
+#include "server/lock_service/state_machine.h"
+
+#include "locks/snapshot/snapshot.h"
+#include "server/interfaces/log_record.h"
+
+namespace gcoord::server {
+
+using locks::LockCode;
+
+LockStateMachine::LockStateMachine(std::uint32_t shard_count, const Environment& environment)
+    : env_(environment), events_(locks::kLockEventsPerCommandMax) {
+  applied_.resize(shard_count);
+}
+
+void LockStateMachine::apply(const AppliedEntry& entry) {
+  applied_[entry.shard.value] = entry.index.value;
+  const auto header = decode_record_header(entry.payload);
+  const bool is_command = entry.kind == consensus::EntryKind::Command && header.has_value() &&
+                          header->kind == RecordKind::LockCommand;
+  if (!is_command) {
+    GCOORD_ASSERT(entry.cookie == 0);
+    return;
+  }
+  locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
+  const locks::LockReply decision = decide(entry, events);
+  env_.metrics.sessions->set(env_.locks.tables().sessions.used());
+  env_.metrics.locks->set(env_.locks.tables().locks.used());
+  note_effects(entry, decision.code);
+  if (entry.cookie != 0) {
+    env_.commands.on_decided(entry, decision);
+  }
+  if (events.count > 0) {
+    env_.outcomes.on_events(entry, events);
+  }
+}
+
+locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::LockEvents& events) {
+  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
+  if (entry.command != nullptr) {
+    command = *entry.command;
+  } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
+    command = decoded.value();
+  }
+  if (tap_ == nullptr || !tap_->on()) {
+    return env_.locks.apply(entry.shard, entry.index, command, env_.clock.now, events);
+  }
+  return apply_tapped(
+      *tap_, env_.locks, {entry.shard, entry.index, env_.clock.now}, command, events);
+}
+
+// What this node keeps beside the tables.
+void LockStateMachine::note_effects(const AppliedEntry& entry, LockCode code) {
+  if (code == LockCode::SessionClosed) {
+    if (const auto command = locks::decode(record_body(entry.payload)); command.ok()) {
+      env_.admission.note_closed(command.value().session);
+    }
+  }
+  if (code == LockCode::MovedOut && env_.leaders.leads(entry.shard)) {
+    env_.moves.on_departed(entry.shard);
+  }
+  if (code == LockCode::MovedIn && entry.cookie == 0 && env_.leaders.leads(entry.shard)) {
+    env_.moves.on_arrived(entry.shard);
+  }
+}
+
+void LockStateMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) const {
+  const std::vector<std::byte> state = env_.locks.serialize(shard);
+  bytes.insert(bytes.end(), state.begin(), state.end());
+}
+
+Status LockStateMachine::install(ShardId shard, std::span<const std::byte> bytes) {
+  if (tap_ != nullptr && tap_->on()) {
+    tap_->on_installed(shard);
+  }
+  applied_[shard.value] = 0;
+  env_.outcomes.end_waits_before_install(shard);
+  if (bytes.empty()) {
+    env_.locks.drop(shard);
+    return Status{};
+  }
+  return env_.locks.deserialize(shard, bytes, env_.clock.now);
+}
+
+bool LockStateMachine::plausible(std::span<const std::byte> bytes) {
+  return bytes.empty() || locks::parse_snapshot(bytes).ok();
+}
+
+std::uint64_t LockStateMachine::state_hash(ShardId shard) const {
+  return env_.locks.state_hash(shard);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,48 @@
+// One gcoordd node: everything it is made of, and the loop that runs it.
+//
+//   wake -> read client sockets -> engine turn (persist, send, apply) -> send replies -> sleep
+//
+// One thread runs all of it; the engine's disk threads and the metrics listener stand apart. The
+// node never spins: it sleeps until a socket, the disk or a deadline wants it. It ends on SIGTERM
+// or SIGINT (run() is Ok), or for good when the engine cannot go on, for example after a failed
+// fsync: then nothing more is acknowledged and run() says why.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/status.h"
+#include "server/options/options.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace gcoord::server {
+
+// Where a node can be reached, once it is open.
+struct NodePorts {
+  std::uint16_t client = 0;
+  std::uint16_t peer = 0;
+  std::uint16_t metrics = 0;  // 0: off.
+  std::uint16_t ledger = 0;   // 0: off.
+};
+
+class Node {
+ public:
+  // Opens the data directory, recovers, and listens. Failures are for the operator.
+  static Result<std::unique_ptr<Node>> open(const NodeOptions& options);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  NodePorts ports() const;
+
+  // Serves until a signal or a failure ends it.
+  Status run();
+
+ private:
+  class Impl;
+  explicit Node(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gcoord::server

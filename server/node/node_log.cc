@@ -1,0 +1,152 @@
+#include "server/node/node_log.h"
+
+#include "protocol/error_codes.h"
+#include "server/history/node_ledger.h"
+#include "server/platform/operator_log.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+
+void NodeLog::on_serving(const NodeOptions& options,
+                         const NodePorts& ports,
+                         const NodeView& view,
+                         std::uint64_t open_ms) {
+  say("serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
+      "peers on {}:{}; opened {} in {} ms",
+      options.cluster_name,
+      view.cluster.value,
+      view.shard_count,
+      durability_name(view.durability),
+      view.incarnation.value,
+      options.listen_client.host,
+      ports.client,
+      options.listen_peer.host,
+      ports.peer,
+      options.data_dir,
+      open_ms);
+  const consensus::StepperReport& stepper = view.stepper;
+  if (view.turn == NodeTurn::Resident) {
+    say("the turn is resident on {}: {}; a new cluster begins when all nodes have met",
+        stepper.product.empty() ? "the host emulation (twin) of a device" : stepper.name,
+        view.stepper_why);
+    say_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
+                kResidentPublishesNothing);
+  }
+  if (stepper.product.empty()) {
+    say("shards are stepped on the CPU: {}", view.stepper_why);
+  } else {
+    say("shards are stepped on {} ({}), {} MiB of its memory: {}",
+        stepper.name,
+        stepper.product,
+        stepper.device_memory_bytes >> 20,
+        view.stepper_why);
+  }
+  if (stepper.check_one_in != 0) {
+    say("the host repeats one of {} steps, and checks all rows in {} ticks",
+        stepper.check_one_in,
+        stepper.sweep_looks);
+  }
+  if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
+    say_warning("GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
+  }
+  if (options.insecure) {
+    say_warning(
+        "insecure: nothing is encrypted or authenticated; allow only trusted hosts on the network");
+  }
+}
+
+void NodeLog::on_device_link(NodeId peer, const std::string& text) {
+  if (!text.empty()) {
+    say("device channel to node {}: {}", peer.value, text);
+  }
+}
+
+void NodeLog::on_coordinator(NodeId self, CoordinatorMethod method, NodeId coordinator) {
+  say("node {}{} is the coordinator, elected by {}",
+      coordinator.value,
+      coordinator == self ? ", this one," : "",
+      coordinator_method_name(method));
+}
+
+void NodeLog::look_at_peer(const NodePeerView& peer) {
+  PeerSeen& seen = peers_[peer.link.id.value];
+  const bool refused = peer.link.state == netcore::LinkState::Refused;
+  if (peer.live && !seen.live) {
+    say("node {} at {} is up, incarnation {}, over {}",
+        peer.link.id.value,
+        peer.link.address,
+        peer.link.incarnation.value,
+        peer.link.transport);
+  } else if (!peer.live && seen.live) {
+    say_warning("node {} at {} is down: {}",
+                peer.link.id.value,
+                peer.link.address,
+                peer.link.last_error.empty() ? "it does not answer" : peer.link.last_error);
+  } else if (refused && seen.reason != peer.link.last_error) {
+    say_error("node {} at {} refuses this node: {}",
+              peer.link.id.value,
+              peer.link.address,
+              peer.link.last_error);
+  }
+  seen = {peer.link.state, peer.live, refused ? peer.link.last_error : seen.reason};
+}
+
+bool hears_majority(const NodeView& view) {
+  const auto live =
+      static_cast<std::size_t>(std::ranges::count_if(view.peers, &NodePeerView::live));
+  return live + 1 > (view.peers.size() + 1) / 2;
+}
+
+void NodeLog::on_look(const NodeView& view) {
+  std::size_t live = 1;  // This node.
+  for (const NodePeerView& peer : view.peers) {
+    look_at_peer(peer);
+    live += peer.live ? 1 : 0;
+  }
+  const bool majority = hears_majority(view);
+  if (majority_ && !majority) {
+    say_warning("{} of {} nodes can be heard: no majority, so no request can be committed",
+                live,
+                view.peers.size() + 1);
+  } else if (majority && !majority_ && !view.peers.empty()) {
+    say("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
+  }
+  majority_ = majority;
+  if (view.readmits) {
+    look_at_memory(view, majority);
+  }
+}
+
+// What this node has forgotten, until it votes everywhere again; and shards that stay
+// without a leader although enough nodes can be heard, which only forgetting explains.
+void NodeLog::look_at_memory(const NodeView& view, bool majority) {
+  const bool whole = view.voting_count == view.shard_count;
+  if (whole && !votes_everywhere_) {
+    say("votes in all {} shards", view.shard_count);
+  } else if (!whole && votes_everywhere_ && view.incarnation > Incarnation{1}) {
+    say("votes in {} of {} shards, has lost the state of {}: waits to be re-admitted",
+        view.voting_count,
+        view.shard_count,
+        view.forgotten_count);
+  }
+  votes_everywhere_ = whole;
+  // While leaderships move there is always a shard in between, and never the same one for long.
+  const bool stuck = view.unled_count > 0 && majority && view.led_anew == led_anew_;
+  led_anew_ = view.led_anew;
+  unled_looks_ = stuck ? unled_looks_ + 1 : 0;
+  // In durable mode a shard may be without a leader for other reasons, too.
+  const bool forgotten = view.durability == Durability::Memory || view.forgotten_count > 0;
+  if (unled_looks_ == kUnledLooks && forgotten) {
+    say_error("GC{} {}",
+              static_cast<std::uint32_t>(protocol::ErrorCode::ShardsForgotten),
+              protocol::make_error(
+                  protocol::ErrorCode::ShardsForgotten,
+                  std::to_string(view.unled_count) + " of " + std::to_string(view.shard_count) +
+                      " have had no leader for " + std::to_string(kUnledLooks) + " s, " +
+                      std::to_string(view.forgotten_count) + " have lost their state here")
+                  .message());
+  }
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,58 @@
+// Operator log of a node on stderr: one line per important event, nothing in normal operation.
+//
+// Important are: that it serves (where, with what, how long recovery took), that a peer came or
+// went or refuses this node (with the peer's reason, which says what to do), that the node is left
+// without a majority, and that it stops. One thread.
+#pragma once
+
+#include "server/interfaces/replica_view.h"
+#include "server/node/node.h"
+#include "server/options/options.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace gcoord::server {
+
+// Whether this node and the peers that it hears are more than half of all.
+bool hears_majority(const NodeView& view);
+
+class NodeLog {
+ public:
+  void on_serving(const NodeOptions& options,
+                  const NodePorts& ports,
+                  const NodeView& view,
+                  std::uint64_t open_ms);
+
+  // By what way shards' messages go on the devices, or that they do not; said when it changes.
+  // Empty: nothing is said.
+  void on_device_link(NodeId peer, const std::string& text);
+
+  // Who holds the office now, elected by bully or ring.
+  void on_coordinator(NodeId self, CoordinatorMethod method, NodeId coordinator);
+
+  // Compares with the last call; about once a second.
+  void on_look(const NodeView& view);
+
+ private:
+  struct PeerSeen {
+    netcore::LinkState state = netcore::LinkState::Idle;
+    bool live = false;
+    std::string reason;
+  };
+
+  // Looks in a row, a second apart, for which shards may be without a leader: several elections.
+  static constexpr std::uint32_t kUnledLooks = 10;
+
+  void look_at_peer(const NodePeerView& peer);
+  void look_at_memory(const NodeView& view, bool majority);
+
+  std::map<std::uint32_t, PeerSeen> peers_;
+  bool majority_ = false;
+  bool votes_everywhere_ = true;
+  std::uint32_t unled_looks_ = 0;
+  std::uint64_t led_anew_ = 0;  // At the last look.
+};
+
+}  // namespace gcoord::server

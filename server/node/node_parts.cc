@@ -1,0 +1,184 @@
+#include "server/node/node_parts.h"
+
+#include "server/platform/boot_time.h"
+#include "server/platform/system_random.h"
+#include "server/platform/version.h"
+#include "server/resident/engine/resident_replicas.h"
+#include "sessions/sweep_guard.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+std::vector<NodeId> all_nodes(const NodeOptions& options) {
+  std::vector<NodeId> nodes{options.node};
+  for (const PeerOption& peer : options.peers) {
+    nodes.push_back(peer.id);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+consensus::Timing timing_of(const NodeOptions& options) {
+  consensus::Timing timing;
+  timing.election_ticks = options.election_ms / options.tick_ms;
+  timing.resend_ticks = options.heartbeat_ms / options.tick_ms;
+  // Who asks first goes first when pre-votes cross (consensus/step/votes.h), so ranks need little
+  // distance; it adds to every failover.
+  timing.stagger_ticks = 2;
+  // A tenth of the timeout: clocks that differ by less than 10 % never break a leader lease.
+  timing.lease_margin_ticks = std::max(1u, timing.election_ticks / 10);
+  return timing;
+}
+
+}  // namespace
+
+NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {
+  NodeHistoryOptions result;
+  result.shard_count = options.shards;
+  result.durable = options.durability == Durability::Durable;
+  result.entries_say_when = options.turn == TurnOption::Host;
+  // Beside a kernel that stays on its device nothing else comes to run there (docs/adr/0030).
+  result.device = options.turn == TurnOption::Host ? options.device : DeviceChoice{};
+  result.keep = options.ledger_keep;
+  result.wall_ms = wall_ms;
+  result.metrics = &metrics;
+  return result;
+}
+
+NodeLedgerOptions ledger_options(const NodeOptions& options) {
+  return {.cluster = options.cluster,
+          .node = options.node,
+          .nodes = all_nodes(options),
+          .shard_count = options.shards,
+          .data_directory = options.data_dir,
+          .keep = options.ledger_keep_heads,
+          .publishes = options.turn == TurnOption::Host};
+}
+
+LockServiceOptions service_options(const NodeOptions& options) {
+  LockServiceOptions result;
+  result.node = options.node;
+  result.nodes = all_nodes(options);
+  result.tick_ms = options.tick_ms;
+  result.election_ticks = options.election_ms / options.tick_ms;
+  result.limits = {options.shards, ttl_ms_min(options), options.ttl_ms_max};
+  result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
+  if (options.turn == TurnOption::Resident) {
+    result.caps.locks_max = std::min(result.caps.locks_max, kResidentLocksMax);
+    result.caps.sessions_max = std::min(result.caps.sessions_max, kResidentLocksMax);
+    result.caps.waiters_max = std::min(result.caps.waiters_max, kResidentLocksMax);
+  }
+  result.session_locks_max = options.session_locks_max;
+  result.index_seed = draw_random();
+  result.wall_ms = wall_ms;
+  result.deadlock_interval_ms = options.deadlock_interval_ms;
+  result.coordinator = options.coordinator;
+  return result;
+}
+
+EngineOptions engine_options(const NodeOptions& options) {
+  EngineOptions result;
+  result.cluster = options.cluster;
+  result.node = options.node;
+  result.shard_count = options.shards;
+  for (const PeerOption& peer : options.peers) {
+    result.peers.push_back({peer.id, peer.peer.host, peer.peer.port});
+  }
+  result.listen_host = options.listen_peer.host;
+  result.listen_port = options.listen_peer.port;
+  result.transport_kind = options.peer_transport == PeerTransport::Tcp
+                              ? netcore::TransportKind::Tcp
+                              : netcore::TransportKind::Ucx;
+  result.data_directory = options.data_dir;
+  result.device = options.device;
+  result.device_fault = options.device_fault.of(DeviceFaultPlan::Part::Turn);
+  result.device_check_one_in = options.device_check_one_in;
+  result.turn_stripes = options.turn_stripes;
+  result.resident_peers = options.resident_peers;
+  result.tick_ms = options.tick_ms;
+  result.timing = timing_of(options);
+  result.checkpoint_interval_ms = options.checkpoint_interval_ms;
+  result.durability = options.durability;
+  result.rejoin = options.rejoin;
+  return result;
+}
+
+Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, LockService& service) {
+  if (options.turn == TurnOption::Resident) {
+    return {};
+  }
+  GCOORD_TRY(const DeviceChoice chosen, parse_device_choice(engine.view().stepper.name));
+  auto opened = open_sweep_device(chosen);
+  if (opened.ok() && opened.value() != nullptr) {
+    opened = sessions::guard_sweep_device(std::move(opened).value(),
+                                          options.device_fault.of(DeviceFaultPlan::Part::Sweeps));
+  }
+  DeviceSweepsOptions sweeps;
+  sweeps.check_one_in = options.device_check_one_in;
+  sweeps.clock_us = [] { return boot_time_us(); };
+  if (options.device_sweeps_always) {
+    sweeps.rows_min = 0;
+    sweeps.edges_min = 0;
+  }
+  return service.sweeps().start(std::move(opened), std::move(sweeps));
+}
+
+FrontEndOptions frontend_options(const NodeOptions& options) {
+  FrontEndOptions result;
+  result.listen = options.listen_client;
+  result.connections_max = options.connections_max;
+  return result;
+}
+
+void tell_durability(const NodeOptions& options, MetricsRegistry& metrics) {
+  metrics
+      .gauge({"gcoord_server_durability",
+              "1 for the durability mode of this node",
+              "mode",
+              std::string(durability_name(options.durability))})
+      .set(1);
+}
+
+protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port) {
+  protocol::Welcome welcome;
+  welcome.cluster = options.cluster;
+  welcome.node = options.node;
+  welcome.shard_count = options.shards;
+  welcome.tick_ms = options.tick_ms;
+  welcome.election_ms = options.election_ms;
+  welcome.ttl_ms_min = ttl_ms_min(options);
+  welcome.ttl_ms_max = options.ttl_ms_max;
+  Endpoint self = options.advertise_client;
+  self.port = self.port == 0 ? client_port : self.port;
+  welcome.nodes.push_back({options.node, to_string(self)});
+  for (const PeerOption& peer : options.peers) {
+    welcome.nodes.push_back(
+        {peer.id, peer.client.empty() ? std::string{} : to_string(peer.client)});
+  }
+  std::sort(welcome.nodes.begin(), welcome.nodes.end(), [](const auto& a, const auto& b) {
+    return a.node < b.node;
+  });
+  return welcome;
+}
+
+ledger::SnapshotHeader make_header(const NodeOptions& options, const ReplicatedLog& engine) {
+  ledger::SnapshotHeader header{.cluster = options.cluster,
+                                .time_ms = wall_ms(),
+                                .node = options.node,
+                                .shard_count = options.shards,
+                                .durable = options.durability == Durability::Durable,
+                                .nodes = {{options.node, engine.incarnation()}},
+                                .release = std::string(kVersion)};
+  for (const NodePeerView& peer : engine.view().peers) {
+    header.nodes.push_back({peer.link.id, peer.link.incarnation});
+  }
+  std::ranges::sort(header.nodes, {}, &ledger::SnapshotNode::node);
+  return header;
+}
+
+}  // namespace gcoord::server

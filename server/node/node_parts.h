@@ -1,0 +1,42 @@
+// Mapping of the node's options to the options of its parts, and the node's description of itself.
+//
+// Pure but for seeds, which are drawn, and for the time of a header. Any thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/status.h"
+#include "ledger/snapshot/format.h"
+#include "protocol/hello.h"
+#include "server/endpoints/frontend.h"
+#include "server/history/history.h"
+#include "server/history/node_ledger.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/lock_service/lock_service.h"
+#include "server/options/options.h"
+#include "server/replicas/options.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics);
+NodeLedgerOptions ledger_options(const NodeOptions& options);
+LockServiceOptions service_options(const NodeOptions& options);
+EngineOptions engine_options(const NodeOptions& options);
+FrontEndOptions frontend_options(const NodeOptions& options);
+
+// Gives the service the device that the engine steps on, if there is one (device_sweeps.h). Beside
+// a turn that stays on its device nothing else comes to run there (docs/adr/0030), so with that the
+// service goes on without.
+Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, LockService& service);
+
+// A gauge of 1 for what answers of this node stand on, so that whoever alerts knows memory mode.
+void tell_durability(const NodeOptions& options, MetricsRegistry& metrics);
+
+// To clients: `client_port` is where the node listens, unless it advertises another.
+protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);
+
+// What a snapshot begins with that is made now.
+ledger::SnapshotHeader make_header(const NodeOptions& options, const ReplicatedLog& engine);
+
+}  // namespace gcoord::server

@@ -1,0 +1,269 @@
+#include "server/node/reports.h"
+
+#include "common/base64.h"
+#include "common/json/value.h"
+#include "server/platform/version.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace gcoord::server {
+
+namespace {
+
+std::string hex64(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+Json peer_json(const NodePeerView& peer, const std::string& device_link) {
+  const Json phi = peer.phi_milli.has_value() ? Json(*peer.phi_milli) : Json(nullptr);
+  return {{"node", peer.link.id.value},
+          {"address", peer.link.address},
+          {"state", netcore::link_state_name(peer.link.state)},
+          {"live", peer.live},
+          {"phi_milli", phi},
+          {"incarnation", peer.link.incarnation.value},
+          {"transport", peer.link.transport},
+          {"device_link", device_link},
+          {"reason", peer.link.last_error}};
+}
+
+Json sweeps_json(const DeviceSweeps::Report& sweeps) {
+  return {{"on_device", sweeps.on_device},
+          {"sessions", std::to_string(sweeps.sessions)},
+          {"waits", std::to_string(sweeps.waits)},
+          {"checked", std::to_string(sweeps.checked)}};
+}
+
+// null for a node on the CPU.
+Json device_json(const consensus::StepperReport& stepper, const DeviceSweeps::Report& sweeps) {
+  if (stepper.product.empty()) {
+    return nullptr;
+  }
+  return {{"name", stepper.product},
+          {"memory_bytes", std::to_string(stepper.device_memory_bytes)},
+          {"launches", std::to_string(stepper.launches)},
+          {"check_one_in", stepper.check_one_in},
+          {"steps_checked", std::to_string(stepper.steps_checked)},
+          {"rows_swept", std::to_string(stepper.rows_swept)},
+          {"sweep_looks", stepper.sweep_looks},
+          {"sweeps", sweeps_json(sweeps)}};
+}
+
+// Counts of this node's life, as the coordinator of circles that it was meanwhile.
+Json deadlocks_json(const DeadlockWatch::Counts& counts) {
+  return {{"found", std::to_string(counts.found)},
+          {"ended", std::to_string(counts.ended)},
+          {"unconfirmed", std::to_string(counts.unconfirmed)},
+          {"oversized", std::to_string(counts.oversized)}};
+}
+
+// Counts of this node's life.
+Json coordinator_json(const CoordinatorView& view) {
+  Json others = Json::array();
+  for (const auto& [node, method] : view.others) {
+    others.push_back({{"node", node.value}, {"method", coordinator_method_name(method)}});
+  }
+  return {{"method", coordinator_method_name(view.method)},
+          {"node", view.coordinator.value},
+          {"elections", std::to_string(view.elections)},
+          {"won", std::to_string(view.won)},
+          {"changes", std::to_string(view.changes)},
+          {"sent",
+           {{"election", std::to_string(view.sent_election)},
+            {"answer", std::to_string(view.sent_answer)},
+            {"coordinator", std::to_string(view.sent_coordinator)},
+            {"again", std::to_string(view.sent_again)}}},
+          {"dropped", std::to_string(view.dropped)},
+          {"other_method", std::to_string(view.other_method)},
+          {"others", others}};
+}
+
+Json ledger_json(const ledger::HistoryWorker& worker) {
+  const ledger::History& history = *worker.history();
+  const ledger::HistoryCounts counts = history.counts();
+  return {{"hashed", std::to_string(counts.hashed)},
+          {"lag", std::to_string(worker.lag_entries())},
+          {"pending_bytes", std::to_string(history.pending_bytes())},
+          {"disk_bytes", std::to_string(history.disk_bytes())},
+          {"pruned", std::to_string(counts.pruned)},
+          {"keep", ledger::keep_policy_text(worker.policy())}};
+}
+
+Json index_json(std::uint64_t index) {
+  return index == kIndexUnknown ? Json(nullptr) : Json(std::to_string(index));
+}
+
+Json round_json(const RoundDuration& round) {
+  Json json = {{"heads", std::to_string(round.heads)},
+               {"total_ms", std::to_string(round.total_ms)}};
+  for (std::size_t k = 0; k < kRoundPhases; ++k) {
+    json[std::string(text(static_cast<RoundPhase>(k))) + "_ms"] = std::to_string(round.phase_ms[k]);
+  }
+  return json;
+}
+
+Json publication_json(const NodeLedgerStatus& status) {
+  Json alarms = Json::array();
+  for (const HistoryAlarm& alarm : status.alarms) {
+    alarms.push_back({{"node", alarm.node.value},
+                      {"shard", alarm.shard.value},
+                      {"index", index_json(alarm.index)},
+                      {"unconfirmed", alarm.unconfirmed}});
+  }
+  Json repair = Json::array();
+  for (const ledger::RepairedShard& each : status.repair) {
+    repair.push_back({{"shard", each.shard.value}, {"index", index_json(each.index)}});
+  }
+  const PublicationView& view = status.publication;
+  const std::string number =
+      view.refusal.ok() ? "" : "GC" + std::to_string(view.refusal.detail()) + ": ";
+  Json signers = Json::array();
+  for (const NodeId node : view.signers) {
+    signers.push_back(node.value);
+  }
+  const std::uint64_t now_ms = ledger_now_ms();
+  const Json age = view.published_ms == 0
+                       ? Json(nullptr)
+                       : Json(std::to_string(now_ms - std::min(now_ms, view.published_ms)));
+  return {{"publishes", true},
+          {"publisher", view.publisher},
+          {"round", std::to_string(view.round)},
+          {"ordered", std::to_string(view.ordered_size)},
+          {"size", std::to_string(view.size)},
+          {"signed", std::to_string(view.signed_size)},
+          {"published", std::to_string(view.published_size)},
+          {"root", view.published_ms == 0 ? "" : to_base64(view.published_root)},
+          {"age_ms", age},
+          {"signers", signers},
+          {"first", std::to_string(view.first)},
+          {"slowest_round", round_json(view.slowest)},
+          {"key", status.key},
+          {"refusal", number + view.refusal.message()},
+          {"alarms", alarms},
+          {"repair", repair}};
+}
+
+Json configuration_json(const consensus::Configuration& configuration) {
+  Json members = Json::array();
+  for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+    if (!consensus::has_slot(configuration.members(), slot)) {
+      continue;
+    }
+    members.push_back({{"node", configuration.node[slot].value},
+                       {"weight", configuration.weight[slot]},
+                       {"voter", consensus::has_slot(configuration.voters, slot)},
+                       {"outgoing", consensus::has_slot(configuration.voters_outgoing, slot)},
+                       {"learner", consensus::has_slot(configuration.learners, slot)}});
+  }
+  return {{"joint", configuration.joint()}, {"members", members}};
+}
+
+Json shard_json(const ShardView& view, const StatusSources& sources) {
+  const auto& locks = sources.service->locks().shard(view.shard);
+  return {{"shard", view.shard.value},
+          {"role", role_name(view.role)},
+          {"term", std::to_string(view.term.value)},
+          {"leader", view.leader.value},
+          {"commit", std::to_string(view.commit.value)},
+          {"applied", std::to_string(view.applied.value)},
+          {"last", std::to_string(view.last.value)},
+          {"durable", std::to_string(view.durable.value)},
+          {"locks", locks.lock_count},
+          {"sessions", locks.session_count},
+          {"state_hash", hex64(sources.state->state_hash(view.shard))}};
+}
+
+}  // namespace
+
+std::string_view role_name(consensus::Role role) {
+  switch (role) {
+    case consensus::Role::Follower:
+      return "follower";
+    case consensus::Role::PreCandidate:
+      return "pre-candidate";
+    case consensus::Role::Candidate:
+      return "candidate";
+    case consensus::Role::Leader:
+      return "leader";
+  }
+  return "unknown";
+}
+
+std::string StatusReports::node_status() const {
+  const NodeView view = sources_.engine->view();
+  const locks::LockUsage usage = sources_.service->locks().usage();
+  Json peers = Json::array();
+  for (const NodePeerView& peer : view.peers) {
+    peers.push_back(peer_json(peer, sources_.device_link(peer.link.id)));
+  }
+  Json json = {{"node", view.node.value},
+               {"cluster_id", std::to_string(view.cluster.value)},
+               {"cluster_name", sources_.options->cluster_name},
+               {"version", kVersion},
+               {"incarnation", view.incarnation.value},
+               {"directory_id", hex64(view.directory_id)},
+               {"durability", durability_name(view.durability)},
+               {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
+               {"stepper", view.stepper.name},
+               {"stepper_reason", view.stepper_why},
+               {"device", device_json(view.stepper, sources_.service->sweeps().report())},
+               {"shards", view.shard_count},
+               {"leaders", view.leader_count},
+               {"locks", usage.locks},
+               {"waiters", usage.waiters},
+               {"sessions", usage.sessions},
+               {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
+               {"coordinator", coordinator_json(sources_.service->coordinator())},
+               {"connections", sources_.connection_count()},
+               {"uptime_ms", std::to_string(sources_.uptime_ms())},
+               {"wal",
+                {{"submitted", std::to_string(view.submitted_lsn.value)},
+                 {"durable", std::to_string(view.durable_lsn.value)}}},
+               {"checkpoint",
+                {{"lsn", std::to_string(view.checkpoint_lsn.value)},
+                 {"count", std::to_string(view.checkpoint_count)}}},
+               {"ledger", ledger_json(*sources_.history)},
+               {"entry_bytes", std::to_string(view.entry_bytes)},
+               {"peers", peers}};
+  if (sources_.ledger->publishes()) {
+    json["publication"] = publication_json(sources_.ledger->status());
+  } else {
+    json["publication"] = {{"publishes", false}, {"reason", kResidentPublishesNothing}};
+  }
+  if (view.readmits) {
+    json["memory"] = {{"voting", view.voting_count},
+                      {"forgotten", view.forgotten_count},
+                      {"unled", view.unled_count},
+                      {"rejoining", view.rejoining}};
+  }
+  return json.dump();
+}
+
+std::string StatusReports::shard_list(const protocol::ShardRange& range) const {
+  const std::uint32_t count = std::min(range.count, kShardRowsMax);
+  Json rows = Json::array();
+  for (std::uint32_t offset = 0; offset < count; ++offset) {
+    rows.push_back(shard_json(sources_.engine->view(range.first + offset), sources_));
+  }
+  const Json json = {{"node", sources_.options->node.value},
+                     {"first", range.first.value},
+                     {"shards", sources_.options->shards},
+                     {"rows", rows}};
+  return json.dump();
+}
+
+std::string StatusReports::shard_show(ShardId shard) const {
+  const ShardView view = sources_.engine->view(shard);
+  Json json = shard_json(view, sources_);
+  json["node"] = sources_.options->node.value;
+  json["vote"] = view.vote.value;
+  json["floor"] = std::to_string(view.floor.value);
+  json["lease"] = view.lease;
+  json["configuration"] = configuration_json(view.configuration);
+  return json.dump();
+}
+
+}  // namespace gcoord::server

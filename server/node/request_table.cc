@@ -1,0 +1,164 @@
+#include "server/node/request_table.h"
+
+#include "common/enumerators.h"
+#include "server/history/ledger_pruning.h"
+#include "server/lock_service/lock_service.h"
+#include "server/reads/historical_reads.h"
+#include "server/snapshots/downloads.h"
+#include "server/watch/hub.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace gcoord::server {
+
+namespace {
+
+using protocol::RequestKind;
+
+void refuse(const RequestOwners& owners, const ClientRequest& request) {
+  owners.service.refuse_kind(request);
+}
+
+// A handler of the lock service, behind its checks.
+template <auto kPart, auto kMethod>
+void serve(const RequestOwners& owners, const ClientRequest& request) {
+  if (owners.service.admit(request)) {
+    (owners.service.handlers().*kPart.*kMethod)(request);
+  }
+}
+
+template <auto kMethod>
+constexpr RequestHandler kLocks = serve<&LockServiceHandlers::locks, kMethod>;
+template <auto kMethod>
+constexpr RequestHandler kHolders = serve<&LockServiceHandlers::holders, kMethod>;
+template <auto kMethod>
+constexpr RequestHandler kSessions = serve<&LockServiceHandlers::sessions, kMethod>;
+template <auto kMethod>
+constexpr RequestHandler kReads = serve<&LockServiceHandlers::reads, kMethod>;
+template <auto kMethod>
+constexpr RequestHandler kNode = serve<&LockServiceHandlers::node, kMethod>;
+
+// The lock service takes what nobody serves, so that it is checked and counted before it is
+// refused.
+void unserved(const RequestOwners& owners, const ClientRequest& request) {
+  if (owners.service.admit(request)) {
+    refuse(owners, request);
+  }
+}
+
+// A part beside the lock service, which checks its requests itself.
+template <auto kPart>
+void hand_to(const RequestOwners& owners, const ClientRequest& request) {
+  if (auto* const part = owners.*kPart; part != nullptr) {
+    part->on_request(request.connection, request.slot, request.payload);
+  } else {
+    unserved(owners, request);
+  }
+}
+
+void hand_to_past(const RequestOwners& owners, const ClientRequest& request) {
+  if (owners.past != nullptr) {
+    owners.past->on_request(request.connection, request.slot, request.payload, owners.now_ms());
+  } else {
+    unserved(owners, request);
+  }
+}
+
+constexpr RequestHandler kSnapshots = hand_to<&RequestOwners::snapshots>;
+constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
+constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
+
+constexpr bool kByLeader = true;
+constexpr bool kByAnyNode = false;
+
+using enum RequestOwner;
+using enum Permission;
+
+// clang-format off
+constexpr RequestRow kRows[] = {
+    {RequestKind::Hello, FrontEnd, unserved, kByAnyNode, None},
+    {RequestKind::OpenSession, Sessions, kSessions<&SessionRequests::open>, kByAnyNode, Write},
+    {RequestKind::KeepAlive, Sessions, kSessions<&SessionRequests::keep_alive>, kByAnyNode, Write},
+    // Of one shard its leader does it; of all, each node does those that it leads.
+    {RequestKind::CloseSession, Sessions, kSessions<&SessionRequests::close>, kByLeader, Write},
+    {RequestKind::LockAcquire, Locks, kLocks<&LockRequests::acquire>, kByLeader, Write},
+    {RequestKind::LockRelease, Locks, kLocks<&LockRequests::release>, kByLeader, Write},
+    {RequestKind::LockCancel, Locks, kLocks<&LockRequests::cancel>, kByLeader, Write},
+    {RequestKind::LockCheck, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
+    // Of lists and batches, each node answers for the shards that it leads.
+    {RequestKind::LockCheckBatch, Reads, kReads<&ReadRequests::read>, kByAnyNode, Read},
+    {RequestKind::LockGet, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
+    {RequestKind::LockList, Reads, kReads<&ReadRequests::read>, kByAnyNode, Read},
+    {RequestKind::LockAcquireHold, Locks, kLocks<&LockRequests::hold>, kByLeader, Write},
+    {RequestKind::LockBreak, Locks, kLocks<&LockRequests::break_lock>, kByLeader, Admin},
+    {RequestKind::SessionLosses, Sessions, kSessions<&SessionRequests::losses>, kByAnyNode, Read},
+    {RequestKind::NodeStatus, Node, kNode<&NodeRequests::node_status>, kByAnyNode, Read},
+    {RequestKind::ShardList, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, Read},
+    {RequestKind::ShardShow, Node, kNode<&NodeRequests::shard_show>, kByAnyNode, Read},
+    {RequestKind::LeaderMap, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, None},
+    {RequestKind::SnapshotOpen, Snapshots, kSnapshots, kByAnyNode, Admin},
+    {RequestKind::SnapshotRead, Snapshots, kSnapshots, kByAnyNode, Admin},
+    {RequestKind::WatchOpen, Watches, kWatches, kByAnyNode, Read},
+    {RequestKind::WatchClose, Watches, kWatches, kByAnyNode, Read},
+    {RequestKind::WatchProgress, Watches, kWatches, kByAnyNode, Read},
+    {RequestKind::ElectProclaim, Holders, kHolders<&HolderRequests::proclaim>, kByLeader, Write},
+    {RequestKind::ElectTransfer, Holders, kHolders<&HolderRequests::transfer>, kByLeader, Write},
+    {RequestKind::ElectCandidates, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
+    {RequestKind::ElectAsk, Holders, kHolders<&HolderRequests::ask>, kByLeader, Write},
+    {RequestKind::LockDeadlocks, Node, kNode<&NodeRequests::deadlocks>, kByAnyNode, Read},
+    {RequestKind::LockMove, Locks, kLocks<&LockRequests::move>, kByLeader, Admin},
+    {RequestKind::LedgerPrune, Ledger, kPruning, kByAnyNode, Admin},
+    // A linearizable read takes the leaders of its shards, shard by shard; others any replica.
+    {RequestKind::LockRead, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Read},
+    {RequestKind::LockReadList, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Read},
+    {RequestKind::SessionGrant, Sessions, kSessions<&SessionRequests::grant>, kByLeader, Write},
+    {RequestKind::SessionShow, Sessions, kSessions<&SessionRequests::show>, kByLeader, Read},
+    {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Read},
+    {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read},
+};
+// clang-format on
+
+// Numbers from here on are no kinds.
+constexpr std::size_t kKindsEnd = 256;
+
+consteval bool has_row(RequestKind kind) {
+  return std::ranges::count(kRows, kind, &RequestRow::kind) == 1;
+}
+
+static_assert(holds_for_enumerators_only<RequestKind, kKindsEnd>(has_row),
+              "each request kind has one row");
+static_assert(std::ranges::none_of(kRows,
+                                   [](const RequestRow& row) { return row.handler == nullptr; }));
+
+// By number: asked for every request that comes.
+constexpr auto kPlaces = [] {
+  std::array<std::uint8_t, kKindsEnd> places{};
+  for (std::size_t k = 0; k < std::size(kRows); ++k) {
+    places[static_cast<std::size_t>(kRows[k].kind)] = static_cast<std::uint8_t>(k + 1);
+  }
+  return places;
+}();
+
+}  // namespace
+
+std::span<const RequestRow> request_table() {
+  return kRows;
+}
+
+const RequestRow* find_request(protocol::RequestKind kind) {
+  const auto number = static_cast<std::size_t>(kind);
+  const std::uint8_t place = number < kKindsEnd ? kPlaces[number] : std::uint8_t{0};
+  return place == 0 ? nullptr : &kRows[place - 1];
+}
+
+void RequestRouter::on_request(ConnectionId connection,
+                               const protocol::RequestSlot& slot,
+                               std::span<const std::byte> payload) const {
+  const ClientRequest request{connection, slot, payload};
+  const RequestRow* const row = find_request(slot.kind);
+  (row == nullptr ? unserved : row->handler)(owners_, request);
+}
+
+}  // namespace gcoord::server

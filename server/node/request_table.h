@@ -1,0 +1,91 @@
+// The table of request kinds: for each its owner, its handler, whether only a leader serves it, and
+// the permission that it takes; and the router that follows the table.
+//
+// A new kind is a row here; the compiler refuses a table that lacks one (request_table.cc). Nothing
+// checks permissions yet. Whether a leader is needed is judged by the handlers, since the order of
+// refusals differs by kind; the column states it for readers and gateways, and a test compares. The
+// table is constant; the router is of the node's loop.
+#pragma once
+
+#include "protocol/request.h"
+#include "server/requests/client_request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+namespace gcoord::server {
+
+class LedgerPruning;
+class LockService;
+class PastReads;
+class SnapshotSaves;
+class WatchDesk;
+
+// The part of a node that serves a kind.
+enum class RequestOwner : std::uint8_t {
+  FrontEnd,   // The connection's greeting; as a request it is a mistake of the client.
+  Locks,      // lock_requests.h
+  Holders,    // holder_requests.h
+  Sessions,   // session_requests.h
+  Reads,      // read_requests.h
+  Node,       // node_requests.h
+  Snapshots,  // snapshot_saves.h
+  Ledger,     // ledger_pruning.h
+  Watches,    // watch_desk.h
+  Past,       // past_reads.h
+};
+
+// What a caller must be allowed to do.
+enum class Permission : std::uint8_t {
+  None,   // Any client that was welcomed: it finds its way, and learns nothing of locks.
+  Read,   // See locks, sessions, shards, history.
+  Write,  // Hold sessions and locks of its own.
+  Admin,  // Act on what others hold, or on the cluster's data as a whole.
+};
+
+// The owners in a node. The parts beside the lock service may be absent, in tests and in the
+// simulator: then nobody serves their kinds.
+struct RequestOwners {
+  LockService& service;
+  SnapshotSaves* snapshots = nullptr;
+  LedgerPruning* pruning = nullptr;
+  WatchDesk* watches = nullptr;
+  PastReads* past = nullptr;
+  std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
+};
+
+using RequestHandler = void (*)(const RequestOwners& owners, const ClientRequest& request);
+
+struct RequestRow {
+  protocol::RequestKind kind{};
+  RequestOwner owner = RequestOwner::FrontEnd;
+  RequestHandler handler = nullptr;
+  // Only the leader of the request's shard serves it; any other node names the leader.
+  bool needs_leader = false;
+  Permission permission = Permission::Admin;
+};
+
+// All rows.
+std::span<const RequestRow> request_table();
+
+// The row of a kind; nullptr for a number outside the enum.
+const RequestRow* find_request(protocol::RequestKind kind);
+
+class RequestRouter {
+ public:
+  // What is there outlives the router.
+  explicit RequestRouter(RequestOwners owners) : owners_(std::move(owners)) {}
+
+  // A checked frame's request of a client that was welcomed. Answered now or later.
+  void on_request(ConnectionId connection,
+                  const protocol::RequestSlot& slot,
+                  std::span<const std::byte> payload) const;
+
+ private:
+  RequestOwners owners_;
+};
+
+}  // namespace gcoord::server

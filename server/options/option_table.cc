@@ -1,0 +1,452 @@
+#include "server/options/option_table.h"
+
+#include "protocol/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace gcoord::server {
+
+namespace {
+
+Status wrong(std::string message) {
+  return Status{StatusCode::InvalidArgument, std::move(message)};
+}
+
+Status apply_number(const std::string& text,
+                    std::uint64_t lowest,
+                    std::uint64_t highest,
+                    std::uint64_t& out) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (!whole || number < lowest || number > highest) {
+    return wrong("'" + text + "' is not a whole number from " + std::to_string(lowest) + " to " +
+                 std::to_string(highest));
+  }
+  out = number;
+  return Status{};
+}
+
+// A setter for an unsigned 32-bit member with a range.
+template <std::uint32_t NodeOptions::*member, std::uint32_t lowest, std::uint32_t highest>
+Status number(const std::string& text, NodeOptions& options) {
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, lowest, highest, value));
+  options.*member = static_cast<std::uint32_t>(value);
+  return Status{};
+}
+
+// "30s", "500ms", "2m", "1h"; a bare number is refused because its unit would be a guess.
+template <std::uint32_t NodeOptions::*member, std::uint32_t lowest, std::uint32_t highest>
+Status duration(const std::string& text, NodeOptions& options) {
+  std::uint64_t amount = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  const std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
+  const std::uint64_t factor = unit == "ms"  ? 1
+                               : unit == "s" ? 1000
+                               : unit == "m" ? 60'000
+                               : unit == "h" ? 3'600'000
+                                             : 0;
+  const bool sane = error == std::errc{} && factor != 0 && amount <= highest;
+  if (!sane || amount * factor < lowest || amount * factor > highest) {
+    return wrong("'" + text + "' is not a time from " + std::to_string(lowest) + "ms to " +
+                 std::to_string(highest) + "ms; write it with a unit: 500ms, 30s, 2m or 1h");
+  }
+  options.*member = static_cast<std::uint32_t>(amount * factor);
+  return Status{};
+}
+
+template <Endpoint NodeOptions::*member>
+Status endpoint(const std::string& text, NodeOptions& options) {
+  auto parsed = parse_endpoint(text, PortZero::Allowed);
+  if (!parsed.ok()) {
+    return parsed.status();
+  }
+  options.*member = std::move(parsed).value();
+  return Status{};
+}
+
+template <Endpoint NodeOptions::*member>
+Status endpoint_or_off(const std::string& text, NodeOptions& options) {
+  if (text == "off") {
+    options.*member = Endpoint{};
+    return Status{};
+  }
+  return endpoint<member>(text, options);
+}
+
+template <std::string NodeOptions::*member>
+Status path(const std::string& text, NodeOptions& options) {
+  if (text.empty() || text.find('\0') != std::string::npos) {
+    return wrong("the path is empty or has a zero byte");
+  }
+  options.*member = text;
+  return Status{};
+}
+
+Status node_id(const std::string& text, NodeOptions& options) {
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, 1, 65535, value));
+  options.node = NodeId{static_cast<std::uint32_t>(value)};
+  return Status{};
+}
+
+Status cluster_name(const std::string& text, NodeOptions& options) {
+  const bool printable = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  });
+  if (text.empty() || text.size() > 64 || !printable) {
+    return wrong("a cluster name has 1 to 64 letters, digits, '-', '_' or '.'");
+  }
+  options.cluster_name = text;
+  return Status{};
+}
+
+Status cluster_id(const std::string& text, NodeOptions& options) {
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, 1, ~std::uint64_t{0}, value));
+  options.cluster = ClusterId{value};
+  return Status{};
+}
+
+Status ledger_keep_heads(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.ledger_keep_heads, ledger::parse_keep_policy(text));
+  return options.ledger_keep_heads.age_ms == 0
+             ? Status{}
+             : wrong("an age bound does not apply to published heads");
+}
+
+Status ledger_keep(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.ledger_keep, ledger::parse_keep_policy(text));
+  return Status{};
+}
+
+Status peer(const std::string& text, NodeOptions& options) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return wrong("'" + text + "' is not ID=HOST:PORT[,CLIENTHOST:CLIENTPORT]");
+  }
+  PeerOption option;
+  std::uint64_t id = 0;
+  GCOORD_TRY_STATUS(apply_number(text.substr(0, equals), 1, 65535, id));
+  option.id = NodeId{static_cast<std::uint32_t>(id)};
+  const std::size_t comma = text.find(',', equals);
+  GCOORD_TRY(option.peer, parse_endpoint(text.substr(equals + 1, comma - equals - 1)));
+  // Without a client address, the node is asked for it once it is up
+  // (server/peers/client_address.h).
+  if (comma != std::string::npos) {
+    GCOORD_TRY(option.client, parse_endpoint(text.substr(comma + 1)));
+  }
+  options.peers.push_back(std::move(option));
+  return Status{};
+}
+
+Status peer_transport(const std::string& text, NodeOptions& options) {
+  if (text != "tcp" && text != "ucx") {
+    return wrong("'" + text + "' is neither tcp nor ucx");
+  }
+  options.peer_transport = text == "tcp" ? PeerTransport::Tcp : PeerTransport::Ucx;
+  return Status{};
+}
+
+Status device(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.device, parse_device_choice(text));
+  return Status{};
+}
+
+Status turn(const std::string& text, NodeOptions& options) {
+  if (text != "host" && text != "resident") {
+    return wrong("'" + text + "' is neither host nor resident");
+  }
+  options.turn = text == "resident" ? TurnOption::Resident : TurnOption::Host;
+  return Status{};
+}
+
+Status resident_peers(const std::string& text, NodeOptions& options) {
+  for (const ResidentPeers wish :
+       {ResidentPeers::Auto, ResidentPeers::Mapped, ResidentPeers::Proxy}) {
+    if (text == resident_peers_name(wish)) {
+      options.resident_peers = wish;
+      return Status{};
+    }
+  }
+  return wrong("'" + text + "' is none of auto, mapped, proxy");
+}
+
+Status coordinator(const std::string& text, NodeOptions& options) {
+  const std::optional<CoordinatorMethod> method = parse_coordinator_method(text);
+  if (!method.has_value()) {
+    return wrong("'" + text + "' is none of raft, bully, ring");
+  }
+  options.coordinator = *method;
+  return Status{};
+}
+
+Status durability(const std::string& text, NodeOptions& options) {
+  if (text != "durable" && text != "memory") {
+    return wrong("'" + text + "' is neither durable nor memory");
+  }
+  options.durability = text == "memory" ? Durability::Memory : Durability::Durable;
+  return Status{};
+}
+
+template <bool NodeOptions::*field>
+Status flag(const std::string& text, NodeOptions& options) {
+  if (text != "true" && text != "false") {
+    return wrong("'" + text + "' is neither true nor false");
+  }
+  options.*field = text == "true";
+  return Status{};
+}
+
+Status log_level(const std::string& text, NodeOptions& options) {
+  constexpr std::array<std::string_view, 5> kLevels = {"off", "error", "warn", "info", "debug"};
+  if (std::find(kLevels.begin(), kLevels.end(), text) == kLevels.end()) {
+    return wrong("'" + text + "' is none of off, error, warn, info, debug");
+  }
+  options.log_level = text;
+  return Status{};
+}
+
+constexpr std::uint32_t kShardsMax = 1u << 24;
+constexpr std::uint32_t kDayMs = protocol::kTtlMsMax;
+constexpr std::uint32_t kRowsMax = 1u << 28;
+constexpr std::uint32_t kCheckOneInMax = 1'000'000;
+constexpr std::uint32_t kTurnStripesMax = 1024;
+
+constexpr std::array kTable = {
+    OptionRow{"node-id",
+              OptionShape::Value,
+              "ID",
+              "this node's number in its cluster, 1 to 65535 (default 1)",
+              &node_id},
+    OptionRow{"peer",
+              OptionShape::List,
+              "ID=HOST:PORT[,CLIENTHOST:CLIENTPORT]",
+              "peer address of a node of the cluster, and its client address if clients need "
+              "another one than it listens on; repeat for each node; this node may be among them",
+              &peer},
+    OptionRow{"listen-client",
+              OptionShape::Value,
+              "HOST:PORT",
+              "address for clients (default 127.0.0.1:7400; port 0 lets the system choose)",
+              &endpoint<&NodeOptions::listen_client>},
+    OptionRow{"listen-peer",
+              OptionShape::Value,
+              "HOST:PORT",
+              "address for the other nodes (default 127.0.0.1:7500)",
+              &endpoint<&NodeOptions::listen_peer>},
+    OptionRow{"listen-metrics",
+              OptionShape::Value,
+              "HOST:PORT|off",
+              "address at which Prometheus reads /metrics (default 127.0.0.1:7600)",
+              &endpoint_or_off<&NodeOptions::listen_metrics>},
+    OptionRow{"listen-ledger",
+              OptionShape::Value,
+              "HOST:PORT|off",
+              "address at which auditors read the ledger over HTTP (default off)",
+              &endpoint_or_off<&NodeOptions::listen_ledger>},
+    OptionRow{"data-dir",
+              OptionShape::Value,
+              "DIR",
+              "directory of the node's log and checkpoints; required except for dev",
+              &path<&NodeOptions::data_dir>},
+    OptionRow{
+        "shards",
+        OptionShape::Value,
+        "N",
+        "number of shards of the cluster, 1 to 16777216, fixed when it is created (default 65536)",
+        &number<&NodeOptions::shards, 1, kShardsMax>},
+    OptionRow{
+        "durability",
+        OptionShape::Value,
+        "durable|memory",
+        "when a write is acknowledged: durable, once it is on the disks of a majority; memory, "
+        "once it is in the memory of a majority, which a node loses when it restarts; equal on all "
+        "nodes and fixed when the cluster is created (default durable)",
+        &durability},
+    OptionRow{
+        "rejoin",
+        OptionShape::Flag,
+        "",
+        "rebuild a lost, damaged or outdated data directory from the other nodes; use this only if "
+        "no other process runs with a newer copy; a damaged directory is moved to DIR.damaged",
+        &flag<&NodeOptions::rejoin>},
+    OptionRow{"checkpoint-interval",
+              OptionShape::Value,
+              "TIME",
+              "time between checkpoints of changed shards, 1s to 24h (default 30s); up to twice as "
+              "long while very many sessions end together",
+              &duration<&NodeOptions::checkpoint_interval_ms, 1000, kDayMs>},
+    OptionRow{"ledger-keep-heads",
+              OptionShape::Value,
+              "POLICY",
+              "retention of the log of published heads: all, entries:N, bytes:N; the newest head "
+              "of each shard is always kept (default all)",
+              &ledger_keep_heads},
+    OptionRow{
+        "ledger-keep",
+        OptionShape::Value,
+        "all|BOUND,...",
+        "retention of each shard's history: all, or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], "
+        "age:N(s|m|h|d); the oldest entries are pruned first, 256 at a time (default all)",
+        &ledger_keep},
+    OptionRow{"cluster-name",
+              OptionShape::Value,
+              "NAME",
+              "name of the cluster; nodes of clusters with different names refuse each other "
+              "(default gcoord)",
+              &cluster_name},
+    OptionRow{"cluster-id",
+              OptionShape::Value,
+              "N",
+              "number of the cluster (default: derived from its name)",
+              &cluster_id},
+    OptionRow{"tick-ms",
+              OptionShape::Value,
+              "MS",
+              "length of a tick, 1 to 1000, equal on all nodes (default 10)",
+              &number<&NodeOptions::tick_ms, 1, 1000>},
+    OptionRow{"election-ms",
+              OptionShape::Value,
+              "MS",
+              "election timeout, 50 to 60000, equal on all nodes, at least 10 ticks and 3 "
+              "heartbeats (default 1000)",
+              &number<&NodeOptions::election_ms, 50, 60000>},
+    OptionRow{"heartbeat-ms",
+              OptionShape::Value,
+              "MS",
+              "time between heartbeats of nodes, 10 to 20000, at least 1 tick (default 100)",
+              &number<&NodeOptions::heartbeat_ms, 10, 20000>},
+    OptionRow{"session-ttl-max",
+              OptionShape::Value,
+              "TIME",
+              "longest session TTL that a client may request, 1s to 24h (default 24h)",
+              &duration<&NodeOptions::ttl_ms_max, 1000, kDayMs>},
+    OptionRow{"deadlock-interval",
+              OptionShape::Value,
+              "TIME",
+              "time between deadlock searches, up to 1m; 0s: never search (default 1s)",
+              &duration<&NodeOptions::deadlock_interval_ms, 0, 60'000>},
+    OptionRow{
+        "coordinator",
+        OptionShape::Value,
+        "raft|bully|ring",
+        "how the nodes choose the coordinator, which searches for deadlocks: raft, the leader of "
+        "shard 0; bully or ring, an election among the nodes; equal on all nodes (default raft)",
+        &coordinator},
+    OptionRow{"connections-max",
+              OptionShape::Value,
+              "N",
+              "maximum of client connections, 1 to 100000 (default 4096)",
+              &number<&NodeOptions::connections_max, 1, 100000>},
+    OptionRow{"locks-max",
+              OptionShape::Value,
+              "N",
+              "maximum of locks held on this node (default 16777216)",
+              &number<&NodeOptions::locks_max, 1, kRowsMax>},
+    OptionRow{"waiters-max",
+              OptionShape::Value,
+              "N",
+              "maximum of requests that wait for locks on this node (default 4194304)",
+              &number<&NodeOptions::waiters_max, 1, kRowsMax>},
+    OptionRow{"sessions-max",
+              OptionShape::Value,
+              "N",
+              "maximum of session registrations in shards (default 16777216)",
+              &number<&NodeOptions::sessions_max, 1, kRowsMax>},
+    OptionRow{"session-locks-max",
+              OptionShape::Value,
+              "N",
+              "maximum of locks that one session holds and waits for (default 0: no limit)",
+              &number<&NodeOptions::session_locks_max, 0, kRowsMax>},
+    OptionRow{"peer-transport",
+              OptionShape::Value,
+              "tcp|ucx",
+              "transport between nodes (default tcp)",
+              &peer_transport},
+    OptionRow{"device",
+              OptionShape::Value,
+              "cpu|auto|cuda:N|twin",
+              "device that steps the shards, or runs the resident turn; auto: the first usable "
+              "GPU, else the CPU; twin: emulation of a GPU on the host, for tests (default cpu)",
+              &device},
+    OptionRow{"device-check",
+              OptionShape::Value,
+              "N",
+              "repeat one of N steps of a device on the host and check its memory, 0 to 1000000; "
+              "0: check nothing (default 64)",
+              &number<&NodeOptions::device_check_one_in, 0, kCheckOneInMax>},
+    OptionRow{"turn",
+              OptionShape::Value,
+              "host|resident",
+              "host: a loop on the host runs the node's turn; resident: the device runs it by "
+              "itself, in clusters of three nodes; without a GPU the host emulates the device; "
+              "equal on all nodes (default host)",
+              &turn},
+    OptionRow{"turn-stripes",
+              OptionShape::Value,
+              "N",
+              "for --turn resident: number of thread groups that share the shards, up to 1024; a "
+              "device must have room for the groups of all nodes on it; 0: one for every 4096 "
+              "shards, from 16 to 256; equal on all nodes (default 0)",
+              &number<&NodeOptions::turn_stripes, 0, kTurnStripesMax>},
+    OptionRow{"resident-peers",
+              OptionShape::Value,
+              "auto|mapped|proxy",
+              "for --turn resident: how two nodes' devices exchange messages; mapped: each maps "
+              "the other's memory, on one host; proxy: their hosts carry the messages over "
+              "--peer-transport; auto: mapped if both nodes can, else proxy (default auto)",
+              &resident_peers},
+    OptionRow{"insecure",
+              OptionShape::Flag,
+              "",
+              "allow listening beyond loopback, without encryption and authentication",
+              &flag<&NodeOptions::insecure>},
+    OptionRow{"trace",
+              OptionShape::Value,
+              "FILE",
+              "write every shard transition to FILE as JSON lines; if FILE exists, to FILE.2, "
+              "FILE.3 and so on",
+              &path<&NodeOptions::trace_file>},
+    OptionRow{"log-level",
+              OptionShape::Value,
+              "LEVEL",
+              "level of the log on stderr: off, error, warn, info or debug (default info)",
+              &log_level},
+};
+
+std::string translate(std::string_view name, bool upper) {
+  std::string out;
+  for (const char c : name) {
+    const char translated = c == '-' ? '_' : c;
+    out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(translated)))
+                 : translated;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const OptionRow> option_table() {
+  return kTable;
+}
+
+const OptionRow* find_option(std::string_view name) {
+  const auto* row = std::find_if(
+      kTable.begin(), kTable.end(), [&](const OptionRow& each) { return each.name == name; });
+  return row == kTable.end() ? nullptr : row;
+}
+
+std::string environment_name(std::string_view name) {
+  return "GCOORD_" + translate(name, true);
+}
+
+std::string toml_name(std::string_view name) {
+  return translate(name, false);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,222 @@
+#include "server/options/options.h"
+
+#include "common/name_hash.h"
+#include "protocol/error_codes.h"
+#include "protocol/limits.h"
+#include "server/options/option_sources.h"
+
+#include <algorithm>
+#include <set>
+
+namespace gcoord::server {
+
+namespace {
+
+constexpr std::size_t kNodesMax = 7;  // Voters of one shard; more than any failure plan asks for.
+
+Status refuse(std::string evidence) {
+  return protocol::make_error(protocol::ErrorCode::OptionInvalid, evidence);
+}
+
+// Applies one source; a list given by a stronger source replaces the weaker one's.
+Status apply_source(const std::vector<GivenOption>& given,
+                    std::set<std::string>& settled,
+                    NodeOptions& options) {
+  std::set<std::string> here;
+  for (const GivenOption& option : given) {
+    if (settled.contains(option.name)) {
+      continue;
+    }
+    const OptionRow* row = find_option(option.name);
+    GCOORD_ASSERT(row != nullptr);
+    const Status status = row->apply(option.text, options);
+    if (!status.ok()) {
+      return refuse(option.source + ": " + status.message());
+    }
+    here.insert(option.name);
+  }
+  settled.merge(here);
+  return Status{};
+}
+
+Status check_listen(std::string_view flag, const Endpoint& endpoint, bool insecure) {
+  if (endpoint.empty() || insecure || is_loopback(endpoint)) {
+    return Status{};
+  }
+  return protocol::make_error(protocol::ErrorCode::ListenInsecure,
+                              "--" + std::string(flag) + " " + to_string(endpoint));
+}
+
+Status check_times(const NodeOptions& options) {
+  if (options.heartbeat_ms < options.tick_ms) {
+    return refuse("--heartbeat-ms " + std::to_string(options.heartbeat_ms) +
+                  " is shorter than a tick of " + std::to_string(options.tick_ms) + " ms");
+  }
+  if (options.election_ms < 10 * options.tick_ms) {
+    return refuse("--election-ms " + std::to_string(options.election_ms) +
+                  " is shorter than 10 ticks of " + std::to_string(options.tick_ms) + " ms");
+  }
+  if (options.election_ms < 3 * options.heartbeat_ms) {
+    return refuse("--election-ms " + std::to_string(options.election_ms) +
+                  " is shorter than 3 heartbeats of " + std::to_string(options.heartbeat_ms) +
+                  " ms");
+  }
+  return Status{};
+}
+
+// Sorts, refuses duplicates, takes this node out of the list and its client address with it.
+Status settle_peers(NodeOptions& options) {
+  auto& peers = options.peers;
+  std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::set<std::string> addresses;
+  std::set<std::string> clients;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (i > 0 && peers[i].id == peers[i - 1].id) {
+      return refuse("--peer names node " + std::to_string(peers[i].id.value) + " twice");
+    }
+    if (!addresses.insert(to_string(peers[i].peer)).second) {
+      return refuse("--peer gives " + to_string(peers[i].peer) + " to two nodes");
+    }
+    if (!peers[i].client.empty() && !clients.insert(to_string(peers[i].client)).second) {
+      return refuse("--peer gives the client address " + to_string(peers[i].client) +
+                    " to two nodes");
+    }
+  }
+  options.advertise_client = options.listen_client;
+  const auto self = std::find_if(
+      peers.begin(), peers.end(), [&](const auto& each) { return each.id == options.node; });
+  if (self != peers.end()) {
+    options.advertise_client = self->client.empty() ? options.listen_client : self->client;
+    peers.erase(self);
+  }
+  if (peers.size() + 1 > kNodesMax) {
+    return refuse("--peer makes a cluster of " + std::to_string(peers.size() + 1) +
+                  " nodes; at most " + std::to_string(kNodesMax) + " are possible");
+  }
+  return Status{};
+}
+
+// A fault is injected only where somebody set the variable by name, and never without a device to
+// inject it into.
+Status take_device_fault(const Environment& environment, NodeOptions& options) {
+  const auto text = environment("GCOORD_DEVICE_FAULT");
+  if (!text.has_value() || text->empty()) {
+    return Status{};
+  }
+  const auto plan = parse_device_fault(*text);
+  if (!plan.ok()) {
+    return refuse("GCOORD_DEVICE_FAULT: " + plan.status().message());
+  }
+  if (!options.device.names_device()) {
+    return refuse("GCOORD_DEVICE_FAULT is set, but --device names no GPU");
+  }
+  if (plan.value().kind == DeviceFaultPlan::Kind::Flip && options.turn == TurnOption::Resident) {
+    return refuse("GCOORD_DEVICE_FAULT: flip is a fault of --turn host");
+  }
+  if (plan.value().kind == DeviceFaultPlan::Kind::Hang && options.turn == TurnOption::Resident &&
+      options.device.kind == DeviceChoice::Kind::Twin) {
+    return refuse(
+        "GCOORD_DEVICE_FAULT: the host emulation of --turn resident has no launch that can hang");
+  }
+  if (plan.value().part == DeviceFaultPlan::Part::Sweeps && options.turn == TurnOption::Resident) {
+    return refuse("GCOORD_DEVICE_FAULT: with --turn resident the host does the sweeps");
+  }
+  options.device_fault = plan.value();
+  return Status{};
+}
+
+// For tests, whose sessions and waits are too few for a device.
+Status take_device_sweeps(const Environment& environment, NodeOptions& options) {
+  const auto text = environment("GCOORD_DEVICE_SWEEPS");
+  if (!text.has_value() || text->empty()) {
+    return Status{};
+  }
+  if (*text != "always" || !options.device.names_device()) {
+    return refuse("GCOORD_DEVICE_SWEEPS can only be 'always', and needs a GPU in --device");
+  }
+  options.device_sweeps_always = true;
+  return Status{};
+}
+
+Status settle(Invocation& invocation) {
+  NodeOptions& options = invocation.options;
+  const bool dev = invocation.verb == Verb::Dev;
+  if (dev && !options.peers.empty()) {
+    return refuse("dev runs one node alone; leave out --peer");
+  }
+  invocation.data_dir_temporary = dev && options.data_dir.empty();
+  if (options.data_dir.empty() && !dev) {
+    return protocol::make_error(protocol::ErrorCode::OptionMissing, "--data-dir DIR");
+  }
+  GCOORD_TRY_STATUS(check_times(options));
+  GCOORD_TRY_STATUS(settle_peers(options));
+  if (!options.peers.empty() && options.listen_peer.port == 0) {
+    return refuse("--listen-peer has port 0, which the other nodes cannot know");
+  }
+  GCOORD_TRY_STATUS(check_listen("listen-client", options.listen_client, options.insecure));
+  GCOORD_TRY_STATUS(check_listen("listen-peer", options.listen_peer, options.insecure));
+  GCOORD_TRY_STATUS(check_listen("listen-metrics", options.listen_metrics, options.insecure));
+  GCOORD_TRY_STATUS(check_listen("listen-ledger", options.listen_ledger, options.insecure));
+  if (options.cluster.value == 0) {
+    options.cluster = cluster_id_of(options.cluster_name);
+  }
+  if (ttl_ms_min(options) > options.ttl_ms_max) {
+    return refuse("--session-ttl-max is shorter than " + std::to_string(ttl_ms_min(options)) +
+                  " ms, the shortest TTL that these heartbeats can keep");
+  }
+  return Status{};
+}
+
+// What `dev` takes instead of the defaults; any source overrides it.
+void set_dev_defaults(NodeOptions& options) {
+  options.cluster_name = "gcoord-dev";
+  options.shards = 1024;
+  options.listen_peer = Endpoint{"127.0.0.1", 0};
+  options.listen_metrics = Endpoint{};
+  options.log_level = "warn";
+}
+
+}  // namespace
+
+ClusterId cluster_id_of(std::string_view name) {
+  const NameHash hash = hash_name(name);
+  return ClusterId{hash.low == 0 ? 1 : hash.low};
+}
+
+std::string_view durability_name(Durability durability) {
+  return durability == Durability::Memory ? "memory" : "durable";
+}
+
+std::uint32_t ttl_ms_min(const NodeOptions& options) {
+  return std::max(protocol::kTtlMsMin, 4 * options.tick_ms);
+}
+
+Result<Invocation> parse_invocation(std::span<const std::string> arguments,
+                                    const Environment& environment) {
+  GCOORD_TRY(ParsedArguments parsed, parse_arguments(arguments));
+  Invocation invocation;
+  invocation.verb = parsed.verb;
+  invocation.text = std::move(parsed.text);
+  if (parsed.verb == Verb::Help || parsed.verb == Verb::Version) {
+    return invocation;
+  }
+  if (parsed.verb == Verb::Dev) {
+    set_dev_defaults(invocation.options);
+  }
+  std::set<std::string> settled;
+  GCOORD_TRY_STATUS(apply_source(parsed.given, settled, invocation.options));
+  GCOORD_TRY_STATUS(apply_source(parse_environment(environment), settled, invocation.options));
+  const auto config = parsed.config_file.empty() ? environment("GCOORD_CONFIG")
+                                                 : std::optional<std::string>(parsed.config_file);
+  if (config.has_value() && !config->empty()) {
+    GCOORD_TRY(std::string text, read_config_file(*config));
+    GCOORD_TRY(std::vector<GivenOption> given, parse_toml(text, *config));
+    GCOORD_TRY_STATUS(apply_source(given, settled, invocation.options));
+  }
+  GCOORD_TRY_STATUS(settle(invocation));
+  GCOORD_TRY_STATUS(take_device_fault(environment, invocation.options));
+  GCOORD_TRY_STATUS(take_device_sweeps(environment, invocation.options));
+  return invocation;
+}
+
+}  // namespace gcoord::server

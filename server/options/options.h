@@ -1,0 +1,127 @@
+// Options of gcoordd, with defaults, ranges and the reason for each.
+//
+// An option comes from a flag (--tick-ms 10), the environment (GCOORD_TICK_MS=10), a TOML file
+// (tick_ms = 10), or its default, in this order of precedence. Every option is validated once,
+// here; nobody else checks again. A refusal names the source of the bad value, what is allowed and
+// what to do.
+#pragma once
+
+#include "common/device/device_calls.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "consensus/step/inbox.h"
+#include "ledger/history/keeping.h"
+#include "server/platform/choices.h"
+#include "server/platform/device_choice.h"
+#include "server/platform/endpoint_name.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::server {
+
+// --peer ID=HOST:PORT[,CLIENTHOST:CLIENTPORT]
+struct PeerOption {
+  NodeId id;
+  Endpoint peer;    // Where the node listens for its peers.
+  Endpoint client;  // Told to clients; empty: what the node itself announces.
+};
+
+enum class PeerTransport : std::uint8_t { Tcp, Ucx };
+
+using consensus::Durability;
+
+// --turn host|resident
+enum class TurnOption : std::uint8_t { Host, Resident };
+
+// Validated. Times are milliseconds.
+struct NodeOptions {
+  NodeId node{1};
+  std::string cluster_name = "gcoord";
+  ClusterId cluster;              // From --cluster-id, else a hash of the name.
+  std::vector<PeerOption> peers;  // The other nodes, by rising id; this node is not in it.
+
+  Endpoint listen_client{"127.0.0.1", 7400};
+  Endpoint listen_peer{"127.0.0.1", 7500};
+  Endpoint listen_metrics{"127.0.0.1", 7600};  // Empty: off.
+  Endpoint listen_ledger;                      // Empty: off.
+  Endpoint advertise_client;                   // What clients are told; from --peer of this node,
+                                               // else listen_client.
+  std::string data_dir;
+  std::uint32_t shards = 65536;
+  std::uint32_t checkpoint_interval_ms = 30'000;
+  Durability durability = Durability::Durable;
+  // The operator's word that this node may come back without the memory that it has lost.
+  bool rejoin = false;
+
+  std::uint32_t tick_ms = 10;
+  // As etcd: ten heartbeats may be late before a leader is doubted.
+  std::uint32_t election_ms = 1000;
+  std::uint32_t heartbeat_ms = 100;
+
+  std::uint32_t ttl_ms_max = 24u * 60 * 60 * 1000;
+  std::uint32_t connections_max = 4096;
+  std::uint32_t locks_max = 16u << 20;
+  std::uint32_t waiters_max = 4u << 20;
+  std::uint32_t sessions_max = 16u << 20;
+  std::uint32_t session_locks_max = 0;  // Of one session; 0: no limit.
+
+  PeerTransport peer_transport = PeerTransport::Tcp;
+  DeviceChoice device;
+  TurnOption turn = TurnOption::Host;
+  // Of the resident turn (device_turn_view.h); 0: by the number of shards.
+  std::uint32_t turn_stripes = 0;
+  ResidentPeers resident_peers = ResidentPeers::Auto;
+  // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
+  DeviceFaultPlan device_fault;
+  // The same (GCOORD_DEVICE_SWEEPS=always): the device sweeps also what is small.
+  bool device_sweeps_always = false;
+  std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
+  CoordinatorMethod coordinator = CoordinatorMethod::Raft;
+  // One of so many steps of a device is done again on the host; 0: nothing is checked.
+  std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
+  bool insecure = false;
+  ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
+  ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
+  std::string trace_file;                // Empty: no trace.
+  std::string log_level = "info";
+};
+
+enum class Verb : std::uint8_t {
+  Run,
+  Dev,      // One node, no set-up.
+  Help,     // Print Invocation::text and end with success.
+  Version,  // The same.
+};
+
+struct Invocation {
+  Verb verb = Verb::Run;
+  std::string text;
+  NodeOptions options;
+  bool data_dir_temporary = false;  // Dev without --data-dir: the caller makes one and removes it.
+};
+
+// Looks up an environment variable; a parameter so that tests bring their own.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// The arguments after the program's name. Failures are InvalidArgument or NotFound with a GC1xxx
+// number (protocol/error_codes.h). Reads the file named by --config and nothing else.
+Result<Invocation> parse_invocation(std::span<const std::string> arguments,
+                                    const Environment& environment);
+
+// The id of a cluster that was given only a name: never 0.
+ClusterId cluster_id_of(std::string_view name);
+
+// "durable" or "memory".
+std::string_view durability_name(Durability durability);
+
+// The session TTL that nodes with these options can keep: a few heartbeats.
+std::uint32_t ttl_ms_min(const NodeOptions& options);
+
+}  // namespace gcoord::server

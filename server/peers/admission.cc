@@ -1,0 +1,217 @@
+#include "server/peers/admission.h"
+
+#include "common/incarnation.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+using netcore::Admission;
+using netcore::RefusalCode;
+
+constexpr std::array<const char*, std::tuple_size_v<netcore::AgreedSettings>> kSettingNames = {
+    "--shards", "--tick-ms", "--election-ms", "the number of nodes", "--durability"};
+constexpr std::size_t kDurabilitySetting = 4;
+
+std::string text_of_setting(std::size_t place, std::uint32_t value) {
+  if (place != kDurabilitySetting) {
+    return std::to_string(value);
+  }
+  const std::uint32_t kind = value & ((1u << kStripesShift) - 1);
+  if (kind >= kResidentMappedSetting && kind <= kResidentDurableSetting) {
+    const std::uint32_t stripes = value >> kStripesShift;
+    return std::string(kind % 2 == 0 ? "memory" : "durable") + " and --turn resident" +
+           (kind < kResidentSetting ? " of an older release" : "") +
+           (stripes != 0 ? " --turn-stripes " + std::to_string(stripes) : std::string{});
+  }
+  return value == 0 ? "durable" : "memory";
+}
+
+std::string name_of(const netcore::PeerIdentity& peer) {
+  return "node " + std::to_string(peer.node.value);
+}
+
+Admission old_copy(const netcore::PeerIdentity& peer,
+                   const ledger::PeerIdentity& known,
+                   const std::string& evidence) {
+  return {.code = RefusalCode::OldIncarnation,
+          .text = name_of(peer) + " came back with an old copy of its data directory (" + evidence +
+                  ") and may have forgotten votes and entries; start it with the newest one or, if "
+                  "that is lost, with --rejoin",
+          .known = known.incarnation};
+}
+
+Admission judge_settings(const netcore::PeerIdentity& peer, const netcore::AgreedSettings& own) {
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    if (peer.settings[k] != own[k]) {
+      return {.code = RefusalCode::DifferentSettings,
+              .text = name_of(peer) + " was started with " + kSettingNames[k] + " " +
+                      text_of_setting(k, peer.settings[k]) + ", this node with " +
+                      text_of_setting(k, own[k]) +
+                      ": start all nodes of the cluster with the same"};
+    }
+  }
+  return {};
+}
+
+Admission judge_length(const netcore::PeerIdentity& peer,
+                       const ledger::PeerIdentity& known,
+                       std::uint64_t known_durable) {
+  if (peer.durable >= known_durable) {
+    return {};
+  }
+  return old_copy(peer,
+                  known,
+                  "its log ends at " + std::to_string(peer.durable) + " and had reached " +
+                      std::to_string(known_durable));
+}
+
+Admission ran_twice(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
+  return old_copy(
+      peer,
+      known,
+      "another process ran incarnation " + std::to_string(peer.incarnation.value) + " of it");
+}
+
+// Whether the peer's directory takes the place of the one that was remembered.
+bool replaces(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
+  return known.directory_id != peer.directory.value &&
+         generation_of(peer.incarnation) > generation_of(known.incarnation);
+}
+
+// A node of a restored cluster that is met for the first time was restored as well, or follows a
+// directory that was: one that begins with nothing might lead shards with nothing in them.
+Admission judge_restored(const netcore::PeerIdentity& peer) {
+  if (generation_of(peer.incarnation) != 0 || start_of(peer.incarnation) > ledger::kRestoredStart) {
+    return {};
+  }
+  return {.code = RefusalCode::NotAdmitted,
+          .text = name_of(peer) +
+                  " has a directory that was not restored, but this cluster was restored: restore "
+                  "the directory from the same snapshot"};
+}
+
+// Against what was remembered, by the disk of this node.
+Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
+  if (known.directory_id != peer.directory.value) {
+    return {.code = RefusalCode::ReplacedDirectory,
+            .text = name_of(peer) +
+                    " came back with another data directory and may have forgotten its votes; "
+                    "start it with its old one or, if that is lost, with --rejoin",
+            .known = known.incarnation};
+  }
+  if (peer.incarnation < known.incarnation) {
+    return old_copy(peer,
+                    known,
+                    "incarnation " + std::to_string(peer.incarnation.value) + ", known " +
+                        std::to_string(known.incarnation.value));
+  }
+  if (peer.incarnation == known.incarnation && known.life != 0 && peer.life != known.life) {
+    return ran_twice(peer, known);
+  }
+  return judge_length(peer, known, known.durable);
+}
+
+}  // namespace
+
+EngineAdmission::EngineAdmission(ledger::IdentityFile& identity,
+                                 std::span<const netcore::PeerAddress> peers,
+                                 const netcore::AgreedSettings& settings,
+                                 std::function<void(const Status&)> on_failure)
+    : identity_(identity), settings_(settings), on_failure_(std::move(on_failure)) {
+  for (const netcore::PeerAddress& peer : peers) {
+    awaited_.push_back(peer.id);
+  }
+  establish_when_due();
+}
+
+Admission EngineAdmission::admit(const netcore::PeerIdentity& peer) {
+  if (Admission refusal = judge(peer); !refusal.admitted()) {
+    return refusal;
+  }
+  Met& seen = met(peer.node);
+  if (const auto* before = known(peer.node); before != nullptr && replaces(peer, *before)) {
+    seen = Met{.node = peer.node};
+  }
+  seen.durable = std::max(seen.durable, peer.durable);
+  seen.incarnation = peer.incarnation;
+  seen.life = peer.life;
+  const Status status = identity_.remember_peer({.node = peer.node,
+                                                 .directory_id = peer.directory.value,
+                                                 .incarnation = peer.incarnation,
+                                                 .durable = seen.durable,
+                                                 .life = seen.life});
+  if (!status.ok()) {
+    on_failure_(status);
+    return {.code = RefusalCode::NotAdmitted,
+            .text = "the node could not remember its peer and stops"};
+  }
+  return {};
+}
+
+const ledger::PeerIdentity* EngineAdmission::known(NodeId node) const {
+  const auto& peers = identity_.peers();
+  const auto found = std::find_if(
+      peers.begin(), peers.end(), [&](const auto& remembered) { return remembered.node == node; });
+  return found == peers.end() ? nullptr : &*found;
+}
+
+Admission EngineAdmission::judge(const netcore::PeerIdentity& peer) {
+  if (Admission refusal = judge_settings(peer, settings_); !refusal.admitted()) {
+    return refusal;
+  }
+  const ledger::PeerIdentity* before = known(peer.node);
+  if (before == nullptr && identity_.restored()) {
+    return judge_restored(peer);
+  }
+  if (before == nullptr || replaces(peer, *before)) {
+    return {};
+  }
+  if (Admission refusal = judge_known(peer, *before); !refusal.admitted()) {
+    return refusal;
+  }
+  const Met& seen = met(peer.node);
+  if (seen.incarnation == peer.incarnation && seen.life != peer.life) {
+    return ran_twice(peer, *before);
+  }
+  return judge_length(peer, *before, seen.durable);
+}
+
+void EngineAdmission::establish_when_due() {
+  if (awaited_.empty() && !identity_.established()) {
+    if (const Status status = identity_.mark_established(); !status.ok()) {
+      on_failure_(status);
+    }
+  }
+}
+
+void EngineAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint64_t durable) {
+  Met& seen = met(peer);
+  if (seen.incarnation != incarnation) {
+    return;
+  }
+  seen.durable = std::max(seen.durable, durable);
+  if (std::erase(awaited_, peer) != 0) {
+    establish_when_due();
+  }
+}
+
+Status EngineAdmission::remember() {
+  std::vector<ledger::PeerIdentity> peers = identity_.peers();
+  for (ledger::PeerIdentity& peer : peers) {
+    peer.durable = std::max(peer.durable, met(peer.node).durable);
+  }
+  return identity_.remember_peers(peers);
+}
+
+EngineAdmission::Met& EngineAdmission::met(NodeId node) {
+  const auto found =
+      std::find_if(met_.begin(), met_.end(), [node](const Met& each) { return each.node == node; });
+  return found == met_.end() ? met_.emplace_back(Met{.node = node}) : *found;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,42 @@
+#include "server/peers/directory_claim.h"
+
+#include "server/interfaces/errors.h"
+#include "server/platform/system_random.h"
+
+namespace gcoord::server {
+
+// A peer knows this directory better than the directory does, or the node runs with settings of its
+// own: it must not speak, and only a person can put it right.
+Status DirectoryClaim::on_refused(const netcore::Refusal& refusal) {
+  const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
+                      refusal.code == netcore::RefusalCode::ReplacedDirectory;
+  if (!forgot && refusal.code != netcore::RefusalCode::DifferentSettings) {
+    return {};
+  }
+  const bool known = refusal.known.value != 0 &&
+                     generation_of(refusal.known) >= generation_of(identity_.incarnation());
+  if (forgot && known && rejoin_) {
+    return take_over(refusal);
+  }
+  return {StatusCode::FailedPrecondition,
+          "a peer refuses this node: " + refusal.text,
+          forgot ? kDirectoryRefused : kSettingsDiffer};
+}
+
+// The operator has said that this node may come back without its memory: it becomes the successor
+// of what the peer remembers.
+Status DirectoryClaim::take_over(const netcore::Refusal& refusal) {
+  taken_over_ = true;
+  GCOORD_TRY_STATUS(identity_.take_over(refusal.known, draw_random()));
+  return {StatusCode::Aborted,
+          "restarts with a new incarnation, because a peer says: " + refusal.text,
+          kDirectoryTakenOver};
+}
+
+// A row says that it remembers when the configuration behind which it votes again is durable here.
+Status DirectoryClaim::rejoin_when_due(std::uint32_t forgotten_count) {
+  const bool due = forgotten_count == 0 && identity_.rejoining() && !taken_over_;
+  return due ? identity_.mark_rejoined() : Status{};
+}
+
+}  // namespace gcoord::server

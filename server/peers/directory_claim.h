@@ -1,0 +1,58 @@
+// A data directory's claim to speak under its node's id: peers may refuse it, a lost predecessor
+// may be succeeded, and a successor rejoins (docs/adr/0012, 0025, 0069).
+//
+// A peer that remembers a newer directory of this node than the one it has refuses it: the
+// directory has forgotten promises. Then the node ends with a text for the operator; or, where the
+// operator has said so (--rejoin), the directory becomes the successor of the one that the peer
+// remembers, durably, and the node ends to begin anew as that (kDirectoryTakenOver). What was in
+// memory until then belongs to an incarnation that no peer admitted: nothing of it may be stored as
+// the successor's, so a claim that was taken over never marks the directory as rejoined. One
+// thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/incarnation.h"
+#include "common/status.h"
+#include "ledger/directory/identity_file.h"
+#include "netcore/memory/admission.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gcoord::server {
+
+class DirectoryClaim {
+ public:
+  // `identity` outlives it. `rejoin`: the operator's word that the node may come back without its
+  // memory.
+  DirectoryClaim(ledger::IdentityFile& identity, bool rejoin)
+      : identity_(identity), rejoin_(rejoin) {}
+
+  // A peer refused this node. OK: the refusal passes by itself, the node tries again. Otherwise the
+  // reason for which the node must end: kSettingsDiffer, kDirectoryRefused, or kDirectoryTakenOver
+  // with the directory changed; the disk's failure if it could not be. Nothing is to be said to a
+  // peer after a failure, and no second refusal is to be reported.
+  Status on_refused(const netcore::Refusal& refusal);
+
+  // Whether this node's directory or that of one of `peers` is not its first one: then promises may
+  // be forgotten and the rules of readmission.h are in force. `peers` have each an `incarnation`.
+  template <typename Peers>
+  bool any_replaced(const Peers& peers) const {
+    const auto replaced = [](const auto& peer) { return generation_of(peer.incarnation) != 0; };
+    return generation_of(identity_.incarnation()) != 0 ||
+           std::any_of(peers.begin(), peers.end(), replaced);
+  }
+
+  // `forgotten_count`: shards whose promises this node has forgotten. With none left the directory
+  // has rejoined, durably. For a node that has not failed.
+  Status rejoin_when_due(std::uint32_t forgotten_count);
+
+ private:
+  Status take_over(const netcore::Refusal& refusal);
+
+  ledger::IdentityFile& identity_;
+  bool rejoin_;
+  bool taken_over_ = false;
+};
+
+}  // namespace gcoord::server

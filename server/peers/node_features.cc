@@ -1,0 +1,103 @@
+#include "server/peers/node_features.h"
+
+#include "common/assert.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gcoord::server {
+
+namespace {
+
+constexpr std::uint64_t kAnnouncedEveryMs = 1000;
+
+// As it travels. A later release may say more behind it.
+struct Announcement {
+  std::byte kind = kNodeFeaturesKind;
+  std::byte reserved[3]{};
+  std::uint32_t incarnation = 0;
+  std::uint64_t features = 0;
+};
+
+static_assert(sizeof(Announcement) == 16);
+
+}  // namespace
+
+NodeFeatures::NodeFeatures(const NodeFeaturesOptions& options) : options_(options) {
+  for (const NodeId id : options.nodes) {
+    if (id != options.node) {
+      others_.push_back({.id = id});
+    }
+  }
+}
+
+void NodeFeatures::start(ReplicatedLog& engine, Incarnation incarnation) {
+  engine_ = &engine;
+  incarnation_ = incarnation;
+  common_ = others_.empty() ? options_.features : 0;
+}
+
+void NodeFeatures::on_tick(Tick now) {
+  GCOORD_ASSERT(engine_ != nullptr);
+  if (now < next_ || others_.empty()) {
+    return;
+  }
+  next_ = now + std::max<std::uint64_t>(1, kAnnouncedEveryMs / options_.tick_ms);
+  announce();
+  look();
+}
+
+// Messages to peers may be lost, so it is said again and again.
+void NodeFeatures::announce() {
+  Announcement said;
+  said.features = options_.features;
+  said.incarnation = incarnation_.value;
+  std::vector<std::byte> message(sizeof(said));
+  std::memcpy(message.data(), &said, sizeof(said));
+  for (const Node& node : others_) {
+    engine_->send_peer_message(node.id, message);
+  }
+}
+
+// What a life said is forgotten when another one has greeted.
+void NodeFeatures::look() {
+  const NodeView view = engine_->view();
+  common_ = options_.features;
+  for (Node& node : others_) {
+    const auto peer = std::ranges::find(
+        view.peers, node.id, [](const NodePeerView& each) { return each.link.id; });
+    const bool other_life = peer != view.peers.end() && peer->link.incarnation.value != 0 &&
+                            peer->link.incarnation != node.incarnation;
+    if (other_life) {
+      node.features = 0;
+    }
+    common_ &= node.features;
+  }
+}
+
+bool NodeFeatures::has(NodeId node, protocol::Feature feature) const {
+  const auto found = std::ranges::find(others_, node, &Node::id);
+  return found != others_.end() && (found->features & static_cast<std::uint64_t>(feature)) != 0;
+}
+
+bool NodeFeatures::is_ours(std::span<const std::byte> message) {
+  return !message.empty() && message.front() == kNodeFeaturesKind;
+}
+
+bool NodeFeatures::on_message(NodeId from, std::span<const std::byte> message) {
+  const auto node = std::ranges::find(others_, from, &Node::id);
+  if (message.size() < sizeof(Announcement) || node == others_.end()) {
+    return false;
+  }
+  Announcement said;
+  std::memcpy(&said, message.data(), sizeof(said));
+  if (said.kind != kNodeFeaturesKind || said.incarnation == 0) {
+    return false;
+  }
+  node->features = said.features;
+  node->incarnation = Incarnation{said.incarnation};
+  look();
+  return true;
+}
+
+}  // namespace gcoord::server

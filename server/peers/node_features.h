@@ -1,0 +1,79 @@
+// Features that every node of the cluster understands, so that a leader proposes nothing else.
+//
+// A follower of an older release would take a command that it does not know for one that changes
+// nothing, and its state would go another way. So nodes tell each other their features
+// (protocol/hello.h) about once a second, and a leader waits with what a feature is needed for
+// until all nodes of the cluster have said that they have it. A node that was not heard counts as
+// one that does not; one that was heard counts as long as it is not known to have another life, in
+// which an older release may run. Releases that know nothing of this count the message as one that
+// did not decode.
+//
+// That makes an upgrade safe, node by node in any order, not the way back: a release that lacks a
+// feature cannot read a log in which it was used (docs/adr/0051). What a peer says is checked in
+// form. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "protocol/hello.h"
+#include "server/interfaces/replicated_log.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+// First byte of the peer message. Never renumber.
+inline constexpr std::byte kNodeFeaturesKind{8};
+
+struct NodeFeaturesOptions {
+  NodeId node;
+  std::vector<NodeId> nodes;  // All of the cluster, this one too.
+  std::uint32_t tick_ms = 10;
+  std::uint64_t features = protocol::kFeatures;  // Of this node.
+};
+
+class NodeFeatures {
+ public:
+  explicit NodeFeatures(const NodeFeaturesOptions& options);
+
+  // Before the first tick: which engine, and which life of the node.
+  void start(ReplicatedLog& engine, Incarnation incarnation);
+
+  // Once per tick: says what this node has, and looks at who lives now.
+  void on_tick(Tick now);
+
+  // Whether the message is an announcement at all.
+  static bool is_ours(std::span<const std::byte> message);
+
+  // False: it did not decode, or comes from no node of the cluster.
+  bool on_message(NodeId from, std::span<const std::byte> message);
+
+  // Whether another node has it.
+  bool has(NodeId node, protocol::Feature feature) const;
+
+  // Whether all nodes have it, this one too.
+  bool all_have(protocol::Feature feature) const {
+    return (common_ & static_cast<std::uint64_t>(feature)) != 0;
+  }
+
+ private:
+  struct Node {
+    NodeId id;
+    std::uint64_t features = 0;
+    Incarnation incarnation;  // The life that said so; 0: none has.
+  };
+
+  void announce();
+  void look();
+
+  NodeFeaturesOptions options_;
+  ReplicatedLog* engine_ = nullptr;
+  Incarnation incarnation_;
+  std::vector<Node> others_;
+  std::uint64_t common_ = 0;
+  Tick next_;
+};
+
+}  // namespace gcoord::server

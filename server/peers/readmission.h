@@ -1,0 +1,105 @@
+// Brings replicas back whose nodes have lost what kept their promises, and counts which ones are
+// not back yet.
+//
+// What is to be done with a shard follows from its row alone (consensus/step/readmission_plan.h),
+// so there is nothing to remember here but where to look. Every step of a row that leads and misses
+// a member notes it; so many rows are under way at once, the others wait, which costs them nothing:
+// a forgetful member that holds the log is silent. So a million shards are healed a few thousand at
+// a time without a queue of messages that outgrows its resend timers, the proposals of one turn
+// share its frames, and a leader that ends leaves nothing behind that the next one would need. It
+// is on in memory mode, and in durable mode once the data directory of any node was replaced; else
+// it does nothing and costs nothing, but for counting what a new directory has not been told yet.
+// One thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/ids.h"
+#include "common/shard_bits.h"
+#include "consensus/step/inbox.h"
+#include "consensus/step/shard_table.h"
+#include "server/replicas/active.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+class Readmission {
+ public:
+  // `columns` are those of the engine's rows and outlive it.
+  Readmission(consensus::Durability durability,
+              const consensus::ShardColumns& columns,
+              MetricsRegistry& registry);
+
+  // Once and for all.
+  void turn_on();
+
+  // Whether the counts below but forgotten_count() mean anything.
+  bool on() const { return enabled_; }
+
+  // The row was stepped.
+  void note(std::uint32_t row) {
+    if (enabled_ || forgotten_.count != 0) {
+      look_at_row(row);
+    }
+  }
+
+  // Every row is as it came back from storage.
+  void note_all();
+
+  // Looks at rows under way and hands what to propose to their next step. Once per turn.
+  void advance(const consensus::StepInput& input, ActiveRows& rows);
+
+  // Whether advance() has something to look at.
+  bool waiting() const {
+    return stepped_.count != 0 || (queued_.count != 0 && under_way_.count < kUnderWayMax);
+  }
+
+  // Shards in which this node votes, in which it has forgotten what it promised, and for which it
+  // knows no leader.
+  std::uint32_t voting_count() const { return voting_.count; }
+
+  std::uint32_t forgotten_count() const { return forgotten_.count; }
+
+  std::uint32_t unled_count() const { return unled_.count; }
+
+  std::uint64_t led_anew() const { return led_anew_; }
+
+  // Rows on their way at once: what two nodes exchange well within the 100 ms of a resend.
+  static constexpr std::uint32_t kUnderWayMax = 2048;
+
+ private:
+  // A set of rows that knows its size.
+  struct CountedRows {
+    explicit CountedRows(std::uint32_t row_count) : bits(row_count) {}
+
+    void assign(std::uint32_t row, bool member);
+
+    ShardBits bits;
+    std::uint32_t count = 0;
+  };
+
+  void look_at_row(std::uint32_t row);
+
+  // Takes the next row out of a set that is not empty.
+  std::uint32_t take_next(CountedRows& set);
+  bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
+  void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
+
+  bool enabled_;
+  const consensus::ShardColumns& columns_;
+  CountedRows voting_;
+  CountedRows forgotten_;
+  CountedRows unled_;
+  std::uint64_t led_anew_ = 0;
+  CountedRows queued_;     // Miss a member and wait for a place.
+  CountedRows under_way_;  // Have one.
+  CountedRows stepped_;    // Of these: stepped since they were looked at.
+  std::uint32_t cursor_ = 0;
+  Counter& demotions_;
+  Counter& anchors_;
+  Counter& promotions_;
+  Gauge& voting_gauge_;
+  Gauge& forgotten_gauge_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,62 @@
+// When the rows of a node may vote, by what earlier incarnations of it may have promised.
+//
+// Promises from before a restart bind for one election timeout more
+// (docs/internals/architecture.md). A directory that not every node has admitted yet may stand for
+// one that is lost: its rows wait until it is established. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "ledger/directory/identity_file.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+class VoteGate {
+ public:
+  // `identity`, as it was before any peer was met, outlives it. `first_boot`: the node promised
+  // nothing before this incarnation.
+  VoteGate(const ledger::IdentityFile& identity, bool first_boot, std::uint32_t election_ticks)
+      : identity_(identity),
+        first_boot_(first_boot),
+        first_life_(!identity.established()),
+        election_ticks_(election_ticks) {}
+
+  // The time from which on the wait counts, at the start.
+  void begin(Tick now) {
+    vote_after_ = identity_.established() ? silent_until(now) : kTickVoteNever;
+  }
+
+  // True: the directory came to be established, so the rows are to be woken.
+  bool open_when_established(Tick now) {
+    if (vote_after_ != kTickVoteNever || !identity_.established()) {
+      return false;
+    }
+    vote_after_ = silent_until(now);
+    return true;
+  }
+
+  // Before this tick the rows neither vote nor campaign.
+  Tick vote_after() const { return vote_after_; }
+
+  // No earlier incarnation of this directory made a promise that counts.
+  bool first_life() const { return first_life_; }
+
+ private:
+  // Before a directory is established (engine_admission.h). Far, but arithmetic stays possible.
+  static constexpr Tick kTickVoteNever{std::uint64_t{1} << 62};
+
+  // A directory that never promised anything need not wait; the one that it replaces may have.
+  Tick silent_until(Tick now) const {
+    const bool fresh = first_boot_ && !identity_.rejoining();
+    return fresh ? Tick{0} : now + election_ticks_;
+  }
+
+  const ledger::IdentityFile& identity_;
+  bool first_boot_;
+  bool first_life_;
+  std::uint32_t election_ticks_;
+  Tick vote_after_;
+};
+
+}  // namespace gcoord::server

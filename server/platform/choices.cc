@@ -1,0 +1,40 @@
+#include "server/platform/choices.h"
+
+#include <array>
+#include <cstddef>
+
+namespace gcoord::server {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kMethodNames = {"raft", "bully", "ring"};
+
+}  // namespace
+
+std::string_view resident_peers_name(ResidentPeers wish) {
+  switch (wish) {
+    case ResidentPeers::Auto:
+      return "auto";
+    case ResidentPeers::Mapped:
+      return "mapped";
+    case ResidentPeers::Proxy:
+      return "proxy";
+  }
+  return "unknown";
+}
+
+std::string_view coordinator_method_name(CoordinatorMethod method) {
+  const auto number = static_cast<std::size_t>(method);
+  return number < kMethodNames.size() ? kMethodNames[number] : "unknown";
+}
+
+std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text) {
+  for (std::size_t k = 0; k < kMethodNames.size(); ++k) {
+    if (text == kMethodNames[k]) {
+      return CoordinatorMethod{static_cast<std::uint8_t>(k)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gcoord::server

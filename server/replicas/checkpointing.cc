@@ -1,0 +1,249 @@
+#include "server/replicas/checkpointing.h"
+
+#include "common/assert.h"
+#include "consensus/step/log_runs.h"
+#include "server/replicas/compaction.h"
+#include "server/replicas/shard_codec.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// A turn looks at so many shards, and writes at most about so many bytes: well under a millisecond.
+constexpr std::size_t kRowsPerTurn = 512;
+constexpr std::size_t kBytesPerTurn = 256 * 1024;
+// A slice is handed to the store at this size: few, large writes that still fit its memtable.
+constexpr std::size_t kSliceBytes = std::size_t{4} << 20;
+// Shards that may wait for rest at once.
+constexpr std::size_t kHeldMax = 256;
+// Log entries in memory at which a checkpoint is due for the sake of compaction, unless the one
+// before left that much.
+constexpr std::uint64_t kEntryBytesMax = std::uint64_t{256} << 20;
+
+}  // namespace
+
+Checkpointing::Checkpointing(const Options& options, const Parts& parts, std::uint64_t now_ms)
+    : options_(options),
+      parts_(parts),
+      dirty_(parts.columns.row_count),
+      taken_(parts.columns.row_count),
+      settling_(parts.columns.row_count),
+      begin_ms_(now_ms) {}
+
+std::size_t Checkpointing::advance(std::uint64_t now_ms,
+                                   std::span<const consensus::PeerLiveness> peers) {
+  switch (state_) {
+    case State::Idle:
+      if (due(now_ms)) {
+        begin(now_ms);
+      }
+      return 0;
+    case State::Collecting:
+      paused_ = by_time_ && !requested_ && !pressed() && put_off(now_ms);
+      if (paused_) {
+        collect_held();  // They wait for nobody.
+        return 0;
+      }
+      return collect(peers);
+    case State::Handing:
+      hand_over();
+      return 0;
+    case State::Writing:
+      // Rows that are held must not wait for the store as well.
+      collect_held();
+      take_result();
+      return 0;
+  }
+  return 0;
+}
+
+std::uint64_t Checkpointing::next_due_ms() const {
+  const bool timed = state_ == State::Idle && options_.interval_ms != 0;
+  const std::uint64_t intervals = parts_.service.behind() ? 2 : 1;
+  return timed ? begin_ms_ + intervals * options_.interval_ms
+               : std::numeric_limits<std::uint64_t>::max();
+}
+
+bool Checkpointing::put_off(std::uint64_t now_ms) const {
+  return parts_.service.behind() && now_ms - begin_ms_ < 2 * options_.interval_ms;
+}
+
+bool Checkpointing::pressed() const {
+  const std::uint64_t entry_bytes = parts_.pool.used_bytes();
+  return parts_.disk.submitted_bytes() - begin_bytes_ >= options_.wal_bytes ||
+         (entry_bytes >= kEntryBytesMax && entry_bytes >= 2 * begin_entry_bytes_);
+}
+
+bool Checkpointing::due(std::uint64_t now_ms) const {
+  const bool timed = options_.interval_ms != 0 && now_ms - begin_ms_ >= options_.interval_ms;
+  return requested_ || pressed() || (timed && !put_off(now_ms));
+}
+
+void Checkpointing::begin(std::uint64_t now_ms) {
+  by_time_ = !requested_ && !pressed() && !parts_.service.behind();
+  requested_ = false;
+  ++begun_;
+  begin_ms_ = now_ms;
+  begin_bytes_ = parts_.disk.submitted_bytes();
+  settling_.swap(taken_);
+  taken_.swap(dirty_);
+  dirty_.clear();
+  if (!taken_.any() && !settling_.any()) {
+    ended_ = begun_;  // All that was applied lies in the store.
+    last_end_ = Status{};
+    return;
+  }
+  begin_lsn_ = parts_.disk.durable_lsn();
+  cursor_ = 0;
+  last_slice_ = false;
+  state_ = State::Collecting;
+}
+
+std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peers) {
+  const std::size_t before_bytes = batch_.size_bytes();
+  const bool none_held = collect_held();
+  resumed_ = false;
+  std::size_t row_count = 0;
+  while (row_count < kRowsPerTurn && held_.size() < kHeldMax &&
+         batch_.size_bytes() - before_bytes < kBytesPerTurn) {
+    cursor_ = taken_.next_in_either(settling_, cursor_);
+    if (cursor_ == parts_.columns.row_count) {
+      break;
+    }
+    ++row_count;
+    if (!look_at(cursor_, peers)) {
+      held_.push_back(cursor_);
+      parts_.rows.touch(cursor_).held = true;
+    }
+    ++cursor_;
+  }
+  last_slice_ = cursor_ == parts_.columns.row_count && none_held && held_.empty();
+  if (last_slice_ || batch_.size_bytes() >= kSliceBytes) {
+    if (last_slice_) {
+      batch_.covers(begin_lsn_);
+    }
+    state_ = State::Handing;
+    hand_over();
+  }
+  return row_count;
+}
+
+bool Checkpointing::at_rest(std::uint32_t row) const {
+  const RowWork* work = parts_.rows.find(row);
+  const bool apply_told = work == nullptr || work->applied == LogIndex{0};
+  return parts_.columns.storage[row].request_pending == 0 && apply_told;
+}
+
+bool Checkpointing::collect_held() {
+  std::erase_if(held_, [this](std::uint32_t row) {
+    if (!at_rest(row)) {
+      return false;
+    }
+    write_row(row);
+    parts_.rows.touch(row).held = false;
+    return true;
+  });
+  return held_.empty();
+}
+
+// False: the shard is not at rest.
+bool Checkpointing::look_at(std::uint32_t row, std::span<const consensus::PeerLiveness> peers) {
+  const bool changed = taken_.test(row);
+  if (changed && !at_rest(row)) {
+    return false;
+  }
+  if (changed) {
+    write_row(row);
+  }
+  if (parts_.log.held(ShardId{row}) == 0) {
+    return true;
+  }
+  const LogIndex target = compaction_target(
+      consensus::ShardRef(parts_.columns, row), peers, changed ? kEntriesKept : 0);
+  if (target.value != 0) {
+    parts_.rows.touch(row).compact_to = target;
+  }
+  return true;
+}
+
+void Checkpointing::write_row(std::uint32_t row) {
+  const ShardId shard{row};
+  const consensus::Hot& hot = parts_.columns.hot[row];
+  const consensus::Log& log = parts_.columns.log[row];
+  const consensus::LogRuns& runs = parts_.columns.runs[row];
+  GCOORD_ASSERT(parts_.columns.storage[row].request_pending == 0);
+  GCOORD_ASSERT(parts_.columns.storage[row].persist_from == log.last + 1);
+  encode_hard_value(hard_,
+                    {.lsn = parts_.disk.durable_lsn(),
+                     .term = hot.term,
+                     .vote = hot.vote,
+                     .floor = log.applied,
+                     .floor_term = consensus::term_at(log, runs, log.applied),
+                     .configuration = parts_.columns.configuration[row]});
+  for (LogIndex index = log.applied + 1; index <= log.last; ++index) {
+    const EntryBlock* block = parts_.log.find(shard, index);
+    encode_hard_entry(hard_,
+                      consensus::term_at(log, runs, index),
+                      block == nullptr ? EntryView{.kind = consensus::EntryKind::Noop}
+                                       : EntryView{block->kind, block->payload()});
+  }
+  service_.clear();
+  parts_.service.checkpoint(shard, service_);
+  batch_.put(ledger::CheckpointColumn::Hard, shard, hard_);
+  batch_.put(ledger::CheckpointColumn::Service, shard, service_);
+  parts_.metrics.checkpoint_shards.add();
+}
+
+void Checkpointing::hand_over() {
+  if (batch_.empty()) {
+    end(Status{});
+  } else if (parts_.disk.submit_checkpoint(std::move(batch_))) {
+    batch_.clear();
+    state_ = State::Writing;
+  }
+}
+
+void Checkpointing::take_result() {
+  const auto result = parts_.disk.take_checkpoint_result();
+  if (!result) {
+    return;
+  }
+  if (!result->ok() || last_slice_) {
+    end(*result);
+  } else {
+    state_ = State::Collecting;
+    resumed_ = true;
+  }
+}
+
+bool Checkpointing::shrink() {
+  if (state_ != State::Idle || !std::exchange(grown_, false)) {
+    return false;
+  }
+  batch_ = ledger::CheckpointBatch{};
+  return true;
+}
+
+void Checkpointing::end(const Status& status) {
+  grown_ = true;
+  const bool failed = !status.ok();
+  if (failed) {
+    dirty_.unite(taken_);
+    for (const std::uint32_t row : held_) {
+      parts_.rows.touch(row).held = false;
+    }
+    held_.clear();
+    batch_.clear();
+  }
+  end_ = status;
+  ended_ = begun_;
+  last_end_ = status;
+  begin_entry_bytes_ = parts_.pool.used_bytes();
+  (failed ? parts_.metrics.checkpoints_failed : parts_.metrics.checkpoints).add();
+  state_ = State::Idle;
+}
+
+}  // namespace gcoord::server

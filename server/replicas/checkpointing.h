@@ -1,0 +1,135 @@
+// Background checkpoints of changed shards into the store, without blocking a turn.
+//
+// A checkpoint covers the log of record up to the lsn that was durable when it began. Over the next
+// turns every shard that had changed by then is written as of the moment at which it is looked at:
+// a shard at rest (no storage request under way) is exactly what the durable records say of it, so
+// its value names the durable lsn of that moment and replay goes on behind it. A shard that is
+// never at rest is held: its new input waits until its requests are acknowledged, two syncs at
+// most; the store's writes go on meanwhile and hold nobody. Values go to the store in slices; only
+// the last one moves the covered lsn.
+//
+// While the service is behind with work of its own, a checkpoint in the midst of it would write
+// what is about to change again, and take the disk and the processors from it. So one that time
+// alone asks for waits or pauses, for one interval more at most.
+//
+// While it is at it, a checkpoint has logs compacted: busy shards keep a few entries, shards that
+// were quiet since the checkpoint before keep none. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/shard_bits.h"
+#include "consensus/step/liveness.h"
+#include "consensus/step/shard_table.h"
+#include "ledger/checkpoint/checkpoint_batch.h"
+#include "server/interfaces/state_machine.h"
+#include "server/replicas/active.h"
+#include "server/replicas/disk.h"
+#include "server/replicas/entry_log.h"
+#include "server/replicas/metrics.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+class Checkpointing {
+ public:
+  struct Options {
+    std::uint64_t interval_ms = 0;  // 0: never by time.
+    std::uint64_t wal_bytes = 0;
+  };
+
+  // What it reads and asks; all outlive it.
+  struct Parts {
+    const consensus::ShardColumns& columns;
+    const EntryLog& log;
+    const EntryPool& pool;
+    Service& service;
+    EngineDisk& disk;
+    ActiveRows& rows;
+    EngineMetrics& metrics;
+  };
+
+  Checkpointing(const Options& options, const Parts& parts, std::uint64_t now_ms);
+
+  // The shard differs from its checkpoint.
+  void mark(ShardId shard) { dirty_.set(shard.value); }
+
+  // Asks for a checkpoint of all that is applied by now, right after the one under way. Returns
+  // its number.
+  std::uint64_t request() {
+    requested_ = true;
+    return begun_ + 1;
+  }
+
+  // How the checkpoint of that number ended, or a later one that held what it held; nothing before.
+  std::optional<Status> outcome(std::uint64_t number) const {
+    return ended_ >= number ? std::optional(last_end_) : std::nullopt;
+  }
+
+  // A bounded part of the work, called once per turn between stepping and applying. Returns how
+  // many shards were looked at.
+  std::size_t advance(std::uint64_t now_ms, std::span<const consensus::PeerLiveness> peers);
+
+  // Whether advance() has more to do without waiting for a thread.
+  bool busy() const {
+    return state_ == State::Collecting && !paused_ &&
+           (held_.empty() || resumed_ || cursor_ < parts_.columns.row_count);
+  }
+
+  // How the last checkpoint ended, once.
+  std::optional<Status> take_end() { return std::exchange(end_, std::nullopt); }
+
+  // Gives back what a large checkpoint made grow, once after each. True if there was one.
+  bool shrink();
+
+  // When advance() has something to do by time; ~0: never.
+  std::uint64_t next_due_ms() const;
+
+ private:
+  enum class State : std::uint8_t { Idle, Collecting, Handing, Writing };
+
+  bool due(std::uint64_t now_ms) const;
+  bool pressed() const;
+  bool put_off(std::uint64_t now_ms) const;
+  void begin(std::uint64_t now_ms);
+  std::size_t collect(std::span<const consensus::PeerLiveness> peers);
+  bool at_rest(std::uint32_t row) const;
+  bool collect_held();
+  bool look_at(std::uint32_t row, std::span<const consensus::PeerLiveness> peers);
+  void write_row(std::uint32_t row);
+  void hand_over();
+  void take_result();
+  void end(const Status& status);
+
+  Options options_;
+  Parts parts_;
+  State state_ = State::Idle;
+  bool requested_ = false;
+  bool by_time_ = false;  // What is under way was not asked for, nor pressing, nor put off.
+  bool paused_ = false;   // While it is collecting.
+  bool last_slice_ = false;
+  bool grown_ = false;    // A checkpoint ended since the last shrink().
+  bool resumed_ = false;  // Held rows have not been looked at since a slice was written.
+  ShardBits dirty_;       // Changed since taken_ was taken.
+  ShardBits taken_;       // What the present, or last, checkpoint holds.
+  ShardBits settling_;    // What the one before held.
+  std::uint32_t cursor_ = 0;
+  std::vector<std::uint32_t> held_;
+  ledger::Lsn begin_lsn_;
+  std::uint64_t begin_ms_;
+  std::uint64_t begin_bytes_ = 0;
+  std::uint64_t begin_entry_bytes_ = 0;
+  std::optional<Status> end_;
+  std::uint64_t begun_ = 0;  // Numbers the checkpoints of this life.
+  std::uint64_t ended_ = 0;
+  Status last_end_;
+  ledger::CheckpointBatch batch_;
+  std::vector<std::byte> hard_;
+  std::vector<std::byte> service_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,232 @@
+#include "server/replicas/disk.h"
+
+#include "common/assert.h"
+#include "server/interfaces/errors.h"
+#include "server/platform/boot_time.h"
+#include "server/replicas/first_configuration.h"
+#include "server/replicas/shard_codec.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// What turn wrote the entries that lie here; absent: the host's.
+constexpr std::string_view kTurnKey = "turn";
+constexpr std::byte kResidentTurn{1};
+
+// Takes the count out of an eventfd, so that it is readable again only after the next event.
+bool drain(int event_fd) {
+  std::uint64_t count = 0;
+  return event_fd >= 0 && read(event_fd, &count, sizeof count) == sizeof count;
+}
+
+}  // namespace
+
+Result<consensus::Configuration> initial_configuration(const EngineOptions& options) {
+  std::vector<NodeId> nodes = {options.node};
+  for (const netcore::PeerAddress& peer : options.peers) {
+    nodes.push_back(peer.id);
+  }
+  return first_configuration(std::move(nodes));
+}
+
+Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& options,
+                                                     std::uint64_t random_id,
+                                                     Recovery& recovery,
+                                                     MetricsRegistry& metrics) {
+  std::unique_ptr<EngineDisk> disk(new EngineDisk);
+  GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
+  if (!options.repaired_shards.empty()) {
+    recovery.repair(options.repaired_shards);
+  }
+  GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
+  const bool memory = options.durability == consensus::Durability::Memory;
+  disk->forgot_ = memory || disk->identity_->rejoining() || !disk->identity_->established();
+  if (memory) {
+    recovery.forget_promises();
+    GCOORD_TRY_STATUS(disk->identity_->mark_in_use());
+  } else {
+    if (disk->forgot_) {
+      recovery.doubt_promises();
+    }
+    GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
+  }
+  if (!options.repaired_shards.empty()) {
+    // Behind all that can refuse: a start that fails uses up none of the 255 generations.
+    GCOORD_TRY_STATUS(disk->identity_->begin_generation(random_id));
+  }
+  disk->checkpointer_ = std::make_unique<ledger::Checkpointer>(
+      *disk->store_,
+      disk->writer_.get(),
+      ledger::CheckpointerOptions{&metrics, options.storage_driver, options.before_checkpoint});
+  return disk;
+}
+
+EngineDisk::~EngineDisk() = default;
+
+Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t random_id) {
+  const ledger::NodeIdentity identity{options.cluster,
+                                      options.node,
+                                      options.shard_count,
+                                      options.durability == consensus::Durability::Durable};
+  std::string checkpoint_path = options.data_directory + "/checkpoint";
+  if (options.identity_disk != nullptr) {
+    GCOORD_TRY(identity_owned_,
+               ledger::IdentityFile::open(*options.identity_disk, identity, random_id));
+    identity_ = identity_owned_.get();
+    wal_disk_ = options.wal_disk;
+  } else {
+    GCOORD_TRY(directory_,
+               ledger::DataDirectory::open({options.data_directory, identity, random_id}));
+    identity_ = &directory_->identity();
+    wal_disk_ = &directory_->wal_disk();
+    checkpoint_path = directory_->checkpoint_path();
+  }
+  first_boot_ = !identity_->in_use();
+  if (options.on_directory) {
+    GCOORD_TRY_STATUS(options.on_directory());
+  }
+  GCOORD_TRY(store_,
+             options.open_checkpoint_store ? options.open_checkpoint_store()
+                                           : ledger::CheckpointStore::open(checkpoint_path));
+  return Status{};
+}
+
+// A directory keeps the entries of one turn. A new one is marked with the first thing it holds.
+Status EngineDisk::check_turn(const EngineOptions& options) {
+  const auto stored = store_->get_meta(kTurnKey);
+  if (!stored.ok() && stored.status().code() != StatusCode::NotFound) {
+    return stored.status();
+  }
+  if (stored.ok() == options.resident_entries) {
+    return Status{};
+  }
+  return Status{StatusCode::FailedPrecondition,
+                options.data_directory + " was written with --turn " +
+                    (stored.ok() ? "resident" : "host") + ", which has a log format of its own",
+                kEngineOptions};
+}
+
+Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& recovery) {
+  GCOORD_TRY(consensus::Configuration configuration, initial_configuration(options));
+  const auto stored = store_->get_meta(kInitialConfigurationKey);
+  if (stored.ok()) {
+    GCOORD_TRY_STATUS(check_turn(options));
+    const auto decoded = decode_configuration(stored.value());
+    if (!decoded) {
+      return Status{
+          StatusCode::DataLoss,
+          std::string("the checkpoint store has an impossible configuration") + ledger::kRotAdvice,
+          kCheckpointImpossible};
+    }
+    if (decoded->members() != configuration.members() ||
+        !std::equal(std::begin(decoded->node), std::end(decoded->node), configuration.node)) {
+      return Status{StatusCode::FailedPrecondition,
+                    "the cluster was created with other nodes than --node-id and --peer name now; "
+                    "name all nodes that it was created with",
+                    kEngineOptions};
+    }
+    configuration = *decoded;
+  } else if (stored.status().code() != StatusCode::NotFound) {
+    return stored.status();
+  } else {
+    ledger::CheckpointBatch batch;
+    batch.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
+    if (options.resident_entries) {
+      batch.put_meta(kTurnKey, {&kResidentTurn, 1});
+    }
+    GCOORD_TRY_STATUS(store_->write(batch));
+  }
+  recovery.set_initial_configuration(configuration);
+  return store_->load(recovery);
+}
+
+Status EngineDisk::replay_log(const EngineOptions& options,
+                              Recovery& recovery,
+                              MetricsRegistry& metrics) {
+  const ledger::WalOptions wal_options{
+      .cluster = options.cluster,
+      .node = options.node,
+      .salt_seed = identity_->directory_id(),
+      .segment_bytes = options.wal_segment_bytes,
+      .replay_after = store_->covered_lsn(),
+      .on_absence = first_boot_ ? ledger::WalAbsence::Create : ledger::WalAbsence::Refuse};
+  GCOORD_TRY(auto wal, ledger::Wal::open(*wal_disk_, wal_options, recovery));
+  if (wal->last_lsn() < recovery.newest_checkpoint_lsn()) {
+    return Status{StatusCode::DataLoss,
+                  "the log of record ends at " + std::to_string(wal->last_lsn().value) +
+                      " but a checkpoint holds record " +
+                      std::to_string(recovery.newest_checkpoint_lsn().value) + ledger::kRotAdvice,
+                  ledger::kWalBehind};
+  }
+  GCOORD_TRY_STATUS(identity_->mark_in_use());
+  submitted_lsn_ = wal->last_lsn();
+  writer_ = std::make_unique<ledger::WalWriter>(
+      std::move(wal),
+      ledger::WalWriterOptions{.metrics = &metrics,
+                               .clock_us = [] { return boot_time_us(); },
+                               .driver = options.storage_driver});
+  return Status{};
+}
+
+void EngineDisk::expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now) {
+  acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote, .asked = now});
+}
+
+void EngineDisk::submit() {
+  if (batch_.empty()) {
+    GCOORD_ASSERT(acks_.empty() || acks_.back().lsn != ledger::Lsn{});
+    return;
+  }
+  submitted_bytes_ += batch_.encoded().size();
+  submitted_lsn_ = writer_->submit(std::move(batch_));
+  batch_.clear();
+  for (auto ack = acks_.rbegin(); ack != acks_.rend() && ack->lsn == ledger::Lsn{}; ++ack) {
+    ack->lsn = submitted_lsn_;
+  }
+}
+
+bool EngineDisk::advance() {
+  const bool wrote = writer_ && writer_->advance();
+  return checkpointer_->advance() || wrote;
+}
+
+bool EngineDisk::queued() const {
+  return checkpointer_->busy() || (writer_ && writer_->queued_bytes() > 0);
+}
+
+bool EngineDisk::submit_checkpoint(ledger::CheckpointBatch&& batch) {
+  GCOORD_ASSERT(batch.lsn() <= durable_lsn());
+  return checkpointer_->submit(std::move(batch));
+}
+
+std::optional<Status> EngineDisk::take_checkpoint_result() {
+  return checkpoint_result_ ? std::exchange(checkpoint_result_, std::nullopt)
+                            : checkpointer_->take_done();
+}
+
+std::vector<int> EngineDisk::event_fds() const {
+  std::vector<int> fds = {checkpointer_->event_fd()};
+  if (writer_) {
+    fds.push_back(writer_->event_fd());
+  }
+  return fds;
+}
+
+bool EngineDisk::rearm() {
+  // Drained before looking: what comes after the look makes the eventfd readable again.
+  const bool written = writer_ && drain(writer_->event_fd());
+  drain(checkpointer_->event_fd());
+  if (!checkpoint_result_) {
+    checkpoint_result_ = checkpointer_->take_done();
+  }
+  const bool acked = !acks_.empty() && acks_.front().lsn <= durable_lsn();
+  return written || acked || checkpoint_result_.has_value();
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,148 @@
+// Persistent state of a node: its directory, its log of record, its checkpoints, in the order in
+// which they open and close. In memory mode there is no log: nothing is ever submitted, and
+// checkpoints are a warm start for a replica that has forgotten the rest.
+//
+// A turn fills batch(), notes who waits for it, and submits; the acknowledgement comes back in a
+// later turn by take_acks. One thread; the two threads inside show only as eventfds.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/checkpoint/checkpoint_store.h"
+#include "ledger/checkpoint/checkpointer.h"
+#include "ledger/directory/data_directory.h"
+#include "ledger/directory/identity_file.h"
+#include "ledger/wal/batch.h"
+#include "ledger/wal/writer.h"
+#include "server/replicas/options.h"
+#include "server/replicas/recovery.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace gcoord::server {
+
+class EngineDisk {
+ public:
+  // Opens directory, store and log and gives what they hold to `recovery`, short of its finish().
+  // random_id: for the directory, when it is created.
+  static Result<std::unique_ptr<EngineDisk>> open(const EngineOptions& options,
+                                                  std::uint64_t random_id,
+                                                  Recovery& recovery,
+                                                  MetricsRegistry& metrics);
+  ~EngineDisk();
+  EngineDisk(const EngineDisk&) = delete;
+  EngineDisk& operator=(const EngineDisk&) = delete;
+
+  ledger::IdentityFile& identity() { return *identity_; }
+
+  // Whether this node promised nothing before this life.
+  bool first_boot() const { return first_boot_; }
+
+  // Whether the rows came back as ones that may have forgotten what this node promised: always in
+  // memory mode; in durable mode while a peer may remember another directory of it.
+  bool forgot() const { return forgot_; }
+
+  // The record of this turn.
+  ledger::WalBatch& batch() { return batch_; }
+
+  struct Ack {
+    ledger::Lsn lsn;
+    std::uint32_t row = 0;
+    Term term;
+    NodeId vote;
+    Tick asked;
+  };
+
+  // A row to be told when this turn's record is durable.
+  void expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now);
+
+  // For how many ticks the oldest record that is not durable has been waited for.
+  std::uint64_t waits_since(Tick now) const {
+    const bool waits = !acks_.empty() && acks_.front().lsn > durable_lsn();
+    return waits ? now - acks_.front().asked : 0;
+  }
+
+  // Hands the turn's record to the writer, if it is not empty.
+  void submit();
+
+  // Calls on_ack for every Ack whose record is durable, in order, for at most ack_count_max. One
+  // whose record was not submitted yet has to wait, and all behind it.
+  template <typename OnAck>
+  std::size_t take_acks(std::size_t ack_count_max, OnAck&& on_ack) {
+    const ledger::Lsn durable = durable_lsn();
+    std::size_t count = 0;
+    const auto is_due = [&] {
+      return !acks_.empty() && acks_.front().lsn != ledger::Lsn{} && acks_.front().lsn <= durable;
+    };
+    for (; count < ack_count_max && is_due(); ++count) {
+      on_ack(acks_.front());
+      acks_.pop_front();
+    }
+    return count;
+  }
+
+  ledger::Lsn submitted_lsn() const { return writer_ ? submitted_lsn_ : durable_lsn(); }
+
+  // How far the log of record reaches. In memory mode there is none, and what peers remember of
+  // this directory is only whether it ever took part: an image from before that must not come back.
+  ledger::Lsn durable_lsn() const {
+    return writer_ ? writer_->durable_lsn() : ledger::Lsn{identity_->established() ? 1u : 0u};
+  }
+
+  ledger::Lsn checkpoint_lsn() const { return store_->covered_lsn(); }
+
+  // Any thread may read it.
+  const ledger::CheckpointStore& checkpoints() const { return *store_; }
+
+  // Bytes of all records submitted in this life.
+  std::uint64_t submitted_bytes() const { return submitted_bytes_; }
+
+  bool submit_checkpoint(ledger::CheckpointBatch&& batch);
+  // The result of the last submit_checkpoint, once.
+  std::optional<Status> take_checkpoint_result();
+
+  // The writer's failure, once.
+  std::optional<Status> take_failure() { return writer_ ? writer_->take_failure() : std::nullopt; }
+
+  // As HostReplicas::advance_storage and storage_queued.
+  bool advance();
+  bool queued() const;
+
+  std::vector<int> event_fds() const;
+  // Rearms the eventfds. True: something came since it was last taken; do not sleep.
+  bool rearm();
+
+ private:
+  EngineDisk() = default;
+
+  Status open_directory(const EngineOptions& options, std::uint64_t random_id);
+  Status check_turn(const EngineOptions& options);
+  Status load_checkpoints(const EngineOptions& options, Recovery& recovery);
+  Status replay_log(const EngineOptions& options, Recovery& recovery, MetricsRegistry& metrics);
+
+  std::unique_ptr<ledger::DataDirectory> directory_;      // Unless disks were given.
+  std::unique_ptr<ledger::IdentityFile> identity_owned_;  // If disks were given.
+  ledger::IdentityFile* identity_ = nullptr;
+  ledger::Disk* wal_disk_ = nullptr;
+  bool first_boot_ = false;
+  bool forgot_ = false;
+  std::unique_ptr<ledger::CheckpointStore> store_;
+  std::unique_ptr<ledger::WalWriter> writer_;  // None in memory mode.
+  std::unique_ptr<ledger::Checkpointer> checkpointer_;
+  std::optional<Status> checkpoint_result_;
+  ledger::WalBatch batch_;
+  std::deque<Ack> acks_;
+  ledger::Lsn submitted_lsn_;
+  std::uint64_t submitted_bytes_ = 0;
+};
+
+// All nodes as voters of weight 1, in ascending order: the configuration of every shard at first
+// boot.
+Result<consensus::Configuration> initial_configuration(const EngineOptions& options);
+
+}  // namespace gcoord::server

@@ -1,0 +1,36 @@
+// Header before a service's state where a node keeps the history of its shards: the number of
+// applied entries and, in what goes to another node, the frontier of the shard's Merkle tree.
+//
+//   version 1, kind 1 (0: checkpoint, 1: snapshot), reserved 2, entry count 4, size 8
+//   of a snapshot: the frontier's size 8, its peaks 32 each, then per entry length 4 and bytes
+//   then the service's own
+//
+// Behind those of shard 0 stands the state of the cluster log, and its length 4
+// (publication_service.h). The wrapping services write and read all this while a node runs; here it
+// is for whoever has the bytes and no node. Bytes without any of it are a lock snapshot alone,
+// whose magic cannot be taken for a head. Pure; thread-safe.
+#pragma once
+
+#include "ledger/snapshot/format.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+// The service's own bytes, whatever stands around them. Nothing for what no node writes.
+std::optional<std::span<const std::byte>> service_part(ShardId shard,
+                                                       std::span<const std::byte> stored);
+
+// Begins what install() of a node with a history takes: the tree that the frontier stands for and
+// one entry more. The service's bytes follow.
+void begin_ledger_state(std::vector<std::byte>& bytes,
+                        const ledger::SnapshotFrontier& frontier,
+                        std::span<const std::byte> entry);
+
+// Ends it, behind the service's bytes: the cluster log of a new cluster is empty.
+void end_ledger_state(std::vector<std::byte>& bytes, ShardId shard);
+
+}  // namespace gcoord::server

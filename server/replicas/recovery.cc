@@ -1,0 +1,299 @@
+#include "server/replicas/recovery.h"
+
+#include "common/assert.h"
+#include "consensus/step/step.h"
+#include "server/interfaces/errors.h"
+#include "server/interfaces/log_limits.h"
+
+#include <algorithm>
+#include <string>
+
+namespace gcoord::server {
+namespace {
+
+using consensus::Configuration;
+using consensus::EntryKind;
+
+bool known_kind(std::uint8_t kind) {
+  return kind <= static_cast<std::uint8_t>(EntryKind::Configuration);
+}
+
+}  // namespace
+
+Recovery::Recovery(const consensus::ShardColumns& columns,
+                   NodeId self,
+                   EntryPool& pool,
+                   EntryLog& log,
+                   Service& service)
+    : columns_(columns),
+      self_(self),
+      pool_(pool),
+      log_(log),
+      service_(service),
+      rows_(columns.row_count) {}
+
+void Recovery::repair(std::span<const ShardId> shards) {
+  for (const ShardId shard : shards) {
+    if (shard.value < rows_.size()) {
+      rows_[shard.value].repaired = true;
+    }
+  }
+}
+
+void Recovery::set_initial_configuration(const Configuration& configuration) {
+  initial_ = configuration;
+  std::fill_n(columns_.configuration, columns_.row_count, configuration);
+}
+
+void Recovery::on_shard(ShardId shard,
+                        std::span<const std::byte> hard,
+                        std::span<const std::byte> service) {
+  if (!failure_.ok()) {
+    return;
+  }
+  if (shard.value >= rows_.size()) {
+    return fail(shard, "is beyond the shard count", kCheckpointImpossible);
+  }
+  Row& row = rows_[shard.value];
+  loading_ = &row;
+  const auto value = decode_hard_value(hard, *this);
+  loading_ = nullptr;
+  if (!value) {
+    return fail(shard, "has a checkpoint that cannot be decoded", kCheckpointImpossible);
+  }
+  row.term = value->term;
+  row.vote = value->vote;
+  row.floor = value->floor;
+  row.floor_term = value->floor_term;
+  row.commit = value->floor;
+  row.last = max_id(row.last, value->floor);
+  row.lsn = value->lsn;
+  newest_checkpoint_lsn_ = max_id(newest_checkpoint_lsn_, value->lsn);
+  columns_.configuration[shard.value] = value->configuration;
+  if (row.repaired) {
+    return;  // Nothing of it is to reach the service.
+  }
+  if (const Status status = service_.install(shard, service); !status.ok()) {
+    fail(shard, status.message().c_str(), kCheckpointImpossible);
+  }
+}
+
+void Recovery::on_entry(LogIndex index, Term term, const EntryView& entry) {
+  GCOORD_ASSERT(loading_ != nullptr);
+  loading_->last = index - 1;
+  append(*loading_, term, entry);
+}
+
+bool Recovery::takes(ShardId shard) {
+  if (!failure_.ok()) {
+    return false;
+  }
+  if (shard.value >= rows_.size()) {
+    fail(shard, "is beyond the shard count", kReplayImpossible);
+    return false;
+  }
+  Row& row = rows_[shard.value];
+  row.replayed |= lsn_ > row.lsn;
+  return lsn_ > row.lsn;
+}
+
+void Recovery::on_hard_state(ShardId shard, Term term, NodeId vote) {
+  if (!takes(shard)) {
+    return;
+  }
+  rows_[shard.value].term = term;
+  rows_[shard.value].vote = vote;
+}
+
+void Recovery::on_entries(ShardId shard, LogIndex first, std::uint32_t) {
+  if (!takes_entries(shard)) {
+    return;
+  }
+  Row& row = rows_[shard.value];
+  if (first <= row.floor || first > row.last + 1) {
+    return fail(shard, "has entries that do not continue its log", kReplayImpossible);
+  }
+  truncate(row, first);
+}
+
+void Recovery::on_entry(ShardId shard,
+                        LogIndex index,
+                        Term term,
+                        std::uint8_t kind,
+                        std::span<const std::byte> payload) {
+  if (!takes_entries(shard)) {
+    return;
+  }
+  Row& row = rows_[shard.value];
+  const Term before = row.newest == 0 ? row.floor_term : entries_[row.newest - 1].term;
+  if (index != row.last + 1 || term < before || !known_kind(kind) ||
+      payload.size() > kCommandBytesMax) {
+    return fail(shard, "has an entry that cannot be", kReplayImpossible);
+  }
+  append(row, term, {static_cast<EntryKind>(kind), payload});
+}
+
+void Recovery::on_truncate(ShardId shard, LogIndex from) {
+  if (!takes_entries(shard)) {
+    return;
+  }
+  truncate(rows_[shard.value], max_id(from, rows_[shard.value].floor + 1));
+}
+
+void Recovery::on_snapshot_installed(ShardId shard,
+                                     LogIndex index,
+                                     Term term,
+                                     std::span<const std::byte> state) {
+  if (!takes_entries(shard)) {
+    return;
+  }
+  const auto snapshot = decode_snapshot(state);
+  if (!snapshot) {
+    return fail(shard, "has a snapshot that cannot be decoded", kReplayImpossible);
+  }
+  Row& row = rows_[shard.value];
+  truncate(row, row.floor + 1);
+  row.floor = index;
+  row.floor_term = term;
+  row.commit = index;
+  row.last = index;
+  columns_.configuration[shard.value] = snapshot->configuration;
+  if (const Status status = service_.install(shard, snapshot->service); !status.ok()) {
+    fail(shard, status.message().c_str(), kReplayImpossible);
+  }
+}
+
+void Recovery::on_commit(ShardId shard, LogIndex index) {
+  if (takes_entries(shard)) {
+    rows_[shard.value].commit = max_id(rows_[shard.value].commit, index);
+  }
+}
+
+Status Recovery::finish(const std::function<void(ShardId)>& on_replayed) {
+  for (std::uint32_t row_index = 0; row_index < rows_.size() && failure_.ok(); ++row_index) {
+    finish_row(row_index);
+    if (rows_[row_index].replayed) {
+      on_replayed(ShardId{row_index});
+    }
+  }
+  return failure_;
+}
+
+void Recovery::append(Row& row, Term term, const EntryView& entry) {
+  const bool noop = entry.kind == EntryKind::Noop;
+  row.last = row.last + 1;
+  entries_.push_back({.term = term,
+                      .index = row.last,
+                      .block = noop ? nullptr : pool_.make(entry.kind, entry.payload),
+                      .older = row.newest});
+  row.newest = static_cast<std::uint32_t>(entries_.size());
+}
+
+void Recovery::truncate(Row& row, LogIndex from) {
+  while (row.newest != 0 && entries_[row.newest - 1].index >= from) {
+    Entry& entry = entries_[row.newest - 1];
+    if (entry.block != nullptr) {
+      pool_.release(entry.block);
+      entry.block = nullptr;
+    }
+    row.newest = entry.older;
+  }
+  row.last = min_id(row.last, from - 1);
+}
+
+void Recovery::fail(ShardId shard, const char* what, std::uint32_t detail) {
+  if (failure_.ok()) {
+    failure_ = Status{StatusCode::DataLoss,
+                      "shard " + std::to_string(shard.value) + " " + what + ledger::kRotAdvice,
+                      detail};
+  }
+}
+
+void Recovery::forget(Row& row) {
+  truncate(row, row.floor + 1);
+  row.term = row.floor_term;
+  row.vote = NodeId{};
+  row.commit = row.floor;
+}
+
+// Term and vote stay: they can only make the replica more reluctant.
+Status Recovery::erase(ShardId shard) {
+  Row& row = rows_[shard.value];
+  row.floor = LogIndex{};
+  row.floor_term = Term{};
+  row.commit = LogIndex{};
+  truncate(row, LogIndex{1});
+  row.replayed = true;
+  columns_.configuration[shard.value] = initial_;
+  return service_.install(shard, {});
+}
+
+void Recovery::finish_row(std::uint32_t row_index) {
+  const ShardId shard{row_index};
+  if (decided_only_) {
+    forget(rows_[row_index]);
+  }
+  if (rows_[row_index].repaired) {
+    if (const Status status = erase(shard); !status.ok()) {
+      return fail(shard, status.message().c_str(), kReplayImpossible);
+    }
+  }
+  const Row& row = rows_[row_index];
+  order_.clear();
+  for (std::uint32_t newest = row.newest; newest != 0; newest = entries_[newest - 1].older) {
+    order_.push_back(newest - 1);
+  }
+  if (!order_.empty() && entries_[order_.front()].term > row.term) {
+    return fail(shard, "has entries of a term that it never reached", kReplayImpossible);
+  }
+  const LogIndex decided = min_id(row.commit, row.last);
+  const auto configuration = configuration_at(row_index, decided);
+  if (!configuration) {
+    return fail(shard, "has a configuration that cannot be", kReplayImpossible);
+  }
+  const consensus::ShardRef ref(columns_, row_index);
+  consensus::recover(ref,
+                     {.term = row.term,
+                      .vote = row.vote,
+                      .floor = row.floor,
+                      .floor_term = row.floor_term,
+                      .commit = decided,
+                      .configuration = *configuration,
+                      .forgetful = forgetful_ || row.repaired},
+                     self_);
+  for (auto place = order_.rbegin(); place != order_.rend(); ++place) {
+    recover_entry(ref, entries_[*place], decided);
+  }
+  log_.compact(shard, ref.log().floor);
+  GCOORD_ASSERT(ref.log().last == row.last);
+  GCOORD_ASSERT(ref.log().applied == decided);
+}
+
+void Recovery::recover_entry(consensus::ShardRef ref, const Entry& entry, LogIndex decided) {
+  const EntryKind kind = entry.block == nullptr ? EntryKind::Noop : entry.block->kind;
+  consensus::recover_entry(ref, entry.term, kind, decided);
+  log_.put(ref.shard(), entry.index, entry.block);
+  if (entry.index <= decided) {
+    const auto payload =
+        entry.block == nullptr ? std::span<const std::byte>{} : entry.block->payload();
+    service_.apply({.shard = ref.shard(),
+                    .index = entry.index,
+                    .term = entry.term,
+                    .kind = kind,
+                    .payload = payload});
+  }
+}
+
+std::optional<Configuration> Recovery::configuration_at(std::uint32_t row_index,
+                                                        LogIndex decided) const {
+  for (const std::uint32_t place : order_) {
+    const Entry& entry = entries_[place];
+    const bool configures = entry.block != nullptr && entry.block->kind == EntryKind::Configuration;
+    if (configures && entry.index <= decided) {
+      return decode_configuration(entry.block->payload());
+    }
+  }
+  return columns_.configuration[row_index];
+}
+
+}  // namespace gcoord::server

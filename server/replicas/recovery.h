@@ -1,0 +1,139 @@
+// From stable storage to rows, entries and service state, before the first turn.
+//
+// The checkpoint store gives each shard's value as of some record of the log of record; then the
+// log's records follow, and those that a shard's value already holds are skipped for that shard.
+// What remains beyond the floor are entries, kept here in one flat list until `finish` puts them
+// into rows and the entry log and applies what was decided. Memory while it runs: 56 bytes per
+// shard and 40 per entry. Everything read passed its checksums, so what cannot be is rot: the first
+// such thing is kept and fails the opening.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "consensus/step/shard_table.h"
+#include "ledger/checkpoint/checkpoint_store.h"
+#include "ledger/wal/visitor.h"
+#include "server/interfaces/state_machine.h"
+#include "server/replicas/entry_log.h"
+#include "server/replicas/shard_codec.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+class Recovery final : public ledger::CheckpointVisitor,
+                       public ledger::WalVisitor,
+                       private HardEntryVisitor {
+ public:
+  // All references outlive it. Rows start as recovered replicas of nothing.
+  Recovery(const consensus::ShardColumns& columns,
+           NodeId self,
+           EntryPool& pool,
+           EntryLog& log,
+           Service& service);
+
+  // Memory mode: of what was kept, only the decided prefix that a checkpoint holds is of use. What
+  // was promised behind it is lost, so finish() makes every row a forgetful replica
+  // (consensus/step/readmission.h).
+  void forget_promises() {
+    decided_only_ = true;
+    forgetful_ = true;
+  }
+
+  // Durable mode: there may have been promises in a directory before this one. All that is kept
+  // here counts, but every row is a forgetful replica, too.
+  void doubt_promises() { forgetful_ = true; }
+
+  // What is kept of these shards is wrong, but for what was voted: they come back as forgetful
+  // replicas of nothing.
+  void repair(std::span<const ShardId> shards);
+
+  // The configuration of shards that no checkpoint mentions.
+  void set_initial_configuration(const consensus::Configuration& configuration);
+
+  void on_shard(ShardId shard,
+                std::span<const std::byte> hard,
+                std::span<const std::byte> service) override;
+
+  void on_record(ledger::Lsn lsn) override { lsn_ = lsn; }
+
+  void on_hard_state(ShardId shard, Term term, NodeId vote) override;
+  void on_entries(ShardId shard, LogIndex first, std::uint32_t entry_count) override;
+  void on_entry(ShardId shard,
+                LogIndex index,
+                Term term,
+                std::uint8_t kind,
+                std::span<const std::byte> payload) override;
+  void on_truncate(ShardId shard, LogIndex from) override;
+  void on_snapshot_installed(ShardId shard,
+                             LogIndex index,
+                             Term term,
+                             std::span<const std::byte> state) override;
+  void on_commit(ShardId shard, LogIndex index) override;
+
+  // The newest record that a shard's checkpoint already holds. A log that ends before it has lost
+  // its end.
+  ledger::Lsn newest_checkpoint_lsn() const { return newest_checkpoint_lsn_; }
+
+  // Fills the rows. on_replayed is called for each shard that has news since its checkpoint.
+  Status finish(const std::function<void(ShardId)>& on_replayed);
+
+ private:
+  struct Row {
+    Term term;
+    LogIndex floor;
+    Term floor_term;
+    LogIndex commit;
+    LogIndex last;
+    ledger::Lsn lsn;  // Records up to this one are in the checkpoint's value.
+    NodeId vote;
+    std::uint32_t newest = 0;  // 1 + place of the newest entry; 0: none.
+    bool replayed = false;
+    bool repaired = false;
+  };
+
+  struct Entry {
+    Term term;
+    LogIndex index;
+    EntryBlock* block = nullptr;  // nullptr: a no-op.
+    std::uint32_t older = 0;      // As Row::newest.
+  };
+
+  void on_entry(LogIndex index, Term term, const EntryView& entry) override;
+  bool takes(ShardId shard);
+
+  bool takes_entries(ShardId shard) { return takes(shard) && !rows_[shard.value].repaired; }
+
+  void append(Row& row, Term term, const EntryView& entry);
+  void truncate(Row& row, LogIndex from);
+  void fail(ShardId shard, const char* what, std::uint32_t detail);
+  void forget(Row& row);
+  Status erase(ShardId shard);
+  void finish_row(std::uint32_t row_index);
+  void recover_entry(consensus::ShardRef ref, const Entry& entry, LogIndex decided);
+  // What the entries up to `decided` say, of which order_ names those of the row, newest first.
+  std::optional<consensus::Configuration> configuration_at(std::uint32_t row_index,
+                                                           LogIndex decided) const;
+
+  const consensus::ShardColumns& columns_;
+  NodeId self_;
+  EntryPool& pool_;
+  EntryLog& log_;
+  Service& service_;
+  std::vector<Row> rows_;
+  std::vector<Entry> entries_;
+  consensus::Configuration initial_;
+  std::vector<std::uint32_t> order_;  // Of finish_row; kept warm.
+  Row* loading_ = nullptr;            // The row whose hard value is being decoded.
+  ledger::Lsn lsn_;
+  ledger::Lsn newest_checkpoint_lsn_;
+  Status failure_;
+  bool decided_only_ = false;
+  bool forgetful_ = false;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,101 @@
+// The replicas of a node as the turn on the host steps them: their columns, their entries, the work
+// that waits for them and when they are due.
+//
+// A row is one shard's replica (consensus/step/shard_table.h). One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "consensus/step/shard_table.h"
+#include "consensus/step/stepper.h"
+#include "server/platform/device_choice.h"
+#include "server/replicas/active.h"
+#include "server/replicas/deadlines.h"
+#include "server/replicas/entry_log.h"
+#include "server/replicas/entry_pool.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+struct ReplicaRows {
+  ReplicaRows(ChosenStepper chosen, std::uint32_t row_count)
+      : stepper(std::move(chosen.stepper)),
+        stepper_why(std::move(chosen.why)),
+        log(pool, row_count),
+        active(row_count),
+        deadlines(row_count),
+        row_count_(row_count) {}
+
+  ReplicaRows(const ReplicaRows&) = delete;
+  ReplicaRows& operator=(const ReplicaRows&) = delete;
+
+  const consensus::ShardColumns& columns() const { return stepper->columns(); }
+
+  consensus::ShardRef ref(std::uint32_t row) const { return {stepper->columns(), row}; }
+
+  // Every row is to be stepped, in parts: wake() takes the next row_count_max of them.
+  void wake_all() { wake_left_ = row_count_; }
+
+  bool waking() const { return wake_left_ > 0; }
+
+  void wake(std::uint32_t row_count_max) {
+    const std::uint32_t count = std::min(wake_left_, row_count_max);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      active.touch(wake_row_).woken = 1;
+      wake_row_ = (wake_row_ + 1) % row_count_;
+    }
+    wake_left_ -= count;
+  }
+
+  // Rows that have messages to send and found no credit wait apart until retry(): a row without
+  // credit asks for a step in every turn.
+  void stall(std::uint32_t row) { stalled_.push_back(row); }
+
+  bool stalling() const { return !stalled_.empty(); }
+
+  void retry() {
+    for (const std::uint32_t row : stalled_) {
+      active.touch(row);
+    }
+    stalled_.clear();
+  }
+
+  // Gives back what a burst of stalled rows made grow.
+  void shrink() { stalled_.shrink_to_fit(); }
+
+  std::unique_ptr<consensus::Stepper> stepper;
+  std::string stepper_why;  // Why it is this one.
+  EntryPool pool;
+  EntryLog log;
+  ActiveRows active;
+  DeadlineIndex deadlines;
+
+ private:
+  std::uint32_t row_count_;
+  std::uint32_t wake_row_ = 0;
+  std::uint32_t wake_left_ = 0;
+  std::vector<std::uint32_t> stalled_;
+};
+
+// The turn under way or, between turns, the last one.
+struct TurnState {
+  std::uint64_t number = 0;
+  Tick tick;
+  bool tick_began = false;  // With this turn.
+  bool lives_end = false;   // As StepInput::lives_end.
+  std::size_t done = 0;     // The result of the turn so far.
+};
+
+// A row before its step.
+struct RowBefore {
+  consensus::Hot hot;
+  consensus::Log log;
+};
+
+}  // namespace gcoord::server

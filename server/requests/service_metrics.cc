@@ -1,0 +1,37 @@
+#include "server/requests/service_metrics.h"
+
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+MetricName named(const std::string& name, std::string help) {
+  return MetricName{"gcoord_server_" + name, std::move(help), "", ""};
+}
+
+}  // namespace
+
+LockServiceMetrics::LockServiceMetrics(MetricsRegistry& registry)
+    : requests(&registry.counter(named("requests_total", "Requests of clients that were taken."))),
+      requests_failed(
+          &registry.counter(named("requests_failed_total", "Requests answered with an error."))),
+      requests_refused(&registry.counter(
+          named("requests_refused_total", "Requests refused for their form or a cap."))),
+      grants(&registry.counter(named("grants_total", "Locks granted by this node."))),
+      waits_timed_out(&registry.counter(
+          named("waits_timed_out_total", "Waits that the leader ended at their time."))),
+      waits_rebound(&registry.counter(named(
+          "waits_rebound_total", "Waits that were asked for anew and stood in line already."))),
+      waits(&registry.gauge(named("waits", "Acquires that wait at this leader."))),
+      sessions(&registry.gauge(
+          named("session_registrations", "Registrations of sessions in shards here."))),
+      locks(&registry.gauge(named("locks", "Locks held in shards of this node."))),
+      command_us(&registry.histogram(
+          named("command_duration_us", "From request to answer of what goes through the log."))),
+      wait_us(&registry.histogram(
+          named("wait_duration_us", "From request to answer of acquires that waited."))),
+      peer_messages_bad(&registry.counter(
+          named("peer_messages_bad_total", "Service messages of peers that did not decode."))) {}
+
+}  // namespace gcoord::server

@@ -1,0 +1,26 @@
+// What the lock service counts of itself. The registry outlives it; adding and setting is
+// thread-safe.
+#pragma once
+
+#include "common/host/metrics.h"
+
+namespace gcoord::server {
+
+struct LockServiceMetrics {
+  explicit LockServiceMetrics(MetricsRegistry& registry);
+
+  Counter* requests;
+  Counter* requests_failed;
+  Counter* requests_refused;
+  Counter* grants;
+  Counter* waits_timed_out;
+  Counter* waits_rebound;
+  Gauge* waits;
+  Gauge* sessions;
+  Gauge* locks;
+  Histogram* command_us;
+  Histogram* wait_us;
+  Counter* peer_messages_bad;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,40 @@
+// The sessions that may ask for more locks: those that were not closed here and are within their
+// quota.
+//
+// Guards the door of the log only; the tables decide (closed_sessions.h, session_quota.h). One
+// thread, the node's loop.
+#pragma once
+
+#include "common/ids.h"
+#include "protocol/request.h"
+#include "server/sessions/closed.h"
+#include "server/sessions/quota.h"
+#include "server/sessions/views.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+class SessionAdmission {
+ public:
+  // locks_max 0: no limit.
+  SessionAdmission(std::uint32_t locks_max, const SessionViews& views)
+      : quota_(locks_max), views_(views) {}
+
+  void note_closed(SessionId session) { closed_.note(session); }
+
+  bool is_closed(SessionId session) const { return closed_.contains(session); }
+
+  // Whether the session may have one more; counts it as on its way until on_decided().
+  bool admit(SessionId session) { return quota_.admit(session, views_); }
+
+  // A request that was proposed has come to an end.
+  void on_decided(const protocol::RequestSlot& request) { quota_.on_decided(request); }
+
+ private:
+  ClosedSessions closed_;
+  SessionQuota quota_;
+  const SessionViews& views_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,57 @@
+#include "server/resident/engine/metrics.h"
+
+namespace gcoord::server {
+
+ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
+    : entries_(registry.counter({"gcoord_server_resident_entries_total",
+                                 "Decided entries that the device told its host.",
+                                 "",
+                                 ""})),
+      compared_(registry.counter({"gcoord_server_resident_compared_total",
+                                  "Commands after which device and host had the same state.",
+                                  "",
+                                  ""})),
+      absent_(registry.gauge({"gcoord_server_resident_rows_absent",
+                              "Shards whose locks the host applies alone, after a snapshot.",
+                              "",
+                              ""})),
+      under_way_(registry.gauge({"gcoord_server_resident_requests",
+                                 "Requests with the device or on their way to it.",
+                                 "",
+                                 ""})),
+      memory_bytes_(registry.gauge({"gcoord_server_device_memory_bytes",
+                                    "Memory of the device that this node holds.",
+                                    "",
+                                    ""})),
+      growths_(registry.counter({"gcoord_server_resident_growths_total",
+                                 "Times that the turn rested for a larger pool of wide rows.",
+                                 "",
+                                 ""})),
+      voting_(registry.gauge({"gcoord_server_voting_shards",
+                              "Shards in which this node votes, where some have forgotten",
+                              "",
+                              ""})),
+      forgotten_(registry.gauge({"gcoord_server_forgotten_shards",
+                                 "Shards whose promises this node has forgotten",
+                                 "",
+                                 ""})),
+      channels_(registry) {}
+
+void ResidentMetrics::show(const ResidentRows& rows, const ResidentRequests& requests) {
+  const ResidentRowCounts now = rows.counts();
+  entries_.add(now.entries - shown_.entries);
+  compared_.add(now.compared - shown_.compared);
+  absent_.set(static_cast<std::int64_t>(now.absent));
+  voting_.set(rows.leaders().voting_count());
+  forgotten_.set(rows.leaders().forgotten_count());
+  under_way_.set(static_cast<std::int64_t>(requests.under_way()));
+  shown_ = now;
+}
+
+void ResidentMetrics::show_channels(const ResidentNode& node, std::uint64_t now_ms) {
+  if (channels_.due(now_ms)) {
+    channels_.tell(node.channel_counts());
+  }
+}
+
+}  // namespace gcoord::server

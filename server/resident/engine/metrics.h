@@ -1,0 +1,41 @@
+// The metrics of a resident node: entries, requests, memory and votes. One thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "server/resident/engine/requests.h"
+#include "server/resident/engine/rows.h"
+#include "server/resident/links/link_metrics.h"
+#include "server/resident/node/node.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+class ResidentMetrics {
+ public:
+  explicit ResidentMetrics(MetricsRegistry& registry);
+
+  // Brings all but the next two up to date.
+  void show(const ResidentRows& rows, const ResidentRequests& requests);
+  void show_channels(const ResidentNode& node, std::uint64_t now_ms);
+
+  void show_memory(std::uint64_t bytes) const {
+    memory_bytes_.set(static_cast<std::int64_t>(bytes));
+  }
+
+  void on_growth() { growths_.add(1); }
+
+ private:
+  Counter& entries_;
+  Counter& compared_;
+  Gauge& absent_;
+  Gauge& under_way_;
+  Gauge& memory_bytes_;
+  Counter& growths_;
+  Gauge& voting_;
+  Gauge& forgotten_;
+  ResidentChannelMetrics channels_;
+  ResidentRowCounts shown_;
+};
+
+}  // namespace gcoord::server

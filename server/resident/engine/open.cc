@@ -1,0 +1,262 @@
+// How a resident engine comes to life: options, directory, memory, network, and then its peers.
+#include "server/device_turn/row.h"
+#include "server/interfaces/errors.h"
+#include "server/platform/boot_time.h"
+#include "server/platform/system_random.h"
+#include "server/resident/engine/resident_replicas.h"
+#include "server/resident/node/device.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// Looks at every ring of clients in every turn still happen with so few (device_turn.h).
+constexpr std::uint32_t kStripesMin = 16;
+// When a node is lost, each row that it led takes four or five whole steps on both others, and a
+// stripe takes 32 rows in a turn of up to a tenth of a millisecond: so many rows are done with in
+// some ten milliseconds, and sixteen stripes for a million rows were at it for hundreds.
+constexpr std::uint32_t kStripeRows = 4096;
+// Three nodes of so many, and their clocks, find room on one GPU: eight to a multiprocessor.
+constexpr std::uint32_t kStripesMax = 256;
+// Stripes come together in blocks when there are more than a GPU has multiprocessors.
+constexpr std::uint32_t kBlocks = 128;
+
+// Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
+constexpr std::uint32_t kLogSlots = 128;
+
+constexpr std::uint64_t kHeartbeatMs = 200;
+
+Status not_served(const std::string& what) {
+  return protocol::make_error(protocol::ErrorCode::OptionInvalid, "--turn resident " + what);
+}
+
+Status check(const EngineOptions& options) {
+  if (options.peers.size() + 1 != kTurnNodes) {
+    return not_served("serves clusters of exactly three nodes");
+  }
+  GCOORD_TRY_STATUS(initial_configuration(options).status());
+  const bool fixed = options.listen_port != 0 &&
+                     std::all_of(options.peers.begin(), options.peers.end(), [](const auto& peer) {
+                       return peer.port != 0;
+                     });
+  if (!fixed) {
+    return not_served("needs fixed peer ports, because nodes find each other by them");
+  }
+  if (options.trace) {
+    return not_served(
+        "writes no trace, because a host does not see every step of its device: leave out --trace, "
+        "or start the nodes with --turn host");
+  }
+  return {};
+}
+
+ResidentNames names_of(const EngineOptions& options) {
+  return ResidentNames{{options.node, options.peers[0].id, options.peers[1].id}};
+}
+
+TurnShape shape_of(const EngineOptions& options) {
+  TurnShape shape;
+  shape.shard_count = options.shard_count;
+  const std::uint32_t usual =
+      std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax);
+  const std::uint32_t wanted = options.turn_stripes != 0 ? options.turn_stripes : usual;
+  shape.stripe_count = std::min(wanted, (options.shard_count + kScanRows - 1) / kScanRows);
+  shape.block_stripes = std::clamp(shape.stripe_count / kBlocks, 1u, kBlockStripesMax);
+  shape.log_slots = kLogSlots;
+  shape.entries_max = kTurnEntriesMax;
+  shape.wide_count = first_wide_places(shape);
+  return shape;
+}
+
+LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
+  // Twice an even share: names spread over stripes as their hashes do.
+  constexpr std::uint32_t kLeast = 1u << 12;
+  const std::uint32_t locks = std::min(locks_max, kResidentLocksMax);
+  const std::uint32_t each = std::bit_ceil(std::max(kLeast, 2 * (locks / shape.stripe_count)));
+  return {.locks = each, .sessions = each, .requests = 2 * each, .name_blocks = 4 * each};
+}
+
+bool keeps_log(const EngineOptions& options) {
+  return options.durability == consensus::Durability::Durable;
+}
+
+TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool has_promised) {
+  TurnTiming timing;
+  timing.stored_at_once = keeps_log(options) ? 0 : 1;
+  // Promises from before the restart bind for one election timeout more; ticks begin with 1.
+  timing.vote_after = has_promised ? Tick{1 + options.timing.election_ticks} : Tick{};
+  timing.tick_ns = std::uint64_t{options.tick_ms} * 1'000'000;
+  timing.heartbeat_ticks = options.timing.resend_ticks;
+  timing.timing = options.timing;
+  timing.limits = {.window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
+  timing.incarnation = incarnation;
+  timing.seed = options.seed;
+  timing.durability = options.durability;
+  timing.host_patience_ns = host_patience_ms(options) * 1'000'000;
+  return timing;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplicasOptions options,
+                                                                 Service& service,
+                                                                 MetricsRegistry& metrics) {
+  GCOORD_TRY_STATUS(check(options.engine));
+  if (!options.engine.clock_us) {
+    options.engine.clock_us = [] { return boot_time_us(); };
+  }
+  options.engine.seed = options.engine.seed != 0 ? options.engine.seed : draw_random();
+  options.engine.resident_entries = true;
+  std::unique_ptr<ResidentReplicas> engine(
+      new ResidentReplicas(std::move(options), service, metrics));
+  const bool durable = keeps_log(engine->options_.engine);
+  if (!durable) {
+    GCOORD_TRY_STATUS(engine->open_directory());
+  }
+  GCOORD_TRY_STATUS(engine->open_node());
+  GCOORD_TRY_STATUS(durable ? engine->open_storage(metrics) : engine->open_memory_rows());
+  if (engine->has_promised_) {
+    GCOORD_TRY_STATUS(engine->stand_in_for_peers());
+  }
+  engine->device_.node->set_timing(
+      timing_of(engine->options_.engine, engine->incarnation(), engine->has_promised_));
+  GCOORD_TRY_STATUS(engine->open_network(metrics));
+  return engine;
+}
+
+Status ResidentReplicas::open_directory() {
+  const EngineOptions& options = options_.engine;
+  const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count, false};
+  GCOORD_TRY(directory_,
+             ledger::DataDirectory::open({options.data_directory, identity, options.seed}));
+  identity_ = &directory_->identity();
+  has_promised_ = identity_->in_use() || identity_->rejoining();
+  return options.on_directory ? options.on_directory() : Status{};
+}
+
+// What the rows of an earlier life promised ended with it.
+Status ResidentReplicas::open_memory_rows() {
+  if (!has_promised_) {
+    return {};
+  }
+  rows_->begin_forgotten();
+  return device_.node->restore([](const ResidentView& view) {
+    for (std::uint32_t row = 0; row < view.shape.shard_count; ++row) {
+      start_row(view, row, RowMemory::Forgotten);
+    }
+  });
+}
+
+// Channels stand in for peers until they are found.
+Status ResidentReplicas::stand_in_for_peers() {
+  for (const netcore::PeerAddress& peer : options_.engine.peers) {
+    if (!device_.node->has_channel(peer.id)) {
+      GCOORD_TRY_STATUS(device_.node->stand_in(peer.id));
+    }
+  }
+  return {};
+}
+
+// Rows, log pages and lock tables as storage has them.
+Status ResidentReplicas::open_storage(MetricsRegistry& metrics) {
+  GCOORD_TRY(storage_,
+             ResidentStorage::open(options_.engine, *rows_, *requests_, service_, metrics));
+  identity_ = &storage_->identity();
+  Status filled;
+  GCOORD_TRY_STATUS(device_.node->restore(
+      [this, &filled](const ResidentView& view) { filled = storage_->fill(view); }));
+  has_promised_ = storage_->has_promised();
+  return filled;
+}
+
+Status ResidentReplicas::open_node() {
+  ResidentDeviceOptions options;
+  options.device = options_.engine.device;
+  options.fault = options_.engine.device_fault;
+  options.make_memory = options_.engine.make_memory;
+  options.node.self = options_.engine.node;
+  options.node.names = names_of(options_.engine);
+  options.node.shape = shape_of(options_.engine);
+  options.node.sizes = sizes_of(options_.locks_max, options.node.shape);
+  options.node.index_seed = options_.index_seed;
+  GCOORD_TRY(device_, open_resident_device(options));
+  requests_ = std::make_unique<ResidentRequests>(*device_.node);
+  rows_ = std::make_unique<ResidentRows>(*device_.node, service_, *requests_);
+  return {};
+}
+
+Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
+  EngineOptions& options = options_.engine;
+  // As HostReplicas's, but that no node with another turn is accepted (engine_admission.cc).
+  const netcore::AgreedSettings settings{options.shard_count,
+                                         options.tick_ms,
+                                         options.timing.election_ticks * options.tick_ms,
+                                         kTurnNodes,
+                                         resident_setting(is_durable(), options.turn_stripes)};
+  admission_ = std::make_unique<EngineAdmission>(
+      *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
+  claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
+  netcore::PeerNetworkOptions network;
+  network.cluster = options.cluster;
+  network.node = options.node;
+  network.incarnation = incarnation();
+  network.directory = netcore::DirectoryId{identity_->directory_id()};
+  network.durable = durable_word();
+  network.life = draw_random();
+  network.settings = settings;
+  network.listen_host = options.listen_host;
+  network.listen_port = options.listen_port;
+  network.peers = options.peers;
+  network.transport_kind = options.transport_kind;
+  network.transport = std::move(options.transport);
+  network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
+  network.metrics = &metrics;
+  GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
+  heartbeats_ = std::make_unique<Heartbeats>(incarnation(), options.peers, kHeartbeatMs);
+  return open_links(metrics);
+}
+
+Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
+  const EngineOptions& options = options_.engine;
+  const ResidentDeviceFacts& facts = device_.facts;
+  std::vector<NodeId> ids;
+  for (const netcore::PeerAddress& peer : options.peers) {
+    ids.push_back(peer.id);
+  }
+  LinkKeeper::Options links{.cluster = options.cluster,
+                            .self = options.node,
+                            .wish = options.resident_peers,
+                            .peers = options.peers,
+                            .port = network_->listen_port(),
+                            .proxy_silence_ms = proxy_silence_ms(options),
+                            .tick_ms = options.tick_ms,
+                            .on_gpu = facts.on_gpu()};
+  links.place.meeting = own_meeting();
+  GCOORD_TRY(
+      links.place.facts,
+      netcore::own_gpu_node_facts(facts.on_gpu() ? std::optional{facts.index} : std::nullopt));
+  states_ = std::make_unique<ResidentStates>(
+      ids, *rows_, service_, [this](NodeId to, std::span<const std::byte> message) {
+        send_peer_message(to, message);
+      });
+  events_ = std::make_unique<EventDrain>(EventDrain::Environment{
+      *device_.node, *requests_, *rows_, storage_.get(), [this] { return now_ms(); }});
+  links_ = std::make_unique<LinkKeeper>(
+      std::move(links),
+      LinkKeeper::Environment{
+          .node = *device_.node,
+          .network = *network_,
+          .registry = metrics,
+          .now_ms = [this] { return now_ms(); },
+          .disk_stands_still = [this] { return disk_stands_still(now_ms()); },
+          .while_quiesced =
+              [this](const std::function<Status()>& work) { return while_quiesced(work); },
+          .fail = [this](const Status& status) { fail(status); }});
+  return {};
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,417 @@
+#include "server/resident/engine/rows.h"
+
+#include "common/device/device_errors.h"
+#include "server/interfaces/errors.h"
+#include "server/interfaces/log_record.h"
+#include "server/resident/node/lock_turn_service.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+Status difference(const ToldSlot& told, std::uint64_t own) {
+  return {StatusCode::Internal,
+          "the device and its host disagree on shard " + std::to_string(told.reply.shard.value) +
+              " after entry " + std::to_string(told.reply.index.value) + ": state hash " +
+              std::to_string(told.reply.result.word[0]) + " there, " + std::to_string(own) +
+              " here",
+          kDeviceFailed};
+}
+
+// Whether a term that was led here is over.
+bool ends(const LeaderWord& before, const LeaderWord& now) {
+  return before.leads() && (!now.leads() || before.term != now.term);
+}
+
+}  // namespace
+
+ResidentRows::ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests)
+    : service_(service),
+      requests_(requests),
+      names_(node.options().names),
+      leaders_(node.options().self, node.options().shape, node.view().leaders, names_),
+      ending_(requests.lane_count()),
+      use_(requests.lane_count(), service),
+      rows_(node.options().shape.shard_count) {}
+
+// --- Who leads
+
+void ResidentRows::look() {
+  std::fill(ending_.begin(), ending_.end(), false);
+  changes_ = &leaders_.look();
+  for (const ResidentLeaders::Change& change : *changes_) {
+    if (ends(leaders_.known(change.shard), change.word)) {
+      const std::uint32_t lane = requests_.lane_of(change.shard);
+      ending_[lane] = ending_[lane] || requests_.awaits(lane);
+    }
+  }
+}
+
+bool ResidentRows::follow() {
+  const auto* const changes = std::exchange(changes_, nullptr);
+  if (changes == nullptr || changes->empty()) {
+    return false;
+  }
+  for (const ResidentLeaders::Change& change : *changes) {
+    follow(change);
+  }
+  return true;
+}
+
+// Nobody is told of what changed between two terms that others lead: there may be a third of a
+// million such shards at once, and whoever wants to know asks (view).
+void ResidentRows::follow(const ResidentLeaders::Change& change) {
+  const LeaderWord before = leaders_.known(change.shard);
+  const LeaderWord& now = change.word;
+  const bool ended = ends(before, now);
+  leaders_.set(change);
+  if (ended) {
+    end_all(change.shard);
+  }
+  if (ended && now.leads()) {
+    // Lost and won between two looks: what waited for the old term must be asked for again.
+    service_.on_role(change.shard, consensus::Role::Follower, now.term, NodeId{});
+  }
+  if (ended || now.leads() != before.leads()) {
+    service_.on_role(change.shard, now.role, now.term, now.leader);
+  }
+}
+
+// --- What the ring brings
+
+Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
+  if (told.reply.shard.value >= rows_.size()) {
+    // A probe's answer, which ends nothing; or the device names a row that it cannot have.
+    return told.reply.verdict == TurnVerdict::Refused
+               ? Status{}
+               : Status{StatusCode::Internal, "the device reported an unknown row", kDeviceFailed};
+  }
+  switch (told.reply.verdict) {
+    case TurnVerdict::Installed:
+      take_snapshot(told.reply);
+      return {};
+    case TurnVerdict::Committed:
+    case TurnVerdict::Told:
+      if (done_of(told.reply.result) != LockTurnDone::Absent &&
+          !LockTurnService::is_noop(told.entry)) {
+        requests_.note_room(lane, room_of(told.reply.result));
+      }
+      return take_entry(told);
+    case TurnVerdict::NotLeader:
+    case TurnVerdict::Overloaded:
+    case TurnVerdict::Refused:
+    case TurnVerdict::Transferring:
+      take_refusal(told.reply);
+      return {};
+    case TurnVerdict::Store:  // Not of a row's state: ResidentStorage takes it.
+    case TurnVerdict::Noops:  // Taken apart by ResidentNode::pull().
+    case TurnVerdict::None:
+      break;
+  }
+  return {StatusCode::Internal, "the device reported an invalid event", kDeviceFailed};
+}
+
+void ResidentRows::end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader) {
+  for (const std::uint64_t cookie : asked.cookies) {
+    if (asked.kind == AskedKind::Barrier) {
+      service_.on_read(cookie, Status{code, "not the leader", detail}, leader);
+    } else {
+      service_.on_proposal_failed(cookie, Status{code, "the proposal ended", detail}, leader);
+    }
+  }
+}
+
+// Whoever led and does not any more, or leads anew: what was under way is the log's to know.
+void ResidentRows::end_all(ShardId shard) {
+  for (const Asked& asked : requests_.take_shard(shard)) {
+    const bool read = asked.kind == AskedKind::Barrier;
+    end(asked,
+        read ? StatusCode::Unavailable : StatusCode::Unknown,
+        kLeadershipLost,
+        leader_of(shard));
+  }
+}
+
+void ResidentRows::take_snapshot(const TurnReply& told) {
+  Row& row = rows_[told.shard.value];
+  set_absent(told.shard);
+  if (!is_wanted(told.shard) && row.applied >= told.index) {
+    return;  // This host is ahead of its device.
+  }
+  commands_.forget(told.shard);
+  Waiting& waiting = waiting_[told.shard.value];
+  waiting.from = told.index;
+  waiting.entries.clear();
+}
+
+void ResidentRows::take_refusal(const TurnReply& told) {
+  const auto asked = requests_.take(told.tag);
+  if (!asked.has_value()) {
+    return;  // A piece of a name, whose command is told of too; or it ended before.
+  }
+  if (told.verdict == TurnVerdict::Overloaded) {
+    end(*asked, StatusCode::ResourceExhausted, kOverloaded, told.leader);
+  } else if (told.verdict == TurnVerdict::Transferring) {
+    const bool read = asked->kind == AskedKind::Barrier;
+    end(*asked, StatusCode::Unavailable, read ? kLeadershipLost : kTransferring, told.leader);
+  } else {
+    end(*asked, StatusCode::FailedPrecondition, kNotLeader, told.leader);
+  }
+}
+
+// An earlier term's may be told late, when it is decided by the entry of a later one.
+void ResidentRows::note_own_term(const TurnReply& told) {
+  if (is_own_term(told.tag)) {
+    rows_[told.shard.value].own_term = static_cast<std::uint32_t>(told.tag);
+    rows_[told.shard.value].own_index = told.index;
+  }
+}
+
+Status ResidentRows::take_entry(const ToldSlot& told) {
+  ++counts_.entries;
+  note_own_term(told.reply);
+  const auto waiting = waiting_.find(told.reply.shard.value);
+  if (waiting == waiting_.end()) {
+    return apply(told);
+  }
+  if (waiting->second.entries.size() >= kWaitingMax) {
+    waiting->second.entries.clear();
+    waiting->second.from = told.reply.index;
+    end_all(told.reply.shard);
+    return {};
+  }
+  waiting->second.entries.push_back(told);
+  return {};
+}
+
+// Decided, and part of a state that came from another host, which may be ahead of this device:
+// whoever asks again is answered from it.
+void ResidentRows::end_covered(const ToldSlot& told) {
+  if (const auto asked = requests_.take(told.reply.tag); asked.has_value()) {
+    const bool read = asked->kind == AskedKind::Barrier;
+    end(*asked,
+        read ? StatusCode::Unavailable : StatusCode::Unknown,
+        kLeadershipLost,
+        leader_of(told.reply.shard));
+  }
+}
+
+// What the service is told of an entry of the device, whose command, if it is one, is in bytes_: as
+// its own engine would, but that history keeps the entry as it stands in the log.
+AppliedEntry ResidentRows::entry_of(ShardId shard,
+                                    LogIndex index,
+                                    const locks::LockEntry& entry,
+                                    ToldKind kind) {
+  AppliedEntry applied{.shard = shard, .index = index};
+  if (LockTurnService::is_noop(entry)) {
+    applied.kind = consensus::EntryKind::Noop;
+    return applied;
+  }
+  applied.leaf = std::as_bytes(std::span{&entry, 1});
+  if (kind == ToldKind::Command) {
+    record_.clear();
+    put_record_header(record_, {RecordKind::LockCommand});
+    record_.insert(record_.end(), bytes_.begin(), bytes_.end());
+    applied.payload = record_;
+    applied.command = commands_.command();
+  }
+  return applied;
+}
+
+Status ResidentRows::apply(const ToldSlot& told) {
+  const ShardId shard = told.reply.shard;
+  Row& row = rows_[shard.value];
+  if (row.absent && told.reply.index <= row.applied) {
+    end_covered(told);
+    return {};
+  }
+  if (row.applied.value != 0 && told.reply.index != row.applied + 1) {
+    return {StatusCode::Internal, "the device reported entries out of order", kDeviceFailed};
+  }
+  row.applied = told.reply.index;
+  const ToldKind kind = commands_.take(shard, told.reply.index, told.entry, bytes_);
+  const auto asked = told.reply.tag != 0 ? requests_.take(told.reply.tag) : std::optional<Asked>{};
+  AppliedEntry entry = entry_of(shard, told.reply.index, told.entry, kind);
+  entry.term = told.reply.term;
+  entry.leader = leaders_.known(shard).leads();
+  if (kind == ToldKind::Command && asked.has_value()) {
+    entry.cookie = asked->cookies.front();
+  }
+  service_.apply(entry);
+  if (kind == ToldKind::Command) {
+    // Answered with its outcome.
+  } else if (asked.has_value() && asked->kind == AskedKind::Barrier) {
+    for (const std::uint64_t cookie : asked->cookies) {
+      service_.on_read(cookie, Status{}, NodeId{});
+    }
+  } else if (asked.has_value()) {
+    // A name that did not arrive whole: nothing happened, as if there had been no room.
+    end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
+  }
+  if (row.absent) {
+    note_use(shard, kind == ToldKind::Command ? told.entry : locks::LockEntry{});
+    return {};
+  }
+  if (LockTurnService::is_noop(told.entry)) {
+    return {};  // Which changed nothing; and with others it says no hash.
+  }
+  const std::uint64_t own = service_.state_hash(shard);
+  counts_.compared += kind == ToldKind::Command ? 1 : 0;
+  return own == told.reply.result.word[0] ? Status{} : difference(told, own);
+}
+
+void ResidentRows::note_use(ShardId shard, const locks::LockEntry& entry) {
+  const std::uint32_t lane = requests_.lane_of(shard);
+  if (entry.kind() != 0) {
+    use_.add(lane, shard, locks::demand_of(locks::command_of(entry)));
+  }
+  requests_.note_elsewhere(lane, use_.of_lane(lane));
+}
+
+ShardView ResidentRows::view(ShardId shard) const {
+  const Row& row = rows_[shard.value];
+  const LeaderWord word = leaders_.known(shard);
+  ShardView view;
+  view.shard = shard;
+  view.role = word.role;
+  view.term = word.term;
+  view.leader = word.leader;
+  view.last = row.applied;
+  view.commit = row.applied;
+  view.applied = row.applied;
+  view.durable = row.applied;
+  // The word may be ahead of the ring, and so of the copy.
+  view.lease = word.leads() && row.own_term == low_term(word.term) && row.applied >= row.own_index;
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    view.configuration.node[slot] = names_.id(NodeId{slot + 1});
+    view.configuration.weight[slot] = 1;
+  }
+  view.configuration.voters = word.voters();
+  view.configuration.voters_outgoing = word.voters_outgoing();
+  view.configuration.learners = word.learners();
+  return view;
+}
+
+std::vector<ResidentRows::Want> ResidentRows::wants() const {
+  std::vector<Want> wants;
+  for (const auto& [shard, waiting] : waiting_) {
+    wants.push_back({ShardId{shard}, waiting.from});
+  }
+  return wants;
+}
+
+LogIndex ResidentRows::whole_at(ShardId shard) const {
+  const bool whole = !waiting_.contains(shard.value) && !commands_.between(shard);
+  return whole ? rows_[shard.value].applied : LogIndex{};
+}
+
+Result<bool> ResidentRows::install(ShardId shard,
+                                   LogIndex index,
+                                   std::span<const std::byte> state) {
+  const auto found = waiting_.find(shard.value);
+  if (found == waiting_.end() || index < found->second.from || !service_.plausible(shard, state)) {
+    return false;
+  }
+  const Waiting waiting = std::move(found->second);
+  waiting_.erase(found);
+  GCOORD_TRY_STATUS(service_.install(shard, state));
+  rows_[shard.value].applied = index;
+  use_.measure(requests_.lane_of(shard), shard);
+  note_use(shard, {});
+  for (const ToldSlot& told : waiting.entries) {
+    GCOORD_TRY_STATUS(apply(told));
+  }
+  return true;
+}
+
+namespace {
+
+// Before the pieces, and behind them the service's bytes. On disk: never change the order.
+struct StoredHead {
+  std::uint64_t index = 0;
+  std::uint64_t pieces_next = 0;
+  std::uint32_t piece_count = 0;
+  std::uint32_t reserved = 0;
+};
+
+static_assert(sizeof(StoredHead) == 24);
+
+StoredHead head_of(std::span<const std::byte> bytes) {
+  StoredHead head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return head;
+}
+
+}  // namespace
+
+void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
+  const ToldCommands::Pieces pieces = commands_.pieces(shard);
+  const StoredHead head{.index = rows_[shard.value].applied.value,
+                        .pieces_next = pieces.next.value,
+                        .piece_count = static_cast<std::uint32_t>(pieces.entries.size())};
+  const auto add = [&bytes](std::span<const std::byte> more) {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+  };
+  add(std::as_bytes(std::span{&head, 1}));
+  add(std::as_bytes(std::span{pieces.entries}));
+  if (purpose == StoredFor::Checkpoint) {
+    service_.checkpoint(shard, bytes);
+  } else {
+    service_.serialize(shard, bytes);
+  }
+}
+
+bool ResidentRows::well_formed(std::span<const std::byte> bytes) {
+  return bytes.empty() ||
+         (bytes.size() >= sizeof(StoredHead) && head_of(bytes).piece_count <= locks::kPiecesMax &&
+          (bytes.size() - sizeof(StoredHead)) / sizeof(locks::LockEntry) >=
+              head_of(bytes).piece_count);
+}
+
+Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
+  if (!well_formed(bytes)) {
+    return {StatusCode::DataLoss, "an impossible stored state"};
+  }
+  Row& row = rows_[shard.value];
+  row.applied = LogIndex{};
+  commands_.forget(shard);
+  if (bytes.empty()) {
+    return service_.install(shard, bytes);
+  }
+  const StoredHead head = head_of(bytes);
+  ToldCommands::Pieces pieces{LogIndex{head.pieces_next}, {}};
+  pieces.entries.resize(head.piece_count);
+  bytes = bytes.subspan(sizeof head);
+  const std::size_t piece_bytes = pieces.entries.size() * sizeof(locks::LockEntry);
+  std::copy_n(
+      bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
+  row.applied = LogIndex{head.index};
+  commands_.put(shard, pieces);
+  return service_.install(shard, bytes.subspan(piece_bytes));
+}
+
+void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry& entry) {
+  Row& row = rows_[shard.value];
+  if (index <= row.applied) {
+    return;
+  }
+  row.applied = index;
+  const ToldKind kind = commands_.take(shard, index, entry, bytes_);
+  service_.apply(entry_of(shard, index, entry, kind));
+}
+
+void ResidentRows::set_absent(ShardId shard) {
+  Row& row = rows_[shard.value];
+  if (!row.absent) {
+    row.absent = true;
+    ++counts_.absent;
+    use_.measure(requests_.lane_of(shard), shard);
+    note_use(shard, {});
+  }
+}
+
+}  // namespace gcoord::server

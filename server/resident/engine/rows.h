@@ -1,0 +1,167 @@
+// Host's view of the rows of its resident node, with a copy of their state.
+//
+// Follows what the node tells: decided entries in log order, snapshots, and, in a table beside the
+// ring, who leads (resident_leaders.h). Entries go to the service as the host's own engine would
+// give them, so its tables are a copy of the device's; after each the two state hashes are
+// compared, and the first difference is a failure of the device. A row that stands for a snapshot
+// has no state on this device: it `wants` one as of that index or later from another host
+// (resident_states.h); until it comes its entries wait here, at most kWaitingMax of them (beyond
+// that they are let go, and a later state is wanted), and from then on the host applies alone. One
+// thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/interfaces/replica_view.h"
+#include "server/interfaces/state_machine.h"
+#include "server/resident/engine/leaders.h"
+#include "server/resident/engine/requests.h"
+#include "server/resident/engine/use.h"
+#include "server/resident/node/command_reassembler.h"
+#include "server/resident/node/node.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+struct ResidentRowCounts {
+  std::uint64_t entries = 0;   // Told.
+  std::uint64_t compared = 0;  // Commands after which both sides had the same state.
+  std::uint64_t absent = 0;    // Rows that the host applies alone.
+};
+
+// Which bytes of the service a stored state has: serialize()'s or checkpoint()'s.
+enum class StoredFor : std::uint8_t { Snapshot, Checkpoint };
+
+class ResidentRows {
+ public:
+  static constexpr std::size_t kWaitingMax = 4096;
+
+  // The references outlive it.
+  ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests);
+
+  // The rows begin as ones that have forgotten what this node promised. Before anything was told.
+  void begin_forgotten() { leaders_.begin_forgotten(); }
+
+  // The row begins as the word says. Before anything was told, and once.
+  void begin(ShardId shard, const LeaderWord& word) { leaders_.set({shard, word}); }
+
+  // --- Who leads, in two halves: look() finds what the table says anew, then the caller takes from
+  // the ring what was told before, at least where requests are about to end, and follow() lets it
+  // take effect: requests of a shard that is not led here any more end, and the service is told
+  // where leadership began or ended.
+
+  void look();
+
+  // Whether what was found will end requests of the lane: then all that is in it comes first.
+  bool is_ending(std::uint32_t lane) const { return ending_[lane]; }
+
+  // Whether anything took effect.
+  bool follow();
+
+  const ResidentLeaders& leaders() const { return leaders_; }
+
+  // --- What the ring brings
+
+  // The next thing that lane `lane` brought. Internal: the device and this host differ.
+  Status take(std::uint32_t lane, const ToldSlot& told);
+
+  // `lease`: leads, and the copy has what was acknowledged before this term.
+  ShardView view(ShardId shard) const;
+
+  const ResidentRowCounts& counts() const { return counts_; }
+
+  // --- States of other hosts
+
+  struct Want {
+    ShardId shard;
+    LogIndex from;  // The state must be as of this index or a later one.
+  };
+
+  // Shards without a state; empty nearly always.
+  std::vector<Want> wants() const;
+
+  bool is_wanted(ShardId shard) const { return waiting_.contains(shard.value); }
+
+  const ResidentNames& names() const { return names_; }
+
+  std::uint32_t shard_count() const { return static_cast<std::uint32_t>(rows_.size()); }
+
+  // The index as of which the shard's state may be given away now; 0: it is not whole.
+  LogIndex whole_at(ShardId shard) const;
+
+  // The index up to which the host has applied the shard.
+  LogIndex applied(ShardId shard) const { return rows_[shard.value].applied; }
+
+  // --- What stable storage keeps of a shard
+
+  // Appends the host's state, its index, and the pieces of a name that is on its way.
+  void encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const;
+  // Takes such bytes in place of the shard's state; empty ones are the initial state.
+  Status decode(ShardId shard, std::span<const std::byte> bytes);
+  static bool well_formed(std::span<const std::byte> bytes);
+
+  // A decided entry that storage held. Skipped if the state has it already.
+  void replay(ShardId shard, LogIndex index, const locks::LockEntry& entry);
+
+  // Pieces of a name whose command is still to come.
+  ToldCommands::Pieces pieces(ShardId shard) const { return commands_.pieces(shard); }
+
+  // The device starts without the shard's state: this host applies alone.
+  void set_absent(ShardId shard);
+
+  // The state of a shard as of `index`. False: it was not wanted, or is not what install() takes.
+  Result<bool> install(ShardId shard, LogIndex index, std::span<const std::byte> state);
+
+ private:
+  struct Row {
+    LogIndex applied;
+    LogIndex own_index;          // Of the first entry of a term led here, as told last,
+    std::uint32_t own_term = 0;  // and which term that was (low_term).
+    bool absent = false;
+  };
+
+  struct Waiting {
+    LogIndex from;
+    std::deque<ToldSlot> entries;
+  };
+
+  void follow(const ResidentLeaders::Change& change);
+
+  NodeId leader_of(ShardId shard) const { return leaders_.known(shard).leader; }
+
+  void take_snapshot(const TurnReply& told);
+  void take_refusal(const TurnReply& told);
+  void note_own_term(const TurnReply& told);
+  Status take_entry(const ToldSlot& told);
+  Status apply(const ToldSlot& told);
+  AppliedEntry entry_of(ShardId shard,
+                        LogIndex index,
+                        const locks::LockEntry& entry,
+                        ToldKind kind);
+  void end_covered(const ToldSlot& told);
+  void note_use(ShardId shard, const locks::LockEntry& entry);
+  void end_all(ShardId shard);
+  void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
+
+  Service& service_;
+  ResidentRequests& requests_;
+  ResidentNames names_;
+  ResidentLeaders leaders_;
+  const std::vector<ResidentLeaders::Change>* changes_ = nullptr;  // Of the last look, to follow.
+  std::vector<bool> ending_;                                       // By lane.
+  ToldCommands commands_;
+  ResidentUse use_;
+  std::vector<Row> rows_;
+  std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
+  ResidentRowCounts counts_;
+  std::vector<std::byte> bytes_;  // Kept warm, as the next.
+  std::vector<std::byte> record_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,171 @@
+#include "server/resident/links/descriptor_exchange.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// One look at one peer.
+constexpr int kLookMs = 20;
+// How long a caller waits until the call is answered: the other thread's looks at two peers.
+constexpr int kAnswerMs = 200;
+
+// What the answering side says first: until then a call lies in a queue, perhaps of a process that
+// is gone.
+constexpr std::byte kAnswered{1};
+
+void remove_file(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+}
+
+// A stranger at the other end is no reason to give up.
+bool is_patience(const Status& status) {
+  return status.code() == StatusCode::DeadlineExceeded ||
+         status.code() == StatusCode::Unavailable || status.code() == StatusCode::PermissionDenied;
+}
+
+Status not_answered() {
+  return {StatusCode::Unavailable, "the peer did not answer"};
+}
+
+}  // namespace
+
+std::string resident_socket_path(std::uint16_t port, NodeId caller) {
+  const std::string name =
+      "gcoord-turn-" + std::to_string(port) + "-" + std::to_string(caller.value);
+  return (std::filesystem::temp_directory_path() / name).string();
+}
+
+ResidentJoin::ResidentJoin(const ResidentJoinOptions& options) : options_(options) {
+  for (const ResidentJoinOptions::Peer& peer : options.peers) {
+    sought_.push_back({peer, false, {}});
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+ResidentJoin::~ResidentJoin() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  for (const Sought& sought : sought_) {
+    if (sought.listener.valid()) {
+      remove_file(path_of(sought));
+    }
+  }
+}
+
+void ResidentJoin::seek(NodeId peer) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Sought& sought : sought_) {
+      sought.wanted = sought.wanted || sought.peer.id == peer;
+    }
+  }
+  wake_.notify_one();
+}
+
+std::optional<ResidentJoin::Found> ResidentJoin::take() {
+  const std::lock_guard lock(mutex_);
+  if (found_.empty()) {
+    return std::nullopt;
+  }
+  Found found = std::move(found_.front());
+  found_.erase(found_.begin());
+  return found;
+}
+
+void ResidentJoin::run() {
+  while (wait_for_wish()) {
+    const auto next = std::chrono::steady_clock::now() + std::chrono::milliseconds{kLookMs};
+    for (Sought& sought : sought_) {
+      bool wanted = false;
+      {
+        const std::lock_guard lock(mutex_);
+        wanted = sought.wanted;
+      }
+      if (wanted) {
+        end_look(sought, look(sought));
+      }
+    }
+    rest_until(next);
+  }
+}
+
+void ResidentJoin::rest_until(std::chrono::steady_clock::time_point next) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_until(lock, next, [this] { return stop_; });
+}
+
+// False: to be stopped.
+bool ResidentJoin::wait_for_wish() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] {
+    return stop_ || std::any_of(sought_.begin(), sought_.end(), [](const Sought& each) {
+             return each.wanted;
+           });
+  });
+  return !stop_;
+}
+
+void ResidentJoin::end_look(Sought& sought, Result<netcore::OwnedFd> looked) {
+  if (!looked.ok() && is_patience(looked.status())) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (sought.listener.valid()) {
+    sought.listener = netcore::OwnedFd{};
+    remove_file(path_of(sought));
+  }
+  sought.wanted = false;
+  if (looked.ok()) {
+    found_.push_back({sought.peer.id, std::move(looked).value(), {}});
+  } else {
+    found_.push_back({sought.peer.id, {}, looked.status()});
+  }
+}
+
+// Calls go up and answers down, so that no two nodes wait for each other.
+Result<netcore::OwnedFd> ResidentJoin::look(Sought& sought) {
+  return sought.peer.id < options_.self ? call(sought) : answer(sought);
+}
+
+std::string ResidentJoin::path_of(const Sought& sought) const {
+  return sought.peer.id < options_.self ? resident_socket_path(sought.peer.port, options_.self)
+                                        : resident_socket_path(options_.port, sought.peer.id);
+}
+
+Result<netcore::OwnedFd> ResidentJoin::call(const Sought& sought) const {
+  GCOORD_TRY(netcore::OwnedFd socket, netcore::call_at(path_of(sought), kLookMs));
+  pollfd readable{socket.get(), POLLIN, 0};
+  std::byte answer{};
+  const bool answered = ::poll(&readable, 1, kAnswerMs) == 1 &&
+                        ::recv(socket.get(), &answer, 1, MSG_DONTWAIT) == 1 && answer == kAnswered;
+  if (!answered) {
+    return not_answered();
+  }
+  return socket;
+}
+
+Result<netcore::OwnedFd> ResidentJoin::answer(Sought& sought) const {
+  if (!sought.listener.valid()) {
+    const std::string path = path_of(sought);
+    remove_file(path);
+    GCOORD_TRY(sought.listener, netcore::listen_at(path));
+  }
+  GCOORD_TRY(netcore::OwnedFd socket, netcore::accept_at(sought.listener, kLookMs));
+  if (::send(socket.get(), &kAnswered, 1, MSG_NOSIGNAL) != 1) {
+    return not_answered();
+  }
+  return socket;
+}
+
+}  // namespace gcoord::server

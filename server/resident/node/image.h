@@ -1,0 +1,36 @@
+// A node's memory as it is built on the host before it is copied to where the node lies.
+//
+// Zeroed and divided as ResidentNode divides its own, so an offset means the same in both; but its
+// pool of wide rows has a place for every row (resident_pool.h takes over those that are taken).
+// Pointers in it point into itself: whoever copies it writes those of the node over them
+// (LockStripe). Host code, one thread.
+#pragma once
+
+#include "common/status.h"
+#include "netcore/memory/registry.h"
+#include "server/resident/node/host_image.h"
+#include "server/resident/node/node.h"
+
+#include <cstddef>
+
+namespace gcoord::server {
+
+class ResidentImage {
+ public:
+  // `bytes` of a node without its pool.
+  ResidentImage(const ResidentNodeOptions& options, std::size_t bytes);
+
+  const ResidentView& view() const { return view_; }
+
+  // Writes what is not zero to memory of zeros; not the pool.
+  Status copy_to(netcore::MemorySource& source, std::byte* to) const {
+    return node_.copy_to(source, to);
+  }
+
+ private:
+  HostImage node_;
+  HostImage pool_;
+  ResidentView view_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,238 @@
+// The lock service as the service of a turn on a device (device_turn_service.h).
+//
+// What: a stripe has lock tables of its own, pools of fixed size that nobody outside its group
+// writes. The members of the group apply rows side by side, as the writers of one batch do
+// (locks/parallel/run.h): a member takes rows of the pools from what was free when the turn began,
+// and gives back behind it. Commands, replies, tokens and state hashes are those of lock_apply.h,
+// to the bit; whoever applies the same entries on a host gets the same hash after each.
+//
+// What the host is told of an entry: word 0 the shard's state hash after it, word 1 what was done
+// (LockTurnDone) and how much room the stripe has left (room_of). Events are counted only: they
+// follow from the entries.
+//
+// Bounds: pools do not grow. The host admits no command that may take more than its part
+// (resident_admission.h); a stripe that runs dry all the same stops the node through `abort`, since
+// a replica cannot skip what was decided. Snapshots carry no lock state: a row that was installed
+// from one is `absent`, its entries are told and not applied here, and its host, which gets the
+// state from another host, applies alone. Host and device; POD.
+#pragma once
+
+#include "common/device/device_atomic.h"
+#include "common/hd.h"
+#include "consensus/step/configuration.h"
+#include "locks/commands/entry.h"
+#include "locks/parallel/run.h"
+#include "locks/state/apply.h"
+#include "netcore/memory/order.h"
+#include "server/device_turn/service.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace gcoord::server {
+
+// Never renumber.
+enum class LockTurnDone : std::uint64_t {
+  Nothing = 0,  // A piece, a barrier, a no-op, or a command whose pieces are missing.
+  Applied = 1,  // Bits 8 to 15: the LockCode.
+  Absent = 2,   // Not applied here; see above.
+};
+
+// Acquires with a name of ordinary length that the stripe could still take.
+constexpr std::uint32_t room_of(const TurnResult& result) {
+  return static_cast<std::uint32_t>(result.word[1] >> 32);
+}
+
+// Name blocks that count as one acquire in that sum.
+inline constexpr std::uint32_t kRoomNameBlocks = 4;
+
+constexpr LockTurnDone done_of(const TurnResult& result) {
+  return static_cast<LockTurnDone>(result.word[1] & 0xffu);
+}
+
+// What a node was stopped for by its own kernel: TurnControl::abort.
+inline constexpr std::uint64_t kAbortPoolFull = 2;
+
+// Turns in a row in which a stripe lacked rows before it gives up: rows that were given back in one
+// turn are there in the next, so two would do.
+inline constexpr std::uint32_t kDryTurnsMax = 64;
+
+// The tables of one stripe.
+struct alignas(128) LockStripe {
+  locks::LockBatch batch;    // Its tables and ends; the rest is not used.
+  locks::LockPoolEnds ends;  // batch.ends.
+  locks::LockPoolEnds open;  // What was free when the turn began.
+  std::uint32_t dry = 0;     // A row lacked something in this turn.
+  std::uint32_t dry_turns = 0;
+};
+
+struct LockTurnService {
+  using Entry = locks::LockEntry;
+
+  static constexpr std::uint32_t kEntriesKept = locks::kPiecesMax;
+  static constexpr bool kTellsHost = true;
+  static constexpr bool kReadmits = true;
+  static constexpr bool kHashed = false;
+
+  LockStripe* stripes = nullptr;
+  std::uint8_t* absent = nullptr;  // By row.
+  std::uint64_t* abort = nullptr;  // TurnControl::abort.
+  std::uint32_t rows_per_stripe = 1;
+
+  GCOORD_HD static Entry noop() { return Entry{}; }
+
+  GCOORD_HD static bool is_noop(const Entry& entry) { return entry.kind() == 0; }
+
+  GCOORD_HD static Entry configuration_entry(const consensus::Configuration& configuration) {
+    Entry entry;
+    entry.head = locks::kEntryConfiguration;
+    static_assert(sizeof configuration == sizeof entry.word);
+    std::memcpy(entry.word, &configuration, sizeof configuration);
+    return entry;
+  }
+
+  GCOORD_HD static bool is_configuration(const Entry& entry) {
+    return entry.kind() == locks::kEntryConfiguration;
+  }
+
+  GCOORD_HD static consensus::Configuration configuration_of(const Entry& entry) {
+    consensus::Configuration configuration;
+    std::memcpy(static_cast<void*>(&configuration), entry.word, sizeof configuration);
+    return configuration;
+  }
+
+  // Clients configure nothing, and a no-op says nothing else, whoever asks for it (ToldNoops).
+  GCOORD_HD static Entry command(const TurnRequest& request) {
+    const std::uint32_t kind = request.head & 0xffu;
+    if (kind == locks::kEntryConfiguration || kind == 0) {
+      return noop();
+    }
+    Entry entry;
+    entry.head = request.head;
+    for (std::uint32_t k = 0; k < 6; ++k) {
+      entry.word[k] = request.word[k];
+    }
+    entry.request = request.tag;
+    return entry;
+  }
+
+  GCOORD_HD std::uint32_t offers(std::uint32_t, std::uint64_t) const { return 0; }
+
+  GCOORD_HD Entry offer(std::uint32_t, LogIndex, std::uint32_t) const { return noop(); }
+
+  GCOORD_HD void offering(std::uint32_t) const {}
+
+  GCOORD_HD void offered(std::uint32_t, LogIndex, std::uint32_t) const {}
+
+  GCOORD_HD void begin_turn(std::uint32_t number) const {
+    LockStripe& stripe = stripes[number];
+    stripe.open = stripe.ends;
+    stripe.dry_turns = stripe.dry != 0 ? stripe.dry_turns + 1 : 0;
+    stripe.dry = 0;
+    if (stripe.dry_turns > kDryTurnsMax) {
+      netcore::SystemOrder::raise(*abort, kAbortPoolFull);
+    }
+  }
+
+  GCOORD_HD void save(std::uint32_t, netcore::Slot& slot) const { slot = netcore::Slot{}; }
+
+  GCOORD_HD void install(std::uint32_t row, const netcore::Slot&) const { absent[row] = 1; }
+
+  template <typename Log>
+  GCOORD_HD bool apply_told(const Log& log,
+                            std::uint32_t row,
+                            LogIndex index,
+                            const Entry& entry,
+                            TurnResult& result) const {
+    LockStripe& stripe = stripes[row / rows_per_stripe];
+    const std::uint8_t kind = entry.kind();
+    const bool says = kind != 0 && kind != locks::kEntryPiece && kind != locks::kEntryBarrier &&
+                      kind != locks::kEntryConfiguration;
+    if (absent[row] != 0) {
+      result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent);
+      return true;
+    }
+    if (says && !apply_command(stripe, log, ShardId{row}, index, entry, result)) {
+      relaxed_set(stripe.dry, 1);
+      return false;
+    }
+    result.word[0] = stripe.batch.tables.shard(ShardId{row}).state_hash;
+    result.word[1] |= std::uint64_t{room_in(stripe.ends)} << 32;
+    return true;
+  }
+
+ private:
+  GCOORD_HD static std::uint32_t room_in(const locks::LockPoolEnds& ends) {
+    std::uint32_t room = ends.locks.available();
+    const std::uint32_t other[3] = {ends.sessions.available(),
+                                    ends.requests.available(),
+                                    ends.name_blocks.available() / kRoomNameBlocks};
+    for (const std::uint32_t each : other) {
+      room = each < room ? each : room;
+    }
+    return room;
+  }
+
+  // Whether so many rows were free when the turn began and are not taken yet.
+  GCOORD_HD static bool claim(locks::PoolEnds& ends,
+                              const locks::PoolEnds& open,
+                              std::uint32_t count,
+                              RowWindow& window) {
+    if (count == 0) {
+      return true;
+    }
+    const std::uint32_t first = relaxed_add(ends.claimed, count);
+    const std::uint32_t free_count = open.returned - first;
+    // Claims fail only beyond the last one that did not, so taking a failed one back leaves no
+    // hole.
+    if (free_count < count || free_count > ~0u / 2) {
+      relaxed_add(ends.claimed, ~count + 1);
+      return false;
+    }
+    window = {.first = first, .next = first, .last = first + count};
+    return true;
+  }
+
+  GCOORD_HD static bool claim_all(LockStripe& stripe,
+                                  const locks::LockDemand& demand,
+                                  locks::LockWriter& writer) {
+    locks::LockPoolEnds& ends = stripe.ends;
+    const locks::LockPoolEnds& open = stripe.open;
+    const bool locks_there = claim(ends.locks, open.locks, demand.locks, writer.locks);
+    const bool sessions_there =
+        claim(ends.sessions, open.sessions, demand.sessions, writer.sessions);
+    const bool requests_there =
+        claim(ends.requests, open.requests, demand.requests, writer.requests);
+    const bool names_there =
+        claim(ends.name_blocks, open.name_blocks, demand.name_blocks, writer.name_blocks);
+    return locks_there && sessions_there && requests_there && names_there;
+  }
+
+  // False: rows are lacking, nothing was done.
+  template <typename Log>
+  GCOORD_HD static bool apply_command(LockStripe& stripe,
+                                      const Log& log,
+                                      ShardId shard,
+                                      LogIndex index,
+                                      const Entry& entry,
+                                      TurnResult& result) {
+    locks::LockCommand command;
+    locks::EntryName bytes;
+    if (!locks::read_command(log, index, entry, bytes, command)) {
+      return true;
+    }
+    locks::LockWriter writer;
+    const locks::LockTables tables = locks::tables_of(stripe.batch, writer);
+    const bool claimed = claim_all(stripe, locks::demand_of(command), writer);
+    if (claimed) {
+      locks::LockEvents events;
+      const locks::LockReply reply = locks::apply(tables, shard, index, command, events);
+      result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Applied) |
+                       static_cast<std::uint64_t>(reply.code) << 8;
+    }
+    locks::end_run(stripe.batch, tables, writer, locks::RunMembers::One);
+    return claimed;
+  }
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,342 @@
+#include "server/sessions/expiry.h"
+
+#include "locks/state/session_prefetch.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+// Longer than an answer takes from a node that is not busy: what is not answered by then does not
+// hold up what is behind it.
+constexpr std::uint64_t kAnswerTicks = 3;
+
+// How far ahead memory is asked for; a line of it takes as long as some ten looks.
+constexpr std::size_t kAheadIndex = 16;
+constexpr std::size_t kAheadRow = 8;
+
+}  // namespace
+
+SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
+                             locks::LockCpu& locks,
+                             MetricsRegistry& metrics,
+                             Doors doors)
+    : options_(options), locks_(locks), doors_(std::move(doors)), log_(locks, metrics, doors_.log) {
+  GCOORD_ASSERT(!options_.nodes.empty());
+  GCOORD_ASSERT(options_.nodes.size() <= 64);
+  asked_ = &metrics.counter({"gcoord_server_session_questions_total",
+                             "Queries to other nodes about sessions before their expiry.",
+                             "",
+                             ""});
+  dropped_ = &metrics.counter({"gcoord_server_peer_messages_bad_total",
+                               "Service messages of peers that did not decode.",
+                               "",
+                               ""});
+}
+
+std::uint64_t SessionExpiry::bit_of(NodeId node) const {
+  const auto found = std::find(options_.nodes.begin(), options_.nodes.end(), node);
+  return found == options_.nodes.end() ? 0 : std::uint64_t{1} << (found - options_.nodes.begin());
+}
+
+bool SessionExpiry::majority(std::uint64_t silent_mask) const {
+  return std::popcount(silent_mask) >= static_cast<int>(options_.nodes.size() / 2 + 1);
+}
+
+Tick SessionExpiry::next_deadline() const {
+  return locks_.clock().registration_count() == 0 ? kTickNever : next_scan_;
+}
+
+// What is due comes shard by shard, so one look at a shard serves many.
+bool SessionExpiry::leading(ShardId shard) {
+  if (leading_shard_ != shard) {
+    leading_shard_ = shard;
+    leading_ = doors_.leads(shard) && engine_->view(shard).lease;
+  }
+  return leading_;
+}
+
+void SessionExpiry::on_pass(Tick now) {
+  if (now < next_deadline()) {
+    return;
+  }
+  rounds_.forget(now - std::min(now.value, options_.election_ticks));
+  if (cost(now) >= kExpiryCostMax) {
+    next_scan_ = now + 1;  // Or when something is decided.
+    return;
+  }
+  const std::uint64_t proposed_before = log_.proposed_count();
+  Collected collected;
+  if (due_place_ == due_.size()) {
+    collected = collect(now);
+  } else {
+    collected.count = due_.size() - due_place_;
+  }
+  take_part(now);
+  const bool progress =
+      collected.early_count > 0 || !to_ask_.empty() || log_.proposed_count() > proposed_before;
+  ask(now);
+  const bool more = due_place_ < due_.size() || collected.full;
+  // A registration made from now on cannot run out within the shortest TTL.
+  const std::uint64_t ttl_ticks =
+      std::max<std::uint64_t>(1, options_.ttl_ms_min / options_.tick_ms);
+  const Tick latest = collected.count > 0 ? now + 1 : now + ttl_ticks;
+  const Tick next = max_id(now + 1, min_id(locks_.clock().next_deadline(), latest));
+  // Of a part with which nothing could be done, all is looked at again; not before the next tick.
+  next_scan_ = more && progress ? now : next;
+}
+
+// Questions count until they are answered, or so long that their answers are not worth waiting for.
+std::size_t SessionExpiry::cost(Tick now) const {
+  const Tick lately = now - std::min(now.value, kAnswerTicks);
+  return log_.cost() + rounds_.unanswered(lately) * kQuestionCost;
+}
+
+// Nothing is lost of what is collected: all of it is looked at before the next is collected. Who
+// was not silent for long enough is left out here, in the order of the rows.
+SessionExpiry::Collected SessionExpiry::collect(Tick now) {
+  sessions::SessionClock& clock = locks_.clock();
+  due_.resize(due_room_);
+  due_.resize(doors_.collect_due(now, due_));
+  due_place_ = 0;
+  const std::size_t count = due_.size();
+  const bool full = count == due_room_;
+  if (full) {
+    due_room_ = std::min(2 * due_room_, kExpiriesSortedMax);
+  } else if (count < due_room_ / 4) {
+    due_room_ = std::max(due_room_ / 2, kExpiriesSortedMin);
+  }
+  const std::size_t early_count = std::erase_if(due_, [&](const sessions::ExpiryProposal& due) {
+    const std::uint64_t silent = clock.silent_ticks(due.row, now);
+    const std::uint64_t needed = silence_needed(due);
+    const bool early = silent < needed && !clock.dying(due.row);
+    if (early) {
+      clock.put_off(due, now + (needed - silent));
+    }
+    return early;
+  });
+  std::ranges::sort(due_, {}, &sessions::ExpiryProposal::shard);
+  return {count, early_count, full};
+}
+
+void SessionExpiry::take_part(Tick now) {
+  leading_shard_ = locks::kNoShard;
+  const std::size_t end = std::min(due_.size(), due_place_ + kExpiriesPerPassMax);
+  const sessions::SessionColumns columns = locks_.clock().columns();
+  for (; due_place_ < end; ++due_place_) {
+    if (const std::size_t ahead = due_place_ + kAheadRow; ahead < end) {
+      locks::prefetch_times(columns, due_[ahead].row);
+    }
+    look_at(due_[due_place_], now);
+  }
+  log_.flush();
+}
+
+// How long this node must have been silent itself. The other nodes, who heard the last keep-alive
+// when this one did, have then been silent for as long as take_answer() wants: asked before that,
+// all of them would have to be asked twice.
+std::uint64_t SessionExpiry::silence_needed(const sessions::ExpiryProposal& due) const {
+  constexpr std::uint64_t kTicksMore = 4;
+  const std::uint32_t ttl_ms = locks_.clock().ttl_ms(due.row);
+  return options_.nodes.size() == 1 ? sessions::session_ttl_ticks(ttl_ms, options_.tick_ms)
+                                    : ttl_ms / options_.tick_ms + kTicksMore;
+}
+
+// Messages may be lost, so the question is repeated in any case.
+Tick SessionExpiry::repeat_at(Tick now) const {
+  return now + std::max<std::uint64_t>(2, options_.election_ticks / 4);
+}
+
+void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
+  sessions::SessionClock& clock = locks_.clock();
+  if (!clock.collected(due)) {
+    return;
+  }
+  if (!leading(due.shard)) {
+    return clock.put_off(due, now + 1);
+  }
+  if (clock.dying(due.row)) {
+    return propose(due);
+  }
+  const std::uint64_t silent = clock.silent_ticks(due.row, now);
+  const std::uint64_t needed = silence_needed(due);
+  if (silent < needed) {
+    return clock.put_off(due, now + (needed - silent));
+  }
+  const std::uint64_t self = bit_of(options_.node);
+  if (majority(self)) {
+    return propose(due);
+  }
+  clock.put_off(due, repeat_at(now));
+  to_ask_.push_back({due, self, false});
+}
+
+void SessionExpiry::propose(const sessions::ExpiryProposal& agreed) {
+  if (locks_.clock().propose(agreed)) {
+    log_.add(agreed);
+  }
+}
+
+void SessionExpiry::ask(Tick now) {
+  if (to_ask_.empty()) {
+    return;
+  }
+  asked_->add(to_ask_.size());
+  std::vector<ExpiryCase> cases;
+  cases.reserve(to_ask_.size());
+  for (const ExpiryRound::Case& each : to_ask_) {
+    cases.push_back({each.due.session.value, each.due.shard.value, each.due.serial, 0});
+  }
+  const std::uint64_t round = rounds_.add(now, std::exchange(to_ask_, {}));
+  const auto message = encode_expiry(ExpiryMessageKind::Question, round, cases);
+  for (const NodeId node : options_.nodes) {
+    if (node != options_.node) {
+      engine_->send_peer_message(node, message);
+    }
+  }
+}
+
+void SessionExpiry::on_peer_message(NodeId from, std::span<const std::byte> message, Tick now) {
+  auto decoded = decode_expiry(message);
+  if (!decoded.has_value() || bit_of(from) == 0) {
+    dropped_->add();
+  } else if (decoded->kind == ExpiryMessageKind::Question) {
+    answer(from, *decoded, now);
+  } else {
+    take_answers(from, *decoded, now);
+  }
+}
+
+std::uint64_t SessionExpiry::silent_ms(const ExpiryCase& question, Tick now) const {
+  const ShardId shard{question.shard};
+  if (now < clear_after_ || shard.value >= locks_.tables().shard_count) {
+    return kSilenceUnknown;
+  }
+  const auto& tables = locks_.tables();
+  const locks::SessionRow row = locks::find_session(tables, shard, SessionId{question.session});
+  if (row.value == 0 || tables.sessions[row].serial != question.serial) {
+    return kSilenceUnknown;
+  }
+  return locks_.clock().silent_ticks(row, now) * options_.tick_ms;
+}
+
+void SessionExpiry::answer(NodeId to, ExpiryMessage& message, Tick now) {
+  const sessions::SessionColumns columns = locks_.clock().columns();
+  const locks::LockTables& tables = locks_.tables();
+  for (std::size_t at = 0; at < message.cases.size(); ++at) {
+    if (at + kAheadIndex < message.cases.size()) {
+      const ExpiryCase& each = message.cases[at + kAheadIndex];
+      locks::prefetch_session_index(tables, ShardId{each.shard}, SessionId{each.session});
+    }
+    if (at + kAheadRow < message.cases.size()) {
+      const ExpiryCase& each = message.cases[at + kAheadRow];
+      locks::prefetch_session(tables, columns, ShardId{each.shard}, SessionId{each.session});
+    }
+    message.cases[at].silent_ms = silent_ms(message.cases[at], now);
+  }
+  engine_->send_peer_message(
+      to, encode_expiry(ExpiryMessageKind::Answer, message.round, message.cases));
+}
+
+void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick now) {
+  ExpiryRound* const round = rounds_.find(message.round);
+  if (round == nullptr || round->open_count == 0) {
+    return;  // All of it is decided, or it is too long ago.
+  }
+  const auto same = [](const ExpiryCase& answered, const ExpiryRound::Case& asked) {
+    return answered.session == asked.due.session.value && answered.shard == asked.due.shard.value &&
+           answered.serial == asked.due.serial;
+  };
+  if (!std::ranges::equal(message.cases, round->cases, same)) {
+    dropped_->add();
+    return;
+  }
+  round->answered = true;
+  leading_shard_ = locks::kNoShard;
+  const sessions::SessionColumns columns = locks_.clock().columns();
+  for (std::size_t at = 0; at < round->cases.size(); ++at) {
+    if (at + kAheadRow < round->cases.size()) {
+      const locks::SessionRow row = round->cases[at + kAheadRow].due.row;
+      locks::prefetch_times(columns, row);
+      prefetch(&locks_.tables().sessions[row]);
+    }
+    if (!round->cases[at].closed) {
+      take_answer(bit_of(from), message.cases[at].silent_ms, *round, round->cases[at], now);
+    }
+  }
+  log_.flush();
+}
+
+// Whether the answers still prove something: what others said of their silence long ago, or before
+// this node heard the session again, does not. Within the tick of the question too: that keep-alive
+// was acknowledged, and another node may have acknowledged it after its answer.
+bool SessionExpiry::stands(const ExpiryRound& round,
+                           const ExpiryRound::Case& asked,
+                           Tick now) const {
+  const std::uint64_t age = now - round.asked;
+  return age <= options_.election_ticks && age < locks_.clock().silent_ticks(asked.due.row, now);
+}
+
+void SessionExpiry::take_answer(std::uint64_t from,
+                                std::uint64_t silent_ms,
+                                ExpiryRound& round,
+                                ExpiryRound::Case& asked,
+                                Tick now) {
+  sessions::SessionClock& clock = locks_.clock();
+  if (silent_ms == kSilenceUnknown) {
+    return;
+  }
+  // The row may serve another registration by now, in another shard and so with the same serial.
+  if (!clock.still(asked.due)) {
+    return round.close(asked);
+  }
+  // Silent for the whole TTL before the question was asked, not merely before it was answered: the
+  // majority must have been silent at one common moment. Two ticks more, because both nodes round
+  // down: the travel may have taken a tick longer than it seems here, and the silence there may
+  // have been a tick shorter.
+  const std::uint64_t travelled_ms = (now - round.asked + 2) * options_.tick_ms;
+  const std::uint64_t needed_ms = clock.ttl_ms(asked.due.row) + travelled_ms;
+  if (silent_ms < needed_ms) {
+    // In so many ticks the answer may be different.
+    const Tick again = now + ((needed_ms - silent_ms) / options_.tick_ms + 1);
+    if (again < repeat_at(round.asked) && stands(round, asked, now)) {
+      clock.put_off(asked.due, again);
+      next_scan_ = min_id(next_scan_, again);
+    }
+    return;
+  }
+  asked.silent_mask |= from;
+  if (majority(asked.silent_mask) && leading(asked.due.shard) && stands(round, asked, now)) {
+    round.close(asked);
+    propose(asked.due);
+  }
+}
+
+void SessionExpiry::settle(std::uint64_t number, Tick due) {
+  for (const sessions::ExpiryProposal& each : log_.take(number)) {
+    locks_.clock().on_expiry_refused(each, due);
+  }
+}
+
+// What a list did not reach is still marked as proposed, and due again.
+void SessionExpiry::on_decided(std::uint64_t number, Tick now) {
+  settle(number, now);
+  if (cost(now) <= kExpiryCostMax - kExpiryCostMax / 4) {
+    next_scan_ = min_id(next_scan_, now);
+  }
+}
+
+void SessionExpiry::on_refused(std::uint64_t number, Tick now) {
+  settle(number, now);
+  next_scan_ = min_id(next_scan_, now + 1);
+}
+
+void SessionExpiry::on_loop_gap(std::uint64_t ticks, Tick now) {
+  locks_.clock().pause_guard(ticks);
+  clear_after_ = now + options_.election_ticks;
+}
+
+}  // namespace gcoord::server

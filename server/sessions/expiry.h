@@ -1,0 +1,155 @@
+// Ends sessions whose time ran out: the leader's part, with the agreement of a majority of nodes.
+//
+// A client counts its session as renewed when a majority of nodes acknowledged a keep-alive, and
+// the leader of a shard need not be among them. So a leader that heard nothing for a TTL asks the
+// other nodes first, and proposes the expiry only when a majority, itself included, was silent for
+// the whole TTL before the moment of asking: any majority that renewed the session would share a
+// node with it (protocol/session_messages.h). A node that cannot tell, because it has not applied
+// the registration, stands for neither side. A keep-alive that comes here before the proposal saves
+// the session; after it, its client is told that it is lost.
+//
+// What else is guarded: nothing is proposed unless the leader's lease is valid; after a gap of the
+// loop all deadlines move by it, and questions are answered with "cannot tell" for one election
+// time, because the keep-alives of that time may still be unread.
+//
+// Very many that end together share the log with everybody else's requests. So a pass takes a part
+// of them, the next pass the next part, and none is taken while kExpiryCostMax is not decided: a
+// request waits for one part, not for all (docs/adr/0048). What is due is put into the order of
+// shards first, so that an entry of the log ends many of them (expiry_log.h, docs/adr/0051). One
+// thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "locks/cpu/lock_cpu.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/sessions/expiry_log.h"
+#include "server/sessions/expiry_message.h"
+#include "server/sessions/expiry_rounds.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+// Registrations that one pass asks about: a part of less than a millisecond.
+inline constexpr std::size_t kExpiriesPerPassMax = 1024;
+
+// What is asked about or in the log and not decided: so much that the next parts are under way
+// while the disk writes the first, and so little that a request does not wait for long behind it.
+// Some 3 milliseconds of work on each node: 1,300 ends with their questions in lists of 100. Four
+// times as much ended a million no sooner, and others waited twice as long
+// (docs/internals/performance_services.md).
+inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 12;
+
+// A registration that is asked about: the question, and what its end will cost in a list.
+inline constexpr std::size_t kQuestionCost = 2 * kEndCost;
+
+// Registrations that are put into the order of shards together: so many as are due, within these
+// bounds. The more there are of each shard, the more one entry ends; sorting the most of them takes
+// some milliseconds, and happens when ten times as much work is behind.
+inline constexpr std::size_t kExpiriesSortedMin = std::size_t{1} << 12;
+inline constexpr std::size_t kExpiriesSortedMax = std::size_t{1} << 16;
+
+struct SessionExpiryOptions {
+  NodeId node;
+  std::vector<NodeId> nodes;  // All of the cluster, this one too; at most 64.
+  std::uint32_t tick_ms = 10;
+  std::uint64_t election_ticks = 100;
+  std::uint32_t ttl_ms_min = 100;
+};
+
+class SessionExpiry {
+ public:
+  struct Doors {
+    std::function<bool(ShardId)> leads;
+    // As SessionClock::collect_due, of the tables' clock.
+    std::function<std::size_t(Tick, std::span<sessions::ExpiryProposal>)> collect_due;
+    ExpiryLog::Doors log;
+  };
+
+  SessionExpiry(const SessionExpiryOptions& options,
+                locks::LockCpu& locks,
+                MetricsRegistry& metrics,
+                Doors doors);
+
+  void start(ReplicatedLog& engine) { engine_ = &engine; }
+
+  // Looks for registrations that ran out, asks, and proposes what a majority agreed to. Called in
+  // every pass; costs nothing when nothing is due.
+  void on_pass(Tick now);
+
+  // What was proposed under this number was applied, whatever it did.
+  void on_decided(std::uint64_t number, Tick now);
+
+  // It did not get into the log: due again.
+  void on_refused(std::uint64_t number, Tick now);
+
+  // This node leads a shard now, so deadlines may be past already.
+  void on_led() { next_scan_ = Tick{}; }
+
+  void on_loop_gap(std::uint64_t ticks, Tick now);
+  void on_peer_message(NodeId from, std::span<const std::byte> message, Tick now);
+
+  // Whether more ends are due or under way than one pass takes.
+  bool behind() const {
+    return due_.size() - due_place_ + log_.cost() > kExpiriesPerPassMax * kEndCost;
+  }
+
+  // When on_pass has something to do; kTickNever while nothing is registered.
+  Tick next_deadline() const;
+
+  // Messages that did not decode.
+  std::uint64_t dropped_count() const { return dropped_->value(); }
+
+ private:
+  struct Collected {
+    std::size_t count = 0;        // Registrations that were due,
+    std::size_t early_count = 0;  // and of them those that are not yet.
+    bool full = false;            // There may be more.
+  };
+
+  std::size_t cost(Tick now) const;
+  Collected collect(Tick now);
+  void take_part(Tick now);
+  void look_at(const sessions::ExpiryProposal& due, Tick now);
+  bool leading(ShardId shard);
+  bool majority(std::uint64_t silent_mask) const;
+  std::uint64_t bit_of(NodeId node) const;
+  Tick repeat_at(Tick now) const;
+  std::uint64_t silence_needed(const sessions::ExpiryProposal& due) const;
+  void ask(Tick now);
+  void answer(NodeId to, ExpiryMessage& message, Tick now);
+  std::uint64_t silent_ms(const ExpiryCase& question, Tick now) const;
+  void take_answers(NodeId from, const ExpiryMessage& message, Tick now);
+  void take_answer(std::uint64_t from,
+                   std::uint64_t silent_ms,
+                   ExpiryRound& round,
+                   ExpiryRound::Case& asked,
+                   Tick now);
+  bool stands(const ExpiryRound& round, const ExpiryRound::Case& asked, Tick now) const;
+  void propose(const sessions::ExpiryProposal& agreed);
+  void settle(std::uint64_t number, Tick due);
+
+  SessionExpiryOptions options_;
+  locks::LockCpu& locks_;
+  ReplicatedLog* engine_ = nullptr;
+  Doors doors_;
+  ExpiryLog log_;
+  ExpiryRounds rounds_;
+  Counter* asked_ = nullptr;
+  Counter* dropped_ = nullptr;
+  Tick next_scan_;
+  Tick clear_after_;  // Before it this node cannot tell who was silent.
+  // Collected from the clock, in the order of shards; those before the place were looked at.
+  std::vector<sessions::ExpiryProposal> due_;
+  std::size_t due_place_ = 0;
+  std::size_t due_room_ = kExpiriesSortedMin;  // What the next collection takes at most.
+  std::vector<ExpiryRound::Case> to_ask_;
+  ShardId leading_shard_ = locks::kNoShard;  // Of the newest leading() of this pass.
+  bool leading_ = false;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,159 @@
+#include "server/snapshots/downloads.h"
+
+#include "protocol/error_codes.h"
+#include "protocol/lock_messages.h"
+#include "protocol/snapshot_messages.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+
+using protocol::ErrorCode;
+using protocol::RequestKind;
+
+void SnapshotSaves::on_request(ConnectionId connection,
+                               const protocol::RequestSlot& request,
+                               std::span<const std::byte> payload) {
+  GCOORD_ASSERT(request.kind == RequestKind::SnapshotOpen ||
+                request.kind == RequestKind::SnapshotRead);
+  if (request.flags != 0) {
+    refuse(connection, request, protocol::make_error(ErrorCode::SlotInvalid));
+  } else if (request.kind == RequestKind::SnapshotOpen) {
+    on_open(connection, request);
+  } else {
+    on_read(connection, request, payload);
+  }
+}
+
+void SnapshotSaves::refuse(ConnectionId connection,
+                           const protocol::RequestSlot& request,
+                           const Status& status) {
+  protocol::ReplySlot reply = protocol::reply_to(request);
+  reply.code = status.code();
+  reply.detail = status.detail();
+  parts_.replies.reply(connection, reply, protocol::bytes_of(status.message()));
+}
+
+// Whether there is a place, if need be that of the save which stands still for the longest time.
+bool SnapshotSaves::make_room() {
+  if (saves_.size() < kSavesMax) {
+    return true;
+  }
+  const auto oldest = std::ranges::min_element(saves_, {}, &Save::read_at_ms);
+  if (oldest->waiting || now_ms_ - oldest->read_at_ms < kSaveYieldsMs) {
+    return false;
+  }
+  saves_.erase(oldest);
+  return true;
+}
+
+void SnapshotSaves::on_open(ConnectionId connection, const protocol::RequestSlot& request) {
+  if (parts_.engine.checkpoints() == nullptr) {
+    return refuse(connection, request, protocol::make_error(ErrorCode::SnapshotNotServed));
+  }
+  // What it lacks comes from the others by and by: until then a save of it would lack shards.
+  const NodeView view = parts_.engine.view();
+  if (view.rejoining || view.forgotten_count != 0) {
+    return refuse(connection, request, protocol::make_error(ErrorCode::SnapshotBusy));
+  }
+  if (!make_room()) {
+    return refuse(connection, request, protocol::make_error(ErrorCode::SnapshotBusy));
+  }
+  Save save;
+  save.number = ++newest_;
+  save.checkpoint = parts_.engine.request_checkpoint();
+  save.read_at_ms = now_ms_;
+  saves_.push_back(std::move(save));
+  protocol::ReplySlot reply = protocol::reply_to(request);
+  reply.extra = newest_;
+  parts_.replies.reply(connection, reply, {});
+}
+
+SnapshotSaves::Save* SnapshotSaves::find(std::uint64_t number) {
+  const auto found = std::ranges::find(saves_, number, &Save::number);
+  return found == saves_.end() ? nullptr : &*found;
+}
+
+void SnapshotSaves::on_read(ConnectionId connection,
+                            const protocol::RequestSlot& request,
+                            std::span<const std::byte> payload) {
+  const auto read = protocol::decode_snapshot_read(payload);
+  if (!read.ok()) {
+    return refuse(connection, request, read.status());
+  }
+  Save* const save = find(read.value().save);
+  if (save == nullptr) {
+    return refuse(connection, request, protocol::make_error(ErrorCode::SnapshotGone));
+  }
+  const std::uint64_t offset = read.value().offset;
+  if (save->piece && !save->piece->last && offset == save->offset + save->piece->bytes.size()) {
+    save->offset = offset;
+    save->piece.reset();
+  }
+  if (offset != save->offset) {
+    return refuse(connection, request, protocol::make_error(ErrorCode::PayloadMalformed, "offset"));
+  }
+  if (save->waiting) {
+    answer(*save);  // A client reads one piece at a time: it has given that read up.
+  }
+  save->waiting = Waiting{connection, request, now_ms_};
+  save->read_at_ms = now_ms_;
+  advance(*save);
+}
+
+void SnapshotSaves::advance(std::uint64_t now_ms) {
+  GCOORD_ASSERT(now_ms_ <= now_ms);
+  now_ms_ = now_ms;
+  for (Save& save : saves_) {
+    advance(save);
+  }
+  std::erase_if(saves_, [this](const Save& save) {
+    return !save.waiting && now_ms_ - save.read_at_ms >= kSaveEndsMs;
+  });
+}
+
+void SnapshotSaves::advance(Save& save) {
+  if (save.stream == nullptr && save.failure.ok()) {
+    const auto outcome = parts_.engine.checkpoint_outcome(save.checkpoint);
+    if (outcome && outcome->ok()) {
+      ledger::SnapshotHeader header = parts_.make_header();
+      header.ledger = parts_.frontier_at != nullptr;
+      save.stream = std::make_unique<SnapshotStream>(
+          *parts_.engine.checkpoints(), std::move(header), parts_.frontier_at, parts_.wake);
+    } else if (outcome) {
+      save.failure = *outcome;
+    }
+  }
+  if (save.stream != nullptr && !save.piece && save.failure.ok()) {
+    if (auto taken = save.stream->take(); taken && taken->ok()) {
+      save.piece = std::move(*taken).value();
+    } else if (taken) {
+      save.failure = taken->status();
+    }
+  }
+  const bool due = save.waiting && now_ms_ - save.waiting->since_ms >= kReadPatienceMs;
+  if (save.waiting && (due || save.piece || !save.failure.ok())) {
+    answer(save);
+  }
+}
+
+void SnapshotSaves::answer(Save& save) {
+  const Waiting waiting = *save.waiting;
+  save.waiting.reset();
+  if (!save.failure.ok()) {
+    return refuse(waiting.connection, waiting.request, save.failure);
+  }
+  protocol::ReplySlot reply = protocol::reply_to(waiting.request);
+  reply.extra = save.offset + (save.piece ? save.piece->bytes.size() : 0);
+  if (save.piece && save.piece->last) {
+    reply.set(protocol::ReplyFlag::Last);
+  }
+  parts_.replies.reply(
+      waiting.connection,
+      reply,
+      save.piece ? std::span<const std::byte>{save.piece->bytes} : std::span<const std::byte>{});
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,358 @@
+// How events get from the ring and from history to the watches of the desk.
+#include "server/interfaces/replies.h"
+#include "server/sessions/expiry_log.h"
+#include "server/watch/hub.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+namespace {
+
+using protocol::ErrorCode;
+
+// A message ends at about so many bytes.
+constexpr std::size_t kMessageBytes = std::size_t{64} << 10;
+
+// What the end of a hold in a list of ends may tell: of an event its kind, flags, token and
+// session; the name, the note that was there, and the note of who holds it next. It is said once
+// whose place many took.
+constexpr std::size_t kEventBytes = 18;
+constexpr std::size_t kEndBytesMax =
+    2 * kEventBytes + (2 + protocol::kNameBytesMax) + 2 * (2 + protocol::kNoteBytesMax);
+
+// So one entry's events fit a message, unless those whose ends it lists came to hold more between
+// its proposal and here.
+static_assert(kListedWeightMax * kEndBytesMax + locks::kLockEventsPerCommandMax * kEventBytes +
+                  64 <=
+              protocol::kPayloadBytesMax);
+
+// Appends what one entry did, if a message has room for all of it.
+bool append_if_fits(std::vector<std::byte>& payload, const protocol::WatchBlock& block) {
+  const std::size_t before = payload.size();
+  protocol::append_watch_block(payload, block);
+  const bool fits = payload.size() <= protocol::kPayloadBytesMax;
+  payload.resize(fits ? payload.size() : before);
+  return fits;
+}
+
+bool is_begun(const std::vector<std::byte>& payload) {
+  static const std::size_t head_bytes = [] {
+    std::vector<std::byte> head;
+    protocol::begin_watch_events(head);
+    return head.size();
+  }();
+  return payload.size() > head_bytes;
+}
+
+// Records that those who lag are shown in one turn, all together: a few milliseconds.
+constexpr std::size_t kPumpRecords = 16'384;
+
+}  // namespace
+
+void WatchDesk::send(Watch& watch, std::span<const std::byte> payload) {
+  metrics_.messages->add();
+  metrics_.bytes->add(payload.size());
+  parts_.replies.push(watch.connection, protocol::reply_to(watch.request), payload);
+}
+
+// Everything that was recorded is in the stream before it.
+void WatchDesk::send_progress(Watch& watch) {
+  GCOORD_ASSERT(watch.stage == WatchStage::Live && delivered_ == ring_.end());
+  watch.progress_wanted = false;
+  const WatchFilter& filter = watch.target->filter;
+  protocol::WatchProgressPart part;
+  if (filter.arrival != 0) {
+    part.last = true;
+    return send(watch,
+                protocol::encode_watch_progress(part));  // As in begin(), and nothing is new.
+  }
+  for (std::uint32_t k = 0; k < filter.shard_count; ++k) {
+    const ShardId shard{filter.shard_first.value + k};
+    part.revisions.push_back({shard, parts_.applied(shard)});
+    part.last = k + 1 == filter.shard_count;
+    if (part.last || part.revisions.size() == protocol::kWatchShardsMax) {
+      send(watch, protocol::encode_watch_progress(part));
+      part.revisions.clear();
+    }
+  }
+}
+
+void WatchDesk::deliver() {
+  for (; delivered_ < ring_.end(); ++delivered_) {
+    const WatchRecord& record = ring_.at(delivered_);
+    for (WatchTargetState* const target : targets_.concerned(record, delivered_)) {
+      if (target->live.empty()) {
+        continue;
+      }
+      const WatchTold own = target->filter.filtered(record);
+      if (own.empty()) {
+        continue;
+      }
+      if (own.move) {
+        pause(*target);
+        continue;
+      }
+      add_told(*target, own);
+    }
+  }
+  for (WatchTargetState* const target : told_) {
+    send_payload(*target);
+  }
+  told_.clear();
+  undelivered_bytes_ = 0;
+}
+
+// What no message holds is found again by those who wanted it, each at its own cursor (gather()).
+void WatchDesk::add_told(WatchTargetState& target, const WatchTold& own) {
+  if (target.payload.empty()) {
+    protocol::begin_watch_events(target.payload);
+    target.payload_begin = delivered_;
+    told_.push_back(&target);
+  }
+  bool added = append_if_fits(target.payload, own);
+  if (!added) {
+    send_payload(target);
+    protocol::begin_watch_events(target.payload);
+    target.payload_begin = delivered_;
+    added = append_if_fits(target.payload, own);
+  }
+  while (!added && !target.live.empty()) {
+    make_behind(*target.live.back(), delivered_);
+  }
+  if (target.payload.size() >= kMessageBytes) {
+    send_payload(target);
+    target.payload_begin = delivered_ + 1;
+    protocol::begin_watch_events(target.payload);
+  }
+}
+
+// To all who are live; those whose connection is full read on from here when it is not.
+void WatchDesk::send_payload(WatchTargetState& target) {
+  for (std::size_t k = target.live.size(); k > 0 && is_begun(target.payload); --k) {
+    Watch& watch = *target.live[k - 1];
+    if (jammed(watch)) {
+      make_behind(watch, target.payload_begin);
+    } else {
+      send(watch, target.payload);
+    }
+  }
+  target.payload.clear();
+}
+
+bool WatchDesk::advance(std::uint64_t now_ms) {
+  now_ms_ = std::max(now_ms_, now_ms);
+  if (!on()) {
+    return false;
+  }
+  deliver();
+  bool more = advance_replays();
+  std::size_t budget = kPumpRecords;
+  // Each in its turn, from where the budget ended the last time.
+  for (std::size_t count = behind_.size(); count > 0 && budget > 0 && !behind_.empty(); --count) {
+    turn_ = turn_ < behind_.size() ? turn_ : 0;
+    Watch& watch = *behind_[turn_];
+    const std::uint64_t number = watch.number;
+    more = pump(watch, budget) || more;
+    // If it left the list, another has its place.
+    turn_ += turn_ < behind_.size() && behind_[turn_]->number == number ? 1 : 0;
+  }
+  return more;
+}
+
+bool WatchDesk::wants(const Watch& watch, const WatchRecord& record) const {
+  const auto from = watch.from.find(record.shard.value);
+  return from == watch.from.end() ? watch.cursor >= watch.opened_at
+                                  : record.revision.value >= from->second;
+}
+
+// Past where the watch was opened only such shards need their revision where this node is behind
+// what the client has seen of another.
+void WatchDesk::forget_past(Watch& watch) {
+  if (watch.cursor < watch.opened_at || watch.cursor < ring_.end()) {
+    return;
+  }
+  std::erase_if(watch.from, [this](const auto& each) {
+    return each.second <= parts_.applied(ShardId{each.first}).value + 1;
+  });
+}
+
+// Whether it could go on at once.
+bool WatchDesk::pump(Watch& watch, std::size_t& budget) {
+  if (gone(watch)) {
+    erase(watch);
+    return false;
+  }
+  if (watch.cursor < ring_.first()) {
+    end(watch, ErrorCode::WatchLagging);
+    return false;
+  }
+  if (watch.stage == WatchStage::Replaying || jammed(watch)) {
+    return false;
+  }
+  std::vector<std::byte> payload;
+  protocol::begin_watch_events(payload);
+  const auto stop = gather(watch, budget, payload);
+  if (is_begun(payload)) {
+    send(watch, payload);
+  }
+  if (!stop) {
+    return catch_up(watch);
+  }
+  if (!stop->move) {
+    end_unsendable(watch, stop->shard, stop->revision);
+    return false;
+  }
+  if (const auto turn = turn_at(watch, *stop->move)) {
+    return follow(watch, *turn);
+  }
+  arrive(watch, *stop);
+  return true;
+}
+
+// Its client is told where events go on, as after what is pruned: to close its connection would
+// have it come back for the same.
+void WatchDesk::end_unsendable(Watch& watch, ShardId shard, LogIndex revision) {
+  metrics_.unsendable->add();
+  end(watch, ErrorCode::WatchCompacted, revision + 1, shard);
+}
+
+// What a message has room for, up to a record with a move of what the watch follows, or to one that
+// no message holds, which is returned. The move's events are in the message, unless it is told
+// later, by way of other shards.
+std::optional<WatchTold> WatchDesk::gather(Watch& watch,
+                                           std::size_t& budget,
+                                           std::vector<std::byte>& payload) {
+  for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
+    const WatchRecord& record = ring_.at(watch.cursor);
+    WatchTold own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchTold{};
+    const bool later = own.move && was_away(watch, *own.move);
+    if (!own.events.empty() && !later && !append_if_fits(payload, own)) {
+      return is_begun(payload) ? std::nullopt : std::optional{std::move(own)};
+    }
+    ++watch.cursor;
+    if (own.move) {
+      return own;
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether there is more to be had at once of what was recorded.
+bool WatchDesk::catch_up(Watch& watch) {
+  forget_past(watch);
+  if (watch.cursor < ring_.end()) {
+    return true;
+  }
+  bool more = false;
+  if (watch.from.empty() && settled(watch, more)) {
+    make_live(watch);
+    if (watch.progress_wanted) {
+      send_progress(watch);
+    }
+  }
+  return more;
+}
+
+std::size_t WatchDesk::replaying_count() const {
+  return static_cast<std::size_t>(std::ranges::count(
+      behind_, WatchStage::Replaying, [](const Watch* each) { return each->stage; }));
+}
+
+// Hands out what replays have made, and begins others as there is room.
+bool WatchDesk::advance_replays() {
+  if (replay_ == nullptr) {
+    return false;
+  }
+  for (const auto& job : replay_->taken()) {
+    job->resting = true;
+  }
+  bool more = false;
+  for (std::size_t k = behind_.size(); k > 0; --k) {
+    Watch& watch = *behind_[k - 1];
+    if (watch.stage == WatchStage::Replaying && !jammed(watch)) {
+      more = advance_replay(watch) || more;
+    }
+  }
+  return more;
+}
+
+bool WatchDesk::advance_replay(Watch& watch) {
+  WatchReplayJob& job = *watch.replays.front();
+  if (!job.begun) {
+    if (replaying_ < options_.replays_max) {
+      ++replaying_;
+      job.begun = true;
+      metrics_.replays->add();
+      replay_->submit(watch.replays.front());
+    }
+    return false;
+  }
+  if (!job.resting) {
+    return false;
+  }
+  if (!job.failure.ok()) {
+    // Pruned meanwhile, or damaged, which its own worker finds.
+    end(watch, ErrorCode::WatchCompacted, job.to + 1, job.shard);
+    return false;
+  }
+  const auto stop = send_batch(watch, job);
+  if (stop && stop->unsendable.value != 0) {
+    end_unsendable(watch, job.shard, stop->unsendable);
+    return false;
+  }
+  job.resting = false;
+  if (stop) {
+    --replaying_;
+    watch.replays.clear();
+    watch.stage = WatchStage::Behind;
+    return follow(watch, stop->turn);
+  }
+  if (!job.done) {
+    replay_->submit(watch.replays.front());
+    return false;
+  }
+  --replaying_;
+  watch.replays.pop_front();
+  watch.stage = watch.replays.empty() ? WatchStage::Behind : WatchStage::Replaying;
+  return true;
+}
+
+// Up to where the lock that the watch follows is somewhere else, if it is, or to what no message
+// holds.
+std::optional<WatchDesk::ReplayStop> WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
+  std::vector<std::byte> payload;
+  protocol::begin_watch_events(payload);
+  const auto flush = [&] {
+    if (is_begun(payload)) {
+      send(watch, payload);
+      payload.clear();
+      protocol::begin_watch_events(payload);
+    }
+  };
+  for (const WatchTold& told : job.batch) {
+    if (told.move) {
+      flush();
+      if (const auto turn = turn_at(watch, *told.move)) {
+        return ReplayStop{.turn = *turn, .unsendable = {}};
+      }
+      arrive(watch, told);
+    }
+    if (told.events.empty()) {
+      continue;
+    }
+    if (!append_if_fits(payload, told)) {
+      flush();
+      if (!append_if_fits(payload, told)) {
+        return ReplayStop{.turn = {}, .unsendable = told.revision};
+      }
+    }
+    if (payload.size() >= kMessageBytes) {
+      flush();
+    }
+  }
+  flush();
+  job.batch.clear();
+  return std::nullopt;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,170 @@
+// Watches that follow a name to the shard where its lock is (docs/adr/0055).
+//
+// Such a watch is about one shard at a time. Where the lock leaves that shard the watch goes on in
+// the other one, from where the same move brought the lock there: back in the ring if this node was
+// quicker to apply that, from history if the ring has let go of it, later if it is yet to come. So
+// events come in the order in which they happened, whatever this node lags behind with.
+#include "common/name_hash.h"
+#include "server/watch/hub.h"
+
+#include <utility>
+
+namespace gcoord::server {
+
+using locks::Residence;
+using protocol::ErrorCode;
+
+// Where a watch that begins now does. A shard that the lock was sent to and that knows of no such
+// move has yet to get it. One that knows of a newer move has let go of the lock since, which comes
+// home next, whatever it has done after that.
+WatchDesk::FollowPlace WatchDesk::place_of(NameHash name) const {
+  const ShardId home = shard_of(name, options_.shard_count);
+  const auto at_home = parts_.residence(home, name);
+  if (!at_home || at_home->residence != Residence::Away) {
+    return {home, at_home ? at_home->move_number : 0, 0};
+  }
+  const ShardId to = at_home->away_to;
+  const auto there = parts_.residence(to, name);
+  if (!there || there->move_number < at_home->move_number) {
+    return {to, at_home->move_number, at_home->move_number};
+  }
+  if (there->move_number > at_home->move_number) {
+    return {home, at_home->move_number + 1, at_home->move_number + 1};
+  }
+  return {to, there->move_number, 0};
+}
+
+void WatchDesk::note_arrival(const WatchMove& move, ShardId shard) {
+  const ArrivalKey key{hash_name(move.name), move.number};
+  arrivals_[key] = {shard, ring_.end()};
+  arrival_order_.emplace_back(ring_.end(), key);
+}
+
+// Of those that the ring no longer has.
+void WatchDesk::forget_arrivals() {
+  while (!arrival_order_.empty() && arrival_order_.front().first < ring_.first()) {
+    arrivals_.erase(arrival_order_.front().second);
+    arrival_order_.pop_front();
+  }
+}
+
+// What came to the shard is in a state that it was given: the ring does not have all that followed.
+void WatchDesk::forget_arrivals(ShardId shard) {
+  std::erase_if(arrivals_, [shard](const auto& each) { return each.second.shard == shard; });
+}
+
+// Those who are live look at the record one by one, in pump().
+void WatchDesk::pause(WatchTargetState& target) {
+  if (!target.payload.empty()) {
+    send_payload(target);
+  }
+  while (!target.live.empty()) {
+    make_behind(*target.live.back(), delivered_);
+  }
+}
+
+// Whether the lock was away when the watch goes on in this shard: what comes first is its return,
+// so what there is to be told before that happened elsewhere.
+bool WatchDesk::was_away(const Watch& watch, const WatchMove& move) {
+  return watch.move_number == 0 && !move.left && move.number > 1;
+}
+
+// Where the watch is to go on that has come to a record with a move, or nothing if it stays.
+std::optional<WatchDesk::FollowTurn> WatchDesk::turn_at(const Watch& watch, const WatchMove& move) {
+  if (move.left) {
+    return FollowTurn{move.other, move.number};
+  }
+  if (was_away(watch, move)) {
+    return FollowTurn{move.other, move.number - 1};
+  }
+  return std::nullopt;
+}
+
+// The lock has come to where the watch is. A client that comes again does so from here.
+void WatchDesk::arrive(Watch& watch, const WatchTold& told) {
+  WatchFilter filter = watch.target->filter;
+  filter.arrival = 0;
+  aim(watch, filter);
+  watch.move_number = told.move->number;
+  if (told.events.empty()) {
+    protocol::WatchProgressPart part;  // Nobody asked, so it is nothing's last part.
+    part.revisions.push_back({told.shard, told.revision});
+    send(watch, protocol::encode_watch_progress(part));
+  }
+}
+
+void WatchDesk::aim(Watch& watch, const WatchFilter& filter) {
+  GCOORD_ASSERT(watch.stage != WatchStage::Live);
+  WatchTargetState& before = *watch.target;
+  watch.target = &targets_.add(filter);
+  targets_.drop(before);
+}
+
+// Whether the watch could go on at once; it is gone when what it needs is.
+bool WatchDesk::follow(Watch& watch, const FollowTurn& turn) {
+  GCOORD_ASSERT(watch.stage == WatchStage::Behind);
+  if (turn.shard.value >= options_.shard_count) {
+    end(watch, ErrorCode::WatchCompacted, LogIndex{1}, watch.target->filter.shard_first);
+    return false;
+  }
+  WatchFilter filter = watch.target->filter;
+  filter.shard_first = turn.shard;
+  filter.arrival = turn.number;
+  aim(watch, filter);
+  watch.from.clear();
+  watch.opened_at = 0;
+  watch.move_number = turn.number;
+  const NameHash name = hash_name(filter.text);
+  const auto known = arrivals_.find(ArrivalKey{name, turn.number});
+  if (known != arrivals_.end() && known->second.shard == turn.shard &&
+      known->second.cursor >= ring_.first()) {
+    watch.cursor = known->second.cursor;
+    return true;
+  }
+  const auto there = parts_.residence(turn.shard, name);
+  if (!there || there->move_number < turn.number) {
+    watch.cursor = ring_.end();  // It is yet to come.
+    return true;
+  }
+  return replay_arrival(watch);
+}
+
+// It came before anything was recorded, or the ring has let go of it.
+bool WatchDesk::replay_arrival(Watch& watch) {
+  const ShardId shard = watch.target->filter.shard_first;
+  auto job = make_replay(watch, shard, LogIndex{1});
+  if (job == nullptr) {
+    end(watch, ErrorCode::WatchCompacted, ring_.floor(shard) + 1, shard);
+    return false;
+  }
+  watch.replays.push_back(std::move(job));
+  watch.cursor = ring_.first();
+  watch.stage = WatchStage::Replaying;
+  return true;
+}
+
+// A watch that went on in a shard and was told of no move there, up to now: either the lock is
+// there, or it had left before. Whether the watch stays.
+bool WatchDesk::settled(Watch& watch, bool& more) {
+  const WatchFilter& filter = watch.target->filter;
+  if (!filter.follows || watch.move_number != 0) {
+    return true;
+  }
+  const NameHash name = hash_name(filter.text);
+  const ShardId home = shard_of(name, options_.shard_count);
+  const auto here = parts_.residence(filter.shard_first, name);
+  if (here && here->residence == Residence::Away) {
+    more = follow(watch, {here->away_to, here->move_number});
+    return false;
+  }
+  if (!here && filter.shard_first != home) {
+    // It never was there: this is not what the client was told, but what a restore made of it.
+    end(watch, ErrorCode::WatchCompacted, parts_.applied(home) + 1, home);
+    more = false;
+    return false;
+  }
+  watch.move_number = here ? here->move_number : 0;
+  return true;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,102 @@
+// The value that gcoordctl prints: it is written as nlohmann/json, which it stands for, writes it.
+#include "common/json/value.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace gcoord {
+namespace {
+
+TEST(JsonTest, PairsThatBeginWithTextAreAnObjectInTheirOrder) {
+  const Json json = {{"z", 1}, {"a", {{"inner", true}}}, {"none", nullptr}};
+  EXPECT_EQ(json.dump(), R"({"z":1,"a":{"inner":true},"none":null})");
+  EXPECT_EQ((Json{{"one", "pair"}}).dump(), R"({"one":"pair"})");
+}
+
+TEST(JsonTest, OtherListsAreArrays) {
+  EXPECT_EQ((Json{1, "b", 2.5, Json::array()}).dump(), R"([1,"b",2.5,[]])");
+  EXPECT_EQ((Json{{"a", "b", "c"}, {"d", 1}}).dump(), R"([["a","b","c"],["d",1]])");
+  EXPECT_EQ((Json{"0"}).dump(), R"(["0"])");
+  EXPECT_EQ(Json(std::vector<std::string>{"x", "y"}).dump(), R"(["x","y"])");
+}
+
+TEST(JsonTest, TheFirstOfTwoMembersOfOneNameStandsInAList) {
+  EXPECT_EQ((Json{{"a", 1}, {"a", 2}}).dump(), R"({"a":1})");
+}
+
+TEST(JsonTest, AListLeavesWhatItWasMadeOfAsItIs) {
+  const Json rows = {1, 2};
+  const Json json = {{"rows", rows}};
+  EXPECT_EQ(json.dump(), R"({"rows":[1,2]})");
+  EXPECT_EQ(rows.dump(), "[1,2]");
+}
+
+TEST(JsonTest, NumbersKeepTheirRangeAndSign) {
+  const Json json = {
+      std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<std::int64_t>::min(), 0.1};
+  EXPECT_EQ(json.dump(), "[18446744073709551615,-9223372036854775808,0.1]");
+  EXPECT_EQ(Json::parse(json.dump()).dump(), json.dump());
+}
+
+TEST(JsonTest, BytesThatAreNotUtf8AreReplaced) {
+  EXPECT_EQ(Json("a\xff").dump(), "\"a\xef\xbf\xbd\"");
+}
+
+TEST(JsonTest, WhatIsAbsentOrOfAnotherTypeIsWhatTheCallerSays) {
+  const Json json = Json::parse(R"({"text":"t","truth":true,"rows":[{"a":1},{"a":2}]})");
+  EXPECT_EQ(json.value("text", std::string{"else"}), "t");
+  EXPECT_EQ(json.value("truth", std::string{"else"}), "else");
+  EXPECT_TRUE(json.value("truth", false));
+  EXPECT_FALSE(json.value("text", false));
+  EXPECT_EQ(json.value("absent", Json::array()).size(), 0U);
+  EXPECT_EQ(Json("no object").value("rows", Json::array()).size(), 0U);
+  std::string seen;
+  for (const Json& row : json.value("rows", Json::array())) {
+    seen += row["a"].dump() + row["absent"].dump();
+  }
+  EXPECT_EQ(seen, "1null2null");
+}
+
+TEST(JsonTest, UpdateReplacesMembersWhereTheyStandAndAddsTheOthers) {
+  Json json = {{"a", 1}, {"b", 2}};
+  json.update({{"c", 3}, {"a", 4}});
+  json["d"] = Json::array();
+  json["d"].push_back({{"e", 5}});
+  json["d"].back()["f"] = "6";
+  EXPECT_EQ(json.dump(), R"({"a":4,"b":2,"c":3,"d":[{"e":5,"f":"6"}]})");
+}
+
+TEST(JsonTest, TextThatIsNoJsonOrTooDeepIsNull) {
+  EXPECT_TRUE(Json::parse("{\"a\":").is_null());
+  EXPECT_EQ(Json::parse(std::string(64, '[') + std::string(64, ']')).size(), 1U);
+  EXPECT_TRUE(Json::parse(std::string(65, '[') + std::string(65, ']')).is_null());
+  EXPECT_TRUE(Json::parse(std::string(100'000, '[') + std::string(100'000, ']')).is_null());
+}
+
+TEST(JsonTest, AStrictReaderSaysWhatIsWrong) {
+  EXPECT_EQ(Json::parse_strict(R"({"a":{"b":[1,null]}})").value().dump(),
+            R"({"a":{"b":[1,null]}})");
+  EXPECT_EQ(Json::parse_strict(R"({"a":1,"b":{"a":2}})").status().code(), StatusCode::Ok);
+  EXPECT_EQ(Json::parse_strict(R"({"a":1,"b":2,"a":3})").status().message(), "'a' stands twice");
+  EXPECT_EQ(Json::parse_strict(R"({"a":x})").status().message(), "byte 6 is not JSON");
+  EXPECT_EQ(Json::parse_strict("{} {}").status().message(), "byte 4 is not JSON");
+  EXPECT_FALSE(Json::parse_strict("1e999").ok());
+  EXPECT_TRUE(Json::parse_strict(std::string(64, '[') + std::string(64, ']')).ok());
+  EXPECT_EQ(Json::parse_strict(std::string(65, '[') + std::string(65, ']')).status().code(),
+            StatusCode::DataLoss);
+}
+
+TEST(JsonTest, TheLaterOfTwoMembersOfOneNameStandsInAText) {
+  EXPECT_EQ(Json::parse(R"({"a":[1],"b":2,"a":{"c":3}})").dump(), R"({"a":{"c":3},"b":2})");
+}
+
+TEST(JsonTest, IndentedTextHasALineForEachMember) {
+  EXPECT_EQ((Json{{"a", 1}, {"b", Json::array()}}).dump(2), "{\n  \"a\": 1,\n  \"b\": []\n}");
+}
+
+}  // namespace
+}  // namespace gcoord

@@ -1,0 +1,75 @@
+#include "ledger/directory/damaged_directory.h"
+
+#include "common/incarnation.h"
+#include "ledger/base/error_details.h"
+#include "tests/scratch_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace gcoord::ledger {
+namespace {
+
+constexpr NodeIdentity kNode{ClusterId{7}, NodeId{2}, 64};
+
+DataDirectoryOptions options_for(const ScratchFolder& parent, std::uint64_t random_id) {
+  return {parent.path("node"), kNode, random_id};
+}
+
+// A directory that has served, met a peer and holds a file of a log.
+void use(const ScratchFolder& parent) {
+  const auto directory = DataDirectory::open(options_for(parent, 991)).value();
+  ASSERT_TRUE(directory->identity().remember_peer({NodeId{1}, 55, Incarnation{4}, 9}).ok());
+  ASSERT_TRUE(directory->mark_in_use().ok());
+  std::ofstream(parent.path("node/wal/segment")) << "rot";
+}
+
+TEST(DamagedDirectory, IsKeptAsideAndSucceededByTheNextGeneration) {
+  const ScratchFolder parent;
+  use(parent);
+  ASSERT_TRUE(replace_damaged(options_for(parent, 992)).ok());
+  EXPECT_TRUE(std::filesystem::exists(parent.path("node.damaged/wal/segment")));
+  EXPECT_FALSE(std::filesystem::exists(parent.path("node/wal/segment")));
+  const auto fresh = DataDirectory::open(options_for(parent, 993)).value();
+  EXPECT_EQ(fresh->incarnation(), incarnation_of(1, 2));
+  EXPECT_EQ(fresh->directory_id(), 992u);
+  EXPECT_TRUE(fresh->created());
+  EXPECT_TRUE(fresh->identity().rejoining());
+  ASSERT_EQ(fresh->identity().peers().size(), 1u);
+  EXPECT_EQ(fresh->identity().peers()[0].directory_id, 55u);
+}
+
+TEST(DamagedDirectory, WithoutAReadableIdentityItIsAnEmptyOneThatPeersHaveToTell) {
+  const ScratchFolder parent;
+  use(parent);
+  std::ofstream(parent.path("node/identity")) << "rot";
+  ASSERT_EQ(DataDirectory::open(options_for(parent, 1)).status().detail(), kDirectoryIdentity);
+  ASSERT_TRUE(replace_damaged(options_for(parent, 992)).ok());
+  const auto fresh = DataDirectory::open(options_for(parent, 993)).value();
+  EXPECT_EQ(generation_of(fresh->incarnation()), 0u);
+  EXPECT_FALSE(fresh->identity().rejoining());
+  EXPECT_FALSE(fresh->identity().established());
+}
+
+TEST(DamagedDirectory, ADiskThatRotsTwiceIsRefusedAndNothingIsTouched) {
+  const ScratchFolder parent;
+  use(parent);
+  std::filesystem::create_directory(parent.path("node.damaged"));
+  const Status refused = replace_damaged(options_for(parent, 992));
+  EXPECT_EQ(refused.detail(), kDirectoryDamagedTwice);
+  EXPECT_NE(refused.message().find("node.damaged"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(parent.path("node/wal/segment")));
+}
+
+TEST(DamagedDirectory, OneInUseStaysWhereItIs) {
+  const ScratchFolder parent;
+  use(parent);
+  const auto held = DataDirectory::open(options_for(parent, 991)).value();
+  EXPECT_EQ(replace_damaged(options_for(parent, 992)).detail(), kDirectoryLocked);
+  EXPECT_TRUE(std::filesystem::exists(parent.path("node/wal/segment")));
+}
+
+}  // namespace
+}  // namespace gcoord::ledger

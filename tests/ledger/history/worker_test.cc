@@ -1,0 +1,216 @@
+// The thread that keeps history, and what it lets go of.
+#include "ledger/history/worker.h"
+
+#include "ledger/base/error_details.h"
+#include "tests/ledger/history/history_world.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::ledger {
+namespace {
+
+std::shared_ptr<const HistoryEntries> batch_of(std::uint32_t shard,
+                                               std::uint64_t first,
+                                               std::uint64_t count) {
+  auto batch = std::make_shared<HistoryEntries>();
+  for (std::uint64_t index = first; index < first + count; ++index) {
+    batch->add(ShardId{shard}, index, entry_bytes_of(shard, index));
+  }
+  return batch;
+}
+
+TEST(HistoryWorker, WhatWasHandedOverIsDurableWhenItSettles) {
+  HistoryWorld world(2);
+  HistoryWorker worker(world.history, {});
+  for (std::uint64_t at = 0; at < 5000; at += 50) {
+    worker.append(batch_of(1, at, 50));
+  }
+  ASSERT_TRUE(worker.settle().ok());
+  EXPECT_EQ(worker.appended(), 100u);
+  EXPECT_EQ(worker.lag_entries(), 0u);
+  const auto opened = History::open({.shard_count = 2}, make_cpu_merkle_device(), *world.store);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened.value()->size(ShardId{1}), 5000u);
+}
+
+TEST(HistoryWorker, AFailureOfTheStoreIsFinal) {
+  HistoryWorld world(1);
+  HistoryWorker worker(world.history, {});
+  worker.append(batch_of(0, 0, 5));
+  world.medium.writes_fail = true;
+  EXPECT_EQ(worker.settle().detail(), kHistoryFailed);
+  EXPECT_EQ(worker.failure().detail(), kHistoryFailed);
+  world.medium.writes_fail = false;
+  EXPECT_EQ(worker.settle().detail(), kHistoryFailed);
+}
+
+TEST(HistoryWorker, ItsOwnerDoesTheWorkWhereThereIsNoThread) {
+  HistoryWorld world(1);
+  HistoryWorker worker(world.history, {.driver = StorageDriver::Owner});
+  worker.append(batch_of(0, 0, 5));
+  EXPECT_EQ(world.history->size(ShardId{0}), 5u);
+  worker.append(batch_of(0, 6, 1));
+  EXPECT_EQ(worker.failure().detail(), kHistoryGap);
+}
+
+struct KeepCase {
+  const char* policy;
+  std::uint64_t first;  // After 10,000 entries, of which entry i says i ms.
+};
+
+class HistoryKeeping : public testing::TestWithParam<KeepCase> {};
+
+TEST_P(HistoryKeeping, LetsGoOfWholeTilesBeyondTheBound) {
+  HistoryWorld world(3);
+  HistoryWorkerOptions options{.driver = StorageDriver::Owner};
+  options.keep = parse_keep_policy(GetParam().policy).value();
+  options.wall_ms = [] { return std::uint64_t{10'000}; };
+  options.clues.entry_ms = [](std::span<const std::byte> entry) {
+    const std::string text(reinterpret_cast<const char*>(entry.data()), entry.size());
+    return std::stoull(text.substr(6));
+  };
+  HistoryWorker worker(world.history, options);
+  for (std::uint64_t at = 0; at < 10'000; at += 1000) {
+    worker.append(batch_of(1, at, 1000));
+  }
+  worker.append(batch_of(2, 0, 100));
+  worker.keep();
+  ASSERT_TRUE(worker.settle().ok());
+  EXPECT_EQ(world.history->first(ShardId{1}), GetParam().first);
+  EXPECT_EQ(world.history->first(ShardId{2}), 0u);
+  EXPECT_EQ(world.history->counts().pruned, GetParam().first);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies,
+                         HistoryKeeping,
+                         testing::Values(KeepCase{"all", 0},
+                                         KeepCase{"entries:1000", 8960},
+                                         KeepCase{"entries:100000", 0},
+                                         KeepCase{"age:2s", 7936},
+                                         KeepCase{"age:1h", 0},
+                                         KeepCase{"bytes:100KiB", 5120},
+                                         KeepCase{"bytes:1GiB,age:2s,entries:1000", 8960}));
+
+TEST(HistoryKeeping, WhatRecoveryMayNeedStays) {
+  HistoryWorld world(1);
+  HistoryWorkerOptions options{.driver = StorageDriver::Owner};
+  options.keep.entries = 100;
+  options.clues.floor = [](ShardId) { return std::uint64_t{300}; };
+  HistoryWorker worker(world.history, options);
+  worker.append(batch_of(0, 0, 5000));
+  worker.keep();
+  EXPECT_EQ(world.history->first(ShardId{0}), 256u);
+}
+
+TEST(HistoryKeeping, PassesOverAShardThatCannotBeRead) {
+  HistoryWorld world(2);
+  HistoryWorkerOptions options{.driver = StorageDriver::Owner};
+  options.keep.age_ms = 1;
+  options.wall_ms = [] { return std::uint64_t{10'000}; };
+  options.clues.entry_ms = [](std::span<const std::byte>) { return std::uint64_t{1}; };
+  HistoryWorker worker(world.history, options);
+  worker.append(batch_of(0, 0, 1000));
+  worker.append(batch_of(1, 0, 1000));
+  ASSERT_TRUE(worker.settle().ok());
+  ASSERT_TRUE(world.medium.flip_bit(tile_key(ShardId{0}, 0, 0), 64 * 1234));
+  ASSERT_EQ(world.history->tile_entries(ShardId{0}, 0).status().detail(), kHistoryRot);
+  worker.keep();
+  EXPECT_TRUE(worker.failure().ok()) << worker.failure().message();
+  EXPECT_EQ(world.history->first(ShardId{0}), 0u);
+  EXPECT_EQ(world.history->first(ShardId{1}), 768u);
+}
+
+struct PruneCase {
+  PruneOrder order;
+  std::uint64_t first;  // Of shard 1, after 10,000 entries of which entry i says i ms.
+  std::uint64_t other;  // Of shard 2, after 1000.
+};
+
+class HistoryPrunes : public testing::TestWithParam<PruneCase> {};
+
+TEST_P(HistoryPrunes, AsItIsToldAndSaysHowMuch) {
+  HistoryWorld world(3);
+  HistoryWorkerOptions options;
+  options.wall_ms = [] { return std::uint64_t{10'000}; };
+  options.clues.entry_ms = [](std::span<const std::byte> entry) {
+    const std::string text(reinterpret_cast<const char*>(entry.data()), entry.size());
+    return std::stoull(text.substr(6));
+  };
+  HistoryWorker worker(world.history, options);
+  for (std::uint64_t at = 0; at < 10'000; at += 1000) {
+    worker.append(batch_of(1, at, 1000));
+  }
+  worker.append(batch_of(2, 0, 1000));
+  std::promise<void> told;
+  const auto report = worker.prune(GetParam().order, [&told] { told.set_value(); }).get();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  told.get_future().wait();
+  EXPECT_EQ(world.history->first(ShardId{1}), GetParam().first);
+  EXPECT_EQ(world.history->first(ShardId{2}), GetParam().other);
+  EXPECT_EQ(report.value().entries, GetParam().first + GetParam().other);
+  EXPECT_EQ(report.value().shards, GetParam().order.shard ? 1u : 3u);
+  // Durable: what is opened now begins there, and what is kept proves.
+  const auto opened = History::open({.shard_count = 3}, make_cpu_merkle_device(), *world.store);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened.value()->first(ShardId{1}), GetParam().first);
+  const auto reader = opened.value()->reader(ShardId{1});
+  EXPECT_TRUE(inclusion_proof(*reader, GetParam().first, 10'000).ok());
+  if (GetParam().first > 0) {
+    EXPECT_EQ(reader->entries(GetParam().first - 1, 1).status().detail(), kLedgerPruned);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Orders,
+    HistoryPrunes,
+    testing::Values(PruneCase{{.shard = ShardId{1}, .below = 5000}, 4864, 0},
+                    PruneCase{{.shard = ShardId{1}, .below = 99'999}, 9984, 0},
+                    PruneCase{{.keep = {.entries = 500}}, 9472, 256},
+                    PruneCase{{.keep = {.age_ms = 2000}}, 7936, 768},
+                    PruneCase{{.shard = ShardId{1}, .keep = {.bytes = 100 << 10}}, 5120, 0},
+                    PruneCase{
+                        {.shard = ShardId{1}, .below = 9000, .keep = {.entries = 500}}, 9472, 0}));
+
+TEST(HistoryPruning, StopsAtWhatRecoveryMayNeedAndAtWhatCannotBeRead) {
+  HistoryWorld world(2);
+  HistoryWorkerOptions options{.driver = StorageDriver::Owner};
+  options.wall_ms = [] { return std::uint64_t{10'000}; };
+  options.clues.entry_ms = [](std::span<const std::byte>) { return std::uint64_t{1}; };
+  options.clues.floor = [](ShardId) { return std::uint64_t{600}; };
+  HistoryWorker worker(world.history, options);
+  worker.append(batch_of(0, 0, 2000));
+  worker.append(batch_of(1, 0, 2000));
+  ASSERT_TRUE(worker.settle().ok());
+  ASSERT_TRUE(world.medium.flip_bit(tile_key(ShardId{0}, 0, 0), 64 * 1234));
+  const auto report = worker.prune({.keep = {.age_ms = 1}}, [] {}).get();
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report.value().damaged, 1u);
+  EXPECT_EQ(report.value().entries, 512u);
+  EXPECT_EQ(world.history->first(ShardId{0}), 0u);
+  EXPECT_EQ(world.history->first(ShardId{1}), 512u);
+}
+
+TEST(KeepPolicy, ReadsWhatItWritesAndRefusesTheRest) {
+  for (const char* text :
+       {"all", "entries:5", "bytes:3GiB", "age:7d", "entries:1,bytes:512,age:90s"}) {
+    const auto policy = parse_keep_policy(text);
+    ASSERT_TRUE(policy.ok()) << text;
+    EXPECT_EQ(keep_policy_text(policy.value()), text);
+  }
+  for (const char* text : {"",
+                           "some",
+                           "entries:",
+                           "entries:0",
+                           "entries:-1",
+                           "bytes:3GB",
+                           "age:7",
+                           "age:7d,",
+                           "entries:1 ",
+                           "age:99999999999999999999d",
+                           "bytes:999999999999TiB"}) {
+    EXPECT_FALSE(parse_keep_policy(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace gcoord::ledger

@@ -1,0 +1,83 @@
+// docs/reference/wire_format.md shows two frames; they must be what the code writes.
+#include "protocol/frame.h"
+#include "protocol/lock_messages.h"
+#include "tests/source_dir.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace gcoord::protocol {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// The bytes of the block that begins with ```hex <name>: an offset, then up to 16 bytes per line.
+Bytes documented(const std::string& name) {
+  std::ifstream file{in_sources("docs/reference/wire_format.md")};
+  Bytes bytes;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```hex " + name) {
+      inside = true;
+    } else if (line == "```") {
+      inside = false;
+    } else if (inside) {
+      std::istringstream words{line};
+      std::string word;
+      words >> word;  // The offset.
+      EXPECT_EQ(std::stoul(word, nullptr, 16), bytes.size());
+      while (words >> word) {
+        bytes.push_back(static_cast<std::byte>(std::stoul(word, nullptr, 16)));
+      }
+    }
+  }
+  return bytes;
+}
+
+RequestSlot example_acquire() {
+  RequestSlot slot = to_slot(LockAcquire{
+      .caller = {SessionId{0x0001'0002'0000'0003}, RequestSequence{5}, RequestSequence{4}},
+      .wait_ms = 2500,
+      .ttl_ms = 10'000});
+  slot.request_id = 0x1'0000'0007;
+  slot.shard = 42;
+  return slot;
+}
+
+TEST(WireFormat, RequestOfTheDocumentIsWhatTheCodeWrites) {
+  FrameBuilder builder{FrameDirection::Requests};
+  builder.add(example_acquire(), bytes_of("jobs/train"));
+  Bytes written;
+  builder.finish(written);
+  EXPECT_EQ(documented("request"), written);
+}
+
+TEST(WireFormat, ReplyOfTheDocumentIsWhatTheCodeWrites) {
+  ReplySlot reply = reply_to(example_acquire());
+  reply.token = 19;
+  reply.epoch = 3;
+  reply.ttl_ms = 10'000;
+  FrameBuilder builder{FrameDirection::Replies};
+  builder.add(reply);
+  Bytes written;
+  builder.finish(written);
+  EXPECT_EQ(documented("reply"), written);
+}
+
+TEST(WireFormat, RequestOfTheDocumentIsReadBack) {
+  FrameDecoder decoder{FrameDirection::Requests};
+  decoder.append(documented("request"));
+  FrameView frame;
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  const RequestSlot slot = frame.request(0);
+  EXPECT_EQ(acquire_from_slot(slot).wait_ms, 2500u);
+  EXPECT_EQ(text_of(frame.payload(slot)), "jobs/train");
+}
+
+}  // namespace
+}  // namespace gcoord::protocol

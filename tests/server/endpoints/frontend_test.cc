@@ -1,0 +1,504 @@
+// The front end against clients that behave and clients that do not, over real loopback sockets.
+#include "server/endpoints/frontend.h"
+
+#include "common/random.h"
+#include "protocol/error_codes.h"
+#include "protocol/frame.h"
+
+#include <asio/connect.hpp>
+#include <asio/read.hpp>
+#include <asio/write.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using asio::ip::tcp;
+
+// A client that sends any bytes it likes and decodes what comes back.
+class RawClient {
+ public:
+  RawClient(asio::io_context& context, std::uint16_t port) : socket_(context) {
+    socket_.connect({asio::ip::address_v4::loopback(), port});
+    socket_.non_blocking(true);
+  }
+
+  // Returns how many bytes the socket took.
+  std::size_t send(std::span<const std::byte> bytes) {
+    asio::error_code error;
+    const std::size_t sent = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), error);
+    return sent;
+  }
+
+  // Reads what is there. False once the node has closed the connection.
+  bool receive() {
+    std::byte bytes[65536];
+    asio::error_code error;
+    const std::size_t count = socket_.read_some(asio::buffer(bytes), error);
+    if (error && error != asio::error::would_block) {
+      return false;
+    }
+    decoder_.append({bytes, count});
+    protocol::FrameView frame;
+    while (decoder_.next(frame) == protocol::DecodeStep::Frame) {
+      ++frames;
+      for (std::size_t i = 0; i < frame.slot_count(); ++i) {
+        replies.push_back(frame.reply(i));
+        const auto payload = frame.payload(replies.back());
+        payloads.emplace_back(payload.begin(), payload.end());
+      }
+    }
+    return true;
+  }
+
+  void reset() {
+    asio::error_code ignored;
+    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+    socket_.close(ignored);
+  }
+
+  std::deque<protocol::ReplySlot> replies;
+  std::deque<std::vector<std::byte>> payloads;
+  std::size_t frames = 0;
+
+ private:
+  tcp::socket socket_;
+  protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
+};
+
+class FrontEndTest : public testing::Test {
+ protected:
+  FrontEndTest() { start({}); }
+
+  void start(FrontEndOptions options) {
+    options.listen = {"127.0.0.1", 0};
+    options.welcome.cluster = ClusterId{77};
+    options.welcome.node = NodeId{1};
+    options.welcome.shard_count = 4;
+    frontend_.emplace(context_, options, metrics_);
+    frontend_->set_handler(
+        [this](ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+          ++requests_;
+          if (answer_) {
+            answer_(connection, request, payload);
+          }
+        },
+        [] {});
+    ASSERT_TRUE(frontend_->listen().ok());
+    answer_ = [this](ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+      frontend_->reply(connection, protocol::reply_to(request), payload);
+    };
+  }
+
+  RawClient connect() { return RawClient(context_, frontend_->port()); }
+
+  // Runs the front end's loop until the condition holds; false after ten seconds.
+  bool pump_until(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        return false;
+      }
+      context_.restart();
+      context_.poll();
+      frontend_->flush();
+    }
+    return true;
+  }
+
+  bool closed(RawClient& client) {
+    return pump_until([&] { return !client.receive(); });
+  }
+
+  static std::vector<std::byte> frame_of(protocol::FrameBuilder& builder) {
+    std::vector<std::byte> bytes;
+    builder.finish(bytes);
+    return bytes;
+  }
+
+  static std::vector<std::byte> hello_frame(protocol::FrameBuilder& builder,
+                                            protocol::Hello hello = {}) {
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::Hello;
+    slot.request_id = 1;
+    builder.add(slot, protocol::encode(hello));
+    return frame_of(builder);
+  }
+
+  bool welcome(RawClient& client, protocol::FrameBuilder& builder) {
+    client.send(hello_frame(builder));
+    return pump_until([&] { return client.receive() && !client.replies.empty(); });
+  }
+
+  std::uint64_t closed_count(const std::string& reason) {
+    return metrics_.counter({"gcoord_server_connections_closed_total", "", "reason", reason})
+        .value();
+  }
+
+  asio::io_context context_;
+  MetricsRegistry metrics_;
+  std::optional<FrontEnd> frontend_;
+  std::function<void(ConnectionId, const protocol::RequestSlot&, std::span<const std::byte>)>
+      answer_;
+  std::size_t requests_ = 0;
+};
+
+protocol::RequestSlot request(std::uint64_t id) {
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::LockCheck;
+  slot.request_id = id;
+  return slot;
+}
+
+TEST_F(FrontEndTest, WelcomesAClientAndServesItsRequests) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  const auto welcome = protocol::decode_welcome(client.payloads.front());
+  ASSERT_TRUE(welcome.ok());
+  EXPECT_EQ(welcome.value().cluster, ClusterId{77});
+  EXPECT_EQ(welcome.value().version, protocol::kProtocolVersionMax);
+  client.replies.clear();
+  builder.add(request(8), std::vector<std::byte>(3));
+  client.send(frame_of(builder));
+  ASSERT_TRUE(pump_until([&] { return client.receive() && client.replies.size() == 1; }));
+  EXPECT_EQ(client.replies[0].request_id, 8u);
+}
+
+TEST_F(FrontEndTest, RepliesOfATurnLeaveInOneFrame) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.frames = 0;
+  client.replies.clear();
+  for (std::uint64_t id = 1; id <= 500; ++id) {
+    builder.add(request(id));
+  }
+  client.send(frame_of(builder));
+  ASSERT_TRUE(pump_until([&] { return client.receive() && client.replies.size() == 500; }));
+  EXPECT_EQ(client.frames, 1u);
+}
+
+// A node that fails in a turn says nothing of that turn.
+TEST_F(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.replies.clear();
+  bool answered = false;
+  answer_ = [&](ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+    frontend_->reply(connection, protocol::reply_to(request), payload);
+    answered = true;
+  };
+  builder.add(request(9));
+  client.send(frame_of(builder));
+  while (!answered) {
+    context_.restart();
+    context_.run_one();
+  }
+  frontend_.reset();
+  while (client.receive()) {
+  }
+  EXPECT_TRUE(client.replies.empty());
+}
+
+TEST_F(FrontEndTest, ARequestBeforeHelloIsRefusedAndTheConnectionClosed) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  builder.add(request(8));
+  client.send(frame_of(builder));
+  EXPECT_TRUE(closed(client));
+  ASSERT_EQ(client.replies.size(), 1u);
+  EXPECT_EQ(client.replies[0].detail,
+            static_cast<std::uint32_t>(protocol::ErrorCode::HelloMissing));
+  EXPECT_EQ(requests_, 0u);
+}
+
+TEST_F(FrontEndTest, AnotherVersionIsRefusedWithItsNumber) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  protocol::Hello hello;
+  hello.version_min = 50;
+  hello.version_max = 60;
+  client.send(hello_frame(builder, hello));
+  EXPECT_TRUE(closed(client));
+  ASSERT_EQ(client.replies.size(), 1u);
+  EXPECT_EQ(client.replies[0].detail,
+            static_cast<std::uint32_t>(protocol::ErrorCode::VersionUnsupported));
+}
+
+TEST_F(FrontEndTest, AClientOfAnotherClusterIsRefused) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  protocol::Hello hello;
+  hello.cluster = ClusterId{78};
+  client.send(hello_frame(builder, hello));
+  EXPECT_TRUE(closed(client));
+  ASSERT_EQ(client.replies.size(), 1u);
+  EXPECT_EQ(client.replies[0].detail,
+            static_cast<std::uint32_t>(protocol::ErrorCode::ClusterForeign));
+}
+
+TEST_F(FrontEndTest, ConnectionsBeyondTheCapAreToldSo) {
+  FrontEndOptions options;
+  options.connections_max = 1;
+  start(options);
+  RawClient first = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(first, builder));
+  RawClient second = connect();
+  EXPECT_TRUE(closed(second));
+  ASSERT_EQ(second.replies.size(), 1u);
+  EXPECT_EQ(second.replies[0].detail,
+            static_cast<std::uint32_t>(protocol::ErrorCode::ConnectionsExhausted));
+  EXPECT_EQ(frontend_->connection_count(), 1u);
+}
+
+TEST_F(FrontEndTest, RandomBytesCloseTheConnectionAndApplyNothing) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    RawClient client = connect();
+    std::vector<std::byte> bytes(200);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<std::byte>(random64(seed, 1, i));
+    }
+    client.send(bytes);
+    ASSERT_TRUE(closed(client)) << "seed " << seed;
+  }
+  EXPECT_EQ(requests_, 0u);
+  EXPECT_EQ(closed_count("bad_frame"), 50u);
+  EXPECT_EQ(frontend_->connection_count(), 0u);
+}
+
+TEST_F(FrontEndTest, EveryFlippedBitOfAFrameClosesTheConnection) {
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  const std::vector<std::byte> good = hello_frame(builder);
+  for (std::size_t bit = 0; bit < good.size() * 8; bit += 5) {
+    std::vector<std::byte> bad = good;
+    bad[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+    RawClient client = connect();
+    client.send(bad);
+    // A client that claims more bytes than it sends leaves; the node must not wait for it for ever.
+    const bool gone = pump_until([&] {
+      return !client.receive() || closed_count("bad_frame") + closed_count("bad_hello") > bit / 5;
+    });
+    ASSERT_TRUE(gone) << "bit " << bit;
+  }
+  EXPECT_EQ(requests_, 0u);
+}
+
+TEST_F(FrontEndTest, AReplayedFrameClosesTheConnection) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  builder.add(request(8));
+  const std::vector<std::byte> frame = frame_of(builder);
+  client.send(frame);
+  client.send(frame);
+  EXPECT_TRUE(closed(client));
+  EXPECT_EQ(requests_, 1u);
+  EXPECT_EQ(
+      metrics_.counter({"gcoord_server_client_frames_bad_total", "", "reason", "replayed"}).value(),
+      1u);
+}
+
+TEST_F(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
+  answer_ = [this](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(200'000));
+  };
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  for (std::uint64_t id = 1; id <= 400; ++id) {
+    builder.add(request(id));
+  }
+  client.send(frame_of(builder));
+  ASSERT_TRUE(pump_until([&] { return requests_ > 0; }));
+  std::uint64_t now_ms = 0;
+  EXPECT_TRUE(pump_until([&] {
+    now_ms += 1000;
+    frontend_->sweep(now_ms);
+    return closed_count("slow_reader") == 1;
+  }));
+  EXPECT_LT(requests_, 400u) << "one frame asked for 80 MB";
+  EXPECT_EQ(frontend_->connection_count(), 0u);
+}
+
+// It was an assertion, which a client could reach by what an entry tells a watch. That is measured
+// by now (watch_long_entry_test.cc); who answers without measuring loses one connection.
+TEST_F(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
+  answer_ = [this](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    const std::size_t bytes = slot.request_id == 9 ? protocol::kPayloadBytesMax + 1 : 1;
+    frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(bytes));
+  };
+  RawClient client = connect();
+  RawClient other = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  protocol::FrameBuilder other_builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  ASSERT_TRUE(welcome(other, other_builder));
+  builder.add(request(9));
+  client.send(frame_of(builder));
+  EXPECT_TRUE(closed(client));
+  other.replies.clear();
+  other_builder.add(request(10));
+  other.send(frame_of(other_builder));
+  EXPECT_TRUE(pump_until([&] { return other.receive() && !other.replies.empty(); }));
+}
+
+TEST_F(FrontEndTest, ALargeFrameIsTakenInPartsAndAnsweredWhole) {
+  std::vector<std::pair<ConnectionId, protocol::RequestSlot>> asked;
+  answer_ = [&](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    asked.emplace_back(connection, slot);
+  };
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.replies.clear();
+  const std::size_t count = kOutstandingMax + 1'000;
+  std::vector<std::byte> bytes;
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    builder.add(request(id));
+    if (id == 2'000) {
+      builder.finish(bytes);  // The rest goes in one frame, which does not fit any more.
+    }
+  }
+  builder.finish(bytes);
+  std::size_t sent = 0;
+  int rounds_after = 0;
+  ASSERT_TRUE(pump_until([&] {
+    sent += client.send(std::span(bytes).subspan(sent));
+    rounds_after += sent == bytes.size() && requests_ >= kOutstandingMax ? 1 : 0;
+    return rounds_after > 100;
+  }));
+  EXPECT_EQ(requests_, kOutstandingMax);
+  answer_ = [this](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    frontend_->reply(connection, protocol::reply_to(slot), {});
+  };
+  for (const auto& [connection, slot] : asked) {
+    frontend_->reply(connection, protocol::reply_to(slot), {});
+  }
+  EXPECT_TRUE(pump_until([&] { return client.receive() && client.replies.size() == count; }));
+  EXPECT_EQ(client.replies.back().request_id, count);
+}
+
+TEST_F(FrontEndTest, ReadingPausesWhileTooMuchIsUnanswered) {
+  answer_ = nullptr;
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  std::vector<std::byte> bytes;
+  for (std::uint64_t id = 1; id <= 4 * kOutstandingMax; ++id) {
+    builder.add(request(id));
+    if (builder.slot_count() == 256) {
+      builder.finish(bytes);
+    }
+  }
+  std::size_t sent = 0;
+  std::size_t idle_rounds = 0;
+  ASSERT_TRUE(pump_until([&] {
+    const std::size_t now = client.send(std::span(bytes).subspan(sent));
+    sent += now;
+    idle_rounds = now == 0 ? idle_rounds + 1 : 0;
+    return idle_rounds > 200 || sent == bytes.size();
+  }));
+  EXPECT_GE(requests_, kOutstandingMax);
+  EXPECT_LE(requests_, kOutstandingMax);
+}
+
+TEST_F(FrontEndTest, RequestsThatWaitDoNotHoldUpReading) {
+  answer_ = [this](ConnectionId connection, const protocol::RequestSlot&, auto) {
+    frontend_->park(connection);
+  };
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  const std::size_t count = 2 * kOutstandingMax;
+  std::vector<std::byte> bytes;
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    builder.add(request(id));
+    if (builder.slot_count() == 256) {
+      builder.finish(bytes);
+    }
+  }
+  std::size_t sent = 0;
+  EXPECT_TRUE(pump_until([&] {
+    sent += client.send(std::span(bytes).subspan(sent));
+    return requests_ == count;
+  }));
+}
+
+TEST_F(FrontEndTest, SilentConnectionsAreSweptAway) {
+  RawClient silent = connect();
+  RawClient welcomed = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(welcomed, builder));
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 2; }));
+  frontend_->sweep(1'000);
+  frontend_->sweep(6'000);
+  EXPECT_EQ(frontend_->connection_count(), 2u);
+  frontend_->sweep(6'001);
+  EXPECT_EQ(frontend_->connection_count(), 1u);
+  frontend_->sweep(700'000);
+  EXPECT_EQ(frontend_->connection_count(), 0u);
+}
+
+// The node's clock is that of its machine, and it may have had no time for a sweep for long.
+TEST_F(FrontEndTest, AConnectionIsAsOldAsTheFirstSweepThatSeesIt) {
+  RawClient first = connect();
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 1; }));
+  frontend_->sweep(90'000'000);
+  EXPECT_EQ(frontend_->connection_count(), 1u) << "before the first sweep";
+  RawClient second = connect();
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 2; }));
+  frontend_->sweep(91'000'000);
+  EXPECT_EQ(frontend_->connection_count(), 1u) << "long after the last sweep";
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  EXPECT_TRUE(welcome(second, builder));
+}
+
+TEST_F(FrontEndTest, ARepliesConnectionMayBeGone) {
+  std::vector<ConnectionId> asked;
+  answer_ = [&](ConnectionId connection, const protocol::RequestSlot&, auto) {
+    asked.push_back(connection);
+  };
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  builder.add(request(8));
+  client.send(frame_of(builder));
+  ASSERT_TRUE(pump_until([&] { return asked.size() == 1; }));
+  client.reset();
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 0; }));
+  RawClient other = connect();  // Takes the same place under another id.
+  protocol::FrameBuilder other_builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(other, other_builder));
+  other.replies.clear();
+  frontend_->reply(asked[0], protocol::reply_to(request(8)), {});
+  frontend_->flush();
+  other.receive();
+  EXPECT_TRUE(other.replies.empty());
+}
+
+TEST(FrontEndListenTest, APortInUseIsAClearFailure) {
+  asio::io_context context;
+  MetricsRegistry metrics;
+  FrontEndOptions options;
+  options.listen = {"127.0.0.1", 0};
+  FrontEnd first(context, options, metrics);
+  ASSERT_TRUE(first.listen().ok());
+  options.listen.port = first.port();
+  FrontEnd second(context, options, metrics);
+  const Status status = second.listen();
+  EXPECT_EQ(status.detail(), static_cast<std::uint32_t>(protocol::ErrorCode::ListenFailed));
+  EXPECT_NE(status.message().find(std::to_string(first.port())), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,388 @@
+// History behind a service: the same trees on every node, through snapshots, kills and restarts.
+#include "server/history/ledger_service.h"
+
+#include "common/random.h"
+#include "ledger/base/error_details.h"
+#include "ledger/history/memory_store.h"
+#include "ledger/merkle/memory_tree.h"
+#include "ledger/merkle/tree_proof.h"
+#include "ledger/snapshot/frontier.h"
+#include "ledger/trees/cpu.h"
+#include "server/history/history.h"
+#include "server/interfaces/log_record.h"
+#include "server/replicas/shard_codec.h"
+#include "tests/server/host_turn/engine_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace gcoord::server {
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span{text.data(), text.size()});
+}
+
+// A node's history over a disk in memory, without an engine.
+struct Kept {
+  explicit Kept(ledger::HistoryMedium& medium,
+                ledger::StorageDriver driver = ledger::StorageDriver::Owner,
+                const ledger::KeepPolicy& keep = {}) {
+    NodeHistoryOptions options;
+    options.shard_count = 2;
+    options.driver = driver;
+    options.keep = keep;
+    history = std::make_unique<NodeHistory>(std::move(options), toy);
+    opened = history->open(ledger::open_memory_history_store(medium));
+  }
+
+  LedgerService& service() { return history->service(); }
+
+  void apply(std::uint64_t index, const std::string& text) {
+    AppliedEntry entry{.shard = ShardId{1}, .index = LogIndex{index}};
+    entry.payload = bytes_of(text);
+    service().apply(entry);
+  }
+
+  ledger::ShardHead head() {
+    const ShardId shard{1};
+    return history->worker().history()->heads({&shard, 1}).value().front();
+  }
+
+  ToyService toy;
+  std::unique_ptr<NodeHistory> history;
+  Status opened;
+};
+
+TEST(LedgerService, LeavesAreTheEntriesAndWhatAnEngineMakesHasAHeader) {
+  ledger::HistoryMedium medium;
+  Kept kept(medium);
+  AppliedEntry entry{.shard = ShardId{1}, .index = LogIndex{1}};
+  entry.kind = consensus::EntryKind::Noop;
+  kept.service().apply(entry);
+  const consensus::Configuration configuration;
+  entry.index = LogIndex{2};
+  entry.kind = consensus::EntryKind::Configuration;
+  entry.payload = encode_configuration(configuration);
+  kept.service().apply(entry);
+  kept.apply(3, "a command behind its header");
+  AppliedEntry device{.shard = ShardId{1}, .index = LogIndex{4}};
+  const std::string of_device(64, 'd');
+  device.leaf = bytes_of(of_device);
+  kept.service().apply(device);
+  ASSERT_TRUE(kept.history->end_turn(true).ok());
+
+  ledger::MemoryTree model;
+  std::vector<std::byte> leaf;
+  put_record_header(leaf, {RecordKind::Noop});
+  EXPECT_EQ(leaf, std::vector<std::byte>(8));
+  model.append(leaf);
+  leaf.clear();
+  put_record_header(leaf, {RecordKind::Configuration});
+  const auto encoded = encode_configuration(configuration);
+  leaf.insert(leaf.end(), encoded.begin(), encoded.end());
+  model.append(leaf);
+  model.append(bytes_of("a command behind its header"));
+  model.append(bytes_of(of_device));
+  EXPECT_EQ(kept.head().size, 4u);
+  EXPECT_EQ(kept.head().root, ledger::root_at(model, 4).value());
+}
+
+TEST(LedgerService, ASnapshotLeadsToTheSameTreeThoughTheWorkerIsBehind) {
+  ledger::HistoryMedium medium;
+  Kept source(medium);
+  for (std::uint64_t index = 1; index <= 300; ++index) {
+    source.apply(index, "entry " + std::to_string(index));
+  }
+  ASSERT_TRUE(source.history->end_turn(true).ok());
+  for (std::uint64_t index = 301; index <= 310; ++index) {
+    source.apply(index, "entry " + std::to_string(index));  // Not handed over yet.
+  }
+  std::vector<std::byte> bytes;
+  source.service().serialize(ShardId{1}, bytes);
+  ASSERT_TRUE(source.history->end_turn(true).ok());
+
+  ledger::HistoryMedium other_medium;
+  Kept other(other_medium);
+  ASSERT_TRUE(other.service().plausible(ShardId{1}, bytes));
+  ASSERT_TRUE(other.service().install(ShardId{1}, bytes).ok());
+  std::vector<std::byte> again;
+  other.service().serialize(ShardId{1}, again);
+  ASSERT_TRUE(other.history->end_turn(true).ok());
+  EXPECT_EQ(other.head(), source.head());
+  EXPECT_EQ(other.history->worker().history()->first(ShardId{1}), 300u);
+  EXPECT_EQ(other.toy.commands(ShardId{1}), source.toy.commands(ShardId{1}));
+  EXPECT_EQ(again, bytes);
+  other.apply(311, "one more");
+  source.apply(311, "one more");
+  ASSERT_TRUE(other.history->end_turn(true).ok());
+  ASSERT_TRUE(source.history->end_turn(true).ok());
+  EXPECT_EQ(other.head(), source.head());
+}
+
+// As after a crash: history has more than the engine knows to be decided.
+TEST(LedgerService, ASnapshotIsOfWhatWasAppliedThoughHistoryIsAhead) {
+  ledger::HistoryMedium medium;
+  std::vector<std::byte> checkpoint;
+  {
+    Kept earlier(medium);
+    for (std::uint64_t index = 1; index <= 300; ++index) {
+      earlier.apply(index, "entry " + std::to_string(index));
+      if (index == 277) {
+        earlier.service().checkpoint(ShardId{1}, checkpoint);
+      }
+    }
+    ASSERT_TRUE(earlier.history->end_turn(true).ok());
+    ASSERT_TRUE(earlier.history->settle().ok());
+  }
+  Kept source(medium);
+  ASSERT_TRUE(source.service().install(ShardId{1}, checkpoint).ok());
+  source.history->recovered();
+  source.apply(278, "entry 278");
+  EXPECT_EQ(source.head().size, 300u);
+  std::vector<std::byte> bytes;
+  source.service().serialize(ShardId{1}, bytes);
+
+  ledger::HistoryMedium other_medium;
+  Kept other(other_medium);
+  ASSERT_TRUE(other.service().plausible(ShardId{1}, bytes));
+  ASSERT_TRUE(other.service().install(ShardId{1}, bytes).ok());
+  EXPECT_EQ(other.head().size, 278u);
+  for (std::uint64_t index = 279; index <= 300; ++index) {
+    other.apply(index, "entry " + std::to_string(index));
+  }
+  ASSERT_TRUE(other.history->end_turn(true).ok());
+  EXPECT_EQ(other.head(), source.head());
+}
+
+TEST(LedgerService, APeersStateHasAFrontierAndASizeThatATreeCanHave) {
+  ledger::HistoryMedium medium;
+  Kept kept(medium);
+  kept.apply(1, "a");
+  std::vector<std::byte> checkpoint;
+  kept.service().checkpoint(ShardId{1}, checkpoint);
+  EXPECT_FALSE(kept.service().plausible(ShardId{1}, checkpoint));
+  EXPECT_TRUE(kept.service().plausible(ShardId{1}, {}));
+  // Version, kind 1, no entries; a size of 2^40; the same of the frontier; its one peak.
+  std::vector<std::byte> large(8 + 8 + 8 + 32);
+  large[0] = std::byte{1};
+  large[1] = std::byte{1};
+  large[8 + 5] = std::byte{1};
+  large[16 + 5] = std::byte{1};
+  std::vector<std::byte> state;
+  kept.toy.serialize(ShardId{1}, state);
+  large.insert(large.end(), state.begin(), state.end());
+  EXPECT_FALSE(kept.service().plausible(ShardId{1}, large));
+  EXPECT_FALSE(kept.service().install(ShardId{1}, large).ok());
+  large[8 + 5] = large[16 + 5] = std::byte{0};
+  large[8 + 4] = large[16 + 4] = std::byte{128};  // 2^39.
+  EXPECT_TRUE(kept.service().plausible(ShardId{1}, large));
+}
+
+TEST(LedgerService, WhatIsNoSnapshotIsRefusedWhateverItSays) {
+  ledger::HistoryMedium medium;
+  Kept source(medium);
+  for (std::uint64_t index = 1; index <= 7; ++index) {
+    source.apply(index, "entry " + std::to_string(index));
+  }
+  std::vector<std::byte> bytes;
+  source.service().serialize(ShardId{1}, bytes);
+  ledger::HistoryMedium other_medium;
+  Kept other(other_medium);
+  std::vector<std::byte> state;
+  source.toy.serialize(ShardId{1}, state);
+  for (std::size_t length = 1; length < bytes.size() - state.size(); ++length) {
+    EXPECT_FALSE(other.service().plausible(ShardId{1}, std::span{bytes}.first(length))) << length;
+  }
+  for (std::uint64_t choice = 0; choice < 2000; ++choice) {
+    std::vector<std::byte> changed = bytes;
+    changed[mix64(choice) % 64] ^= static_cast<std::byte>(1u << (choice % 8));
+    if (other.service().plausible(ShardId{1}, changed)) {
+      Kept victim(other_medium);
+      EXPECT_TRUE(victim.service().install(ShardId{1}, changed).ok()) << choice;
+    }
+  }
+}
+
+TEST(LedgerService, ACheckpointThatHistoryDoesNotReachIsDataLoss) {
+  ledger::HistoryMedium medium;
+  std::vector<std::byte> bytes;
+  {
+    Kept kept(medium);
+    kept.apply(1, "a");
+    kept.service().checkpoint(ShardId{1}, bytes);
+    ASSERT_TRUE(kept.history->settle().ok());
+  }
+  {
+    Kept kept(medium);
+    ASSERT_TRUE(kept.service().install(ShardId{1}, bytes).ok());
+    kept.history->recovered();
+    EXPECT_TRUE(kept.history->end_turn(true).ok());
+  }
+  medium.values.clear();
+  Kept kept(medium);
+  ASSERT_TRUE(kept.service().install(ShardId{1}, bytes).ok());
+  kept.history->recovered();
+  EXPECT_EQ(kept.history->end_turn(true).detail(), ledger::kHistoryGap);
+}
+
+TEST(LedgerService, ASaveOfTheNewestCheckpointFindsItsTreeThoughHistoryIsPruned) {
+  ledger::HistoryMedium medium;
+  Kept kept(medium, ledger::StorageDriver::Owner, {.entries = 1});
+  std::vector<std::byte> bytes;
+  for (std::uint64_t index = 1; index <= 2000; ++index) {
+    kept.apply(index, "entry " + std::to_string(index));
+    if (index == 600 || index == 901) {
+      kept.service().checkpoint(ShardId{1}, bytes);
+    }
+  }
+  ASSERT_TRUE(kept.history->end_turn(true).ok());
+  kept.history->worker().keep();
+  ASSERT_TRUE(kept.history->settle().ok());
+  const auto& history = *kept.history->worker().history();
+  EXPECT_EQ(history.first(ShardId{1}), 512u);
+  EXPECT_TRUE(ledger::snapshot_frontier(*history.reader(ShardId{1}), 901).ok());
+}
+
+// What a node's opening waits for (node.cc), and what --rejoin replaces a directory for.
+TEST(LedgerService, SettlingAfterRecoveryTellsThatHistoryIsLost) {
+  ledger::HistoryMedium medium;
+  std::vector<std::byte> bytes;
+  {
+    Kept kept(medium);
+    kept.apply(1, "a");
+    kept.service().checkpoint(ShardId{1}, bytes);
+    ASSERT_TRUE(kept.history->settle().ok());
+  }
+  medium.values.clear();
+  Kept kept(medium, ledger::StorageDriver::Thread);
+  ASSERT_TRUE(kept.service().install(ShardId{1}, bytes).ok());
+  kept.history->recovered();
+  const Status settled = kept.history->settle();
+  EXPECT_EQ(settled.detail(), ledger::kHistoryGap);
+  EXPECT_TRUE(ledger::is_rot(settled.detail()));
+}
+
+TEST(LedgerService, AnEntryThatDoesNotFollowStopsTheNode) {
+  ledger::HistoryMedium medium;
+  Kept kept(medium);
+  kept.apply(2, "without the first");
+  EXPECT_EQ(kept.history->end_turn(true).detail(), ledger::kHistoryGap);
+  EXPECT_TRUE(kept.toy.commands(ShardId{1}).empty());
+}
+
+// Three engines with their histories; a thread of each does the hashing.
+class KeptCluster {
+ public:
+  explicit KeptCluster(std::uint32_t shard_count) : cluster(3, shard_count) {
+    cluster.between = [this](EngineCluster::Node& node, EngineOptions& engine) -> Service& {
+      NodeHistoryOptions options;
+      options.shard_count = engine.shard_count;
+      auto history = std::make_shared<NodeHistory>(std::move(options), *node.service);
+      node.beside = history;
+      auto& medium = media[node.id.value - 1];
+      engine.on_directory = [history = history.get(), &medium] {
+        return history->open(ledger::open_memory_history_store(medium));
+      };
+      engine.before_checkpoint = [history = history.get()] { return history->settle(); };
+      return history->service();
+    };
+    cluster.after_turn = [this](EngineCluster::Node& node) {
+      const Status status = history(node.id.value).end_turn(true);
+      EXPECT_TRUE(status.ok()) << status.message();
+    };
+  }
+
+  void start(std::uint32_t id) {
+    cluster.start(id);
+    history(id).recovered();
+  }
+
+  NodeHistory& history(std::uint32_t id) {
+    return *static_cast<NodeHistory*>(cluster.node(id).beside.get());
+  }
+
+  // Every running node has the same tree of the shard, over all that was applied.
+  void expect_equal(std::uint32_t shard) {
+    std::vector<ledger::ShardHead> heads;
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      ASSERT_TRUE(history(id).settle().ok());
+      const ShardId which{shard};
+      const auto& kept = *history(id).worker().history();
+      heads.push_back(kept.heads({&which, 1}).value().front());
+      EXPECT_EQ(heads.back().size, cluster.engine(id).view(which).applied.value) << id;
+      EXPECT_EQ(heads.back(), heads.front()) << id;
+      EXPECT_EQ(ledger::root_at(*kept.reader(which), heads.back().size).value(), heads.back().root);
+    }
+  }
+
+  std::array<ledger::HistoryMedium, 3> media;
+  EngineCluster cluster;
+};
+
+void propose_all(EngineCluster& cluster, std::uint32_t shard, int first, int count) {
+  for (int k = first; k < first + count; ++k) {
+    cluster.propose(cluster.leader_of(shard), shard, "command " + std::to_string(k));
+    cluster.settle();
+  }
+}
+
+TEST(LedgerService, NodesThatWereKilledBetweenHistoryAndCheckpointHaveTheSameTrees) {
+  KeptCluster kept(2);
+  EngineCluster& cluster = kept.cluster;
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    kept.start(id);
+  }
+  cluster.run_until([&] { return cluster.all_led(); });
+  propose_all(cluster, 1, 0, 300);
+  // One has history durable and no checkpoint of it, one a checkpoint, one neither.
+  ASSERT_TRUE(kept.history(1).settle().ok());
+  const std::uint64_t before = cluster.count(2, "gcoord_server_checkpoints_total");
+  cluster.engine(2).request_checkpoint();
+  cluster.wait_for([&] { return cluster.count(2, "gcoord_server_checkpoints_total") > before; });
+  propose_all(cluster, 1, 300, 300);
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    cluster.stop(id);
+  }
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    kept.start(id);
+  }
+  cluster.run_until([&] { return cluster.all_led(); });
+  propose_all(cluster, 1, 600, 50);
+  cluster.run_until([&] { return cluster.all_agreed(); });
+  kept.expect_equal(0);
+  kept.expect_equal(1);
+  // Who leads has all of it; another may have been given a snapshot after the restart.
+  EXPECT_EQ(kept.history(cluster.leader_of(1)).worker().history()->first(ShardId{1}), 0u);
+}
+
+TEST(LedgerService, AFollowerThatGotASnapshotHasTheSameTreeFromThereOn) {
+  KeptCluster kept(1);
+  EngineCluster& cluster = kept.cluster;
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    kept.start(id);
+  }
+  cluster.run_until([&] { return cluster.all_led(); });
+  propose_all(cluster, 0, 0, 10);
+  cluster.run_until([&] { return cluster.all_agreed(); });
+  const std::uint32_t lagging = cluster.leader_of(0) % 3 + 1;
+  cluster.stop(lagging);
+  cluster.run_ms(5000);
+  propose_all(cluster, 0, 10, 700);
+  kept.start(lagging);
+  cluster.run_until([&] { return cluster.all_agreed(); });
+  EXPECT_GT(cluster.service(lagging).install_count, 0);
+  propose_all(cluster, 0, 710, 20);
+  cluster.run_until([&] { return cluster.all_agreed(); });
+  kept.expect_equal(0);
+  EXPECT_GT(kept.history(lagging).worker().history()->first(ShardId{0}), 10u);
+  // And once more after a restart, from what it keeps.
+  cluster.stop(lagging);
+  kept.start(lagging);
+  cluster.run_until([&] { return cluster.all_agreed(); });
+  kept.expect_equal(0);
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,130 @@
+#include "server/history/record_text.h"
+
+#include "consensus/step/configuration.h"
+#include "locks/commands/ends.h"
+#include "locks/commands/entry.h"
+#include "server/interfaces/log_record.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace gcoord::server {
+namespace {
+
+using locks::make_acquire;
+
+constexpr RecordHeader kHeader{
+    .kind = RecordKind::LockCommand, .origin = RecordOrigin::Remote, .time_ms = 1'700'000'000'123};
+
+std::vector<std::byte> record_of(RecordHeader header, const locks::LockCommand& command) {
+  const auto bytes = encode_record_header(header);
+  std::vector<std::byte> record(bytes.begin(), bytes.end());
+  locks::encode(command, record);
+  return record;
+}
+
+locks::LockCommand acquire() {
+  return make_acquire({.session = SessionId{7},
+                       .sequence = RequestSequence{2},
+                       .name = "a/lock",
+                       .wait = true,
+                       .ttl_ms = 9000});
+}
+
+TEST(RecordText, SaysWhoDidWhatAndWhen) {
+  const RecordFacts facts = record_facts(record_of(kHeader, acquire()));
+  const RecordFacts expected = {{"kind", "acquire"},
+                                {"origin", "remote"},
+                                {"time", "2023-11-14T22:13:20.123Z"},
+                                {"session", "7"},
+                                {"sequence", "2"},
+                                {"name", "a/lock"},
+                                {"waits", "yes"},
+                                {"name_hash", facts.at(7).second},
+                                {"ttl_ms", "9000"}};
+  EXPECT_EQ(facts, expected);
+}
+
+TEST(RecordText, SaysWhoVotesByTheNumbersOfADevice) {
+  consensus::Configuration configuration;
+  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+    configuration.node[slot] = NodeId{slot + 1};
+    configuration.weight[slot] = 1;
+  }
+  configuration.voters = 0b101;
+  configuration.learners = 0b010;
+  locks::LockEntry entry;
+  entry.head = locks::kEntryConfiguration;
+  std::memcpy(entry.word, &configuration, sizeof configuration);
+  using Fact = RecordFacts::value_type;
+  const RecordFacts facts = record_facts(std::as_bytes(std::span{&entry, 1}));
+  ASSERT_GE(facts.size(), 4u);
+  EXPECT_EQ(facts[0], (Fact{"kind", "configuration"}));
+  EXPECT_EQ(facts[1], (Fact{"nodes", "by number"}));
+  EXPECT_EQ(facts[2], (Fact{"voters", "1 3"}));
+  EXPECT_EQ(facts[3], (Fact{"learners", "2"}));
+}
+
+TEST(RecordText, SaysOfAListWhichRegistrationsEnd) {
+  const auto list =
+      locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}, {SessionId{6}, 3}});
+  const RecordHeader header{.kind = RecordKind::LockCommand, .origin = RecordOrigin::System};
+  const RecordFacts expected = {
+      {"kind", "expire_sessions"}, {"origin", "system"}, {"sessions", "2"}, {"ends", "5:1 6:3"}};
+  EXPECT_EQ(record_facts(record_of(header, locks::make_expire_sessions(list))), expected);
+}
+
+TEST(RecordText, AListThatDoesNotDecodeIsShownAsBytes) {
+  const auto list = locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}});
+  auto record = record_of(kHeader, locks::make_expire_sessions(list));
+  record.pop_back();
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
+}
+
+TEST(RecordText, ReadsEntriesOfATurnOnADevice) {
+  const auto entries = locks::entries_of(acquire());
+  std::vector<std::byte> bytes(sizeof(locks::LockEntry));
+  std::memcpy(bytes.data(), &entries.back(), bytes.size());
+  const RecordFacts facts = record_facts(bytes);
+  EXPECT_EQ(facts.front(), (std::pair<std::string, std::string>{"kind", "acquire"}));
+  EXPECT_EQ(facts[1].second, "7");
+}
+
+// Who broke a lock and why stands in the pieces before the entry.
+TEST(RecordText, L15ShowsABreakOfATurnOnADeviceAndWhatItsPiecesSay) {
+  const std::string text = "nannit hangs";
+  const auto entries = locks::entries_of(locks::make_break_lock(
+      {.token = FencingToken{7}, .name_bytes = 1, .who_bytes = 3, .text = text}));
+  ASSERT_EQ(entries.size(), 2u);
+  const auto facts_of = [](const locks::LockEntry& entry) {
+    return record_facts(std::as_bytes(std::span{&entry, 1}));
+  };
+  const RecordFacts piece = facts_of(entries.front());
+  EXPECT_EQ(piece.front().second, "name_piece");
+  EXPECT_EQ(piece.back().first, "bytes");
+  EXPECT_EQ(piece.back().second.substr(0, 24), "AAAAAAAAAABuYW5uaXQgaGFu");
+  const RecordFacts facts = facts_of(entries.back());
+  EXPECT_EQ(facts.front().second, "break_lock");
+  EXPECT_EQ(facts.back(), (std::pair<std::string, std::string>{"token", "7"}));
+}
+
+TEST(RecordText, ReadsWhatAnEngineWritesByItself) {
+  const auto noop = encode_record_header({});
+  EXPECT_EQ(record_facts(noop), (RecordFacts{{"kind", "noop"}, {"origin", "system"}}));
+}
+
+TEST(RecordText, WhatCannotBeReadIsUnknownAndKept) {
+  EXPECT_EQ(record_facts({}), (RecordFacts{{"kind", "unknown"}, {"bytes", ""}}));
+  std::vector<std::byte> record = record_of(kHeader, acquire());
+  for (std::size_t size = 0; size < record.size(); ++size) {
+    EXPECT_FALSE(record_facts(std::span(record).first(size)).empty());
+  }
+  record[8] = std::byte{99};
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
+  record[0] = std::byte{200};
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,108 @@
+// What all nodes have: nothing before all said so, and not what an older life said.
+#include "server/peers/node_features.h"
+
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+constexpr auto kEnds = protocol::Feature::SessionEnds;
+
+class NodeFeaturesTest : public testing::Test {
+ protected:
+  static NodeFeaturesOptions options(std::uint32_t node,
+                                     std::uint64_t features = protocol::kFeatures) {
+    return {NodeId{node}, {NodeId{1}, NodeId{2}, NodeId{3}}, 10, features};
+  }
+
+  // What a node of this life says.
+  static std::vector<std::byte> said_by(const NodeFeaturesOptions& options,
+                                        std::uint32_t incarnation) {
+    NodeFeatures features{options};
+    FakeEngine engine;
+    features.start(engine, Incarnation{incarnation});
+    features.on_tick(Tick{1});
+    EXPECT_EQ(engine.features_said.size(), options.nodes.size() - 1);
+    return engine.features_said.front().second;
+  }
+
+  // The peer's present life, as the engine knows it.
+  void greeted_by(std::uint32_t node, std::uint32_t incarnation) {
+    std::erase_if(engine_.node.peers,
+                  [node](const NodePeerView& each) { return each.link.id == NodeId{node}; });
+    NodePeerView peer;
+    peer.link.id = NodeId{node};
+    peer.link.incarnation = Incarnation{incarnation};
+    engine_.node.peers.push_back(peer);
+  }
+
+  void SetUp() override { features_.start(engine_, Incarnation{7}); }
+
+  FakeEngine engine_;
+  NodeFeatures features_{options(1)};
+};
+
+TEST_F(NodeFeaturesTest, AloneANodeHasWhatItHas) {
+  NodeFeatures alone{{.node = NodeId{1}, .nodes = {NodeId{1}}}};
+  alone.start(engine_, Incarnation{1});
+  alone.on_tick(Tick{1});
+  EXPECT_TRUE(alone.all_have(kEnds));
+  EXPECT_TRUE(engine_.features_said.empty());
+}
+
+TEST_F(NodeFeaturesTest, AFeatureIsEverybodysOnceAllSaidSo) {
+  features_.on_tick(Tick{1});
+  EXPECT_FALSE(features_.all_have(kEnds));
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(options(2), 3)));
+  EXPECT_FALSE(features_.all_have(kEnds)) << "node 3 was not heard";
+  EXPECT_TRUE(features_.on_message(NodeId{3}, said_by(options(3), 4)));
+  EXPECT_TRUE(features_.all_have(kEnds));
+}
+
+TEST_F(NodeFeaturesTest, ANodeWithoutAFeatureKeepsItFromAll) {
+  const std::uint64_t less = protocol::kFeatures & ~static_cast<std::uint64_t>(kEnds);
+  features_.on_message(NodeId{2}, said_by(options(2), 3));
+  features_.on_message(NodeId{3}, said_by(options(3, less), 4));
+  EXPECT_FALSE(features_.all_have(kEnds));
+  EXPECT_TRUE(features_.all_have(protocol::Feature::LockMoves));
+}
+
+TEST_F(NodeFeaturesTest, WhatALifeSaidIsForgottenWhenAnotherHasGreeted) {
+  greeted_by(2, 3);
+  greeted_by(3, 4);
+  features_.on_message(NodeId{2}, said_by(options(2), 3));
+  features_.on_message(NodeId{3}, said_by(options(3), 4));
+  features_.on_tick(Tick{1});
+  EXPECT_TRUE(features_.all_have(kEnds));
+  greeted_by(3, 5);  // With an older release, which says nothing.
+  features_.on_tick(Tick{200});
+  EXPECT_FALSE(features_.all_have(kEnds));
+  features_.on_message(NodeId{3}, said_by(options(3), 5));
+  EXPECT_TRUE(features_.all_have(kEnds));
+}
+
+TEST_F(NodeFeaturesTest, ItIsSaidAboutOnceASecond) {
+  for (std::uint64_t tick = 1; tick <= 250; ++tick) {
+    features_.on_tick(Tick{tick});
+  }
+  EXPECT_EQ(engine_.features_said.size(), 3u * 2u);
+}
+
+TEST_F(NodeFeaturesTest, HostileMessagesChangeNothing) {
+  features_.on_message(NodeId{2}, said_by(options(2), 3));
+  const auto said = said_by(options(3), 4);
+  for (std::size_t bytes = 0; bytes < said.size(); ++bytes) {
+    EXPECT_FALSE(features_.on_message(NodeId{3}, std::span(said).first(bytes)));
+  }
+  EXPECT_FALSE(features_.on_message(NodeId{9}, said)) << "no node of the cluster";
+  EXPECT_FALSE(features_.on_message(NodeId{1}, said)) << "this node itself";
+  std::vector<std::byte> nobody = said;
+  std::fill(nobody.begin() + 4, nobody.begin() + 8, std::byte{0});
+  EXPECT_FALSE(features_.on_message(NodeId{3}, nobody)) << "without a life";
+  EXPECT_FALSE(features_.all_have(kEnds));
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,401 @@
+// Reads of the past over logs that the test writes: what is shown, what is refused, what is
+// bounded.
+#include "server/reads/historical_reads.h"
+
+#include "ledger/base/error_details.h"
+#include "locks/commands/move_command.h"
+#include "protocol/error_codes.h"
+#include "server/history/past_state.h"
+#include "server/interfaces/errors.h"
+#include "server/interfaces/replies.h"
+#include "tests/server/watch/watch_world.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace gcoord::server {
+namespace {
+
+using protocol::ErrorCode;
+
+constexpr std::uint32_t kShards = 4;
+constexpr std::string_view kName = "job/a";
+
+ShardId shard_of_name(std::string_view name) {
+  return shard_of(hash_name(name), kShards);
+}
+
+class PastReadsTest : public testing::Test {
+ protected:
+  explicit PastReadsTest(const PastReadsOptions& options = {.shard_count = kShards})
+      : past_(std::make_unique<PastReads>(options, parts())) {}
+
+  PastReads::Parts parts() {
+    return {.replies = sink_,
+            .metrics = metrics_,
+            .applied =
+                [this](ShardId shard) {
+                  return LogIndex{std::min<std::uint64_t>(logs_[shard.value].size(), applied_)};
+                },
+            .leads = [this](ShardId) { return leads_; },
+            .leader_hint = [](ShardId) { return NodeId{3}; },
+            .confirm = [this](ShardId, std::uint64_t number) { asked_.push_back(number); },
+            .history =
+                [this](ShardId shard) {
+                  ++looks_;
+                  const std::uint64_t size = logs_[shard.value].size();
+                  return std::make_shared<LogReader>(
+                      logs_[shard.value], std::min<std::uint64_t>(size, hashed_), first_);
+                },
+            .wake =
+                [this] {
+                  const std::lock_guard lock(mutex_);
+                  ++woken_;
+                  wake_.notify_all();
+                }};
+  }
+
+  // A command becomes the next entry of the name's shard, and of the locks that the test keeps.
+  locks::LockReply decide(const locks::LockCommand& command) {
+    ShardLog& log = logs_[shard_.value];
+    append(log, command);
+    std::vector<locks::LockEvent> ended(locks::kLockEventsPerCommandMax);
+    locks::LockEvents events{ended.data(), static_cast<std::uint32_t>(ended.size()), 0};
+    return locks_.apply(shard_, LogIndex{log.size()}, command, Tick{1}, events);
+  }
+
+  locks::LockReply acquire(std::uint64_t session, std::string_view name = kName) {
+    return decide(locks::make_acquire({.session = SessionId{session},
+                                       .sequence = RequestSequence{++sequence_},
+                                       .acked_below = RequestSequence{sequence_},
+                                       .name = name,
+                                       .wait = true,
+                                       .ttl_ms = 1000}));
+  }
+
+  locks::LockReply release(std::uint64_t session, FencingToken token) {
+    return decide(locks::make_release({.session = SessionId{session},
+                                       .sequence = RequestSequence{++sequence_},
+                                       .acked_below = RequestSequence{sequence_},
+                                       .name_hash = hash_name(kName),
+                                       .token = token}));
+  }
+
+  void ask(std::uint64_t id, std::uint64_t index, std::uint32_t deadline_ms = 0) {
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::LockGetAt;
+    slot.request_id = id;
+    slot.deadline_ms = deadline_ms;
+    past_->on_request(
+        ConnectionId{1}, slot, protocol::encode_past_query({LogIndex{index}, kName}), now_ms_);
+  }
+
+  // The engine's word on what it was asked to confirm.
+  void confirm(const Status& status) {
+    for (const std::uint64_t number : std::exchange(asked_, {})) {
+      past_->on_confirmed(number, status, NodeId{3});
+    }
+  }
+
+  // Turns until the reply to a request is there; the thread wakes the loop when there is news, and
+  // a tick goes by before the first turn.
+  WatchSink::Sent reply_to(std::uint64_t id) {
+    now_ms_ += kPastLookMs;
+    while (true) {
+      std::uint64_t seen = 0;
+      {
+        const std::lock_guard lock(mutex_);
+        seen = woken_;
+      }
+      past_->advance(now_ms_);
+      auto& sent = sink_.sent[1];
+      const auto found = std::ranges::find(
+          sent, id, [](const WatchSink::Sent& each) { return each.slot.request_id; });
+      if (found != sent.end()) {
+        WatchSink::Sent reply = *found;
+        sent.erase(found);
+        return reply;
+      }
+      std::unique_lock lock(mutex_);
+      if (!wake_.wait_for(lock, std::chrono::seconds(60), [&] { return woken_ != seen; })) {
+        ADD_FAILURE() << "no reply to request " << id;
+        return {};
+      }
+    }
+  }
+
+  protocol::PastReply read(std::uint64_t index) {
+    ask(++request_, index);
+    const auto reply = reply_to(request_);
+    EXPECT_EQ(reply.slot.code, StatusCode::Ok) << reply.slot.detail;
+    const auto decoded = protocol::decode_past_reply(reply.payload);
+    EXPECT_TRUE(decoded.ok());
+    return decoded.ok() ? decoded.value() : protocol::PastReply{};
+  }
+
+  ErrorCode error(std::uint64_t index) {
+    ask(++request_, index);
+    confirm({});
+    return static_cast<ErrorCode>(reply_to(request_).slot.detail);
+  }
+
+  std::vector<ShardLog> logs_{kShards};
+  ShardId shard_ = shard_of_name(kName);
+  locks::LockCpu locks_{locks::LockOptions{.shard_count = kShards}};
+  MetricsRegistry metrics_;
+  WatchSink sink_;
+  std::atomic<std::uint64_t> hashed_{~std::uint64_t{0}};  // Entries that history has at most.
+  std::atomic<std::uint64_t> first_{0};
+  std::uint64_t applied_ = ~std::uint64_t{0};  // Of what is decided, at most.
+  std::atomic<std::uint64_t> looks_{0};        // At history.
+  std::vector<std::uint64_t> asked_;           // To be confirmed.
+  bool leads_ = true;
+  std::uint64_t now_ms_ = 1;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t request_ = 100;
+  std::mutex mutex_;  // Guards woken_.
+  std::condition_variable wake_;
+  std::uint64_t woken_ = 0;
+  std::unique_ptr<PastReads> past_;  // Ends first: its thread calls wake.
+};
+
+TEST_F(PastReadsTest, R6ALockIsShownAsItWasAtEveryIndex) {
+  std::vector<std::optional<protocol::LockRow>> shown{std::nullopt};  // By index.
+  const auto keep = [&] {
+    const auto lock = locks_.get(shard_, hash_name(kName));
+    shown.push_back(lock ? std::optional{row_of(*lock)} : std::nullopt);
+  };
+  const auto first = acquire(5);
+  keep();
+  acquire(6);  // Waits.
+  keep();
+  release(5, first.token);  // Passes on.
+  keep();
+  acquire(7);
+  keep();
+  decide(locks::make_expire_session(SessionId{6}, 2));
+  keep();
+  decide(locks::make_expire_session(SessionId{7}, 3));
+  keep();
+  ASSERT_EQ(shown.size(), logs_[shard_.value].size() + 1);
+  ASSERT_FALSE(shown.back().has_value()) << "the scenario ends with a free lock";
+  for (std::uint64_t index = 0; index < shown.size(); ++index) {
+    const auto past = read(index);
+    EXPECT_EQ(past.shard, shard_);
+    EXPECT_EQ(past.index, LogIndex{index});
+    ASSERT_EQ(past.present, shown[index].has_value()) << index;
+    if (past.present) {
+      EXPECT_EQ(protocol::encode_lock_details(past.row),
+                protocol::encode_lock_details(*shown[index]))
+          << index;
+    }
+  }
+}
+
+TEST_F(PastReadsTest, R6CompactedAndFutureAreToldApart) {
+  acquire(5);
+  acquire(6);
+  EXPECT_EQ(error(3), ErrorCode::PastFuture);
+  EXPECT_EQ(error(~std::uint64_t{0}), ErrorCode::PastFuture);
+  first_ = 1;
+  EXPECT_EQ(error(2), ErrorCode::PastCompacted);
+  EXPECT_EQ(error(3), ErrorCode::PastFuture);
+}
+
+TEST_F(PastReadsTest, R6WhatANewLeaderHasNotAppliedYetIsNotTheFuture) {
+  acquire(5);
+  applied_ = 0;
+  ask(1, 1);
+  past_->advance(now_ms_);
+  EXPECT_TRUE(sink_.sent[1].empty()) << "nothing is said before a quorum confirmed";
+  applied_ = 1;
+  confirm({});
+  const auto reply = reply_to(1);
+  EXPECT_EQ(reply.slot.code, StatusCode::Ok) << reply.slot.detail;
+  EXPECT_TRUE(protocol::decode_past_reply(reply.payload).value().present);
+}
+
+TEST_F(PastReadsTest, R6ADeposedLeaderSaysWhoLeadsAndNothingOfTheFuture) {
+  ask(1, 1);
+  confirm(Status{StatusCode::Unavailable, "leadership ended", kLeadershipLost});
+  const auto reply = reply_to(1);
+  EXPECT_EQ(reply.slot.detail, static_cast<std::uint32_t>(ErrorCode::NotLeader));
+  EXPECT_EQ(reply.slot.leader, 3u);
+  EXPECT_EQ(past_->job_count(), 0u);
+}
+
+TEST_F(PastReadsTest, R6AConfirmationThatComesTooLateAnswersNobody) {
+  ask(1, 1, 50);
+  now_ms_ += 50;
+  EXPECT_EQ(reply_to(1).slot.detail, static_cast<std::uint32_t>(ErrorCode::DeadlineExceeded));
+  EXPECT_EQ(past_->job_count(), 1u);
+  confirm({});
+  EXPECT_EQ(past_->job_count(), 0u);
+  EXPECT_TRUE(sink_.sent[1].empty()) << "one answer and no more";
+}
+
+TEST_F(PastReadsTest, R6L19ALockThatHadMovedIsNotSaidToBeFree) {
+  acquire(5);
+  const ShardId to{(shard_.value + 1) % kShards};
+  ASSERT_EQ(decide(locks::make_move_out(kName, to)).code, locks::LockCode::MovedOut);
+  EXPECT_TRUE(read(1).present);
+  ask(1, 2);
+  const auto reply = reply_to(1);
+  EXPECT_EQ(reply.slot.detail, static_cast<std::uint32_t>(ErrorCode::LockMoved));
+  EXPECT_EQ(reply.slot.extra, to.value);
+}
+
+TEST_F(PastReadsTest, R6WhoHasNotComeThereAndDoesNotLeadNamesWhoDoes) {
+  acquire(5);
+  leads_ = false;
+  ask(1, 2);
+  const auto reply = reply_to(1);
+  EXPECT_EQ(reply.slot.detail, static_cast<std::uint32_t>(ErrorCode::NotLeader));
+  EXPECT_EQ(reply.slot.leader, 3u);
+  EXPECT_TRUE(read(1).present) << "what it has, it shows, whoever leads";
+}
+
+TEST_F(PastReadsTest, R6AShardThatARestoreBeganHasNoPastOfItsOwn) {
+  ShardLog& log = logs_[shard_.value];
+  std::vector<std::byte> restore;
+  put_record_header(restore, {RecordKind::Restore});
+  log.push_back(restore);
+  EXPECT_EQ(error(1), ErrorCode::PastCompacted);
+}
+
+TEST_F(PastReadsTest, R6WhatIsOnItsWayToHistoryIsWaitedFor) {
+  acquire(5);
+  acquire(6);
+  hashed_ = 1;
+  ask(1, 2);
+  const std::uint64_t looks = looks_;
+  for (int turn = 0; turn < 100; ++turn) {
+    past_->advance(now_ms_);
+  }
+  EXPECT_LE(looks_, looks + 1) << "once a tick";
+  EXPECT_EQ(past_->until_next_look_ms(), kPastLookMs);
+  now_ms_ += kPastLookMs;
+  past_->advance(now_ms_);
+  EXPECT_LE(looks_, looks + 2);
+  EXPECT_EQ(woken_, 0u) << "the thread has nothing to do with it yet";
+  EXPECT_TRUE(sink_.sent[1].empty());
+  hashed_ = 2;
+  EXPECT_EQ(reply_to(1).slot.code, StatusCode::Ok);
+  EXPECT_EQ(past_->job_count(), 0u);
+}
+
+TEST_F(PastReadsTest, R6WhatIsPrunedMeanwhileIsCompacted) {
+  acquire(5);
+  hashed_ = 0;
+  ask(1, 1);
+  first_ = 1;
+  hashed_ = 1;
+  EXPECT_EQ(reply_to(1).slot.detail, static_cast<std::uint32_t>(ErrorCode::PastCompacted));
+}
+
+// As history answers when the horizon passes between the look at it and the read.
+class PrunedReader final : public ledger::TreeReader {
+ public:
+  std::uint64_t size() const override { return 1; }
+
+  std::uint64_t first() const override { return 0; }
+
+  Result<std::vector<ledger::MerkleHash>> hashes(std::uint32_t,
+                                                 std::uint64_t,
+                                                 std::size_t) const override {
+    return Status{StatusCode::OutOfRange, "pruned", ledger::kLedgerPruned};
+  }
+
+  Result<std::vector<std::vector<std::byte>>> entries(std::uint64_t, std::size_t) const override {
+    return Status{StatusCode::OutOfRange, "pruned", ledger::kLedgerPruned};
+  }
+};
+
+TEST(PastStateTest, R6WhatIsPrunedUnderTheReaderIsCompactedToo) {
+  PastState state;
+  const Status status = state.advance(PrunedReader{}, LogIndex{1}, 1);
+  EXPECT_EQ(status.detail(), static_cast<std::uint32_t>(ErrorCode::PastCompacted));
+  EXPECT_EQ(state.index(), LogIndex{0});
+}
+
+TEST_F(PastReadsTest, R6WhoWaitsNoLongerIsToldSoAndItsJobIsDropped) {
+  acquire(5);
+  hashed_ = 0;
+  ask(1, 1, 50);
+  now_ms_ += 50;
+  EXPECT_EQ(reply_to(1).slot.detail, static_cast<std::uint32_t>(ErrorCode::DeadlineExceeded));
+  while (past_->job_count() != 0) {
+    past_->advance(now_ms_);
+  }
+  EXPECT_TRUE(sink_.sent[1].empty()) << "one answer and no more";
+}
+
+TEST_F(PastReadsTest, AFlagThatMeansNothingHereIsRefused) {
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::LockGetAt;
+  slot.request_id = 1;
+  slot.set(protocol::RequestFlag::Quorum);
+  past_->on_request(
+      ConnectionId{1}, slot, protocol::encode_past_query({LogIndex{0}, kName}), now_ms_);
+  EXPECT_EQ(reply_to(1).slot.detail, static_cast<std::uint32_t>(ErrorCode::SlotInvalid));
+}
+
+class BoundedPastTest : public PastReadsTest {
+ protected:
+  BoundedPastTest() : PastReadsTest({.shard_count = kShards, .entries_max = 2, .jobs_max = 2}) {}
+};
+
+TEST_F(BoundedPastTest, R6WorkPerRequestIsBoundedAndHasACodeOfItsOwn) {
+  acquire(5);
+  acquire(6);
+  acquire(7);
+  EXPECT_TRUE(read(2).present);
+  EXPECT_EQ(error(3), ErrorCode::PastTooLong);
+}
+
+TEST_F(BoundedPastTest, R6JobsAtOnceAreBounded) {
+  acquire(5);
+  hashed_ = 0;
+  ask(1, 1);
+  ask(2, 1);
+  ask(3, 1);
+  EXPECT_EQ(reply_to(3).slot.detail, static_cast<std::uint32_t>(ErrorCode::Overloaded));
+  hashed_ = 1;
+  EXPECT_EQ(reply_to(1).slot.code, StatusCode::Ok);
+  EXPECT_EQ(reply_to(2).slot.code, StatusCode::Ok);
+  EXPECT_EQ(error(1), ErrorCode::None);
+}
+
+// Room for what tables begin with, and little more.
+class SmallPastTest : public PastReadsTest {
+ protected:
+  SmallPastTest() : PastReadsTest({.shard_count = kShards, .bytes_max = bytes()}) {}
+
+  static std::uint64_t bytes() {
+    return locks::LockCpu{locks::LockOptions{.rows_initial = 64}}.usage().memory_bytes;
+  }
+};
+
+TEST_F(SmallPastTest, R6MemoryPerRequestIsBoundedAndTheNextOneHasItsTurn) {
+  constexpr std::uint64_t kLocks = 20'000;
+  for (std::uint64_t k = 1; k <= kLocks; ++k) {
+    acquire(5, std::string("other/") + std::to_string(k));
+  }
+  EXPECT_EQ(error(kLocks), ErrorCode::PastTooLong);
+  EXPECT_EQ(error(1), ErrorCode::None);
+}
+
+// A node whose log is a device's.
+TEST_F(PastReadsTest, R6WithoutAHistoryOfTheHostsFormThePastIsNotServed) {
+  acquire(5);
+  PastReads::Parts without = parts();
+  without.history = nullptr;
+  past_ = std::make_unique<PastReads>(PastReadsOptions{.shard_count = kShards}, std::move(without));
+  EXPECT_EQ(error(1), ErrorCode::PastUnsupported);
+}
+
+}  // namespace
+}  // namespace gcoord::server

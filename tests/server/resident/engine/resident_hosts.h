@@ -1,0 +1,216 @@
+// The host's halves of three resident nodes: what each of them asks, hears and copies, by the twin.
+#pragma once
+
+#include "locks/snapshot/snapshot.h"
+#include "server/interfaces/log_record.h"
+#include "server/interfaces/state_machine.h"
+#include "server/resident/engine/requests.h"
+#include "server/resident/engine/rows.h"
+#include "server/resident/engine/states.h"
+#include "tests/server/resident/engine/resident_world.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+inline constexpr std::uint32_t kShards = 24;
+inline constexpr std::uint32_t kLanes = 3;
+
+// The lock tables as a service, and what became of each cookie.
+class CopyService final : public Service {
+ public:
+  void apply(const AppliedEntry& entry) override {
+    if (entry.payload.empty()) {
+      return;
+    }
+    std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
+    locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
+    const auto reply =
+        locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+    if (entry.cookie != 0) {
+      applied[entry.cookie] = reply.code;
+    }
+  }
+
+  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId) override {
+    EXPECT_TRUE(failed.emplace(cookie, status.code()).second);
+  }
+
+  void on_read(std::uint64_t cookie, const Status& status, NodeId) override {
+    EXPECT_TRUE(reads.emplace(cookie, status.code()).second);
+  }
+
+  void on_role(ShardId shard, consensus::Role role, Term, NodeId) override {
+    EXPECT_TRUE(role != consensus::Role::Leader || !leads[shard.value]) << "told twice";
+    leads[shard.value] = role == consensus::Role::Leader;
+  }
+
+  void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
+    bytes = locks.serialize(shard);
+  }
+
+  Status install(ShardId shard, std::span<const std::byte> bytes) override {
+    return locks.deserialize(shard, bytes, Tick{1});
+  }
+
+  bool plausible(ShardId, std::span<const std::byte> bytes) const override {
+    return locks::parse_snapshot(bytes).ok();
+  }
+
+  std::uint64_t state_hash(ShardId shard) const override { return locks.state_hash(shard); }
+
+  void on_loop_gap(std::uint64_t) override {}
+
+  locks::LockCpu locks{locks::LockOptions{.shard_count = kShards, .index_seed = 5}};
+  std::map<std::uint64_t, locks::LockCode> applied;
+  std::map<std::uint64_t, StatusCode> failed;
+  std::map<std::uint64_t, StatusCode> reads;
+  std::map<std::uint32_t, bool> leads;  // As the service was told.
+};
+
+// The host's halves of the three nodes of a world, whose own copies are not used.
+struct Hosts {
+  struct Host {
+    CopyService service;
+    std::unique_ptr<ResidentRequests> requests;
+    std::unique_ptr<ResidentRows> rows;
+    std::unique_ptr<ResidentStates> states;
+    Status failure;
+  };
+
+  // Lives do not end here, so that acknowledgements count from the first one on.
+  explicit Hosts(LockTurnSizes sizes = {}) : world(21, sizes, false, 256, false, false) {
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      Host& host = each[n];
+      host.requests = std::make_unique<ResidentRequests>(*world.nodes[n].memory);
+      host.rows =
+          std::make_unique<ResidentRows>(*world.nodes[n].memory, host.service, *host.requests);
+      std::vector<NodeId> peers;
+      for (std::uint32_t p = 0; p < kTurnNodes; ++p) {
+        if (p != n) {
+          peers.push_back(NodeId{p + 1});
+        }
+      }
+      host.states = std::make_unique<ResidentStates>(
+          peers, *host.rows, host.service, [this, n](NodeId to, auto message) {
+            if (lose_messages == 0) {
+              sent.push_back({n, to.value - 1, {message.begin(), message.end()}});
+            } else {
+              --lose_messages;
+            }
+          });
+    }
+    turns(4000);
+  }
+
+  void turns(std::uint32_t count) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      for (Host& host : each) {
+        host.requests->push();
+      }
+      world.turns(1);
+      for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+        listen(n);
+      }
+      deliver();
+    }
+  }
+
+  void listen(std::uint32_t n) {
+    each[n].rows->look();
+    hear(n);
+    each[n].rows->follow();
+  }
+
+  void hear(std::uint32_t n) {
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      while (const auto told = world.nodes[n].memory->pull(lane)) {
+        const Status taken = each[n].rows->take(lane, *told);
+        each[n].failure = taken.ok() ? each[n].failure : taken;
+      }
+    }
+  }
+
+  void deliver() {
+    const auto messages = std::exchange(sent, {});
+    for (const Message& message : messages) {
+      EXPECT_TRUE(ResidentStates::is_message(message.bytes));
+      EXPECT_TRUE(
+          each[message.to].states->on_message(NodeId{message.from + 1}, message.bytes).ok());
+    }
+  }
+
+  std::uint32_t leader_of(ShardId shard) const {
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      if (n != world.paused && each[n].rows->view(shard).role == consensus::Role::Leader) {
+        return n;
+      }
+    }
+    return kTurnNodes;
+  }
+
+  locks::LockCode ask(ShardId shard, const locks::LockCommand& command) {
+    const std::uint32_t n = leader_of(shard);
+    EXPECT_LT(n, kTurnNodes);
+    each[n].requests->command(shard, command, ++cookie);
+    for (std::uint32_t k = 0; k < 1000 && !each[n].service.applied.contains(cookie); ++k) {
+      turns(1);
+    }
+    return each[n].service.applied[cookie];
+  }
+
+  // Host n asks for the states that it lacks, ten times a second from second 1 on, with so many
+  // turns in between.
+  void refresh_states(std::uint32_t n, std::uint64_t until_ms, std::uint32_t turns_between) {
+    for (std::uint64_t now_ms = 1000; now_ms < until_ms; now_ms += 100) {
+      each[n].states->refresh(now_ms);
+      turns(turns_between);
+    }
+  }
+
+  void lock_and_unlock(std::uint32_t times) {
+    for (std::uint32_t k = 0; k < times; ++k) {
+      sequence += 2;
+      const locks::LockCommand take =
+          locks::make_acquire({.session = SessionId{5},
+                               .sequence = RequestSequence{sequence},
+                               .acked_below = RequestSequence{sequence - 1},
+                               .name = name,
+                               .ttl_ms = 10'000});
+      EXPECT_EQ(ask(shard(), take), locks::LockCode::Granted);
+      const auto lock = each[leader_of(shard())].service.locks.get(shard(), hash_name(name));
+      ASSERT_TRUE(lock.has_value());
+      EXPECT_EQ(ask(shard(),
+                    locks::make_release({.session = SessionId{5},
+                                         .sequence = RequestSequence{sequence + 1},
+                                         .acked_below = RequestSequence{sequence},
+                                         .name_hash = hash_name(name),
+                                         .token = lock->token})),
+                locks::LockCode::Released);
+    }
+  }
+
+  ShardId shard() const { return shard_of(hash_name(name), kShards); }
+
+  struct Message {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  ResidentWorld world;
+  Host each[kTurnNodes];
+  std::vector<Message> sent;
+  std::uint32_t lose_messages = 0;
+  std::string name = "n";
+  std::uint64_t cookie = 0;
+  std::uint64_t sequence = 1;
+};
+
+}  // namespace gcoord::server

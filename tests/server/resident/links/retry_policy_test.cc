@@ -1,0 +1,94 @@
+// How long a pair of resident nodes waits between joins, when it gives mapping up, and how much of
+// it is said.
+#include "server/resident/links/retry_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+TEST(ResidentPatience, JoinsOfAPairLieApart) {
+  ResidentPatience patience;
+  EXPECT_TRUE(patience.may_join(5));
+  patience.on_joined(5);
+  EXPECT_FALSE(patience.may_join(5 + kJoinGapMs - 1));
+  EXPECT_TRUE(patience.may_join(5 + kJoinGapMs));
+}
+
+TEST(ResidentPatience, AfterProxiesThatCouldNotBeMadeItWaitsLongerEachTimeUpToABound) {
+  ResidentPatience patience;
+  std::uint64_t now_ms = 0;
+  for (std::uint64_t wait_ms = kJoinRetryMs; wait_ms <= kJoinRetryMsMax; wait_ms *= 2) {
+    patience.on_join_failed(now_ms);
+    EXPECT_FALSE(patience.may_join(now_ms + wait_ms - 1)) << wait_ms;
+    EXPECT_TRUE(patience.may_join(now_ms + wait_ms)) << wait_ms;
+    now_ms += wait_ms;
+  }
+  for (int again = 0; again < 100; ++again) {
+    patience.on_join_failed(now_ms);
+    EXPECT_TRUE(patience.may_join(now_ms + kJoinRetryMsMax)) << again;
+  }
+  patience.on_joined(now_ms);
+  patience.on_join_failed(now_ms);
+  EXPECT_TRUE(patience.may_join(now_ms + kJoinRetryMs));
+}
+
+TEST(ResidentPatience, MappingIsGivenUpAfterSeveralFailuresOverAWhile) {
+  ResidentPatience soon;
+  for (std::uint32_t failure = 0; failure < 100; ++failure) {
+    soon.on_mapping_failed(7);
+  }
+  EXPECT_FALSE(soon.gave_up_mapping()) << "all in one moment";
+  ResidentPatience seldom;
+  for (std::uint32_t failure = 1; failure < kMappingTries; ++failure) {
+    seldom.on_mapping_failed(failure * kMappingPatienceMs);
+    EXPECT_FALSE(seldom.gave_up_mapping()) << failure;
+  }
+  seldom.on_mapping_failed(kMappingTries * kMappingPatienceMs);
+  EXPECT_TRUE(seldom.gave_up_mapping());
+}
+
+TEST(ResidentPatience, AMappingThatWorkedForgetsThoseThatFailed) {
+  ResidentPatience patience;
+  for (std::uint32_t round = 0; round < 10; ++round) {
+    for (std::uint32_t failure = 1; failure < kMappingTries; ++failure) {
+      patience.on_mapping_failed((round * kMappingTries + failure) * kMappingPatienceMs);
+    }
+    patience.on_mapped();
+  }
+  EXPECT_FALSE(patience.gave_up_mapping());
+}
+
+TEST(ResidentPatience, TwoThatLookForEachOtherAndDoNotMeetHaveFailed) {
+  ResidentPatience patience;
+  EXPECT_FALSE(patience.should_have_met(10));
+  EXPECT_FALSE(patience.should_have_met(10 + kMeetMs - 1));
+  EXPECT_TRUE(patience.should_have_met(10 + kMeetMs));
+  patience.on_mapping_failed(10 + kMeetMs);
+  EXPECT_FALSE(patience.should_have_met(10 + kMeetMs)) << "it begins anew";
+  EXPECT_TRUE(patience.should_have_met(10 + 2 * kMeetMs));
+}
+
+// A peer that was not heard for long fails once and not as often as it could have.
+TEST(ResidentPatience, ASilenceIsOneFailureToMeet) {
+  ResidentPatience patience;
+  EXPECT_FALSE(patience.should_have_met(10));
+  EXPECT_TRUE(patience.should_have_met(1'000'000));
+  EXPECT_FALSE(patience.should_have_met(1'000'001));
+}
+
+TEST(SayLimit, AFewLinesAtOnceAndThenOneInAWhile) {
+  SayLimit limit;
+  std::uint32_t said = 0;
+  const std::uint64_t hour_ms = 3'600'000;
+  for (std::uint64_t now_ms = hour_ms; now_ms < 2 * hour_ms; now_ms += 10) {
+    said += limit.may_say(now_ms) ? 1 : 0;
+  }
+  EXPECT_EQ(said, SayLimit::kAtOnce + hour_ms / SayLimit::kPauseMs - 1);
+  EXPECT_EQ(limit.take_unsaid(), hour_ms / 10 - said);
+  EXPECT_EQ(limit.take_unsaid(), 0u);
+  EXPECT_TRUE(limit.may_say(10 * hour_ms));
+}
+
+}  // namespace
+}  // namespace gcoord::server

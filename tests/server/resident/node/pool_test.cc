@@ -1,0 +1,237 @@
+// The pool of wide rows of a resident node: sizes, growth at rest, and nodes that ask for it.
+#include "server/resident/node/pool.h"
+
+#include "common/random.h"
+#include "consensus/device/row_copy.h"
+#include "server/device_turn/range_arena.h"
+#include "server/resident/engine/leaders.h"
+#include "server/resident/node/host_image.h"
+#include "server/resident/node/node.h"
+#include "server/resident/node/turn.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using consensus::PackedTable;
+using consensus::RowCopy;
+using consensus::ShardRef;
+
+constexpr TurnShape kShape{
+    .shard_count = 256, .stripe_count = 2, .log_slots = 128, .entries_max = 16, .wide_count = 200};
+
+// --- Alone
+
+// A row that has seen so many terms, an entry in each; three are too many for a packed one.
+void see_terms(ShardRef shard, std::uint32_t terms) {
+  shard.hot().term = Term{terms};
+  consensus::Log& log = shard.log();
+  log.last = LogIndex{terms};
+  log.run_count = terms;
+  for (std::uint32_t run = 0; run < terms; ++run) {
+    shard.runs().start_offset[run] = run + 1;
+    shard.runs().term_offset[run] = run;
+  }
+}
+
+class ResidentPoolTest : public testing::Test {
+ protected:
+  static PackedTable rows_in(const HostImage& image) {
+    RangeArena arena(image.range());
+    return consensus::carve_packed_rows(arena, kShape.shard_count, kTurnNodes);
+  }
+
+  // Stores every row, each third one wide; what was stored.
+  static std::vector<RowCopy> fill(const PackedTable& table) {
+    std::vector<RowCopy> rows(table.row_count);
+    for (std::uint32_t row = 0; row < table.row_count; ++row) {
+      const ShardRef shard = consensus::ref_of(rows[row], ShardId{row}, kTurnNodes);
+      see_terms(shard, row % 3 == 0 ? 4 : 1);
+      shard.hot().vote = NodeId{1 + row % kTurnNodes};
+      EXPECT_TRUE(consensus::store_row(table, row, consensus::kNotWide, shard));
+    }
+    return rows;
+  }
+
+  static void expect_rows(const PackedTable& table, std::vector<RowCopy>& rows) {
+    for (std::uint32_t row = 0; row < table.row_count; ++row) {
+      RowCopy loaded;
+      const ShardRef found = consensus::ref_of(loaded, ShardId{row}, kTurnNodes);
+      const std::uint32_t place = consensus::load_row(table, row, found);
+      EXPECT_EQ(place != consensus::kNotWide, row % 3 == 0);
+      EXPECT_EQ(found.log().run_count, row % 3 == 0 ? 4u : 1u);
+      const ShardRef meant = consensus::ref_of(rows[row], ShardId{row}, kTurnNodes);
+      EXPECT_EQ(found.hot().term, meant.hot().term);
+      EXPECT_EQ(found.hot().vote, meant.hot().vote) << "row " << row;
+      EXPECT_EQ(found.runs().start_offset[found.log().run_count - 1],
+                meant.runs().start_offset[found.log().run_count - 1]);
+    }
+  }
+
+  HostImage rows_{consensus::packed_rows_bytes(kShape.shard_count)};
+  netcore::MemoryRegistry registry_{netcore::make_host_memory()};
+  ResidentPool pool_{registry_};
+};
+
+TEST_F(ResidentPoolTest, AMillionRowsBeginWithRoomForOneInSixteen) {
+  TurnShape shape;
+  shape.shard_count = 1u << 20;
+  shape.stripe_count = 256;
+  EXPECT_EQ(first_wide_places(shape), shape.shard_count / 16);
+  shape.shard_count = 4096;
+  shape.stripe_count = 16;
+  EXPECT_EQ(first_wide_places(shape), 2u * 3 * kTurnPlaces * 16);
+  shape.shard_count = 100;
+  EXPECT_EQ(first_wide_places(shape), 100u);
+}
+
+TEST_F(ResidentPoolTest, GrowsUntilEveryRowHasAPlaceAndLosesNone) {
+  PackedTable table = rows_in(rows_);
+  ASSERT_TRUE(pool_.open(table, 96).ok());
+  std::vector<RowCopy> rows = fill(table);
+  const std::size_t bytes = registry_.bytes_of(netcore::MemoryKind::Private);
+  EXPECT_NE(wide_ask_from(kShape, table), 0u);
+  ASSERT_TRUE(pool_.grow(table).ok());
+  EXPECT_EQ(table.wide.row_count, kShape.shard_count);
+  EXPECT_EQ(wide_ask_from(kShape, table), 0u);
+  EXPECT_GT(registry_.bytes_of(netcore::MemoryKind::Private), bytes);
+  expect_rows(table, rows);
+  // What was free is free, and what was taken is not given again.
+  for (std::uint32_t free = kShape.shard_count - 86; free != 0; --free) {
+    ASSERT_LT(consensus::claim_wide(table, free), kShape.shard_count);
+  }
+  EXPECT_EQ(consensus::claim_wide(table, 0), kShape.shard_count);
+  expect_rows(table, rows);
+}
+
+TEST_F(ResidentPoolTest, TakesOverWhatAnImageOfTheHostHolds) {
+  HostImage image_pool(consensus::wide_pool_bytes(kTurnNodes, kShape.shard_count));
+  PackedTable image = rows_in(rows_);
+  RangeArena arena(image_pool.range());
+  consensus::carve_wide_pool(arena, image, kShape.shard_count);
+  std::vector<RowCopy> rows = fill(image);
+  PackedTable table = image;
+  ASSERT_TRUE(pool_.open(table, 32).ok());
+  const auto taken = pool_.take_over(table, image);
+  ASSERT_TRUE(taken.ok());
+  EXPECT_EQ(taken.value(), 86u);
+  EXPECT_EQ(table.wide.row_count, consensus::whole_words(2 * 86));
+  expect_rows(table, rows);
+}
+
+// --- In nodes
+
+struct PoolNode {
+  std::unique_ptr<ResidentNode> memory;
+  std::unique_ptr<ResidentTurn> turn;
+  std::unique_ptr<ResidentLeaders> leaders;
+  std::uint32_t growths = 0;
+};
+
+class PoolWorld {
+ public:
+  PoolWorld() {
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      ResidentNodeOptions options;
+      options.self = NodeId{n + 1};
+      options.shape = kShape;
+      options.ring_slots = 256;
+      options.timing.tick_ns = kTickNs;
+      options.timing.durability = consensus::Durability::Memory;
+      options.timing.limits = {
+          .window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
+      options.timing.seed = mix64(n);
+      auto made = ResidentNode::make(options, netcore::make_host_memory());
+      GCOORD_ASSERT(made.ok());
+      nodes[n].memory = std::move(made).value();
+      nodes[n].leaders =
+          std::make_unique<ResidentLeaders>(options.self, kShape, nodes[n].memory->view().leaders);
+      for (std::uint32_t other = 0; other < n; ++other) {
+        EXPECT_TRUE(join_resident(*nodes[n].memory, *nodes[other].memory).ok());
+      }
+    }
+    for (PoolNode& node : nodes) {
+      node.turn = make_host_turn(*node.memory);
+      EXPECT_TRUE(node.turn->prepare().ok());
+      EXPECT_TRUE(node.turn->start().ok());
+    }
+  }
+
+  // `away` is not turned.
+  void turns(std::uint32_t count, std::uint32_t away = kTurnNodes) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      now_ns_ += kTickNs / 10;
+      for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+        if (n != away) {
+          turn(nodes[n]);
+        }
+      }
+    }
+  }
+
+  std::uint32_t led_by(std::uint32_t n) const {
+    std::uint32_t led = 0;
+    for (std::uint32_t row = 0; row < kShape.shard_count; ++row) {
+      led += nodes[n].leaders->known(ShardId{row}).leads() ? 1 : 0;
+    }
+    return led;
+  }
+
+  PoolNode nodes[kTurnNodes];
+
+ private:
+  static constexpr std::uint64_t kTickNs = 1000;
+
+  void turn(PoolNode& node) {
+    const auto any = node.turn->turn(now_ns_);
+    ASSERT_TRUE(any.ok()) << any.status().to_string();
+    if (node.turn->rests()) {
+      ++node.growths;
+      ASSERT_TRUE(node.turn->stop(0).ok());
+      ASSERT_TRUE(node.memory->go_on().ok());
+      ASSERT_TRUE(node.turn->start().ok());
+    }
+    for (const ResidentLeaders::Change& change : node.leaders->look()) {
+      node.leaders->set(change);
+    }
+    for (std::uint32_t lane = 0; lane < kShape.stripe_count; ++lane) {
+      while (node.memory->pull(lane).has_value()) {
+      }
+    }
+  }
+
+  std::uint64_t now_ns_ = 1'000'000;
+};
+
+// Each time a node is away the rows that it led see another term; before their logs are compacted
+// three terms are too many for a packed row.
+TEST(ResidentPool, ANodeThatRunsShortOfPlacesIsGivenMoreAndGoesOn) {
+  PoolWorld world;
+  world.turns(3000);
+  const auto grown = [&world] {
+    return world.nodes[0].growths + world.nodes[1].growths + world.nodes[2].growths;
+  };
+  for (std::uint32_t k = 0; k < 8 * kTurnNodes && grown() < kTurnNodes; ++k) {
+    world.turns(2000, k % kTurnNodes);
+    world.turns(1000);
+  }
+  ASSERT_EQ(grown(), kTurnNodes) << "no node ever had few places left";
+  for (const PoolNode& node : world.nodes) {
+    EXPECT_EQ(node.growths, 1u);
+    EXPECT_EQ(node.memory->view().table.wide.row_count, kShape.shard_count);
+    EXPECT_EQ(*node.memory->view().table.exhausted, 0u);
+    EXPECT_GE(*node.memory->view().wide_used, 32u);
+  }
+  // All rows are led, by nodes that are there, and led again when one is not.
+  world.turns(4000);
+  EXPECT_EQ(world.led_by(0) + world.led_by(1) + world.led_by(2), kShape.shard_count);
+  world.turns(6000, 2);
+  EXPECT_EQ(world.led_by(0) + world.led_by(1), kShape.shard_count);
+}
+
+}  // namespace
+}  // namespace gcoord::server

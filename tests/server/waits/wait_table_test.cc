@@ -1,0 +1,66 @@
+#include "server/waits/wait_table.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+WaitKey key(std::uint32_t shard, std::uint64_t session, std::uint64_t sequence) {
+  return {ShardId{shard}, SessionId{session}, RequestSequence{sequence}};
+}
+
+Wait wait(std::uint64_t connection, Tick deadline = kTickNever) {
+  Wait result;
+  result.connection = ConnectionId{connection};
+  result.deadline = deadline;
+  return result;
+}
+
+TEST(WaitTableTest, RebindingReturnsTheOldBinding) {
+  WaitTable table;
+  EXPECT_FALSE(table.bind(key(1, 2, 3), wait(10)).has_value());
+  const auto replaced = table.bind(key(1, 2, 3), wait(11));
+  ASSERT_TRUE(replaced.has_value());
+  EXPECT_EQ(replaced->connection, ConnectionId{10});
+  EXPECT_EQ(table.take(key(1, 2, 3))->connection, ConnectionId{11});
+  EXPECT_FALSE(table.take(key(1, 2, 3)).has_value());
+}
+
+TEST(WaitTableTest, DeadlinesComeInOrderAndOnce) {
+  WaitTable table;
+  table.bind(key(1, 1, 1), wait(1, Tick{20}));
+  table.bind(key(1, 2, 1), wait(2, Tick{10}));
+  table.bind(key(1, 3, 1), wait(3));
+  EXPECT_EQ(table.next_deadline(), Tick{10});
+  EXPECT_FALSE(table.next_due(Tick{9}).has_value());
+  EXPECT_EQ(table.next_due(Tick{25})->session, SessionId{2});
+  EXPECT_EQ(table.next_due(Tick{25})->session, SessionId{1});
+  EXPECT_FALSE(table.next_due(Tick{25}).has_value());
+  EXPECT_EQ(table.next_deadline(), kTickNever);
+  EXPECT_EQ(table.size(), 3u);  // They wait until the log has decided.
+}
+
+TEST(WaitTableTest, ADeadlineGoesWithItsWait) {
+  WaitTable table;
+  table.bind(key(1, 1, 1), wait(1, Tick{20}));
+  table.bind(key(1, 1, 1), wait(2, Tick{30}));
+  EXPECT_EQ(table.next_deadline(), Tick{30});
+  table.take(key(1, 1, 1));
+  EXPECT_EQ(table.next_deadline(), kTickNever);
+  table.set_deadline(key(1, 1, 1), Tick{5});
+  EXPECT_EQ(table.next_deadline(), kTickNever);
+}
+
+TEST(WaitTableTest, TakingAShardLeavesTheOthers) {
+  WaitTable table;
+  table.bind(key(1, 1, 1), wait(1));
+  table.bind(key(2, 1, 1), wait(2, Tick{5}));
+  table.bind(key(2, 9, 1), wait(3));
+  table.bind(key(3, 1, 1), wait(4));
+  EXPECT_EQ(table.take_shard(ShardId{2}).size(), 2u);
+  EXPECT_EQ(table.next_deadline(), kTickNever);
+  EXPECT_EQ(table.size(), 2u);
+}
+
+}  // namespace
+}  // namespace gcoord::server

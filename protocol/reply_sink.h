@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-namespace gcoord::server {
+namespace gcoord::protocol {
 
 // A client connection of this process; never used twice. 0 means "none".
 using ConnectionId = StrongId<struct ConnectionIdTag, std::uint64_t>;
@@ -36,13 +36,13 @@ class ReplySink {
 
   // Exactly one call per request that was taken. The payload is copied.
   virtual void reply(ConnectionId connection,
-                     const protocol::ReplySlot& slot,
+                     const ReplySlot& slot,
                      std::span<const std::byte> payload) = 0;
 
   // A reply besides: of a request that was answered and goes on being told of (a watch). It is
   // parked until its last reply.
   virtual void push(ConnectionId connection,
-                    const protocol::ReplySlot& slot,
+                    const ReplySlot& slot,
                     std::span<const std::byte> payload) {
     reply(connection, slot, payload);
   }
@@ -60,4 +60,4 @@ class ReplySink {
   }
 };
 
-}  // namespace gcoord::server
+}  // namespace gcoord::protocol

@@ -298,7 +298,7 @@ std::size_t SessionClock::collect_due(Tick now, std::span<ExpiryProposal> out) {
 
 // A named block is right no more in the copy, whatever becomes of it here: what is taken is due no
 // more, and the rest was not due.
-std::size_t SessionClock::collect_among(const DueLook& look,
+std::size_t SessionClock::collect_among(const DueQuery& look,
                                         Tick now,
                                         std::span<ExpiryProposal> out) {
   const auto passes = [&](std::uint32_t block) {
@@ -313,12 +313,12 @@ std::size_t SessionClock::collect_among(const DueLook& look,
   });
 }
 
-bool SessionClock::missed_by(const DueLook& look, Tick now) const {
+bool SessionClock::missed_by(const DueQuery& look, Tick now) const {
   return missed_by(look, now, {.first = 0, .end = row_end_});
 }
 
 // Row 0 is never due.
-bool SessionClock::missed_by(const DueLook& look, Tick now, const RowRange& rows) const {
+bool SessionClock::missed_by(const DueQuery& look, Tick now, const RowRange& rows) const {
   for (std::uint32_t row = rows.first; row < std::min(rows.end, row_end_); ++row) {
     if (deadline_[row] < max_id(look.later, now + 1) && !look.names(row)) {
       return true;

@@ -47,7 +47,7 @@ struct RowRange {
 
 // What somebody saw who looked at a copy of the deadlines at some tick, each of them at most the
 // true one: so every row that is due is named, and maybe some that are not.
-struct DueLook {
+struct DueQuery {
   // Bit k % 32 of word k / 32: row k may be due. Words that are not there are 0.
   std::span<const std::uint32_t> words;
   Tick later = kTickNever;  // No deadline of a row that is not named is before it.
@@ -124,14 +124,14 @@ class SessionClock {
   // The same without a mark: keep-alives renew them still, and whoever has them says of each what
   // becomes of it, with put_off() or propose(). Nothing is due of them before.
   std::size_t collect_due(Tick now, std::span<ExpiryProposal> out);
-  // The same with the help of somebody who has looked at a copy of the deadlines (DueLook): takes
+  // The same with the help of somebody who has looked at a copy of the deadlines (DueQuery): takes
   // the same rows in the same order. A row that the look names and that is not due marks its slice
   // as lowered, because the copy is behind there.
-  std::size_t collect_among(const DueLook& look, Tick now, std::span<ExpiryProposal> out);
+  std::size_t collect_among(const DueQuery& look, Tick now, std::span<ExpiryProposal> out);
   // Whether the look missed a row that is due, or a deadline before the earliest that it says;
   // among all rows, or among some.
-  bool missed_by(const DueLook& look, Tick now) const;
-  bool missed_by(const DueLook& look, Tick now, const RowRange& rows) const;
+  bool missed_by(const DueQuery& look, Tick now) const;
+  bool missed_by(const DueQuery& look, Tick now, const RowRange& rows) const;
   // Whether it was, and nothing has become of it since: neither another registration nor another
   // deadline, as a change of leadership gives.
   bool collected(const ExpiryProposal& due_row) const;

@@ -53,7 +53,7 @@ Status DeadlineMirror::follow(SessionClock& clock) {
   return {};
 }
 
-Result<std::optional<DueLook>> DeadlineMirror::look(SessionClock& clock, Tick now) {
+Result<std::optional<DueQuery>> DeadlineMirror::look(SessionClock& clock, Tick now) {
   const std::uint32_t row_end = clock.row_end();
   if (row_end > capacity_) {
     GCOORD_TRY_STATUS(reserve(row_end));
@@ -61,7 +61,7 @@ Result<std::optional<DueLook>> DeadlineMirror::look(SessionClock& clock, Tick no
   }
   GCOORD_TRY_STATUS(follow(clock));
   if (clock.lowered().any(slice_count(row_end))) {
-    return std::optional<DueLook>{};
+    return std::optional<DueQuery>{};
   }
   auto* const summary = static_cast<DueSummary*>(host_summary_.get());
   GCOORD_TRY_STATUS(device_.scan_due({.deadline = static_cast<const Tick*>(deadline_.get()),
@@ -76,9 +76,9 @@ Result<std::optional<DueLook>> DeadlineMirror::look(SessionClock& clock, Tick no
     GCOORD_TRY_STATUS(
         device_.copy_out(words_.data(), due_words_.get(), words_.size() * sizeof(std::uint32_t)));
   }
-  return std::optional{DueLook{.words = words_,
-                               .later = min_id(Tick{summary->later}, now + kLookTicksMax),
-                               .own = round_.next(row_end, now)}};
+  return std::optional{DueQuery{.words = words_,
+                                .later = min_id(Tick{summary->later}, now + kLookTicksMax),
+                                .own = round_.next(row_end, now)}};
 }
 
 }  // namespace gcoord::sessions

@@ -7,7 +7,7 @@
 // the named rows alone and takes those whose own deadline is past (SessionClock::collect_among).
 // What the device says can make an expiry late, if its memory forgets, and never early. Late by
 // kForgottenTicksMax at most: a look is relied on for kLookTicksMax ticks, and each look has the
-// clock see itself of some slices whether it missed one (DueLook::own), so that it goes round all
+// clock see itself of some slices whether it missed one (DueQuery::own), so that it goes round all
 // of them in kHostRoundTicks. Where it did, the device is not in order.
 //
 // Bounded: a look brings slices_per_look() over at most. While more are marked, as after an
@@ -65,7 +65,7 @@ class DeadlineMirror {
   explicit DeadlineMirror(SweepDevice& device) : device_(device) {}
 
   // Who may be due among the clock's rows. Nothing: slices are behind, and the host has to look.
-  Result<std::optional<DueLook>> look(SessionClock& clock, Tick now);
+  Result<std::optional<DueQuery>> look(SessionClock& clock, Tick now);
 
  private:
   Status reserve(std::uint32_t row_end);

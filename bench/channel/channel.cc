@@ -49,7 +49,7 @@ std::vector<ChannelSetup> payload_setups() {
 }
 
 // Every setup `runs` times; the row is the run with the median rate, with all rates beside it.
-Result<ordered_json> stream_rows(ChannelEnds& ends,
+Result<ordered_json> stream_rows(ChannelEndpoints& ends,
                                  const std::vector<ChannelSetup>& setups,
                                  std::uint32_t runs) {
   ordered_json rows = ordered_json::array();
@@ -84,7 +84,7 @@ std::vector<ChannelSetup> lanes_for(std::vector<ChannelSetup> setups, bool by_ho
   return setups;
 }
 
-Status measure_into(ordered_json& link, ChannelEnds& ends, bool by_host, std::uint32_t runs) {
+Status measure_into(ordered_json& link, ChannelEndpoints& ends, bool by_host, std::uint32_t runs) {
   GCOORD_TRY(link["round_trip"], measure_echo(ends, kEchoes));
   std::fprintf(stderr,
                "  %s: round trip p50 %u ns, p99 %u ns\n",
@@ -97,7 +97,7 @@ Status measure_into(ordered_json& link, ChannelEnds& ends, bool by_host, std::ui
 }
 
 // What was measured before a failure stays, with the failure beside it: a device's time is dear.
-ordered_json measure_link(ChannelEnds& ends, bool by_host, std::uint32_t runs) {
+ordered_json measure_link(ChannelEndpoints& ends, bool by_host, std::uint32_t runs) {
   ordered_json link = {{"link", ends.name()}};
   const Status measured = measure_into(link, ends, by_host, runs);
   if (!measured.ok()) {
@@ -120,7 +120,7 @@ BenchResult bench_channel(const BenchOptions& options) {
     GCOORD_TRY(const netcore::GpuFacts facts, netcore::gpu_facts(device));
     result["devices"].push_back(facts.name);
   }
-  std::vector<Result<std::unique_ptr<ChannelEnds>>> links;
+  std::vector<Result<std::unique_ptr<ChannelEndpoints>>> links;
   if (devices.size() > 1) {
     links.push_back(make_nvlink_ends(devices[0], devices[1]));
   }

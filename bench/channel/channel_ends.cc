@@ -48,9 +48,9 @@ Result<std::unique_ptr<ProbeJob>> start_job(std::uint32_t device,
   return ProbeJob::start(options);
 }
 
-class LoopbackEnds final : public ChannelEnds {
+class LoopbackEndpoints final : public ChannelEndpoints {
  public:
-  LoopbackEnds(std::uint32_t device, std::unique_ptr<netcore::MemorySource> memory)
+  LoopbackEndpoints(std::uint32_t device, std::unique_ptr<netcore::MemorySource> memory)
       : device_(device), registry_(std::move(memory)) {}
 
   std::string name() const override {
@@ -85,12 +85,12 @@ class LoopbackEnds final : public ChannelEnds {
   std::uint32_t epoch_ = 0;
 };
 
-class NvlinkEnds final : public ChannelEnds {
+class NvlinkEndpoints final : public ChannelEndpoints {
  public:
-  NvlinkEnds(std::uint32_t near,
-             std::uint32_t far,
-             std::unique_ptr<netcore::MemorySource> memory,
-             std::unique_ptr<GpuPeer> peer)
+  NvlinkEndpoints(std::uint32_t near,
+                  std::uint32_t far,
+                  std::unique_ptr<netcore::MemorySource> memory,
+                  std::unique_ptr<GpuPeer> peer)
       : near_device_(near),
         far_device_(far),
         registry_(std::move(memory)),
@@ -132,9 +132,9 @@ class NvlinkEnds final : public ChannelEnds {
   std::uint32_t epoch_ = 0;
 };
 
-class PinnedEnds final : public ChannelEnds {
+class PinnedEndpoints final : public ChannelEndpoints {
  public:
-  PinnedEnds(std::uint32_t device, std::unique_ptr<netcore::MemorySource> memory)
+  PinnedEndpoints(std::uint32_t device, std::unique_ptr<netcore::MemorySource> memory)
       : device_(device), registry_(std::move(memory)) {}
 
   std::string name() const override {
@@ -182,22 +182,24 @@ class PinnedEnds final : public ChannelEnds {
 
 }  // namespace
 
-Result<std::unique_ptr<ChannelEnds>> make_loopback_ends(std::uint32_t device) {
+Result<std::unique_ptr<ChannelEndpoints>> make_loopback_ends(std::uint32_t device) {
   GCOORD_TRY(auto memory, netcore::make_gpu_memory(device));
-  return std::unique_ptr<ChannelEnds>{std::make_unique<LoopbackEnds>(device, std::move(memory))};
+  return std::unique_ptr<ChannelEndpoints>{
+      std::make_unique<LoopbackEndpoints>(device, std::move(memory))};
 }
 
-Result<std::unique_ptr<ChannelEnds>> make_nvlink_ends(std::uint32_t near, std::uint32_t far) {
+Result<std::unique_ptr<ChannelEndpoints>> make_nvlink_ends(std::uint32_t near, std::uint32_t far) {
   GCOORD_TRY_STATUS(netcore::gpu_reaches(near, far));
   GCOORD_TRY(auto memory, netcore::make_gpu_memory(near));
   GCOORD_TRY(auto peer, GpuPeer::start(far));
-  return std::unique_ptr<ChannelEnds>{
-      std::make_unique<NvlinkEnds>(near, far, std::move(memory), std::move(peer))};
+  return std::unique_ptr<ChannelEndpoints>{
+      std::make_unique<NvlinkEndpoints>(near, far, std::move(memory), std::move(peer))};
 }
 
-Result<std::unique_ptr<ChannelEnds>> make_pinned_ends(std::uint32_t device) {
+Result<std::unique_ptr<ChannelEndpoints>> make_pinned_ends(std::uint32_t device) {
   GCOORD_TRY(auto memory, netcore::make_gpu_memory(device));
-  return std::unique_ptr<ChannelEnds>{std::make_unique<PinnedEnds>(device, std::move(memory))};
+  return std::unique_ptr<ChannelEndpoints>{
+      std::make_unique<PinnedEndpoints>(device, std::move(memory))};
 }
 
 }  // namespace gcoord::bench

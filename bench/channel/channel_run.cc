@@ -20,7 +20,7 @@ bool complete(const chaos::ProbeSummary& summary, std::uint64_t slots) {
 
 }  // namespace
 
-Result<ordered_json> measure_stream(ChannelEnds& ends, const ChannelSetup& setup) {
+Result<ordered_json> measure_stream(ChannelEndpoints& ends, const ChannelSetup& setup) {
   GCOORD_TRY_STATUS(ends.open(setup));
   ProbeOptions probe;
   probe.slot_count = setup.slots_per_lane;
@@ -51,7 +51,7 @@ Result<ordered_json> measure_stream(ChannelEnds& ends, const ChannelSetup& setup
                       {"gb_per_s", rounded(bytes * 1e-9)}};
 }
 
-Result<ordered_json> measure_echo(ChannelEnds& ends, std::uint32_t count) {
+Result<ordered_json> measure_echo(ChannelEndpoints& ends, std::uint32_t count) {
   ChannelSetup setup;
   setup.warps_per_block = 1;
   GCOORD_TRY_STATUS(ends.open(setup));

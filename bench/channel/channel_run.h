@@ -31,9 +31,9 @@ struct ChannelSetup {
 };
 
 // The two ends of a link under test: the near one is worked here, the far one wherever it is.
-class ChannelEnds {
+class ChannelEndpoints {
  public:
-  virtual ~ChannelEnds() = default;
+  virtual ~ChannelEndpoints() = default;
   // "nvlink cuda:0 -> cuda:1, two processes".
   virtual std::string name() const = 0;
   // A fresh channel for this setup; the last one is gone.
@@ -57,19 +57,19 @@ class ChannelEnds {
 };
 
 // One process, one device: two kernels side by side.
-Result<std::unique_ptr<ChannelEnds>> make_loopback_ends(std::uint32_t device);
+Result<std::unique_ptr<ChannelEndpoints>> make_loopback_ends(std::uint32_t device);
 // This process on `near`, a child on `far` (the same device is allowed).
-Result<std::unique_ptr<ChannelEnds>> make_nvlink_ends(std::uint32_t near, std::uint32_t far);
+Result<std::unique_ptr<ChannelEndpoints>> make_nvlink_ends(std::uint32_t near, std::uint32_t far);
 // A kernel, and a thread of the host at the other end of pinned memory.
-Result<std::unique_ptr<ChannelEnds>> make_pinned_ends(std::uint32_t device);
+Result<std::unique_ptr<ChannelEndpoints>> make_pinned_ends(std::uint32_t device);
 
 // Through two proxies and TCP between them, all in this process.
-Result<std::unique_ptr<ChannelEnds>> make_proxy_ends(std::uint32_t device);
+Result<std::unique_ptr<ChannelEndpoints>> make_proxy_ends(std::uint32_t device);
 
 // Streams from the near to the far end. Fails unless every slot arrived and every word was right.
-Result<nlohmann::ordered_json> measure_stream(ChannelEnds& ends, const ChannelSetup& setup);
+Result<nlohmann::ordered_json> measure_stream(ChannelEndpoints& ends, const ChannelSetup& setup);
 
 // `count` echoes of one slot at a time.
-Result<nlohmann::ordered_json> measure_echo(ChannelEnds& ends, std::uint32_t count);
+Result<nlohmann::ordered_json> measure_echo(ChannelEndpoints& ends, std::uint32_t count);
 
 }  // namespace gcoord::bench

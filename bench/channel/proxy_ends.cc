@@ -51,9 +51,9 @@ struct ProxyNode final : netcore::Sink {
   bool up = false;
 };
 
-class ProxyEnds final : public ChannelEnds {
+class ProxyEndpoints final : public ChannelEndpoints {
  public:
-  ProxyEnds(std::uint32_t device, std::unique_ptr<netcore::MemorySource> memory)
+  ProxyEndpoints(std::uint32_t device, std::unique_ptr<netcore::MemorySource> memory)
       : device_(device), registry_(std::move(memory)) {}
 
   std::string name() const override {
@@ -144,9 +144,10 @@ class ProxyEnds final : public ChannelEnds {
 
 }  // namespace
 
-Result<std::unique_ptr<ChannelEnds>> make_proxy_ends(std::uint32_t device) {
+Result<std::unique_ptr<ChannelEndpoints>> make_proxy_ends(std::uint32_t device) {
   GCOORD_TRY(auto memory, netcore::make_gpu_memory(device));
-  return std::unique_ptr<ChannelEnds>{std::make_unique<ProxyEnds>(device, std::move(memory))};
+  return std::unique_ptr<ChannelEndpoints>{
+      std::make_unique<ProxyEndpoints>(device, std::move(memory))};
 }
 
 }  // namespace gcoord::bench

@@ -128,7 +128,7 @@ Result<double> renew_on_host_us(sessions::SessionClock& clock, std::uint32_t ses
   for (std::uint32_t round = 0; round < kCalls; ++round) {
     const std::vector<SessionId> sessions = keep_alives(session_count, round);
     const auto began = Clock::now();
-    server::RenewAhead ahead{clock.columns(), sessions};
+    server::RenewPrefetch ahead{clock.columns(), sessions};
     for (std::size_t place = 0; place < sessions.size(); ++place) {
       ahead.before(place);
       if (clock.renew(sessions[place], Tick{2}).code != sessions::RenewCode::Renewed) {

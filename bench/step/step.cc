@@ -75,7 +75,7 @@ class Replicas {
             steppers_[node]->step(std::span{rows_}.first(count), in_, out_, input);
         inside += Clock::now() - began;
         GCOORD_ASSERT(stepped.ok());
-        carry_out(node, count);
+        drain_outbox(node, count);
       }
     }
     return inside;
@@ -148,7 +148,7 @@ class Replicas {
   }
 
   // Storage and application are done at once; their acknowledgements wait for the next step.
-  void carry_out(std::uint32_t node, std::uint32_t count) {
+  void drain_outbox(std::uint32_t node, std::uint32_t count) {
     for (std::uint32_t k = 0; k < count; ++k) {
       const Outbox& out = out_[k];
       Mailbox& own = mailboxes_[node][rows_[k]];

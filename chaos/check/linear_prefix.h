@@ -69,7 +69,7 @@ SearchResult<typename Model::State> explain_by_prefix(
   SearchBounds brief = bounds;
   brief.configurations_max = std::min(bounds.configurations_max, kExplainedConfigurationsMax);
   const auto part = prefix_of(calls, returns[illegal - 1]);
-  auto told = LinearSearch<Model>(part, brief, LookAhead::No).run();
+  auto told = LinearSearch<Model>(part, brief, Foresight::No).run();
   if (told.verdict != Verdict::Violation) {
     // Looking ahead, paths are given up before they come to the return that is to blame.
     told = LinearSearch<Model>(part, bounds).run();

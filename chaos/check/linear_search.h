@@ -68,7 +68,7 @@ struct SearchResult {
 inline constexpr std::uint32_t kLapsed = ~0u;
 
 // Whether configurations are given up that cannot end well (linear_outlook.h).
-enum class LookAhead : std::uint8_t { No, Yes };
+enum class Foresight : std::uint8_t { No, Yes };
 
 template <typename Model>
 class LinearSearch {
@@ -79,7 +79,7 @@ class LinearSearch {
 
   LinearSearch(const std::vector<Call>& calls,
                const SearchBounds& bounds,
-               LookAhead look_ahead = LookAhead::Yes)
+               Foresight look_ahead = Foresight::Yes)
       : look_ahead_(look_ahead),
         table_(calls, bounds.memory_bytes_max / 4),
         outlook_(table_),
@@ -218,7 +218,7 @@ class LinearSearch {
         const bool called = table_.call(index).call_ns <= table_.return_ns(frame.event);
         return called && bit(slots(frame), table_.slot(index));
       };
-      return look_ahead_ == LookAhead::Yes &&
+      return look_ahead_ == Foresight::Yes &&
              outlook_.doomed(before, frame.state, frame.event, taken);
     } else {
       return false;
@@ -356,7 +356,7 @@ class LinearSearch {
 
   using StateWords = std::array<std::uint64_t, kStateWords>;
 
-  LookAhead look_ahead_;
+  Foresight look_ahead_;
   CallTable<Action> table_;
   Outlook<Model> outlook_;
   SearchBounds bounds_;

@@ -26,9 +26,9 @@ std::uint32_t hash_processors(std::uint32_t processors,
   return 2 * std::max(pairs, 1u);
 }
 
-Result<std::array<HashPlace, server::kTurnNodes>> hash_places(
+Result<std::array<HashAddress, server::kTurnNodes>> hash_places(
     const std::array<int, server::kTurnNodes>& devices, std::uint32_t processors_each) {
-  std::array<HashPlace, server::kTurnNodes> places;
+  std::array<HashAddress, server::kTurnNodes> places;
   for (std::uint32_t n = 0; n < server::kTurnNodes; ++n) {
     GCOORD_TRY(const std::uint32_t processors, processors_of(devices[n]));
     const auto before = std::count(devices.begin(), devices.begin() + n + 1, devices[n]);
@@ -62,7 +62,7 @@ HashingNode::HashingNode(std::unique_ptr<Running> running) : running_(std::move(
 
 Result<std::unique_ptr<HashingNode>> HashingNode::start(TurnCluster& cluster,
                                                         std::uint32_t n,
-                                                        const HashPlace& place,
+                                                        const HashAddress& place,
                                                         std::uint64_t limit_ns) {
   GCOORD_TRY(const std::uint32_t processors, processors_of(place.device));
   auto running = std::make_unique<Running>(Running{cluster, n, place.device});

@@ -31,14 +31,14 @@ void ask_for_queues();
 // Multiprocessors of a device.
 Result<std::uint32_t> processors_of(int device);
 
-struct HashPlace {
+struct HashAddress {
   int device = 0;
   std::uint32_t first = 0;  // Of its multiprocessors,
   std::uint32_t count = 0;  // so many.
 };
 
 // The places of all nodes, from the last multiprocessors of each device on.
-Result<std::array<HashPlace, server::kTurnNodes>> hash_places(
+Result<std::array<HashAddress, server::kTurnNodes>> hash_places(
     const std::array<int, server::kTurnNodes>& devices, std::uint32_t processors_each);
 
 class HashingNode {
@@ -48,7 +48,7 @@ class HashingNode {
   // after its start at the latest.
   static Result<std::unique_ptr<HashingNode>> start(TurnCluster& cluster,
                                                     std::uint32_t n,
-                                                    const HashPlace& place,
+                                                    const HashAddress& place,
                                                     std::uint64_t limit_ns);
   // Tells it to end and waits.
   ~HashingNode();

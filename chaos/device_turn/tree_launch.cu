@@ -10,7 +10,7 @@ namespace {
 __global__ void __launch_bounds__(kHashThreads, kHashBlocks)
     follow_kernel(const __grid_constant__ ledger::MerkleFollower follower,
                   const __grid_constant__ CountedLog log,
-                  const __grid_constant__ TreePlace place) {
+                  const __grid_constant__ TreeAddress place) {
   __shared__ alignas(128) std::byte memory[sizeof(PlacedBlock)];
   follow_in_place(follower, log, place, *reinterpret_cast<PlacedBlock*>(memory));
 }
@@ -31,7 +31,7 @@ cudaError_t load_trees() {
 
 cudaError_t launch_trees(const ledger::MerkleFollower& follower,
                          const CountedLog& log,
-                         const TreePlace& place,
+                         const TreeAddress& place,
                          std::uint32_t processors,
                          cudaStream_t stream) {
   follow_kernel<<<processors * kHashBlocks, kHashThreads, 0, stream>>>(follower, log, place);

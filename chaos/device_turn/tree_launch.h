@@ -22,7 +22,7 @@ cudaError_t load_trees();
 // blocks fill for a moment.
 cudaError_t launch_trees(const ledger::MerkleFollower& follower,
                          const CountedLog& log,
-                         const TreePlace& place,
+                         const TreeAddress& place,
                          std::uint32_t processors,
                          cudaStream_t stream);
 

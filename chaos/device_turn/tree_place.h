@@ -16,7 +16,7 @@
 
 namespace gcoord::chaos {
 
-struct TreePlace {
+struct TreeAddress {
   std::uint32_t first = 0;  // Multiprocessors [first, first + count).
   std::uint32_t count = 0;
   std::uint32_t* taken = nullptr;  // Numbers that were taken; of the device.
@@ -31,7 +31,7 @@ struct PlacedBlock {
 template <typename Log>
 GCOORD_HD void follow_in_place(const ledger::MerkleFollower& follower,
                                const Log& log,
-                               const TreePlace& place,
+                               const TreeAddress& place,
                                PlacedBlock& shared) {
   if (device_processor() - place.first >= place.count) {
     return;

@@ -311,14 +311,14 @@ struct HostNode::Stripes {
     desks.resize(node.shape.stripe_count);
     stripes.reserve(node.shape.stripe_count);
     for (std::uint32_t stripe = 0; stripe < node.shape.stripe_count; ++stripe) {
-      desks[stripe] = std::make_unique<server::StripeDesk>();
+      desks[stripe] = std::make_unique<server::StripeWorkspace>();
       stripes.emplace_back(node, stripe, *desks[stripe]);
     }
   }
 
   const CountingNode& node;
   server::NodeClock<CountingService> clock;
-  std::vector<std::unique_ptr<server::StripeDesk>> desks;
+  std::vector<std::unique_ptr<server::StripeWorkspace>> desks;
   std::vector<server::TurnStripe<CountingService>> stripes;
 };
 

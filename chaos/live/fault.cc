@@ -34,7 +34,7 @@ Result<std::string> NodesDown::heal(LiveWorld& world) {
   return std::string{};
 }
 
-std::vector<FaultClass> all_faults(const StepPlace& place) {
+std::vector<FaultClass> all_faults(const StepPosition& place) {
   std::vector<FaultClass> all;
   for (auto&& list : {crash_faults(),
                       link_faults(),

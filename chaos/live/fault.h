@@ -64,10 +64,10 @@ std::vector<FaultClass> file_faults();   // In what a stopped node left, or anot
 std::vector<FaultClass> membership_faults();  // Nodes that lose what they had, and rejoin.
 std::vector<FaultClass> clock_faults();
 std::vector<FaultClass> client_faults();  // Storms and strangers.
-std::vector<FaultClass> device_faults(const StepPlace& place);
+std::vector<FaultClass> device_faults(const StepPosition& place);
 
 // All of the above, and those that cannot be injected here.
-std::vector<FaultClass> all_faults(const StepPlace& place = {});
+std::vector<FaultClass> all_faults(const StepPosition& place = {});
 
 // "node 2", "nodes 2 and 5".
 std::string name_nodes(const std::vector<std::uint32_t>& nodes);

@@ -93,7 +93,7 @@ FaultClass of_device(std::string_view name,
 
 }  // namespace
 
-std::vector<FaultClass> device_faults(const StepPlace& place) {
+std::vector<FaultClass> device_faults(const StepPosition& place) {
   const std::string_view none =
       place.on_device() ? "" : "the nodes step on CPUs; --device cuda:N or twin";
   const std::string_view stall = place.resident && place.device_name() == "twin"

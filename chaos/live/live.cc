@@ -332,7 +332,7 @@ Result<LiveResult> run_in(const LiveOptions& options, ScratchDirectory& scratch)
 
 }  // namespace
 
-Status check_fault_names(const std::vector<std::string>& names, const StepPlace& place) {
+Status check_fault_names(const std::vector<std::string>& names, const StepPosition& place) {
   const auto classes = all_faults(place);
   for (const std::string& name : names) {
     const auto found = std::find_if(
@@ -347,7 +347,7 @@ Status check_fault_names(const std::vector<std::string>& names, const StepPlace&
   return Status{};
 }
 
-std::string list_faults(const StepPlace& place) {
+std::string list_faults(const StepPosition& place) {
   std::string text;
   for (const FaultClass& each : all_faults(place)) {
     text += fmt::format("{:<20} {:<8} {}\n",

@@ -31,7 +31,7 @@ struct LiveOptions {
   std::chrono::seconds length{60};
   std::uint64_t seed = 1;
   std::vector<std::string> faults;  // Classes; empty: all.
-  StepPlace place;  // A turn that is resident writes no trace: histories are judged.
+  StepPosition place;  // A turn that is resident writes no trace: histories are judged.
   bool keep = false;
   // Whether a shard that is led too late after healing fails the run. Not in tests, which must not
   // depend on the speed of a machine.
@@ -71,10 +71,10 @@ struct LeaderSample {
 };
 
 // The classes that `names` asks for, or all. InvalidArgument names one that does not exist.
-Status check_fault_names(const std::vector<std::string>& names, const StepPlace& place = {});
+Status check_fault_names(const std::vector<std::string>& names, const StepPosition& place = {});
 
 // One line for each class: its name, its number, whether it can be injected here.
-std::string list_faults(const StepPlace& place = {});
+std::string list_faults(const StepPosition& place = {});
 
 // Exit code: 0 nothing is wrong, 1 something is, or is undecided, or could not be carried out.
 int run_live(const LiveOptions& options, bool json);

@@ -6,7 +6,7 @@
 
 namespace gcoord::chaos {
 
-struct StepPlace {
+struct StepPosition {
   std::string device;     // --device; empty: CPUs.
   bool resident = false;  // --turn resident, of three nodes; without a device on its twin.
 

@@ -180,7 +180,7 @@ std::unique_ptr<ledger::CheckpointStore> make_mutant_store(
   return std::make_unique<MutantStore>(mutant, std::move(store));
 }
 
-void MutantService::apply(const server::AppliedEntry& entry) {
+void MutantStateMachine::apply(const server::AppliedEntry& entry) {
   const bool command = entry.kind == consensus::EntryKind::Command;
   if (mutant_ == Mutant::EntrySkipped && command && entry.cookie == 0 && node_ == NodeId{2} &&
       entry.index.value % 5 == 0) {
@@ -205,7 +205,7 @@ void MutantService::apply(const server::AppliedEntry& entry) {
   service_.apply(entry);
 }
 
-void MutantService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
+void MutantStateMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) {
   if (mutant_ != Mutant::CheckpointOfThePast) {
     return service_.serialize(shard, bytes);
   }
@@ -216,12 +216,12 @@ void MutantService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
   before = std::move(present);
 }
 
-Status MutantService::install(ShardId shard, std::span<const std::byte> bytes) {
+Status MutantStateMachine::install(ShardId shard, std::span<const std::byte> bytes) {
   return service_.install(shard,
                           mutant_ == Mutant::SnapshotInstalledEmpty ? bytes.first(0) : bytes);
 }
 
-void MutantPort::read(ShardId shard, std::uint64_t cookie) {
+void MutantLog::read(ShardId shard, std::uint64_t cookie) {
   if (mutant_ == Mutant::ReadWithoutQuorum) {
     reads_.push_back(cookie);
   } else {
@@ -229,7 +229,7 @@ void MutantPort::read(ShardId shard, std::uint64_t cookie) {
   }
 }
 
-void MutantPort::read_by_round(ShardId shard, std::uint64_t cookie) {
+void MutantLog::read_by_round(ShardId shard, std::uint64_t cookie) {
   if (mutant_ == Mutant::ReadWithoutQuorum) {
     reads_.push_back(cookie);
   } else {
@@ -237,7 +237,7 @@ void MutantPort::read_by_round(ShardId shard, std::uint64_t cookie) {
   }
 }
 
-void MutantPort::answer(server::Service& service) {
+void MutantLog::answer(server::StateMachine& service) {
   for (const std::uint64_t cookie : std::exchange(reads_, {})) {
     service.on_read(cookie, Status{}, NodeId{});
   }

@@ -24,9 +24,9 @@ std::unique_ptr<ledger::CheckpointStore> make_mutant_store(
     Mutant mutant, std::unique_ptr<ledger::CheckpointStore> store);
 
 // Between the engine and a service, which outlives it.
-class MutantService final : public server::Service {
+class MutantStateMachine final : public server::StateMachine {
  public:
-  MutantService(Mutant mutant, NodeId node, server::Service& service)
+  MutantStateMachine(Mutant mutant, NodeId node, server::StateMachine& service)
       : mutant_(mutant), node_(node), service_(service) {}
 
   void apply(const server::AppliedEntry& entry) override;
@@ -61,14 +61,14 @@ class MutantService final : public server::Service {
  private:
   Mutant mutant_;
   NodeId node_;
-  server::Service& service_;
+  server::StateMachine& service_;
   std::map<std::uint32_t, std::vector<std::byte>> serialized_;  // By shard, of the time before.
 };
 
 // Between a service and the engine's port, which outlives it.
-class MutantPort final : public server::ReplicatedLog {
+class MutantLog final : public server::ReplicatedLog {
  public:
-  MutantPort(Mutant mutant, server::ReplicatedLog& port) : mutant_(mutant), port_(port) {}
+  MutantLog(Mutant mutant, server::ReplicatedLog& port) : mutant_(mutant), port_(port) {}
 
   void propose(ShardId shard,
                const server::ProposedCommand& proposed,
@@ -90,7 +90,7 @@ class MutantPort final : public server::ReplicatedLog {
   }
 
   // Answers the reads that nobody confirmed; once per turn.
-  void answer(server::Service& service);
+  void answer(server::StateMachine& service);
 
  private:
   Mutant mutant_;

@@ -43,9 +43,9 @@ GCOORD_HD inline Arrived arrived_of(std::uint32_t code) {
           code & ((1u << kCodePlaceBits) - 1)};
 }
 
-GCOORD_HD inline consensus::MessagePlace message_place(const Outgoing& from,
-                                                       std::uint32_t place,
-                                                       std::uint32_t k) {
+GCOORD_HD inline consensus::MessageSlot message_place(const Outgoing& from,
+                                                      std::uint32_t place,
+                                                      std::uint32_t k) {
   const consensus::MessageSink lies = from.messages.sink(place);
   return {lies.chunk(k, 0), lies.chunk_stride};
 }
@@ -58,7 +58,7 @@ struct ArrivedMessages {
 
   GCOORD_HD bool has_snapshot() const { return t.work.snapshot_arrived; }
 
-  GCOORD_HD consensus::MessagePlace lies(std::uint32_t k) const {
+  GCOORD_HD consensus::MessageSlot lies(std::uint32_t k) const {
     const Arrived arrived = at(k);
     return message_place(from(arrived), arrived.place, arrived.k);
   }
@@ -106,7 +106,7 @@ GCOORD_HD inline std::uint32_t delay_of(const RowTurn& t,
 // Asks for a message and for its payload, both of which are read much later.
 GCOORD_HD inline void prefetch_message(const RowTurn& t, const Arrived& arrived) {
   const Outgoing& from = outgoing_of(t.view, arrived.sender, arrived.age);
-  const consensus::MessagePlace message = message_place(from, arrived.place, arrived.k);
+  const consensus::MessageSlot message = message_place(from, arrived.place, arrived.k);
   GCOORD_UNROLL
   for (std::uint32_t c = 0; c < consensus::kMessageChunks; ++c) {
     prefetch(message.start + c * message.chunk_stride * sizeof(consensus::MessageChunk));

@@ -11,7 +11,7 @@ void SimDisk::format(std::uint32_t shard, const consensus::Configuration& config
   shards_[shard].checkpoint.configuration = configuration;
 }
 
-void SimDisk::carry_out(const SimWrite& write) {
+void SimDisk::drain_outbox(const SimWrite& write) {
   SimDurable& durable = shards_[write.shard];
   durable.term = write.request.term;
   durable.vote = write.request.vote;
@@ -39,7 +39,7 @@ std::vector<SimWrite> SimDisk::finish(std::uint64_t now) {
   std::vector<SimWrite> rest;
   for (SimWrite& write : under_way_) {
     if (write.due <= now) {
-      carry_out(write);
+      drain_outbox(write);
       finished.push_back(std::move(write));
     } else {
       rest.push_back(std::move(write));
@@ -63,7 +63,7 @@ void SimDisk::checkpoint(std::uint32_t shard, const SimState& state) {
 void SimDisk::lose_power(SimRandom& random) {
   for (const SimWrite& write : under_way_) {
     if (random.chance(500'000)) {
-      carry_out(write);
+      drain_outbox(write);
     }
   }
   under_way_.clear();

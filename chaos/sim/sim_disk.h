@@ -53,7 +53,7 @@ class SimDisk {
   void lose_power(SimRandom& random);
 
  private:
-  void carry_out(const SimWrite& write);
+  void drain_outbox(const SimWrite& write);
 
   std::vector<SimDurable> shards_;
   std::vector<SimWrite> under_way_;

@@ -15,14 +15,14 @@ LoneNode::LoneNode(const WorldOptions& options, NodeId id)
 LoneNode::Known LoneNode::start(std::unique_ptr<WorldDisk> disk) {
   WorldNode node(options_,
                  id_,
-                 WorldNodeDoors{.network = network_,
-                                .trace = [](const server::ShardTransition&, std::uint32_t) {},
-                                .on_failing = [](NodeId) {},
-                                .on_message = [](const consensus::Message&, std::uint32_t) {},
-                                .reply = [](NodeId,
-                                            server::ConnectionId,
-                                            const protocol::ReplySlot&,
-                                            std::span<const std::byte>) {}});
+                 WorldNodeEnvironment{.network = network_,
+                                      .trace = [](const server::ShardTransition&, std::uint32_t) {},
+                                      .on_failing = [](NodeId) {},
+                                      .on_message = [](const consensus::Message&, std::uint32_t) {},
+                                      .reply = [](NodeId,
+                                                  protocol::ConnectionId,
+                                                  const protocol::ReplySlot&,
+                                                  std::span<const std::byte>) {}});
   node.swap_disk(std::move(disk));
   Known known{.opened = node.start(kNowUs)};
   if (known.opened.ok()) {

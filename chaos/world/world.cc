@@ -20,8 +20,8 @@ netcore::SimulatedLinkOptions link_options() {
   return {.delay_ticks_min = 1, .delay_ticks_max = 12};
 }
 
-server::ConnectionId connection_of(std::uint32_t client) {
-  return server::ConnectionId{client + 1};
+protocol::ConnectionId connection_of(std::uint32_t client) {
+  return protocol::ConnectionId{client + 1};
 }
 
 // A node measures ages by its own clock.
@@ -52,23 +52,24 @@ void World::add_nodes() {
     nodes_.push_back(std::make_unique<WorldNode>(
         options_,
         NodeId{index + 1},
-        WorldNodeDoors{.network = network_,
-                       .trace = [this](const server::ShardTransition& t,
-                                       std::uint32_t life) { judge_.take(t, life); },
-                       .on_failing = [this](NodeId id) { nemesis_->note(id.value - 1); },
-                       .on_message = [this](const consensus::Message& message,
-                                            std::uint32_t life) { on_message(message, life); },
-                       .reply =
-                           [this](NodeId from,
-                                  server::ConnectionId connection,
-                                  const protocol::ReplySlot& slot,
-                                  std::span<const std::byte> payload) {
-                             wire_.reply(from,
-                                         static_cast<std::uint32_t>(connection.value - 1),
-                                         slot,
-                                         payload,
-                                         now_us_);
-                           }}));
+        WorldNodeEnvironment{
+            .network = network_,
+            .trace = [this](const server::ShardTransition& t,
+                            std::uint32_t life) { judge_.take(t, life); },
+            .on_failing = [this](NodeId id) { nemesis_->note(id.value - 1); },
+            .on_message = [this](const consensus::Message& message,
+                                 std::uint32_t life) { on_message(message, life); },
+            .reply =
+                [this](NodeId from,
+                       protocol::ConnectionId connection,
+                       const protocol::ReplySlot& slot,
+                       std::span<const std::byte> payload) {
+                  wire_.reply(from,
+                              static_cast<std::uint32_t>(connection.value - 1),
+                              slot,
+                              payload,
+                              now_us_);
+                }}));
     nodes_.back()->clock().set(now_us_, random.between(1, 1'000'000) * std::uint64_t{1000});
     if (const Status started = nodes_.back()->start(now_us_); !started.ok()) {
       judge_.report("a fresh node does not start: " + started.message());
@@ -102,7 +103,7 @@ void World::add_clients() {
     clients_.push_back(std::make_unique<WorldClient>(
         options_,
         number,
-        WorldClientDoors{
+        WorldClientEnvironment{
             .send =
                 [this, number](NodeId to,
                                const protocol::RequestSlot& slot,

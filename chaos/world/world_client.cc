@@ -31,10 +31,12 @@ client::TimePoint margin_of(const WorldOptions& options) {
 
 }  // namespace
 
-WorldClient::WorldClient(const WorldOptions& options, std::uint32_t number, WorldClientDoors doors)
+WorldClient::WorldClient(const WorldOptions& options,
+                         std::uint32_t number,
+                         WorldClientEnvironment doors)
     : options_(options),
       number_(number),
-      doors_(std::move(doors)),
+      environment_(std::move(doors)),
       random_(options.seed, 1000 + number),
       lease_margin_(margin_of(options)),
       backoff_(backoff_options(options, number)) {
@@ -107,8 +109,8 @@ void WorldClient::look_at_lease() {
       // The history is told when its lease ran out, not when it found out.
       const std::uint64_t ended_us = until_us == 0 ? now_us_ : clock_.world_at(until_us);
       Operation lost{.process = number_, .op = Op::SessionLost, .session = session_};
-      lost.call_ns = lost.return_ns = std::min(ended_us * 1000, doors_.moment_ns());
-      doors_.record(lost);
+      lost.call_ns = lost.return_ns = std::min(ended_us * 1000, environment_.moment_ns());
+      environment_.record(lost);
       return end_session();
     }
   }
@@ -128,15 +130,15 @@ void WorldClient::end_session() {
 
 void WorldClient::close_session() {
   Operation closed{.process = number_, .op = Op::Close, .session = session_};
-  closed.call_ns = closed.return_ns = doors_.moment_ns();
-  doors_.record(closed);
+  closed.call_ns = closed.return_ns = environment_.moment_ns();
+  environment_.record(closed);
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::CloseSession;
   slot.session = session_;
   slot.shard = protocol::kAllShards;
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
     slot.request_id = ++request_count_;
-    doors_.send(NodeId{node}, slot, {});
+    environment_.send(NodeId{node}, slot, {});
   }
   end_session();
 }
@@ -153,7 +155,7 @@ void WorldClient::keep_alive() {
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
     slot.request_id = ++request_count_;
     keep_alives_[slot.request_id] = {NodeId{node}, local_us()};
-    doors_.send(NodeId{node}, slot, payload);
+    environment_.send(NodeId{node}, slot, payload);
   }
 }
 
@@ -274,7 +276,7 @@ void WorldClient::begin_change(protocol::RequestKind kind, const std::string& ke
   change.told.session = session_;
   change.told.sequence = change.slot.sequence;
   change.told.shard = shard.value;
-  change.told.call_ns = doors_.moment_ns();
+  change.told.call_ns = environment_.moment_ns();
   operation_ = std::move(change);
   send();
 }
@@ -308,7 +310,7 @@ void WorldClient::begin_check(const std::string& key, std::uint64_t token, Token
   check.told.key = key;
   check.told.token = token;
   check.told.session = session_;
-  check.told.call_ns = doors_.moment_ns();
+  check.told.call_ns = environment_.moment_ns();
   operation_ = std::move(check);
   send();
 }
@@ -350,7 +352,7 @@ void WorldClient::begin_read(const std::string& key, std::uint64_t token, TokenS
   look.told.key = key;
   look.told.token = token;
   look.told.session = session_;
-  look.told.call_ns = read.call_ns = doors_.moment_ns();
+  look.told.call_ns = read.call_ns = environment_.moment_ns();
   look.read = std::move(read);
   operation_ = std::move(look);
   send();
@@ -362,12 +364,12 @@ void WorldClient::write_guarded(const Held& held) {
   written.token = held.token;
   written.session = session_;
   written.value = std::to_string(held.token) + "/" + std::to_string(++request_count_);
-  written.call_ns = doors_.moment_ns();
-  const bool taken = doors_.guarded_write(held.key, held.token);
-  written.return_ns = doors_.moment_ns();
+  written.call_ns = environment_.moment_ns();
+  const bool taken = environment_.guarded_write(held.key, held.token);
+  written.return_ns = environment_.moment_ns();
   written.outcome = taken ? Outcome::Ok : Outcome::Fail;
   written.reason = taken ? Reason::None : Reason::Stale;
-  doors_.record(written);
+  environment_.record(written);
 }
 
 void WorldClient::on_granted(const Operation& told) {

@@ -35,7 +35,7 @@
 namespace gcoord::chaos {
 
 // Whom a client talks to; they outlive it.
-struct WorldClientDoors {
+struct WorldClientEnvironment {
   std::function<void(NodeId to, const protocol::RequestSlot&, std::span<const std::byte> payload)>
       send;
   std::function<void(Operation)> record;
@@ -50,7 +50,7 @@ struct WorldClientDoors {
 
 class WorldClient {
  public:
-  WorldClient(const WorldOptions& options, std::uint32_t number, WorldClientDoors doors);
+  WorldClient(const WorldOptions& options, std::uint32_t number, WorldClientEnvironment doors);
 
   std::uint32_t number() const { return number_; }
 
@@ -167,7 +167,7 @@ class WorldClient {
 
   const WorldOptions& options_;
   std::uint32_t number_;
-  WorldClientDoors doors_;
+  WorldClientEnvironment environment_;
   SimRandom random_;
   WorldClock clock_;
   std::uint64_t now_us_ = 0;

@@ -61,7 +61,7 @@ void WorldClient::send() {
   request.retry_us = now + timeout_us() * (patient ? 4 : 1);
   ++request.attempt;
   leaders_.forget(shard);  // Until it answers.
-  doors_.send(to, request.slot, protocol::bytes_of(request.payload));
+  environment_.send(to, request.slot, protocol::bytes_of(request.payload));
 }
 
 void WorldClient::find_place(protocol::RequestSlot& slot, const std::string& key) const {
@@ -160,7 +160,7 @@ void WorldClient::complete_read(const protocol::ShardAnswer& shard,
   rest();
   ++acknowledged_;
   note_position(read.shard, read.index);
-  doors_.record_read(read);
+  environment_.record_read(read);
 }
 
 void WorldClient::note_position(ShardId shard, LogIndex index) {
@@ -219,14 +219,14 @@ void WorldClient::complete(Outcome outcome, Reason reason, const protocol::Reply
   Operation told = ended.told;
   told.outcome = outcome;
   told.reason = reason;
-  told.return_ns = doors_.moment_ns();
+  told.return_ns = environment_.moment_ns();
   if (outcome == Outcome::Ok && told.op == Op::Acquire) {
     told.token = slot.token;
     told.already_held = slot.has(protocol::ReplyFlag::AlreadyHeld);
   }
   if (outcome == Outcome::Ok && slot.has(protocol::ReplyFlag::Indexed)) {
     note_position(ShardId{told.shard}, LogIndex{slot.extra});
-    doors_.record_write(ShardId{told.shard}, LogIndex{slot.extra}, told.return_ns);
+    environment_.record_write(ShardId{told.shard}, LogIndex{slot.extra}, told.return_ns);
   }
   if (outcome == Outcome::Ok && told.op == Op::Check) {
     told.verdict = slot.extra == static_cast<std::uint64_t>(protocol::CheckVerdict::Valid)
@@ -236,7 +236,7 @@ void WorldClient::complete(Outcome outcome, Reason reason, const protocol::Reply
   if (told.op == Op::Check) {
     std::erase(checks_left_, std::pair{told.key, told.token});
   }
-  doors_.record(told);
+  environment_.record(told);
   acknowledged_ += outcome == Outcome::Ok ? 1u : 0u;
   if (outcome == Outcome::Ok && told.op == Op::Release) {
     released_[told.key] = told.token;

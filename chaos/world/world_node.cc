@@ -28,8 +28,8 @@ constexpr int kPassesMax = 4;
 
 }  // namespace
 
-WorldNode::WorldNode(const WorldOptions& options, NodeId id, WorldNodeDoors doors)
-    : options_(options), id_(id), doors_(std::move(doors)) {}
+WorldNode::WorldNode(const WorldOptions& options, NodeId id, WorldNodeEnvironment doors)
+    : options_(options), id_(id), environment_(std::move(doors)) {}
 
 WorldNode::~WorldNode() {
   stop();
@@ -60,8 +60,8 @@ locks::LockOptions WorldNode::lock_options() const {
   return result;
 }
 
-server::EngineOptions WorldNode::engine_options() {
-  server::EngineOptions result;
+server::ReplicaOptions WorldNode::engine_options() {
+  server::ReplicaOptions result;
   result.cluster = kCluster;
   result.node = id_;
   result.shard_count = options_.shard_count;
@@ -71,7 +71,7 @@ server::EngineOptions WorldNode::engine_options() {
     }
   }
   result.transport = netcore::make_simulated_transport(
-      doors_.network, id_, life_count_, netcore::SimulatedTime::OfDriver);
+      environment_.network, id_, life_count_, netcore::SimulatedTime::OfDriver);
   result.identity_disk = &disk_->identity;
   result.wal_disk = &disk_->log;
   result.open_checkpoint_store = [this] {
@@ -95,7 +95,7 @@ server::EngineOptions WorldNode::engine_options() {
   result.make_stepper = [this](std::uint32_t rows, std::uint32_t slots) {
     return make_stepper(rows, slots);
   };
-  result.trace = [this](const server::ShardTransition& t) { doors_.trace(t, life_count_); };
+  result.trace = [this](const server::ShardTransition& t) { environment_.trace(t, life_count_); };
   return result;
 }
 
@@ -111,8 +111,9 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_
     stepper = make_mutant_stepper(options_.mutant, std::move(stepper));
   }
   return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
-      std::move(stepper),
-      [this](const consensus::Message& message) { doors_.on_message(message, life_count_); })};
+      std::move(stepper), [this](const consensus::Message& message) {
+        environment_.on_message(message, life_count_);
+      })};
 }
 
 // Every step is done again: the device has to be what the CPU is under every fault.
@@ -152,7 +153,7 @@ std::uint64_t WorldNode::steps_checked() const {
   return steps_checked_ + (running() ? life_->engine->view().stepper.steps_checked : 0);
 }
 
-void WorldNode::plant_mistakes(Life& life, server::EngineOptions& engine) {
+void WorldNode::plant_mistakes(Life& life, server::ReplicaOptions& engine) {
   const Mutant mutant = options_.mutant;
   if (mutant == Mutant::IdentityNotSynced) {
     life.mutant_identity = make_mutant_disk(mutant, disk_->identity);
@@ -168,14 +169,14 @@ void WorldNode::plant_mistakes(Life& life, server::EngineOptions& engine) {
 }
 
 // What the engine calls. A mistake is the lock service's, but where it is one of history.
-server::Service& WorldNode::open_services(Life& life, server::EngineOptions& engine) {
+server::StateMachine& WorldNode::open_services(Life& life, server::ReplicaOptions& engine) {
   const Mutant mutant = options_.mutant;
   if (mutant != Mutant::None) {
     plant_mistakes(life, engine);
   }
-  server::Service* inner = &life.service;
+  server::StateMachine* inner = &life.service;
   if (mutant != Mutant::None && mutant != Mutant::HistoryRewritten) {
-    life.mutant_service = std::make_unique<MutantService>(mutant, id_, *inner);
+    life.mutant_service = std::make_unique<MutantStateMachine>(mutant, id_, *inner);
     inner = life.mutant_service.get();
   }
   server::NodeHistoryOptions options;
@@ -188,7 +189,8 @@ server::Service& WorldNode::open_services(Life& life, server::EngineOptions& eng
   };
   engine.before_checkpoint = [history = life.history.get()] { return history->settle(); };
   if (mutant == Mutant::HistoryRewritten) {
-    life.mutant_service = std::make_unique<MutantService>(mutant, id_, life.history->service());
+    life.mutant_service =
+        std::make_unique<MutantStateMachine>(mutant, id_, life.history->service());
     return *life.mutant_service;
   }
   return life.history->service();
@@ -200,14 +202,14 @@ Status WorldNode::start(std::uint64_t now_us) {
   ++life_count_;
   disk_due_us_ = 0;
   wake_us_ = 0;
-  server::ReplySink& replies = *this;
+  protocol::ReplySink& replies = *this;
   auto life = std::make_unique<Life>(service_options(), replies);
   life->service.set_time(clock_.at(now_us_));
-  server::EngineOptions engine = engine_options();
-  server::Service& service = open_services(*life, engine);
+  server::ReplicaOptions engine = engine_options();
+  server::StateMachine& service = open_services(*life, engine);
   GCOORD_TRY(life->engine, server::HostReplicas::open(std::move(engine), service, life->metrics));
   life->history->recovered();
-  life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->engine);
+  life->mutant_port = std::make_unique<MutantLog>(options_.mutant, *life->engine);
   life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
   GCOORD_TRY_STATUS(start_sweeps(life->service));
   life_ = std::move(life);
@@ -225,7 +227,7 @@ void WorldNode::stop() {
   life_ = nullptr;
   ended->engine.reset();
   requests_.clear();
-  doors_.network.forget(id_);
+  environment_.network.forget(id_);
 }
 
 std::vector<std::string> WorldNode::recovered() const {
@@ -275,7 +277,7 @@ void WorldNode::set_paused(bool paused) {
   wake_us_ = 0;
 }
 
-void WorldNode::take_request(server::ConnectionId connection,
+void WorldNode::take_request(protocol::ConnectionId connection,
                              const protocol::RequestSlot& request,
                              std::span<const std::byte> payload) {
   if (running()) {
@@ -283,18 +285,18 @@ void WorldNode::take_request(server::ConnectionId connection,
   }
 }
 
-void WorldNode::reply(server::ConnectionId connection,
+void WorldNode::reply(protocol::ConnectionId connection,
                       const protocol::ReplySlot& slot,
                       std::span<const std::byte> payload) {
   if (life_ != nullptr) {
-    doors_.reply(id_, connection, slot, payload);
+    environment_.reply(id_, connection, slot, payload);
   }
 }
 
 bool WorldNode::due(std::uint64_t now_us) const {
   return now_us >= wake_us_ || !requests_.empty() ||
          (disk_due_us_ != 0 && now_us >= disk_due_us_) ||
-         doors_.network.next_due(id_) <= doors_.network.now();
+         environment_.network.next_due(id_) <= environment_.network.now();
 }
 
 // The disk's answer to what was asked of it before, and when it will answer what is asked now.
@@ -335,7 +337,7 @@ void WorldNode::pass(std::uint64_t now_us) {
     serve_requests();
     life_->service.on_tick();
     if (const Status failure = turn(done); !failure.ok()) {
-      doors_.on_failing(id_);
+      environment_.on_failing(id_);
       stop();
       failure_ = failure;
       return;

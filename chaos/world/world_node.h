@@ -29,7 +29,7 @@
 namespace gcoord::chaos {
 
 // Whom a node tells; they outlive it.
-struct WorldNodeDoors {
+struct WorldNodeEnvironment {
   netcore::SimulatedNetwork& network;
   std::function<void(const server::ShardTransition&, std::uint32_t life)> trace;
   // Its engine failed, and its process is about to end.
@@ -37,15 +37,15 @@ struct WorldNodeDoors {
   // Leaves a node.
   std::function<void(const consensus::Message&, std::uint32_t life)> on_message;
   std::function<void(NodeId from,
-                     server::ConnectionId,
+                     protocol::ConnectionId,
                      const protocol::ReplySlot&,
                      std::span<const std::byte> payload)>
       reply;
 };
 
-class WorldNode final : private server::ReplySink, private server::NodeReports {
+class WorldNode final : private protocol::ReplySink, private server::NodeReports {
  public:
-  WorldNode(const WorldOptions& options, NodeId id, WorldNodeDoors doors);
+  WorldNode(const WorldOptions& options, NodeId id, WorldNodeEnvironment doors);
   ~WorldNode() override;
 
   NodeId id() const { return id_; }
@@ -65,7 +65,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   void pass(std::uint64_t now_us);
 
   // A frame of a client, already read from its socket.
-  void take_request(server::ConnectionId connection,
+  void take_request(protocol::ConnectionId connection,
                     const protocol::RequestSlot& request,
                     std::span<const std::byte> payload);
 
@@ -107,32 +107,32 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
  private:
   struct Life {
-    Life(const server::LockServiceOptions& options, server::ReplySink& replies)
+    Life(const server::LockServiceOptions& options, protocol::ReplySink& replies)
         : service(options, replies, metrics), router({.service = service}) {}
 
     MetricsRegistry metrics;
     server::LockService service;
     server::RequestRouter router;
     // Only where a mistake is planted.
-    std::unique_ptr<MutantService> mutant_service;
+    std::unique_ptr<MutantStateMachine> mutant_service;
     std::unique_ptr<server::NodeHistory> history;
     std::unique_ptr<ledger::Disk> mutant_identity;
     std::unique_ptr<ledger::Disk> mutant_log;
     std::unique_ptr<server::HostReplicas> engine;
-    std::unique_ptr<MutantPort> mutant_port;
+    std::unique_ptr<MutantLog> mutant_port;
   };
 
   struct Request {
-    server::ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot slot;
     std::vector<std::byte> payload;
   };
 
-  void park(server::ConnectionId) override {}
+  void park(protocol::ConnectionId) override {}
 
-  void unpark(server::ConnectionId) override {}
+  void unpark(protocol::ConnectionId) override {}
 
-  void reply(server::ConnectionId connection,
+  void reply(protocol::ConnectionId connection,
              const protocol::ReplySlot& slot,
              std::span<const std::byte> payload) override;
 
@@ -143,14 +143,14 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   std::string shard_show(ShardId) const override { return "{}"; }
 
   server::LockServiceOptions service_options() const;
-  server::EngineOptions engine_options();
+  server::ReplicaOptions engine_options();
   Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
   Result<std::unique_ptr<consensus::Stepper>> make_device_stepper(std::uint32_t rows,
                                                                   std::uint32_t slots);
   Status start_sweeps(server::LockService& service) const;
   Status turn(std::size_t& done);
-  void plant_mistakes(Life& life, server::EngineOptions& engine);
-  server::Service& open_services(Life& life, server::EngineOptions& engine);
+  void plant_mistakes(Life& life, server::ReplicaOptions& engine);
+  server::StateMachine& open_services(Life& life, server::ReplicaOptions& engine);
   void serve_requests();
   bool due(std::uint64_t now_us) const;
   void advance_disk();
@@ -158,7 +158,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
   const WorldOptions& options_;
   NodeId id_;
-  WorldNodeDoors doors_;
+  WorldNodeEnvironment environment_;
   std::unique_ptr<WorldDisk> disk_ = std::make_unique<WorldDisk>();
   WorldClock clock_;
   std::unique_ptr<Life> life_;

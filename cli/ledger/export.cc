@@ -128,7 +128,7 @@ Status write_file(const std::string& path, const std::string& bytes) {
   return ::rename(partial.c_str(), path.c_str()) == 0 ? Status{} : failed(path);
 }
 
-Result<ExportReport> export_log(const LedgerPlace& place,
+Result<ExportReport> export_log(const LedgerAddress& place,
                                 std::optional<std::uint32_t> shard,
                                 const ProofTrust& trust,
                                 const std::string& directory) {

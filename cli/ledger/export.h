@@ -22,7 +22,7 @@ struct ExportReport {
 // The log into `directory`/log_folder(). ExportForeign if another log is there; ProofBackwards and
 // ProofSplit if a newer checkpoint of the log is there, or one that this log does not continue; and
 // what makes a log be refused, for files there too, by their path.
-Result<ExportReport> export_log(const LedgerPlace& place,
+Result<ExportReport> export_log(const LedgerAddress& place,
                                 std::optional<std::uint32_t> shard,
                                 const ProofTrust& trust,
                                 const std::string& directory);

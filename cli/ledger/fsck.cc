@@ -17,7 +17,7 @@ using ledger::TilePath;
 
 class LogCheck {
  public:
-  LogCheck(const LedgerPlace& place, std::optional<std::uint32_t> shard, FsckReport& report)
+  LogCheck(const LedgerAddress& place, std::optional<std::uint32_t> shard, FsckReport& report)
       : place_(place), shard_(shard), report_(report) {
     ++report_.logs;
   }
@@ -145,7 +145,7 @@ class LogCheck {
     return hashes;
   }
 
-  const LedgerPlace& place_;
+  const LedgerAddress& place_;
   std::optional<std::uint32_t> shard_;
   FsckReport& report_;
 };
@@ -194,7 +194,7 @@ void check_heads(const OpenLog& log, const std::vector<ledger::ShardHead>& heads
 
 }  // namespace
 
-void check_log(const LedgerPlace& place,
+void check_log(const LedgerAddress& place,
                std::optional<std::uint32_t> shard,
                const ProofTrust& trust,
                FsckReport& report) {
@@ -204,7 +204,7 @@ void check_log(const LedgerPlace& place,
   }
 }
 
-void check_ledger(const LedgerPlace& place, const ProofTrust& trust, FsckReport& report) {
+void check_ledger(const LedgerAddress& place, const ProofTrust& trust, FsckReport& report) {
   LogCheck check(place, std::nullopt, report);
   const auto cluster = check.open(trust);
   if (!cluster) {

@@ -31,13 +31,13 @@ struct FsckReport {
 };
 
 // One log.
-void check_log(const LedgerPlace& place,
+void check_log(const LedgerAddress& place,
                std::optional<std::uint32_t> shard,
                const ProofTrust& trust,
                FsckReport& report);
 
 // The cluster log, every shard that it has a head of, and that each head is one of its shard's
 // trees.
-void check_ledger(const LedgerPlace& place, const ProofTrust& trust, FsckReport& report);
+void check_ledger(const LedgerAddress& place, const ProofTrust& trust, FsckReport& report);
 
 }  // namespace gcoord::cli

@@ -44,7 +44,7 @@ Status refusal(const HttpResponse& answer, const std::string& path) {
 
 }  // namespace
 
-Result<HttpPlace> parse_http_place(const std::string& url) {
+Result<HttpAddress> parse_http_place(const std::string& url) {
   const auto refuse = [&] {
     return protocol::make_error(protocol::ErrorCode::OptionInvalid,
                                 "'" + url + "' is not http://HOST:PORT");
@@ -59,9 +59,9 @@ Result<HttpPlace> parse_http_place(const std::string& url) {
       !is_port(std::string_view{authority}.substr(colon + 1))) {
     return refuse();
   }
-  HttpPlace place{.host = authority.substr(0, colon),
-                  .port = authority.substr(colon + 1),
-                  .prefix = rest.substr(authority.size())};
+  HttpAddress place{.host = authority.substr(0, colon),
+                    .port = authority.substr(colon + 1),
+                    .prefix = rest.substr(authority.size())};
   if (place.host.starts_with('[') && place.host.ends_with(']')) {
     place.host = place.host.substr(1, place.host.size() - 2);
   }

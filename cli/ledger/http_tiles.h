@@ -14,18 +14,18 @@
 namespace gcoord::cli {
 
 // "http://HOST:PORT" or "http://HOST:PORT/PREFIX".
-struct HttpPlace {
+struct HttpAddress {
   std::string host;
   std::string port;
   std::string prefix;  // "" or "/PREFIX", without a '/' at its end.
 };
 
 // OptionInvalid for anything else.
-Result<HttpPlace> parse_http_place(const std::string& url);
+Result<HttpAddress> parse_http_place(const std::string& url);
 
 class HttpTiles final : public ledger::TileSource {
  public:
-  HttpTiles(HttpPlace place, std::chrono::milliseconds timeout)
+  HttpTiles(HttpAddress place, std::chrono::milliseconds timeout)
       : place_(std::move(place)), timeout_(timeout) {}
 
   // An answer that is cut, or no answer of HTTP, is kLedgerUnreachable.
@@ -33,7 +33,7 @@ class HttpTiles final : public ledger::TileSource {
                                       std::size_t bytes_max) const override;
 
  private:
-  HttpPlace place_;
+  HttpAddress place_;
   std::chrono::milliseconds timeout_;
 };
 

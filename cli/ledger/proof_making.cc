@@ -27,7 +27,7 @@ Result<std::uint64_t> cluster_of(const std::string& origin) {
 
 // The inclusion of the shard's head in the cluster log.
 Status prove_head(const OpenLog& shard, const OpenLog& cluster, EntryProof& proof) {
-  GCOORD_TRY(const ledger::ClusterPlace place, ledger::cluster_place(shard.checkpoint));
+  GCOORD_TRY(const ledger::ClusterPosition place, ledger::cluster_place(shard.checkpoint));
   if (place.leaf_index >= cluster.checkpoint.size) {
     return Status{StatusCode::InvalidArgument,
                   "the shard's head is leaf " + std::to_string(place.leaf_index) +
@@ -56,7 +56,7 @@ Status prove_head(const OpenLog& shard, const OpenLog& cluster, EntryProof& proo
 
 }  // namespace
 
-Result<EntryProof> prove_entry(const LedgerPlace& place,
+Result<EntryProof> prove_entry(const LedgerAddress& place,
                                std::uint32_t shard_number,
                                std::uint64_t index,
                                const ProofTrust& trust) {

@@ -15,7 +15,7 @@ namespace gcoord::cli {
 
 // Entry `index` of the shard (from 0). LedgerBeyond if it is not under a signed checkpoint yet, and
 // HeadMalformed if the shard's checkpoint does not lead to where the cluster log has its head.
-Result<EntryProof> prove_entry(const LedgerPlace& place,
+Result<EntryProof> prove_entry(const LedgerAddress& place,
                                std::uint32_t shard,
                                std::uint64_t index,
                                const ProofTrust& trust);

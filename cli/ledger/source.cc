@@ -21,11 +21,11 @@ std::string log_folder(std::optional<std::uint32_t> shard) {
   return shard ? "shard/" + std::to_string(*shard) : "";
 }
 
-Result<std::unique_ptr<ledger::TileSource>> open_source(const LedgerPlace& place,
+Result<std::unique_ptr<ledger::TileSource>> open_source(const LedgerAddress& place,
                                                         const std::string& folder) {
   const std::string below = folder.empty() ? "" : "/" + folder;
   if (place.ledger.find("://") != std::string::npos) {
-    GCOORD_TRY(HttpPlace http, parse_http_place(place.ledger));
+    GCOORD_TRY(HttpAddress http, parse_http_place(place.ledger));
     http.prefix += below;
     return std::unique_ptr<ledger::TileSource>(
         std::make_unique<HttpTiles>(std::move(http), place.timeout));
@@ -77,7 +77,7 @@ Result<OpenLog> open_log(std::unique_ptr<ledger::TileSource> source,
   return log;
 }
 
-Result<OpenLog> open_log(const LedgerPlace& place,
+Result<OpenLog> open_log(const LedgerAddress& place,
                          std::optional<std::uint32_t> shard,
                          const ProofTrust& trust) {
   GCOORD_TRY(auto source, open_source(place, log_folder(shard)));

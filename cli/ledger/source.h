@@ -16,7 +16,7 @@
 
 namespace gcoord::cli {
 
-struct LedgerPlace {
+struct LedgerAddress {
   std::string ledger;  // "http://HOST:PORT" or a directory.
   std::chrono::milliseconds timeout{5000};
 };
@@ -25,7 +25,7 @@ struct LedgerPlace {
 std::string log_folder(std::optional<std::uint32_t> shard);
 
 // The files below a folder of the ledger.
-Result<std::unique_ptr<ledger::TileSource>> open_source(const LedgerPlace& place,
+Result<std::unique_ptr<ledger::TileSource>> open_source(const LedgerAddress& place,
                                                         const std::string& folder);
 
 // A text file of the source, such as a checkpoint.
@@ -48,7 +48,7 @@ struct OpenLog {
   std::unique_ptr<ledger::TileReader> reader;
 };
 
-Result<OpenLog> open_log(const LedgerPlace& place,
+Result<OpenLog> open_log(const LedgerAddress& place,
                          std::optional<std::uint32_t> shard,
                          const ProofTrust& trust);
 

@@ -14,7 +14,7 @@
 namespace gcoord::cli {
 
 struct WatchedLog {
-  LedgerPlace place;
+  LedgerAddress place;
   std::optional<std::uint32_t> shard;
   ProofTrust trust;
   std::string state_file;

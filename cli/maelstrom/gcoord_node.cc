@@ -50,7 +50,7 @@ class NodeDirectory {
 
 class Conversation {
  public:
-  explicit Conversation(const NodeDoorOptions& options)
+  explicit Conversation(const MaelstromNodeOptions& options)
       : door_(options, [](const nlohmann::json& message) {
           const auto replace = nlohmann::json::error_handler_t::replace;
           const std::string line = message.dump(-1, ' ', false, replace) + "\n";
@@ -98,13 +98,13 @@ class Conversation {
     return pending_.size() <= kLineBytesMax;
   }
 
-  NodeDoor door_;
+  MaelstromNode door_;
   std::string pending_;
 };
 
 int main_of(int argc, char** argv) {
   CLI::App app{"run one node over stdin and stdout in Maelstrom's message format", "gcoord-node"};
-  NodeDoorOptions options;
+  MaelstromNodeOptions options;
   std::string folder;
   app.add_option("--data-dir", folder, "directory of the node's log (default: a temporary one)");
   app.add_option("--shards", options.shards, "number of shards for the keys (default 16)")

@@ -72,12 +72,12 @@ json command_of(const json& body) {
 
 }  // namespace
 
-NodeDoor::NodeDoor(NodeDoorOptions options, Say say)
+MaelstromNode::MaelstromNode(MaelstromNodeOptions options, Say say)
     : options_(std::move(options)), say_(std::move(say)), mailbox_(1, kAtOnce) {}
 
-NodeDoor::~NodeDoor() = default;
+MaelstromNode::~MaelstromNode() = default;
 
-void NodeDoor::on_line(std::string_view line) {
+void MaelstromNode::on_line(std::string_view line) {
   const json message = json::parse(line, nullptr, false);
   const bool whole = message.is_object() && message.contains("src") && message["src"].is_string() &&
                      message.contains("body") && message["body"].is_object() &&
@@ -98,7 +98,7 @@ void NodeDoor::on_line(std::string_view line) {
   }
 }
 
-void NodeDoor::on_init(const std::string& src, const json& body) {
+void MaelstromNode::on_init(const std::string& src, const json& body) {
   const json names = body.value("node_ids", json::array());
   const json name = body.value("node_id", json{});
   const auto place = std::find(names.begin(), names.end(), name);
@@ -119,13 +119,13 @@ void NodeDoor::on_init(const std::string& src, const json& body) {
   }
 }
 
-Status NodeDoor::open_engine(std::uint32_t own_number, std::uint32_t node_count) {
+Status MaelstromNode::open_engine(std::uint32_t own_number, std::uint32_t node_count) {
   number_ = NodeId{own_number};
   service_ = std::make_unique<RegisterService>(
       options_.shards,
       [this](std::uint64_t cookie, const json& body) { answer(cookie, body); },
       [this](NodeId from, std::span<const std::byte> message) { on_peer(from, message); });
-  server::EngineOptions engine;
+  server::ReplicaOptions engine;
   engine.cluster = ClusterId{kCluster};
   engine.node = number_;
   engine.shard_count = options_.shards;
@@ -142,11 +142,11 @@ Status NodeDoor::open_engine(std::uint32_t own_number, std::uint32_t node_count)
   return Status{};
 }
 
-ShardId NodeDoor::shard_of_key(const std::string& key) const {
+ShardId MaelstromNode::shard_of_key(const std::string& key) const {
   return shard_of(hash_name(key), options_.shards);
 }
 
-void NodeDoor::on_request(const std::string& src, const json& body) {
+void MaelstromNode::on_request(const std::string& src, const json& body) {
   const json msg_id = body.value("msg_id", json{});
   const json command = command_of(body);
   if (engine_ == nullptr || command.empty()) {
@@ -173,14 +173,14 @@ void NodeDoor::on_request(const std::string& src, const json& body) {
 }
 
 // A loss on the way leaves the client without an answer: it must take the outcome for unknown.
-void NodeDoor::pass_on(NodeId leader, std::uint64_t cookie, const json& command) {
+void MaelstromNode::pass_on(NodeId leader, std::uint64_t cookie, const json& command) {
   const std::string text = json{{"cookie", cookie}, {"command", command}}.dump();
   if (!engine_->send_peer_message(leader, bytes_of(text))) {
     answer(cookie, node_error(NodeError::TemporarilyUnavailable, "the leader cannot be reached"));
   }
 }
 
-void NodeDoor::execute(std::uint64_t cookie, const json& command) {
+void MaelstromNode::execute(std::uint64_t cookie, const json& command) {
   const ShardId shard = shard_of_key(command["key"]);
   if (command["op"] == "read") {
     service_->note_read(cookie, shard, command["key"]);
@@ -192,7 +192,7 @@ void NodeDoor::execute(std::uint64_t cookie, const json& command) {
 }
 
 // From the service of another node: a request that its client made there, or the answer to one.
-void NodeDoor::on_peer(NodeId from, std::span<const std::byte> message) {
+void MaelstromNode::on_peer(NodeId from, std::span<const std::byte> message) {
   const json told =
       json::parse(std::string_view{reinterpret_cast<const char*>(message.data()), message.size()},
                   nullptr,
@@ -218,7 +218,7 @@ void NodeDoor::on_peer(NodeId from, std::span<const std::byte> message) {
   execute(own, command);
 }
 
-void NodeDoor::answer(std::uint64_t cookie, const json& body) {
+void MaelstromNode::answer(std::uint64_t cookie, const json& body) {
   const auto asker = askers_.find(cookie);
   if (asker == askers_.end()) {
     return;
@@ -233,12 +233,12 @@ void NodeDoor::answer(std::uint64_t cookie, const json& body) {
   }
 }
 
-void NodeDoor::reply(const std::string& dest, const json& msg_id, json body) {
+void MaelstromNode::reply(const std::string& dest, const json& msg_id, json body) {
   body["in_reply_to"] = msg_id;
   say_({{"src", name_}, {"dest", dest}, {"body", std::move(body)}});
 }
 
-void NodeDoor::on_bytes(const std::string& src, const json& body) {
+void MaelstromNode::on_bytes(const std::string& src, const json& body) {
   const auto from = std::find(names_.begin(), names_.end(), src);
   const json text = body.value("bytes", json{});
   const std::vector<std::byte> bytes =
@@ -251,7 +251,7 @@ void NodeDoor::on_bytes(const std::string& src, const json& body) {
   mailbox_.send(NodeId{static_cast<std::uint32_t>(from - names_.begin()) + 1}, number_, bytes);
 }
 
-void NodeDoor::send_bytes() {
+void MaelstromNode::send_bytes() {
   for (std::uint32_t other = 1; other <= names_.size(); ++other) {
     if (NodeId{other} == number_) {
       continue;
@@ -264,7 +264,7 @@ void NodeDoor::send_bytes() {
   }
 }
 
-void NodeDoor::run_turns() {
+void MaelstromNode::run_turns() {
   if (engine_ == nullptr) {
     return;
   }
@@ -278,15 +278,15 @@ void NodeDoor::run_turns() {
   send_bytes();
 }
 
-std::vector<int> NodeDoor::event_fds() const {
+std::vector<int> MaelstromNode::event_fds() const {
   return engine_ == nullptr ? std::vector<int>{} : engine_->event_fds();
 }
 
-std::chrono::milliseconds NodeDoor::until_next_deadline() const {
+std::chrono::milliseconds MaelstromNode::until_next_deadline() const {
   return engine_ == nullptr ? kWithoutEngine : engine_->until_next_deadline();
 }
 
-Status NodeDoor::failure() const {
+Status MaelstromNode::failure() const {
   return failure_;
 }
 

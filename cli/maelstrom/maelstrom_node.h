@@ -29,19 +29,19 @@
 
 namespace gcoord::cli {
 
-struct NodeDoorOptions {
+struct MaelstromNodeOptions {
   std::filesystem::path directory;  // Of this node alone; exists.
   std::uint32_t shards = 16;
 };
 
-class NodeDoor {
+class MaelstromNode {
  public:
   using Say = std::function<void(const nlohmann::json& message)>;
 
-  NodeDoor(NodeDoorOptions options, Say say);
-  ~NodeDoor();
-  NodeDoor(const NodeDoor&) = delete;
-  NodeDoor& operator=(const NodeDoor&) = delete;
+  MaelstromNode(MaelstromNodeOptions options, Say say);
+  ~MaelstromNode();
+  MaelstromNode(const MaelstromNode&) = delete;
+  MaelstromNode& operator=(const MaelstromNode&) = delete;
 
   // One line from stdin. What is no message is dropped and counted.
   void on_line(std::string_view line);
@@ -79,7 +79,7 @@ class NodeDoor {
   void send_bytes();
   ShardId shard_of_key(const std::string& key) const;
 
-  NodeDoorOptions options_;
+  MaelstromNodeOptions options_;
   Say say_;
   std::string name_;
   std::vector<std::string> names_;  // Of all nodes; their numbers are places, from 1.

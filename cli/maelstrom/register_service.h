@@ -29,7 +29,7 @@ enum class NodeError : int {
 
 nlohmann::json node_error(NodeError code, const std::string& text);
 
-class RegisterService final : public server::Service {
+class RegisterService final : public server::StateMachine {
  public:
   // The answer to a request, as the body of its reply without msg_id and in_reply_to.
   using Answer = std::function<void(std::uint64_t cookie, const nlohmann::json& body)>;

@@ -62,8 +62,8 @@ int main(int argc, char** argv) {
       return refuse(probe.status().message());
     }
   }
-  gcoord::cli::StepDoor door(stepper == "cuda" ? make_cuda_stepper
-                                               : gcoord::consensus::make_cpu_stepper);
+  gcoord::cli::StepShell door(stepper == "cuda" ? make_cuda_stepper
+                                                : gcoord::consensus::make_cpu_stepper);
   for (std::string line; std::getline(std::cin, line);) {
     if (!line.empty()) {
       std::cout << door.answer(line) << std::endl;

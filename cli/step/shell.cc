@@ -57,12 +57,12 @@ void hold_everything(Cluster& cluster) {
 
 }  // namespace
 
-StepDoor::StepDoor(consensus::scenario::StepperFactory make_stepper)
+StepShell::StepShell(consensus::scenario::StepperFactory make_stepper)
     : make_stepper_(std::move(make_stepper)), events_(std::make_unique<StepEvents>()) {}
 
-StepDoor::~StepDoor() = default;
+StepShell::~StepShell() = default;
 
-std::string StepDoor::answer(std::string_view line) {
+std::string StepShell::answer(std::string_view line) {
   Json answer;
   Result<Json> request = parse(line);
   Result<Json> members = request.ok() ? run(request.value()) : Result<Json>(request.status());
@@ -82,7 +82,7 @@ std::string StepDoor::answer(std::string_view line) {
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<Json> StepDoor::run(const Json& request) {
+Result<Json> StepShell::run(const Json& request) {
   const StepFields fields(request);
   GCOORD_TRY(const std::string name, fields.text_or("op", ""));
   GCOORD_TRY(const bool verbose, fields.flag_or("verbose", false));

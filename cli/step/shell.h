@@ -21,10 +21,10 @@ namespace gcoord::cli {
 
 class StepEvents;
 
-class StepDoor {
+class StepShell {
  public:
-  explicit StepDoor(consensus::scenario::StepperFactory make_stepper);
-  ~StepDoor();
+  explicit StepShell(consensus::scenario::StepperFactory make_stepper);
+  ~StepShell();
 
   // Answers one line of input with one line without its end.
   std::string answer(std::string_view line);

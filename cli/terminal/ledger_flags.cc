@@ -32,7 +32,7 @@ void add_key_flags(Command& verb, LedgerFlags& flags) {
       ->type_name("N");
 }
 
-LedgerPlace place_of(const Context& context, const LedgerFlags& flags) {
+LedgerAddress place_of(const Context& context, const LedgerFlags& flags) {
   return {.ledger = flags.ledger, .timeout = context.timeout()};
 }
 

@@ -25,7 +25,7 @@ void add_ledger_flag(Command& verb, LedgerFlags& flags);
 void add_shard_flag(Command& verb, LedgerFlags& flags, const char* meaning);
 void add_key_flags(Command& verb, LedgerFlags& flags);
 
-LedgerPlace place_of(const Context& context, const LedgerFlags& flags);
+LedgerAddress place_of(const Context& context, const LedgerFlags& flags);
 
 // The keys as they were given, with the cluster that their names are of. NoteKey for what is none,
 // OptionInvalid for a quorum that the keys cannot make.

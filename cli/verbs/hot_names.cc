@@ -7,13 +7,13 @@ namespace gcoord::cli {
 
 namespace {
 
-std::uint64_t changes(const Heat::Name& name) {
+std::uint64_t changes(const HotNames::Name& name) {
   return name.grants + name.waits;
 }
 
 }  // namespace
 
-void Heat::count(const client::WatchBatch& batch) {
+void HotNames::count(const client::WatchBatch& batch) {
   const std::lock_guard lock(mutex_);
   for (const client::WatchEvent& event : batch.events) {
     const bool granted = event.kind == client::EventKind::Granted;
@@ -32,7 +32,7 @@ void Heat::count(const client::WatchBatch& batch) {
   }
 }
 
-void Heat::forget_coldest() {
+void HotNames::forget_coldest() {
   std::vector<std::uint64_t> counts;
   for (const auto& [text, name] : names_) {
     counts.push_back(changes(name));
@@ -47,7 +47,7 @@ void Heat::forget_coldest() {
   });
 }
 
-Heat::Look Heat::take(std::size_t names_max) {
+HotNames::Look HotNames::take(std::size_t names_max) {
   const std::lock_guard lock(mutex_);
   Look look{
       .grants = std::exchange(grants_, 0), .expiries = std::exchange(expiries_, 0), .hottest = {}};

@@ -18,7 +18,7 @@ namespace gcoord::cli {
 // Names that are counted at once; half of them go when there are more.
 inline constexpr std::size_t kHeatNamesMax = 65'536;
 
-class Heat {
+class HotNames {
  public:
   struct Name {
     std::string name;

@@ -126,7 +126,7 @@ int get_entries(Context& context, const ReadFlags& flags) {
 
 Result<ProofFile> make_proof(Context& context, const ReadFlags& flags) {
   GCOORD_TRY(const ProofTrust trust, trust_of(flags.ledger));
-  const LedgerPlace place = place_of(context, flags.ledger);
+  const LedgerAddress place = place_of(context, flags.ledger);
   if (flags.older.empty()) {
     if (!flags.ledger.shard) {
       return protocol::make_error(protocol::ErrorCode::OptionMissing, "--shard, or --older");

@@ -38,7 +38,7 @@ struct TopFlags {
 };
 
 // What a node said, or why it did not.
-struct NodeLook {
+struct NodeReading {
   client::NodeView node;
   Json told;  // No object: it said nothing.
   double entries_per_s = 0;
@@ -50,7 +50,7 @@ std::uint64_t number_of(const Json& json, const char* group, const char* field) 
   return value.is_string() ? std::strtoull(value.text().c_str(), nullptr, 10) : 0;
 }
 
-std::string text_of(const NodeLook& look, const char* field) {
+std::string text_of(const NodeReading& look, const char* field) {
   if (!look.told.is_object() || !look.told.contains(field)) {
     return "-";
   }
@@ -83,8 +83,8 @@ class Top {
 
   // One view of what was since the last, on the screen if there is one.
   void show(const Screen* screen) {
-    const std::vector<NodeLook> nodes = look_at_nodes();
-    const Heat::Look heat = heat_.take(kNames);
+    const std::vector<NodeReading> nodes = look_at_nodes();
+    const HotNames::Look heat = heat_.take(kNames);
     if (screen == nullptr) {
       print_json(nodes, heat);
       std::cout.flush();
@@ -106,13 +106,13 @@ class Top {
 
   double interval_seconds() const { return std::chrono::duration<double>(interval_).count(); }
 
-  std::vector<NodeLook> look_at_nodes() {
+  std::vector<NodeReading> look_at_nodes() {
     const auto now = std::chrono::steady_clock::now();
     seconds_ = std::max(std::chrono::duration<double>(now - looked_at_).count(), 0.001);
     looked_at_ = now;
-    std::vector<NodeLook> looks;
+    std::vector<NodeReading> looks;
     for (const client::NodeView& node : client_.cluster().nodes) {
-      NodeLook look{.node = node, .told = {}};
+      NodeReading look{.node = node, .told = {}};
       if (node.connected) {
         const auto status = client_.node_status(node.node_id);
         look.told = status.ok() ? Json::parse(status.value()) : Json{};
@@ -127,19 +127,19 @@ class Top {
     return looks;
   }
 
-  void print_nodes(const std::vector<NodeLook>& nodes, const Heat::Look& heat) const {
+  void print_nodes(const std::vector<NodeReading>& nodes, const HotNames::Look& heat) const {
     Table table{
         {"NODE", "ENDPOINT", "LEADS", "LOCKS", "WAITERS", "SESSIONS", "CLIENTS", "ENTRIES/S"},
         {},
         {},
         {}};
     const auto answered =
-        std::ranges::count_if(nodes, [](const NodeLook& look) { return look.told.is_object(); });
+        std::ranges::count_if(nodes, [](const NodeReading& look) { return look.told.is_object(); });
     table.caption = std::to_string(answered) + " of " + std::to_string(nodes.size()) +
                     " nodes answer; " + rate_text(static_cast<double>(heat.grants) / seconds()) +
                     " grants/s, " + rate_text(static_cast<double>(heat.expiries) / seconds()) +
                     " expiries/s; every " + rate_text(interval_seconds()) + " s, Ctrl-C ends it\n";
-    for (const NodeLook& look : nodes) {
+    for (const NodeReading& look : nodes) {
       table.rows.push_back({std::to_string(look.node.node_id),
                             look.node.address,
                             text_of(look, "leaders"),
@@ -156,12 +156,12 @@ class Top {
     context_.output().print({}, table);
   }
 
-  void print_names(const Heat::Look& heat) const {
+  void print_names(const HotNames::Look& heat) const {
     Table table{{"GRANTS/S", "WAITS/S", "NAME"}, {}, {}, {}};
     if (heat.hottest.empty()) {
       table.notes.push_back("no name has changed since the last view");
     }
-    for (const Heat::Name& name : heat.hottest) {
+    for (const HotNames::Name& name : heat.hottest) {
       table.rows.push_back({rate_text(static_cast<double>(name.grants) / seconds()),
                             rate_text(static_cast<double>(name.waits) / seconds()),
                             name.name});
@@ -169,19 +169,19 @@ class Top {
     context_.output().print({}, table);
   }
 
-  void print_json(const std::vector<NodeLook>& nodes, const Heat::Look& heat) const {
+  void print_json(const std::vector<NodeReading>& nodes, const HotNames::Look& heat) const {
     Json json = {{"grants_per_s", static_cast<double>(heat.grants) / seconds()},
                  {"expiries_per_s", static_cast<double>(heat.expiries) / seconds()},
                  {"nodes", Json::array()},
                  {"hottest", Json::array()}};
-    for (const NodeLook& look : nodes) {
+    for (const NodeReading& look : nodes) {
       json["nodes"].push_back({{"node", look.node.node_id},
                                {"endpoint", look.node.address},
                                {"reachable", look.told.is_object()},
                                {"leaders", look.told.is_object() ? look.told["leaders"] : Json{}},
                                {"entries_per_s", look.entries_per_s}});
     }
-    for (const Heat::Name& name : heat.hottest) {
+    for (const HotNames::Name& name : heat.hottest) {
       json["hottest"].push_back({{"name", name.name},
                                  {"grants_per_s", static_cast<double>(name.grants) / seconds()},
                                  {"waits_per_s", static_cast<double>(name.waits) / seconds()}});
@@ -192,7 +192,7 @@ class Top {
   Context& context_;
   client::Client& client_;
   milliseconds interval_;
-  Heat heat_;
+  HotNames heat_;
   std::chrono::steady_clock::time_point looked_at_{};
   double seconds_ = 0;
   std::map<std::uint32_t, std::uint64_t> entries_;  // By node, at the last look.

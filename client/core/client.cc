@@ -315,7 +315,7 @@ Result<LeaderStream> Client::observe(std::string_view name) {
     return await<Result<LockDescription>>(
         *core, [&](auto callback) { client::get(*core, held, false, std::move(callback)); });
   };
-  auto impl = std::make_unique<LeaderStream::Impl>(LeaderStream::Impl::Doors{watch, look});
+  auto impl = std::make_unique<LeaderStream::Impl>(LeaderStream::Impl::Environment{watch, look});
   if (const Status begun = impl->begin(); !begun.ok()) {
     return begun;
   }

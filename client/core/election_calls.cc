@@ -63,7 +63,7 @@ void candidates(Core& core, std::string_view name, Callback<Result<ElectionView>
 
 void ask_transfer(Core& core,
                   std::string_view name,
-                  const TransferAsk& ask,
+                  const TransferRequest& ask,
                   Callback<Status> callback) {
   auto code = check(core, name);
   if (code == protocol::ErrorCode::None && ask.session_id == 0) {

@@ -13,14 +13,14 @@ namespace gcoord::client {
 
 void candidates(Core& core, std::string_view name, Callback<Result<ElectionView>> callback);
 
-struct TransferAsk {
+struct TransferRequest {
   std::uint64_t session_id = 0;  // Who is to lead.
   std::uint64_t epoch = 0;       // Instead of the leader of this term; 0: of whichever.
 };
 
 void ask_transfer(Core& core,
                   std::string_view name,
-                  const TransferAsk& ask,
+                  const TransferRequest& ask,
                   Callback<Status> callback);
 
 }  // namespace gcoord::client

@@ -16,7 +16,7 @@ bool is(const Status& status, protocol::ErrorCode code) {
 
 // The watch first: who comes to lead after the look is then told by it, and perhaps by both.
 Status LeaderStream::Impl::begin() {
-  auto watch = doors_.watch();
+  auto watch = environment_.watch();
   if (!watch.ok()) {
     return watch.status();
   }
@@ -27,7 +27,7 @@ Status LeaderStream::Impl::begin() {
       watch_->close();
     }
   }
-  const auto lock = doors_.look();
+  const auto lock = environment_.look();
   if (lock.ok() && lock.value().holder_session != 0) {
     offer({.session_id = lock.value().holder_session,
            .epoch = lock.value().token,

@@ -18,12 +18,12 @@ namespace gcoord::client {
 class GCOORD_HIDDEN LeaderStream::Impl {
  public:
   // Asks the cluster: opens a watch, describes the lock.
-  struct Doors {
+  struct Environment {
     std::function<Result<Watch>()> watch;
     std::function<Result<LockDescription>()> look;
   };
 
-  explicit Impl(Doors doors) : doors_(std::move(doors)) {}
+  explicit Impl(Environment doors) : environment_(std::move(doors)) {}
 
   // Opens the watch and looks who leads.
   Status begin();
@@ -34,7 +34,7 @@ class GCOORD_HIDDEN LeaderStream::Impl {
   void offer(Office office);
   void take(const WatchBatch& batch);
 
-  Doors doors_;
+  Environment environment_;
   std::mutex mutex_;  // Guards which watch watch_ is, and closed_.
   std::shared_ptr<Watch> watch_;
   bool closed_ = false;

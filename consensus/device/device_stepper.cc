@@ -387,7 +387,7 @@ class DeviceStepper final : public Stepper {
   std::uint32_t batch_rows_;
   PackedTable table_;
   PoolRegion pool_;
-  WidePlaces wide_;
+  WideSlots wide_;
   DeviceCheck check_;
   ColumnArena mirror_arena_;
   ShardColumns mirror_;

@@ -13,9 +13,9 @@
 
 namespace gcoord::consensus {
 
-class WidePlaces {
+class WideSlots {
  public:
-  explicit WidePlaces(std::uint32_t row_count) : places_(row_count, kNotWide) {}
+  explicit WideSlots(std::uint32_t row_count) : places_(row_count, kNotWide) {}
 
   // Where the row is from now on; kNotWide: not in the pool.
   void note(std::uint32_t row, std::uint32_t place) {

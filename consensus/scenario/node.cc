@@ -244,7 +244,7 @@ bool Node::turn(LinkNetwork& network, Observer& observer) {
     Replica& replica = replicas_[rows[k]];
     const StepReport report{self(), before[k].first, before[k].second, in[k], out[k], replica};
     observer.on_step(report);
-    replica.carry_out(out[k], tick_, observer, [&](const Packet& packet) {
+    replica.drain_outbox(out[k], tick_, observer, [&](const Packet& packet) {
       send(network, observer, packet, replica);
     });
     observer.on_carried_out(report);

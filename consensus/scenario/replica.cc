@@ -160,10 +160,10 @@ void Replica::fill_wishes(Inbox& in) {
   }
 }
 
-void Replica::carry_out(const Outbox& out,
-                        Tick now,
-                        Observer& observer,
-                        const std::function<void(const Packet&)>& send) {
+void Replica::drain_outbox(const Outbox& out,
+                           Tick now,
+                           Observer& observer,
+                           const std::function<void(const Packet&)>& send) {
   // For want of credit nothing can change within this tick, unless credit returns and wakes the
   // row.
   const bool stalled = (row_.hot().flags & kRowStalled) != 0;

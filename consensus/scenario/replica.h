@@ -90,10 +90,10 @@ class Replica {
   void fill(Inbox& in, std::uint32_t messages_max, Observer& observer);
 
   // Carries out what the step asked for; messages go to `send`.
-  void carry_out(const Outbox& out,
-                 Tick now,
-                 Observer& observer,
-                 const std::function<void(const Packet&)>& send);
+  void drain_outbox(const Outbox& out,
+                    Tick now,
+                    Observer& observer,
+                    const std::function<void(const Packet&)>& send);
 
  private:
   void recover_row(bool forgetful);

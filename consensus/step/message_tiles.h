@@ -104,7 +104,7 @@ struct MessageTiles {
 };
 
 // One message that lies in a tile (or beside another one), by its first chunk.
-struct MessagePlace {
+struct MessageSlot {
   const std::byte* start = nullptr;
   std::uint32_t chunk_stride = 0;
 

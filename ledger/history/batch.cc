@@ -47,7 +47,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span{text.data(), text.size()});
 }
 
-std::uint32_t thing_crc(const TilePlace& place, std::span<const std::byte> thing) {
+std::uint32_t thing_crc(const TileAddress& place, std::span<const std::byte> thing) {
   std::array<std::byte, 16> where{};
   std::byte* at = store(where.data(), place.shard.value);
   at = store(at, place.tile_level);
@@ -71,13 +71,13 @@ std::string tile_key(ShardId shard, std::uint32_t tile_level, std::uint64_t inde
   return level_key(kTile, shard, tile_level, index);
 }
 
-std::optional<TilePlace> tile_place(std::string_view key) {
+std::optional<TileAddress> tile_place(std::string_view key) {
   if (key.size() != kTileKeyBytes || key.front() != kTile) {
     return std::nullopt;
   }
-  return TilePlace{ShardId{get_high_first<std::uint32_t>(key.substr(1))},
-                   static_cast<std::uint8_t>(key[5]),
-                   get_high_first<std::uint64_t>(key.substr(6))};
+  return TileAddress{ShardId{get_high_first<std::uint32_t>(key.substr(1))},
+                     static_cast<std::uint8_t>(key[5]),
+                     get_high_first<std::uint64_t>(key.substr(6))};
 }
 
 std::optional<ShardId> head_place(std::string_view key) {
@@ -174,7 +174,7 @@ void HistoryBatch::put_peak(ShardId shard,
   append(hash);
 }
 
-void HistoryBatch::begin_fragment(const TilePlace& place) {
+void HistoryBatch::begin_fragment(const TileAddress& place) {
   place_ = place;
   begin(tile_key(place.shard, place.tile_level, place.index));
 }

@@ -44,13 +44,13 @@ std::string peak_key(ShardId shard, std::uint32_t level, std::uint64_t index);
 std::string tile_key(ShardId shard, std::uint32_t tile_level, std::uint64_t index);
 
 // What a tile's key names; nothing for other keys.
-struct TilePlace {
+struct TileAddress {
   ShardId shard;
   std::uint32_t tile_level = 0;
   std::uint64_t index = 0;
 };
 
-std::optional<TilePlace> tile_place(std::string_view key);
+std::optional<TileAddress> tile_place(std::string_view key);
 std::optional<ShardId> head_place(std::string_view key);
 
 // Nothing for a value that is damaged or of another shard.
@@ -60,7 +60,7 @@ std::optional<MerkleHash> decode_peak(std::string_view key, std::span<const std:
 // The things of a fragment one after the other.
 class FragmentReader {
  public:
-  FragmentReader(const TilePlace& place, std::span<const std::byte> value)
+  FragmentReader(const TileAddress& place, std::span<const std::byte> value)
       : place_(place), rest_(value) {}
 
   bool at_end() const { return rest_.empty(); }
@@ -72,7 +72,7 @@ class FragmentReader {
   std::optional<std::span<const std::byte>> next();
 
  private:
-  TilePlace place_;
+  TileAddress place_;
   std::span<const std::byte> rest_;
 };
 
@@ -82,7 +82,7 @@ class HistoryBatch {
   void put_peak(ShardId shard, std::uint32_t level, std::uint64_t index, const MerkleHash& hash);
 
   // A fragment, thing by thing: begin, then at least one add; all of one tile.
-  void begin_fragment(const TilePlace& place);
+  void begin_fragment(const TileAddress& place);
   void add(std::span<const std::byte> thing);
 
   void remove(std::string key);
@@ -117,7 +117,7 @@ class HistoryBatch {
 
   std::vector<std::byte> bytes_;
   std::vector<Extent> changes_;
-  TilePlace place_;  // Of what add() adds next.
+  TileAddress place_;  // Of what add() adds next.
 };
 
 }  // namespace gcoord::ledger

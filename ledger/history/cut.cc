@@ -11,7 +11,7 @@ namespace gcoord::ledger {
 void HistoryCut::remove_tiles(ShardId shard, std::uint64_t size, HistoryBatch& batch) {
   tiles_->go_to(tile_key(shard, 0, size));
   while (tiles_->valid()) {
-    const std::optional<TilePlace> place = tile_place(tiles_->key());
+    const std::optional<TileAddress> place = tile_place(tiles_->key());
     if (!place || place->shard != shard || place->tile_level >= 64 / kTileLevels) {
       return;
     }

@@ -86,7 +86,7 @@ class HistoryStore {
 };
 
 // Whether a tile lies wholly below the horizon: all leaves that it stands for.
-inline bool is_below(const TilePlace& place, std::uint64_t horizon) {
+inline bool is_below(const TileAddress& place, std::uint64_t horizon) {
   const std::uint32_t shift = kTileLevels * (place.tile_level + 1);
   return shift < 64 && (place.index >> kTileLevels) + 1 <= horizon >> shift;
 }

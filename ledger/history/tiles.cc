@@ -43,7 +43,7 @@ class TileTaker {
     return index << (kTileLevels * begin_.tile_level);
   }
 
-  Status take_fragment(const TilePlace& place, std::span<const std::byte> value) {
+  Status take_fragment(const TileAddress& place, std::span<const std::byte> value) {
     FragmentReader fragment(place, value);
     while (!fragment.at_end()) {
       const std::uint64_t index = fragment.index();
@@ -56,7 +56,7 @@ class TileTaker {
     return {};
   }
 
-  TilePlace begin_;
+  TileAddress begin_;
   TileEntries things_;
 };
 

@@ -20,13 +20,13 @@ Status refuse(const CheckpointNote& checkpoint, const std::string& why) {
       kHeadMalformed};
 }
 
-std::string line_of(const ClusterPlace& place) {
+std::string line_of(const ClusterPosition& place) {
   return std::string{kWord} + std::to_string(place.leaf_index) + " " + std::to_string(place.size);
 }
 
 // What a line says; nothing if it says it in another way than line_of() does.
-std::optional<ClusterPlace> read_line(const std::string& line) {
-  ClusterPlace place;
+std::optional<ClusterPosition> read_line(const std::string& line) {
+  ClusterPosition place;
   const char* const end = line.data() + line.size();
   const auto first = std::from_chars(line.data() + kWord.size(), end, place.leaf_index);
   if (first.ec != std::errc{} || first.ptr == end) {
@@ -41,7 +41,7 @@ std::optional<ClusterPlace> read_line(const std::string& line) {
 
 CheckpointNote shard_checkpoint(std::uint64_t cluster_id,
                                 const ShardHead& head,
-                                const ClusterPlace& place) {
+                                const ClusterPosition& place) {
   GCOORD_ASSERT(place.leaf_index < place.size);
   return {.origin = shard_origin(cluster_id, head.shard.value),
           .size = head.size,
@@ -49,8 +49,8 @@ CheckpointNote shard_checkpoint(std::uint64_t cluster_id,
           .extensions = {line_of(place)}};
 }
 
-Result<ClusterPlace> cluster_place(const CheckpointNote& checkpoint) {
-  std::optional<ClusterPlace> place;
+Result<ClusterPosition> cluster_place(const CheckpointNote& checkpoint) {
+  std::optional<ClusterPosition> place;
   for (const std::string& line : checkpoint.extensions) {
     if (!line.starts_with(kWord)) {
       continue;
@@ -61,7 +61,7 @@ Result<ClusterPlace> cluster_place(const CheckpointNote& checkpoint) {
     }
     place = read;
   }
-  return place ? Result<ClusterPlace>{*place} : refuse(checkpoint, "no line");
+  return place ? Result<ClusterPosition>{*place} : refuse(checkpoint, "no line");
 }
 
 }  // namespace gcoord::ledger

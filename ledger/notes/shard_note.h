@@ -20,19 +20,19 @@
 namespace gcoord::ledger {
 
 // Where a head is in the cluster log.
-struct ClusterPlace {
+struct ClusterPosition {
   std::uint64_t leaf_index = 0;
   std::uint64_t size = 0;  // Of a cluster log that has it: above leaf_index.
 
-  friend bool operator==(const ClusterPlace&, const ClusterPlace&) = default;
+  friend bool operator==(const ClusterPosition&, const ClusterPosition&) = default;
 };
 
 // What a node signs. place.leaf_index < place.size.
 CheckpointNote shard_checkpoint(std::uint64_t cluster_id,
                                 const ShardHead& head,
-                                const ClusterPlace& place);
+                                const ClusterPosition& place);
 
 // The place in a checkpoint's extension lines; kHeadMalformed if there is none, two or a wrong one.
-Result<ClusterPlace> cluster_place(const CheckpointNote& checkpoint);
+Result<ClusterPosition> cluster_place(const CheckpointNote& checkpoint);
 
 }  // namespace gcoord::ledger

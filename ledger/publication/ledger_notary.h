@@ -63,7 +63,7 @@ class LedgerNotary {
 
   struct PlacedHead {
     ledger::ShardHead head;
-    ledger::ClusterPlace place;
+    ledger::ClusterPosition place;
   };
 
   Result<PlacedHead> placed_head(ShardId shard) const;

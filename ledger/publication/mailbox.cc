@@ -22,7 +22,7 @@ void move_behind(std::vector<T>& all, std::vector<T>&& more) {
 
 // A thread that is held up by its disk must not cost memory for every entry that is applied
 // meanwhile: one size of each shard says as much.
-void PublicationDesk::fold_applied() {
+void PublicationMailbox::fold_applied() {
   auto& applied = input_.applied;
   if (applied.size() < fold_at_) {
     return;
@@ -34,7 +34,7 @@ void PublicationDesk::fold_applied() {
   fold_at_ = std::max(kAppliedMax, 2 * applied.size());  // So that it costs little for each.
 }
 
-std::size_t PublicationDesk::put(PublicationInput&& input) {
+std::size_t PublicationMailbox::put(PublicationInput&& input) {
   std::size_t dropped = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -62,12 +62,12 @@ std::size_t PublicationDesk::put(PublicationInput&& input) {
   return dropped;
 }
 
-PublicationOutput PublicationDesk::take() {
+PublicationOutput PublicationMailbox::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(output_, PublicationOutput{});
 }
 
-std::optional<PublicationInput> PublicationDesk::wait(std::uint64_t wait_ms) {
+std::optional<PublicationInput> PublicationMailbox::wait(std::uint64_t wait_ms) {
   std::unique_lock lock(mutex_);
   arrived_.wait_for(
       lock, std::chrono::milliseconds(wait_ms), [this] { return closed_ || !input_.empty(); });
@@ -77,7 +77,7 @@ std::optional<PublicationInput> PublicationDesk::wait(std::uint64_t wait_ms) {
   return std::exchange(input_, PublicationInput{});
 }
 
-bool PublicationDesk::put(PublicationOutput&& output) {
+bool PublicationMailbox::put(PublicationOutput&& output) {
   const std::lock_guard lock(mutex_);
   const bool fresh = output_.empty() && !output.empty();
   move_behind(output_.messages, std::move(output.messages));
@@ -93,7 +93,7 @@ bool PublicationDesk::put(PublicationOutput&& output) {
   return fresh;
 }
 
-void PublicationDesk::close() {
+void PublicationMailbox::close() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;

@@ -64,7 +64,7 @@ struct PublicationOutput {
   }
 };
 
-class PublicationDesk {
+class PublicationMailbox {
  public:
   // 32 KiB each at most: a round's pages of two publishers.
   static constexpr std::size_t kMessagesMax = 256;

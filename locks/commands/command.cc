@@ -58,7 +58,7 @@ bool has_ask(const LockCommand& command) {
 
 // The plain ask without a note has its own encoding, so one command has one.
 Status check_ask(const LockCommand& command) {
-  const HoldAsk ask = hold_ask(command);
+  const HoldOptions ask = hold_ask(command);
   if (!ask_sound(ask, command.note_bytes != 0) || (pack_ask(ask) == 0 && command.note_bytes == 0)) {
     return bad("impossible hold");
   }
@@ -149,7 +149,7 @@ FencingToken note_hash(std::string_view note) {
 // Before the name: how far it goes, and what is asked.
 Status read_ask(ByteReader& reader, LockCommand& command) {
   const auto packed = reader.integer<std::uint64_t>();
-  const HoldAsk ask = unpack_ask(packed);
+  const HoldOptions ask = unpack_ask(packed);
   const auto name_bytes = reader.integer<std::uint16_t>();
   if (!reader.ok() || pack_ask(ask) != packed || name_bytes > reader.rest_bytes()) {
     return bad("impossible hold");

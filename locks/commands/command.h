@@ -124,14 +124,14 @@ LockCommand make_acquire(const AcquireFields& fields);
 // `text` is the name and right behind it the note; it outlives the command, as a name does.
 struct HoldFields {
   AcquireFields acquire;  // Its name is the beginning of `text`.
-  HoldAsk ask;
+  HoldOptions ask;
   std::string_view text;
 };
 
 LockCommand make_acquire_hold(const HoldFields& fields);
 
 // What an acquire asks for; of any other command and of a plain one, the plain ask.
-GCOORD_HD constexpr HoldAsk hold_ask(const LockCommand& command) {
+GCOORD_HD constexpr HoldOptions hold_ask(const LockCommand& command) {
   const bool asks = command.kind == LockCommandKind::Acquire;
   return {.flags = command.hold_flags,
           .permits = command.hold_permits,

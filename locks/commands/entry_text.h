@@ -85,7 +85,7 @@ GCOORD_HD constexpr bool is_break_command(const LockCommand& command) {
 // An acquire that asks for more: the plain ask without a note is a plain acquire's.
 GCOORD_HD constexpr bool is_hold_command(const LockCommand& command) {
   constexpr std::uint8_t kFlags = kAcquireWait | kAcquireRegister | kAcquireHold;
-  const HoldAsk ask = hold_ask(command);
+  const HoldOptions ask = hold_ask(command);
   const bool noted = command.note_bytes != 0;
   const bool registers = (command.flags & kAcquireRegister) != 0;
   return (command.flags & ~kFlags) == 0 && command.name_bytes > 0 &&
@@ -133,7 +133,7 @@ GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
   const auto low = static_cast<std::uint32_t>(entry.word[2]);
   const auto high = static_cast<std::uint32_t>(entry.word[2] >> 32);
   if (command.kind == LockCommandKind::Acquire) {
-    const HoldAsk ask = unpack_ask(entry.word[5]);
+    const HoldOptions ask = unpack_ask(entry.word[5]);
     command.name_bytes = number;
     command.ttl_ms = (command.flags & kAcquireRegister) != 0 ? high : 0;
     command.hold_flags = ask.flags;

@@ -11,7 +11,7 @@
 
 namespace gcoord::locks {
 
-// Bits of HoldAsk::flags. Never renumber: they are in the log and in snapshots.
+// Bits of HoldOptions::flags. Never renumber: they are in the log and in snapshots.
 // Another acquire by the holder counts one hold more, under the same token, up to `limit`.
 inline constexpr std::uint8_t kHoldReentrant = 1;
 
@@ -40,7 +40,7 @@ inline constexpr std::uint16_t kDelayMsMax = 60'000;
 // of a job, a small document. More belongs into what the lock guards. Half of the longest name.
 inline constexpr std::uint16_t kNoteBytesMax = 512;
 
-struct HoldAsk {
+struct HoldOptions {
   std::uint8_t flags = 0;
   // Of a shared hold: how many it takes, at least 1. Of a ranked one its rank, at least 1.
   std::uint8_t permits = 0;
@@ -51,12 +51,12 @@ struct HoldAsk {
   std::uint16_t delay_ms = 0;
 };
 
-GCOORD_HD constexpr std::uint64_t pack_ask(const HoldAsk& ask) {
+GCOORD_HD constexpr std::uint64_t pack_ask(const HoldOptions& ask) {
   return std::uint64_t{ask.flags} | std::uint64_t{ask.permits} << 8 |
          std::uint64_t{ask.limit} << 16 | std::uint64_t{ask.delay_ms} << 32;
 }
 
-GCOORD_HD constexpr HoldAsk unpack_ask(std::uint64_t packed) {
+GCOORD_HD constexpr HoldOptions unpack_ask(std::uint64_t packed) {
   return {.flags = static_cast<std::uint8_t>(packed),
           .permits = static_cast<std::uint8_t>(packed >> 8),
           .limit = static_cast<std::uint16_t>(packed >> 16),
@@ -66,7 +66,7 @@ GCOORD_HD constexpr HoldAsk unpack_ask(std::uint64_t packed) {
 // Whether somebody may ask so, with a note or without: no unknown bit, numbers only where they mean
 // something. Holds are counted, and notes and delays left, by who holds a lock alone; who takes a
 // hold down becomes one reader.
-GCOORD_HD constexpr bool ask_sound(const HoldAsk& ask, bool noted) {
+GCOORD_HD constexpr bool ask_sound(const HoldOptions& ask, bool noted) {
   if ((ask.flags & ~kHoldFlags) != 0 || ask.delay_ms > kDelayMsMax) {
     return false;
   }

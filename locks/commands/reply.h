@@ -117,7 +117,7 @@ inline constexpr std::uint32_t kEndEventsMax = kPlainEventsPerCommandMax + 64 * 
 inline constexpr std::uint32_t kLockEventsPerCommandMax = 2 * kEndEventsMax;
 
 // Which event of which command an event is, where writers share one array.
-struct LockEventPlace {
+struct LockEventSlot {
   std::uint32_t command = 0;  // The command's place in its batch.
   std::uint32_t ordinal = 0;  // Counts the command's events from 0.
 };
@@ -131,7 +131,7 @@ struct LockEvents {
   std::uint32_t capacity = 0;
   std::uint32_t count = 0;
   std::uint32_t* shared_count = nullptr;
-  LockEventPlace* places = nullptr;
+  LockEventSlot* places = nullptr;
   std::uint32_t command = 0;
   std::uint32_t part_first = 0;  // Of a list of ends: events before the end that is applied now.
 
@@ -151,7 +151,7 @@ struct LockEvents {
     if (shared_count != nullptr) {
       place = relaxed_add(*shared_count, 1);
       GCOORD_ASSERT(place < capacity);
-      places[place] = LockEventPlace{command, count};
+      places[place] = LockEventSlot{command, count};
     }
     GCOORD_ASSERT(place < capacity);
     events[place] = event;

@@ -78,7 +78,7 @@ void LockCpu::reserve(const LockDemand& demand) {
 LockReply LockCpu::apply(
     ShardId shard, LogIndex index, const LockCommand& command, Tick now, LockEvents& events) {
   if (command.kind == LockCommandKind::ExpireSessions) {
-    EndsAhead ahead{tables_, clock_.columns(), shard, command};
+    EndsPrefetch ahead{tables_, clock_.columns(), shard, command};
     return apply_ends(command, events, [&](const LockCommand& end, std::uint32_t i) {
       ahead.before(i);
       return apply(shard, index, end, now, events);

@@ -106,7 +106,7 @@ struct QueuedWaiter {
   SessionId session;
   RequestSequence sequence;
   LogIndex enqueued_at;
-  HoldAsk ask;
+  HoldOptions ask;
   std::string note;  // What it will leave with the lock.
 };
 
@@ -128,7 +128,7 @@ struct DepartedLock {
 };
 
 // A place that came with a moved lock and that its session has not asked after (lock_import.h).
-struct UnclaimedPlace {
+struct OrphanedWait {
   SessionId session;
   RequestSequence sequence;
   NameHash name;
@@ -197,14 +197,14 @@ class LockCpu {
   std::vector<DepartedLock> departed(ShardId shard) const;
 
   // Of one lock; of all. The latter looks at every session of a shard to which locks were moved.
-  std::vector<UnclaimedPlace> unclaimed(ShardId shard, NameHash name) const;
-  std::vector<UnclaimedPlace> unclaimed(ShardId shard) const;
+  std::vector<OrphanedWait> unclaimed(ShardId shard, NameHash name) const;
+  std::vector<OrphanedWait> unclaimed(ShardId shard) const;
 
   // Brings the name to where other shards' states leave it. Of a state that no node runs on yet.
   void settle_move(ShardId shard, const MoveFix& fix);
 
   // Whether a command would end it.
-  bool still_unclaimed(ShardId shard, const UnclaimedPlace& place) const;
+  bool still_unclaimed(ShardId shard, const OrphanedWait& place) const;
 
   // What the session lost by force, in all its shards.
   std::vector<LostLock> losses(SessionId session) const;

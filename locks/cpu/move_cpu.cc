@@ -47,7 +47,7 @@ DepartedLock describe_departed(const LockTables& tables,
 void add_unclaimed(const LockTables& tables,
                    LockRow lock_row,
                    RequestRow row,
-                   std::vector<UnclaimedPlace>& places) {
+                   std::vector<OrphanedWait>& places) {
   if (is_unclaimed(tables, row, lock_row)) {
     const RequestRecord& request = tables.requests[row];
     const SessionRecord& session = tables.sessions[request.session_row];
@@ -60,7 +60,7 @@ void add_unclaimed(const LockTables& tables,
 
 void add_unclaimed_grants(const LockTables& tables,
                           LockRow lock_row,
-                          std::vector<UnclaimedPlace>& places) {
+                          std::vector<OrphanedWait>& places) {
   RequestRow row = tables.sessions[tables.locks[lock_row].holder].request_oldest;
   for (; row.value != 0; row = tables.requests[row].next) {
     if (tables.requests[row].code == LockCode::Granted) {
@@ -71,8 +71,8 @@ void add_unclaimed_grants(const LockTables& tables,
 
 }  // namespace
 
-std::vector<UnclaimedPlace> LockCpu::unclaimed(ShardId shard, NameHash name) const {
-  std::vector<UnclaimedPlace> places;
+std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard, NameHash name) const {
+  std::vector<OrphanedWait> places;
   const LockRow lock_row = find_held(tables_, shard, name);
   if (lock_row.value == 0) {
     return places;
@@ -85,8 +85,8 @@ std::vector<UnclaimedPlace> LockCpu::unclaimed(ShardId shard, NameHash name) con
   return places;
 }
 
-std::vector<UnclaimedPlace> LockCpu::unclaimed(ShardId shard) const {
-  std::vector<UnclaimedPlace> places;
+std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard) const {
+  std::vector<OrphanedWait> places;
   if (find_session(tables_, shard, kKeeperSession).value == 0) {
     return places;
   }
@@ -112,7 +112,7 @@ std::vector<UnclaimedPlace> LockCpu::unclaimed(ShardId shard) const {
   return places;
 }
 
-bool LockCpu::still_unclaimed(ShardId shard, const UnclaimedPlace& place) const {
+bool LockCpu::still_unclaimed(ShardId shard, const OrphanedWait& place) const {
   const SessionRow session_row = find_session(tables_, shard, place.session);
   const LockRow lock_row = find_lock(tables_, shard, place.name);
   if (session_row.value == 0 || lock_row.value == 0) {

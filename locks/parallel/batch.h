@@ -39,7 +39,7 @@ struct CommittedCommand {
 };
 
 // The free rows of a pool stand at positions from `claimed` up to `returned` of its ring.
-struct PoolEnds {
+struct PoolTops {
   std::uint32_t claimed = 0;
   std::uint32_t returned = 0;
 
@@ -47,11 +47,11 @@ struct PoolEnds {
 };
 
 // What batches leave to the next one, beside the tables.
-struct LockPoolEnds {
-  PoolEnds locks;
-  PoolEnds sessions;
-  PoolEnds requests;
-  PoolEnds name_blocks;
+struct LockPoolTops {
+  PoolTops locks;
+  PoolTops sessions;
+  PoolTops requests;
+  PoolTops name_blocks;
   std::uint64_t waiter_count = 0;
 };
 
@@ -84,7 +84,7 @@ struct LockBatch {
   const CommittedCommand* commands = nullptr;
   const char* payload = nullptr;
   std::uint32_t count = 0;
-  LockPoolEnds* ends = nullptr;
+  LockPoolTops* ends = nullptr;
   LockBatchState* state = nullptr;
   std::uint32_t* shard_keys = nullptr;  // One per command, as are the five below.
   std::uint32_t* place_values = nullptr;
@@ -96,7 +96,7 @@ struct LockBatch {
   LockReply* replies = nullptr;           // One per command, in its place.
   std::uint32_t* event_counts = nullptr;  // One per command; zero before the batch.
   LockEvent* events = nullptr;            // As they came; event_places says whose they are.
-  LockEventPlace* event_places = nullptr;
+  LockEventSlot* event_places = nullptr;
   std::uint32_t event_capacity = 0;
   std::uint32_t long_run_class = kLongRunClass;
 };
@@ -142,7 +142,7 @@ GCOORD_HD inline void count_commands(const LockBatch& batch,
 }
 
 // Events that the batch may make at most.
-GCOORD_HD inline std::uint64_t events_max(const LockBatchState& state, const LockPoolEnds& ends) {
+GCOORD_HD inline std::uint64_t events_max(const LockBatchState& state, const LockPoolTops& ends) {
   const std::uint64_t waiting = ends.waiter_count + state.demand.waits;
   // A command that ends one hold or one wait may let several waiters in.
   const std::uint64_t told = std::uint64_t{state.demand.events} * kHoldersMax;
@@ -152,7 +152,7 @@ GCOORD_HD inline std::uint64_t events_max(const LockBatchState& state, const Loc
 // Whether every command of the batch will find what it may need.
 GCOORD_HD inline bool demand_met(const LockBatch& batch) {
   const LockDemand& demand = batch.state->demand;
-  const LockPoolEnds& ends = *batch.ends;
+  const LockPoolTops& ends = *batch.ends;
   return demand.locks <= ends.locks.available() && demand.sessions <= ends.sessions.available() &&
          demand.requests <= ends.requests.available() &&
          demand.name_blocks <= ends.name_blocks.available() &&
@@ -228,7 +228,7 @@ GCOORD_HD inline void order_event(const LockBatch& batch,
                                   const std::uint32_t* first_events,
                                   LockEvent* ordered,
                                   std::uint32_t k) {
-  const LockEventPlace place = batch.event_places[k];
+  const LockEventSlot place = batch.event_places[k];
   ordered[first_events[place.command] + place.ordinal] = batch.events[k];
 }
 

@@ -300,7 +300,7 @@ GCOORD_HD inline void tell_passed(const WindowWork& work,
   const LockBatch& batch = work.batch;
   GCOORD_ASSERT(event_place < batch.event_capacity);
   batch.events[event_place] = event;
-  batch.event_places[event_place] = LockEventPlace{work.window.places[i], 0};
+  batch.event_places[event_place] = LockEventSlot{work.window.places[i], 0};
   batch.event_counts[work.window.places[i]] = 1;
 }
 

@@ -38,7 +38,7 @@ struct BatchCarver {
 };
 
 void carve_batch(BatchCarver& carver, std::uint32_t batch_max, LockBatch& batch) {
-  batch.ends = carver.column<LockPoolEnds>(1);
+  batch.ends = carver.column<LockPoolTops>(1);
   batch.state = carver.column<LockBatchState>(1);
   batch.shard_keys = carver.column<std::uint32_t>(batch_max);
   batch.place_values = carver.column<std::uint32_t>(batch_max);
@@ -93,13 +93,13 @@ Status LockParallel::allocate() {
 
 Status LockParallel::reserve_events(std::uint32_t count) {
   const std::size_t bytes = 2 * ColumnArena::bytes_for<LockEvent>(count) +
-                            ColumnArena::bytes_for<LockEventPlace>(count) +
+                            ColumnArena::bytes_for<LockEventSlot>(count) +
                             ColumnArena::bytes_for<std::uint32_t>(options_.batch_max);
   GCOORD_TRY(auto* base, reserve_column<std::byte>(event_memory_, bytes));
   BatchCarver carver{base};
   columns_.events = carver.column<LockEvent>(count);
   ordered_events_ = carver.column<LockEvent>(count);
-  columns_.event_places = carver.column<LockEventPlace>(count);
+  columns_.event_places = carver.column<LockEventSlot>(count);
   first_events_ = carver.column<std::uint32_t>(options_.batch_max);
   columns_.event_capacity = count;
   return {};
@@ -131,7 +131,7 @@ Status LockParallel::reserve_pool(PoolMemory<Record, RowId>& memory,
 template <typename Record, typename RowId>
 Status LockParallel::grow_pool(PoolMemory<Record, RowId>& memory,
                                RowPool<Record, RowId>& pool,
-                               PoolEnds& ends,
+                               PoolTops& ends,
                                std::uint32_t wanted) {
   const std::uint32_t free_count = ends.available();
   if (free_count >= wanted) {
@@ -150,7 +150,7 @@ Status LockParallel::grow_pool(PoolMemory<Record, RowId>& memory,
                                   .free_count = free_count,
                                   .old_capacity = old.capacity,
                                   .row_count = capacity - used}));
-  ends = PoolEnds{.claimed = 0, .returned = capacity - used};
+  ends = PoolTops{.claimed = 0, .returned = capacity - used};
   if (old.records == nullptr) {
     return {};
   }
@@ -259,7 +259,7 @@ Result<LockBatchOutcome> LockParallel::apply(const CommittedCommand* commands,
 template <typename Record, typename RowId>
 Status LockParallel::load_pool(PoolMemory<Record, RowId>& memory,
                                RowPool<Record, RowId>& pool,
-                               PoolEnds& ends,
+                               PoolTops& ends,
                                const RowPool<Record, RowId>& source) {
   LockMemory stack_memory;
   GCOORD_TRY(auto* stack, reserve_column<std::uint32_t>(stack_memory, source.capacity));
@@ -275,7 +275,7 @@ Status LockParallel::load_pool(PoolMemory<Record, RowId>& memory,
                                   .free_count = source.available(),
                                   .old_capacity = source.capacity,
                                   .row_count = free_count}));
-  ends = PoolEnds{.claimed = 0, .returned = free_count};
+  ends = PoolTops{.claimed = 0, .returned = free_count};
   return device_->copy_in(
       pool.records, source.records, (std::size_t{source.capacity} + 1) * sizeof(Record));
 }
@@ -334,7 +334,7 @@ Result<LockImage> LockParallel::image() {
 
 Result<LockUsage> LockParallel::usage() {
   GCOORD_TRY_STATUS(read_ends());
-  const auto used = [](const auto& pool, const PoolEnds& ends) {
+  const auto used = [](const auto& pool, const PoolTops& ends) {
     return pool.capacity - ends.available();
   };
   LockUsage usage;

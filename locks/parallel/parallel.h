@@ -107,12 +107,12 @@ class LockParallel {
   template <typename Record, typename RowId>
   Status grow_pool(PoolMemory<Record, RowId>& memory,
                    RowPool<Record, RowId>& pool,
-                   PoolEnds& ends,
+                   PoolTops& ends,
                    std::uint32_t wanted);
   template <typename Record, typename RowId>
   Status load_pool(PoolMemory<Record, RowId>& memory,
                    RowPool<Record, RowId>& pool,
-                   PoolEnds& ends,
+                   PoolTops& ends,
                    const RowPool<Record, RowId>& source);
   template <typename Record, typename RowId>
   Status reserve_pool(PoolMemory<Record, RowId>& memory,
@@ -130,7 +130,7 @@ class LockParallel {
   LockParallelOptions options_;
   LockTables tables_;
   LockBatch columns_;  // The columns of a batch, without commands.
-  LockPoolEnds ends_;  // As the device had them after the last batch.
+  LockPoolTops ends_;  // As the device had them after the last batch.
   LockMemory shard_memory_;
   LockMemory batch_memory_;
   LockMemory event_memory_;

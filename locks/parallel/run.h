@@ -49,7 +49,7 @@ GCOORD_HD inline LockTables tables_of(const LockBatch& batch, LockWriter& writer
   return tables;
 }
 
-GCOORD_HD inline RowWindow claim_rows(PoolEnds& ends, std::uint32_t count) {
+GCOORD_HD inline RowWindow claim_rows(PoolTops& ends, std::uint32_t count) {
   const std::uint32_t first = count == 0 ? 0 : relaxed_add(ends.claimed, count);
   return {.first = first, .next = first, .last = first + count};
 }
@@ -98,7 +98,7 @@ GCOORD_HD inline LockDemand demand_of_run(const LockBatch& batch, const LockRun&
 template <typename Pool>
 GCOORD_HD inline void return_rows(const Pool& pool,
                                   const RowWindow& window,
-                                  PoolEnds& ends,
+                                  PoolTops& ends,
                                   RunMembers members) {
   const bool together = members == RunMembers::All;
   const std::uint32_t count = window.last - window.next;

@@ -158,7 +158,7 @@ class Parser {
     if (holds()) {
       GCOORD_TRY_STATUS(read_note(request.note));
     }
-    const HoldAsk ask = unpack_ask(request.token.value);
+    const HoldOptions ask = unpack_ask(request.token.value);
     const bool sound = pack_ask(ask) == request.token.value &&
                        ask_sound(ask, !request.note.empty()) &&
                        (holds() || request.token.value == 0) && request.holder.value == 0;

@@ -21,7 +21,7 @@ namespace gcoord::locks {
 namespace {
 
 // Where a request stands in the snapshot: its session's place and its own place in that session.
-struct RequestPlace {
+struct RequestPosition {
   std::uint32_t session = 0;
   std::uint8_t request = 0;
 };
@@ -130,7 +130,7 @@ class ShardWriter {
     for (; row.value != 0; row = tables_.requests[row].next) {
       write_request(tables_.requests[row]);
       if (tables_.requests[row].code == LockCode::Waiting) {
-        places_[row.value] = RequestPlace{session_place, place};
+        places_[row.value] = RequestPosition{session_place, place};
       }
       ++place;
     }
@@ -163,7 +163,7 @@ class ShardWriter {
     }
     RequestRow row = queue ? lock.queue_first : RequestRow{};
     for (; row.value != 0; row = tables_.requests[row].queue_next) {
-      const RequestPlace place = places_.at(row.value);
+      const RequestPosition place = places_.at(row.value);
       writer_.integer(place.session);
       writer_.integer(place.request);
     }
@@ -236,9 +236,9 @@ class ShardWriter {
   const LockTables& tables_;
   const LockShardRow& shard_;
   ByteWriter writer_;
-  bool holds_ = false;                                      // Something goes beyond plain holds.
-  bool moves_ = false;                                      // Names were moved.
-  std::unordered_map<std::uint32_t, RequestPlace> places_;  // Of waiters, by request row.
+  bool holds_ = false;                                         // Something goes beyond plain holds.
+  bool moves_ = false;                                         // Names were moved.
+  std::unordered_map<std::uint32_t, RequestPosition> places_;  // Of waiters, by request row.
 };
 
 }  // namespace
@@ -284,7 +284,7 @@ RequestRow install_request(const LockTables& tables,
   request.argument_hash = source.argument_hash;
   request.code = source.code;
   if (source.code == LockCode::Waiting) {
-    const HoldAsk ask = unpack_ask(source.token.value);
+    const HoldOptions ask = unpack_ask(source.token.value);
     const bool shares = (ask.flags & kHoldShared) != 0;
     keep_ask(tables,
              row,

@@ -52,7 +52,7 @@ GCOORD_HD inline void queue_or_refuse(const ApplyPoint& at,
 
 // The session asks for what it holds alone and has marked: the same hold, or one more of it.
 GCOORD_HD inline void count_hold(const LockTables& tables,
-                                 const HoldAsk& ask,
+                                 const HoldOptions& ask,
                                  LockRow lock_row,
                                  LockReply& reply) {
   mark(tables, lock_row);
@@ -69,7 +69,7 @@ GCOORD_HD inline void count_hold(const LockTables& tables,
 
 // The holder becomes the first of several, under its token; who shares and stands first comes in.
 GCOORD_HD inline void downgrade(const ApplyPoint& at,
-                                const HoldAsk& ask,
+                                const HoldOptions& ask,
                                 LockRow lock_row,
                                 LockReply& reply) {
   const LockTables& tables = at.tables;
@@ -93,7 +93,7 @@ GCOORD_HD inline void downgrade(const ApplyPoint& at,
 
 // The session asks again for what it holds alone.
 GCOORD_HD inline void acquire_own(const ApplyPoint& at,
-                                  const HoldAsk& ask,
+                                  const HoldOptions& ask,
                                   LockRow lock_row,
                                   LockReply& reply) {
   claim_grant(at.tables, lock_row);
@@ -116,7 +116,7 @@ GCOORD_HD inline void acquire_shared(const ApplyPoint& at,
   const LockTables& tables = at.tables;
   const LockRecord& lock = tables.locks[lock_row];
   const LockExtra extra = load_extra(tables, lock);
-  const HoldAsk ask = hold_ask(command);
+  const HoldOptions ask = hold_ask(command);
   const bool shares = (ask.flags & kHoldShared) != 0;
   const LockRow own = find_share(tables, lock_row, command.session);
   if (own.value != 0) {
@@ -147,7 +147,7 @@ GCOORD_HD inline void take_marked(const ApplyPoint& at,
                                   SessionRow session_row,
                                   LockReply& reply) {
   const LockTables& tables = at.tables;
-  const HoldAsk ask = hold_ask(command);
+  const HoldOptions ask = hold_ask(command);
   reply.code = LockCode::Granted;
   if ((ask.flags & kHoldShared) != 0) {
     reply.token = next_token(tables, at.shard);
@@ -249,7 +249,7 @@ GCOORD_HD_APART void keep_ask_apart(const Point& at,
                                     RequestRow request_row) {
   const LockTables& tables = at.tables;
   mark(tables, tables.requests[request_row].lock);
-  const HoldAsk ask = hold_ask(command);
+  const HoldOptions ask = hold_ask(command);
   const bool shares = (ask.flags & kHoldShared) != 0;
   keep_ask(tables,
            request_row,

@@ -40,7 +40,7 @@ struct LockExtra {
   std::uint32_t share_count = 0;    // 0: it is held by one alone, or by nobody.
   std::uint32_t permits_limit = 0;  // While it is held together; 0: by readers.
   std::uint32_t permits_used = 0;
-  std::uint32_t delay_ms = 0;  // What the holder asked for; see HoldAsk.
+  std::uint32_t delay_ms = 0;  // What the holder asked for; see HoldOptions.
   Residence residence = Residence::Native;
   std::uint32_t move_number = 0;  // Of the name's newest move that this shard took part in.
   ShardId away_to;                // Where it was moved to, of one that is away.
@@ -144,7 +144,7 @@ GCOORD_HD inline NameBlockRow store_note(const LockTables& tables,
 // as token, and as holder the row of its note, or of its share to be. A wait that ends clears both.
 GCOORD_HD inline void keep_ask(const LockTables& tables,
                                RequestRow row,
-                               const HoldAsk& ask,
+                               const HoldOptions& ask,
                                std::uint32_t kept_row) {
   RequestRecord& waiter = tables.requests[row];
   GCOORD_ASSERT(waiter.code == LockCode::Waiting);

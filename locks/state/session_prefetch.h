@@ -51,12 +51,12 @@ inline SessionRow prefetch_session(const LockTables& tables,
   return row;
 }
 
-class EndsAhead {
+class EndsPrefetch {
  public:
-  EndsAhead(const LockTables& tables,
-            const sessions::SessionColumns& clock,
-            ShardId shard,
-            const LockCommand& list)
+  EndsPrefetch(const LockTables& tables,
+               const sessions::SessionColumns& clock,
+               ShardId shard,
+               const LockCommand& list)
       : tables_(tables), clock_(clock), shard_(shard), list_(list), count_(ends_count(list)) {
     for (std::uint32_t i = 0; i < kIndexes; ++i) {
       want_index(i);

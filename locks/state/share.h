@@ -92,7 +92,7 @@ GCOORD_HD inline void show_oldest(const LockTables& tables, LockRow head, const 
 GCOORD_HD inline void attach_share(const LockTables& tables,
                                    LockRow head,
                                    LockRow row,
-                                   const HoldAsk& ask) {
+                                   const HoldOptions& ask) {
   const LockRecord& lock = tables.locks[head];
   LockExtra extra = load_extra(tables, lock);
   GCOORD_ASSERT(head.value < kNameShare);
@@ -122,7 +122,7 @@ struct ShareGrant {
   SessionRow session;
   FencingToken token;
   LogIndex granted_at;
-  HoldAsk ask;
+  HoldOptions ask;
 };
 
 // Makes the taken row the session's share of the lock, the newest one.
@@ -168,7 +168,7 @@ GCOORD_HD inline void drop_share(const LockTables& tables, LockRow row) {
 }
 
 // Whether one more may hold the lock together with those who do, or with nobody.
-GCOORD_HD inline bool fits(const LockExtra& extra, const HoldAsk& ask) {
+GCOORD_HD inline bool fits(const LockExtra& extra, const HoldOptions& ask) {
   if (extra.share_count == 0) {
     return true;
   }
@@ -181,7 +181,7 @@ GCOORD_HD inline bool fits(const LockExtra& extra, const HoldAsk& ask) {
 GCOORD_HD inline bool may_come_in(const LockTables& tables,
                                   LockRow row,
                                   const LockExtra& extra,
-                                  const HoldAsk& ask) {
+                                  const HoldOptions& ask) {
   const LockRecord& lock = tables.locks[row];
   if (lock.holder.value == 0) {
     return true;
@@ -201,7 +201,7 @@ GCOORD_HD inline bool let_in(const LockTables& tables,
   LockRecord& lock = tables.locks[row];
   const RequestRow waiter_row = lock.queue_first;
   RequestRecord& waiter = tables.requests[waiter_row];
-  const HoldAsk ask = unpack_ask(waiter.token.value);
+  const HoldOptions ask = unpack_ask(waiter.token.value);
   LockExtra extra = load_extra(tables, lock);
   if (!may_come_in(tables, row, extra, ask)) {
     return false;

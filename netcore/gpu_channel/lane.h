@@ -89,14 +89,14 @@ GCOORD_HD constexpr std::uint32_t stamp_at(const LaneWires& wires, std::uint64_t
 }
 
 // Absolute positions in a payload ring, in bytes; they count what was skipped at the end, too.
-struct PayloadPlace {
+struct PayloadAddress {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
-GCOORD_HD constexpr PayloadPlace place_payload(std::uint64_t cursor,
-                                               std::uint32_t bytes,
-                                               std::uint32_t capacity) {
+GCOORD_HD constexpr PayloadAddress place_payload(std::uint64_t cursor,
+                                                 std::uint32_t bytes,
+                                                 std::uint32_t capacity) {
   const std::uint32_t padded = (bytes + kPayloadAlignment - 1) & ~(kPayloadAlignment - 1);
   const auto at = static_cast<std::uint32_t>(cursor & (capacity - 1));
   const std::uint64_t begin = at + padded <= capacity ? cursor : cursor + (capacity - at);

@@ -28,7 +28,7 @@
 
 namespace gcoord::netcore {
 
-enum class LaneLook : std::uint8_t { Nothing, Ready, Broken };
+enum class LanePeek : std::uint8_t { Nothing, Ready, Broken };
 
 // Of a receiving end, as it stands after its last call.
 struct ReceiverView {
@@ -130,7 +130,7 @@ GCOORD_HD inline std::uint32_t wish_word(const SenderView& view) {
 }
 
 // What the packets of the next slot say: all new, or one of them impossible.
-GCOORD_HD inline LaneLook look_at_stamps(const ReceiverView& view,
+GCOORD_HD inline LanePeek look_at_stamps(const ReceiverView& view,
                                          const Packet (&packet)[kSlotPackets]) {
   const std::uint64_t lap = slot_lap(view.received, view.slot_shift);
   const auto expected = view.stamp_bits | static_cast<std::uint32_t>(lap & 0xffff);
@@ -146,13 +146,13 @@ GCOORD_HD inline LaneLook look_at_stamps(const ReceiverView& view,
                                 same_epoch_tag(stamp, view.epoch));
   }
   if (arrived == kSlotPackets) {
-    return LaneLook::Ready;
+    return LanePeek::Ready;
   }
-  return is_foreign ? LaneLook::Broken : LaneLook::Nothing;
+  return is_foreign ? LanePeek::Broken : LanePeek::Nothing;
 }
 
 // As LaneReceiver judges the header of a slot that arrived whole.
-GCOORD_HD inline LaneLook look_at_header(const ReceiverView& view, const Packet& header) {
+GCOORD_HD inline LanePeek look_at_header(const ReceiverView& view, const Packet& header) {
   const std::uint32_t bytes = header.word[kPayloadBytesWord];
   bool is_sound = view.received + 1 <= view.slots_end;
   if (bytes != 0 && header.word[kEpochWord] == view.epoch) {
@@ -160,13 +160,13 @@ GCOORD_HD inline LaneLook look_at_header(const ReceiverView& view, const Packet&
         is_sound && is_lane_payload(bytes, view.payload_capacity) &&
         place_payload(view.payload_received, bytes, view.payload_capacity).end <= view.payload_end;
   }
-  return is_sound ? LaneLook::Ready : LaneLook::Broken;
+  return is_sound ? LanePeek::Ready : LanePeek::Broken;
 }
 
 // Six loads of memory of this side, all in flight at once.
-GCOORD_HD inline LaneLook look_at(const ReceiverView& view) {
+GCOORD_HD inline LanePeek look_at(const ReceiverView& view) {
   if (view.broken != 0) {
-    return LaneLook::Broken;
+    return LanePeek::Broken;
   }
   const SealedSlot& slot = view.slots[slot_place(view.received, view.slot_shift)];
   Packet packet[kSlotPackets];
@@ -174,8 +174,8 @@ GCOORD_HD inline LaneLook look_at(const ReceiverView& view) {
   for (std::uint32_t part = 0; part < kSlotPackets; ++part) {
     packet[part] = SystemOrder::take(slot.packet[part]);
   }
-  const LaneLook look = look_at_stamps(view, packet);
-  return look == LaneLook::Ready ? look_at_header(view, packet[kHeaderPart]) : look;
+  const LanePeek look = look_at_stamps(view, packet);
+  return look == LanePeek::Ready ? look_at_header(view, packet[kHeaderPart]) : look;
 }
 
 // How many of the wanted slots fit, as far as the view's cursors tell.
@@ -192,29 +192,29 @@ GCOORD_HD inline bool has_room(const SenderView& view) {
 
 // At most one load, of the grant that the peer pushed here; none while what is known suffices. The
 // end looks again, and then with the order that reusing its places needs.
-GCOORD_HD inline LaneLook look_at(const SenderView& view) {
+GCOORD_HD inline LanePeek look_at(const SenderView& view) {
   if (view.broken != 0) {
-    return LaneLook::Broken;
+    return LanePeek::Broken;
   }
   if (has_room(view)) {
-    return LaneLook::Ready;
+    return LanePeek::Ready;
   }
   const Packet grant = SystemOrder::take(*view.grant);
   if (grant.stamp != packet_stamp(view.epoch, 0) || grant.word[2] != view.epoch) {
-    return LaneLook::Nothing;  // No grant yet, or another channel's.
+    return LanePeek::Nothing;  // No grant yet, or another channel's.
   }
   const std::uint64_t told_payload =
       kPayloadAlignment * widen_cursor(grant.word[1], view.payload_consumed / kPayloadAlignment);
   CreditSender credit{view.sent, view.consumed, view.ring_slots};
   if (credit.on_consumed(grant.word[0]) == CursorVerdict::Overrun ||
       told_payload > view.payload_sent) {
-    return LaneLook::Broken;
+    return LanePeek::Broken;
   }
   SenderView known = view;
   known.consumed = credit.consumed;
   known.payload_consumed =
       told_payload > view.payload_consumed ? told_payload : view.payload_consumed;
-  return has_room(known) ? LaneLook::Ready : LaneLook::Nothing;
+  return has_room(known) ? LanePeek::Ready : LanePeek::Nothing;
 }
 
 }  // namespace gcoord::netcore

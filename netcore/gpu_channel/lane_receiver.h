@@ -338,7 +338,8 @@ class LaneReceiver {
       broken(report_->bad_length, DropReason::BadLength);
       return;
     }
-    const PayloadPlace at = place_payload(state_.payload_received, bytes, wires_.payload_capacity);
+    const PayloadAddress at =
+        place_payload(state_.payload_received, bytes, wires_.payload_capacity);
     if (at.end - state_.payload_told > wires_.payload_capacity) {
       tile.slot_count = 0;
       broken(report_->credit_overrun, DropReason::CreditOverrun);

@@ -212,7 +212,7 @@ class LaneSender {
   // which is short, because a payload that does not fit before the ring's end moves all after it.
   GCOORD_HD Words128* payload_place(const Reservation& place, std::uint32_t index) const {
     std::uint64_t cursor = place.payload_first;
-    PayloadPlace at;
+    PayloadAddress at;
     for (std::uint32_t i = 0; i <= index; ++i) {
       at = place_payload(cursor, place.payload_bytes, wires_.payload_capacity);
       cursor = at.end;

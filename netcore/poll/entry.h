@@ -179,17 +179,17 @@ GCOORD_HD inline std::uint32_t control_events(const ChannelControl* control, std
   return (is_over ? kPollHup : 0) | (SystemOrder::peek(control->fault) != 0 ? kPollErr : 0);
 }
 
-GCOORD_HD inline std::uint32_t lane_events(LaneLook look, std::uint32_t ready) {
-  return look == LaneLook::Ready ? ready : look == LaneLook::Broken ? kPollErr : 0;
+GCOORD_HD inline std::uint32_t lane_events(LanePeek look, std::uint32_t ready) {
+  return look == LanePeek::Ready ? ready : look == LanePeek::Broken ? kPollErr : 0;
 }
 
-GCOORD_HD inline std::uint32_t ticket_events(TicketPlace place) {
+GCOORD_HD inline std::uint32_t ticket_events(TicketPosition place) {
   switch (place) {
-    case TicketPlace::Held:
+    case TicketPosition::Held:
       return kPollIn;
-    case TicketPlace::Gone:
+    case TicketPosition::Gone:
       return kPollHup;
-    case TicketPlace::Broken:
+    case TicketPosition::Broken:
       return kPollErr;
     default:
       return 0;
@@ -224,7 +224,7 @@ GCOORD_HD inline PollFound look_at_all(const PollEntry& entry) {
     }
     case PollKind::Ticket: {
       const PollTicket& target = entry.target.ticket;
-      const TicketPlace place = TicketLock<>{target.lock}.look(*target.wait);
+      const TicketPosition place = TicketLock<>{target.lock}.look(*target.wait);
       return {ticket_events(place), target.wait->ticket};
     }
     case PollKind::Word:

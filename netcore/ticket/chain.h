@@ -43,7 +43,7 @@
 namespace gcoord::netcore {
 
 // What one ticket's place says about it.
-enum class TicketPlace : std::uint8_t {
+enum class TicketPosition : std::uint8_t {
   Early,   // The place still belongs to a ticket of a lap before.
   Queued,  // Open: not granted yet.
   Held,
@@ -58,23 +58,23 @@ enum class TicketStep : std::uint8_t {
   Broken,
 };
 
-GCOORD_HD constexpr TicketPlace ticket_place(std::uint64_t word,
-                                             std::uint64_t ticket,
-                                             std::uint32_t places) {
+GCOORD_HD constexpr TicketPosition ticket_place(std::uint64_t word,
+                                                std::uint64_t ticket,
+                                                std::uint32_t places) {
   if (!is_ticket_word(word, ticket, places)) {
-    return TicketPlace::Broken;
+    return TicketPosition::Broken;
   }
   const std::uint64_t found = ticket_of(word);
   if (found != ticket) {
-    return found < ticket ? TicketPlace::Early : TicketPlace::Gone;
+    return found < ticket ? TicketPosition::Early : TicketPosition::Gone;
   }
   switch (ticket_state(word)) {
     case TicketState::Open:
-      return TicketPlace::Queued;
+      return TicketPosition::Queued;
     case TicketState::Held:
-      return TicketPlace::Held;
+      return TicketPosition::Held;
     default:
-      return TicketPlace::Gone;
+      return TicketPosition::Gone;
   }
 }
 
@@ -95,11 +95,11 @@ GCOORD_HD TicketStep offer_ticket(const TicketWords& words, std::uint64_t ticket
     const std::uint64_t found = Order::turn(
         place, ticket_word(ticket, TicketState::Open), ticket_word(ticket, TicketState::Held));
     switch (ticket_place(found, ticket, places)) {
-      case TicketPlace::Queued:
+      case TicketPosition::Queued:
         return TicketStep::Done;
-      case TicketPlace::Held:
+      case TicketPosition::Held:
         return TicketStep::Already;
-      case TicketPlace::Early:
+      case TicketPosition::Early:
         // That one is below a ticket that was granted: its grant went on, and only the last step of
         // its passing is missing.
         if (found != passing_lap_before(ticket, places)) {
@@ -107,7 +107,7 @@ GCOORD_HD TicketStep offer_ticket(const TicketWords& words, std::uint64_t ticket
         }
         Order::turn(place, found, ticket_word(ticket, TicketState::Open));
         break;
-      case TicketPlace::Gone:
+      case TicketPosition::Gone:
         if (ticket_of(found) == ticket && ticket_state(found) == TicketState::Passing) {
           return TicketStep::Already;  // It was granted, and its own passing goes on from there.
         }
@@ -116,7 +116,7 @@ GCOORD_HD TicketStep offer_ticket(const TicketWords& words, std::uint64_t ticket
         }
         *is_past = true;
         return TicketStep::Already;
-      case TicketPlace::Broken:
+      case TicketPosition::Broken:
         return TicketStep::Broken;
     }
   }
@@ -152,8 +152,8 @@ GCOORD_HD TicketStep release_ticket(const TicketWords& words, std::uint64_t tick
     return hand_on<Order>(words, ticket) == TicketStep::Broken ? TicketStep::Broken
                                                                : TicketStep::Done;
   }
-  const TicketPlace place = ticket_place(found, ticket, words.layout.places);
-  return place == TicketPlace::Gone ? TicketStep::Already : TicketStep::Broken;
+  const TicketPosition place = ticket_place(found, ticket, words.layout.places);
+  return place == TicketPosition::Gone ? TicketStep::Already : TicketStep::Broken;
 }
 
 // Takes a drawn ticket out of the line, wherever it is: a waiter's is abandoned, a holder's handed
@@ -169,11 +169,11 @@ GCOORD_HD TicketStep revoke_ticket(const TicketWords& words, std::uint64_t ticke
   // A ticket has two moves of its own before it is past, and perhaps the last one of the ticket a
   // lap before is still to be made.
   for (std::uint32_t round = 0; round < 4; ++round) {
-    const TicketPlace at = ticket_place(found, ticket, words.layout.places);
-    if (at == TicketPlace::Broken) {
+    const TicketPosition at = ticket_place(found, ticket, words.layout.places);
+    if (at == TicketPosition::Broken) {
       return TicketStep::Broken;
     }
-    if (at == TicketPlace::Early && ticket_state(found) == TicketState::Passing && round == 0) {
+    if (at == TicketPosition::Early && ticket_state(found) == TicketState::Passing && round == 0) {
       if (hand_on<Order>(words, ticket_of(found)) == TicketStep::Broken) {
         return TicketStep::Broken;
       }
@@ -183,10 +183,10 @@ GCOORD_HD TicketStep revoke_ticket(const TicketWords& words, std::uint64_t ticke
     if (found == ticket_word(ticket, TicketState::Passing)) {
       return hand_on<Order>(words, ticket);
     }
-    if (at != TicketPlace::Queued && at != TicketPlace::Held) {
+    if (at != TicketPosition::Queued && at != TicketPosition::Held) {
       return TicketStep::Already;
     }
-    const bool was_held = at == TicketPlace::Held;
+    const bool was_held = at == TicketPosition::Held;
     const std::uint64_t taken_out =
         ticket_word(ticket, was_held ? TicketState::Passing : TicketState::Abandoned);
     const std::uint64_t before = Order::turn(place, found, taken_out);
@@ -202,12 +202,12 @@ GCOORD_HD TicketStep revoke_ticket(const TicketWords& words, std::uint64_t ticke
 // place still belongs to the ticket a lap before and that one's passing is only to be finished, so
 // it is. Early: it waits for others, which is so only if more groups use the lock than it is for.
 template <typename Order>
-GCOORD_HD TicketPlace look_at_ticket(const TicketWords& words, std::uint64_t ticket) {
+GCOORD_HD TicketPosition look_at_ticket(const TicketWords& words, std::uint64_t ticket) {
   const std::uint64_t found = Order::observe(words.place(ticket));
-  const TicketPlace place = ticket_place(found, ticket, words.layout.places);
-  if (place == TicketPlace::Early && ticket_state(found) == TicketState::Passing) {
+  const TicketPosition place = ticket_place(found, ticket, words.layout.places);
+  if (place == TicketPosition::Early && ticket_state(found) == TicketState::Passing) {
     const TicketStep step = hand_on<Order>(words, ticket_of(found));
-    return step == TicketStep::Broken ? TicketPlace::Broken : TicketPlace::Queued;
+    return step == TicketStep::Broken ? TicketPosition::Broken : TicketPosition::Queued;
   }
   return place;
 }
@@ -217,40 +217,40 @@ GCOORD_HD TicketPlace look_at_ticket(const TicketWords& words, std::uint64_t tic
 template <typename Order>
 GCOORD_HD TicketStep abandon_ticket(const TicketWords& words,
                                     std::uint64_t ticket,
-                                    TicketPlace* found) {
+                                    TicketPosition* found) {
   const std::uint64_t open = ticket_word(ticket, TicketState::Open);
   // A second time if only the passing of the ticket a lap before was in the way.
   for (std::uint32_t round = 0; round < 2; ++round) {
     const std::uint64_t before =
         Order::turn(words.place(ticket), open, ticket_word(ticket, TicketState::Abandoned));
     *found = ticket_place(before, ticket, words.layout.places);
-    if (*found == TicketPlace::Queued) {
+    if (*found == TicketPosition::Queued) {
       return TicketStep::Done;
     }
-    if (*found != TicketPlace::Early) {
+    if (*found != TicketPosition::Early) {
       break;
     }
     look_at_ticket<Order>(words, ticket);
   }
-  return *found == TicketPlace::Broken ? TicketStep::Broken : TicketStep::Already;
+  return *found == TicketPosition::Broken ? TicketStep::Broken : TicketStep::Already;
 }
 
 // Draws the next ticket if it is granted already: the lock is free and nobody waits. Held: it is
 // the caller's. Queued: nothing was drawn. Gone: it was drawn and taken away at once.
 template <typename Order>
-GCOORD_HD TicketPlace draw_if_free(const TicketWords& words, std::uint64_t* ticket) {
+GCOORD_HD TicketPosition draw_if_free(const TicketWords& words, std::uint64_t* ticket) {
   *ticket = Order::peek(words.next());
-  const TicketPlace before =
+  const TicketPosition before =
       ticket_place(Order::observe(words.place(*ticket)), *ticket, words.layout.places);
-  if (before == TicketPlace::Broken) {
+  if (before == TicketPosition::Broken) {
     return before;
   }
   // Gone: others were faster than the look at `next`. A ticket that is granted has its place, so
   // this draw needs no look for room.
   const bool is_drawn =
-      before == TicketPlace::Held && Order::turn(words.next(), *ticket, *ticket + 1) == *ticket;
+      before == TicketPosition::Held && Order::turn(words.next(), *ticket, *ticket + 1) == *ticket;
   return is_drawn ? ticket_place(Order::observe(words.place(*ticket)), *ticket, words.layout.places)
-                  : TicketPlace::Queued;
+                  : TicketPosition::Queued;
 }
 
 // Is there a place for the ticket that would be drawn now, even if all groups draw at once?
@@ -266,10 +266,10 @@ GCOORD_HD TicketStep look_for_room(const TicketWords& words) {
   const std::uint64_t last = Order::peek(words.next()) + words.layout.groups - 1;
   const std::uint64_t found = Order::observe(words.place(last));
   switch (ticket_place(found, last, words.layout.places)) {
-    case TicketPlace::Early:
+    case TicketPosition::Early:
       return found == passing_lap_before(last, words.layout.places) ? TicketStep::Done
                                                                     : TicketStep::Already;
-    case TicketPlace::Broken:
+    case TicketPosition::Broken:
       return TicketStep::Broken;
     default:
       return TicketStep::Done;

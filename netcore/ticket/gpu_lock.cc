@@ -95,7 +95,7 @@ TicketLockDevice GpuTicketLock::device() const {
   return {words(), reinterpret_cast<ChannelControl*>(control_.address), kEpoch};
 }
 
-Result<TicketLook> GpuTicketLock::look() const {
+Result<TicketPeek> GpuTicketLock::look() const {
   std::vector<std::byte> copy(ticket_region_bytes(options_.layout));
   if (is_host_memory()) {
     // Others change it meanwhile: word by word.

@@ -62,7 +62,7 @@ class GpuTicketLock {
   TicketLockDevice device() const;
 
   // Who holds it and who waits. Copies the region: 128 bytes per place. A failure is the device's.
-  Result<TicketLook> look() const;
+  Result<TicketPeek> look() const;
 
   // Has the ticket taken out of the line or its hold away; see above. Any side may ask. A failure
   // is the device's.

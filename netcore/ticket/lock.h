@@ -112,16 +112,16 @@ class TicketLock {
     if (verdict != TicketVerdict::Busy) {
       return verdict;
     }
-    TicketPlace place = TicketPlace::Queued;
+    TicketPosition place = TicketPosition::Queued;
     verdict = verdict_of(bounded_wait(gate_until(options.deadline_ns), [&] {
       place = by_one([&] { return look(wait); });
-      return place != TicketPlace::Queued;
+      return place != TicketPosition::Queued;
     }));
     if (verdict != TicketVerdict::Held) {
       place = by_one([&] { return leave(wait); });
     }
     fill(hold, wait, options.hold_ns);
-    return place == TicketPlace::Queued ? verdict : settled(place);
+    return place == TicketPosition::Queued ? verdict : settled(place);
   }
 
   // The first half of take(), for who waits for other things too (poll_entry.h): draws a ticket.
@@ -145,18 +145,18 @@ class TicketLock {
 
   // One look at the place of a ticket that stands in line, by one thread; does on the way what
   // waiters do for others. Queued: wait on.
-  GCOORD_HD TicketPlace look(TicketWait& wait) const {
+  GCOORD_HD TicketPosition look(TicketWait& wait) const {
     const bool is_round = wait.polls++ % kSpinsPerRound == 0;
     if (is_round) {
       wait.looked_ns = device_now_ns();
       if (wait.polls != 1 && !follow_notice(wait)) {
-        return TicketPlace::Broken;
+        return TicketPosition::Broken;
       }
     }
-    const TicketPlace place = look_at_ticket<Order>(words(), wait.ticket);
-    if (place == TicketPlace::Queued || place == TicketPlace::Early) {
+    const TicketPosition place = look_at_ticket<Order>(words(), wait.ticket);
+    if (place == TicketPosition::Queued || place == TicketPosition::Early) {
       wait.waiting_ns = wait.looked_ns;
-      return TicketPlace::Queued;
+      return TicketPosition::Queued;
     }
     return place;
   }
@@ -166,20 +166,20 @@ class TicketLock {
   GCOORD_HD TicketVerdict settle(const TicketWait& wait,
                                  std::uint64_t hold_ns,
                                  TicketHold* hold) const {
-    const TicketPlace place = by_one([&] { return leave(wait); });
+    const TicketPosition place = by_one([&] { return leave(wait); });
     fill(hold, wait, hold_ns);
-    return place == TicketPlace::Queued ? TicketVerdict::TimedOut : settled(place);
+    return place == TicketPosition::Queued ? TicketVerdict::TimedOut : settled(place);
   }
 
   // Takes the lock if it is free and nobody waits; never waits itself. Busy otherwise.
   GCOORD_HD TicketVerdict try_take(std::uint64_t hold_ns, TicketHold* hold) const {
     TicketWait wait;
-    const TicketPlace place = by_one([&] {
+    const TicketPosition place = by_one([&] {
       wait.waiting_ns = device_now_ns();
       return draw_if_free<Order>(words(), &wait.ticket);
     });
     fill(hold, wait, hold_ns);
-    return place == TicketPlace::Queued ? TicketVerdict::Busy : settled(place);
+    return place == TicketPosition::Queued ? TicketVerdict::Busy : settled(place);
   }
 
   // Ends the hold and grants the lock to the next in line. Released; Revoked, if the lock was taken
@@ -261,11 +261,11 @@ class TicketLock {
   }
 
   // Of a ticket that is not in line any more.
-  GCOORD_HD TicketVerdict settled(TicketPlace place) const {
-    if (place == TicketPlace::Held) {
+  GCOORD_HD TicketVerdict settled(TicketPosition place) const {
+    if (place == TicketPosition::Held) {
       return TicketVerdict::Held;
     }
-    return place == TicketPlace::Gone ? TicketVerdict::Revoked : broken();
+    return place == TicketPosition::Gone ? TicketVerdict::Revoked : broken();
   }
 
   // Tells all others, who leave at their next look.
@@ -298,12 +298,12 @@ class TicketLock {
   }
 
   // Queued: left the line. Anything else came first.
-  GCOORD_HD TicketPlace leave(const TicketWait& wait) const {
-    TicketPlace found = TicketPlace::Broken;
+  GCOORD_HD TicketPosition leave(const TicketWait& wait) const {
+    TicketPosition found = TicketPosition::Broken;
     abandon_ticket<Order>(words(), wait.ticket, &found);
     // Early: more groups than the layout says. The ticket cannot be marked, and whoever made the
     // lock so must revoke it.
-    return found == TicketPlace::Early ? TicketPlace::Broken : found;
+    return found == TicketPosition::Early ? TicketPosition::Broken : found;
   }
 
   GCOORD_HD static void fill(TicketHold* hold, const TicketWait& wait, std::uint64_t hold_ns) {

@@ -7,7 +7,7 @@
 namespace gcoord::netcore {
 namespace {
 
-void count(TicketLook& look, std::uint64_t word) {
+void count(TicketPeek& look, std::uint64_t word) {
   const std::uint64_t ticket = ticket_of(word);
   const bool is_drawn = ticket < look.next;
   switch (ticket_state(word)) {
@@ -30,11 +30,11 @@ void count(TicketLook& look, std::uint64_t word) {
 
 }  // namespace
 
-TicketLook look_at_tickets(std::span<std::byte> region, const TicketLayout& layout) {
+TicketPeek look_at_tickets(std::span<std::byte> region, const TicketLayout& layout) {
   GCOORD_ASSERT(is_ticket_layout(layout));
   GCOORD_ASSERT(region.size() >= ticket_region_bytes(layout));
   const TicketWords words{region.data(), layout};
-  TicketLook look;
+  TicketPeek look;
   look.next = words.next();
   look.fault = words.notice().fault != 0;
   for (std::uint32_t index = 0; index < layout.places; ++index) {
@@ -48,7 +48,7 @@ TicketLook look_at_tickets(std::span<std::byte> region, const TicketLayout& layo
   return look;
 }
 
-std::string TicketLook::to_text() const {
+std::string TicketPeek::to_text() const {
   std::string text = "no holder";
   if (holder.has_value()) {
     text = "ticket " + std::to_string(*holder) + " holds it";

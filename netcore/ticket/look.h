@@ -15,7 +15,7 @@
 
 namespace gcoord::netcore {
 
-struct TicketLook {
+struct TicketPeek {
   std::uint64_t next = 0;  // So many tickets were drawn.
   // The ticket that holds the lock. None: it is free, or on its way from one to the next.
   std::optional<std::uint64_t> holder;
@@ -32,6 +32,6 @@ struct TicketLook {
 };
 
 // `region` is a copy of ticket_region_bytes(layout) bytes.
-TicketLook look_at_tickets(std::span<std::byte> region, const TicketLayout& layout);
+TicketPeek look_at_tickets(std::span<std::byte> region, const TicketLayout& layout);
 
 }  // namespace gcoord::netcore

@@ -50,7 +50,7 @@ std::optional<bool> all_share(const LockTables& tables,
                               locks::RequestRow waiter) {
   locks::RequestRow row = lock.queue_first;
   for (std::uint32_t place = 0; place < kDeadlockQueueMax && row.value != 0; ++place) {
-    const locks::HoldAsk ask = locks::unpack_ask(tables.requests[row].token.value);
+    const locks::HoldOptions ask = locks::unpack_ask(tables.requests[row].token.value);
     if ((ask.flags & locks::kHoldShared) == 0 || ask.limit != extra.permits_limit) {
       return false;
     }

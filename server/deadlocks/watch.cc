@@ -33,8 +33,8 @@ DeadlockWatch::DeadlockWatch(const DeadlockWatchOptions& options,
                              const locks::LockCpu& locks,
                              const WaitTable& waits,
                              MetricsRegistry& metrics,
-                             Doors doors)
-    : options_(options), locks_(locks), waits_(waits), doors_(std::move(doors)) {
+                             Environment doors)
+    : options_(options), locks_(locks), waits_(waits), environment_(std::move(doors)) {
   const auto counter = [&metrics](const char* name, const char* help) {
     return &metrics.counter({std::string("gcoord_server_deadlock_") + name, help, "", ""});
   };
@@ -71,7 +71,7 @@ void DeadlockWatch::on_tick(Tick now, std::uint64_t now_us) {
   reported_count_->add(waits.size());
   const NodeId to = searcher();
   report_waits(to, waits);
-  const NodeId leader = doors_.leader(ShardId{0});
+  const NodeId leader = environment_.leader(ShardId{0});
   if (leader != to) {
     const std::uint64_t old_ms = std::uint64_t{kDeadlockOldIntervals} * options_.interval_ms;
     std::erase_if(waits, [&](const DeadlockWait& wait) { return wait.waited_ms < old_ms; });
@@ -82,8 +82,8 @@ void DeadlockWatch::on_tick(Tick now, std::uint64_t now_us) {
 
 // Who looks for circles, as far as this node knows; 0: nobody.
 NodeId DeadlockWatch::searcher() const {
-  const NodeId elected = doors_.coordinator();
-  return elected.value != 0 ? elected : doors_.leader(ShardId{0});
+  const NodeId elected = environment_.coordinator();
+  return elected.value != 0 ? elected : environment_.leader(ShardId{0});
 }
 
 // What was reported holds for two intervals, and what was asked must be answered in as many.
@@ -146,7 +146,7 @@ void DeadlockWatch::report_waits(NodeId to, std::span<const DeadlockWait> waits)
 void DeadlockWatch::send(NodeId to, std::span<const std::byte> message) {
   GCOORD_ASSERT(message.size() <= kPeerMessageBytesMax);
   if (to != options_.node) {
-    doors_.send(to, message);
+    environment_.send(to, message);
     return;
   }
   to_self_.emplace_back(to, std::vector<std::byte>(message.begin(), message.end()));
@@ -212,7 +212,7 @@ void DeadlockWatch::search() {
   if (all.empty()) {
     return;
   }
-  auto found = find_deadlocks(doors_.search, all);
+  auto found = find_deadlocks(environment_.search, all);
   if (!found.ok()) {
     return;  // No memory for the graph now, or a device that failed; the waits stay.
   }
@@ -247,7 +247,7 @@ void DeadlockWatch::confirm(Case& opened, std::uint64_t number) {
   std::map<std::uint32_t, std::vector<std::byte>> messages;
   for (std::size_t place = 0; place < opened.deadlock.evidence.size(); ++place) {
     const DeadlockWait& wait = opened.deadlock.evidence[place];
-    const NodeId leader = doors_.leader(wait.shard);
+    const NodeId leader = environment_.leader(wait.shard);
     std::vector<std::byte>& message =
         messages.try_emplace(leader.value, message_of(kDeadlockConfirm, number)).first->second;
     ByteWriter writer{message};
@@ -274,7 +274,7 @@ void DeadlockWatch::on_question(NodeId from, ByteReader& reader) {
     question.outstanding.insert(question.waits.back().shard.value);
   }
   const bool led = std::ranges::all_of(question.waits, [&](const DeadlockWait& wait) {
-    return wait.shard.value < locks_.tables().shard_count && doors_.leads(wait.shard);
+    return wait.shard.value < locks_.tables().shard_count && environment_.leads(wait.shard);
   });
   if (!reader.ok() || question.waits.empty() || questions_.size() >= kDeadlockCasesMax) {
     return drop();
@@ -287,7 +287,7 @@ void DeadlockWatch::on_question(NodeId from, ByteReader& reader) {
   const std::set<std::uint32_t> shards = question.outstanding;
   questions_.emplace(group, std::move(question));
   for (const std::uint32_t shard : shards) {
-    doors_.ask(ShardId{shard}, group);
+    environment_.ask(ShardId{shard}, group);
   }
 }
 
@@ -374,7 +374,7 @@ void DeadlockWatch::conclude(Case& closed) {
   ByteWriter writer{message};
   write_wait(writer, victim);
   writer.text(deadlock_text(ring, closed.deadlock.victim));
-  send(doors_.leader(victim.shard), message);
+  send(environment_.leader(victim.shard), message);
 }
 
 void DeadlockWatch::on_break(ByteReader& reader) {
@@ -387,11 +387,11 @@ void DeadlockWatch::on_break(ByteReader& reader) {
   }
   const WaitKey key = key_of(victim);
   const bool waits = waits_.started_us(key).has_value();
-  if (!doors_.leads(victim.shard) || !waits || told_.size() >= kDeadlockCasesMax) {
+  if (!environment_.leads(victim.shard) || !waits || told_.size() >= kDeadlockCasesMax) {
     return;  // It is found again if it is still there.
   }
   told_[key] = Told{text, now_};
-  doors_.end(key, victim.enqueued_at);
+  environment_.end(key, victim.enqueued_at);
 }
 
 std::string DeadlockWatch::take_text(const WaitKey& key) {

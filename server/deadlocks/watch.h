@@ -69,7 +69,7 @@ struct DeadlockWatchOptions {
 
 class DeadlockWatch {
  public:
-  struct Doors {
+  struct Environment {
     std::function<bool(ShardId)> leads;
     std::function<NodeId(ShardId)> leader;
     // The elected coordinator (coordinator_driver.h); 0: none is known here, or none is elected.
@@ -87,7 +87,7 @@ class DeadlockWatch {
                 const locks::LockCpu& locks,
                 const WaitTable& waits,
                 MetricsRegistry& metrics,
-                Doors doors);
+                Environment doors);
 
   void on_tick(Tick now, std::uint64_t now_us);
   // kTickNever while there is nothing to look at.
@@ -177,7 +177,7 @@ class DeadlockWatch {
   DeadlockWatchOptions options_;
   const locks::LockCpu& locks_;
   const WaitTable& waits_;
-  Doors doors_;
+  Environment environment_;
   Tick now_;
   Tick next_;
   WaitKey look_from_;                           // Where the last look at waits stopped.

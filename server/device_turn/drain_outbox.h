@@ -31,7 +31,7 @@ struct RowTurn {
   using Entry = typename Service::Entry;
 
   const TurnNode<Service>& node;
-  StripeDesk& desk;
+  StripeWorkspace& desk;
   StripeScratch& scratch;
   consensus::MessageSink sink;
   std::uint32_t place;
@@ -354,10 +354,10 @@ GCOORD_HD bool is_offered(const RowTurn<Service>& r,
 }
 
 template <typename Service>
-GCOORD_HD void carry_out(const RowTurn<Service>& r,
-                         consensus::ShardRef shard,
-                         const consensus::InboxHead& in,
-                         const consensus::OutboxHead& out) {
+GCOORD_HD void drain_outbox(const RowTurn<Service>& r,
+                            consensus::ShardRef shard,
+                            const consensus::InboxHead& in,
+                            const consensus::OutboxHead& out) {
   const consensus::Hot& hot = shard.hot();
   if (in.message_count != 0) {
     store_arrived(r);

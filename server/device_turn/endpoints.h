@@ -21,9 +21,11 @@ GCOORD_HD bool has_clients(const Node& node) {
 }
 
 template <typename Service>
-class StripeEnds {
+class StripeEndpoints {
  protected:
-  GCOORD_HD StripeEnds(const TurnNode<Service>& node, std::uint32_t stripe, StripeDesk& desk)
+  GCOORD_HD StripeEndpoints(const TurnNode<Service>& node,
+                            std::uint32_t stripe,
+                            StripeWorkspace& desk)
       : t_{node,
            desk,
            node.scratch[stripe],

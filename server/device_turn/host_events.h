@@ -72,7 +72,7 @@ GCOORD_HD bool apply_together(const RowTurn& r, LogIndex index) {
   }
   const std::uint32_t at = relaxed_add(r.desk.noop_count, 1);
   GCOORD_ASSERT(at < kTurnPlaces);  // One of each row.
-  ToldNoop& noop = r.scratch.noops[at / kNoopsPerSlot].noop[at % kNoopsPerSlot];
+  HostNoop& noop = r.scratch.noops[at / kNoopsPerSlot].noop[at % kNoopsPerSlot];
   noop.row = r.row;
   noop.own_term = tag == 0 ? 0 : static_cast<std::uint32_t>(tag);
   noop.index = index;

@@ -21,17 +21,17 @@
 namespace gcoord::server {
 
 template <typename Service>
-class StripeIntake : protected StripeEnds<Service> {
+class StripeIntake : protected StripeEndpoints<Service> {
  protected:
-  using StripeEnds<Service>::t_;
-  using StripeEnds<Service>::from_;
-  using StripeEnds<Service>::to_;
-  using StripeEnds<Service>::requests_;
-  using StripeEnds<Service>::replies_;
-  using StripeEnds<Service>::has_plenty;
+  using StripeEndpoints<Service>::t_;
+  using StripeEndpoints<Service>::from_;
+  using StripeEndpoints<Service>::to_;
+  using StripeEndpoints<Service>::requests_;
+  using StripeEndpoints<Service>::replies_;
+  using StripeEndpoints<Service>::has_plenty;
 
-  GCOORD_HD StripeIntake(const TurnNode<Service>& node, std::uint32_t stripe, StripeDesk& desk)
-      : StripeEnds<Service>(node, stripe, desk),
+  GCOORD_HD StripeIntake(const TurnNode<Service>& node, std::uint32_t stripe, StripeWorkspace& desk)
+      : StripeEndpoints<Service>(node, stripe, desk),
         pace_(client_pace(node.shape.stripe_count, warp_lanes() != 1)) {
     open_scan(t_);
   }

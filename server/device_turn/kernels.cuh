@@ -24,10 +24,10 @@ constexpr std::uint32_t turn_blocks_of(const TurnShape& shape) {
 }
 
 // What a multiprocessor of compute capability 9.0 gives one block.
-static_assert(kBlockStripesMax * sizeof(StripeDesk) <= 227 * 1024);
+static_assert(kBlockStripesMax * sizeof(StripeWorkspace) <= 227 * 1024);
 
 constexpr std::size_t desk_bytes_of(const TurnShape& shape) {
-  return shape.block_stripes * sizeof(StripeDesk);
+  return shape.block_stripes * sizeof(StripeWorkspace);
 }
 
 template <typename Service>
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kTurnThreads* kBlockStripesMax, 1)
       run_clock(node, timing);
     }
   } else if (stripe < node.shape.stripe_count) {
-    run_stripe(node, timing, stripe, reinterpret_cast<StripeDesk*>(desks)[warp]);
+    run_stripe(node, timing, stripe, reinterpret_cast<StripeWorkspace*>(desks)[warp]);
   }
 }
 
@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(kTurnThreads)
 template <typename Service>
 __global__ void __launch_bounds__(kTurnThreads)
     turn_kernel(const __grid_constant__ TurnNode<Service> node) {
-  __shared__ alignas(128) std::byte memory[sizeof(StripeDesk)];
-  turn_stripe(node, blockIdx.x, *reinterpret_cast<StripeDesk*>(memory));
+  __shared__ alignas(128) std::byte memory[sizeof(StripeWorkspace)];
+  turn_stripe(node, blockIdx.x, *reinterpret_cast<StripeWorkspace*>(memory));
 }
 
 // Loads every kernel onto the current device.
@@ -82,7 +82,7 @@ cudaError_t turn_blocks_max(std::uint32_t block_stripes, std::uint32_t& blocks) 
   int device = 0;
   int processors = 0;
   int each = 0;
-  const std::size_t bytes = block_stripes * sizeof(StripeDesk);
+  const std::size_t bytes = block_stripes * sizeof(StripeWorkspace);
   cudaError_t code = cudaGetDevice(&device);
   if (code == cudaSuccess) {
     code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
@@ -90,7 +90,7 @@ cudaError_t turn_blocks_max(std::uint32_t block_stripes, std::uint32_t& blocks) 
   if (code == cudaSuccess) {
     code = cudaFuncSetAttribute(persistent_turn_kernel<Service>,
                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(kBlockStripesMax * sizeof(StripeDesk)));
+                                static_cast<int>(kBlockStripesMax * sizeof(StripeWorkspace)));
   }
   if (code == cudaSuccess) {
     code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(

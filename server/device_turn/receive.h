@@ -26,7 +26,7 @@ namespace gcoord::server {
 template <typename Service>
 GCOORD_HD void spread_reading(const StripeTurn<Service>& t) {
   constexpr std::uint32_t kPlenty = 1u << 30;  // The step asks only whether there is any.
-  StripeDesk& desk = t.desk;
+  StripeWorkspace& desk = t.desk;
   for (std::uint32_t mask = warp_rank(); mask < kCreditMasks; mask += warp_lanes()) {
     desk.input[mask] = desk.reading.input;
     desk.input[mask].peer = desk.peer[mask];

@@ -36,7 +36,7 @@ struct StagedMessages {
 
   GCOORD_HD consensus::Message operator[](std::uint32_t k) const {
     consensus::Message m =
-        consensus::MessagePlace{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
+        consensus::MessageSlot{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
     const bool follows = m.kind == consensus::MessageKind::Append && m.index <= log.last;
     if (follows && m.index.value + m.count > room.value) {
       m.kind = consensus::MessageKind::None;
@@ -257,7 +257,7 @@ GCOORD_HD bool store_turned(const TurnNode<Service>& node,
 
 // Puts the kept row back into the table. One member.
 template <typename Service>
-GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeDesk& desk) {
+GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeWorkspace& desk) {
   const consensus::ShardRef kept = kept_ref(desk.kept);
   if (!store_turned(node, desk.kept.row, consensus::kNotWide, kept)) {
     relaxed_add(desk.tally.exhausted, 1);
@@ -297,7 +297,7 @@ GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef sh
 }
 
 // Whether more is asked of a row than a plain step can do: what is asked for again after nothing
-// was applied is a matter of the whole row (carry_out).
+// was applied is a matter of the whole row (drain_outbox).
 template <typename Service>
 GCOORD_HD bool asks_whole(const RowTurn<Service>& r) {
   const bool wishes = (r.desk.snapshot[r.place] != 0) | (r.desk.transfer_to[r.place] != 0);
@@ -326,7 +326,7 @@ GCOORD_HD_FLAT bool step_within_plain(const RowTurn<Service>& r,
     return false;
   }
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
-  carry_out(r, shard, in, out);
+  drain_outbox(r, shard, in, out);
   count_row(r, shard.hot().role, shard.hot(), out);
   return true;
 }
@@ -392,7 +392,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   store_proposed(r, out, configuration);
   store_own(r, shard, out);
   save_snapshot(r, shard);
-  carry_out(r, shard, in, out);
+  drain_outbox(r, shard, in, out);
   if constexpr (Service::kReadmits) {
     const bool next = may_propose_next(shard, in, applied_before);
     r.desk.again[r.place] = next ? std::uint8_t{1} : r.desk.again[r.place];

@@ -63,13 +63,13 @@ struct KeptRow {
   std::uint32_t row;  // kNoTurnPlace: none.
 };
 
-// Where what follows a message of the only row of a turn is laid out in StripeDesk::outgoing:
+// Where what follows a message of the only row of a turn is laid out in StripeWorkspace::outgoing:
 // behind all its messages.
 inline constexpr std::uint32_t kBehindAlone = 8;
 static_assert(kBehindAlone >= kTurnMessages);
 static_assert(kBehindAlone + kTurnEntriesMax <= kTurnSlots);
 
-struct StripeDesk {
+struct StripeWorkspace {
   TurnRowArrays arrays[kTurnPlaces];
   KeptRow kept;
   TurnInput reading;
@@ -116,7 +116,7 @@ struct StripeDesk {
 template <typename Service>
 struct StripeTurn {
   const TurnNode<Service>& node;
-  StripeDesk& desk;
+  StripeWorkspace& desk;
   StripeScratch& scratch;
   std::uint32_t stripe;
   RowRange rows;
@@ -172,7 +172,7 @@ GCOORD_HD std::uint32_t place_of(const StripeTurn<Service>& t, std::uint32_t row
 }
 
 // By the one member that opens the place.
-GCOORD_HD inline void open_place(StripeDesk& desk, std::uint32_t place, std::uint32_t row) {
+GCOORD_HD inline void open_place(StripeWorkspace& desk, std::uint32_t place, std::uint32_t row) {
   desk.row[place] = row;
   desk.arrived_count[place] = 0;
   desk.snapshot[place] = 0;
@@ -262,7 +262,7 @@ GCOORD_HD std::uint32_t reserve_replies(const Turn& t, std::uint32_t count) {
 
 // Divides what a client leaves room for. No-ops have their part only where enough is left beside it
 // for whatever else a row may tell at once.
-GCOORD_HD inline void divide_room(StripeDesk& desk, std::uint32_t room) {
+GCOORD_HD inline void divide_room(StripeWorkspace& desk, std::uint32_t room) {
   const bool both = room >= kTurnReplies / 2;
   const std::uint32_t rest = both ? room - kNoopSlots : room;
   desk.noop_room = both ? kTurnPlaces : 0;
@@ -286,7 +286,7 @@ GCOORD_HD void refuse(const Turn& t,
   store_aligned<alignof(netcore::Slot)>(&t.scratch.refused[at], reply);
 }
 
-GCOORD_HD inline TurnRequest request_at(const StripeDesk& desk, std::uint32_t at) {
+GCOORD_HD inline TurnRequest request_at(const StripeWorkspace& desk, std::uint32_t at) {
   return load_aligned<TurnRequest>(&desk.request[at]);
 }
 

@@ -25,9 +25,9 @@ inline constexpr std::uint32_t kCodePartShift = 8;
 static_assert(kTurnPlaces == 1u << kCodeMessageShift);
 static_assert(kTurnMessages <= 1u << (kCodePartShift - kCodeMessageShift));
 
-GCOORD_HD inline consensus::MessagePlace message_in(StripeScratch& scratch,
-                                                    std::uint32_t place,
-                                                    std::uint32_t k) {
+GCOORD_HD inline consensus::MessageSlot message_in(StripeScratch& scratch,
+                                                   std::uint32_t place,
+                                                   std::uint32_t k) {
   const consensus::MessageSink sink = tiles_of(scratch).sink(place);
   return {sink.chunk(k, 0), sink.chunk_stride};
 }
@@ -35,7 +35,7 @@ GCOORD_HD inline consensus::MessagePlace message_in(StripeScratch& scratch,
 // Slots that a message takes on the way to a node; 0: it is for another one.
 template <typename Service>
 GCOORD_HD std::uint32_t slots_to(const StripeTurn<Service>& t,
-                                 consensus::MessagePlace message,
+                                 consensus::MessageSlot message,
                                  NodeId to) {
   const consensus::MessageChunk first = message.chunk(0);
   const bool meant = static_cast<std::uint32_t>(first.word[1] >> 32) == to.value;
@@ -78,7 +78,7 @@ GCOORD_HD inline std::uint32_t word_in(const void* from, std::uint32_t word) {
 template <typename Service>
 GCOORD_HD const std::byte* bytes_behind(const TurnNode<Service>& node,
                                         const StripeScratch& scratch,
-                                        consensus::MessagePlace message,
+                                        consensus::MessageSlot message,
                                         std::uint32_t place,
                                         std::uint32_t part,
                                         std::uint32_t offset) {
@@ -103,7 +103,7 @@ GCOORD_HD const std::byte* bytes_behind(const TurnNode<Service>& node,
 template <typename Service>
 GCOORD_HD consensus::MessageChunk chunk_behind(const TurnNode<Service>& node,
                                                const StripeScratch& scratch,
-                                               consensus::MessagePlace message,
+                                               consensus::MessageSlot message,
                                                std::uint32_t place,
                                                std::uint32_t part,
                                                std::uint32_t c) {
@@ -120,7 +120,7 @@ GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
   const std::uint32_t place = code % kTurnPlaces;
   const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
   const std::uint32_t part = code >> kCodePartShift;
-  const consensus::MessagePlace message = message_in(t.scratch, place, k);
+  const consensus::MessageSlot message = message_in(t.scratch, place, k);
   return part == 0 ? message.chunk(c) : chunk_behind(t.node, t.scratch, message, place, part, c);
 }
 
@@ -182,7 +182,7 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
 
 // Whether what follows this header of a message of the only row of a turn is laid out already
 // (RowTurn::lay, lay_out_alone).
-GCOORD_HD inline bool is_laid(const StripeDesk& desk, const netcore::Slot& header) {
+GCOORD_HD inline bool is_laid(const StripeWorkspace& desk, const netcore::Slot& header) {
   const std::uint64_t names = consensus::load_chunk(&header).word[0];
   const LogIndex before{consensus::load_chunk(header.bytes + 16).word[1]};
   const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
@@ -195,11 +195,11 @@ GCOORD_HD inline bool is_laid(const StripeDesk& desk, const netcore::Slot& heade
 // lies there already.
 template <typename Service>
 GCOORD_HD_APART void lay_out_alone(const TurnNode<Service>& node,
-                                   StripeDesk& desk,
+                                   StripeWorkspace& desk,
                                    const StripeScratch& scratch,
                                    std::uint32_t k,
                                    std::uint32_t count) {
-  const consensus::MessagePlace message{desk.outgoing[k].bytes, 1};
+  const consensus::MessageSlot message{desk.outgoing[k].bytes, 1};
   warp_sync();  // What lies there was read.
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t at = warp_rank(); at < count * consensus::kMessageChunks; at += warp_lanes()) {
@@ -245,7 +245,7 @@ GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (
   warp_sync();
 }
 
-// Sends message k of the kept row to peer p. Who lives has room (StripeEnds::has_plenty).
+// Sends message k of the kept row to peer p. Who lives has room (StripeEndpoints::has_plenty).
 template <typename Service>
 GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t,
                                  std::uint32_t p,

@@ -127,7 +127,7 @@ struct alignas(64) TurnReply {
 static_assert(sizeof(TurnReply) == netcore::kSlotBytes);
 
 // A no-op of one row.
-struct ToldNoop {
+struct HostNoop {
   std::uint32_t row = 0;
   std::uint32_t own_term = 0;  // The term that this node led and began with it; 0: another's.
   LogIndex index;
@@ -140,7 +140,7 @@ inline constexpr std::uint32_t kNoopsPerSlot = 3;
 struct alignas(64) ToldNoops {
   std::uint32_t count = 0;
   TurnVerdict verdict = TurnVerdict::Noops;  // Where TurnReply has it.
-  ToldNoop noop[kNoopsPerSlot];
+  HostNoop noop[kNoopsPerSlot];
 };
 
 static_assert(sizeof(ToldNoops) == netcore::kSlotBytes);

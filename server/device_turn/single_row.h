@@ -73,7 +73,7 @@ GCOORD_HD_FLAT bool finds_requests_of_one(const StripeTurn<Service>& t,
 }
 
 // The messages that were found so, one of each peer from which slots came. One member.
-GCOORD_HD_FLAT void open_inbox(StripeDesk& desk, const std::uint32_t (&slots)[kTurnPeers]) {
+GCOORD_HD_FLAT void open_inbox(StripeWorkspace& desk, const std::uint32_t (&slots)[kTurnPeers]) {
   std::uint32_t count = 0;
   GCOORD_UNROLL
   for (std::uint32_t p = 0; p < kTurnPeers; ++p) {

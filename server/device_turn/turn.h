@@ -29,7 +29,7 @@ namespace gcoord::server {
 template <typename Service>
 class TurnStripe : private StripeIntake<Service> {
  public:
-  GCOORD_HD TurnStripe(const TurnNode<Service>& node, std::uint32_t stripe, StripeDesk& desk)
+  GCOORD_HD TurnStripe(const TurnNode<Service>& node, std::uint32_t stripe, StripeWorkspace& desk)
       : StripeIntake<Service>(node, stripe, desk) {}
 
   // One turn. Whether any row was stepped. The groups of a block run its parts together; where all
@@ -111,11 +111,11 @@ class TurnStripe : private StripeIntake<Service> {
   GCOORD_HD const StripeCounts& counts() const { return t_.state.counts; }
 
  private:
-  using StripeEnds<Service>::t_;
-  using StripeEnds<Service>::to_;
-  using StripeEnds<Service>::replies_;
-  using StripeEnds<Service>::close_ends;
-  using StripeEnds<Service>::credit_mask;
+  using StripeEndpoints<Service>::t_;
+  using StripeEndpoints<Service>::to_;
+  using StripeEndpoints<Service>::replies_;
+  using StripeEndpoints<Service>::close_ends;
+  using StripeEndpoints<Service>::credit_mask;
   using StripeIntake<Service>::finds_work;
   using StripeIntake<Service>::look;
   using StripeIntake<Service>::look_soon;

@@ -7,7 +7,9 @@
 
 namespace gcoord::server {
 
-Connection::Connection(ConnectionId id, asio::ip::tcp::socket socket, const Events& events)
+Connection::Connection(protocol::ConnectionId id,
+                       asio::ip::tcp::socket socket,
+                       const Events& events)
     : id_(id), socket_(std::move(socket)), events_(events) {
   asio::error_code ignored;
   // Replies of a turn leave in one write; waiting for more would only add latency.

@@ -58,7 +58,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&)> on_dirty;
   };
 
-  Connection(ConnectionId id, asio::ip::tcp::socket socket, const Events& events);
+  Connection(protocol::ConnectionId id, asio::ip::tcp::socket socket, const Events& events);
 
   // Begins to read. Call once.
   void start();
@@ -79,7 +79,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close_after_flush(CloseReason reason);
   void close(CloseReason reason);
 
-  ConnectionId id() const { return id_; }
+  protocol::ConnectionId id() const { return id_; }
 
   bool open() const { return socket_.is_open(); }
 
@@ -115,7 +115,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::size_t unsent_bytes() const { return out_.size() - out_begin_; }
 
-  ConnectionId id_;
+  protocol::ConnectionId id_;
   asio::ip::tcp::socket socket_;
   const Events& events_;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};

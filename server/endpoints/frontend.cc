@@ -15,8 +15,8 @@ namespace {
 constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Count)> kCloseNames = {
     "by_client", "bad_frame", "bad_hello", "slow_reader", "idle", "full", "stopping"};
 
-ConnectionId make_id(std::uint32_t place, std::uint32_t generation) {
-  return ConnectionId{std::uint64_t{generation} << 32 | (place + 1u)};
+protocol::ConnectionId make_id(std::uint32_t place, std::uint32_t generation) {
+  return protocol::ConnectionId{std::uint64_t{generation} << 32 | (place + 1u)};
 }
 
 Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
@@ -132,7 +132,7 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   free_.pop_back();
   Place& here = places_[place];
   ++here.generation;
-  const ConnectionId id = make_id(place, here.generation);
+  const protocol::ConnectionId id = make_id(place, here.generation);
   here.connection = std::make_shared<Connection>(id, std::move(socket), events_);
   ++connection_count_;
   accepted_->add();
@@ -147,12 +147,13 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   here.connection->start();
 }
 
-RecordOrigin FrontEnd::origin(ConnectionId connection) const {
+protocol::RecordOrigin FrontEnd::origin(protocol::ConnectionId connection) const {
   const Connection* const found = find(connection);
-  return found != nullptr && found->local() ? RecordOrigin::Loopback : RecordOrigin::Remote;
+  return found != nullptr && found->local() ? protocol::RecordOrigin::Loopback
+                                            : protocol::RecordOrigin::Remote;
 }
 
-Connection* FrontEnd::find(ConnectionId id) const {
+Connection* FrontEnd::find(protocol::ConnectionId id) const {
   const auto place = static_cast<std::uint32_t>(id.value) - 1u;
   if (place >= places_.size() || make_id(place, places_[place].generation) != id) {
     return nullptr;
@@ -227,19 +228,19 @@ void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   connections_->set(static_cast<std::int64_t>(connection_count_));
 }
 
-void FrontEnd::park(ConnectionId connection) {
+void FrontEnd::park(protocol::ConnectionId connection) {
   if (Connection* found = find(connection); found != nullptr) {
     found->park();
   }
 }
 
-void FrontEnd::unpark(ConnectionId connection) {
+void FrontEnd::unpark(protocol::ConnectionId connection) {
   if (Connection* found = find(connection); found != nullptr) {
     found->unpark();
   }
 }
 
-void FrontEnd::reply(ConnectionId connection,
+void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
   if (Connection* found = find(connection); found != nullptr) {
@@ -247,7 +248,7 @@ void FrontEnd::reply(ConnectionId connection,
   }
 }
 
-void FrontEnd::push(ConnectionId connection,
+void FrontEnd::push(protocol::ConnectionId connection,
                     const protocol::ReplySlot& slot,
                     std::span<const std::byte> payload) {
   if (Connection* found = find(connection); found != nullptr) {
@@ -255,7 +256,7 @@ void FrontEnd::push(ConnectionId connection,
   }
 }
 
-std::optional<std::size_t> FrontEnd::backlog_bytes(ConnectionId connection) const {
+std::optional<std::size_t> FrontEnd::backlog_bytes(protocol::ConnectionId connection) const {
   const Connection* const found = find(connection);
   return found == nullptr ? std::nullopt : std::optional{found->backlog_bytes()};
 }

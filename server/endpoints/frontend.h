@@ -39,10 +39,11 @@ struct FrontEndOptions {
   std::uint64_t blocked_limit_ms = 10'000;
 };
 
-class FrontEnd final : public ReplySink {
+class FrontEnd final : public protocol::ReplySink {
  public:
-  using OnRequest = std::function<void(
-      ConnectionId connection, const protocol::RequestSlot& request, std::span<const std::byte>)>;
+  using OnRequest = std::function<void(protocol::ConnectionId connection,
+                                       const protocol::RequestSlot& request,
+                                       std::span<const std::byte>)>;
 
   FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRegistry& metrics);
   ~FrontEnd() override;
@@ -58,16 +59,16 @@ class FrontEnd final : public ReplySink {
 
   std::uint16_t port() const { return port_; }
 
-  void park(ConnectionId connection) override;
-  void unpark(ConnectionId connection) override;
-  void reply(ConnectionId connection,
+  void park(protocol::ConnectionId connection) override;
+  void unpark(protocol::ConnectionId connection) override;
+  void reply(protocol::ConnectionId connection,
              const protocol::ReplySlot& slot,
              std::span<const std::byte> payload) override;
-  void push(ConnectionId connection,
+  void push(protocol::ConnectionId connection,
             const protocol::ReplySlot& slot,
             std::span<const std::byte> payload) override;
-  std::optional<std::size_t> backlog_bytes(ConnectionId connection) const override;
-  RecordOrigin origin(ConnectionId connection) const override;
+  std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override;
+  protocol::RecordOrigin origin(protocol::ConnectionId connection) const override;
 
   // Sends the replies of a turn. Returns whether there were any.
   bool flush();
@@ -98,7 +99,7 @@ class FrontEnd final : public ReplySink {
   void on_bad_frame(Connection& connection, protocol::BadFrame reason);
   void on_closed(Connection& connection, CloseReason reason);
   void refuse(Connection& connection, const protocol::RequestSlot& request, std::uint32_t error);
-  Connection* find(ConnectionId id) const;
+  Connection* find(protocol::ConnectionId id) const;
   void register_metrics(MetricsRegistry& metrics);
 
   asio::io_context& context_;

@@ -23,7 +23,7 @@ std::uint64_t entry_ms(std::span<const std::byte> leaf) {
 
 }  // namespace
 
-NodeHistory::NodeHistory(NodeHistoryOptions options, Service& inner)
+NodeHistory::NodeHistory(NodeHistoryOptions options, StateMachine& inner)
     : options_(std::move(options)), service_(inner, options_.shard_count) {}
 
 Status NodeHistory::open(std::unique_ptr<ledger::HistoryStore> store) {

@@ -38,7 +38,7 @@ struct NodeHistoryOptions {
 
 class NodeHistory {
  public:
-  NodeHistory(NodeHistoryOptions options, Service& inner);
+  NodeHistory(NodeHistoryOptions options, StateMachine& inner);
 
   // Once, before the engine recovers. Failures are the store's, kHistoryRot, or the device's.
   Status open(std::unique_ptr<ledger::HistoryStore> store);

@@ -36,16 +36,16 @@ Result<ledger::PruneReport> taken(LedgerPruning::Report& report) {
 
 }  // namespace
 
-void LedgerPruning::refuse(ConnectionId connection,
+void LedgerPruning::refuse(protocol::ConnectionId connection,
                            const protocol::RequestSlot& request,
                            const Status& status) {
   protocol::ReplySlot reply = protocol::reply_to(request);
   reply.code = status.code();
   reply.detail = status.detail();
-  parts_.replies.reply(connection, reply, protocol::bytes_of(status.message()));
+  environment_.replies.reply(connection, reply, protocol::bytes_of(status.message()));
 }
 
-void LedgerPruning::on_request(ConnectionId connection,
+void LedgerPruning::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& request,
                                std::span<const std::byte> payload) {
   GCOORD_ASSERT(request.kind == protocol::RequestKind::LedgerPrune);
@@ -57,22 +57,22 @@ void LedgerPruning::on_request(ConnectionId connection,
     return refuse(connection, request, asked.status());
   }
   const ledger::PruneOrder order = order_of(asked.value());
-  if (order.shard && order.shard->value >= parts_.shard_count) {
+  if (order.shard && order.shard->value >= environment_.shard_count) {
     return refuse(
         connection,
         request,
         protocol::make_error(ErrorCode::LedgerPruneInvalid,
-                             "shards are 0 to " + std::to_string(parts_.shard_count - 1)));
+                             "shards are 0 to " + std::to_string(environment_.shard_count - 1)));
   }
   const auto& begin =
-      asked.value().log == protocol::LedgerLog::Shards ? parts_.shards : parts_.cluster;
+      asked.value().log == protocol::LedgerLog::Shards ? environment_.shards : environment_.cluster;
   if (begin == nullptr) {
     return refuse(connection, request, protocol::make_error(ErrorCode::LedgerUnpublished));
   }
   if (under_way_) {
     return refuse(connection, request, protocol::make_error(ErrorCode::LedgerPruneBusy));
   }
-  under_way_ = UnderWay{connection, request, begin(order, parts_.wake)};
+  under_way_ = UnderWay{connection, request, begin(order, environment_.wake)};
 }
 
 void LedgerPruning::advance() {
@@ -91,7 +91,7 @@ void LedgerPruning::advance() {
                                       .entries = report.value().entries,
                                       .kept = report.value().kept,
                                       .damaged = report.value().damaged});
-  parts_.replies.reply(done.connection, protocol::reply_to(done.request), payload);
+  environment_.replies.reply(done.connection, protocol::reply_to(done.request), payload);
 }
 
 }  // namespace gcoord::server

@@ -28,8 +28,8 @@ class LedgerPruning {
   using Report = std::future<Result<ledger::PruneReport>>;
 
   // Each begins an order and calls `ended`, from any thread, when it is done.
-  struct Parts {
-    ReplySink& replies;
+  struct Environment {
+    protocol::ReplySink& replies;
     std::uint32_t shard_count = 0;
     std::function<Report(const ledger::PruneOrder&, Ended)> shards;
     // Its order names no shard. Empty: this node publishes nothing, and has no cluster log.
@@ -37,10 +37,10 @@ class LedgerPruning {
     std::function<void()> wake;  // For any thread.
   };
 
-  explicit LedgerPruning(Parts parts) : parts_(std::move(parts)) {}
+  explicit LedgerPruning(Environment parts) : environment_(std::move(parts)) {}
 
   // LedgerPrune. Answered now or in a later advance().
-  void on_request(ConnectionId connection,
+  void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload);
 
@@ -49,14 +49,16 @@ class LedgerPruning {
 
  private:
   struct UnderWay {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot request;
     Report report;
   };
 
-  void refuse(ConnectionId connection, const protocol::RequestSlot& request, const Status& status);
+  void refuse(protocol::ConnectionId connection,
+              const protocol::RequestSlot& request,
+              const Status& status);
 
-  Parts parts_;
+  Environment environment_;
   std::optional<UnderWay> under_way_;
 };
 

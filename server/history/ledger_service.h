@@ -36,10 +36,10 @@
 
 namespace gcoord::server {
 
-class LedgerService final : public Service {
+class LedgerService final : public StateMachine {
  public:
   // `inner` outlives it.
-  LedgerService(Service& inner, std::uint32_t shard_count);
+  LedgerService(StateMachine& inner, std::uint32_t shard_count);
 
   // Before the first call from the engine; it outlives those.
   void attach(ledger::HistoryWorker& worker) { worker_ = &worker; }
@@ -111,7 +111,7 @@ class LedgerService final : public Service {
   ledger::MerkleFrontier frontier_of(ShardId shard);
   std::vector<std::span<const std::byte>> tail_of(ShardId shard, std::uint64_t from) const;
 
-  Service& inner_;
+  StateMachine& inner_;
   Status failure_;
   ledger::HistoryWorker* worker_ = nullptr;
   std::vector<std::uint64_t> applied_;               // By shard.

@@ -101,7 +101,7 @@ Status NodeLedger::start(Incarnation incarnation,
                                    metrics_));
   service.set_listener(publication_.get());
   if (!repair_.empty()) {
-    say_warning("repairs its history of {} shards from the other nodes; does not vote in them",
+    log_warning("repairs its history of {} shards from the other nodes; does not vote in them",
                 repair_.size());
   }
   return Status{};
@@ -116,9 +116,9 @@ Status NodeLedger::pass(ReplicatedLog& engine, std::uint64_t unix_ms) {
     on_alarm(alarm);
   }
   if (news.refusal && news.refusal->ok()) {
-    say("signs the ledger again");
+    log_info("signs the ledger again");
   } else if (news.refusal) {
-    say_error(
+    log_error(
         "GC{}: no longer signs the ledger: {}", news.refusal->detail(), news.refusal->message());
   }
   return news.quarantine.empty() ? Status{} : quarantine(news.quarantine);
@@ -137,17 +137,17 @@ void NodeLedger::on_alarm(const HistoryAlarm& alarm) {
   }
   alarms_.push_back(alarm);
   if (alarm.node == NodeId{0}) {
-    say_error("GC{}: no majority of nodes agrees on the history of {}",
+    log_error("GC{}: no majority of nodes agrees on the history of {}",
               ledger::kHistoryUndecided,
               place_of(alarm));
   } else if (alarm.unconfirmed) {
-    say_error(
+    log_error(
         "GC{}: the history of {} is damaged, or differs where no other node shows it: no longer "
         "signs the ledger, and repairs nothing by itself",
         ledger::kHistoryRot,
         place_of(alarm));
   } else {
-    say_error("GC{}: the history of node {} is not the majority's: {}",
+    log_error("GC{}: the history of node {} is not the majority's: {}",
               ledger::kHistoryDiffers,
               alarm.node.value,
               place_of(alarm));
@@ -192,7 +192,7 @@ Status NodeLedger::end_repair(const NodeView& view) {
     return Status{};
   }
   GCOORD_TRY_STATUS(ledger::remove_repair_file(*disk_));
-  say("its history of {} shards agrees with the majority again", repair_.size());
+  log_info("its history of {} shards agrees with the majority again", repair_.size());
   repair_.clear();
   repaired_gauge_.set(0);
   return Status{};

@@ -61,7 +61,7 @@ class NodeLedger final : public LedgerView {
   static Result<std::unique_ptr<NodeLedger>> open(NodeLedgerOptions options,
                                                   MetricsRegistry& metrics);
 
-  // Shards whose replicas are to come back empty (EngineOptions::repaired_shards).
+  // Shards whose replicas are to come back empty (ReplicaOptions::repaired_shards).
   std::vector<ShardId> repaired_shards() const;
 
   // The service outlives this. wake: wakes the loop, from any thread. Failures: PublicationNode's.
@@ -77,7 +77,7 @@ class NodeLedger final : public LedgerView {
 
   Status sweep(ReplicatedLog& engine);
 
-  // Before a checkpoint is written, by its thread (EngineOptions::before_checkpoint).
+  // Before a checkpoint is written, by its thread (ReplicaOptions::before_checkpoint).
   Status settle() { return publication_ == nullptr ? Status{} : publication_->settle(); }
 
   // As PublicationNode::prune, where the node publishes.

@@ -133,7 +133,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   std::shared_ptr<ledger::ClusterLog> log_;
   std::unique_ptr<ledger::SignerState> signer_;
   std::unique_ptr<LedgerNotary> notary_;
-  PublicationDesk desk_;
+  PublicationMailbox desk_;
   PublicationInput gathered_;  // The loop's.
   PublicationOutput output_;   // The thread's, as all below but view_.
   std::unique_ptr<Publication> publication_;

@@ -55,7 +55,7 @@ std::optional<PublicationEntry> publication_of(const AppliedEntry& entry) {
 std::vector<std::byte> publication_record(std::span<const std::byte> entry, std::uint64_t time_ms) {
   std::vector<std::byte> record;
   record.reserve(kRecordHeaderBytes + entry.size());
-  put_record_header(record, {RecordKind::Publication, RecordOrigin::System, time_ms});
+  put_record_header(record, {RecordKind::Publication, protocol::RecordOrigin::System, time_ms});
   record.insert(record.end(), entry.begin(), entry.end());
   return record;
 }

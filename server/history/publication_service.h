@@ -42,10 +42,10 @@ inline constexpr std::uint64_t kPublicationCookie = ~std::uint64_t{0};
 // The record that is proposed for an entry. time_ms: Unix milliseconds.
 std::vector<std::byte> publication_record(std::span<const std::byte> entry, std::uint64_t time_ms);
 
-class PublicationService final : public Service {
+class PublicationService final : public StateMachine {
  public:
   // inner outlives it.
-  explicit PublicationService(Service& inner) : inner_(inner) {}
+  explicit PublicationService(StateMachine& inner) : inner_(inner) {}
 
   // Tells it what is known by now. nullptr: nobody listens any more.
   void set_listener(PublicationListener* listener);
@@ -71,7 +71,7 @@ class PublicationService final : public Service {
   bool behind() const override { return inner_.behind(); }
 
  private:
-  Service& inner_;
+  StateMachine& inner_;
   PublicationListener* listener_ = nullptr;
   void tell_state();
   void add_state(ShardId shard, std::size_t begin, std::vector<std::byte>& bytes) const;

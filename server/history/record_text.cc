@@ -64,13 +64,13 @@ std::string name_of(LockCommandKind kind) {
   return "unknown";
 }
 
-std::string name_of(RecordOrigin origin) {
+std::string name_of(protocol::RecordOrigin origin) {
   switch (origin) {
-    case RecordOrigin::System:
+    case protocol::RecordOrigin::System:
       return "system";
-    case RecordOrigin::Loopback:
+    case protocol::RecordOrigin::Loopback:
       return "loopback";
-    case RecordOrigin::Remote:
+    case protocol::RecordOrigin::Remote:
       return "remote";
   }
   return std::to_string(static_cast<unsigned>(origin));

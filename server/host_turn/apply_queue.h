@@ -23,10 +23,10 @@ class ApplyQueue {
   // All outlive it.
   struct Environment {
     ReplicaRows& rows;
-    Service& service;
-    EngineMetrics& metrics;
+    StateMachine& service;
+    ReplicaMetrics& metrics;
     TurnState& turn;
-    const EnginePeers& peers;
+    const ReplicaPeers& peers;
     Checkpointing& checkpointing;
     RowAnswers& answers;
   };

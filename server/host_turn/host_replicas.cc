@@ -23,13 +23,13 @@ void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::
 void HostReplicas::read(ShardId shard, std::uint64_t cookie) {
   GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
-  rows_.active.add_read(shard.value, cookie, turn_.number, ReadWay::Lease);
+  rows_.active.add_read(shard.value, cookie, turn_.number, ReadMode::Lease);
 }
 
 void HostReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
   GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
-  rows_.active.add_read(shard.value, cookie, turn_.number, ReadWay::Round);
+  rows_.active.add_read(shard.value, cookie, turn_.number, ReadMode::Round);
 }
 
 void HostReplicas::transfer(ShardId shard, NodeId to) {

@@ -62,8 +62,8 @@ class HostReplicas final : public ReplicatedLog {
   // record and listens for peers. Failures carry a message for the operator: the ledger's (a
   // directory in use, of another node, or rotten: such a node must not vote), the network's, or
   // kEngineOptions and its neighbours (engine_errors.h). service and metrics outlive the engine.
-  static Result<std::unique_ptr<HostReplicas>> open(EngineOptions options,
-                                                    Service& service,
+  static Result<std::unique_ptr<HostReplicas>> open(ReplicaOptions options,
+                                                    StateMachine& service,
                                                     MetricsRegistry& metrics);
 
   // Persists what was submitted and joins the threads. Nothing is told to the service any more.
@@ -120,9 +120,9 @@ class HostReplicas final : public ReplicatedLog {
   // The work on rows, wired together.
   struct RowWorkers;
 
-  HostReplicas(EngineOptions options,
+  HostReplicas(ReplicaOptions options,
                ChosenStepper stepper,
-               Service& service,
+               StateMachine& service,
                MetricsRegistry& registry);
 
   // engine_open.cc
@@ -130,7 +130,7 @@ class HostReplicas final : public ReplicatedLog {
   Status open_network(MetricsRegistry& registry);
   netcore::AgreedSettings agreed_settings() const;
   netcore::PeerNetworkOptions network_options(MetricsRegistry& registry);
-  EngineInflow::ChannelEvents channel_events();
+  ReplicaInflow::ChannelEvents channel_events();
 
   // engine_turn.cc
   void take_time();
@@ -149,21 +149,21 @@ class HostReplicas final : public ReplicatedLog {
   // Whether a row's lease is valid at the present moment, which may be long after the last turn.
   bool holds_lease(const consensus::ShardRef& row) const;
 
-  EngineOptions options_;
-  Service& service_;
-  EngineMetrics metrics_;
-  EngineClock clock_;
+  ReplicaOptions options_;
+  StateMachine& service_;
+  ReplicaMetrics metrics_;
+  ReplicaClock clock_;
   std::unique_ptr<DeviceMetrics> device_metrics_;  // nullptr on the CPU.
   ReplicaRows rows_;
-  EngineOutflow outflow_;
+  ReplicaOutflow outflow_;
   SnapshotSender sender_;
   Readmission readmission_;
-  std::unique_ptr<EngineDisk> disk_;
-  std::unique_ptr<EngineAdmission> admission_;
+  std::unique_ptr<ReplicaDisk> disk_;
+  std::unique_ptr<PeerAdmission> admission_;
   std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<VoteGate> votes_;
-  std::unique_ptr<EnginePeers> peers_;
-  std::unique_ptr<EngineInflow> inflow_;
+  std::unique_ptr<ReplicaPeers> peers_;
+  std::unique_ptr<ReplicaInflow> inflow_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::unique_ptr<Checkpointing> checkpointing_;
   std::unique_ptr<RowWorkers> workers_;

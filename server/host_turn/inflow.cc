@@ -21,11 +21,11 @@ Message message_of(const netcore::Slot& slot) {
 
 }  // namespace
 
-EngineInflow::EngineInflow(const Options& options,
-                           ActiveRows& rows,
-                           Service& service,
-                           EngineMetrics& metrics,
-                           ChannelEvents events)
+ReplicaInflow::ReplicaInflow(const Options& options,
+                             ActiveRows& rows,
+                             StateMachine& service,
+                             ReplicaMetrics& metrics,
+                             ChannelEvents events)
     : options_(options),
       rows_(rows),
       service_(service),
@@ -33,10 +33,10 @@ EngineInflow::EngineInflow(const Options& options,
       events_(std::move(events)),
       assembly_(service, metrics) {}
 
-void EngineInflow::on_frame(NodeId from,
-                            Band band,
-                            std::span<const netcore::Slot> slots,
-                            const netcore::PayloadView& payloads) {
+void ReplicaInflow::on_frame(NodeId from,
+                             Band band,
+                             std::span<const netcore::Slot> slots,
+                             const netcore::PayloadView& payloads) {
   auto payload = payloads.begin();
   std::uint32_t payloads_left = payloads.size();
   for (std::uint32_t k = 0; k < slots.size(); ++k) {
@@ -47,29 +47,29 @@ void EngineInflow::on_frame(NodeId from,
       ++extent_count;
     }
     if (extent_count > 1) {
-      metrics_.dropped(EngineDrop::BadEntries).add();
+      metrics_.dropped(ReplicaDrop::BadEntries).add();
       continue;
     }
     on_slot(from, band, slots[k], extent);
   }
 }
 
-void EngineInflow::on_slot(NodeId from,
-                           Band band,
-                           const netcore::Slot& slot,
-                           std::span<const std::byte> extent) {
+void ReplicaInflow::on_slot(NodeId from,
+                            Band band,
+                            const netcore::Slot& slot,
+                            std::span<const std::byte> extent) {
   if (band == Band::Rpc) {
     service_.on_peer_message(from, extent);
     return;
   }
   if (band != Band::Consensus && band != Band::Bulk) {
-    metrics_.dropped(EngineDrop::BandUnknown).add();
+    metrics_.dropped(ReplicaDrop::BandUnknown).add();
     return;
   }
   const Message message = message_of(slot);
   const bool snapshot = message.kind == MessageKind::Snapshot;
   if (!well_formed(from, message) || snapshot != (band == Band::Bulk)) {
-    metrics_.dropped(EngineDrop::BadMessage).add();
+    metrics_.dropped(ReplicaDrop::BadMessage).add();
     return;
   }
   metrics_.messages_in[static_cast<std::size_t>(message.kind)]->add();
@@ -80,30 +80,30 @@ void EngineInflow::on_slot(NodeId from,
   }
 }
 
-void EngineInflow::on_message(const Message& message, std::span<const std::byte> extent) {
+void ReplicaInflow::on_message(const Message& message, std::span<const std::byte> extent) {
   if (!well_formed_entries(message, extent)) {
-    metrics_.dropped(EngineDrop::BadEntries).add();
+    metrics_.dropped(ReplicaDrop::BadEntries).add();
     return;
   }
   if (!rows_.add_message(message, extent)) {
-    metrics_.dropped(EngineDrop::Overrun).add();
+    metrics_.dropped(ReplicaDrop::Overrun).add();
   }
 }
 
-void EngineInflow::on_chunk(const Message& message, std::span<const std::byte> extent) {
+void ReplicaInflow::on_chunk(const Message& message, std::span<const std::byte> extent) {
   if (auto arrived = assembly_.on_chunk(message, extent)) {
     rows_.touch(message.shard.value).snapshot = std::move(arrived);
   }
 }
 
-bool EngineInflow::well_formed(NodeId from, const Message& message) const {
+bool ReplicaInflow::well_formed(NodeId from, const Message& message) const {
   const auto kind = static_cast<std::uint8_t>(message.kind);
   const bool counted = message.count == 0 || message.kind == MessageKind::Append;
   return kind != 0 && kind <= consensus::kMessageKindLast && counted && message.from == from &&
          message.to == options_.self && message.shard.value < options_.shard_count;
 }
 
-void EngineInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
+void ReplicaInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
   heartbeats_.push_back({from,
                          {.incarnation = heartbeat.incarnation,
                           .echo_incarnation = heartbeat.echoed_incarnation,
@@ -112,16 +112,16 @@ void EngineInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat
                          heartbeat.durable});
 }
 
-void EngineInflow::on_peer_up(NodeId peer, Incarnation, std::uint32_t) {
+void ReplicaInflow::on_peer_up(NodeId peer, Incarnation, std::uint32_t) {
   events_.up(peer);
 }
 
-void EngineInflow::on_peer_down(NodeId peer, std::string_view) {
+void ReplicaInflow::on_peer_down(NodeId peer, std::string_view) {
   assembly_.drop_peer(peer);
   events_.down(peer);
 }
 
-void EngineInflow::on_refused(NodeId, const netcore::Refusal& refusal) {
+void ReplicaInflow::on_refused(NodeId, const netcore::Refusal& refusal) {
   events_.refused(refusal);
 }
 

@@ -23,7 +23,7 @@
 
 namespace gcoord::server {
 
-class EngineInflow final : public netcore::Sink {
+class ReplicaInflow final : public netcore::Sink {
  public:
   struct Options {
     NodeId self;
@@ -44,11 +44,11 @@ class EngineInflow final : public netcore::Sink {
   };
 
   // The references outlive it.
-  EngineInflow(const Options& options,
-               ActiveRows& rows,
-               Service& service,
-               EngineMetrics& metrics,
-               ChannelEvents events);
+  ReplicaInflow(const Options& options,
+                ActiveRows& rows,
+                StateMachine& service,
+                ReplicaMetrics& metrics,
+                ChannelEvents events);
 
   void on_frame(NodeId from,
                 netcore::Band band,
@@ -73,8 +73,8 @@ class EngineInflow final : public netcore::Sink {
 
   Options options_;
   ActiveRows& rows_;
-  Service& service_;
-  EngineMetrics& metrics_;
+  StateMachine& service_;
+  ReplicaMetrics& metrics_;
   ChannelEvents events_;
   SnapshotAssembly assembly_;
   std::vector<ReceivedHeartbeat> heartbeats_;

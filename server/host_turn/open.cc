@@ -19,7 +19,7 @@ Status option_failure(std::string message) {
   return Status{StatusCode::InvalidArgument, std::move(message), kEngineOptions};
 }
 
-Status check(const EngineOptions& options) {
+Status check(const ReplicaOptions& options) {
   const auto slots = static_cast<std::uint32_t>(options.peers.size() + 1);
   const consensus::Timing& timing = options.timing;
   if (options.shard_count == 0 || options.shard_count > kShardsMax) {
@@ -44,12 +44,12 @@ Status check(const EngineOptions& options) {
   return initial_configuration(options).status();
 }
 
-std::uint32_t slot_count(const EngineOptions& options) {
+std::uint32_t slot_count(const ReplicaOptions& options) {
   return options.replica_slots != 0 ? options.replica_slots
                                     : static_cast<std::uint32_t>(options.peers.size() + 1);
 }
 
-Result<ChosenStepper> open_stepper(const EngineOptions& options) {
+Result<ChosenStepper> open_stepper(const ReplicaOptions& options) {
   if (options.make_stepper) {
     GCOORD_TRY(auto stepper, options.make_stepper(options.shard_count, slot_count(options)));
     return ChosenStepper{std::move(stepper), "the caller's own"};
@@ -63,8 +63,8 @@ Result<ChosenStepper> open_stepper(const EngineOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<HostReplicas>> HostReplicas::open(EngineOptions options,
-                                                         Service& service,
+Result<std::unique_ptr<HostReplicas>> HostReplicas::open(ReplicaOptions options,
+                                                         StateMachine& service,
                                                          MetricsRegistry& metrics) {
   GCOORD_TRY_STATUS(check(options));
   if (!options.clock_us) {
@@ -79,9 +79,9 @@ Result<std::unique_ptr<HostReplicas>> HostReplicas::open(EngineOptions options,
   return host;
 }
 
-HostReplicas::HostReplicas(EngineOptions options,
+HostReplicas::HostReplicas(ReplicaOptions options,
                            ChosenStepper stepper,
-                           Service& service,
+                           StateMachine& service,
                            MetricsRegistry& registry)
     : options_(std::move(options)),
       service_(service),
@@ -128,12 +128,12 @@ HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
 Status HostReplicas::open_storage(MetricsRegistry& registry) {
   const consensus::ShardColumns& columns = rows_.columns();
   Recovery recovery(columns, options_.node, rows_.pool, rows_.log, service_);
-  GCOORD_TRY(disk_, EngineDisk::open(options_, options_.seed, recovery, registry));
+  GCOORD_TRY(disk_, ReplicaDisk::open(options_, options_.seed, recovery, registry));
   votes_ = std::make_unique<VoteGate>(
       disk_->identity(), disk_->first_boot(), options_.timing.election_ticks);
   checkpointing_ = std::make_unique<Checkpointing>(
       Checkpointing::Options{options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes},
-      Checkpointing::Parts{
+      Checkpointing::Environment{
           columns, rows_.log, rows_.pool, service_, *disk_, rows_.active, metrics_},
       clock_.now_ms());
   GCOORD_TRY_STATUS(recovery.finish([this](ShardId shard) { checkpointing_->mark(shard); }));
@@ -170,7 +170,7 @@ netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& regis
   return network;
 }
 
-EngineInflow::ChannelEvents HostReplicas::channel_events() {
+ReplicaInflow::ChannelEvents HostReplicas::channel_events() {
   return {.up =
               [this](NodeId peer) {
                 static_cast<void>(peer);
@@ -181,20 +181,20 @@ EngineInflow::ChannelEvents HostReplicas::channel_events() {
 }
 
 Status HostReplicas::open_network(MetricsRegistry& registry) {
-  peers_ = std::make_unique<EnginePeers>(
+  peers_ = std::make_unique<ReplicaPeers>(
       options_.peers, incarnation(), options_.timing, options_.durability);
   peers_->register_gauges(registry);
-  admission_ = std::make_unique<EngineAdmission>(
+  admission_ = std::make_unique<PeerAdmission>(
       disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
         fail_unless(status);
       });
   claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
   inflow_ =
-      std::make_unique<EngineInflow>(EngineInflow::Options{options_.node, options_.shard_count},
-                                     rows_.active,
-                                     service_,
-                                     metrics_,
-                                     channel_events());
+      std::make_unique<ReplicaInflow>(ReplicaInflow::Options{options_.node, options_.shard_count},
+                                      rows_.active,
+                                      service_,
+                                      metrics_,
+                                      channel_events());
   GCOORD_TRY(network_, netcore::PeerNetwork::create(network_options(registry)));
 
   clock_.read();

@@ -14,23 +14,23 @@ constexpr std::size_t kSendSlots = 1024;
 
 }  // namespace
 
-EngineOutflow::EngineOutflow(std::span<const netcore::PeerAddress> peers,
-                             const EntryLog& log,
-                             EngineMetrics& metrics)
+ReplicaOutflow::ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
+                               const EntryLog& log,
+                               ReplicaMetrics& metrics)
     : log_(log), metrics_(metrics) {
   for (const netcore::PeerAddress& address : peers) {
     peers_.push_back(Peer{.node = address.id});
   }
 }
 
-void EngineOutflow::add(const consensus::Message& message, LogIndex floor) {
+void ReplicaOutflow::add(const consensus::Message& message, LogIndex floor) {
   Peer* peer = find(message.to);
   if (peer == nullptr) {
-    metrics_.dropped(EngineDrop::NoCredit).add();
+    metrics_.dropped(ReplicaDrop::NoCredit).add();
     return;
   }
   if (message.count > 0 && !attach_entries(*peer, message, floor)) {
-    metrics_.dropped(EngineDrop::EntryGone).add();
+    metrics_.dropped(ReplicaDrop::EntryGone).add();
     return;
   }
   netcore::Slot& slot = peer->slots.emplace_back();
@@ -38,7 +38,7 @@ void EngineOutflow::add(const consensus::Message& message, LogIndex floor) {
   metrics_.messages_out[static_cast<std::size_t>(message.kind)]->add();
 }
 
-bool EngineOutflow::attach_entries(Peer& peer, const consensus::Message& message, LogIndex floor) {
+bool ReplicaOutflow::attach_entries(Peer& peer, const consensus::Message& message, LogIndex floor) {
   if (message.index < floor) {
     return false;
   }
@@ -54,7 +54,7 @@ bool EngineOutflow::attach_entries(Peer& peer, const consensus::Message& message
   return true;
 }
 
-std::uint32_t EngineOutflow::gathered(NodeId node) const {
+std::uint32_t ReplicaOutflow::gathered(NodeId node) const {
   for (const Peer& peer : peers_) {
     if (peer.node == node) {
       return static_cast<std::uint32_t>(peer.slots.size());
@@ -63,14 +63,14 @@ std::uint32_t EngineOutflow::gathered(NodeId node) const {
   return 0;
 }
 
-void EngineOutflow::send(netcore::PeerNetwork& network) {
+void ReplicaOutflow::send(netcore::PeerNetwork& network) {
   for (Peer& peer : peers_) {
     send(network, peer);
   }
   clear();
 }
 
-void EngineOutflow::send(netcore::PeerNetwork& network, Peer& peer) {
+void ReplicaOutflow::send(netcore::PeerNetwork& network, Peer& peer) {
   const std::span<const netcore::Slot> slots = peer.slots;
   auto extent = peer.extents.begin();
   std::size_t sent = 0;
@@ -84,14 +84,14 @@ void EngineOutflow::send(netcore::PeerNetwork& network, Peer& peer) {
     }
     if (count == 0 ||
         !network.send(peer.node, netcore::Band::Consensus, slots.subspan(sent, count), payloads_)) {
-      metrics_.dropped(EngineDrop::NoCredit).add(slots.size() - sent);
+      metrics_.dropped(ReplicaDrop::NoCredit).add(slots.size() - sent);
       return;
     }
     sent += count;
   }
 }
 
-void EngineOutflow::clear() {
+void ReplicaOutflow::clear() {
   for (Peer& peer : peers_) {
     peer.slots.clear();
     peer.extents.clear();
@@ -99,14 +99,14 @@ void EngineOutflow::clear() {
   }
 }
 
-void EngineOutflow::shrink() {
+void ReplicaOutflow::shrink() {
   for (Peer& peer : peers_) {
     peer = Peer{.node = peer.node};
   }
   payloads_ = {};
 }
 
-EngineOutflow::Peer* EngineOutflow::find(NodeId node) {
+ReplicaOutflow::Peer* ReplicaOutflow::find(NodeId node) {
   const auto peer = std::find_if(
       peers_.begin(), peers_.end(), [node](const Peer& known) { return known.node == node; });
   return peer == peers_.end() ? nullptr : &*peer;

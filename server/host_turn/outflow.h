@@ -18,11 +18,11 @@
 
 namespace gcoord::server {
 
-class EngineOutflow {
+class ReplicaOutflow {
  public:
-  EngineOutflow(std::span<const netcore::PeerAddress> peers,
-                const EntryLog& log,
-                EngineMetrics& metrics);
+  ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
+                 const EntryLog& log,
+                 ReplicaMetrics& metrics);
 
   // Adds a message with the entries that it announces, as the log has them now. `floor` is the
   // row's: an Append whose entries are gone is dropped.
@@ -57,7 +57,7 @@ class EngineOutflow {
   void send(netcore::PeerNetwork& network, Peer& peer);
 
   const EntryLog& log_;
-  EngineMetrics& metrics_;
+  ReplicaMetrics& metrics_;
   std::vector<Peer> peers_;
   std::vector<netcore::PayloadExtent> payloads_;  // Kept warm.
 };

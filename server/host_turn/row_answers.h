@@ -24,8 +24,8 @@ class RowAnswers {
   // All outlive it.
   struct Environment {
     ReplicaRows& rows;
-    Service& service;
-    EngineMetrics& metrics;
+    StateMachine& service;
+    ReplicaMetrics& metrics;
     TurnState& turn;
     NodeId self;
   };

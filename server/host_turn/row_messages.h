@@ -19,9 +19,9 @@ class RowMessages {
   // All outlive it.
   struct Environment {
     ReplicaRows& rows;
-    Service& service;
-    EngineMetrics& metrics;
-    EngineOutflow& outflow;
+    StateMachine& service;
+    ReplicaMetrics& metrics;
+    ReplicaOutflow& outflow;
     SnapshotSender& sender;
     netcore::PeerNetwork& network;
   };

@@ -17,9 +17,9 @@ class RowReports {
   // All outlive it.
   struct Environment {
     ReplicaRows& rows;
-    Service& service;
-    EngineMetrics& metrics;
-    const EngineOptions& options;
+    StateMachine& service;
+    ReplicaMetrics& metrics;
+    const ReplicaOptions& options;
     TurnState& turn;
   };
 
@@ -28,7 +28,9 @@ class RowReports {
   void announce(std::uint32_t row, const RowBefore& before, consensus::Cause cause);
 
   // Messages to the row that a step took for implausible.
-  void on_dropped(std::uint32_t count) { env_.metrics.dropped(EngineDrop::Implausible).add(count); }
+  void on_dropped(std::uint32_t count) {
+    env_.metrics.dropped(ReplicaDrop::Implausible).add(count);
+  }
 
   // Shards that this node leads.
   std::uint32_t leader_count() const { return leader_count_; }

@@ -26,10 +26,10 @@ class RowStorage {
   // All outlive it.
   struct Environment {
     ReplicaRows& rows;
-    Service& service;
-    EngineMetrics& metrics;
+    StateMachine& service;
+    ReplicaMetrics& metrics;
     TurnState& turn;
-    EngineDisk& disk;
+    ReplicaDisk& disk;
     Checkpointing& checkpointing;
   };
 

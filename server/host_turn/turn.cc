@@ -122,7 +122,7 @@ void HostReplicas::look_at_lives() {
 }
 
 void HostReplicas::take_acknowledgements() {
-  turn_.done += disk_->take_acks(2 * kRowsPerTurn, [this](const EngineDisk::Ack& ack) {
+  turn_.done += disk_->take_acks(2 * kRowsPerTurn, [this](const ReplicaDisk::Ack& ack) {
     rows_.active.touch(ack.row).storage_ack = {ack.term, ack.vote, 1};
   });
   if (const auto failure = disk_->take_failure()) {

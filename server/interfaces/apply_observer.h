@@ -14,9 +14,9 @@
 
 namespace gcoord::server {
 
-class ApplyTap {
+class ApplyObserver {
  public:
-  virtual ~ApplyTap() = default;
+  virtual ~ApplyObserver() = default;
 
   // Right before and right after a decided command is applied.
   virtual void before(const locks::LockCpu& locks,
@@ -47,16 +47,16 @@ class ApplyTap {
 };
 
 // Where a command is applied.
-struct TappedEntry {
+struct ObservedEntry {
   ShardId shard;
   LogIndex index;
   Tick now;
 };
 
 // Applies a decided command while the tap, which is on, looks on.
-inline locks::LockReply apply_tapped(ApplyTap& tap,
+inline locks::LockReply apply_tapped(ApplyObserver& tap,
                                      locks::LockCpu& locks,
-                                     const TappedEntry& entry,
+                                     const ObservedEntry& entry,
                                      const locks::LockCommand& command,
                                      locks::LockEvents& events) {
   const auto one = [&](const locks::LockCommand& part, std::uint32_t) {

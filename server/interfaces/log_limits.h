@@ -12,7 +12,7 @@ namespace gcoord::server {
 inline constexpr std::size_t kCommandBytesMax = 2048;
 
 // How a read proves that its replica still leads.
-enum class ReadWay : std::uint8_t {
+enum class ReadMode : std::uint8_t {
   Lease,  // The leader's lease while it is valid, else a round.
   Round,  // A round of the quorum in any case: no clock is trusted.
 };

@@ -34,7 +34,7 @@ enum class RecordKind : std::uint8_t {
 
 struct RecordHeader {
   RecordKind kind = RecordKind::Noop;
-  RecordOrigin origin = RecordOrigin::System;
+  protocol::RecordOrigin origin = protocol::RecordOrigin::System;
   std::uint64_t time_ms = 0;  // Below 2^48.
 };
 
@@ -61,7 +61,7 @@ inline std::optional<RecordHeader> decode_record_header(std::span<const std::byt
     return std::nullopt;
   }
   RecordHeader header{.kind = static_cast<RecordKind>(record[0]),
-                      .origin = static_cast<RecordOrigin>(record[1])};
+                      .origin = static_cast<protocol::RecordOrigin>(record[1])};
   for (std::size_t k = 0; k < 6; ++k) {
     header.time_ms |= static_cast<std::uint64_t>(record[2 + k]) << (8 * k);
   }

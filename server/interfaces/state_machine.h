@@ -41,9 +41,9 @@ struct AppliedEntry {
   bool leader = false;  // This replica leads the shard now.
 };
 
-class Service {
+class StateMachine {
  public:
-  virtual ~Service() = default;
+  virtual ~StateMachine() = default;
 
   // Executes the entry. Deterministic: it may look at the entry and the shard's state only,
   // `cookie` and `leader` merely decide who is answered.
@@ -76,7 +76,7 @@ class Service {
   virtual void serialize(ShardId shard, std::vector<std::byte>& bytes) = 0;
 
   // The same for this node's own checkpoint, which may leave out what the node keeps elsewhere, and
-  // durably by then (EngineOptions::before_checkpoint). install() takes both.
+  // durably by then (ReplicaOptions::before_checkpoint). install() takes both.
   virtual void checkpoint(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }
 
   // The state alone, as the commands left it: what the tables of a device are filled from.

@@ -17,7 +17,7 @@ locks::LockOptions lock_options(const LockServiceOptions& options) {
 }  // namespace
 
 LockServiceBase::LockServiceBase(const LockServiceOptions& options,
-                                 ReplySink& sink,
+                                 protocol::ReplySink& sink,
                                  MetricsRegistry& registry)
     : metrics(registry),
       clock{.tick_ms = options.tick_ms},

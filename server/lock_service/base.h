@@ -24,7 +24,9 @@
 namespace gcoord::server {
 
 struct LockServiceBase {
-  LockServiceBase(const LockServiceOptions& options, ReplySink& sink, MetricsRegistry& registry);
+  LockServiceBase(const LockServiceOptions& options,
+                  protocol::ReplySink& sink,
+                  MetricsRegistry& registry);
   LockServiceBase(const LockServiceBase&) = delete;
   LockServiceBase& operator=(const LockServiceBase&) = delete;
 
@@ -33,7 +35,7 @@ struct LockServiceBase {
   locks::LockCpu locks;
   PendingTable pending;
   WaitTable waits;
-  ElectionAsks asks;
+  TransferRequests asks;
   ServiceLog log;
   ReplyWriter replies;
   ShardLeaders leaders;

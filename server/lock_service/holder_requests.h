@@ -27,7 +27,7 @@ class HolderRequests {
     const LockLocator& locator;
     const locks::LockCpu& locks;
     const ServiceClock& clock;
-    ElectionAsks& asks;
+    TransferRequests& asks;
   };
 
   explicit HolderRequests(const Environment& environment) : env_(environment) {}

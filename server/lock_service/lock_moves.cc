@@ -42,15 +42,16 @@ std::vector<std::byte> move_in_message(ShardId from, const locks::DepartedLock& 
 LockMoves::LockMoves(const LockMovesOptions& options,
                      const locks::LockCpu& locks,
                      MetricsRegistry& metrics,
-                     Doors doors)
+                     Environment doors)
     : options_(options),
       locks_(locks),
-      doors_(std::move(doors)),
+      environment_(std::move(doors)),
       places_(options.tick_ms,
               locks,
-              {.leads = doors_.leads,
+              {.leads = environment_.leads,
                .propose = [this](ShardId shard, const locks::LockCommand& command) {
-                 propose({.kind = StepKind::Lapse, .shard = shard}, command, ConnectionId{});
+                 propose(
+                     {.kind = StepKind::Lapse, .shard = shard}, command, protocol::ConnectionId{});
                }}) {
   moved_ = &metrics.counter(
       {"gcoord_server_lock_moves_total", "Locks that arrived in a shard led here.", "", ""});
@@ -61,7 +62,7 @@ LockMoves::LockMoves(const LockMovesOptions& options,
 }
 
 void LockMoves::answer(const Asked& asked, const protocol::ReplySlot& reply) {
-  doors_.answer(asked.connection, reply);
+  environment_.answer(asked.connection, reply);
 }
 
 bool LockMoves::keeps_many(ShardId shard) const {
@@ -74,7 +75,7 @@ bool LockMoves::keeps_many(ShardId shard) const {
 // by all. A first move leaves records that stay for ever: not more of them than there is room for.
 // That somebody holds the lock, or held it where it is, the log decides.
 ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
-  if (!doors_.all_have(protocol::Feature::LockMoves)) {
+  if (!environment_.all_have(protocol::Feature::LockMoves)) {
     return ErrorCode::MoveNotKnown;
   }
   if (locks_.residence(shard, name).has_value()) {
@@ -84,7 +85,7 @@ ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
   return full || keeps_many(shard) || keeps_many(to) ? ErrorCode::LocksExhausted : ErrorCode::None;
 }
 
-void LockMoves::on_request(ConnectionId connection,
+void LockMoves::on_request(protocol::ConnectionId connection,
                            const protocol::RequestSlot& request,
                            ShardId shard,
                            ShardId to,
@@ -120,10 +121,10 @@ void LockMoves::on_request(ConnectionId connection,
 
 void LockMoves::propose(const Step& step,
                         const locks::LockCommand& command,
-                        ConnectionId connection) {
+                        protocol::ConnectionId connection) {
   ++step_last_;
   steps_.emplace(step_last_, step);
-  doors_.propose(step.shard, command, step_last_, connection);
+  environment_.propose(step.shard, command, step_last_, connection);
 }
 
 // The lock is away: answers a client that wants to know, or keeps it until the lock has arrived.
@@ -232,11 +233,11 @@ void LockMoves::on_move_in(NodeId from, std::span<const std::byte> body) {
   const NameHash name = known ? decoded.value().name_hash : NameHash{};
   const ShardId home = shard_of(name, options_.shard_count);
   if (!known || source.value >= options_.shard_count || source == to ||
-      (home != source && home != to) || !doors_.takes_moves()) {
+      (home != source && home != to) || !environment_.takes_moves()) {
     dropped_->add();
     return;
   }
-  if (!doors_.leads(to)) {
+  if (!environment_.leads(to)) {
     return;  // Its sender finds out who does.
   }
   const Step step{.kind = StepKind::In,
@@ -259,8 +260,8 @@ void LockMoves::on_move_in(NodeId from, std::span<const std::byte> body) {
     return;
   }
   locks::LockCommand command = decoded.value();
-  command.flags = doors_.all_have(protocol::Feature::MovePlaces) ? locks::kMoveInLapses : 0;
-  propose(step, command, ConnectionId{});
+  command.flags = environment_.all_have(protocol::Feature::MovePlaces) ? locks::kMoveInLapses : 0;
+  propose(step, command, protocol::ConnectionId{});
 }
 
 bool LockMoves::would_be_refused(ShardId shard, NameHash name) const {
@@ -291,7 +292,7 @@ void LockMoves::send_or_keep(NodeId to, std::vector<std::byte> message) {
   if (to == options_.node) {
     return on_peer_message(to, message);
   }
-  doors_.send(to, message);
+  environment_.send(to, message);
 }
 
 bool LockMoves::departing(ShardId shard, NameHash name, std::uint32_t number) const {
@@ -311,8 +312,8 @@ void LockMoves::on_moved_in(std::span<const std::byte> body) {
     return;
   }
   const Step step{.kind = StepKind::Done, .shard = source, .name = name, .number = number};
-  if (doors_.leads(source) && departing(source, name, number) && !under_way(step)) {
-    propose(step, locks::make_move_done(name, number), ConnectionId{});
+  if (environment_.leads(source) && departing(source, name, number) && !under_way(step)) {
+    propose(step, locks::make_move_done(name, number), protocol::ConnectionId{});
   }
 }
 
@@ -327,7 +328,7 @@ void LockMoves::on_role(ShardId shard, bool leading) {
   departing_.erase(shard.value);
   for (const Asked& asked : std::exchange(waiting_, {})) {
     if (asked.shard == shard) {
-      answer(asked, not_leader_reply(asked.request, doors_.leader(shard)));
+      answer(asked, not_leader_reply(asked.request, environment_.leader(shard)));
     } else {
       waiting_.push_back(asked);
     }
@@ -343,12 +344,12 @@ void LockMoves::send_departed(Tick now) {
   for (const std::uint32_t number : std::exchange(departing_, {})) {
     const ShardId shard{number};
     const auto departed = locks_.departed(shard);
-    if (!doors_.leads(shard) || departed.empty()) {
+    if (!environment_.leads(shard) || departed.empty()) {
       continue;
     }
     departing_.insert(number);
     for (const locks::DepartedLock& lock : departed) {
-      const NodeId leader = doors_.leader(lock.to);
+      const NodeId leader = environment_.leader(lock.to);
       std::vector<std::byte> message = move_in_message(shard, lock);
       if (message.empty()) {
         dropped_->add();

@@ -60,15 +60,16 @@ struct LockMovesOptions {
 
 class LockMoves {
  public:
-  struct Doors {
+  struct Environment {
     std::function<bool(ShardId)> leads;
     std::function<NodeId(ShardId)> leader;
     std::function<void(NodeId, std::span<const std::byte>)> send;
     // `connection` is that of the client that asked; 0: nobody did. The outcome comes back through
     // on_decided() or on_refused().
-    std::function<void(ShardId, const locks::LockCommand&, std::uint64_t step, ConnectionId)>
+    std::function<void(
+        ShardId, const locks::LockCommand&, std::uint64_t step, protocol::ConnectionId)>
         propose;
-    std::function<void(ConnectionId, const protocol::ReplySlot&)> answer;
+    std::function<void(protocol::ConnectionId, const protocol::ReplySlot&)> answer;
     // Whether the turn takes the commands of moves.
     std::function<bool()> takes_moves;
     // Whether all nodes of the cluster are known to apply what the feature stands for.
@@ -78,11 +79,11 @@ class LockMoves {
   LockMoves(const LockMovesOptions& options,
             const locks::LockCpu& locks,
             MetricsRegistry& metrics,
-            Doors doors);
+            Environment doors);
 
   // A client wants the lock of `name`, which is in `shard` as far as it knows, in shard `to`. This
   // node leads `shard`. Answered now or when the lock has arrived.
-  void on_request(ConnectionId connection,
+  void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
                   ShardId shard,
                   ShardId to,
@@ -112,7 +113,7 @@ class LockMoves {
 
   // A client that waits for its lock to arrive.
   struct Asked {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot request;
     ShardId shard;
     ShardId to;
@@ -147,7 +148,9 @@ class LockMoves {
   void on_move_in(NodeId from, std::span<const std::byte> body);
   void on_moved_in(std::span<const std::byte> body);
   void tell_arrived(NodeId from, ShardId source, NameHash name, std::uint32_t number);
-  void propose(const Step& step, const locks::LockCommand& command, ConnectionId connection);
+  void propose(const Step& step,
+               const locks::LockCommand& command,
+               protocol::ConnectionId connection);
   bool under_way(const Step& step) const;
   bool departing(ShardId shard, NameHash name, std::uint32_t number) const;
 
@@ -155,8 +158,8 @@ class LockMoves {
   const locks::LockCpu& locks_;
   Counter* moved_ = nullptr;
   Counter* dropped_ = nullptr;
-  Doors doors_;
-  UnclaimedPlaces places_;
+  Environment environment_;
+  OrphanedWaits places_;
   Tick now_{1};
   Tick send_at_ = kTickNever;  // What departs is sent then.
   Tick wake_at_ = kTickNever;  // Messages are taken then, and clients answered.

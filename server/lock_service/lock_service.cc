@@ -9,7 +9,7 @@ namespace gcoord::server {
 using protocol::ErrorCode;
 
 LockService::LockService(const LockServiceOptions& options,
-                         ReplySink& replies,
+                         protocol::ReplySink& replies,
                          MetricsRegistry& metrics)
     : options_(options),
       base_(options, replies, metrics),
@@ -198,7 +198,7 @@ void LockService::set_sinks(LockServiceSinks sinks) {
   pending_reads_.set_past_sink(std::move(sinks.past));
 }
 
-void LockService::set_tap(ApplyTap* tap) {
+void LockService::set_tap(ApplyObserver* tap) {
   machine_.set_tap(tap);
   messages_.set_tap(tap);
 }

@@ -67,9 +67,11 @@ struct LockServiceSinks {
   PendingReads::PastSink past;              // The end of confirm_read().
 };
 
-class LockService final : public Service {
+class LockService final : public StateMachine {
  public:
-  LockService(const LockServiceOptions& options, ReplySink& replies, MetricsRegistry& metrics);
+  LockService(const LockServiceOptions& options,
+              protocol::ReplySink& replies,
+              MetricsRegistry& metrics);
   LockService(const LockService&) = delete;
   LockService& operator=(const LockService&) = delete;
 
@@ -122,14 +124,14 @@ class LockService final : public Service {
   // Has the quorum confirm that this node leads the shard, whatever its clock says. The sink for
   // the past is told once, in a later turn, as Service::on_read is.
   void confirm_read(ShardId shard, std::uint64_t number) {
-    base_.log.confirm(shard, PendingKind::PastRead, number, ReadWay::Round);
+    base_.log.confirm(shard, PendingKind::PastRead, number, ReadMode::Round);
   }
 
   // Before the first turn.
   void set_sinks(LockServiceSinks sinks);
 
   // Observes what is applied (apply_tap.h); it outlives the engine's calls.
-  void set_tap(ApplyTap* tap);
+  void set_tap(ApplyObserver* tap);
 
   const locks::LockCpu& locks() const { return base_.locks; }
 

@@ -42,7 +42,7 @@ class ServiceMessages {
   }
 
   // Gets every message first, and keeps those that are its own.
-  void set_tap(ApplyTap* tap) { tap_ = tap; }
+  void set_tap(ApplyObserver* tap) { tap_ = tap; }
 
   void on_message(NodeId from, std::span<const std::byte> message);
 
@@ -50,7 +50,7 @@ class ServiceMessages {
   Environment env_;
   AddressSink address_sink_;
   DeviceFactsSink device_facts_sink_;
-  ApplyTap* tap_ = nullptr;
+  ApplyObserver* tap_ = nullptr;
 };
 
 }  // namespace gcoord::server

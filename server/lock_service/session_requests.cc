@@ -73,7 +73,7 @@ void SessionRequests::show(const ClientRequest& request) {
   pending.kind = PendingKind::SessionLook;
   pending.connection = request.connection;
   pending.request = request.slot;
-  env_.log.confirm(home, pending, ReadWay::Lease);
+  env_.log.confirm(home, pending, ReadMode::Lease);
 }
 
 void SessionRequests::on_confirmed(const Pending& pending,
@@ -113,7 +113,7 @@ void SessionRequests::keep_alive(const ClientRequest& request) {
   const auto [first, last] = std::ranges::unique(each_once);
   each_once.erase(first, last);
   std::vector<protocol::KeepAliveEntry> missed;
-  RenewAhead ahead{env_.locks.clock().columns(), each_once};
+  RenewPrefetch ahead{env_.locks.clock().columns(), each_once};
   for (std::size_t place = 0; place < each_once.size(); ++place) {
     const SessionId session = each_once[place];
     ahead.before(place);

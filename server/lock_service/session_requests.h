@@ -72,7 +72,7 @@ class SessionRequests {
  private:
   // A close over several shards; answered when the last one is done.
   struct CloseGroup {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot request;
     std::size_t outstanding = 0;
     protocol::ErrorCode worst = protocol::ErrorCode::None;

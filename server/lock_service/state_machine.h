@@ -41,7 +41,7 @@ class LockStateMachine {
   LockStateMachine(std::uint32_t shard_count, const Environment& environment);
 
   // Observes what is applied from now on (apply_tap.h); it outlives the engine's calls.
-  void set_tap(ApplyTap* tap) { tap_ = tap; }
+  void set_tap(ApplyObserver* tap) { tap_ = tap; }
 
   // See service.h.
   void apply(const AppliedEntry& entry);
@@ -62,7 +62,7 @@ class LockStateMachine {
   // Pages of shards that never had an entry in this life cost nothing.
   MappedColumn<std::uint64_t> applied_;
   std::vector<locks::LockEvent> events_;
-  ApplyTap* tap_ = nullptr;
+  ApplyObserver* tap_ = nullptr;
 };
 
 }  // namespace gcoord::server

@@ -72,7 +72,7 @@ void ServiceTasks::on_loop_gap(std::uint64_t ticks) {
   office.on_loop_gap(ticks);
 }
 
-SessionExpiry::Doors ServiceTasks::expiry_doors() {
+SessionExpiry::Environment ServiceTasks::expiry_doors() {
   return {.leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .collect_due =
               [this](Tick now, std::span<sessions::ExpiryProposal> out) {
@@ -122,14 +122,14 @@ CoordinatorDriver::Environment ServiceTasks::office_doors() {
           .send = [this](NodeId to, auto message) { env_.log.send(to, message); }};
 }
 
-DeadlockWatch::Doors ServiceTasks::deadlock_doors() {
+DeadlockWatch::Environment ServiceTasks::deadlock_doors() {
   return {.leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .leader = [this](ShardId shard) { return env_.leaders.leader(shard); },
           .coordinator = [this] { return office.coordinator(); },
           .send = [this](NodeId to, auto message) { env_.log.send(to, message); },
           .ask =
               [this](ShardId shard, std::uint64_t group) {
-                env_.log.confirm(shard, PendingKind::Deadlock, group, ReadWay::Lease);
+                env_.log.confirm(shard, PendingKind::Deadlock, group, ReadMode::Lease);
               },
           .end =
               [this](const WaitKey& key, LogIndex index) {
@@ -141,7 +141,7 @@ DeadlockWatch::Doors ServiceTasks::deadlock_doors() {
           .search = [this](auto edges, auto any) { return sweeps.search(edges, any); }};
 }
 
-LockMoves::Doors ServiceTasks::move_doors() {
+LockMoves::Environment ServiceTasks::move_doors() {
   return {
       .leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
       .leader = [this](ShardId shard) { return env_.leaders.leader(shard); },
@@ -150,14 +150,14 @@ LockMoves::Doors ServiceTasks::move_doors() {
           [this](ShardId shard,
                  const locks::LockCommand& command,
                  std::uint64_t step,
-                 ConnectionId connection) {
+                 protocol::ConnectionId connection) {
             Pending pending;
             pending.kind = PendingKind::Move;
             pending.group = step;
             pending.connection = connection;
             env_.log.propose(shard, command, pending);
           },
-      .answer = [this](ConnectionId connection,
+      .answer = [this](protocol::ConnectionId connection,
                        const protocol::ReplySlot& reply) { env_.replies.send(connection, reply); },
       .takes_moves = [this] { return env_.log.takes_lists(); },
       .all_have = [this](protocol::Feature feature) { return features.all_have(feature); }};

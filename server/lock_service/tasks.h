@@ -64,10 +64,10 @@ struct ServiceTasks {
   DelayEnds delays;
 
  private:
-  SessionExpiry::Doors expiry_doors();
+  SessionExpiry::Environment expiry_doors();
   CoordinatorDriver::Environment office_doors();
-  DeadlockWatch::Doors deadlock_doors();
-  LockMoves::Doors move_doors();
+  DeadlockWatch::Environment deadlock_doors();
+  LockMoves::Environment move_doors();
   void propose_ends(ShardId shard,
                     std::span<const sessions::ExpiryProposal> ends,
                     std::uint64_t number);

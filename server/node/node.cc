@@ -76,7 +76,7 @@ class Node::Impl {
   }
 
   Status open() {
-    EngineOptions engine = engine_options(options_);
+    ReplicaOptions engine = engine_options(options_);
     if (!options_.trace_file.empty()) {
       GCOORD_TRY(trace_, TraceFile::open(options_.trace_file));
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
@@ -137,7 +137,7 @@ class Node::Impl {
     while (!stopping_) {
       GCOORD_TRY_STATUS(pass());
     }
-    say("stopping: {}", stop_reason_);
+    log_info("stopping: {}", stop_reason_);
     GCOORD_TRY_STATUS(hand_over());
     frontend_.stop();
     return Status{};
@@ -192,10 +192,10 @@ class Node::Impl {
     return status;
   }
 
-  Status open_engine(EngineOptions engine) {
+  Status open_engine(ReplicaOptions engine) {
     engine.on_directory = [this] { return open_history(); };
     engine.before_checkpoint = [this] { return settle(); };
-    Service& service = publication_;
+    StateMachine& service = publication_;
     if (options_.turn == TurnOption::Resident) {
       GCOORD_TRY(engine_,
                  ResidentReplicas::open(
@@ -207,7 +207,7 @@ class Node::Impl {
   }
 
   void open_saves() {
-    saves_ = std::make_unique<SnapshotSaves>(SnapshotSaves::Parts{
+    saves_ = std::make_unique<SnapshotDownloads>(SnapshotDownloads::Environment{
         .engine = *engine_,
         .replies = frontend_,
         .make_header = [this] { return make_header(options_, *engine_); },
@@ -218,7 +218,7 @@ class Node::Impl {
             }});
   }
 
-  decltype(LedgerPruning::Parts::cluster) cluster_pruning() {
+  decltype(LedgerPruning::Environment::cluster) cluster_pruning() {
     if (!ledger_->publishes()) {
       return {};
     }
@@ -227,7 +227,7 @@ class Node::Impl {
   }
 
   void open_pruning() {
-    pruning_ = std::make_unique<LedgerPruning>(LedgerPruning::Parts{
+    pruning_ = std::make_unique<LedgerPruning>(LedgerPruning::Environment{
         .replies = frontend_,
         .shard_count = options_.shards,
         .shards = [this](const auto& order,
@@ -265,9 +265,9 @@ class Node::Impl {
                                 .past = past_.get(),
                                 .now_ms = [] { return boot_time_us() / 1000; }});
     frontend_.set_handler(
-        [router](ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
-          router.on_request(connection, request, payload);
-        },
+        [router](protocol::ConnectionId connection,
+                 const protocol::RequestSlot& request,
+                 auto payload) { router.on_request(connection, request, payload); },
         [this] { set_time(); });
   }
 
@@ -282,9 +282,9 @@ class Node::Impl {
   }
 
   void open_past() {
-    past_ = std::make_unique<PastReads>(
-        PastReadsOptions{.shard_count = options_.shards},
-        PastReads::Parts{
+    past_ = std::make_unique<HistoricalReads>(
+        HistoricalReadsOptions{.shard_count = options_.shards},
+        HistoricalReads::Environment{
             .replies = frontend_,
             .metrics = metrics_,
             .applied =
@@ -301,9 +301,9 @@ class Node::Impl {
   }
 
   void open_watches() {
-    watches_ = std::make_unique<WatchDesk>(
-        WatchDeskOptions{.shard_count = options_.shards},
-        WatchDesk::Parts{
+    watches_ = std::make_unique<WatchHub>(
+        WatchHubOptions{.shard_count = options_.shards},
+        WatchHub::Environment{
             .replies = frontend_,
             .metrics = metrics_,
             .applied =
@@ -491,10 +491,10 @@ class Node::Impl {
   std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
-  std::unique_ptr<SnapshotSaves> saves_;
+  std::unique_ptr<SnapshotDownloads> saves_;
   std::unique_ptr<LedgerPruning> pruning_;
-  std::unique_ptr<WatchDesk> watches_;
-  std::unique_ptr<PastReads> past_;
+  std::unique_ptr<WatchHub> watches_;
+  std::unique_ptr<HistoricalReads> past_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::unique_ptr<LedgerEndpoint> ledger_endpoint_;  // Reads ledger_ until it is gone.
   std::vector<asio::posix::stream_descriptor> descriptors_;

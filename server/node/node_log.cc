@@ -12,7 +12,8 @@ void NodeLog::on_serving(const NodeOptions& options,
                          const NodePorts& ports,
                          const NodeView& view,
                          std::uint64_t open_ms) {
-  say("serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
+  log_info(
+      "serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
       "peers on {}:{}; opened {} in {} ms",
       options.cluster_name,
       view.cluster.value,
@@ -27,64 +28,64 @@ void NodeLog::on_serving(const NodeOptions& options,
       open_ms);
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
-    say("the turn is resident on {}: {}; a new cluster begins when all nodes have met",
-        stepper.product.empty() ? "the host emulation (twin) of a device" : stepper.name,
-        view.stepper_why);
-    say_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
+    log_info("the turn is resident on {}: {}; a new cluster begins when all nodes have met",
+             stepper.product.empty() ? "the host emulation (twin) of a device" : stepper.name,
+             view.stepper_why);
+    log_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
                 kResidentPublishesNothing);
   }
   if (stepper.product.empty()) {
-    say("shards are stepped on the CPU: {}", view.stepper_why);
+    log_info("shards are stepped on the CPU: {}", view.stepper_why);
   } else {
-    say("shards are stepped on {} ({}), {} MiB of its memory: {}",
-        stepper.name,
-        stepper.product,
-        stepper.device_memory_bytes >> 20,
-        view.stepper_why);
+    log_info("shards are stepped on {} ({}), {} MiB of its memory: {}",
+             stepper.name,
+             stepper.product,
+             stepper.device_memory_bytes >> 20,
+             view.stepper_why);
   }
   if (stepper.check_one_in != 0) {
-    say("the host repeats one of {} steps, and checks all rows in {} ticks",
-        stepper.check_one_in,
-        stepper.sweep_looks);
+    log_info("the host repeats one of {} steps, and checks all rows in {} ticks",
+             stepper.check_one_in,
+             stepper.sweep_looks);
   }
   if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
-    say_warning("GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
+    log_warning("GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
   }
   if (options.insecure) {
-    say_warning(
+    log_warning(
         "insecure: nothing is encrypted or authenticated; allow only trusted hosts on the network");
   }
 }
 
 void NodeLog::on_device_link(NodeId peer, const std::string& text) {
   if (!text.empty()) {
-    say("device channel to node {}: {}", peer.value, text);
+    log_info("device channel to node {}: {}", peer.value, text);
   }
 }
 
 void NodeLog::on_coordinator(NodeId self, CoordinatorMethod method, NodeId coordinator) {
-  say("node {}{} is the coordinator, elected by {}",
-      coordinator.value,
-      coordinator == self ? ", this one," : "",
-      coordinator_method_name(method));
+  log_info("node {}{} is the coordinator, elected by {}",
+           coordinator.value,
+           coordinator == self ? ", this one," : "",
+           coordinator_method_name(method));
 }
 
 void NodeLog::look_at_peer(const NodePeerView& peer) {
   PeerSeen& seen = peers_[peer.link.id.value];
   const bool refused = peer.link.state == netcore::LinkState::Refused;
   if (peer.live && !seen.live) {
-    say("node {} at {} is up, incarnation {}, over {}",
-        peer.link.id.value,
-        peer.link.address,
-        peer.link.incarnation.value,
-        peer.link.transport);
+    log_info("node {} at {} is up, incarnation {}, over {}",
+             peer.link.id.value,
+             peer.link.address,
+             peer.link.incarnation.value,
+             peer.link.transport);
   } else if (!peer.live && seen.live) {
-    say_warning("node {} at {} is down: {}",
+    log_warning("node {} at {} is down: {}",
                 peer.link.id.value,
                 peer.link.address,
                 peer.link.last_error.empty() ? "it does not answer" : peer.link.last_error);
   } else if (refused && seen.reason != peer.link.last_error) {
-    say_error("node {} at {} refuses this node: {}",
+    log_error("node {} at {} refuses this node: {}",
               peer.link.id.value,
               peer.link.address,
               peer.link.last_error);
@@ -106,11 +107,11 @@ void NodeLog::on_look(const NodeView& view) {
   }
   const bool majority = hears_majority(view);
   if (majority_ && !majority) {
-    say_warning("{} of {} nodes can be heard: no majority, so no request can be committed",
+    log_warning("{} of {} nodes can be heard: no majority, so no request can be committed",
                 live,
                 view.peers.size() + 1);
   } else if (majority && !majority_ && !view.peers.empty()) {
-    say("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
+    log_info("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
   }
   majority_ = majority;
   if (view.readmits) {
@@ -123,12 +124,12 @@ void NodeLog::on_look(const NodeView& view) {
 void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   const bool whole = view.voting_count == view.shard_count;
   if (whole && !votes_everywhere_) {
-    say("votes in all {} shards", view.shard_count);
+    log_info("votes in all {} shards", view.shard_count);
   } else if (!whole && votes_everywhere_ && view.incarnation > Incarnation{1}) {
-    say("votes in {} of {} shards, has lost the state of {}: waits to be re-admitted",
-        view.voting_count,
-        view.shard_count,
-        view.forgotten_count);
+    log_info("votes in {} of {} shards, has lost the state of {}: waits to be re-admitted",
+             view.voting_count,
+             view.shard_count,
+             view.forgotten_count);
   }
   votes_everywhere_ = whole;
   // While leaderships move there is always a shard in between, and never the same one for long.
@@ -138,7 +139,7 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   // In durable mode a shard may be without a leader for other reasons, too.
   const bool forgotten = view.durability == Durability::Memory || view.forgotten_count > 0;
   if (unled_looks_ == kUnledLooks && forgotten) {
-    say_error("GC{} {}",
+    log_error("GC{} {}",
               static_cast<std::uint32_t>(protocol::ErrorCode::ShardsForgotten),
               protocol::make_error(
                   protocol::ErrorCode::ShardsForgotten,

@@ -81,8 +81,8 @@ LockServiceOptions service_options(const NodeOptions& options) {
   return result;
 }
 
-EngineOptions engine_options(const NodeOptions& options) {
-  EngineOptions result;
+ReplicaOptions engine_options(const NodeOptions& options) {
+  ReplicaOptions result;
   result.cluster = options.cluster;
   result.node = options.node;
   result.shard_count = options.shards;

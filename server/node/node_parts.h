@@ -22,7 +22,7 @@ namespace gcoord::server {
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics);
 NodeLedgerOptions ledger_options(const NodeOptions& options);
 LockServiceOptions service_options(const NodeOptions& options);
-EngineOptions engine_options(const NodeOptions& options);
+ReplicaOptions engine_options(const NodeOptions& options);
 FrontEndOptions frontend_options(const NodeOptions& options);
 
 // Gives the service the device that the engine steps on, if there is one (device_sweeps.h). Beside

@@ -39,7 +39,8 @@ struct StatusSources {
   const NodeOptions* options = nullptr;
   const ReplicatedLog* engine = nullptr;
   const LockService* service = nullptr;
-  const Service* state = nullptr;  // What the engine applies to: its digests are those of traces.
+  const StateMachine* state =
+      nullptr;  // What the engine applies to: its digests are those of traces.
   const ledger::HistoryWorker* history = nullptr;
   const NodeLedger* ledger = nullptr;
   std::function<std::size_t()> connection_count;

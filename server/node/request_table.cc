@@ -153,7 +153,7 @@ const RequestRow* find_request(protocol::RequestKind kind) {
   return place == 0 ? nullptr : &kRows[place - 1];
 }
 
-void RequestRouter::on_request(ConnectionId connection,
+void RequestRouter::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& slot,
                                std::span<const std::byte> payload) const {
   const ClientRequest request{connection, slot, payload};

@@ -20,9 +20,9 @@ namespace gcoord::server {
 
 class LedgerPruning;
 class LockService;
-class PastReads;
-class SnapshotSaves;
-class WatchDesk;
+class HistoricalReads;
+class SnapshotDownloads;
+class WatchHub;
 
 // The part of a node that serves a kind.
 enum class RequestOwner : std::uint8_t {
@@ -50,10 +50,10 @@ enum class Permission : std::uint8_t {
 // simulator: then nobody serves their kinds.
 struct RequestOwners {
   LockService& service;
-  SnapshotSaves* snapshots = nullptr;
+  SnapshotDownloads* snapshots = nullptr;
   LedgerPruning* pruning = nullptr;
-  WatchDesk* watches = nullptr;
-  PastReads* past = nullptr;
+  WatchHub* watches = nullptr;
+  HistoricalReads* past = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
 };
 
@@ -80,7 +80,7 @@ class RequestRouter {
   explicit RequestRouter(RequestOwners owners) : owners_(std::move(owners)) {}
 
   // A checked frame's request of a client that was welcomed. Answered now or later.
-  void on_request(ConnectionId connection,
+  void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& slot,
                   std::span<const std::byte> payload) const;
 

@@ -118,10 +118,10 @@ Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdent
 
 }  // namespace
 
-EngineAdmission::EngineAdmission(ledger::IdentityFile& identity,
-                                 std::span<const netcore::PeerAddress> peers,
-                                 const netcore::AgreedSettings& settings,
-                                 std::function<void(const Status&)> on_failure)
+PeerAdmission::PeerAdmission(ledger::IdentityFile& identity,
+                             std::span<const netcore::PeerAddress> peers,
+                             const netcore::AgreedSettings& settings,
+                             std::function<void(const Status&)> on_failure)
     : identity_(identity), settings_(settings), on_failure_(std::move(on_failure)) {
   for (const netcore::PeerAddress& peer : peers) {
     awaited_.push_back(peer.id);
@@ -129,7 +129,7 @@ EngineAdmission::EngineAdmission(ledger::IdentityFile& identity,
   establish_when_due();
 }
 
-Admission EngineAdmission::admit(const netcore::PeerIdentity& peer) {
+Admission PeerAdmission::admit(const netcore::PeerIdentity& peer) {
   if (Admission refusal = judge(peer); !refusal.admitted()) {
     return refusal;
   }
@@ -153,14 +153,14 @@ Admission EngineAdmission::admit(const netcore::PeerIdentity& peer) {
   return {};
 }
 
-const ledger::PeerIdentity* EngineAdmission::known(NodeId node) const {
+const ledger::PeerIdentity* PeerAdmission::known(NodeId node) const {
   const auto& peers = identity_.peers();
   const auto found = std::find_if(
       peers.begin(), peers.end(), [&](const auto& remembered) { return remembered.node == node; });
   return found == peers.end() ? nullptr : &*found;
 }
 
-Admission EngineAdmission::judge(const netcore::PeerIdentity& peer) {
+Admission PeerAdmission::judge(const netcore::PeerIdentity& peer) {
   if (Admission refusal = judge_settings(peer, settings_); !refusal.admitted()) {
     return refusal;
   }
@@ -181,7 +181,7 @@ Admission EngineAdmission::judge(const netcore::PeerIdentity& peer) {
   return judge_length(peer, *before, seen.durable);
 }
 
-void EngineAdmission::establish_when_due() {
+void PeerAdmission::establish_when_due() {
   if (awaited_.empty() && !identity_.established()) {
     if (const Status status = identity_.mark_established(); !status.ok()) {
       on_failure_(status);
@@ -189,7 +189,7 @@ void EngineAdmission::establish_when_due() {
   }
 }
 
-void EngineAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint64_t durable) {
+void PeerAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint64_t durable) {
   Met& seen = met(peer);
   if (seen.incarnation != incarnation) {
     return;
@@ -200,7 +200,7 @@ void EngineAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint
   }
 }
 
-Status EngineAdmission::remember() {
+Status PeerAdmission::remember() {
   std::vector<ledger::PeerIdentity> peers = identity_.peers();
   for (ledger::PeerIdentity& peer : peers) {
     peer.durable = std::max(peer.durable, met(peer.node).durable);
@@ -208,7 +208,7 @@ Status EngineAdmission::remember() {
   return identity_.remember_peers(peers);
 }
 
-EngineAdmission::Met& EngineAdmission::met(NodeId node) {
+PeerAdmission::Met& PeerAdmission::met(NodeId node) {
   const auto found =
       std::find_if(met_.begin(), met_.end(), [node](const Met& each) { return each.node == node; });
   return found == met_.end() ? met_.emplace_back(Met{.node = node}) : *found;

@@ -47,13 +47,13 @@ constexpr std::uint32_t resident_setting(bool durable, std::uint32_t stripes) {
   return (durable ? kResidentDurableSetting : kResidentSetting) | stripes << kStripesShift;
 }
 
-class EngineAdmission {
+class PeerAdmission {
  public:
   // `identity` outlives it. on_failure is told when something could not be remembered.
-  EngineAdmission(ledger::IdentityFile& identity,
-                  std::span<const netcore::PeerAddress> peers,
-                  const netcore::AgreedSettings& settings,
-                  std::function<void(const Status&)> on_failure);
+  PeerAdmission(ledger::IdentityFile& identity,
+                std::span<const netcore::PeerAddress> peers,
+                const netcore::AgreedSettings& settings,
+                std::function<void(const Status&)> on_failure);
 
   // The judgement of netcore's admit hook.
   netcore::Admission admit(const netcore::PeerIdentity& peer);

@@ -8,10 +8,10 @@ namespace gcoord::server {
 using consensus::LivenessChange;
 using consensus::PeerLiveness;
 
-EnginePeers::EnginePeers(std::span<const netcore::PeerAddress> peers,
-                         Incarnation self,
-                         const consensus::Timing& timing,
-                         consensus::Durability durability)
+ReplicaPeers::ReplicaPeers(std::span<const netcore::PeerAddress> peers,
+                           Incarnation self,
+                           const consensus::Timing& timing,
+                           consensus::Durability durability)
     : self_(self), timing_(timing), heartbeats_(self, peers, timing.resend_ticks) {
   for (const netcore::PeerAddress& address : peers) {
     PeerLiveness record{.node = address.id};
@@ -26,7 +26,7 @@ EnginePeers::EnginePeers(std::span<const netcore::PeerAddress> peers,
   }
 }
 
-bool EnginePeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now) {
+bool ReplicaPeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now) {
   const auto found = std::find_if(records_.begin(),
                                   records_.end(),
                                   [from](const PeerLiveness& each) { return each.node == from; });
@@ -49,7 +49,7 @@ bool EnginePeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbea
   return change != LivenessChange::None;
 }
 
-void EnginePeers::register_gauges(MetricsRegistry& registry) {
+void ReplicaPeers::register_gauges(MetricsRegistry& registry) {
   for (const PeerLiveness& peer : records_) {
     gauges_.push_back(&registry.gauge(
         {.name = "gcoord_server_peer_phi_milli",
@@ -60,13 +60,13 @@ void EnginePeers::register_gauges(MetricsRegistry& registry) {
   }
 }
 
-void EnginePeers::show_suspicions(Tick now) {
+void ReplicaPeers::show_suspicions(Tick now) {
   for (std::size_t k = 0; k < gauges_.size(); ++k) {
     gauges_[k]->set(membership::phi_milli(phi(k, now)));
   }
 }
 
-bool EnginePeers::refresh(Tick now) {
+bool ReplicaPeers::refresh(Tick now) {
   bool changed = false;
   for (PeerLiveness& peer : records_) {
     changed |= consensus::refresh(peer, now, timing_) != LivenessChange::None;
@@ -74,19 +74,19 @@ bool EnginePeers::refresh(Tick now) {
   return changed;
 }
 
-void EnginePeers::send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable) {
+void ReplicaPeers::send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable) {
   heartbeats_.send(network, now, durable, [this](std::size_t k) {
     return Heartbeats::Echo{records_[k].peer_tick, records_[k].incarnation};
   });
 }
 
-bool EnginePeers::credit_returned(const netcore::PeerNetwork& network) const {
+bool ReplicaPeers::credit_returned(const netcore::PeerNetwork& network) const {
   return std::any_of(records_.begin(), records_.end(), [&](const PeerLiveness& peer) {
     return peer.credit == 0 && network.credit(peer.node, netcore::Band::Consensus) > 0;
   });
 }
 
-Tick EnginePeers::next_deadline() const {
+Tick ReplicaPeers::next_deadline() const {
   Tick next = records_.empty() ? kTickNever : heartbeats_.next();
   for (const PeerLiveness& peer : records_) {
     if (peer.live != 0) {

@@ -21,12 +21,12 @@
 
 namespace gcoord::server {
 
-class EnginePeers {
+class ReplicaPeers {
  public:
-  EnginePeers(std::span<const netcore::PeerAddress> peers,
-              Incarnation self,
-              const consensus::Timing& timing,
-              consensus::Durability durability);
+  ReplicaPeers(std::span<const netcore::PeerAddress> peers,
+               Incarnation self,
+               const consensus::Timing& timing,
+               consensus::Durability durability);
 
   // A heartbeat, polled before `now` was read. True: the rows are to be woken.
   bool on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now);

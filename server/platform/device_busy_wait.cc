@@ -6,11 +6,11 @@
 
 namespace gcoord::server {
 
-DevicePatience device_patience() {
-  DevicePatience patience;
+DeviceBusyWait device_patience() {
+  DeviceBusyWait patience;
   patience.pause = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); };
   patience.notice = [limit = patience.limit](const std::string& message) {
-    say_warning("the device is busy ({}); trying again for {} s", message, limit.count() / 1000);
+    log_warning("the device is busy ({}); trying again for {} s", message, limit.count() / 1000);
   };
   return patience;
 }

@@ -16,7 +16,7 @@
 
 namespace gcoord::server {
 
-struct DevicePatience {
+struct DeviceBusyWait {
   // Longer than an MPS server needs to be rid of clients that died (docs/reference/devices.md).
   std::chrono::milliseconds limit{8'000};
   std::chrono::milliseconds between{200};
@@ -25,11 +25,11 @@ struct DevicePatience {
 };
 
 // As a process waits: sleeps, and one line in the log.
-DevicePatience device_patience();
+DeviceBusyWait device_patience();
 
 // What `open()` gives, a Result, tried again while the device is taken.
 template <typename Open>
-auto open_patiently(const DevicePatience& patience, const Open& open) -> decltype(open()) {
+auto open_patiently(const DeviceBusyWait& patience, const Open& open) -> decltype(open()) {
   std::chrono::milliseconds waited{0};
   for (;;) {
     auto opened = open();

@@ -6,13 +6,13 @@ namespace gcoord::server {
 
 namespace {
 
-spdlog::level::level_enum level_of(SayLevel level) {
+spdlog::level::level_enum level_of(LogLevel level) {
   switch (level) {
-    case SayLevel::Plain:
+    case LogLevel::Plain:
       return spdlog::level::info;
-    case SayLevel::Warning:
+    case LogLevel::Warning:
       return spdlog::level::warn;
-    case SayLevel::Error:
+    case LogLevel::Error:
       break;
   }
   return spdlog::level::err;
@@ -20,7 +20,7 @@ spdlog::level::level_enum level_of(SayLevel level) {
 
 }  // namespace
 
-void say_at(SayLevel level, fmt::string_view format, fmt::format_args arguments) {
+void log_at(LogLevel level, fmt::string_view format, fmt::format_args arguments) {
   spdlog::logger* logger = spdlog::default_logger_raw();
   if (logger->should_log(level_of(level))) {
     logger->log(level_of(level), fmt::vformat(format, arguments));

@@ -11,23 +11,23 @@
 
 namespace gcoord::server {
 
-enum class SayLevel : std::uint8_t { Plain, Warning, Error };
+enum class LogLevel : std::uint8_t { Plain, Warning, Error };
 
-void say_at(SayLevel level, fmt::string_view format, fmt::format_args arguments);
+void log_at(LogLevel level, fmt::string_view format, fmt::format_args arguments);
 
 template <typename... Arguments>
-void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  say_at(SayLevel::Plain, format, fmt::make_format_args(arguments...));
+void log_info(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  log_at(LogLevel::Plain, format, fmt::make_format_args(arguments...));
 }
 
 template <typename... Arguments>
-void say_warning(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  say_at(SayLevel::Warning, format, fmt::make_format_args(arguments...));
+void log_warning(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  log_at(LogLevel::Warning, format, fmt::make_format_args(arguments...));
 }
 
 template <typename... Arguments>
-void say_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  say_at(SayLevel::Error, format, fmt::make_format_args(arguments...));
+void log_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  log_at(LogLevel::Error, format, fmt::make_format_args(arguments...));
 }
 
 }  // namespace gcoord::server

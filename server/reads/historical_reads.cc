@@ -13,17 +13,18 @@ namespace gcoord::server {
 
 using protocol::ErrorCode;
 
-PastReads::PastReads(const PastReadsOptions& options, Parts parts)
+HistoricalReads::HistoricalReads(const HistoricalReadsOptions& options, Environment parts)
     : options_(options),
-      parts_(std::move(parts)),
-      reads_(parts_.metrics.counter({.name = "gcoord_server_past_reads_total",
-                                     .help = "Reads of the past that were answered"})),
-      refused_(parts_.metrics.counter({.name = "gcoord_server_past_reads_refused_total",
-                                       .help = "Reads of the past that got an error"})),
-      entries_(parts_.metrics.counter({.name = "gcoord_server_past_entries_total",
-                                       .help = "Entries applied again for reads of the past"})) {}
+      environment_(std::move(parts)),
+      reads_(environment_.metrics.counter({.name = "gcoord_server_past_reads_total",
+                                           .help = "Reads of the past that were answered"})),
+      refused_(environment_.metrics.counter({.name = "gcoord_server_past_reads_refused_total",
+                                             .help = "Reads of the past that got an error"})),
+      entries_(
+          environment_.metrics.counter({.name = "gcoord_server_past_entries_total",
+                                        .help = "Entries applied again for reads of the past"})) {}
 
-PastReads::~PastReads() {
+HistoricalReads::~HistoricalReads() {
   for (const JobPtr& job : open_) {
     job->given_up.store(true);
   }
@@ -37,10 +38,10 @@ PastReads::~PastReads() {
   }
 }
 
-void PastReads::on_request(ConnectionId connection,
-                           const protocol::RequestSlot& request,
-                           std::span<const std::byte> payload,
-                           std::uint64_t now_ms) {
+void HistoricalReads::on_request(protocol::ConnectionId connection,
+                                 const protocol::RequestSlot& request,
+                                 std::span<const std::byte> payload,
+                                 std::uint64_t now_ms) {
   GCOORD_ASSERT(request.kind == protocol::RequestKind::LockGetAt);
   const auto query = protocol::decode_past_query(payload);
   auto job = std::make_shared<Job>();
@@ -53,14 +54,14 @@ void PastReads::on_request(ConnectionId connection,
   job->shard = shard_of(job->name, options_.shard_count);
   job->to = query.value().index;
   job->deadline_ms = request.deadline_ms == 0 ? ~std::uint64_t{0} : now_ms + request.deadline_ms;
-  if (!parts_.history) {
+  if (!environment_.history) {
     return refuse(*job, protocol::make_error(ErrorCode::PastUnsupported));
   }
-  const bool beyond = job->to > parts_.applied(job->shard);
-  if (beyond && !parts_.leads(job->shard)) {
+  const bool beyond = job->to > environment_.applied(job->shard);
+  if (beyond && !environment_.leads(job->shard)) {
     refused_.add();
-    const auto reply = not_leader_reply(request, parts_.leader_hint(job->shard));
-    return parts_.replies.reply(connection, reply, {});
+    const auto reply = not_leader_reply(request, environment_.leader_hint(job->shard));
+    return environment_.replies.reply(connection, reply, {});
   }
   if (job_count_ >= options_.jobs_max) {
     return refuse(*job, protocol::make_error(ErrorCode::Overloaded));
@@ -73,10 +74,10 @@ void PastReads::on_request(ConnectionId connection,
   // A new leader may not have applied yet what others acknowledged, and a deposed one never will.
   const ShardId shard = job->shard;
   confirming_.emplace(++confirming_last_, std::move(job));
-  parts_.confirm(shard, confirming_last_);
+  environment_.confirm(shard, confirming_last_);
 }
 
-void PastReads::on_confirmed(std::uint64_t number, const Status& status, NodeId leader_hint) {
+void HistoricalReads::on_confirmed(std::uint64_t number, const Status& status, NodeId leader_hint) {
   const auto found = confirming_.find(number);
   GCOORD_ASSERT(found != confirming_.end());
   JobPtr job = std::move(found->second);
@@ -87,22 +88,23 @@ void PastReads::on_confirmed(std::uint64_t number, const Status& status, NodeId 
   end(*job);
   if (!job->given_up.load()) {
     refused_.add();
-    parts_.replies.reply(job->connection, engine_refusal(job->request, status, leader_hint), {});
+    environment_.replies.reply(
+        job->connection, engine_refusal(job->request, status, leader_hint), {});
   }
 }
 
-ErrorCode PastReads::admit(ShardId shard, LogIndex index) const {
-  if (index > parts_.applied(shard)) {
+ErrorCode HistoricalReads::admit(ShardId shard, LogIndex index) const {
+  if (index > environment_.applied(shard)) {
     return ErrorCode::PastFuture;
   }
-  if (parts_.history(shard)->first() != 0) {
+  if (environment_.history(shard)->first() != 0) {
     return ErrorCode::PastCompacted;
   }
   return index.value > options_.entries_max ? ErrorCode::PastTooLong : ErrorCode::None;
 }
 
 // What is applied here is known to be enough to judge the job by.
-void PastReads::begin(JobPtr job) {
+void HistoricalReads::begin(JobPtr job) {
   if (const ErrorCode error = admit(job->shard, job->to); error != ErrorCode::None) {
     end(*job);
     return refuse(*job, protocol::make_error(error));
@@ -115,25 +117,25 @@ void PastReads::begin(JobPtr job) {
 }
 
 // The job is nobody's any more but the caller's.
-void PastReads::end(const Job& job) {
+void HistoricalReads::end(const Job& job) {
   GCOORD_ASSERT(job_count_ > 0);
   --job_count_;
   std::erase_if(open_, [&](const JobPtr& each) { return each.get() == &job; });
 }
 
-bool PastReads::has_come(const Job& job) const {
-  return parts_.history(job.shard)->size() >= job.to.value;
+bool HistoricalReads::has_come(const Job& job) const {
+  return environment_.history(job.shard)->size() >= job.to.value;
 }
 
-void PastReads::refuse(const Job& job, const Status& status) {
+void HistoricalReads::refuse(const Job& job, const Status& status) {
   refused_.add();
   protocol::ReplySlot reply = protocol::reply_to(job.request);
   reply.code = status.code();
   reply.detail = status.detail();
-  parts_.replies.reply(job.connection, reply, protocol::bytes_of(status.message()));
+  environment_.replies.reply(job.connection, reply, protocol::bytes_of(status.message()));
 }
 
-void PastReads::submit(JobPtr job) {
+void HistoricalReads::submit(JobPtr job) {
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { run(); });
   }
@@ -144,7 +146,7 @@ void PastReads::submit(JobPtr job) {
   work_.notify_one();
 }
 
-void PastReads::run() {
+void HistoricalReads::run() {
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
@@ -157,17 +159,17 @@ void PastReads::run() {
     work(*job);
     lock.lock();
     ready_.push_back(job);
-    parts_.wake();
+    environment_.wake();
   }
 }
 
 // The tables begin and end here: to make and to unmap them takes longer than a turn may.
-void PastReads::work(Job& job) const {
+void HistoricalReads::work(Job& job) const {
   if (job.given_up.load()) {
     return;
   }
   PastState state(options_.bytes_max);
-  const auto history = parts_.history(job.shard);
+  const auto history = environment_.history(job.shard);
   while (job.failure.ok() && !job.given_up.load() && state.index() < job.to) {
     const LogIndex before = state.index();
     job.failure = state.advance(*history, job.to, kPastSliceEntries);
@@ -182,7 +184,7 @@ void PastReads::work(Job& job) const {
   }
 }
 
-void PastReads::answer(const Job& job) {
+void HistoricalReads::answer(const Job& job) {
   if (!job.failure.ok()) {
     return refuse(job, job.failure);
   }
@@ -190,7 +192,7 @@ void PastReads::answer(const Job& job) {
     refused_.add();
     const std::string text = "the lock was in shard " + std::to_string(job.moved_to->value) +
                              " then, whose log has indexes of its own";
-    return parts_.replies.reply(
+    return environment_.replies.reply(
         job.connection, moved_reply(job.request, *job.moved_to), protocol::bytes_of(text));
   }
   protocol::PastReply reply{.shard = job.shard, .index = job.to};
@@ -200,11 +202,11 @@ void PastReads::answer(const Job& job) {
     reply.row.shard = job.shard;
   }
   reads_.add();
-  parts_.replies.reply(
+  environment_.replies.reply(
       job.connection, protocol::reply_to(job.request), protocol::encode_past_reply(reply));
 }
 
-void PastReads::advance(std::uint64_t now_ms) {
+void HistoricalReads::advance(std::uint64_t now_ms) {
   if (job_count_ == 0) {
     return;
   }
@@ -224,7 +226,7 @@ void PastReads::advance(std::uint64_t now_ms) {
   }
 }
 
-void PastReads::end_late(std::uint64_t now_ms) {
+void HistoricalReads::end_late(std::uint64_t now_ms) {
   std::erase_if(open_, [&](const JobPtr& job) {
     const bool late = job->deadline_ms <= now_ms;
     if (late) {
@@ -235,7 +237,7 @@ void PastReads::end_late(std::uint64_t now_ms) {
   });
 }
 
-void PastReads::look_at_history(std::uint64_t now_ms) {
+void HistoricalReads::look_at_history(std::uint64_t now_ms) {
   const bool due = now_ms >= next_look_ms_;
   if (due) {
     next_look_ms_ = now_ms + kPastLookMs;

@@ -51,20 +51,20 @@ inline constexpr std::uint64_t kPastSliceEntries = 65'536;
 // How often history is asked whether it has come to where a job needs it: about once a tick.
 inline constexpr std::uint64_t kPastLookMs = 10;
 
-struct PastReadsOptions {
+struct HistoricalReadsOptions {
   std::uint32_t shard_count = 1;
   std::uint64_t entries_max = kPastEntriesMax;
   std::uint64_t bytes_max = kPastBytesMax;
   std::size_t jobs_max = kPastJobsMax;
 };
 
-class PastReads {
+class HistoricalReads {
  public:
   // All outlive it. `applied`, `leads`, `leader_hint` and `confirm` are asked on the loop,
   // `history` by any thread; it is empty where a node's entries are not those of the host's log.
   // What `confirm` came to is told to on_confirmed(), once and later.
-  struct Parts {
-    ReplySink& replies;
+  struct Environment {
+    protocol::ReplySink& replies;
     MetricsRegistry& metrics;
     std::function<LogIndex(ShardId)> applied;
     std::function<bool(ShardId)> leads;
@@ -74,13 +74,13 @@ class PastReads {
     std::function<void()> wake;  // For any thread.
   };
 
-  PastReads(const PastReadsOptions& options, Parts parts);
-  ~PastReads();
-  PastReads(const PastReads&) = delete;
-  PastReads& operator=(const PastReads&) = delete;
+  HistoricalReads(const HistoricalReadsOptions& options, Environment parts);
+  ~HistoricalReads();
+  HistoricalReads(const HistoricalReads&) = delete;
+  HistoricalReads& operator=(const HistoricalReads&) = delete;
 
   // LockGetAt, whose payload was checked. Answered now or in a later advance().
-  void on_request(ConnectionId connection,
+  void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload,
                   std::uint64_t now_ms);
@@ -101,7 +101,7 @@ class PastReads {
 
  private:
   struct Job {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot request;
     ShardId shard;
     NameHash name;
@@ -131,8 +131,8 @@ class PastReads {
   void run();
   void work(Job& job) const;
 
-  PastReadsOptions options_;
-  Parts parts_;
+  HistoricalReadsOptions options_;
+  Environment environment_;
   Counter& reads_;
   Counter& refused_;
   Counter& entries_;

@@ -53,18 +53,20 @@ std::size_t LockReads::Group::held_bytes() const {
   return sizeof(Group) + payload.size() + shards.size() * kShardBytes;
 }
 
-LockReads::LockReads(const LockReadsOptions& options, const locks::LockCpu& locks, Doors doors)
-    : options_(options), locks_(locks), doors_(std::move(doors)) {}
+LockReads::LockReads(const LockReadsOptions& options,
+                     const locks::LockCpu& locks,
+                     Environment doors)
+    : options_(options), locks_(locks), environment_(std::move(doors)) {}
 
 ShardId LockReads::shard_of_name(std::string_view name) const {
   return shard_of(hash_name(name), options_.shard_count);
 }
 
 void LockReads::refuse(const Group& group, protocol::ErrorCode error) {
-  doors_.answer(group.connection, error_reply(group.request, error), {});
+  environment_.answer(group.connection, error_reply(group.request, error), {});
 }
 
-void LockReads::start(ConnectionId connection,
+void LockReads::start(protocol::ConnectionId connection,
                       const protocol::RequestSlot& request,
                       std::span<const std::byte> payload,
                       Tick now) {
@@ -112,13 +114,13 @@ void LockReads::start_list(Group group, Tick now) {
   start_group(std::move(group));
 }
 
-void LockReads::start_single(ConnectionId connection,
+void LockReads::start_single(protocol::ConnectionId connection,
                              const protocol::RequestSlot& request,
                              std::span<const std::byte> payload) {
   const bool moved = request.has(protocol::RequestFlag::Moved);
   const ShardId shard = moved ? ShardId{request.shard} : shard_of_name(protocol::text_of(payload));
-  if (!doors_.leads(shard)) {
-    doors_.answer(connection, not_leader_reply(request, doors_.leader_hint(shard)), {});
+  if (!environment_.leads(shard)) {
+    environment_.answer(connection, not_leader_reply(request, environment_.leader_hint(shard)), {});
     return;
   }
   Group group;
@@ -143,11 +145,11 @@ void LockReads::start_group(Group group) {
   group.outstanding = group.shards.size();
   held_bytes_ += group.held_bytes();
   const std::set<std::uint32_t> shards = group.shards;
-  const ReadWay way =
-      group.request.has(protocol::RequestFlag::Quorum) ? ReadWay::Round : ReadWay::Lease;
+  const ReadMode way =
+      group.request.has(protocol::RequestFlag::Quorum) ? ReadMode::Round : ReadMode::Lease;
   groups_.emplace(id, std::move(group));
   for (const std::uint32_t shard : shards) {
-    doors_.ask(ShardId{shard}, id, way);
+    environment_.ask(ShardId{shard}, id, way);
   }
 }
 
@@ -156,7 +158,7 @@ std::set<std::uint32_t> LockReads::shards_of_batch(
   std::set<std::uint32_t> shards;
   for (const protocol::TokenCheck& check : checks) {
     const ShardId shard = shard_of_name(check.name);
-    if (doors_.leads(shard)) {
+    if (environment_.leads(shard)) {
       shards.insert(shard.value);
     }
   }
@@ -173,8 +175,8 @@ void LockReads::choose_list_shards(const protocol::ListQuery& query, Group& grou
   locks::LockRow row = group.row_first;
   for (; row < stop && found < query.limit; ++row) {
     const auto lock = locks_.held(row, [&](ShardId shard) {
-      const bool led = doors_.leads(shard);
-      group.partial = group.partial || (!led && doors_.leader_hint(shard) == NodeId{});
+      const bool led = environment_.leads(shard);
+      group.partial = group.partial || (!led && environment_.leader_hint(shard) == NodeId{});
       return led;
     });
     if (lock.has_value() && lock->name.starts_with(query.prefix)) {
@@ -211,7 +213,7 @@ void LockReads::on_confirmed(
 void LockReads::finish(const Group& group, Tick now) {
   const protocol::RequestKind kind = group.request.kind;
   if (names_one(kind) && group.shards.empty()) {
-    doors_.answer(
+    environment_.answer(
         group.connection, engine_refusal(group.request, group.failure, group.leader_hint), {});
   } else if (names_one(kind) && answer_moved(group, ShardId{*group.shards.begin()})) {
     return;
@@ -232,7 +234,7 @@ void LockReads::finish(const Group& group, Tick now) {
 bool LockReads::answer_moved(const Group& group, ShardId shard) {
   const auto residence = locks_.residence(shard, hash_name(protocol::text_of(group.payload)));
   if (residence.has_value() && residence->residence == locks::Residence::Away) {
-    doors_.answer(group.connection, moved_reply(group.request, residence->away_to), {});
+    environment_.answer(group.connection, moved_reply(group.request, residence->away_to), {});
     return true;
   }
   if (!residence.has_value() && group.request.has(protocol::RequestFlag::Moved)) {
@@ -253,8 +255,8 @@ void LockReads::finish_check(const Group& group, ShardId shard) {
   protocol::ReplySlot reply = protocol::reply_to(group.request);
   const locks::TokenCheck asked{shard, name, FencingToken{group.request.token}};
   reply.extra = static_cast<std::uint64_t>(plain_verdict(locks_, asked));
-  reply.epoch = doors_.term(shard).value;
-  doors_.answer(group.connection, reply, {});
+  reply.epoch = environment_.term(shard).value;
+  environment_.answer(group.connection, reply, {});
 }
 
 void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
@@ -265,12 +267,13 @@ void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
   }
   const bool waiters = group.request.has(protocol::RequestFlag::Waiters);
   protocol::ReplySlot reply = protocol::reply_to(group.request);
-  reply.epoch = doors_.term(shard).value;
+  reply.epoch = environment_.term(shard).value;
   const protocol::LockRow row = describe(*lock, waiters, now);
   const bool details = group.request.has(protocol::RequestFlag::Details);
-  doors_.answer(group.connection,
-                reply,
-                details ? protocol::encode_lock_details(row) : protocol::encode_lock_row(row));
+  environment_.answer(
+      group.connection,
+      reply,
+      details ? protocol::encode_lock_details(row) : protocol::encode_lock_row(row));
 }
 
 void LockReads::finish_candidates(const Group& group, ShardId shard, Tick now) {
@@ -284,20 +287,20 @@ void LockReads::finish_candidates(const Group& group, ShardId shard, Tick now) {
   protocol::CandidateList list{.leader = row.holder,
                                .epoch = row.token,
                                .ttl_left_ms = row.ttl_left_ms,
-                               .wanted = doors_.wanted(name, row.token),
+                               .wanted = environment_.wanted(name, row.token),
                                .waiter_count = row.waiter_count,
                                .value = row.note};
   for (const auto& waiter : locks_.waiters(shard, name, 0, protocol::kCandidatesMax)) {
     const bool ranked = (waiter.ask.flags & locks::kHoldRanked) != 0;
     list.candidates.push_back({waiter.session,
                                waiter.sequence,
-                               doors_.waited_ms(shard, waiter.session, waiter.sequence),
+                               environment_.waited_ms(shard, waiter.session, waiter.sequence),
                                ranked ? waiter.ask.permits : std::uint8_t{0},
                                waiter.note});
   }
   protocol::ReplySlot reply = protocol::reply_to(group.request);
-  reply.epoch = doors_.term(shard).value;
-  doors_.answer(group.connection, reply, protocol::encode_candidates(list));
+  reply.epoch = environment_.term(shard).value;
+  environment_.answer(group.connection, reply, protocol::encode_candidates(list));
 }
 
 void LockReads::finish_batch(const Group& group) {
@@ -314,7 +317,7 @@ void LockReads::finish_batch(const Group& group) {
                            ? plain_verdict(locks_, {shard, name, check.token})
                            : protocol::CheckVerdict::NotLeader);
   }
-  doors_.answer(
+  environment_.answer(
       group.connection, protocol::reply_to(group.request), protocol::encode_verdicts(verdicts));
 }
 
@@ -351,21 +354,21 @@ void LockReads::finish_list(const Group& group, Tick now) {
   if (group.partial) {
     reply.set(protocol::ReplyFlag::Partial);
   }
-  doors_.answer(group.connection, reply, protocol::encode_list_page(page));
+  environment_.answer(group.connection, reply, protocol::encode_list_page(page));
 }
 
 protocol::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters, Tick now) const {
   protocol::LockRow row = row_of(lock);
   row.ttl_left_ms = session_left_ms(
       locks_.clock(),
-      {.row = lock.holder_row, .ttl_ms = lock.holder_ttl_ms, .led = doors_.leads(lock.shard)},
+      {.row = lock.holder_row, .ttl_ms = lock.holder_ttl_ms, .led = environment_.leads(lock.shard)},
       options_.tick_ms,
       now);
   if (waiters) {
     for (const auto& waiter : locks_.waiters(lock.shard, lock.name_hash, 0, kWaitersShownMax)) {
       row.waiters.push_back({waiter.session,
                              waiter.sequence,
-                             doors_.waited_ms(lock.shard, waiter.session, waiter.sequence)});
+                             environment_.waited_ms(lock.shard, waiter.session, waiter.sequence)});
     }
   }
   return row;

@@ -47,13 +47,13 @@ struct LockReadsOptions {
 class LockReads {
  public:
   // Asks the engine for a confirmation; `group` comes back through on_confirmed.
-  using Ask = std::function<void(ShardId shard, std::uint64_t group, ReadWay way)>;
+  using Ask = std::function<void(ShardId shard, std::uint64_t group, ReadMode way)>;
   using Leads = std::function<bool(ShardId shard)>;
-  using Answer = std::function<void(ConnectionId connection,
+  using Answer = std::function<void(protocol::ConnectionId connection,
                                     const protocol::ReplySlot& reply,
                                     std::span<const std::byte> payload)>;
 
-  struct Doors {
+  struct Environment {
     Ask ask;
     Leads leads;
     std::function<NodeId(ShardId)> leader_hint;
@@ -65,11 +65,11 @@ class LockReads {
     Answer answer;
   };
 
-  LockReads(const LockReadsOptions& options, const locks::LockCpu& locks, Doors doors);
+  LockReads(const LockReadsOptions& options, const locks::LockCpu& locks, Environment doors);
 
   // A request of kind LockCheck, LockCheckBatch, LockGet, LockList or ElectCandidates whose fields
   // were checked.
-  void start(ConnectionId connection,
+  void start(protocol::ConnectionId connection,
              const protocol::RequestSlot& request,
              std::span<const std::byte> payload,
              Tick now);
@@ -87,7 +87,7 @@ class LockReads {
 
  private:
   struct Group {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot request;
     std::vector<std::byte> payload;
     std::size_t outstanding = 0;
@@ -101,7 +101,7 @@ class LockReads {
     std::size_t held_bytes() const;
   };
 
-  void start_single(ConnectionId connection,
+  void start_single(protocol::ConnectionId connection,
                     const protocol::RequestSlot& request,
                     std::span<const std::byte> payload);
   void start_list(Group group, Tick now);
@@ -123,7 +123,7 @@ class LockReads {
 
   LockReadsOptions options_;
   const locks::LockCpu& locks_;
-  Doors doors_;
+  Environment environment_;
   std::unordered_map<std::uint64_t, Group> groups_;
   std::uint64_t group_last_ = 0;
   std::size_t held_bytes_ = 0;  // Sum over groups_.

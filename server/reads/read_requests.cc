@@ -31,10 +31,10 @@ void ReadRequests::on_confirmed(const Pending& pending, const Status& status, No
   reads_.on_confirmed(pending.group, shard, status, leader_hint, env_.clock.now);
 }
 
-LockReads::Doors ReadRequests::read_doors() {
+LockReads::Environment ReadRequests::read_doors() {
   return {.ask = [this](ShardId shard,
                         std::uint64_t group,
-                        ReadWay way) { env_.log.confirm(shard, PendingKind::Read, group, way); },
+                        ReadMode way) { env_.log.confirm(shard, PendingKind::Read, group, way); },
           .leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .leader_hint = [this](ShardId shard) { return env_.leaders.leader(shard); },
           .term = [this](ShardId shard) { return env_.log.view(shard).term; },
@@ -48,24 +48,24 @@ LockReads::Doors ReadRequests::read_doors() {
               [this](NameHash name, FencingToken epoch) {
                 return env_.asks.wanted(name, epoch, env_.clock.now);
               },
-          .answer = [this](ConnectionId connection,
+          .answer = [this](protocol::ConnectionId connection,
                            const protocol::ReplySlot& reply,
                            auto payload) { env_.replies.send(connection, reply, payload); }};
 }
 
-ReplicaAges::Doors ReadRequests::age_doors() {
+ReplicaAges::Environment ReadRequests::age_doors() {
   return {.applied = env_.applied,
           .leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .confirm =
               [this](ShardId shard, std::uint64_t number) {
-                env_.log.confirm(shard, PendingKind::AgeQuestion, number, ReadWay::Lease);
+                env_.log.confirm(shard, PendingKind::AgeQuestion, number, ReadMode::Lease);
               },
           .on_proof = [this](ShardId shard, LogIndex, std::uint64_t) { on_applied(shard); }};
 }
 
-ReplicaReads::Doors ReadRequests::replica_read_doors() {
+ReplicaReads::Environment ReadRequests::replica_read_doors() {
   return {.confirm =
-              [this](ShardId shard, std::uint64_t group, ReadWay way) {
+              [this](ShardId shard, std::uint64_t group, ReadMode way) {
                 env_.log.confirm(shard, PendingKind::ReplicaRead, group, way);
               },
           .leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
@@ -75,7 +75,7 @@ ReplicaReads::Doors ReadRequests::replica_read_doors() {
               [this](const locks::HeldLock& lock) {
                 return reads_.describe(lock, false, env_.clock.now);
               },
-          .answer = [this](ConnectionId connection,
+          .answer = [this](protocol::ConnectionId connection,
                            const protocol::ReplySlot& reply,
                            auto payload) { env_.replies.send(connection, reply, payload); }};
 }

@@ -36,7 +36,7 @@ class ReadRequests {
     const locks::LockCpu& locks;
     const ServiceClock& clock;
     const WaitTable& waits;
-    const ElectionAsks& asks;
+    const TransferRequests& asks;
     // The log index that the shard's tables show.
     std::function<LogIndex(ShardId)> applied;
   };
@@ -75,9 +75,9 @@ class ReadRequests {
   std::size_t held_bytes() const { return reads_.held_bytes(); }
 
  private:
-  LockReads::Doors read_doors();
-  ReplicaAges::Doors age_doors();
-  ReplicaReads::Doors replica_read_doors();
+  LockReads::Environment read_doors();
+  ReplicaAges::Environment age_doors();
+  ReplicaReads::Environment replica_read_doors();
 
   Environment env_;
   LockReads reads_;

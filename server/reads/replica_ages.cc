@@ -51,8 +51,8 @@ std::vector<std::byte> encode(std::uint8_t what, std::uint64_t round, std::span<
 
 }  // namespace
 
-ReplicaAges::ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Doors doors)
-    : shard_count_(shard_count), doors_(std::move(doors)) {
+ReplicaAges::ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Environment doors)
+    : shard_count_(shard_count), environment_(std::move(doors)) {
   asked_total_ = &metrics.counter(
       {"gcoord_server_age_questions_total",
        "Shards whose leaders this node has queried for the freshness of its replica.",
@@ -66,7 +66,7 @@ ReplicaAges::ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Do
 
 std::optional<std::uint64_t> ReplicaAges::age_us(ShardId shard, std::uint64_t now_us) const {
   const ShardView view = engine_->view(shard);
-  const bool leased = engine_->abilities().timed_leases && view.lease && doors_.leads(shard);
+  const bool leased = engine_->abilities().timed_leases && view.lease && environment_.leads(shard);
   if (leased && view.applied >= view.commit) {
     return 0;
   }
@@ -77,7 +77,7 @@ std::optional<std::uint64_t> ReplicaAges::age_us(ShardId shard, std::uint64_t no
 
 // The time of the newest proof whose index is applied here; 0: there is none.
 std::uint64_t ReplicaAges::proof_us(ShardId shard, const Shard& known) const {
-  return doors_.applied(shard) >= known.index ? known.proved_us : known.whole_us;
+  return environment_.applied(shard) >= known.index ? known.proved_us : known.whole_us;
 }
 
 std::uint32_t ReplicaAges::age_ms(ShardId shard, std::uint64_t now_us) const {
@@ -105,7 +105,7 @@ void ReplicaAges::flush(std::uint64_t now_us) {
   }
   std::map<std::uint32_t, std::vector<std::uint32_t>> by_leader;
   for (const std::uint32_t shard : std::exchange(wanted_, {})) {
-    const bool led = doors_.leads(ShardId{shard});
+    const bool led = environment_.leads(ShardId{shard});
     const NodeId leader = led ? NodeId{} : engine_->view(ShardId{shard}).leader;
     if (led || leader != NodeId{}) {
       shards_[shard].asked_us = now_us;
@@ -160,7 +160,7 @@ void ReplicaAges::on_question(NodeId from, std::uint64_t round, std::span<const 
   if (numbers.empty() || numbers.back() >= shard_count_) {
     return dropped_->add();
   }
-  std::erase_if(numbers, [&](std::uint32_t shard) { return !doors_.leads(ShardId{shard}); });
+  std::erase_if(numbers, [&](std::uint32_t shard) { return !environment_.leads(ShardId{shard}); });
   if (numbers.empty()) {
     return;  // Who asks will find the new leader by itself.
   }
@@ -177,7 +177,7 @@ void ReplicaAges::confirm_all(NodeId from,
   asked_of_us_.emplace(number, Asked{from, round, shards.size(), {}});
   asked_shards_ += shards.size();
   for (const std::uint32_t shard : shards) {
-    doors_.confirm(ShardId{shard}, number);
+    environment_.confirm(ShardId{shard}, number);
   }
 }
 
@@ -189,7 +189,7 @@ void ReplicaAges::on_confirmed(std::uint64_t number, ShardId shard, const Status
   --asked.outstanding;
   --asked_shards_;
   if (status.ok()) {
-    asked.confirmed.emplace_back(shard.value, doors_.applied(shard).value);
+    asked.confirmed.emplace_back(shard.value, environment_.applied(shard).value);
   }
   if (asked.outstanding == 0) {
     answer(asked);
@@ -254,7 +254,7 @@ void ReplicaAges::take_answer(ShardId shard, LogIndex index, std::uint64_t asked
     known.proved_us = asked_us;
     known.index = index;
   }
-  doors_.on_proof(shard, index, asked_us);
+  environment_.on_proof(shard, index, asked_us);
 }
 
 }  // namespace gcoord::server

@@ -45,7 +45,7 @@ inline constexpr std::size_t kAskedOfUsMax = std::size_t{1} << 16;
 
 class ReplicaAges {
  public:
-  struct Doors {
+  struct Environment {
     // Where the applied state stands.
     std::function<LogIndex(ShardId)> applied;
     std::function<bool(ShardId)> leads;
@@ -55,7 +55,7 @@ class ReplicaAges {
     std::function<void(ShardId, LogIndex, std::uint64_t)> on_proof;
   };
 
-  ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Doors doors);
+  ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Environment doors);
 
   void start(ReplicatedLog& engine) { engine_ = &engine; }
 
@@ -110,7 +110,7 @@ class ReplicaAges {
   void send_question(NodeId to, std::span<const std::uint32_t> shards, std::uint64_t now_us);
 
   std::uint32_t shard_count_;
-  Doors doors_;
+  Environment environment_;
   ReplicatedLog* engine_ = nullptr;
   Counter* asked_total_ = nullptr;
   Counter* dropped_ = nullptr;

@@ -40,14 +40,14 @@ std::size_t ReplicaReads::Group::held_bytes() const {
 ReplicaReads::ReplicaReads(std::uint32_t shard_count,
                            const locks::LockCpu& locks,
                            ReplicaAges& ages,
-                           Doors doors)
-    : shard_count_(shard_count), locks_(locks), ages_(ages), doors_(std::move(doors)) {}
+                           Environment doors)
+    : shard_count_(shard_count), locks_(locks), ages_(ages), environment_(std::move(doors)) {}
 
 void ReplicaReads::refuse(const Group& group, ErrorCode error) {
-  doors_.answer(group.connection, error_reply(group.request, error), {});
+  environment_.answer(group.connection, error_reply(group.request, error), {});
 }
 
-void ReplicaReads::start(ConnectionId connection,
+void ReplicaReads::start(protocol::ConnectionId connection,
                          const protocol::RequestSlot& request,
                          std::span<const std::byte> payload,
                          std::uint64_t now_us) {
@@ -73,9 +73,9 @@ void ReplicaReads::start_read(Group group, std::uint64_t now_us) {
   }
   if (group.parts.size() == 1 && by_leader(group.terms.consistency)) {
     const ShardId shard{group.parts.begin()->first};
-    if (!doors_.leads(shard)) {
-      doors_.answer(
-          group.connection, not_leader_reply(group.request, doors_.leader_hint(shard)), {});
+    if (!environment_.leads(shard)) {
+      environment_.answer(
+          group.connection, not_leader_reply(group.request, environment_.leader_hint(shard)), {});
       return;
     }
   }
@@ -151,9 +151,9 @@ void ReplicaReads::begin_part(std::uint64_t id, Group& group, ShardId shard, std
   Part& part = group.parts.at(shard.value);
   const ReadConsistency consistency = group.terms.consistency;
   part.answer.shard = shard;
-  const bool led = doors_.leads(shard);
+  const bool led = environment_.leads(shard);
   if (by_leader(consistency) && !led) {
-    part.answer.leader = doors_.leader_hint(shard);
+    part.answer.leader = environment_.leader_hint(shard);
     return close_part(group, part, ErrorCode::NotLeader);
   }
   const std::uint64_t age_us = ages_.age_us(shard, now_us).value_or(~std::uint64_t{0});
@@ -162,8 +162,10 @@ void ReplicaReads::begin_part(std::uint64_t id, Group& group, ShardId shard, std
   }
   if (by_leader(consistency) || (consistency == ReadConsistency::Bounded && led)) {
     part.asked = true;
-    return doors_.confirm(
-        shard, id, consistency == ReadConsistency::Linearizable ? ReadWay::Round : ReadWay::Lease);
+    return environment_.confirm(
+        shard,
+        id,
+        consistency == ReadConsistency::Linearizable ? ReadMode::Round : ReadMode::Lease);
   }
   if (fresh(group, shard, part, now_us)) {
     return close_part(group, part, ErrorCode::None);
@@ -182,7 +184,7 @@ bool ReplicaReads::fresh(const Group& group,
                          const Part& part,
                          std::uint64_t now_us) const {
   if (group.terms.consistency == ReadConsistency::Monotonic) {
-    return doors_.applied(shard) >= part.needed;
+    return environment_.applied(shard) >= part.needed;
   }
   if (group.terms.consistency == ReadConsistency::Bounded) {
     return ages_.age_ms(shard, now_us) <= group.terms.staleness_ms;
@@ -289,7 +291,7 @@ void ReplicaReads::finish_if_done(std::uint64_t id, std::uint64_t now_us) {
 protocol::ShardAnswer ReplicaReads::position(ShardId shard, std::uint64_t now_us) const {
   protocol::ShardAnswer answer;
   answer.shard = shard;
-  answer.index = doors_.applied(shard);
+  answer.index = environment_.applied(shard);
   answer.age_ms = ages_.age_ms(shard, now_us);
   return answer;
 }
@@ -362,7 +364,7 @@ protocol::NameAnswer ReplicaReads::answer_for(const Group& group,
   const auto lock = locks_.get(shard, hash);
   answer.present = lock.has_value();
   if (answer.present) {
-    answer.row = doors_.describe(*lock);
+    answer.row = environment_.describe(*lock);
   }
   return answer;
 }
@@ -385,7 +387,7 @@ void ReplicaReads::finish_read(const Group& group) {
     }
     reply.names.push_back(std::move(answer));
   }
-  doors_.answer(
+  environment_.answer(
       group.connection, protocol::reply_to(group.request), protocol::encode_lock_read_reply(reply));
 }
 
@@ -408,7 +410,7 @@ void ReplicaReads::finish_list(const Group& group, std::uint64_t now_us) {
   for (; row < stop && page.page.rows.size() < query.limit && page_bytes < kRowBytesMax; ++row) {
     const auto lock = locks_.held(row, [](ShardId) { return true; });
     if (lock.has_value() && lock->name.starts_with(query.prefix)) {
-      page.page.rows.push_back(doors_.describe(*lock));
+      page.page.rows.push_back(environment_.describe(*lock));
       page_bytes += protocol::encoded_bytes(page.page.rows.back());
       shards.insert(lock->shard.value);
     }
@@ -417,7 +419,7 @@ void ReplicaReads::finish_list(const Group& group, std::uint64_t now_us) {
     page.shards.push_back(position(ShardId{shard}, now_us));
   }
   page.page.next_cursor = encode_cursor(row <= last ? row : locks::LockRow{});
-  doors_.answer(
+  environment_.answer(
       group.connection, protocol::reply_to(group.request), protocol::encode_read_page(page));
 }
 

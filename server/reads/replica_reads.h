@@ -35,9 +35,9 @@ namespace gcoord::server {
 
 class ReplicaReads {
  public:
-  struct Doors {
+  struct Environment {
     // Asks the engine for a confirmation; `group` comes back through on_confirmed.
-    std::function<void(ShardId, std::uint64_t group, ReadWay)> confirm;
+    std::function<void(ShardId, std::uint64_t group, ReadMode)> confirm;
     std::function<bool(ShardId)> leads;
     std::function<NodeId(ShardId)> leader_hint;
     std::function<LogIndex(ShardId)> applied;
@@ -48,10 +48,10 @@ class ReplicaReads {
   ReplicaReads(std::uint32_t shard_count,
                const locks::LockCpu& locks,
                ReplicaAges& ages,
-               Doors doors);
+               Environment doors);
 
   // A request of kind LockRead or LockReadList.
-  void start(ConnectionId connection,
+  void start(protocol::ConnectionId connection,
              const protocol::RequestSlot& request,
              std::span<const std::byte> payload,
              std::uint64_t now_us);
@@ -89,7 +89,7 @@ class ReplicaReads {
   };
 
   struct Group {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot request;
     std::vector<std::byte> payload;
     protocol::ReadTerms terms;
@@ -124,7 +124,7 @@ class ReplicaReads {
   std::uint32_t shard_count_;
   const locks::LockCpu& locks_;
   ReplicaAges& ages_;
-  Doors doors_;
+  Environment environment_;
   std::unordered_map<std::uint64_t, Group> groups_;
   std::uint64_t group_last_ = 0;
   std::size_t held_bytes_ = 0;

@@ -76,7 +76,7 @@ void ActiveRows::add_proposal(std::uint32_t row, EntryBlock* block) {
 void ActiveRows::add_read(std::uint32_t row,
                           std::uint64_t cookie,
                           std::uint64_t turn,
-                          ReadWay way) {
+                          ReadMode way) {
   RowWork& work = touch(row);
   if (!work.reads) {
     work.reads = std::make_unique<RowReads>();

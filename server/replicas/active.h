@@ -83,7 +83,7 @@ class ActiveRows {
   // is lost, as messages may be.
   bool add_message(const consensus::Message& message, std::span<const std::byte> extent);
   void add_proposal(std::uint32_t row, EntryBlock* block);
-  void add_read(std::uint32_t row, std::uint64_t cookie, std::uint64_t turn, ReadWay way);
+  void add_read(std::uint32_t row, std::uint64_t cookie, std::uint64_t turn, ReadMode way);
 
   // Whether the next turn has rows to step.
   bool waiting() const { return !next_.empty() || now_taken_ < now_.size(); }

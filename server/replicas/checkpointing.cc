@@ -25,9 +25,9 @@ constexpr std::uint64_t kEntryBytesMax = std::uint64_t{256} << 20;
 
 }  // namespace
 
-Checkpointing::Checkpointing(const Options& options, const Parts& parts, std::uint64_t now_ms)
+Checkpointing::Checkpointing(const Options& options, const Environment& parts, std::uint64_t now_ms)
     : options_(options),
-      parts_(parts),
+      environment_(parts),
       dirty_(parts.columns.row_count),
       taken_(parts.columns.row_count),
       settling_(parts.columns.row_count),
@@ -62,18 +62,18 @@ std::size_t Checkpointing::advance(std::uint64_t now_ms,
 
 std::uint64_t Checkpointing::next_due_ms() const {
   const bool timed = state_ == State::Idle && options_.interval_ms != 0;
-  const std::uint64_t intervals = parts_.service.behind() ? 2 : 1;
+  const std::uint64_t intervals = environment_.service.behind() ? 2 : 1;
   return timed ? begin_ms_ + intervals * options_.interval_ms
                : std::numeric_limits<std::uint64_t>::max();
 }
 
 bool Checkpointing::put_off(std::uint64_t now_ms) const {
-  return parts_.service.behind() && now_ms - begin_ms_ < 2 * options_.interval_ms;
+  return environment_.service.behind() && now_ms - begin_ms_ < 2 * options_.interval_ms;
 }
 
 bool Checkpointing::pressed() const {
-  const std::uint64_t entry_bytes = parts_.pool.used_bytes();
-  return parts_.disk.submitted_bytes() - begin_bytes_ >= options_.wal_bytes ||
+  const std::uint64_t entry_bytes = environment_.pool.used_bytes();
+  return environment_.disk.submitted_bytes() - begin_bytes_ >= options_.wal_bytes ||
          (entry_bytes >= kEntryBytesMax && entry_bytes >= 2 * begin_entry_bytes_);
 }
 
@@ -83,11 +83,11 @@ bool Checkpointing::due(std::uint64_t now_ms) const {
 }
 
 void Checkpointing::begin(std::uint64_t now_ms) {
-  by_time_ = !requested_ && !pressed() && !parts_.service.behind();
+  by_time_ = !requested_ && !pressed() && !environment_.service.behind();
   requested_ = false;
   ++begun_;
   begin_ms_ = now_ms;
-  begin_bytes_ = parts_.disk.submitted_bytes();
+  begin_bytes_ = environment_.disk.submitted_bytes();
   settling_.swap(taken_);
   taken_.swap(dirty_);
   dirty_.clear();
@@ -96,7 +96,7 @@ void Checkpointing::begin(std::uint64_t now_ms) {
     last_end_ = Status{};
     return;
   }
-  begin_lsn_ = parts_.disk.durable_lsn();
+  begin_lsn_ = environment_.disk.durable_lsn();
   cursor_ = 0;
   last_slice_ = false;
   state_ = State::Collecting;
@@ -110,17 +110,17 @@ std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peer
   while (row_count < kRowsPerTurn && held_.size() < kHeldMax &&
          batch_.size_bytes() - before_bytes < kBytesPerTurn) {
     cursor_ = taken_.next_in_either(settling_, cursor_);
-    if (cursor_ == parts_.columns.row_count) {
+    if (cursor_ == environment_.columns.row_count) {
       break;
     }
     ++row_count;
     if (!look_at(cursor_, peers)) {
       held_.push_back(cursor_);
-      parts_.rows.touch(cursor_).held = true;
+      environment_.rows.touch(cursor_).held = true;
     }
     ++cursor_;
   }
-  last_slice_ = cursor_ == parts_.columns.row_count && none_held && held_.empty();
+  last_slice_ = cursor_ == environment_.columns.row_count && none_held && held_.empty();
   if (last_slice_ || batch_.size_bytes() >= kSliceBytes) {
     if (last_slice_) {
       batch_.covers(begin_lsn_);
@@ -132,9 +132,9 @@ std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peer
 }
 
 bool Checkpointing::at_rest(std::uint32_t row) const {
-  const RowWork* work = parts_.rows.find(row);
+  const RowWork* work = environment_.rows.find(row);
   const bool apply_told = work == nullptr || work->applied == LogIndex{0};
-  return parts_.columns.storage[row].request_pending == 0 && apply_told;
+  return environment_.columns.storage[row].request_pending == 0 && apply_told;
 }
 
 bool Checkpointing::collect_held() {
@@ -143,7 +143,7 @@ bool Checkpointing::collect_held() {
       return false;
     }
     write_row(row);
-    parts_.rows.touch(row).held = false;
+    environment_.rows.touch(row).held = false;
     return true;
   });
   return held_.empty();
@@ -158,56 +158,56 @@ bool Checkpointing::look_at(std::uint32_t row, std::span<const consensus::PeerLi
   if (changed) {
     write_row(row);
   }
-  if (parts_.log.held(ShardId{row}) == 0) {
+  if (environment_.log.held(ShardId{row}) == 0) {
     return true;
   }
   const LogIndex target = compaction_target(
-      consensus::ShardRef(parts_.columns, row), peers, changed ? kEntriesKept : 0);
+      consensus::ShardRef(environment_.columns, row), peers, changed ? kEntriesKept : 0);
   if (target.value != 0) {
-    parts_.rows.touch(row).compact_to = target;
+    environment_.rows.touch(row).compact_to = target;
   }
   return true;
 }
 
 void Checkpointing::write_row(std::uint32_t row) {
   const ShardId shard{row};
-  const consensus::Hot& hot = parts_.columns.hot[row];
-  const consensus::Log& log = parts_.columns.log[row];
-  const consensus::LogRuns& runs = parts_.columns.runs[row];
-  GCOORD_ASSERT(parts_.columns.storage[row].request_pending == 0);
-  GCOORD_ASSERT(parts_.columns.storage[row].persist_from == log.last + 1);
+  const consensus::Hot& hot = environment_.columns.hot[row];
+  const consensus::Log& log = environment_.columns.log[row];
+  const consensus::LogRuns& runs = environment_.columns.runs[row];
+  GCOORD_ASSERT(environment_.columns.storage[row].request_pending == 0);
+  GCOORD_ASSERT(environment_.columns.storage[row].persist_from == log.last + 1);
   encode_hard_value(hard_,
-                    {.lsn = parts_.disk.durable_lsn(),
+                    {.lsn = environment_.disk.durable_lsn(),
                      .term = hot.term,
                      .vote = hot.vote,
                      .floor = log.applied,
                      .floor_term = consensus::term_at(log, runs, log.applied),
-                     .configuration = parts_.columns.configuration[row]});
+                     .configuration = environment_.columns.configuration[row]});
   for (LogIndex index = log.applied + 1; index <= log.last; ++index) {
-    const EntryBlock* block = parts_.log.find(shard, index);
+    const EntryBlock* block = environment_.log.find(shard, index);
     encode_hard_entry(hard_,
                       consensus::term_at(log, runs, index),
                       block == nullptr ? EntryView{.kind = consensus::EntryKind::Noop}
                                        : EntryView{block->kind, block->payload()});
   }
   service_.clear();
-  parts_.service.checkpoint(shard, service_);
+  environment_.service.checkpoint(shard, service_);
   batch_.put(ledger::CheckpointColumn::Hard, shard, hard_);
   batch_.put(ledger::CheckpointColumn::Service, shard, service_);
-  parts_.metrics.checkpoint_shards.add();
+  environment_.metrics.checkpoint_shards.add();
 }
 
 void Checkpointing::hand_over() {
   if (batch_.empty()) {
     end(Status{});
-  } else if (parts_.disk.submit_checkpoint(std::move(batch_))) {
+  } else if (environment_.disk.submit_checkpoint(std::move(batch_))) {
     batch_.clear();
     state_ = State::Writing;
   }
 }
 
 void Checkpointing::take_result() {
-  const auto result = parts_.disk.take_checkpoint_result();
+  const auto result = environment_.disk.take_checkpoint_result();
   if (!result) {
     return;
   }
@@ -233,7 +233,7 @@ void Checkpointing::end(const Status& status) {
   if (failed) {
     dirty_.unite(taken_);
     for (const std::uint32_t row : held_) {
-      parts_.rows.touch(row).held = false;
+      environment_.rows.touch(row).held = false;
     }
     held_.clear();
     batch_.clear();
@@ -241,8 +241,8 @@ void Checkpointing::end(const Status& status) {
   end_ = status;
   ended_ = begun_;
   last_end_ = status;
-  begin_entry_bytes_ = parts_.pool.used_bytes();
-  (failed ? parts_.metrics.checkpoints_failed : parts_.metrics.checkpoints).add();
+  begin_entry_bytes_ = environment_.pool.used_bytes();
+  (failed ? environment_.metrics.checkpoints_failed : environment_.metrics.checkpoints).add();
   state_ = State::Idle;
 }
 

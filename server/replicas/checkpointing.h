@@ -43,17 +43,17 @@ class Checkpointing {
   };
 
   // What it reads and asks; all outlive it.
-  struct Parts {
+  struct Environment {
     const consensus::ShardColumns& columns;
     const EntryLog& log;
     const EntryPool& pool;
-    Service& service;
-    EngineDisk& disk;
+    StateMachine& service;
+    ReplicaDisk& disk;
     ActiveRows& rows;
-    EngineMetrics& metrics;
+    ReplicaMetrics& metrics;
   };
 
-  Checkpointing(const Options& options, const Parts& parts, std::uint64_t now_ms);
+  Checkpointing(const Options& options, const Environment& parts, std::uint64_t now_ms);
 
   // The shard differs from its checkpoint.
   void mark(ShardId shard) { dirty_.set(shard.value); }
@@ -77,7 +77,7 @@ class Checkpointing {
   // Whether advance() has more to do without waiting for a thread.
   bool busy() const {
     return state_ == State::Collecting && !paused_ &&
-           (held_.empty() || resumed_ || cursor_ < parts_.columns.row_count);
+           (held_.empty() || resumed_ || cursor_ < environment_.columns.row_count);
   }
 
   // How the last checkpoint ended, once.
@@ -106,7 +106,7 @@ class Checkpointing {
   void end(const Status& status);
 
   Options options_;
-  Parts parts_;
+  Environment environment_;
   State state_ = State::Idle;
   bool requested_ = false;
   bool by_time_ = false;  // What is under way was not asked for, nor pressing, nor put off.

@@ -14,9 +14,9 @@
 
 namespace gcoord::server {
 
-class EngineClock {
+class ReplicaClock {
  public:
-  EngineClock(std::function<std::uint64_t()> clock_us, std::uint32_t tick_ms)
+  ReplicaClock(std::function<std::uint64_t()> clock_us, std::uint32_t tick_ms)
       : clock_us_(std::move(clock_us)),
         tick_us_(std::uint64_t{tick_ms} * 1000),
         start_us_(clock_us_()),

@@ -27,7 +27,7 @@ bool drain(int event_fd) {
 
 }  // namespace
 
-Result<consensus::Configuration> initial_configuration(const EngineOptions& options) {
+Result<consensus::Configuration> initial_configuration(const ReplicaOptions& options) {
   std::vector<NodeId> nodes = {options.node};
   for (const netcore::PeerAddress& peer : options.peers) {
     nodes.push_back(peer.id);
@@ -35,11 +35,11 @@ Result<consensus::Configuration> initial_configuration(const EngineOptions& opti
   return first_configuration(std::move(nodes));
 }
 
-Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& options,
-                                                     std::uint64_t random_id,
-                                                     Recovery& recovery,
-                                                     MetricsRegistry& metrics) {
-  std::unique_ptr<EngineDisk> disk(new EngineDisk);
+Result<std::unique_ptr<ReplicaDisk>> ReplicaDisk::open(const ReplicaOptions& options,
+                                                       std::uint64_t random_id,
+                                                       Recovery& recovery,
+                                                       MetricsRegistry& metrics) {
+  std::unique_ptr<ReplicaDisk> disk(new ReplicaDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
   if (!options.repaired_shards.empty()) {
     recovery.repair(options.repaired_shards);
@@ -67,9 +67,9 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
   return disk;
 }
 
-EngineDisk::~EngineDisk() = default;
+ReplicaDisk::~ReplicaDisk() = default;
 
-Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t random_id) {
+Status ReplicaDisk::open_directory(const ReplicaOptions& options, std::uint64_t random_id) {
   const ledger::NodeIdentity identity{options.cluster,
                                       options.node,
                                       options.shard_count,
@@ -98,7 +98,7 @@ Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t ra
 }
 
 // A directory keeps the entries of one turn. A new one is marked with the first thing it holds.
-Status EngineDisk::check_turn(const EngineOptions& options) {
+Status ReplicaDisk::check_turn(const ReplicaOptions& options) {
   const auto stored = store_->get_meta(kTurnKey);
   if (!stored.ok() && stored.status().code() != StatusCode::NotFound) {
     return stored.status();
@@ -112,7 +112,7 @@ Status EngineDisk::check_turn(const EngineOptions& options) {
                 kEngineOptions};
 }
 
-Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& recovery) {
+Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recovery& recovery) {
   GCOORD_TRY(consensus::Configuration configuration, initial_configuration(options));
   const auto stored = store_->get_meta(kInitialConfigurationKey);
   if (stored.ok()) {
@@ -146,9 +146,9 @@ Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& reco
   return store_->load(recovery);
 }
 
-Status EngineDisk::replay_log(const EngineOptions& options,
-                              Recovery& recovery,
-                              MetricsRegistry& metrics) {
+Status ReplicaDisk::replay_log(const ReplicaOptions& options,
+                               Recovery& recovery,
+                               MetricsRegistry& metrics) {
   const ledger::WalOptions wal_options{
       .cluster = options.cluster,
       .node = options.node,
@@ -174,11 +174,11 @@ Status EngineDisk::replay_log(const EngineOptions& options,
   return Status{};
 }
 
-void EngineDisk::expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now) {
+void ReplicaDisk::expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now) {
   acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote, .asked = now});
 }
 
-void EngineDisk::submit() {
+void ReplicaDisk::submit() {
   if (batch_.empty()) {
     GCOORD_ASSERT(acks_.empty() || acks_.back().lsn != ledger::Lsn{});
     return;
@@ -191,26 +191,26 @@ void EngineDisk::submit() {
   }
 }
 
-bool EngineDisk::advance() {
+bool ReplicaDisk::advance() {
   const bool wrote = writer_ && writer_->advance();
   return checkpointer_->advance() || wrote;
 }
 
-bool EngineDisk::queued() const {
+bool ReplicaDisk::queued() const {
   return checkpointer_->busy() || (writer_ && writer_->queued_bytes() > 0);
 }
 
-bool EngineDisk::submit_checkpoint(ledger::CheckpointBatch&& batch) {
+bool ReplicaDisk::submit_checkpoint(ledger::CheckpointBatch&& batch) {
   GCOORD_ASSERT(batch.lsn() <= durable_lsn());
   return checkpointer_->submit(std::move(batch));
 }
 
-std::optional<Status> EngineDisk::take_checkpoint_result() {
+std::optional<Status> ReplicaDisk::take_checkpoint_result() {
   return checkpoint_result_ ? std::exchange(checkpoint_result_, std::nullopt)
                             : checkpointer_->take_done();
 }
 
-std::vector<int> EngineDisk::event_fds() const {
+std::vector<int> ReplicaDisk::event_fds() const {
   std::vector<int> fds = {checkpointer_->event_fd()};
   if (writer_) {
     fds.push_back(writer_->event_fd());
@@ -218,7 +218,7 @@ std::vector<int> EngineDisk::event_fds() const {
   return fds;
 }
 
-bool EngineDisk::rearm() {
+bool ReplicaDisk::rearm() {
   // Drained before looking: what comes after the look makes the eventfd readable again.
   const bool written = writer_ && drain(writer_->event_fd());
   drain(checkpointer_->event_fd());

@@ -26,17 +26,17 @@
 
 namespace gcoord::server {
 
-class EngineDisk {
+class ReplicaDisk {
  public:
   // Opens directory, store and log and gives what they hold to `recovery`, short of its finish().
   // random_id: for the directory, when it is created.
-  static Result<std::unique_ptr<EngineDisk>> open(const EngineOptions& options,
-                                                  std::uint64_t random_id,
-                                                  Recovery& recovery,
-                                                  MetricsRegistry& metrics);
-  ~EngineDisk();
-  EngineDisk(const EngineDisk&) = delete;
-  EngineDisk& operator=(const EngineDisk&) = delete;
+  static Result<std::unique_ptr<ReplicaDisk>> open(const ReplicaOptions& options,
+                                                   std::uint64_t random_id,
+                                                   Recovery& recovery,
+                                                   MetricsRegistry& metrics);
+  ~ReplicaDisk();
+  ReplicaDisk(const ReplicaDisk&) = delete;
+  ReplicaDisk& operator=(const ReplicaDisk&) = delete;
 
   ledger::IdentityFile& identity() { return *identity_; }
 
@@ -118,12 +118,12 @@ class EngineDisk {
   bool rearm();
 
  private:
-  EngineDisk() = default;
+  ReplicaDisk() = default;
 
-  Status open_directory(const EngineOptions& options, std::uint64_t random_id);
-  Status check_turn(const EngineOptions& options);
-  Status load_checkpoints(const EngineOptions& options, Recovery& recovery);
-  Status replay_log(const EngineOptions& options, Recovery& recovery, MetricsRegistry& metrics);
+  Status open_directory(const ReplicaOptions& options, std::uint64_t random_id);
+  Status check_turn(const ReplicaOptions& options);
+  Status load_checkpoints(const ReplicaOptions& options, Recovery& recovery);
+  Status replay_log(const ReplicaOptions& options, Recovery& recovery, MetricsRegistry& metrics);
 
   std::unique_ptr<ledger::DataDirectory> directory_;      // Unless disks were given.
   std::unique_ptr<ledger::IdentityFile> identity_owned_;  // If disks were given.
@@ -143,6 +143,6 @@ class EngineDisk {
 
 // All nodes as voters of weight 1, in ascending order: the configuration of every shard at first
 // boot.
-Result<consensus::Configuration> initial_configuration(const EngineOptions& options);
+Result<consensus::Configuration> initial_configuration(const ReplicaOptions& options);
 
 }  // namespace gcoord::server

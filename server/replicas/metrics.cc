@@ -49,7 +49,7 @@ void register_labelled(MetricsRegistry& registry,
 
 }  // namespace
 
-EngineMetrics::EngineMetrics(MetricsRegistry& registry)
+ReplicaMetrics::ReplicaMetrics(MetricsRegistry& registry)
     : turns(registry.counter(plain("turns_total", "Turns of the loop"))),
       steps(registry.counter(plain("steps_total", "Steps of shard rows"))),
       stepped_us(registry.counter(plain("step_us_total", "Microseconds spent in stepping"))),

@@ -11,7 +11,7 @@
 namespace gcoord::server {
 
 // Why something was dropped. Dropping is always safe: the sender emits again what still matters.
-enum class EngineDrop : std::uint8_t {
+enum class ReplicaDrop : std::uint8_t {
   BadMessage,    // A peer sent a message that cannot be.
   BadEntries,    // The entries beside an Append are not what it announces.
   BadChunk,      // A chunk of a snapshot that cannot be, or fails its checksum.
@@ -26,10 +26,10 @@ enum class EngineDrop : std::uint8_t {
 
 inline constexpr std::size_t kEngineDropCount = 10;
 
-struct EngineMetrics {
-  explicit EngineMetrics(MetricsRegistry& registry);
+struct ReplicaMetrics {
+  explicit ReplicaMetrics(MetricsRegistry& registry);
 
-  Counter& dropped(EngineDrop reason) { return *drops[static_cast<std::size_t>(reason)]; }
+  Counter& dropped(ReplicaDrop reason) { return *drops[static_cast<std::size_t>(reason)]; }
 
   Counter& turns;
   Counter& steps;

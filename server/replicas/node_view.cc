@@ -2,7 +2,7 @@
 
 namespace gcoord::server {
 
-NodeView make_node_view(const EngineOptions& options,
+NodeView make_node_view(const ReplicaOptions& options,
                         const ledger::IdentityFile& identity,
                         Tick now) {
   return {.cluster = options.cluster,

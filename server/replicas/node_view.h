@@ -9,7 +9,7 @@
 namespace gcoord::server {
 
 // The part that follows from the options and the data directory alone.
-NodeView make_node_view(const EngineOptions& options,
+NodeView make_node_view(const ReplicaOptions& options,
                         const ledger::IdentityFile& identity,
                         Tick now);
 

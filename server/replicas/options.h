@@ -27,7 +27,7 @@
 
 namespace gcoord::server {
 
-struct EngineOptions {
+struct ReplicaOptions {
   ClusterId cluster;
   NodeId node;
   std::uint32_t shard_count = 65536;

@@ -9,7 +9,7 @@ namespace gcoord::server {
 
 bool RowReads::wants_round_before(std::uint64_t turn) const {
   return std::any_of(fresh_.begin(), fresh_.end(), [turn](const Fresh& read) {
-    return read.turn < turn && read.way == ReadWay::Round;
+    return read.turn < turn && read.way == ReadMode::Round;
   });
 }
 
@@ -27,7 +27,7 @@ std::vector<std::uint64_t> RowReads::take_fresh(std::uint64_t turn) {
 std::vector<std::uint64_t> RowReads::take_fresh_by_lease(std::uint64_t turn) {
   std::vector<std::uint64_t> cookies;
   std::erase_if(fresh_, [&](const Fresh& read) {
-    const bool taken = read.turn < turn && read.way == ReadWay::Lease;
+    const bool taken = read.turn < turn && read.way == ReadMode::Lease;
     if (taken) {
       cookies.push_back(read.cookie);
     }

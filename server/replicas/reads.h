@@ -16,7 +16,7 @@ namespace gcoord::server {
 
 class RowReads {
  public:
-  void add(std::uint64_t cookie, std::uint64_t turn, ReadWay way) {
+  void add(std::uint64_t cookie, std::uint64_t turn, ReadMode way) {
     fresh_.push_back({cookie, turn, way});
   }
 
@@ -53,7 +53,7 @@ class RowReads {
   struct Fresh {
     std::uint64_t cookie;
     std::uint64_t turn;
-    ReadWay way;
+    ReadMode way;
   };
 
   struct Indexed {

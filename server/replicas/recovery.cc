@@ -24,7 +24,7 @@ Recovery::Recovery(const consensus::ShardColumns& columns,
                    NodeId self,
                    EntryPool& pool,
                    EntryLog& log,
-                   Service& service)
+                   StateMachine& service)
     : columns_(columns),
       self_(self),
       pool_(pool),

@@ -34,7 +34,7 @@ class Recovery final : public ledger::CheckpointVisitor,
            NodeId self,
            EntryPool& pool,
            EntryLog& log,
-           Service& service);
+           StateMachine& service);
 
   // Memory mode: of what was kept, only the decided prefix that a checkpoint holds is of use. What
   // was promised behind it is lost, so finish() makes every row a forgetful replica
@@ -123,7 +123,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   NodeId self_;
   EntryPool& pool_;
   EntryLog& log_;
-  Service& service_;
+  StateMachine& service_;
   std::vector<Row> rows_;
   std::vector<Entry> entries_;
   consensus::Configuration initial_;

@@ -12,7 +12,7 @@ std::unique_ptr<ArrivedSnapshot> SnapshotAssembly::on_chunk(const consensus::Mes
                                                             std::span<const std::byte> extent) {
   const auto chunk = decode_chunk(extent);
   if (!chunk || chunk->header.total_bytes > kSnapshotBytesMax) {
-    metrics_.dropped(EngineDrop::BadChunk).add();
+    metrics_.dropped(ReplicaDrop::BadChunk).add();
     return nullptr;
   }
   const ChunkHeader& header = chunk->header;
@@ -30,7 +30,7 @@ std::unique_ptr<ArrivedSnapshot> SnapshotAssembly::on_chunk(const consensus::Mes
       place->total_crc == header.total_crc && place->message.index == message.index &&
       place->message.term == message.term && place->bytes.size() == header.offset_bytes;
   if (!continues) {
-    metrics_.dropped(EngineDrop::StrayChunk).add();
+    metrics_.dropped(ReplicaDrop::StrayChunk).add();
     return nullptr;
   }
   assemblies_.splice(assemblies_.end(), assemblies_, place);  // The newest is never evicted.
@@ -64,7 +64,7 @@ void SnapshotAssembly::make_room(std::size_t byte_count) {
   while (assemblies_.size() > 1 &&
          (assemblies_.size() > kAssembliesMax || held_bytes_ + byte_count > kHeldBytesMax)) {
     erase(assemblies_.begin());
-    metrics_.dropped(EngineDrop::SnapshotBusy).add();
+    metrics_.dropped(ReplicaDrop::SnapshotBusy).add();
   }
 }
 
@@ -78,7 +78,7 @@ std::unique_ptr<ArrivedSnapshot> SnapshotAssembly::complete(Place place) {
   const auto snapshot = decode_snapshot(arrived->bytes);
   if (crc32c(arrived->bytes) != total_crc || !snapshot ||
       !service_.plausible(arrived->message.shard, snapshot->service)) {
-    metrics_.dropped(EngineDrop::BadChunk).add();
+    metrics_.dropped(ReplicaDrop::BadChunk).add();
     return nullptr;
   }
   return arrived;

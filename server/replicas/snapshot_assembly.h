@@ -31,7 +31,7 @@ class SnapshotAssembly {
   static constexpr std::uint64_t kHeldBytesMax = kSnapshotBytesMax;
 
   // `service` judges what a peer says a shard's state is.
-  SnapshotAssembly(const Service& service, EngineMetrics& metrics)
+  SnapshotAssembly(const StateMachine& service, ReplicaMetrics& metrics)
       : service_(service), metrics_(metrics) {}
 
   // A chunk from a peer: its Snapshot message, already checked in form, and its extent. Returns the
@@ -59,8 +59,8 @@ class SnapshotAssembly {
   void make_room(std::size_t byte_count);
   std::unique_ptr<ArrivedSnapshot> complete(Place place);
 
-  const Service& service_;
-  EngineMetrics& metrics_;
+  const StateMachine& service_;
+  ReplicaMetrics& metrics_;
   std::list<Assembly> assemblies_;  // Oldest first; few, so they are searched.
   std::uint64_t held_bytes_ = 0;
 };

@@ -20,7 +20,7 @@ bool SnapshotSender::wants(const consensus::Message& message, const netcore::Pee
   if (!busy && network.credit(message.to, Band::Bulk) > 0) {
     return true;
   }
-  metrics_.dropped(EngineDrop::SnapshotBusy).add();
+  metrics_.dropped(ReplicaDrop::SnapshotBusy).add();
   return false;
 }
 
@@ -35,7 +35,7 @@ void SnapshotSender::start(const consensus::Message& message,
     return;
   }
   if (transfers_.size() >= kTransfersMax || held_bytes_ + transfer.bytes.size() > kHeldBytesMax) {
-    metrics_.dropped(EngineDrop::SnapshotBusy).add();
+    metrics_.dropped(ReplicaDrop::SnapshotBusy).add();
     return;
   }
   held_bytes_ += transfer.bytes.size();

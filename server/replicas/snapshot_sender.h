@@ -28,7 +28,7 @@ class SnapshotSender {
   static constexpr std::size_t kHeldBytesMax = std::size_t{512} << 20;
 
   // quiet_ticks: how long a finished transfer keeps further requests for it away.
-  SnapshotSender(EngineMetrics& metrics, std::uint32_t quiet_ticks)
+  SnapshotSender(ReplicaMetrics& metrics, std::uint32_t quiet_ticks)
       : metrics_(metrics), quiet_ticks_(quiet_ticks) {}
 
   // Whether a snapshot for this message's shard and receiver is wanted now: ask before serialising.
@@ -56,7 +56,7 @@ class SnapshotSender {
 
   bool send_chunk(Transfer& transfer, netcore::PeerNetwork& network);
 
-  EngineMetrics& metrics_;
+  ReplicaMetrics& metrics_;
   std::uint32_t quiet_ticks_;
   std::list<Transfer> transfers_;
   std::size_t held_bytes_ = 0;

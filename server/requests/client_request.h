@@ -14,7 +14,7 @@
 namespace gcoord::server {
 
 struct ClientRequest {
-  ConnectionId connection;
+  protocol::ConnectionId connection;
   const protocol::RequestSlot& slot;
   std::span<const std::byte> payload;
 

@@ -2,7 +2,7 @@
 
 namespace gcoord::server {
 
-bool ElectionAsks::ask(NameHash name, FencingToken epoch, SessionId target, Tick now) {
+bool TransferRequests::ask(NameHash name, FencingToken epoch, SessionId target, Tick now) {
   const Key key{name.low, name.high};
   if (asks_.size() >= kAsksMax && !asks_.contains(key)) {
     std::erase_if(asks_, [now](const auto& entry) { return entry.second.until <= now; });
@@ -14,7 +14,7 @@ bool ElectionAsks::ask(NameHash name, FencingToken epoch, SessionId target, Tick
   return true;
 }
 
-SessionId ElectionAsks::wanted(NameHash name, FencingToken epoch, Tick now) const {
+SessionId TransferRequests::wanted(NameHash name, FencingToken epoch, Tick now) const {
   const auto found = asks_.find(Key{name.low, name.high});
   const bool stands =
       found != asks_.end() && found->second.epoch == epoch && now < found->second.until;

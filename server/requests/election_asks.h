@@ -17,7 +17,7 @@
 
 namespace gcoord::server {
 
-class ElectionAsks {
+class TransferRequests {
  public:
   // Names at most; more are refused until some have passed. 64 bytes each.
   static constexpr std::size_t kAsksMax = 4096;
@@ -25,7 +25,7 @@ class ElectionAsks {
   // How long an ask stands: several looks of a leader that looks every second.
   static constexpr std::uint64_t kStandsMs = 5'000;
 
-  explicit ElectionAsks(std::uint32_t tick_ms) : stands_ticks_(kStandsMs / tick_ms + 1) {}
+  explicit TransferRequests(std::uint32_t tick_ms) : stands_ticks_(kStandsMs / tick_ms + 1) {}
 
   // The newest ask of a name counts. False when there is no room.
   bool ask(NameHash name, FencingToken epoch, SessionId target, Tick now);

@@ -4,7 +4,7 @@
 
 namespace gcoord::server {
 
-void ReplyWriter::send(ConnectionId connection,
+void ReplyWriter::send(protocol::ConnectionId connection,
                        const protocol::ReplySlot& reply,
                        std::span<const std::byte> payload) {
   if (reply.code != StatusCode::Ok) {

@@ -17,9 +17,10 @@ namespace gcoord::server {
 class ReplyWriter {
  public:
   // Both outlive it.
-  ReplyWriter(ReplySink& sink, LockServiceMetrics& metrics) : sink_(sink), metrics_(metrics) {}
+  ReplyWriter(protocol::ReplySink& sink, LockServiceMetrics& metrics)
+      : sink_(sink), metrics_(metrics) {}
 
-  void send(ConnectionId connection,
+  void send(protocol::ConnectionId connection,
             const protocol::ReplySlot& reply,
             std::span<const std::byte> payload = {});
 
@@ -32,13 +33,13 @@ class ReplyWriter {
   // "Ask there": NotLeader with the hint, or NoLeader when no leader is known.
   void redirect(const ClientRequest& request, NodeId leader);
 
-  // See ReplySink.
-  void park(ConnectionId connection) { sink_.park(connection); }
+  // See protocol::ReplySink.
+  void park(protocol::ConnectionId connection) { sink_.park(connection); }
 
-  void unpark(ConnectionId connection) { sink_.unpark(connection); }
+  void unpark(protocol::ConnectionId connection) { sink_.unpark(connection); }
 
  private:
-  ReplySink& sink_;
+  protocol::ReplySink& sink_;
   LockServiceMetrics& metrics_;
 };
 

@@ -9,16 +9,16 @@ void ServiceLog::propose(ShardId shard, const locks::LockCommand& command, const
   engine_->propose(shard, {command_, &command}, pending_.add(pending));
 }
 
-void ServiceLog::confirm(ShardId shard, const Pending& pending, ReadWay way) {
+void ServiceLog::confirm(ShardId shard, const Pending& pending, ReadMode way) {
   const std::uint64_t cookie = pending_.add(pending);
-  if (way == ReadWay::Round) {
+  if (way == ReadMode::Round) {
     engine_->read_by_round(shard, cookie);
   } else {
     engine_->read(shard, cookie);
   }
 }
 
-void ServiceLog::confirm(ShardId shard, PendingKind kind, std::uint64_t group, ReadWay way) {
+void ServiceLog::confirm(ShardId shard, PendingKind kind, std::uint64_t group, ReadMode way) {
   Pending pending;
   pending.kind = kind;
   pending.group = group;
@@ -27,11 +27,12 @@ void ServiceLog::confirm(ShardId shard, PendingKind kind, std::uint64_t group, R
 }
 
 RecordHeader ServiceLog::header_of(const Pending& pending) const {
-  const bool moved = pending.kind == PendingKind::Move && pending.connection != ConnectionId{};
+  const bool moved =
+      pending.kind == PendingKind::Move && pending.connection != protocol::ConnectionId{};
   const bool asked =
       pending.kind == PendingKind::Request || pending.kind == PendingKind::Close || moved;
   return {RecordKind::LockCommand,
-          asked ? replies_.origin(pending.connection) : RecordOrigin::System,
+          asked ? replies_.origin(pending.connection) : protocol::RecordOrigin::System,
           wall_ms_ ? wall_ms_() : 0};
 }
 

@@ -30,7 +30,7 @@ class ServiceLog {
   using WallClock = std::function<std::uint64_t()>;
 
   // `replies` knows where the clients of pending requests are connected from.
-  ServiceLog(PendingTable& pending, const ReplySink& replies, WallClock wall_ms)
+  ServiceLog(PendingTable& pending, const protocol::ReplySink& replies, WallClock wall_ms)
       : pending_(pending), replies_(replies), wall_ms_(std::move(wall_ms)) {}
 
   void bind(ReplicatedLog& engine) { engine_ = &engine; }
@@ -40,10 +40,10 @@ class ServiceLog {
   void propose(ShardId shard, const locks::LockCommand& command, const Pending& pending);
 
   // Asks for a confirmation that this node leads the shard.
-  void confirm(ShardId shard, const Pending& pending, ReadWay way);
+  void confirm(ShardId shard, const Pending& pending, ReadMode way);
 
   // The same for number `group` of the owner of this kind.
-  void confirm(ShardId shard, PendingKind kind, std::uint64_t group, ReadWay way);
+  void confirm(ShardId shard, PendingKind kind, std::uint64_t group, ReadMode way);
 
   // The engine's own words (replica_port.h).
   bool takes(const locks::LockCommand& command) const { return engine_->takes(command); }
@@ -62,7 +62,7 @@ class ServiceLog {
   RecordHeader header_of(const Pending& pending) const;
 
   PendingTable& pending_;
-  const ReplySink& replies_;
+  const protocol::ReplySink& replies_;
   WallClock wall_ms_;
   ReplicatedLog* engine_ = nullptr;
   std::vector<std::byte> command_;  // Scratch for encoding.

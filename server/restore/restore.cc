@@ -177,8 +177,8 @@ class Restorer final : public ledger::SnapshotStates {
   // header with the time of the save, then cluster saved 8, token bump 8, term bump 8, sessions
   // dropped 4. The same on every node that restores alike.
   std::vector<std::byte> restore_entry() const {
-    const auto header =
-        encode_record_header({RecordKind::Restore, RecordOrigin::System, restored_.header.time_ms});
+    const auto header = encode_record_header(
+        {RecordKind::Restore, protocol::RecordOrigin::System, restored_.header.time_ms});
     std::vector<std::byte> entry(header.begin(), header.end());
     entry.resize(header.size() + 8 + 8 + 8 + 4);
     std::byte* at = store(&entry[header.size()], restored_.header.cluster.value);

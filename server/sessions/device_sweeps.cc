@@ -111,11 +111,11 @@ void DeviceSweeps::go_alone(const Status& why) {
   device_search_.reset();
   device_.reset();
   alone_->set(1);
-  say_warning("from now on the host alone scans for expired sessions and deadlocks: {}",
+  log_warning("from now on the host alone scans for expired sessions and deadlocks: {}",
               why.message());
 }
 
-bool DeviceSweeps::missed_by(const sessions::DueLook& look,
+bool DeviceSweeps::missed_by(const sessions::DueQuery& look,
                              const sessions::SessionClock& clock,
                              Tick now) {
   return drawn(looks_drawn_) ? clock.missed_by(look, now) : clock.missed_by(look, now, look.own);

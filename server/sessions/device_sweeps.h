@@ -77,7 +77,7 @@ class DeviceSweeps {
 
  private:
   bool drawn(std::uint64_t& calls);
-  bool missed_by(const sessions::DueLook& look, const sessions::SessionClock& clock, Tick now);
+  bool missed_by(const sessions::DueQuery& look, const sessions::SessionClock& clock, Tick now);
   void register_metrics();
   bool gives_up(const Status& status);
   void go_alone(const Status& why);

@@ -23,8 +23,11 @@ constexpr std::size_t kAheadRow = 8;
 SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
                              locks::LockCpu& locks,
                              MetricsRegistry& metrics,
-                             Doors doors)
-    : options_(options), locks_(locks), doors_(std::move(doors)), log_(locks, metrics, doors_.log) {
+                             Environment doors)
+    : options_(options),
+      locks_(locks),
+      environment_(std::move(doors)),
+      log_(locks, metrics, environment_.log) {
   GCOORD_ASSERT(!options_.nodes.empty());
   GCOORD_ASSERT(options_.nodes.size() <= 64);
   asked_ = &metrics.counter({"gcoord_server_session_questions_total",
@@ -54,7 +57,7 @@ Tick SessionExpiry::next_deadline() const {
 bool SessionExpiry::leading(ShardId shard) {
   if (leading_shard_ != shard) {
     leading_shard_ = shard;
-    leading_ = doors_.leads(shard) && engine_->view(shard).lease;
+    leading_ = environment_.leads(shard) && engine_->view(shard).lease;
   }
   return leading_;
 }
@@ -100,7 +103,7 @@ std::size_t SessionExpiry::cost(Tick now) const {
 SessionExpiry::Collected SessionExpiry::collect(Tick now) {
   sessions::SessionClock& clock = locks_.clock();
   due_.resize(due_room_);
-  due_.resize(doors_.collect_due(now, due_));
+  due_.resize(environment_.collect_due(now, due_));
   due_place_ = 0;
   const std::size_t count = due_.size();
   const bool full = count == due_room_;

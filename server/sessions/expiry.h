@@ -63,17 +63,17 @@ struct SessionExpiryOptions {
 
 class SessionExpiry {
  public:
-  struct Doors {
+  struct Environment {
     std::function<bool(ShardId)> leads;
     // As SessionClock::collect_due, of the tables' clock.
     std::function<std::size_t(Tick, std::span<sessions::ExpiryProposal>)> collect_due;
-    ExpiryLog::Doors log;
+    ExpiryLog::Environment log;
   };
 
   SessionExpiry(const SessionExpiryOptions& options,
                 locks::LockCpu& locks,
                 MetricsRegistry& metrics,
-                Doors doors);
+                Environment doors);
 
   void start(ReplicatedLog& engine) { engine_ = &engine; }
 
@@ -136,7 +136,7 @@ class SessionExpiry {
   SessionExpiryOptions options_;
   locks::LockCpu& locks_;
   ReplicatedLog* engine_ = nullptr;
-  Doors doors_;
+  Environment environment_;
   ExpiryLog log_;
   ExpiryRounds rounds_;
   Counter* asked_ = nullptr;

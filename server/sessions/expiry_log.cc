@@ -17,8 +17,8 @@ std::size_t cost_of(std::size_t ends) {
 
 }  // namespace
 
-ExpiryLog::ExpiryLog(locks::LockCpu& locks, MetricsRegistry& metrics, Doors doors)
-    : locks_(locks), doors_(std::move(doors)) {
+ExpiryLog::ExpiryLog(locks::LockCpu& locks, MetricsRegistry& metrics, Environment doors)
+    : locks_(locks), environment_(std::move(doors)) {
   ends_ = &metrics.counter(
       {"gcoord_server_session_expiries_total", "Expiries of sessions that were proposed.", "", ""});
   entries_ = &metrics.counter({"gcoord_server_session_expiry_entries_total",
@@ -35,7 +35,7 @@ void ExpiryLog::flush() {
   std::ranges::sort(agreed_, {}, [](const sessions::ExpiryProposal& end) {
     return std::tuple{end.shard, end.session};
   });
-  const bool lists = doors_.takes_lists();
+  const bool lists = environment_.takes_lists();
   const std::vector<sessions::ExpiryProposal> agreed = std::exchange(agreed_, {});
   for (std::size_t at = 0; at < agreed.size();) {
     const std::span<const sessions::ExpiryProposal> left{agreed.data() + at, agreed.size() - at};
@@ -45,7 +45,7 @@ void ExpiryLog::flush() {
     ends_->add(ends.size());
     entries_->add();
     under_way_.emplace(number_last_, std::vector(ends.begin(), ends.end()));
-    doors_.propose(ends.front().shard, ends, number_last_);
+    environment_.propose(ends.front().shard, ends, number_last_);
     at += ends.size();
   }
 }

@@ -38,12 +38,12 @@ class ExpiryLog {
   using Propose = std::function<void(
       ShardId shard, std::span<const sessions::ExpiryProposal> ends, std::uint64_t number)>;
 
-  struct Doors {
+  struct Environment {
     Propose propose;
     std::function<bool()> takes_lists;  // Whether all nodes apply them.
   };
 
-  ExpiryLog(locks::LockCpu& locks, MetricsRegistry& metrics, Doors doors);
+  ExpiryLog(locks::LockCpu& locks, MetricsRegistry& metrics, Environment doors);
 
   // The session clock has it marked as proposed. It is not in the log before flush().
   void add(const sessions::ExpiryProposal& agreed) { agreed_.push_back(agreed); }
@@ -65,7 +65,7 @@ class ExpiryLog {
   std::size_t weight(const sessions::ExpiryProposal& end) const;
 
   locks::LockCpu& locks_;
-  Doors doors_;
+  Environment environment_;
   Counter* ends_ = nullptr;
   Counter* entries_ = nullptr;
   std::vector<sessions::ExpiryProposal> agreed_;

@@ -13,10 +13,10 @@
 
 namespace gcoord::server {
 
-class RenewAhead {
+class RenewPrefetch {
  public:
   // The sessions will be renewed in this order; both outlive this.
-  RenewAhead(const sessions::SessionColumns& columns, std::span<const SessionId> sessions)
+  RenewPrefetch(const sessions::SessionColumns& columns, std::span<const SessionId> sessions)
       : columns_(columns), sessions_(sessions) {
     for (std::size_t k = 0; k < kLines; ++k) {
       want_line(k);

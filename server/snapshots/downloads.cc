@@ -13,9 +13,9 @@ namespace gcoord::server {
 using protocol::ErrorCode;
 using protocol::RequestKind;
 
-void SnapshotSaves::on_request(ConnectionId connection,
-                               const protocol::RequestSlot& request,
-                               std::span<const std::byte> payload) {
+void SnapshotDownloads::on_request(protocol::ConnectionId connection,
+                                   const protocol::RequestSlot& request,
+                                   std::span<const std::byte> payload) {
   GCOORD_ASSERT(request.kind == RequestKind::SnapshotOpen ||
                 request.kind == RequestKind::SnapshotRead);
   if (request.flags != 0) {
@@ -27,17 +27,17 @@ void SnapshotSaves::on_request(ConnectionId connection,
   }
 }
 
-void SnapshotSaves::refuse(ConnectionId connection,
-                           const protocol::RequestSlot& request,
-                           const Status& status) {
+void SnapshotDownloads::refuse(protocol::ConnectionId connection,
+                               const protocol::RequestSlot& request,
+                               const Status& status) {
   protocol::ReplySlot reply = protocol::reply_to(request);
   reply.code = status.code();
   reply.detail = status.detail();
-  parts_.replies.reply(connection, reply, protocol::bytes_of(status.message()));
+  environment_.replies.reply(connection, reply, protocol::bytes_of(status.message()));
 }
 
 // Whether there is a place, if need be that of the save which stands still for the longest time.
-bool SnapshotSaves::make_room() {
+bool SnapshotDownloads::make_room() {
   if (saves_.size() < kSavesMax) {
     return true;
   }
@@ -49,12 +49,13 @@ bool SnapshotSaves::make_room() {
   return true;
 }
 
-void SnapshotSaves::on_open(ConnectionId connection, const protocol::RequestSlot& request) {
-  if (parts_.engine.checkpoints() == nullptr) {
+void SnapshotDownloads::on_open(protocol::ConnectionId connection,
+                                const protocol::RequestSlot& request) {
+  if (environment_.engine.checkpoints() == nullptr) {
     return refuse(connection, request, protocol::make_error(ErrorCode::SnapshotNotServed));
   }
   // What it lacks comes from the others by and by: until then a save of it would lack shards.
-  const NodeView view = parts_.engine.view();
+  const NodeView view = environment_.engine.view();
   if (view.rejoining || view.forgotten_count != 0) {
     return refuse(connection, request, protocol::make_error(ErrorCode::SnapshotBusy));
   }
@@ -63,22 +64,22 @@ void SnapshotSaves::on_open(ConnectionId connection, const protocol::RequestSlot
   }
   Save save;
   save.number = ++newest_;
-  save.checkpoint = parts_.engine.request_checkpoint();
+  save.checkpoint = environment_.engine.request_checkpoint();
   save.read_at_ms = now_ms_;
   saves_.push_back(std::move(save));
   protocol::ReplySlot reply = protocol::reply_to(request);
   reply.extra = newest_;
-  parts_.replies.reply(connection, reply, {});
+  environment_.replies.reply(connection, reply, {});
 }
 
-SnapshotSaves::Save* SnapshotSaves::find(std::uint64_t number) {
+SnapshotDownloads::Save* SnapshotDownloads::find(std::uint64_t number) {
   const auto found = std::ranges::find(saves_, number, &Save::number);
   return found == saves_.end() ? nullptr : &*found;
 }
 
-void SnapshotSaves::on_read(ConnectionId connection,
-                            const protocol::RequestSlot& request,
-                            std::span<const std::byte> payload) {
+void SnapshotDownloads::on_read(protocol::ConnectionId connection,
+                                const protocol::RequestSlot& request,
+                                std::span<const std::byte> payload) {
   const auto read = protocol::decode_snapshot_read(payload);
   if (!read.ok()) {
     return refuse(connection, request, read.status());
@@ -103,7 +104,7 @@ void SnapshotSaves::on_read(ConnectionId connection,
   advance(*save);
 }
 
-void SnapshotSaves::advance(std::uint64_t now_ms) {
+void SnapshotDownloads::advance(std::uint64_t now_ms) {
   GCOORD_ASSERT(now_ms_ <= now_ms);
   now_ms_ = now_ms;
   for (Save& save : saves_) {
@@ -114,14 +115,16 @@ void SnapshotSaves::advance(std::uint64_t now_ms) {
   });
 }
 
-void SnapshotSaves::advance(Save& save) {
+void SnapshotDownloads::advance(Save& save) {
   if (save.stream == nullptr && save.failure.ok()) {
-    const auto outcome = parts_.engine.checkpoint_outcome(save.checkpoint);
+    const auto outcome = environment_.engine.checkpoint_outcome(save.checkpoint);
     if (outcome && outcome->ok()) {
-      ledger::SnapshotHeader header = parts_.make_header();
-      header.ledger = parts_.frontier_at != nullptr;
-      save.stream = std::make_unique<SnapshotStream>(
-          *parts_.engine.checkpoints(), std::move(header), parts_.frontier_at, parts_.wake);
+      ledger::SnapshotHeader header = environment_.make_header();
+      header.ledger = environment_.frontier_at != nullptr;
+      save.stream = std::make_unique<SnapshotStream>(*environment_.engine.checkpoints(),
+                                                     std::move(header),
+                                                     environment_.frontier_at,
+                                                     environment_.wake);
     } else if (outcome) {
       save.failure = *outcome;
     }
@@ -139,7 +142,7 @@ void SnapshotSaves::advance(Save& save) {
   }
 }
 
-void SnapshotSaves::answer(Save& save) {
+void SnapshotDownloads::answer(Save& save) {
   const Waiting waiting = *save.waiting;
   save.waiting.reset();
   if (!save.failure.ok()) {
@@ -150,7 +153,7 @@ void SnapshotSaves::answer(Save& save) {
   if (save.piece && save.piece->last) {
     reply.set(protocol::ReplyFlag::Last);
   }
-  parts_.replies.reply(
+  environment_.replies.reply(
       waiting.connection,
       reply,
       save.piece ? std::span<const std::byte>{save.piece->bytes} : std::span<const std::byte>{});

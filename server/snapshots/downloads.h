@@ -39,24 +39,24 @@ inline constexpr std::uint64_t kSaveEndsMs = 60'000;
 // How long a read waits for its piece.
 inline constexpr std::uint64_t kReadPatienceMs = 500;
 
-class SnapshotSaves {
+class SnapshotDownloads {
  public:
   // What the saves say of this node, when they begin.
   using MakeHeader = std::function<ledger::SnapshotHeader()>;
 
   // All outlive it. `wake` is called from other threads: advance() has something to do.
-  struct Parts {
+  struct Environment {
     ReplicatedLog& engine;
-    ReplySink& replies;
+    protocol::ReplySink& replies;
     MakeHeader make_header;
     std::function<void()> wake;
     FrontierAt frontier_at{};  // Empty where the node keeps no trees.
   };
 
-  explicit SnapshotSaves(Parts parts) : parts_(std::move(parts)) {}
+  explicit SnapshotDownloads(Environment parts) : environment_(std::move(parts)) {}
 
   // SnapshotOpen, SnapshotRead. Answered now or in a later advance().
-  void on_request(ConnectionId connection,
+  void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload);
 
@@ -67,7 +67,7 @@ class SnapshotSaves {
 
  private:
   struct Waiting {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::RequestSlot request;
     std::uint64_t since_ms = 0;
   };
@@ -83,17 +83,19 @@ class SnapshotSaves {
     std::optional<Waiting> waiting;
   };
 
-  void on_open(ConnectionId connection, const protocol::RequestSlot& request);
-  void on_read(ConnectionId connection,
+  void on_open(protocol::ConnectionId connection, const protocol::RequestSlot& request);
+  void on_read(protocol::ConnectionId connection,
                const protocol::RequestSlot& request,
                std::span<const std::byte> payload);
   bool make_room();
   void advance(Save& save);
   void answer(Save& save);
-  void refuse(ConnectionId connection, const protocol::RequestSlot& request, const Status& status);
+  void refuse(protocol::ConnectionId connection,
+              const protocol::RequestSlot& request,
+              const Status& status);
   Save* find(std::uint64_t number);
 
-  Parts parts_;
+  Environment environment_;
   std::uint64_t now_ms_ = 0;
   std::uint64_t newest_ = 0;
   std::vector<Save> saves_;

@@ -29,14 +29,14 @@ inline constexpr std::uint32_t kClaimMsMin = 5000;
 // What was proposed and not decided by then is looked at again.
 inline constexpr std::uint32_t kLapseAgainMs = 1000;
 
-class UnclaimedPlaces {
+class OrphanedWaits {
  public:
-  struct Doors {
+  struct Environment {
     std::function<bool(ShardId)> leads;
     std::function<void(ShardId, const locks::LockCommand&)> propose;
   };
 
-  UnclaimedPlaces(std::uint32_t tick_ms, const locks::LockCpu& locks, Doors doors);
+  OrphanedWaits(std::uint32_t tick_ms, const locks::LockCpu& locks, Environment doors);
 
   // The lock of the name came to a shard that is led here.
   void on_arrived(ShardId shard, NameHash name, Tick now);
@@ -54,16 +54,16 @@ class UnclaimedPlaces {
  private:
   struct Place {
     ShardId shard;
-    locks::UnclaimedPlace place;
+    locks::OrphanedWait place;
   };
 
   std::uint64_t ticks(std::uint32_t ms) const { return ms / tick_ms_ + 1; }
 
-  void add(ShardId shard, const std::vector<locks::UnclaimedPlace>& places, Tick now);
+  void add(ShardId shard, const std::vector<locks::OrphanedWait>& places, Tick now);
 
   std::uint32_t tick_ms_;
   const locks::LockCpu& locks_;
-  Doors doors_;
+  Environment environment_;
   std::multimap<Tick, Place> due_;
 };
 

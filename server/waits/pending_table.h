@@ -33,7 +33,7 @@ enum class PendingKind : std::uint8_t {
 
 struct Pending {
   PendingKind kind = PendingKind::None;
-  ConnectionId connection;
+  protocol::ConnectionId connection;
   std::uint64_t started_us = 0;
   std::uint64_t group = 0;
   protocol::RequestSlot request;

@@ -33,7 +33,7 @@ struct WaitKey {
 };
 
 struct Wait {
-  ConnectionId connection;
+  protocol::ConnectionId connection;
   protocol::RequestSlot request;
   std::uint64_t started_us = 0;
   Tick deadline = kTickNever;  // When the leader proposes to end the wait.

@@ -49,14 +49,14 @@ constexpr std::size_t kPumpRecords = 16'384;
 
 }  // namespace
 
-void WatchDesk::send(Watch& watch, std::span<const std::byte> payload) {
+void WatchHub::send(Watch& watch, std::span<const std::byte> payload) {
   metrics_.messages->add();
   metrics_.bytes->add(payload.size());
-  parts_.replies.push(watch.connection, protocol::reply_to(watch.request), payload);
+  environment_.replies.push(watch.connection, protocol::reply_to(watch.request), payload);
 }
 
 // Everything that was recorded is in the stream before it.
-void WatchDesk::send_progress(Watch& watch) {
+void WatchHub::send_progress(Watch& watch) {
   GCOORD_ASSERT(watch.stage == WatchStage::Live && delivered_ == ring_.end());
   watch.progress_wanted = false;
   const WatchFilter& filter = watch.target->filter;
@@ -68,7 +68,7 @@ void WatchDesk::send_progress(Watch& watch) {
   }
   for (std::uint32_t k = 0; k < filter.shard_count; ++k) {
     const ShardId shard{filter.shard_first.value + k};
-    part.revisions.push_back({shard, parts_.applied(shard)});
+    part.revisions.push_back({shard, environment_.applied(shard)});
     part.last = k + 1 == filter.shard_count;
     if (part.last || part.revisions.size() == protocol::kWatchShardsMax) {
       send(watch, protocol::encode_watch_progress(part));
@@ -77,14 +77,14 @@ void WatchDesk::send_progress(Watch& watch) {
   }
 }
 
-void WatchDesk::deliver() {
+void WatchHub::deliver() {
   for (; delivered_ < ring_.end(); ++delivered_) {
     const WatchRecord& record = ring_.at(delivered_);
     for (WatchTargetState* const target : targets_.concerned(record, delivered_)) {
       if (target->live.empty()) {
         continue;
       }
-      const WatchTold own = target->filter.filtered(record);
+      const WatchNotice own = target->filter.filtered(record);
       if (own.empty()) {
         continue;
       }
@@ -103,7 +103,7 @@ void WatchDesk::deliver() {
 }
 
 // What no message holds is found again by those who wanted it, each at its own cursor (gather()).
-void WatchDesk::add_told(WatchTargetState& target, const WatchTold& own) {
+void WatchHub::add_told(WatchTargetState& target, const WatchNotice& own) {
   if (target.payload.empty()) {
     protocol::begin_watch_events(target.payload);
     target.payload_begin = delivered_;
@@ -127,7 +127,7 @@ void WatchDesk::add_told(WatchTargetState& target, const WatchTold& own) {
 }
 
 // To all who are live; those whose connection is full read on from here when it is not.
-void WatchDesk::send_payload(WatchTargetState& target) {
+void WatchHub::send_payload(WatchTargetState& target) {
   for (std::size_t k = target.live.size(); k > 0 && is_begun(target.payload); --k) {
     Watch& watch = *target.live[k - 1];
     if (jammed(watch)) {
@@ -139,7 +139,7 @@ void WatchDesk::send_payload(WatchTargetState& target) {
   target.payload.clear();
 }
 
-bool WatchDesk::advance(std::uint64_t now_ms) {
+bool WatchHub::advance(std::uint64_t now_ms) {
   now_ms_ = std::max(now_ms_, now_ms);
   if (!on()) {
     return false;
@@ -159,7 +159,7 @@ bool WatchDesk::advance(std::uint64_t now_ms) {
   return more;
 }
 
-bool WatchDesk::wants(const Watch& watch, const WatchRecord& record) const {
+bool WatchHub::wants(const Watch& watch, const WatchRecord& record) const {
   const auto from = watch.from.find(record.shard.value);
   return from == watch.from.end() ? watch.cursor >= watch.opened_at
                                   : record.revision.value >= from->second;
@@ -167,17 +167,17 @@ bool WatchDesk::wants(const Watch& watch, const WatchRecord& record) const {
 
 // Past where the watch was opened only such shards need their revision where this node is behind
 // what the client has seen of another.
-void WatchDesk::forget_past(Watch& watch) {
+void WatchHub::forget_past(Watch& watch) {
   if (watch.cursor < watch.opened_at || watch.cursor < ring_.end()) {
     return;
   }
   std::erase_if(watch.from, [this](const auto& each) {
-    return each.second <= parts_.applied(ShardId{each.first}).value + 1;
+    return each.second <= environment_.applied(ShardId{each.first}).value + 1;
   });
 }
 
 // Whether it could go on at once.
-bool WatchDesk::pump(Watch& watch, std::size_t& budget) {
+bool WatchHub::pump(Watch& watch, std::size_t& budget) {
   if (gone(watch)) {
     erase(watch);
     return false;
@@ -211,7 +211,7 @@ bool WatchDesk::pump(Watch& watch, std::size_t& budget) {
 
 // Its client is told where events go on, as after what is pruned: to close its connection would
 // have it come back for the same.
-void WatchDesk::end_unsendable(Watch& watch, ShardId shard, LogIndex revision) {
+void WatchHub::end_unsendable(Watch& watch, ShardId shard, LogIndex revision) {
   metrics_.unsendable->add();
   end(watch, ErrorCode::WatchCompacted, revision + 1, shard);
 }
@@ -219,12 +219,12 @@ void WatchDesk::end_unsendable(Watch& watch, ShardId shard, LogIndex revision) {
 // What a message has room for, up to a record with a move of what the watch follows, or to one that
 // no message holds, which is returned. The move's events are in the message, unless it is told
 // later, by way of other shards.
-std::optional<WatchTold> WatchDesk::gather(Watch& watch,
-                                           std::size_t& budget,
-                                           std::vector<std::byte>& payload) {
+std::optional<WatchNotice> WatchHub::gather(Watch& watch,
+                                            std::size_t& budget,
+                                            std::vector<std::byte>& payload) {
   for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
     const WatchRecord& record = ring_.at(watch.cursor);
-    WatchTold own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchTold{};
+    WatchNotice own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchNotice{};
     const bool later = own.move && was_away(watch, *own.move);
     if (!own.events.empty() && !later && !append_if_fits(payload, own)) {
       return is_begun(payload) ? std::nullopt : std::optional{std::move(own)};
@@ -238,7 +238,7 @@ std::optional<WatchTold> WatchDesk::gather(Watch& watch,
 }
 
 // Whether there is more to be had at once of what was recorded.
-bool WatchDesk::catch_up(Watch& watch) {
+bool WatchHub::catch_up(Watch& watch) {
   forget_past(watch);
   if (watch.cursor < ring_.end()) {
     return true;
@@ -253,13 +253,13 @@ bool WatchDesk::catch_up(Watch& watch) {
   return more;
 }
 
-std::size_t WatchDesk::replaying_count() const {
+std::size_t WatchHub::replaying_count() const {
   return static_cast<std::size_t>(std::ranges::count(
       behind_, WatchStage::Replaying, [](const Watch* each) { return each->stage; }));
 }
 
 // Hands out what replays have made, and begins others as there is room.
-bool WatchDesk::advance_replays() {
+bool WatchHub::advance_replays() {
   if (replay_ == nullptr) {
     return false;
   }
@@ -276,7 +276,7 @@ bool WatchDesk::advance_replays() {
   return more;
 }
 
-bool WatchDesk::advance_replay(Watch& watch) {
+bool WatchHub::advance_replay(Watch& watch) {
   WatchReplayJob& job = *watch.replays.front();
   if (!job.begun) {
     if (replaying_ < options_.replays_max) {
@@ -319,7 +319,7 @@ bool WatchDesk::advance_replay(Watch& watch) {
 
 // Up to where the lock that the watch follows is somewhere else, if it is, or to what no message
 // holds.
-std::optional<WatchDesk::ReplayStop> WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
+std::optional<WatchHub::ReplayStop> WatchHub::send_batch(Watch& watch, WatchReplayJob& job) {
   std::vector<std::byte> payload;
   protocol::begin_watch_events(payload);
   const auto flush = [&] {
@@ -329,7 +329,7 @@ std::optional<WatchDesk::ReplayStop> WatchDesk::send_batch(Watch& watch, WatchRe
       protocol::begin_watch_events(payload);
     }
   };
-  for (const WatchTold& told : job.batch) {
+  for (const WatchNotice& told : job.batch) {
     if (told.move) {
       flush();
       if (const auto turn = turn_at(watch, *told.move)) {

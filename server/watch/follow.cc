@@ -17,14 +17,14 @@ using protocol::ErrorCode;
 // Where a watch that begins now does. A shard that the lock was sent to and that knows of no such
 // move has yet to get it. One that knows of a newer move has let go of the lock since, which comes
 // home next, whatever it has done after that.
-WatchDesk::FollowPlace WatchDesk::place_of(NameHash name) const {
+WatchHub::FollowPosition WatchHub::place_of(NameHash name) const {
   const ShardId home = shard_of(name, options_.shard_count);
-  const auto at_home = parts_.residence(home, name);
+  const auto at_home = environment_.residence(home, name);
   if (!at_home || at_home->residence != Residence::Away) {
     return {home, at_home ? at_home->move_number : 0, 0};
   }
   const ShardId to = at_home->away_to;
-  const auto there = parts_.residence(to, name);
+  const auto there = environment_.residence(to, name);
   if (!there || there->move_number < at_home->move_number) {
     return {to, at_home->move_number, at_home->move_number};
   }
@@ -34,14 +34,14 @@ WatchDesk::FollowPlace WatchDesk::place_of(NameHash name) const {
   return {to, there->move_number, 0};
 }
 
-void WatchDesk::note_arrival(const WatchMove& move, ShardId shard) {
+void WatchHub::note_arrival(const WatchMove& move, ShardId shard) {
   const ArrivalKey key{hash_name(move.name), move.number};
   arrivals_[key] = {shard, ring_.end()};
   arrival_order_.emplace_back(ring_.end(), key);
 }
 
 // Of those that the ring no longer has.
-void WatchDesk::forget_arrivals() {
+void WatchHub::forget_arrivals() {
   while (!arrival_order_.empty() && arrival_order_.front().first < ring_.first()) {
     arrivals_.erase(arrival_order_.front().second);
     arrival_order_.pop_front();
@@ -49,12 +49,12 @@ void WatchDesk::forget_arrivals() {
 }
 
 // What came to the shard is in a state that it was given: the ring does not have all that followed.
-void WatchDesk::forget_arrivals(ShardId shard) {
+void WatchHub::forget_arrivals(ShardId shard) {
   std::erase_if(arrivals_, [shard](const auto& each) { return each.second.shard == shard; });
 }
 
 // Those who are live look at the record one by one, in pump().
-void WatchDesk::pause(WatchTargetState& target) {
+void WatchHub::pause(WatchTargetState& target) {
   if (!target.payload.empty()) {
     send_payload(target);
   }
@@ -65,12 +65,12 @@ void WatchDesk::pause(WatchTargetState& target) {
 
 // Whether the lock was away when the watch goes on in this shard: what comes first is its return,
 // so what there is to be told before that happened elsewhere.
-bool WatchDesk::was_away(const Watch& watch, const WatchMove& move) {
+bool WatchHub::was_away(const Watch& watch, const WatchMove& move) {
   return watch.move_number == 0 && !move.left && move.number > 1;
 }
 
 // Where the watch is to go on that has come to a record with a move, or nothing if it stays.
-std::optional<WatchDesk::FollowTurn> WatchDesk::turn_at(const Watch& watch, const WatchMove& move) {
+std::optional<WatchHub::FollowTurn> WatchHub::turn_at(const Watch& watch, const WatchMove& move) {
   if (move.left) {
     return FollowTurn{move.other, move.number};
   }
@@ -81,7 +81,7 @@ std::optional<WatchDesk::FollowTurn> WatchDesk::turn_at(const Watch& watch, cons
 }
 
 // The lock has come to where the watch is. A client that comes again does so from here.
-void WatchDesk::arrive(Watch& watch, const WatchTold& told) {
+void WatchHub::arrive(Watch& watch, const WatchNotice& told) {
   WatchFilter filter = watch.target->filter;
   filter.arrival = 0;
   aim(watch, filter);
@@ -93,7 +93,7 @@ void WatchDesk::arrive(Watch& watch, const WatchTold& told) {
   }
 }
 
-void WatchDesk::aim(Watch& watch, const WatchFilter& filter) {
+void WatchHub::aim(Watch& watch, const WatchFilter& filter) {
   GCOORD_ASSERT(watch.stage != WatchStage::Live);
   WatchTargetState& before = *watch.target;
   watch.target = &targets_.add(filter);
@@ -101,7 +101,7 @@ void WatchDesk::aim(Watch& watch, const WatchFilter& filter) {
 }
 
 // Whether the watch could go on at once; it is gone when what it needs is.
-bool WatchDesk::follow(Watch& watch, const FollowTurn& turn) {
+bool WatchHub::follow(Watch& watch, const FollowTurn& turn) {
   GCOORD_ASSERT(watch.stage == WatchStage::Behind);
   if (turn.shard.value >= options_.shard_count) {
     end(watch, ErrorCode::WatchCompacted, LogIndex{1}, watch.target->filter.shard_first);
@@ -121,7 +121,7 @@ bool WatchDesk::follow(Watch& watch, const FollowTurn& turn) {
     watch.cursor = known->second.cursor;
     return true;
   }
-  const auto there = parts_.residence(turn.shard, name);
+  const auto there = environment_.residence(turn.shard, name);
   if (!there || there->move_number < turn.number) {
     watch.cursor = ring_.end();  // It is yet to come.
     return true;
@@ -130,7 +130,7 @@ bool WatchDesk::follow(Watch& watch, const FollowTurn& turn) {
 }
 
 // It came before anything was recorded, or the ring has let go of it.
-bool WatchDesk::replay_arrival(Watch& watch) {
+bool WatchHub::replay_arrival(Watch& watch) {
   const ShardId shard = watch.target->filter.shard_first;
   auto job = make_replay(watch, shard, LogIndex{1});
   if (job == nullptr) {
@@ -145,21 +145,21 @@ bool WatchDesk::replay_arrival(Watch& watch) {
 
 // A watch that went on in a shard and was told of no move there, up to now: either the lock is
 // there, or it had left before. Whether the watch stays.
-bool WatchDesk::settled(Watch& watch, bool& more) {
+bool WatchHub::settled(Watch& watch, bool& more) {
   const WatchFilter& filter = watch.target->filter;
   if (!filter.follows || watch.move_number != 0) {
     return true;
   }
   const NameHash name = hash_name(filter.text);
   const ShardId home = shard_of(name, options_.shard_count);
-  const auto here = parts_.residence(filter.shard_first, name);
+  const auto here = environment_.residence(filter.shard_first, name);
   if (here && here->residence == Residence::Away) {
     more = follow(watch, {here->away_to, here->move_number});
     return false;
   }
   if (!here && filter.shard_first != home) {
     // It never was there: this is not what the client was told, but what a restore made of it.
-    end(watch, ErrorCode::WatchCompacted, parts_.applied(home) + 1, home);
+    end(watch, ErrorCode::WatchCompacted, environment_.applied(home) + 1, home);
     more = false;
     return false;
   }

@@ -26,9 +26,9 @@ MetricName plain(const char* name, const char* help) {
 
 }  // namespace
 
-WatchDesk::WatchDesk(const WatchDeskOptions& options, Parts parts)
-    : options_(options), parts_(std::move(parts)), ring_(options.ring_bytes_max) {
-  MetricsRegistry& metrics = parts_.metrics;
+WatchHub::WatchHub(const WatchHubOptions& options, Environment parts)
+    : options_(options), environment_(std::move(parts)), ring_(options.ring_bytes_max) {
+  MetricsRegistry& metrics = environment_.metrics;
   metrics_.watches = &metrics.gauge(plain("gcoord_server_watches", "Watches of clients."));
   metrics_.ring_bytes = &metrics.gauge(
       plain("gcoord_server_watch_ring_bytes", "Memory of the newest events, for watches."));
@@ -47,19 +47,19 @@ WatchDesk::WatchDesk(const WatchDeskOptions& options, Parts parts)
       plain("gcoord_server_watch_replays_total", "Shards replayed from history for a watch."));
 }
 
-WatchDesk::~WatchDesk() = default;
+WatchHub::~WatchHub() = default;
 
-void WatchDesk::before(const locks::LockCpu& locks,
-                       ShardId shard,
-                       const locks::LockCommand& command) {
+void WatchHub::before(const locks::LockCpu& locks,
+                      ShardId shard,
+                      const locks::LockCommand& command) {
   changes_.before(locks, shard, command);
 }
 
-void WatchDesk::after(const locks::LockCpu& locks,
-                      ShardId shard,
-                      const locks::LockCommand& command,
-                      const locks::LockReply& reply,
-                      std::span<const locks::LockEvent> events) {
+void WatchHub::after(const locks::LockCpu& locks,
+                     ShardId shard,
+                     const locks::LockCommand& command,
+                     const locks::LockReply& reply,
+                     std::span<const locks::LockEvent> events) {
   const auto seen = changes_.after(locks, shard, command, reply, events);
   seen_.insert(seen_.end(), seen.begin(), seen.end());
   if (auto move = watch_move(command, reply)) {
@@ -67,7 +67,7 @@ void WatchDesk::after(const locks::LockCpu& locks,
   }
 }
 
-void WatchDesk::on_entry(ShardId shard, LogIndex index) {
+void WatchHub::on_entry(ShardId shard, LogIndex index) {
   if (seen_.empty() && !move_) {
     return;
   }
@@ -86,9 +86,9 @@ void WatchDesk::on_entry(ShardId shard, LogIndex index) {
 }
 
 // The watches of the shard have missed what was in between.
-void WatchDesk::on_installed(ShardId shard) {
+void WatchHub::on_installed(ShardId shard) {
   deliver();
-  const LogIndex applied = parts_.applied(shard);
+  const LogIndex applied = environment_.applied(shard);
   ring_.forget(shard, applied);
   forget_arrivals(shard);
   std::vector<Watch*> missed;
@@ -102,7 +102,7 @@ void WatchDesk::on_installed(ShardId shard) {
   }
 }
 
-bool WatchDesk::on_peer_message(NodeId, std::span<const std::byte> message) {
+bool WatchHub::on_peer_message(NodeId, std::span<const std::byte> message) {
   if (message.size() != 1 || message.front() != kWatchNewsKind) {
     return false;
   }
@@ -110,29 +110,29 @@ bool WatchDesk::on_peer_message(NodeId, std::span<const std::byte> message) {
   return true;
 }
 
-void WatchDesk::record() {
+void WatchHub::record() {
   record_until_ms_ = now_ms_ + kWatchMemoryMs;
   if (on()) {
     return;
   }
   std::vector<std::uint64_t> applied(options_.shard_count);
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    applied[shard] = parts_.applied(ShardId{shard}).value;
+    applied[shard] = environment_.applied(ShardId{shard}).value;
   }
   ring_.start(std::move(applied));
   delivered_ = ring_.end();
   set_on(true);
 }
 
-void WatchDesk::refuse(ConnectionId connection,
-                       const protocol::RequestSlot& request,
-                       ErrorCode error) {
-  parts_.replies.reply(connection, error_reply(request, error), {});
+void WatchHub::refuse(protocol::ConnectionId connection,
+                      const protocol::RequestSlot& request,
+                      ErrorCode error) {
+  environment_.replies.reply(connection, error_reply(request, error), {});
 }
 
-void WatchDesk::on_request(ConnectionId connection,
-                           const protocol::RequestSlot& request,
-                           std::span<const std::byte> payload) {
+void WatchHub::on_request(protocol::ConnectionId connection,
+                          const protocol::RequestSlot& request,
+                          std::span<const std::byte> payload) {
   GCOORD_ASSERT(request.kind == RequestKind::WatchOpen || request.kind == RequestKind::WatchClose ||
                 request.kind == RequestKind::WatchProgress);
   const protocol::RequestLimits limits{.shard_count = options_.shard_count};
@@ -148,7 +148,8 @@ void WatchDesk::on_request(ConnectionId connection,
   }
 }
 
-ErrorCode WatchDesk::admit(ConnectionId connection, const protocol::RequestSlot& request) const {
+ErrorCode WatchHub::admit(protocol::ConnectionId connection,
+                          const protocol::RequestSlot& request) const {
   if (!connected_) {
     return ErrorCode::WatchCutOff;
   }
@@ -159,9 +160,9 @@ ErrorCode WatchDesk::admit(ConnectionId connection, const protocol::RequestSlot&
   return known ? ErrorCode::WatchInvalid : ErrorCode::None;
 }
 
-ErrorCode WatchDesk::make_filter(const protocol::RequestSlot& request,
-                                 const protocol::WatchQuery& query,
-                                 WatchFilter& filter) const {
+ErrorCode WatchHub::make_filter(const protocol::RequestSlot& request,
+                                const protocol::WatchQuery& query,
+                                WatchFilter& filter) const {
   filter = {.target = query.target,
             .text = query.text,
             .session = query.session,
@@ -184,7 +185,7 @@ ErrorCode WatchDesk::make_filter(const protocol::RequestSlot& request,
   if (filter.follows && !query.from.empty()) {
     filter.shard_first = query.from.front().shard;
   } else if (filter.follows) {
-    const FollowPlace place = place_of(hash_name(query.text));
+    const FollowPosition place = place_of(hash_name(query.text));
     filter.shard_first = place.shard;
     filter.arrival = place.arrival;
   }
@@ -197,9 +198,9 @@ ErrorCode WatchDesk::make_filter(const protocol::RequestSlot& request,
   return covered ? ErrorCode::None : ErrorCode::WatchInvalid;
 }
 
-void WatchDesk::on_open(ConnectionId connection,
-                        const protocol::RequestSlot& request,
-                        std::span<const std::byte> payload) {
+void WatchHub::on_open(protocol::ConnectionId connection,
+                       const protocol::RequestSlot& request,
+                       std::span<const std::byte> payload) {
   const auto query = protocol::decode_watch_query(payload);
   WatchFilter filter;
   ErrorCode code = query.ok() ? admit(connection, request) : protocol::refusal_of(query.status());
@@ -226,7 +227,7 @@ void WatchDesk::on_open(ConnectionId connection,
   protocol::ReplySlot refusal = error_reply(request, ErrorCode::WatchCompacted);
   if (!plan_replays(*watch, refusal)) {
     targets_.drop(*watch->target);
-    return parts_.replies.reply(connection, refusal, {});
+    return environment_.replies.reply(connection, refusal, {});
   }
   Watch& opened = *watch;
   numbers_[{connection.value, request.request_id}] = opened.number;
@@ -240,7 +241,7 @@ void WatchDesk::on_open(ConnectionId connection,
 }
 
 // What of the past is not in the ring must come from history, or the watch is refused.
-bool WatchDesk::plan_replays(Watch& watch, protocol::ReplySlot& refusal) {
+bool WatchHub::plan_replays(Watch& watch, protocol::ReplySlot& refusal) {
   for (const auto& [shard, from] : watch.from) {
     const LogIndex floor = ring_.floor(ShardId{shard});
     if (from > floor.value) {
@@ -258,12 +259,12 @@ bool WatchDesk::plan_replays(Watch& watch, protocol::ReplySlot& refusal) {
 }
 
 // Of what the ring no longer has; nothing if that cannot be had.
-std::shared_ptr<WatchReplayJob> WatchDesk::make_replay(const Watch& watch,
-                                                       ShardId shard,
-                                                       LogIndex from) {
+std::shared_ptr<WatchReplayJob> WatchHub::make_replay(const Watch& watch,
+                                                      ShardId shard,
+                                                      LogIndex from) {
   const LogIndex floor = ring_.floor(shard);
-  if (parts_.history && replay_ == nullptr) {
-    replay_ = std::make_unique<WatchReplay>(parts_.history, parts_.wake);
+  if (environment_.history && replay_ == nullptr) {
+    replay_ = std::make_unique<WatchReplay>(environment_.history, environment_.wake);
   }
   if (replay_ == nullptr || !replay_->can(shard, floor)) {
     return nullptr;
@@ -279,9 +280,9 @@ std::shared_ptr<WatchReplayJob> WatchDesk::make_replay(const Watch& watch,
 
 // Says of every shard that begins now where "now" is. Of a lock that is under way it is where its
 // home is: who came again from where the lock is yet to come would seem to have seen it there.
-void WatchDesk::begin(Watch& watch) {
+void WatchHub::begin(Watch& watch) {
   deliver();  // What was before is for others.
-  parts_.replies.park(watch.connection);
+  environment_.replies.park(watch.connection);
   protocol::WatchProgressPart part;
   const WatchFilter& filter = watch.target->filter;
   const ShardId first = filter.arrival == 0
@@ -292,7 +293,7 @@ void WatchDesk::begin(Watch& watch) {
     if (watch.from.contains(shard.value)) {
       continue;
     }
-    part.revisions.push_back({shard, parts_.applied(shard)});
+    part.revisions.push_back({shard, environment_.applied(shard)});
     if (part.revisions.size() == protocol::kWatchShardsMax) {
       send(watch, protocol::encode_watch_progress(part));
       part.revisions.clear();
@@ -310,26 +311,27 @@ void WatchDesk::begin(Watch& watch) {
   }
 }
 
-Watch* WatchDesk::find(ConnectionId connection, std::uint64_t request_id) {
+Watch* WatchHub::find(protocol::ConnectionId connection, std::uint64_t request_id) {
   const auto found = numbers_.find({connection.value, request_id});
   return found == numbers_.end() ? nullptr : watches_.at(found->second).get();
 }
 
-void WatchDesk::on_close(ConnectionId connection, const protocol::RequestSlot& request) {
+void WatchHub::on_close(protocol::ConnectionId connection, const protocol::RequestSlot& request) {
   Watch* const watch = find(connection, request.sequence);
   if (watch == nullptr) {
     return refuse(connection, request, ErrorCode::WatchUnknown);
   }
   end(*watch, ErrorCode::WatchClosed);
-  parts_.replies.reply(connection, protocol::reply_to(request), {});
+  environment_.replies.reply(connection, protocol::reply_to(request), {});
 }
 
-void WatchDesk::on_progress(ConnectionId connection, const protocol::RequestSlot& request) {
+void WatchHub::on_progress(protocol::ConnectionId connection,
+                           const protocol::RequestSlot& request) {
   Watch* const watch = find(connection, request.sequence);
   if (watch == nullptr) {
     return refuse(connection, request, ErrorCode::WatchUnknown);
   }
-  parts_.replies.reply(connection, protocol::reply_to(request), {});
+  environment_.replies.reply(connection, protocol::reply_to(request), {});
   deliver();  // Which leaves behind whose connection is full.
   if (watch->stage == WatchStage::Live) {
     send_progress(*watch);
@@ -338,7 +340,7 @@ void WatchDesk::on_progress(ConnectionId connection, const protocol::RequestSlot
   }
 }
 
-void WatchDesk::on_sweep(std::uint64_t now_ms, bool connected) {
+void WatchHub::on_sweep(std::uint64_t now_ms, bool connected) {
   now_ms_ = now_ms;
   cut_off_sweeps_ = connected ? 0 : cut_off_sweeps_ + 1;
   connected_ = cut_off_sweeps_ < kCutOffSweeps;
@@ -350,7 +352,7 @@ void WatchDesk::on_sweep(std::uint64_t now_ms, bool connected) {
   metrics_.ring_bytes->set(static_cast<std::int64_t>(ring_.bytes()));
   if (!watches_.empty()) {
     record();
-    parts_.tell_peers(std::array{kWatchNewsKind});
+    environment_.tell_peers(std::array{kWatchNewsKind});
   } else if (on() && now_ms >= record_until_ms_) {
     set_on(false);
     ring_.stop();
@@ -359,10 +361,10 @@ void WatchDesk::on_sweep(std::uint64_t now_ms, bool connected) {
   }
 }
 
-void WatchDesk::erase_gone() {
+void WatchHub::erase_gone() {
   std::vector<std::uint64_t> left;
   for (const auto& [connection, count] : connections_) {
-    if (!parts_.replies.backlog_bytes(ConnectionId{connection})) {
+    if (!environment_.replies.backlog_bytes(protocol::ConnectionId{connection})) {
       left.push_back(connection);
     }
   }
@@ -376,7 +378,7 @@ void WatchDesk::erase_gone() {
 }
 
 // To those whose time has come and who have everything; the others say it when they have.
-void WatchDesk::tell_progress() {
+void WatchHub::tell_progress() {
   deliver();
   while (!timed_.empty() && timed_.begin()->first <= now_ms_) {
     const std::uint64_t number = timed_.begin()->second;
@@ -392,19 +394,19 @@ void WatchDesk::tell_progress() {
   }
 }
 
-bool WatchDesk::gone(const Watch& watch) const {
-  return !parts_.replies.backlog_bytes(watch.connection).has_value();
+bool WatchHub::gone(const Watch& watch) const {
+  return !environment_.replies.backlog_bytes(watch.connection).has_value();
 }
 
 // Each connection has its part of what all may leave unread.
-bool WatchDesk::jammed(const Watch& watch) const {
+bool WatchHub::jammed(const Watch& watch) const {
   const std::size_t part =
       options_.backlog_bytes_max / std::max<std::size_t>(connections_.size(), 1);
   const std::size_t limit = std::clamp(part, options_.backlog_each_min, options_.backlog_each_max);
-  return parts_.replies.backlog_bytes(watch.connection).value_or(0) >= limit;
+  return environment_.replies.backlog_bytes(watch.connection).value_or(0) >= limit;
 }
 
-void WatchDesk::unlist(Watch& watch) {
+void WatchHub::unlist(Watch& watch) {
   auto& list = watch.stage == WatchStage::Live ? watch.target->live : behind_;
   GCOORD_ASSERT(list[watch.place] == &watch);
   list[watch.place] = list.back();
@@ -412,7 +414,7 @@ void WatchDesk::unlist(Watch& watch) {
   list.pop_back();
 }
 
-void WatchDesk::make_live(Watch& watch) {
+void WatchHub::make_live(Watch& watch) {
   GCOORD_ASSERT(watch.cursor == ring_.end() && delivered_ == ring_.end());
   unlist(watch);
   watch.stage = WatchStage::Live;
@@ -420,7 +422,7 @@ void WatchDesk::make_live(Watch& watch) {
   watch.target->live.push_back(&watch);
 }
 
-void WatchDesk::make_behind(Watch& watch, std::uint64_t cursor) {
+void WatchHub::make_behind(Watch& watch, std::uint64_t cursor) {
   unlist(watch);
   watch.stage = WatchStage::Behind;
   watch.cursor = cursor;
@@ -428,17 +430,17 @@ void WatchDesk::make_behind(Watch& watch, std::uint64_t cursor) {
   behind_.push_back(&watch);
 }
 
-void WatchDesk::end(Watch& watch, ErrorCode error, LogIndex first, ShardId shard) {
+void WatchHub::end(Watch& watch, ErrorCode error, LogIndex first, ShardId shard) {
   protocol::ReplySlot reply = error_reply(watch.request, error);
   reply.extra = first.value;
   reply.shard = shard.value;
   metrics_.lagging->add(error == ErrorCode::WatchLagging ? 1 : 0);
-  parts_.replies.unpark(watch.connection);
-  parts_.replies.reply(watch.connection, reply, {});
+  environment_.replies.unpark(watch.connection);
+  environment_.replies.reply(watch.connection, reply, {});
   erase(watch);
 }
 
-void WatchDesk::erase(Watch& watch) {
+void WatchHub::erase(Watch& watch) {
   unlist(watch);
   if (!watch.replays.empty()) {
     replaying_ -= watch.replays.front()->begun ? 1 : 0;
@@ -456,7 +458,7 @@ void WatchDesk::erase(Watch& watch) {
   metrics_.watches->set(static_cast<std::int64_t>(watches_.size()));
 }
 
-void WatchDesk::end_all(ErrorCode error) {
+void WatchHub::end_all(ErrorCode error) {
   std::vector<Watch*> all;
   for (const auto& [number, watch] : watches_) {
     all.push_back(watch.get());

@@ -54,7 +54,7 @@ enum class WatchStage : std::uint8_t { Replaying, Behind, Live };
 
 struct Watch {
   std::uint64_t number = 0;
-  ConnectionId connection;
+  protocol::ConnectionId connection;
   protocol::RequestSlot request;  // Its WatchOpen.
   WatchTargetState* target = nullptr;
   WatchStage stage = WatchStage::Behind;
@@ -69,7 +69,7 @@ struct Watch {
   std::size_t place = 0;  // In its target's `live`, or in the desk's list of the others.
 };
 
-struct WatchDeskOptions {
+struct WatchHubOptions {
   std::uint32_t shard_count = 1;
   std::size_t ring_bytes_max = std::size_t{64} << 20;
   std::size_t backlog_bytes_max = std::size_t{256} << 20;  // Of all connections together.
@@ -78,12 +78,12 @@ struct WatchDeskOptions {
   std::size_t replays_max = 8;  // Machines at once.
 };
 
-class WatchDesk final : public ApplyTap {
+class WatchHub final : public ApplyObserver {
  public:
   // All outlive it. `applied` is the index of the newest applied entry of a shard; `shard_of` where
   // a name lives.
-  struct Parts {
-    ReplySink& replies;
+  struct Environment {
+    protocol::ReplySink& replies;
     MetricsRegistry& metrics;
     std::function<LogIndex(ShardId)> applied;
     // Where the lock of a moved name is, as the shard knows it.
@@ -93,11 +93,11 @@ class WatchDesk final : public ApplyTap {
     std::function<void()> wake;
   };
 
-  WatchDesk(const WatchDeskOptions& options, Parts parts);
-  ~WatchDesk() override;
+  WatchHub(const WatchHubOptions& options, Environment parts);
+  ~WatchHub() override;
 
   // WatchOpen, WatchClose, WatchProgress.
-  void on_request(ConnectionId connection,
+  void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload);
 
@@ -131,7 +131,7 @@ class WatchDesk final : public ApplyTap {
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // Connection, request id.
 
   // Where a watch that follows its name begins, and the move that it awaits there, if any.
-  struct FollowPlace {
+  struct FollowPosition {
     ShardId shard;
     std::uint32_t move_number = 0;
     std::uint32_t arrival = 0;
@@ -179,22 +179,23 @@ class WatchDesk final : public ApplyTap {
   };
 
   void record();
-  void on_open(ConnectionId connection,
+  void on_open(protocol::ConnectionId connection,
                const protocol::RequestSlot& request,
                std::span<const std::byte> payload);
-  void on_close(ConnectionId connection, const protocol::RequestSlot& request);
-  void on_progress(ConnectionId connection, const protocol::RequestSlot& request);
-  protocol::ErrorCode admit(ConnectionId connection, const protocol::RequestSlot& request) const;
+  void on_close(protocol::ConnectionId connection, const protocol::RequestSlot& request);
+  void on_progress(protocol::ConnectionId connection, const protocol::RequestSlot& request);
+  protocol::ErrorCode admit(protocol::ConnectionId connection,
+                            const protocol::RequestSlot& request) const;
   protocol::ErrorCode make_filter(const protocol::RequestSlot& request,
                                   const protocol::WatchQuery& query,
                                   WatchFilter& filter) const;
   bool plan_replays(Watch& watch, protocol::ReplySlot& refusal);
   std::shared_ptr<WatchReplayJob> make_replay(const Watch& watch, ShardId shard, LogIndex from);
   void begin(Watch& watch);
-  void refuse(ConnectionId connection,
+  void refuse(protocol::ConnectionId connection,
               const protocol::RequestSlot& request,
               protocol::ErrorCode error);
-  Watch* find(ConnectionId connection, std::uint64_t request_id);
+  Watch* find(protocol::ConnectionId connection, std::uint64_t request_id);
 
   void deliver();
   void send_payload(WatchTargetState& target);
@@ -204,11 +205,11 @@ class WatchDesk final : public ApplyTap {
   bool advance_replay(Watch& watch);
   std::optional<ReplayStop> send_batch(Watch& watch, WatchReplayJob& job);
   bool pump(Watch& watch, std::size_t& budget);
-  std::optional<WatchTold> gather(Watch& watch,
-                                  std::size_t& budget,
-                                  std::vector<std::byte>& payload);
+  std::optional<WatchNotice> gather(Watch& watch,
+                                    std::size_t& budget,
+                                    std::vector<std::byte>& payload);
   bool catch_up(Watch& watch);
-  void add_told(WatchTargetState& target, const WatchTold& own);
+  void add_told(WatchTargetState& target, const WatchNotice& own);
   void end_unsendable(Watch& watch, ShardId shard, LogIndex revision);
   bool wants(const Watch& watch, const WatchRecord& record) const;
   void forget_past(Watch& watch);
@@ -216,14 +217,14 @@ class WatchDesk final : public ApplyTap {
   bool gone(const Watch& watch) const;
 
   // watch_follow.cc: watches of a name whose lock moves.
-  FollowPlace place_of(NameHash name) const;
+  FollowPosition place_of(NameHash name) const;
   void note_arrival(const WatchMove& move, ShardId shard);
   void forget_arrivals();
   void forget_arrivals(ShardId shard);
   void pause(WatchTargetState& target);
   static bool was_away(const Watch& watch, const WatchMove& move);
   static std::optional<FollowTurn> turn_at(const Watch& watch, const WatchMove& move);
-  void arrive(Watch& watch, const WatchTold& told);
+  void arrive(Watch& watch, const WatchNotice& told);
   void aim(Watch& watch, const WatchFilter& filter);
   bool follow(Watch& watch, const FollowTurn& turn);
   bool replay_arrival(Watch& watch);
@@ -238,8 +239,8 @@ class WatchDesk final : public ApplyTap {
   void erase_gone();
   void tell_progress();
 
-  WatchDeskOptions options_;
-  Parts parts_;
+  WatchHubOptions options_;
+  Environment environment_;
   Metrics metrics_;
   WatchChanges changes_;
   std::vector<WatchChange> seen_;          // Of the entry that is applied now,

@@ -40,7 +40,7 @@ std::size_t memory_bytes(const WatchRecord& record) {
   return bytes;
 }
 
-std::size_t memory_bytes(const WatchTold& told) {
+std::size_t memory_bytes(const WatchNotice& told) {
   std::size_t bytes = sizeof told + memory_bytes(told.move);
   for (const protocol::WatchEvent& event : told.events) {
     bytes += sizeof event + event.name.capacity() + event.value.capacity() +

@@ -68,7 +68,7 @@ struct WatchRecord {
 };
 
 // Of one entry, what one watch is about.
-struct WatchTold : protocol::WatchBlock {
+struct WatchNotice : protocol::WatchBlock {
   std::shared_ptr<const WatchMove> move{};
 
   bool empty() const { return events.empty() && !move; }
@@ -76,6 +76,6 @@ struct WatchTold : protocol::WatchBlock {
 
 // About the bytes of memory that they take.
 std::size_t memory_bytes(const WatchRecord& record);
-std::size_t memory_bytes(const WatchTold& told);
+std::size_t memory_bytes(const WatchNotice& told);
 
 }  // namespace gcoord::server

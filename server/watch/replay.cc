@@ -123,7 +123,7 @@ void WatchReplay::apply(WatchReplayJob& job, std::span<const std::byte> entry) {
     record.move = watch_move(part, reply);
     return reply;
   });
-  WatchTold told = job.filter.filtered(record);
+  WatchNotice told = job.filter.filtered(record);
   job.filter.arrival = told.move ? 0 : job.filter.arrival;
   if (!told.empty()) {
     job.batch.push_back(std::move(told));

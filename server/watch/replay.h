@@ -47,7 +47,7 @@ struct WatchReplayJob {
   bool resting = false;  // It was taken back and not submitted again.
 
   // Of the one who has the job.
-  std::vector<WatchTold> batch;
+  std::vector<WatchNotice> batch;
   bool done = false;  // Nothing follows the batch.
   Status failure;     // History could not be read.
 

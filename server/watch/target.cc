@@ -68,8 +68,8 @@ bool WatchFilter::matches(WatchEventKind kind, std::string_view name, SessionId 
   return false;
 }
 
-WatchTold WatchFilter::filtered(const WatchRecord& record) const {
-  WatchTold told{{record.shard, record.revision, {}}};
+WatchNotice WatchFilter::filtered(const WatchRecord& record) const {
+  WatchNotice told{{record.shard, record.revision, {}}};
   const bool moves = follows && record.move && record.move->name == text && covers(record.shard);
   const bool comes = moves && !record.move->left;
   if (!covers(record.shard) || (arrival != 0 && !(comes && record.move->number == arrival))) {

@@ -45,7 +45,7 @@ struct WatchFilter {
 
   // The events of the record that it is about, and of a name that it follows the move; nothing when
   // there is none. Who holds a lock that comes was told of where it held it first, and is left out.
-  WatchTold filtered(const WatchRecord& record) const;
+  WatchNotice filtered(const WatchRecord& record) const;
 
   auto key() const {
     return std::tuple(target,

@@ -24,7 +24,7 @@ struct ServedLedger {
   std::string url() const { return "http://127.0.0.1:" + std::to_string(endpoint->port()); }
 
   // The timeout only bounds a failure.
-  LedgerPlace place() const { return {.ledger = url(), .timeout = std::chrono::seconds{30}}; }
+  LedgerAddress place() const { return {.ledger = url(), .timeout = std::chrono::seconds{30}}; }
 
   ProofTrust trust(std::size_t quorum = 2) const {
     ProofTrust trust{.keys = {}, .quorum = quorum, .origin = "gcoord/77"};

@@ -200,7 +200,7 @@ HD_TEST(MessageTiles, GiveBackEveryMessageOfEveryPlace) {
   }
   for (std::uint32_t k = 0; k < kPlanes; ++k) {
     const MessageSink sink = tiles.sink(place);
-    const MessagePlace lies{sink.chunk(k, 0), sink.chunk_stride};
+    const MessageSlot lies{sink.chunk(k, 0), sink.chunk_stride};
     const Message read = lies.load();
     HD_EXPECT(read.shard == sent[k].shard && read.to == sent[k].to);
     HD_EXPECT(read.index == sent[k].index && read.context == sent[k].context);

@@ -20,14 +20,15 @@ using namespace gcoord::locks;  // NOLINT
 void judge(std::span<const std::byte> bytes) {
   LockCpu locks{LockOptions{.rows_initial = 64}};
   std::vector<LockEvent> room(kLockEventsPerCommandMax);
-  server::ToldCommands commands;
+  server::CommandReassembler commands;
   std::vector<std::byte> command;
   std::uint64_t index = 0;
   for (; bytes.size() >= sizeof(LockEntry); bytes = bytes.subspan(sizeof(LockEntry))) {
     LockEntry entry;
     std::memcpy(static_cast<void*>(&entry), bytes.data(), sizeof entry);
     GCOORD_ASSERT(!server::record_facts(bytes.first(sizeof entry)).empty());
-    if (commands.take(ShardId{0}, LogIndex{++index}, entry, command) != server::ToldKind::Command) {
+    if (commands.take(ShardId{0}, LogIndex{++index}, entry, command) !=
+        server::ReassembledKind::Command) {
       continue;
     }
     LockEvents events{room.data(), static_cast<std::uint32_t>(room.size()), 0};

@@ -7,8 +7,8 @@
 namespace gcoord::locks {
 namespace {
 
-constexpr HoldAsk kRead{.flags = kHoldShared, .permits = 1};
-constexpr HoldAsk kDelay{.delay_ms = 500};
+constexpr HoldOptions kRead{.flags = kHoldShared, .permits = 1};
+constexpr HoldOptions kDelay{.delay_ms = 500};
 
 LockReply break_hold(LockHarness& shard,
                      const std::string& name,

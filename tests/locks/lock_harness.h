@@ -64,7 +64,7 @@ class LockHarness {
   LockReply hold(std::uint64_t session,
                  std::uint64_t sequence,
                  const std::string& name,
-                 const HoldAsk& ask,
+                 const HoldOptions& ask,
                  const std::string& note = "") {
     const std::string text = name + note;
     return apply(

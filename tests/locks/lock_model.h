@@ -79,7 +79,7 @@ class LockModel : public LockModelMoves {
       return {LockCode::SessionExpired};
     }
     if (command.kind != LockCommandKind::Acquire && (command.flags & kReleaseByToken) != 0) {
-      return carry_out(command);
+      return drain_outbox(command);
     }
     acknowledge(session, command.acked_below.value);
     for (const Request& request : session.requests) {
@@ -99,7 +99,7 @@ class LockModel : public LockModelMoves {
       return {LockCode::SequenceForgotten};
     }
     session.requests.push_back({command.sequence.value, arguments_of(command), {}});
-    const Answer answer = carry_out(command);
+    const Answer answer = drain_outbox(command);
     // A release that wakes a wait of the same session has moved that wait behind this request.
     for (Request& request : session.requests) {
       if (request.sequence == command.sequence.value) {
@@ -122,7 +122,7 @@ class LockModel : public LockModelMoves {
     return static_cast<std::uint32_t>(hash);
   }
 
-  Answer carry_out(const LockCommand& command) {
+  Answer drain_outbox(const LockCommand& command) {
     switch (command.kind) {
       case LockCommandKind::Acquire:
         return acquire(command);
@@ -151,7 +151,7 @@ class LockModel : public LockModelMoves {
   }
 
   Answer acquire(const LockCommand& command) {
-    const HoldAsk ask = hold_ask(command);
+    const HoldOptions ask = hold_ask(command);
     const bool shares = (ask.flags & kHoldShared) != 0;
     const bool downgrades = (ask.flags & kHoldDowngrade) != 0;
     const std::uint64_t session = command.session.value;
@@ -194,7 +194,7 @@ class LockModel : public LockModelMoves {
     return {LockCode::Waiting};
   }
 
-  Answer acquire_own(Key name, const HoldAsk& ask) {
+  Answer acquire_own(Key name, const HoldOptions& ask) {
     Lock& lock = locks_[name];
     const std::uint64_t token = lock.holders[0].token;
     if ((ask.flags & kHoldDowngrade) != 0) {

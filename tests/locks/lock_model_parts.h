@@ -64,7 +64,7 @@ struct LockModelParts {
   struct Waiter {
     std::uint64_t session = 0;
     std::uint64_t sequence = 0;
-    HoldAsk ask;
+    HoldOptions ask;
     std::uint64_t index = 0;
     bool noted = false;
   };
@@ -95,7 +95,7 @@ struct LockModelParts {
       return found == holders.end() ? nullptr : &*found;
     }
 
-    bool fits(const HoldAsk& ask) const {
+    bool fits(const HoldOptions& ask) const {
       std::uint32_t used = 0;
       for (const Holder& holder : holders) {
         used += holder.permits;

@@ -111,7 +111,7 @@ class LockModelState : public LockModelParts {
     lock.noted = false;
   }
 
-  Answer grant(Key name, std::uint64_t session, const HoldAsk& ask, bool noted = false) {
+  Answer grant(Key name, std::uint64_t session, const HoldOptions& ask, bool noted = false) {
     Lock& lock = locks_[name];
     if (lock.holders.empty()) {
       lock.limit = ask.limit;

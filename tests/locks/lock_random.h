@@ -180,7 +180,7 @@ class CommandSource {
                               .text = noted ? std::string_view{text} : name});
   }
 
-  static HoldAsk random_ask(const RandomCommand& random) {
+  static HoldOptions random_ask(const RandomCommand& random) {
     const auto delay_ms = static_cast<std::uint16_t>(random.flag ? 500 : 0);
     if (random.kind == 0) {
       return {.delay_ms = delay_ms};

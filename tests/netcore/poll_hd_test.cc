@@ -29,31 +29,31 @@ HD_TEST(PollLook, Row213StampsAreReadyStrangeOrNothing) {
   for (Packet& one : packet) {
     one.stamp = expected;
   }
-  HD_EXPECT(look_at_stamps(view, packet) == LaneLook::Ready);
+  HD_EXPECT(look_at_stamps(view, packet) == LanePeek::Ready);
   Packet& odd = packet[seed % kSlotPackets];
   odd.stamp = before;
-  HD_EXPECT(look_at_stamps(view, packet) == LaneLook::Nothing);
+  HD_EXPECT(look_at_stamps(view, packet) == LanePeek::Nothing);
   odd.stamp = 0;
-  HD_EXPECT(look_at_stamps(view, packet) == LaneLook::Nothing);
+  HD_EXPECT(look_at_stamps(view, packet) == LanePeek::Nothing);
   odd.stamp = packet_stamp(kEpoch, cursor / 8 + 1 + seed % 1000);
-  HD_EXPECT(look_at_stamps(view, packet) == LaneLook::Broken);
+  HD_EXPECT(look_at_stamps(view, packet) == LanePeek::Broken);
   odd.stamp = packet_stamp(kEpoch + 1 + seed % 1000, seed);
-  HD_EXPECT(look_at_stamps(view, packet) == LaneLook::Nothing);
+  HD_EXPECT(look_at_stamps(view, packet) == LanePeek::Nothing);
 }
 
 HD_TEST(PollLook, Row213HeadersAreSoundOrBroken) {
   ReceiverView view = view_at(seed);
   Packet header;
   header.word[kEpochWord] = kEpoch;
-  HD_EXPECT(look_at_header(view, header) == LaneLook::Ready);
+  HD_EXPECT(look_at_header(view, header) == LanePeek::Ready);
   header.word[kPayloadBytesWord] = seed % kLanePayloadBytesMax + 1;
-  HD_EXPECT(look_at_header(view, header) == LaneLook::Ready);
+  HD_EXPECT(look_at_header(view, header) == LanePeek::Ready);
   header.word[kPayloadBytesWord] = kLanePayloadBytesMax + 1 + seed;
-  HD_EXPECT(look_at_header(view, header) == LaneLook::Broken);
+  HD_EXPECT(look_at_header(view, header) == LanePeek::Broken);
   header.word[kEpochWord] = kEpoch + 1;
-  HD_EXPECT(look_at_header(view, header) == LaneLook::Ready);  // To be dropped and counted.
+  HD_EXPECT(look_at_header(view, header) == LanePeek::Ready);  // To be dropped and counted.
   view.slots_end = view.received;
-  HD_EXPECT(look_at_header(view, header) == LaneLook::Broken);
+  HD_EXPECT(look_at_header(view, header) == LanePeek::Broken);
 }
 
 HD_TEST(PollLook, Row213RoomIsWhatCursorsSay) {

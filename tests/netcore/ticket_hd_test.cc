@@ -61,16 +61,16 @@ HD_TEST(Ticket, GoesOnFromOneToTheNext) {
   const TicketWords words = memory.words();
   std::uint64_t holder = AloneOrder::draw(words.next());
   for (std::uint32_t turn = 0; turn < 20; ++turn) {
-    HD_EXPECT(look_at_ticket<AloneOrder>(words, holder) == TicketPlace::Held);
+    HD_EXPECT(look_at_ticket<AloneOrder>(words, holder) == TicketPosition::Held);
     std::uint64_t none = 0;
-    HD_EXPECT(draw_if_free<AloneOrder>(words, &none) == TicketPlace::Queued);
+    HD_EXPECT(draw_if_free<AloneOrder>(words, &none) == TicketPosition::Queued);
     HD_EXPECT(look_for_room<AloneOrder>(words) == TicketStep::Done);
     const std::uint64_t waiter = AloneOrder::draw(words.next());
-    HD_EXPECT(look_at_ticket<AloneOrder>(words, waiter) == TicketPlace::Queued);
+    HD_EXPECT(look_at_ticket<AloneOrder>(words, waiter) == TicketPosition::Queued);
     const std::uint64_t chance = random64(seed, 1, turn) % 3;
     std::uint64_t next = waiter;
     if (chance == 0) {
-      TicketPlace found = TicketPlace::Broken;
+      TicketPosition found = TicketPosition::Broken;
       HD_EXPECT(abandon_ticket<AloneOrder>(words, waiter, &found) == TicketStep::Done);
       HD_EXPECT(look_for_room<AloneOrder>(words) == TicketStep::Done);
       next = AloneOrder::draw(words.next());
@@ -83,7 +83,7 @@ HD_TEST(Ticket, GoesOnFromOneToTheNext) {
   }
   HD_EXPECT(release_ticket<AloneOrder>(words, holder) == TicketStep::Done);
   std::uint64_t last = 0;
-  HD_EXPECT(draw_if_free<AloneOrder>(words, &last) == TicketPlace::Held);
+  HD_EXPECT(draw_if_free<AloneOrder>(words, &last) == TicketPosition::Held);
   HD_EXPECT(last == holder + 1);
 }
 
@@ -97,7 +97,7 @@ HD_TEST(Ticket, GarbageEndsEveryStep) {
     words.place(word >> 60) = (word & 256) != 0 ? word : word & 127;
     words.next() = (word & 512) != 0 ? word >> 32 : word & 15;
     std::uint64_t ticket = 0;
-    TicketPlace found = TicketPlace::Broken;
+    TicketPosition found = TicketPosition::Broken;
     draw_if_free<AloneOrder>(words, &ticket);
     look_for_room<AloneOrder>(words);
     look_at_ticket<AloneOrder>(words, word & 15);

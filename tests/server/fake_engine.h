@@ -20,22 +20,22 @@
 namespace gcoord::server {
 
 struct KeptReply {
-  ConnectionId connection;
+  protocol::ConnectionId connection;
   protocol::ReplySlot slot;
   std::vector<std::byte> payload;
 };
 
-class KeepingSink final : public ReplySink {
+class KeepingSink final : public protocol::ReplySink {
  public:
-  void reply(ConnectionId connection,
+  void reply(protocol::ConnectionId connection,
              const protocol::ReplySlot& slot,
              std::span<const std::byte> payload) override {
     replies.push_back({connection, slot, {payload.begin(), payload.end()}});
   }
 
-  void park(ConnectionId) override { ++parked; }
+  void park(protocol::ConnectionId) override { ++parked; }
 
-  void unpark(ConnectionId) override { --parked; }
+  void unpark(protocol::ConnectionId) override { --parked; }
 
   // The reply to a request id, which is forgotten; fails the test when there is none.
   KeptReply take(std::uint64_t request_id) {
@@ -100,7 +100,7 @@ class FakeEngine final : public ReplicatedLog {
   }
 
   // Everything that was proposed is decided, in order.
-  void decide(Service& service) {
+  void decide(StateMachine& service) {
     std::deque<Proposal> taken;
     taken.swap(proposals);
     for (const Proposal& proposal : taken) {
@@ -115,7 +115,7 @@ class FakeEngine final : public ReplicatedLog {
     }
   }
 
-  void refuse(Service& service, const Status& status, NodeId hint) {
+  void refuse(StateMachine& service, const Status& status, NodeId hint) {
     std::deque<Proposal> taken;
     taken.swap(proposals);
     for (const Proposal& proposal : taken) {
@@ -123,7 +123,9 @@ class FakeEngine final : public ReplicatedLog {
     }
   }
 
-  void confirm_reads(Service& service, const Status& status = Status{}, NodeId hint = NodeId{}) {
+  void confirm_reads(StateMachine& service,
+                     const Status& status = Status{},
+                     NodeId hint = NodeId{}) {
     std::vector<std::pair<ShardId, std::uint64_t>> taken;
     taken.swap(reads);
     for (const auto& [shard, cookie] : taken) {
@@ -131,7 +133,7 @@ class FakeEngine final : public ReplicatedLog {
     }
   }
 
-  void confirm_rounds(Service& service) {
+  void confirm_rounds(StateMachine& service) {
     std::vector<std::pair<ShardId, std::uint64_t>> taken;
     taken.swap(rounds);
     for (const auto& [shard, cookie] : taken) {
@@ -139,13 +141,13 @@ class FakeEngine final : public ReplicatedLog {
     }
   }
 
-  void lead(Service& service, ShardId shard) {
+  void lead(StateMachine& service, ShardId shard) {
     led.insert(shard.value);
     term = term + 1;
     service.on_role(shard, consensus::Role::Leader, term, NodeId{1});
   }
 
-  void follow(Service& service, ShardId shard, NodeId leader) {
+  void follow(StateMachine& service, ShardId shard, NodeId leader) {
     led.erase(shard.value);
     other_leader = leader;
     term = term + 1;
@@ -219,7 +221,7 @@ struct LockBench {
   std::uint64_t send(protocol::RequestSlot slot, std::span<const std::byte> payload) {
     slot.request_id = ++request_last;
     slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
-    router->on_request(ConnectionId{connection}, slot, payload);
+    router->on_request(protocol::ConnectionId{connection}, slot, payload);
     return slot.request_id;
   }
 

@@ -21,7 +21,7 @@ NOISE = re.compile(r"\[\[.*?\]\]|\b(?:alignas|decltype|explicit|noexcept|__attri
 
 @dataclass
 class CppClass:
-    name: str        # With the classes around it: Core of ReplicaEngine is ReplicaEngine::Core.
+    name: str        # With the classes around it: Core of HostReplicas is HostReplicas::Core.
     namespace: str
     path: str
     line: int

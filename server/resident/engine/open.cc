@@ -34,7 +34,7 @@ Status not_served(const std::string& what) {
   return protocol::make_error(protocol::ErrorCode::OptionInvalid, "--turn resident " + what);
 }
 
-Status check(const EngineOptions& options) {
+Status check(const ReplicaOptions& options) {
   if (options.peers.size() + 1 != kTurnNodes) {
     return not_served("serves clusters of exactly three nodes");
   }
@@ -54,11 +54,11 @@ Status check(const EngineOptions& options) {
   return {};
 }
 
-ResidentNames names_of(const EngineOptions& options) {
+ResidentNames names_of(const ReplicaOptions& options) {
   return ResidentNames{{options.node, options.peers[0].id, options.peers[1].id}};
 }
 
-TurnShape shape_of(const EngineOptions& options) {
+TurnShape shape_of(const ReplicaOptions& options) {
   TurnShape shape;
   shape.shard_count = options.shard_count;
   const std::uint32_t usual =
@@ -80,11 +80,11 @@ LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
   return {.locks = each, .sessions = each, .requests = 2 * each, .name_blocks = 4 * each};
 }
 
-bool keeps_log(const EngineOptions& options) {
+bool keeps_log(const ReplicaOptions& options) {
   return options.durability == consensus::Durability::Durable;
 }
 
-TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool has_promised) {
+TurnTiming timing_of(const ReplicaOptions& options, Incarnation incarnation, bool has_promised) {
   TurnTiming timing;
   timing.stored_at_once = keeps_log(options) ? 0 : 1;
   // Promises from before the restart bind for one election timeout more; ticks begin with 1.
@@ -103,7 +103,7 @@ TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool
 }  // namespace
 
 Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplicasOptions options,
-                                                                 Service& service,
+                                                                 StateMachine& service,
                                                                  MetricsRegistry& metrics) {
   GCOORD_TRY_STATUS(check(options.engine));
   if (!options.engine.clock_us) {
@@ -129,7 +129,7 @@ Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplica
 }
 
 Status ResidentReplicas::open_directory() {
-  const EngineOptions& options = options_.engine;
+  const ReplicaOptions& options = options_.engine;
   const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count, false};
   GCOORD_TRY(directory_,
              ledger::DataDirectory::open({options.data_directory, identity, options.seed}));
@@ -190,14 +190,14 @@ Status ResidentReplicas::open_node() {
 }
 
 Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
-  EngineOptions& options = options_.engine;
+  ReplicaOptions& options = options_.engine;
   // As HostReplicas's, but that no node with another turn is accepted (engine_admission.cc).
   const netcore::AgreedSettings settings{options.shard_count,
                                          options.tick_ms,
                                          options.timing.election_ticks * options.tick_ms,
                                          kTurnNodes,
                                          resident_setting(is_durable(), options.turn_stripes)};
-  admission_ = std::make_unique<EngineAdmission>(
+  admission_ = std::make_unique<PeerAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
   claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
   netcore::PeerNetworkOptions network;
@@ -221,7 +221,7 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
 }
 
 Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
-  const EngineOptions& options = options_.engine;
+  const ReplicaOptions& options = options_.engine;
   const ResidentDeviceFacts& facts = device_.facts;
   std::vector<NodeId> ids;
   for (const netcore::PeerAddress& peer : options.peers) {

@@ -27,7 +27,7 @@ class RefusedRequests {
   bool empty() const { return requests_.empty(); }
 
   // Tells the service of all of them. Returns how many.
-  std::size_t answer(Service& service) {
+  std::size_t answer(StateMachine& service) {
     const std::vector<RefusedRequest> requests = std::exchange(requests_, {});
     for (const RefusedRequest& each : requests) {
       if (each.read) {

@@ -42,7 +42,7 @@ Status refusal(StatusCode code, std::uint32_t detail) {
 }  // namespace
 
 ResidentReplicas::ResidentReplicas(ResidentReplicasOptions options,
-                                   Service& service,
+                                   StateMachine& service,
                                    MetricsRegistry& metrics)
     : options_(std::move(options)), service_(service), metrics_(metrics) {}
 
@@ -171,7 +171,7 @@ Status ResidentReplicas::while_quiesced(const std::function<Status()>& work) {
 // As HostReplicas's: a loop that stood still for a quarter of the election timeout has not heard
 // what clients said meanwhile.
 void ResidentReplicas::note_gap(std::uint64_t now_us) {
-  const EngineOptions& options = options_.engine;
+  const ReplicaOptions& options = options_.engine;
   const std::uint64_t tick_us = std::uint64_t{options.tick_ms} * 1000;
   const std::uint64_t gap_ticks = due_.turned_us == 0 ? 0 : (now_us - due_.turned_us) / tick_us;
   due_.turned_us = now_us;
@@ -215,7 +215,7 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
 }
 
 bool ResidentReplicas::disk_stands_still(std::uint64_t now_ms) const {
-  const EngineOptions& options = options_.engine;
+  const ReplicaOptions& options = options_.engine;
   const Tick now{now_ms / options.tick_ms};
   return is_durable() && storage_->waits_since(now) >= options.timing.election_ticks / 2;
 }
@@ -223,7 +223,7 @@ bool ResidentReplicas::disk_stands_still(std::uint64_t now_ms) const {
 // While the disk stands still, the device is not told: silence lets others lead (fault 8 of
 // docs/internals/faults.md).
 Status ResidentReplicas::tell_alive(std::uint64_t now_ms) {
-  const EngineOptions& options = options_.engine;
+  const ReplicaOptions& options = options_.engine;
   if (disk_stands_still(now_ms) || now_ms < due_.alive_ms) {
     return {};
   }

@@ -70,19 +70,19 @@ namespace gcoord::server {
 struct ResidentReplicasOptions {
   // Of these it takes cluster, node, shard_count, peers, addresses, data_directory, durability,
   // ticks and timing, device, device_fault, resident_peers, seed and clock_us.
-  EngineOptions engine;
+  ReplicaOptions engine;
   std::uint32_t locks_max = 1u << 20;  // What the lock tables of the node are sized for.
   std::uint64_t index_seed = 0;
 };
 
 // How long the host may stand still before its device falls silent: half of what peers wait for.
-constexpr std::uint64_t host_patience_ms(const EngineOptions& options) {
+constexpr std::uint64_t host_patience_ms(const ReplicaOptions& options) {
   return std::uint64_t{options.timing.election_ticks} * options.tick_ms / 2;
 }
 
 // How long a peer's device may be silent on a proxy: less than devices stand, by as much as one
 // host may read the time later than the other's device.
-constexpr std::uint64_t proxy_silence_ms(const EngineOptions& options) {
+constexpr std::uint64_t proxy_silence_ms(const ReplicaOptions& options) {
   return std::uint64_t{options.timing.election_ticks} * options.tick_ms * 3 / 4;
 }
 
@@ -94,7 +94,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   // Failures are for the operator: OptionInvalid for what is not served, the directory's and the
   // device's own numbers, the network's.
   static Result<std::unique_ptr<ResidentReplicas>> open(ResidentReplicasOptions options,
-                                                        Service& service,
+                                                        StateMachine& service,
                                                         MetricsRegistry& metrics);
   ~ResidentReplicas() override;
 
@@ -138,7 +138,9 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     std::uint64_t turned_us = 0;       // The last turn.
   };
 
-  ResidentReplicas(ResidentReplicasOptions options, Service& service, MetricsRegistry& metrics);
+  ResidentReplicas(ResidentReplicasOptions options,
+                   StateMachine& service,
+                   MetricsRegistry& metrics);
 
   // resident_open.cc
   Status open_directory();
@@ -181,7 +183,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   void on_refused(NodeId peer, const netcore::Refusal& refusal) override;
 
   ResidentReplicasOptions options_;
-  Service& service_;
+  StateMachine& service_;
   ResidentMetrics metrics_;
   std::unique_ptr<ledger::DataDirectory> directory_;  // In memory mode.
   ledger::IdentityFile* identity_ = nullptr;
@@ -192,7 +194,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   std::unique_ptr<ResidentStates> states_;
   std::unique_ptr<ResidentStorage> storage_;  // In durable mode.
   std::unique_ptr<EventDrain> events_;
-  std::unique_ptr<EngineAdmission> admission_;
+  std::unique_ptr<PeerAdmission> admission_;
   std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::unique_ptr<Heartbeats> heartbeats_;  // Of milliseconds.

@@ -13,7 +13,7 @@
 namespace gcoord::server {
 namespace {
 
-Status difference(const ToldSlot& told, std::uint64_t own) {
+Status difference(const HostEventSlot& told, std::uint64_t own) {
   return {StatusCode::Internal,
           "the device and its host disagree on shard " + std::to_string(told.reply.shard.value) +
               " after entry " + std::to_string(told.reply.index.value) + ": state hash " +
@@ -29,7 +29,9 @@ bool ends(const LeaderWord& before, const LeaderWord& now) {
 
 }  // namespace
 
-ResidentRows::ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests)
+ResidentRows::ResidentRows(const ResidentNode& node,
+                           StateMachine& service,
+                           ResidentRequests& requests)
     : service_(service),
       requests_(requests),
       names_(node.options().names),
@@ -83,7 +85,7 @@ void ResidentRows::follow(const ResidentLeaders::Change& change) {
 
 // --- What the ring brings
 
-Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
+Status ResidentRows::take(std::uint32_t lane, const HostEventSlot& told) {
   if (told.reply.shard.value >= rows_.size()) {
     // A probe's answer, which ends nothing; or the device names a row that it cannot have.
     return told.reply.verdict == TurnVerdict::Refused
@@ -171,7 +173,7 @@ void ResidentRows::note_own_term(const TurnReply& told) {
   }
 }
 
-Status ResidentRows::take_entry(const ToldSlot& told) {
+Status ResidentRows::take_entry(const HostEventSlot& told) {
   ++counts_.entries;
   note_own_term(told.reply);
   const auto waiting = waiting_.find(told.reply.shard.value);
@@ -190,7 +192,7 @@ Status ResidentRows::take_entry(const ToldSlot& told) {
 
 // Decided, and part of a state that came from another host, which may be ahead of this device:
 // whoever asks again is answered from it.
-void ResidentRows::end_covered(const ToldSlot& told) {
+void ResidentRows::end_covered(const HostEventSlot& told) {
   if (const auto asked = requests_.take(told.reply.tag); asked.has_value()) {
     const bool read = asked->kind == AskedKind::Barrier;
     end(*asked,
@@ -205,14 +207,14 @@ void ResidentRows::end_covered(const ToldSlot& told) {
 AppliedEntry ResidentRows::entry_of(ShardId shard,
                                     LogIndex index,
                                     const locks::LockEntry& entry,
-                                    ToldKind kind) {
+                                    ReassembledKind kind) {
   AppliedEntry applied{.shard = shard, .index = index};
   if (LockTurnService::is_noop(entry)) {
     applied.kind = consensus::EntryKind::Noop;
     return applied;
   }
   applied.leaf = std::as_bytes(std::span{&entry, 1});
-  if (kind == ToldKind::Command) {
+  if (kind == ReassembledKind::Command) {
     record_.clear();
     put_record_header(record_, {RecordKind::LockCommand});
     record_.insert(record_.end(), bytes_.begin(), bytes_.end());
@@ -222,7 +224,7 @@ AppliedEntry ResidentRows::entry_of(ShardId shard,
   return applied;
 }
 
-Status ResidentRows::apply(const ToldSlot& told) {
+Status ResidentRows::apply(const HostEventSlot& told) {
   const ShardId shard = told.reply.shard;
   Row& row = rows_[shard.value];
   if (row.absent && told.reply.index <= row.applied) {
@@ -233,16 +235,16 @@ Status ResidentRows::apply(const ToldSlot& told) {
     return {StatusCode::Internal, "the device reported entries out of order", kDeviceFailed};
   }
   row.applied = told.reply.index;
-  const ToldKind kind = commands_.take(shard, told.reply.index, told.entry, bytes_);
+  const ReassembledKind kind = commands_.take(shard, told.reply.index, told.entry, bytes_);
   const auto asked = told.reply.tag != 0 ? requests_.take(told.reply.tag) : std::optional<Asked>{};
   AppliedEntry entry = entry_of(shard, told.reply.index, told.entry, kind);
   entry.term = told.reply.term;
   entry.leader = leaders_.known(shard).leads();
-  if (kind == ToldKind::Command && asked.has_value()) {
+  if (kind == ReassembledKind::Command && asked.has_value()) {
     entry.cookie = asked->cookies.front();
   }
   service_.apply(entry);
-  if (kind == ToldKind::Command) {
+  if (kind == ReassembledKind::Command) {
     // Answered with its outcome.
   } else if (asked.has_value() && asked->kind == AskedKind::Barrier) {
     for (const std::uint64_t cookie : asked->cookies) {
@@ -253,14 +255,14 @@ Status ResidentRows::apply(const ToldSlot& told) {
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
   }
   if (row.absent) {
-    note_use(shard, kind == ToldKind::Command ? told.entry : locks::LockEntry{});
+    note_use(shard, kind == ReassembledKind::Command ? told.entry : locks::LockEntry{});
     return {};
   }
   if (LockTurnService::is_noop(told.entry)) {
     return {};  // Which changed nothing; and with others it says no hash.
   }
   const std::uint64_t own = service_.state_hash(shard);
-  counts_.compared += kind == ToldKind::Command ? 1 : 0;
+  counts_.compared += kind == ReassembledKind::Command ? 1 : 0;
   return own == told.reply.result.word[0] ? Status{} : difference(told, own);
 }
 
@@ -322,7 +324,7 @@ Result<bool> ResidentRows::install(ShardId shard,
   rows_[shard.value].applied = index;
   use_.measure(requests_.lane_of(shard), shard);
   note_use(shard, {});
-  for (const ToldSlot& told : waiting.entries) {
+  for (const HostEventSlot& told : waiting.entries) {
     GCOORD_TRY_STATUS(apply(told));
   }
   return true;
@@ -349,7 +351,7 @@ StoredHead head_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
-  const ToldCommands::Pieces pieces = commands_.pieces(shard);
+  const CommandReassembler::Pieces pieces = commands_.pieces(shard);
   const StoredHead head{.index = rows_[shard.value].applied.value,
                         .pieces_next = pieces.next.value,
                         .piece_count = static_cast<std::uint32_t>(pieces.entries.size())};
@@ -383,7 +385,7 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
     return service_.install(shard, bytes);
   }
   const StoredHead head = head_of(bytes);
-  ToldCommands::Pieces pieces{LogIndex{head.pieces_next}, {}};
+  CommandReassembler::Pieces pieces{LogIndex{head.pieces_next}, {}};
   pieces.entries.resize(head.piece_count);
   bytes = bytes.subspan(sizeof head);
   const std::size_t piece_bytes = pieces.entries.size() * sizeof(locks::LockEntry);
@@ -400,7 +402,7 @@ void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry&
     return;
   }
   row.applied = index;
-  const ToldKind kind = commands_.take(shard, index, entry, bytes_);
+  const ReassembledKind kind = commands_.take(shard, index, entry, bytes_);
   service_.apply(entry_of(shard, index, entry, kind));
 }
 

@@ -43,7 +43,7 @@ class ResidentRows {
   static constexpr std::size_t kWaitingMax = 4096;
 
   // The references outlive it.
-  ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests);
+  ResidentRows(const ResidentNode& node, StateMachine& service, ResidentRequests& requests);
 
   // The rows begin as ones that have forgotten what this node promised. Before anything was told.
   void begin_forgotten() { leaders_.begin_forgotten(); }
@@ -69,7 +69,7 @@ class ResidentRows {
   // --- What the ring brings
 
   // The next thing that lane `lane` brought. Internal: the device and this host differ.
-  Status take(std::uint32_t lane, const ToldSlot& told);
+  Status take(std::uint32_t lane, const HostEventSlot& told);
 
   // `lease`: leads, and the copy has what was acknowledged before this term.
   ShardView view(ShardId shard) const;
@@ -110,7 +110,7 @@ class ResidentRows {
   void replay(ShardId shard, LogIndex index, const locks::LockEntry& entry);
 
   // Pieces of a name whose command is still to come.
-  ToldCommands::Pieces pieces(ShardId shard) const { return commands_.pieces(shard); }
+  CommandReassembler::Pieces pieces(ShardId shard) const { return commands_.pieces(shard); }
 
   // The device starts without the shard's state: this host applies alone.
   void set_absent(ShardId shard);
@@ -128,7 +128,7 @@ class ResidentRows {
 
   struct Waiting {
     LogIndex from;
-    std::deque<ToldSlot> entries;
+    std::deque<HostEventSlot> entries;
   };
 
   void follow(const ResidentLeaders::Change& change);
@@ -138,24 +138,24 @@ class ResidentRows {
   void take_snapshot(const TurnReply& told);
   void take_refusal(const TurnReply& told);
   void note_own_term(const TurnReply& told);
-  Status take_entry(const ToldSlot& told);
-  Status apply(const ToldSlot& told);
+  Status take_entry(const HostEventSlot& told);
+  Status apply(const HostEventSlot& told);
   AppliedEntry entry_of(ShardId shard,
                         LogIndex index,
                         const locks::LockEntry& entry,
-                        ToldKind kind);
-  void end_covered(const ToldSlot& told);
+                        ReassembledKind kind);
+  void end_covered(const HostEventSlot& told);
   void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
 
-  Service& service_;
+  StateMachine& service_;
   ResidentRequests& requests_;
   ResidentNames names_;
   ResidentLeaders leaders_;
   const std::vector<ResidentLeaders::Change>* changes_ = nullptr;  // Of the last look, to follow.
   std::vector<bool> ending_;                                       // By lane.
-  ToldCommands commands_;
+  CommandReassembler commands_;
   ResidentUse use_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.

@@ -34,7 +34,7 @@ StateHeader header_of(std::span<const std::byte> message) {
 
 ResidentStates::ResidentStates(std::vector<NodeId> peers,
                                ResidentRows& rows,
-                               Service& service,
+                               StateMachine& service,
                                Send send)
     : peers_(std::move(peers)), rows_(rows), service_(service), send_(std::move(send)) {}
 

@@ -34,7 +34,7 @@ class ResidentStates {
   using Send = std::function<void(NodeId to, std::span<const std::byte>)>;
 
   // The references outlive it.
-  ResidentStates(std::vector<NodeId> peers, ResidentRows& rows, Service& service, Send send);
+  ResidentStates(std::vector<NodeId> peers, ResidentRows& rows, StateMachine& service, Send send);
 
   static bool is_message(std::span<const std::byte> message);
 
@@ -64,7 +64,7 @@ class ResidentStates {
 
   std::vector<NodeId> peers_;
   ResidentRows& rows_;
-  Service& service_;
+  StateMachine& service_;
   Send send_;
   std::uint64_t next_ask_ms_ = 0;
   std::uint64_t round_ = 0;

@@ -56,15 +56,15 @@ std::optional<consensus::Configuration> configuration_said(const locks::LockEntr
 
 }  // namespace
 
-void StoredService::apply(const AppliedEntry& entry) {
+void StoredStateMachine::apply(const AppliedEntry& entry) {
   const locks::LockEntry replayed = entry_of(rows_.names(), entry.kind, entry.payload);
   rows_.replay(entry.shard, entry.index, replayed);
 }
 
-ResidentStorage::ResidentStorage(const EngineOptions& options,
+ResidentStorage::ResidentStorage(const ReplicaOptions& options,
                                  ResidentRows& rows,
                                  ResidentRequests& requests,
-                                 Service& service,
+                                 StateMachine& service,
                                  MetricsRegistry& metrics)
     : rows_(rows),
       requests_(requests),
@@ -76,26 +76,26 @@ ResidentStorage::ResidentStorage(const EngineOptions& options,
       active_(options.shard_count),
       metrics_(metrics) {}
 
-Result<std::unique_ptr<ResidentStorage>> ResidentStorage::open(const EngineOptions& options,
+Result<std::unique_ptr<ResidentStorage>> ResidentStorage::open(const ReplicaOptions& options,
                                                                ResidentRows& rows,
                                                                ResidentRequests& requests,
-                                                               Service& service,
+                                                               StateMachine& service,
                                                                MetricsRegistry& metrics) {
   std::unique_ptr<ResidentStorage> storage(
       new ResidentStorage(options, rows, requests, service, metrics));
   Recovery recovery(
       storage->columns_, options.node, storage->pool_, storage->log_, storage->stored_);
-  GCOORD_TRY(storage->disk_, EngineDisk::open(options, options.seed, recovery, metrics));
+  GCOORD_TRY(storage->disk_, ReplicaDisk::open(options, options.seed, recovery, metrics));
   storage->has_promised_ = storage->identity().established();
   storage->checkpointing_ = std::make_unique<Checkpointing>(
       Checkpointing::Options{options.checkpoint_interval_ms, options.checkpoint_wal_bytes},
-      Checkpointing::Parts{storage->columns_,
-                           storage->log_,
-                           storage->pool_,
-                           storage->stored_,
-                           *storage->disk_,
-                           storage->active_,
-                           storage->metrics_},
+      Checkpointing::Environment{storage->columns_,
+                                 storage->log_,
+                                 storage->pool_,
+                                 storage->stored_,
+                                 *storage->disk_,
+                                 storage->active_,
+                                 storage->metrics_},
       boot_time_us() / 1000);
   GCOORD_TRY_STATUS(
       recovery.finish([&storage](ShardId shard) { storage->checkpointing_->mark(shard); }));
@@ -154,7 +154,7 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
                                          ? LockTurnService::noop()
                                          : entry_of(rows_.names(), block->kind, block->payload());
   }
-  const ToldCommands::Pieces pieces = rows_.pieces(shard);
+  const CommandReassembler::Pieces pieces = rows_.pieces(shard);
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
     view.entry(shard.value, pieces.next - (pieces.entries.size() - k)) = pieces.entries[k];
   }
@@ -176,7 +176,7 @@ bool ResidentStorage::fill_locks(const ResidentView& view, ShardId shard) {
   }
   LockStripe& stripe = view.service.stripes[stripe_of(view.shape, shard)];
   const locks::LockDemand demand = locks::demand_of(snapshot.value());
-  const locks::LockPoolEnds& ends = stripe.ends;
+  const locks::LockPoolTops& ends = stripe.ends;
   if (ends.locks.available() < demand.locks || ends.sessions.available() < demand.sessions ||
       ends.requests.available() < demand.requests ||
       ends.name_blocks.available() < demand.name_blocks) {
@@ -202,7 +202,7 @@ bool ResidentStorage::awaits_state(const TurnReply& head) const {
   return rows_.is_wanted(head.shard) || rows_.applied(head.shard) < head.index;
 }
 
-Status ResidentStorage::take(const ToldSlot& told) {
+Status ResidentStorage::take(const HostEventSlot& told) {
   const TurnReply& head = told.reply;
   if (head.shard.value >= columns_.row_count || head.term < ref(head.shard).hot().term) {
     return impossible(head);
@@ -233,7 +233,7 @@ void ResidentStorage::store_names(const TurnReply& head) {
   checkpointing_->mark(head.shard);
 }
 
-void ResidentStorage::store_snapshot(const ToldSlot& told) {
+void ResidentStorage::store_snapshot(const HostEventSlot& told) {
   const TurnReply& head = told.reply;
   const consensus::ShardRef row = ref(head.shard);
   row.configuration() = rows_.names().with_ids(*configuration_said(told.stores.front()));
@@ -254,7 +254,7 @@ void ResidentStorage::store_snapshot(const ToldSlot& told) {
   row.storage().persist_from = log.last + 1;
 }
 
-Status ResidentStorage::store_entries(const ToldSlot& told) {
+Status ResidentStorage::store_entries(const HostEventSlot& told) {
   const TurnReply& head = told.reply;
   const consensus::ShardRef row = ref(head.shard);
   consensus::Log& log = row.log();
@@ -307,7 +307,7 @@ void ResidentStorage::store_entry(ShardId shard,
   log_.put(shard, index, payload.empty() ? nullptr : pool_.make(kind, payload));
 }
 
-Status ResidentStorage::on_told(const ToldSlot& told) {
+Status ResidentStorage::on_told(const HostEventSlot& told) {
   const consensus::ShardRef row = ref(told.reply.shard);
   const LogIndex index = told.reply.index;
   if (index != row.log().applied + 1 || index > row.log().last) {
@@ -323,7 +323,7 @@ Status ResidentStorage::on_told(const ToldSlot& told) {
 }
 
 Result<std::size_t> ResidentStorage::take_acks() {
-  const std::size_t count = disk_->take_acks(kAcksPerPass, [this](const EngineDisk::Ack& ack) {
+  const std::size_t count = disk_->take_acks(kAcksPerPass, [this](const ReplicaDisk::Ack& ack) {
     requests_.stored(ShardId{ack.row}, {ack.term, ack.vote, 1});
   });
   if (const auto failure = disk_->take_failure()) {

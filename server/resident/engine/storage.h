@@ -33,9 +33,9 @@
 namespace gcoord::server {
 
 // A host's copy of the rows as storage keeps it: state, index and pieces (ResidentRows::encode).
-class StoredService final : public Service {
+class StoredStateMachine final : public StateMachine {
  public:
-  explicit StoredService(ResidentRows& rows) : rows_(rows) {}
+  explicit StoredStateMachine(ResidentRows& rows) : rows_(rows) {}
 
   void apply(const AppliedEntry& entry) override;
 
@@ -72,10 +72,10 @@ class StoredService final : public Service {
 class ResidentStorage {
  public:
   // Opens the directory and recovers rows and state into `rows`. All references outlive it.
-  static Result<std::unique_ptr<ResidentStorage>> open(const EngineOptions& options,
+  static Result<std::unique_ptr<ResidentStorage>> open(const ReplicaOptions& options,
                                                        ResidentRows& rows,
                                                        ResidentRequests& requests,
-                                                       Service& service,
+                                                       StateMachine& service,
                                                        MetricsRegistry& metrics);
 
   // For ResidentNode::restore, once: rows, log pages and lock tables as recovered. Rows whose state
@@ -96,9 +96,9 @@ class ResidentStorage {
   std::uint64_t waits_since(Tick now) const { return disk_->waits_since(now); }
 
   // A Store that the node told. Internal: it cannot be.
-  Status take(const ToldSlot& told);
+  Status take(const HostEventSlot& told);
   // The host was told this decided entry, after all that was stored before.
-  Status on_told(const ToldSlot& told);
+  Status on_told(const HostEventSlot& told);
 
   // Rows whose requests are durable are told so; a failure of the disk.
   Result<std::size_t> take_acks();
@@ -112,25 +112,25 @@ class ResidentStorage {
 
   std::vector<int> event_fds() const { return disk_->event_fds(); }
 
-  // As EngineDisk::rearm.
+  // As ReplicaDisk::rearm.
   bool rearm() { return disk_->rearm() || checkpointing_->busy(); }
 
-  // For a disk whose writers its owner drives (EngineOptions::storage_driver).
+  // For a disk whose writers its owner drives (ReplicaOptions::storage_driver).
   bool advance() { return disk_->advance(); }
 
  private:
-  ResidentStorage(const EngineOptions& options,
+  ResidentStorage(const ReplicaOptions& options,
                   ResidentRows& rows,
                   ResidentRequests& requests,
-                  Service& service,
+                  StateMachine& service,
                   MetricsRegistry& metrics);
 
   consensus::ShardRef ref(ShardId shard) const { return {columns_, shard.value}; }
 
   bool awaits_state(const TurnReply& head) const;
-  void store_snapshot(const ToldSlot& told);
+  void store_snapshot(const HostEventSlot& told);
   void store_entry(ShardId shard, LogIndex index, Term term, const locks::LockEntry& entry);
-  Status store_entries(const ToldSlot& told);
+  Status store_entries(const HostEventSlot& told);
   void store_names(const TurnReply& head);
   Status fill_row(const ResidentView& view, ShardId shard);
   bool name_by_numbers(consensus::ShardRef row) const;
@@ -139,17 +139,18 @@ class ResidentStorage {
 
   ResidentRows& rows_;
   ResidentRequests& requests_;
-  Service& service_;
-  StoredService stored_;
+  StateMachine& service_;
+  StoredStateMachine stored_;
   ColumnArena arena_;
   consensus::ShardColumns columns_;
   EntryPool pool_;
   EntryLog log_;
   ActiveRows active_;
-  EngineMetrics metrics_;
-  std::unique_ptr<EngineDisk> disk_;
+  ReplicaMetrics metrics_;
+  std::unique_ptr<ReplicaDisk> disk_;
   std::unique_ptr<Checkpointing> checkpointing_;
-  std::unordered_map<std::uint32_t, ToldSlot> waiting_;  // Snapshots without a state, by shard.
+  std::unordered_map<std::uint32_t, HostEventSlot>
+      waiting_;  // Snapshots without a state, by shard.
   bool has_promised_ = false;
   Tick now_;
   std::vector<std::byte> bytes_;  // Kept warm.

@@ -22,7 +22,8 @@ namespace gcoord::server {
 class ResidentUse {
  public:
   // `service` holds the states, and outlives it.
-  ResidentUse(std::uint32_t lane_count, Service& service) : service_(service), lanes_(lane_count) {}
+  ResidentUse(std::uint32_t lane_count, StateMachine& service)
+      : service_(service), lanes_(lane_count) {}
 
   // The shard's state as it is now counts; again: in place of what counted before.
   void measure(std::uint32_t lane, ShardId shard);
@@ -40,7 +41,7 @@ class ResidentUse {
     std::uint32_t again_at = 0;  // and after how many it is measured again.
   };
 
-  Service& service_;
+  StateMachine& service_;
   std::vector<locks::LockDemand> lanes_;         // Sums.
   std::unordered_map<std::uint32_t, Use> uses_;  // By shard.
   std::vector<std::byte> bytes_;                 // Kept warm.

@@ -36,7 +36,7 @@ struct ResidentReady {
   ResidentLinkKind way = ResidentLinkKind::Undecided;
   std::uint32_t epoch = 0;
   std::uint32_t epoch_next = 0;  // The least that the sender accepts for another one.
-  ResidentPlace place;
+  ResidentAddress place;
 };
 
 using ResidentReadyBytes = std::array<std::byte, kReadyBytes>;

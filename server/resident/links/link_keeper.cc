@@ -250,9 +250,10 @@ void LinkKeeper::take_link(Peer& peer, const ResidentLink& link) {
     return;
   }
   show_link(peer.id, link, true);
-  if (peer.said.may_say(env_.now_ms())) {
+  if (peer.said.may_log(env_.now_ms())) {
     const std::uint64_t unsaid = peer.said.take_unsaid();
-    say("the turn reaches node {} {}: {}{}",
+    log_info(
+        "the turn reaches node {} {}: {}{}",
         peer.id.value,
         link.kind == ResidentLinkKind::Refused ? "by no way" : resident_link_kind_name(link.kind),
         link.why,
@@ -293,8 +294,8 @@ void LinkKeeper::on_mapping_failed(Peer& peer, const Status& status) {
   peer.patience.on_mapping_failed(env_.now_ms());
   peer.joined_ms = env_.now_ms();
   peer.unmapped = status.to_string();
-  if (peer.said.may_say(env_.now_ms())) {
-    say_warning("node {} was not mapped: {}", peer.id.value, peer.unmapped);
+  if (peer.said.may_log(env_.now_ms())) {
+    log_warning("node {} was not mapped: {}", peer.id.value, peer.unmapped);
   }
 }
 
@@ -378,8 +379,8 @@ Status LinkKeeper::join_by_proxy(Peer& peer, std::uint32_t epoch) {
       metrics_.unproxied.add();
       peer.patience.on_join_failed(env_.now_ms());
       peer.unproxied = made.to_string();
-      if (peer.said.may_say(env_.now_ms())) {
-        say_warning("no proxy to node {} could be made: {}", peer.id.value, peer.unproxied);
+      if (peer.said.may_log(env_.now_ms())) {
+        log_warning("no proxy to node {} could be made: {}", peer.id.value, peer.unproxied);
       }
     }
     return Status{};

@@ -50,7 +50,7 @@ class LinkKeeper {
     ClusterId cluster;
     NodeId self;
     ResidentPeers wish = ResidentPeers::Auto;
-    ResidentPlace place;  // What this node says of itself.
+    ResidentAddress place;  // What this node says of itself.
     std::vector<netcore::PeerAddress> peers;
     std::uint16_t port = 0;  // This node's.
     std::uint64_t proxy_silence_ms = 0;
@@ -118,14 +118,14 @@ class LinkKeeper {
     Tick heard_last;             // 0: never in this life.
     bool ready = false;          // To begin its turn.
     std::uint64_t joined_ms = 0;
-    ResidentPlace place;  // As it last said.
+    ResidentAddress place;  // As it last said.
     std::uint64_t looked_ms = 0;
     Mapping mapping = Mapping::Unknown;
     ResidentLink link;
     std::uint32_t proxy_epoch = 0;  // A proxy is to be made under it; 0: none.
     Incarnation life;               // 0: its network was never up.
-    ResidentPatience patience;      // Of that life.
-    SayLimit said;                  // Of the way to it.
+    LinkRetryPolicy patience;       // Of that life.
+    LogRateLimit said;              // Of the way to it.
     std::string unmapped;           // Why its memory could not be mapped, the last time.
     std::string unproxied;          // Likewise a proxy; empty: it could, or was not tried.
   };

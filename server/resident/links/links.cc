@@ -83,11 +83,11 @@ std::uint64_t own_meeting() {
       .low;
 }
 
-bool operator==(const ResidentPlace& a, const ResidentPlace& b) {
+bool operator==(const ResidentAddress& a, const ResidentAddress& b) {
   return a.meeting == b.meeting && std::memcmp(&a.facts, &b.facts, sizeof a.facts) == 0;
 }
 
-Mapping look_at_peer(const ResidentPlace& own, const ResidentPlace& peer) {
+Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer) {
   if (own.facts.boot_id[0] == 0 || own.facts.boot_id != peer.facts.boot_id) {
     return Mapping::OtherHost;
   }

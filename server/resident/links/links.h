@@ -41,15 +41,15 @@ inline constexpr std::uint8_t kMappingLast = static_cast<std::uint8_t>(Mapping::
 std::uint64_t own_meeting();
 
 // What a node says of itself.
-struct ResidentPlace {
+struct ResidentAddress {
   std::uint64_t meeting = 0;
   netcore::GpuNodeFacts facts;
 };
 
-bool operator==(const ResidentPlace& a, const ResidentPlace& b);
+bool operator==(const ResidentAddress& a, const ResidentAddress& b);
 
 // May ask the driver which devices there are: not in every turn.
-Mapping look_at_peer(const ResidentPlace& own, const ResidentPlace& peer);
+Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer);
 
 // What one end of a pair brings to the choice.
 struct ResidentLinkEnd {

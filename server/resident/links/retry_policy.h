@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kMappingPatienceMs = 5000;
 inline constexpr std::uint64_t kMeetMs = 1000;
 
 // One that was just made holds nothing against the peer: for every life of it another one.
-class ResidentPatience {
+class LinkRetryPolicy {
  public:
   // Whether another join may begin.
   bool may_join(std::uint64_t now_ms) const { return now_ms >= next_join_ms_; }
@@ -80,13 +80,13 @@ class ResidentPatience {
 
 // Of what a peer can have this node say again and again, a few lines at once and then one in a
 // while are said.
-class SayLimit {
+class LogRateLimit {
  public:
   static constexpr std::uint32_t kAtOnce = 4;
   static constexpr std::uint64_t kPauseMs = 10'000;
 
   // Whether to say one more now. What is not said is counted.
-  bool may_say(std::uint64_t now_ms) {
+  bool may_log(std::uint64_t now_ms) {
     const std::uint64_t earned = (now_ms - std::min(now_ms, since_ms_)) / kPauseMs;
     said_ -= static_cast<std::uint32_t>(std::min<std::uint64_t>(said_, earned));
     since_ms_ = said_ == 0 ? now_ms : since_ms_ + earned * kPauseMs;

@@ -49,10 +49,10 @@ void encode_whole(const locks::LockCommand& command, std::vector<std::byte>& byt
 
 }  // namespace
 
-ToldKind ToldCommands::take(ShardId shard,
-                            LogIndex index,
-                            const locks::LockEntry& entry,
-                            std::vector<std::byte>& bytes) {
+ReassembledKind CommandReassembler::take(ShardId shard,
+                                         LogIndex index,
+                                         const locks::LockEntry& entry,
+                                         std::vector<std::byte>& bytes) {
   known_ = false;
   if (entry.kind() == locks::kEntryPiece) {
     Pieces& pieces = pieces_[shard.value];
@@ -64,7 +64,7 @@ ToldKind ToldCommands::take(ShardId shard,
     }
     pieces.entries.push_back(entry);
     pieces.next = index + 1;
-    return ToldKind::Nothing;
+    return ReassembledKind::Nothing;
   }
   Pieces pieces;
   if (const auto found = pieces_.find(shard.value); found != pieces_.end()) {
@@ -72,10 +72,10 @@ ToldKind ToldCommands::take(ShardId shard,
     pieces_.erase(found);
   }
   if (entry.kind() == 0 || entry.kind() == locks::kEntryConfiguration) {
-    return ToldKind::Nothing;
+    return ReassembledKind::Nothing;
   }
   if (entry.kind() == locks::kEntryBarrier) {
-    return ToldKind::Barrier;
+    return ReassembledKind::Barrier;
   }
   if (pieces.next != index) {
     pieces = {.next = index, .entries = {}};
@@ -89,11 +89,11 @@ ToldKind ToldCommands::take(ShardId shard,
   command_ = {};
   gathered_ = {};
   if (!locks::read_command(log, index, entry, gathered_, command_)) {
-    return ToldKind::Nothing;
+    return ReassembledKind::Nothing;
   }
   encode_whole(command_, bytes);
   known_ = is_as_decoded(command_);
-  return ToldKind::Command;
+  return ReassembledKind::Command;
 }
 
 }  // namespace gcoord::server

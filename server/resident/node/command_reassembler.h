@@ -17,21 +17,21 @@
 
 namespace gcoord::server {
 
-enum class ToldKind : std::uint8_t {
+enum class ReassembledKind : std::uint8_t {
   Nothing,  // No command: a no-op, a piece, a configuration, or one whose pieces are missing.
   Barrier,
   Command,
 };
 
-class ToldCommands {
+class CommandReassembler {
  public:
   // The next entry of a shard. For a command, `bytes` is replaced by its encoding
   // (locks/commands/command.h); by one byte that no version decodes for one that cannot be.
   // command() is the same command until the next call.
-  ToldKind take(ShardId shard,
-                LogIndex index,
-                const locks::LockEntry& entry,
-                std::vector<std::byte>& bytes);
+  ReassembledKind take(ShardId shard,
+                       LogIndex index,
+                       const locks::LockEntry& entry,
+                       std::vector<std::byte>& bytes);
 
   // The shard's entries go on somewhere else: a snapshot.
   void forget(ShardId shard) { pieces_.erase(shard.value); }

@@ -32,7 +32,7 @@ Status node_failure(const Status& status) {
 
 Result<ResidentDevice> open_on_gpu(std::uint32_t index,
                                    const ResidentDeviceOptions& options,
-                                   const DevicePatience& patience) {
+                                   const DeviceBusyWait& patience) {
   ResidentDevice device;
   device.facts.index = index;
   device.calls = std::make_unique<DeviceCalls>(options.fault);
@@ -81,7 +81,7 @@ Result<ResidentDevice> open_named(const ResidentDeviceOptions& options) {
 
 // No device is waited for that another one, or the twin, can stand for.
 Result<ResidentDevice> open_any(const ResidentDeviceOptions& options) {
-  DevicePatience none = device_patience();
+  DeviceBusyWait none = device_patience();
   none.limit = std::chrono::milliseconds{0};
   none.notice = [](const std::string&) {};
   auto opened = open_first(consensus::cuda_device_count(),

@@ -90,7 +90,7 @@ CarvedLocks carve_lock_turn(Arena& arena,
   LockTurnCarver<Arena> carver{arena};
   for (std::uint32_t k = 0; k < shape.stripe_count; ++k) {
     LockStripe stripe;
-    locks::LockPoolEnds& ends = carved.service.stripes[k].ends;  // Where it will be.
+    locks::LockPoolTops& ends = carved.service.stripes[k].ends;  // Where it will be.
     locks::LockTables& tables = stripe.batch.tables;
     stripe.batch.ends = &ends;
     tables.shards = shards;

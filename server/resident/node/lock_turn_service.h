@@ -60,8 +60,8 @@ inline constexpr std::uint32_t kDryTurnsMax = 64;
 // The tables of one stripe.
 struct alignas(128) LockStripe {
   locks::LockBatch batch;    // Its tables and ends; the rest is not used.
-  locks::LockPoolEnds ends;  // batch.ends.
-  locks::LockPoolEnds open;  // What was free when the turn began.
+  locks::LockPoolTops ends;  // batch.ends.
+  locks::LockPoolTops open;  // What was free when the turn began.
   std::uint32_t dry = 0;     // A row lacked something in this turn.
   std::uint32_t dry_turns = 0;
 };
@@ -162,7 +162,7 @@ struct LockTurnService {
   }
 
  private:
-  GCOORD_HD static std::uint32_t room_in(const locks::LockPoolEnds& ends) {
+  GCOORD_HD static std::uint32_t room_in(const locks::LockPoolTops& ends) {
     std::uint32_t room = ends.locks.available();
     const std::uint32_t other[3] = {ends.sessions.available(),
                                     ends.requests.available(),
@@ -174,8 +174,8 @@ struct LockTurnService {
   }
 
   // Whether so many rows were free when the turn began and are not taken yet.
-  GCOORD_HD static bool claim(locks::PoolEnds& ends,
-                              const locks::PoolEnds& open,
+  GCOORD_HD static bool claim(locks::PoolTops& ends,
+                              const locks::PoolTops& open,
                               std::uint32_t count,
                               RowWindow& window) {
     if (count == 0) {
@@ -196,8 +196,8 @@ struct LockTurnService {
   GCOORD_HD static bool claim_all(LockStripe& stripe,
                                   const locks::LockDemand& demand,
                                   locks::LockWriter& writer) {
-    locks::LockPoolEnds& ends = stripe.ends;
-    const locks::LockPoolEnds& open = stripe.open;
+    locks::LockPoolTops& ends = stripe.ends;
+    const locks::LockPoolTops& open = stripe.open;
     const bool locks_there = claim(ends.locks, open.locks, demand.locks, writer.locks);
     const bool sessions_there =
         claim(ends.sessions, open.sessions, demand.sessions, writer.sessions);

@@ -294,7 +294,7 @@ bool ResidentNode::push(std::uint32_t lane, const TurnRequest* requests, std::ui
   return true;
 }
 
-std::optional<ToldSlot> ResidentNode::pull(std::uint32_t number) {
+std::optional<HostEventSlot> ResidentNode::pull(std::uint32_t number) {
   Lane& lane = lanes_[number];
   for (;;) {
     if (lane.noops_given < lane.noops.count) {
@@ -325,7 +325,7 @@ std::optional<ToldSlot> ResidentNode::pull(std::uint32_t number) {
       --lane.missing;
     }
     if (lane.missing == 0 && lane.told.reply.verdict != TurnVerdict::None) {
-      return std::exchange(lane.told, ToldSlot{});
+      return std::exchange(lane.told, HostEventSlot{});
     }
   }
 }
@@ -333,7 +333,7 @@ std::optional<ToldSlot> ResidentNode::pull(std::uint32_t number) {
 void ResidentNode::begin(Lane& lane, const TurnReply& reply) {
   const TurnVerdict verdict = reply.verdict;
   const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
-  lane.told = ToldSlot{reply, {}, {}};
+  lane.told = HostEventSlot{reply, {}, {}};
   lane.missing = decided ? 1 : 0;
   if (verdict == TurnVerdict::Store) {
     lane.missing = std::min(reply.detail & ~kStoreSnapshot, kStageMax);
@@ -346,9 +346,9 @@ void ResidentNode::begin_noops(Lane& lane, const ToldNoops& noops) {
   lane.noops_given = 0;
 }
 
-ToldSlot ResidentNode::next_noop(Lane& lane) {
-  const ToldNoop& noop = lane.noops.noop[lane.noops_given++];
-  ToldSlot told;
+HostEventSlot ResidentNode::next_noop(Lane& lane) {
+  const HostNoop& noop = lane.noops.noop[lane.noops_given++];
+  HostEventSlot told;
   told.reply.shard = ShardId{noop.row};
   told.reply.verdict = TurnVerdict::Told;
   told.reply.index = noop.index;

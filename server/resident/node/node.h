@@ -61,7 +61,7 @@ struct ResidentNodeOptions {
 
 // What a lane of the node brought its host: a reply, for a decided entry the entry, and what is to
 // be stored with a Store. A no-op that came with others says nothing of state hash and room.
-struct ToldSlot {
+struct HostEventSlot {
   TurnReply reply;
   locks::LockEntry entry;
   std::vector<locks::LockEntry> stores;
@@ -134,7 +134,7 @@ class ResidentNode {
   bool push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count);
   // The next thing that the lane brought; nothing if there is none. What a told entry consists of
   // may come apart: then it is kept until it is whole.
-  std::optional<ToldSlot> pull(std::uint32_t lane);
+  std::optional<HostEventSlot> pull(std::uint32_t lane);
 
   // --- Words to the running node
   Status abort();
@@ -159,7 +159,7 @@ class ResidentNode {
     netcore::LaneSender to;
     netcore::LaneReceiver from;
     std::uint32_t missing = 0;  // Entries that follow what came, and have not.
-    ToldSlot told;
+    HostEventSlot told;
     ToldNoops noops;  // That came together, and how many of them were given on.
     std::uint32_t noops_given = 0;
   };
@@ -172,7 +172,7 @@ class ResidentNode {
 
   static void begin(Lane& lane, const TurnReply& reply);
   static void begin_noops(Lane& lane, const ToldNoops& noops);
-  static ToldSlot next_noop(Lane& lane);
+  static HostEventSlot next_noop(Lane& lane);
   Status carve();
   Status carve_leaders();
   Status open_clients();

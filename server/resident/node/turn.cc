@@ -20,7 +20,7 @@ class HostTurn final : public ResidentTurn {
       if (!node_.restored()) {
         start_stripe(view, stripe);
       }
-      desks_.push_back(std::make_unique<StripeDesk>());
+      desks_.push_back(std::make_unique<StripeWorkspace>());
     }
     return {};
   }
@@ -74,7 +74,7 @@ class HostTurn final : public ResidentTurn {
  private:
   ResidentNode& node_;
   std::optional<NodeClock<LockTurnService>> clock_;
-  std::vector<std::unique_ptr<StripeDesk>> desks_;
+  std::vector<std::unique_ptr<StripeWorkspace>> desks_;
   std::vector<TurnStripe<LockTurnService>> stripes_;
   bool rests_ = false;
 };

@@ -108,7 +108,7 @@ TEST_F(FramePipeTest, WhatIsNoFramePassesAsItIs) {
   EXPECT_EQ(leave({}, now_), noise);
 }
 
-std::vector<std::string> device_classes(const StepPlace& place) {
+std::vector<std::string> device_classes(const StepPosition& place) {
   std::vector<std::string> names;
   for (const FaultClass& each : device_faults(place)) {
     EXPECT_NE(each.make != nullptr, !each.skip.empty()) << each.name << " can, or says why not";
@@ -135,9 +135,9 @@ TEST(FaultTest, OfAResidentTurnThoseAreLeftThatItCanMeet) {
 }
 
 TEST(StepPlaceTest, ATurnThatIsResidentAlwaysNamesADevice) {
-  EXPECT_THAT(StepPlace{}.arguments(), IsEmpty());
-  EXPECT_THAT(StepPlace{.device = "twin"}.arguments(), ElementsAre("--device", "twin"));
-  EXPECT_THAT(StepPlace{.resident = true}.arguments(),
+  EXPECT_THAT(StepPosition{}.arguments(), IsEmpty());
+  EXPECT_THAT(StepPosition{.device = "twin"}.arguments(), ElementsAre("--device", "twin"));
+  EXPECT_THAT(StepPosition{.resident = true}.arguments(),
               ElementsAre("--device", "twin", "--turn", "resident", "--resident-peers", "proxy"));
 }
 

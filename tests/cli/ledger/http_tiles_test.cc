@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPatience{30'000};
 
-HttpPlace loopback(std::uint16_t port, const std::string& prefix = "") {
+HttpAddress loopback(std::uint16_t port, const std::string& prefix = "") {
   return {.host = "127.0.0.1", .port = std::to_string(port), .prefix = prefix};
 }
 
@@ -52,7 +52,7 @@ TEST(HttpTiles, WhatIsNotThereSaysSo) {
 }
 
 TEST(HttpTiles, UrlsNameAHostAndAPort) {
-  const HttpPlace place = parse_http_place("http://[::1]:80/a/b/").value();
+  const HttpAddress place = parse_http_place("http://[::1]:80/a/b/").value();
   EXPECT_EQ(place.host, "::1");
   EXPECT_EQ(place.port, "80");
   EXPECT_EQ(place.prefix, "/a/b");

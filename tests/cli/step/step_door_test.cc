@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json ask(StepDoor& door, const std::string& request) {
+Json ask(StepShell& door, const std::string& request) {
   return Json::parse(door.answer(request));
 }
 
@@ -31,7 +31,7 @@ std::vector<std::string> read_lines(const std::string& path) {
 
 // The page with every answer of its session as the door gives it now.
 std::vector<std::string> replay(const std::vector<std::string>& page) {
-  StepDoor door(consensus::make_cpu_stepper);
+  StepShell door(consensus::make_cpu_stepper);
   std::vector<std::string> replayed;
   bool session = false;
   for (const std::string& line : page) {
@@ -48,7 +48,7 @@ std::vector<std::string> replay(const std::vector<std::string>& page) {
   return replayed;
 }
 
-TEST(StepDoor, AnswersAsTheDocumentedSessionSays) {
+TEST(StepShell, AnswersAsTheDocumentedSessionSays) {
   const std::string path = in_sources("docs/reference/machine_interfaces.md");
   const std::vector<std::string> written = read_lines(path);
   const std::vector<std::string> happened = replay(written);
@@ -62,8 +62,8 @@ TEST(StepDoor, AnswersAsTheDocumentedSessionSays) {
   EXPECT_EQ(written, happened);
 }
 
-TEST(StepDoor, WritesNumbersOf64BitsAsStringsAndReadsThemEitherWay) {
-  StepDoor door(consensus::make_cpu_stepper);
+TEST(StepShell, WritesNumbersOf64BitsAsStringsAndReadsThemEitherWay) {
+  StepShell door(consensus::make_cpu_stepper);
   EXPECT_TRUE(ask(door, R"({"op": "create", "nodes": "3", "seed": "18446744073709551615"})")["ok"]);
   EXPECT_TRUE(ask(door, R"({"op": "tick", "count": 30})")["ok"]);
   const Json node = ask(door, R"({"op": "dump", "node": 1})")["nodes"][0];
@@ -72,8 +72,8 @@ TEST(StepDoor, WritesNumbersOf64BitsAsStringsAndReadsThemEitherWay) {
   EXPECT_TRUE(node["node"].is_number());
 }
 
-TEST(StepDoor, HoldsEveryMessageAndEveryWriteOfAManualCluster) {
-  StepDoor door(consensus::make_cpu_stepper);
+TEST(StepShell, HoldsEveryMessageAndEveryWriteOfAManualCluster) {
+  StepShell door(consensus::make_cpu_stepper);
   ask(door, R"({"op": "create", "nodes": 3, "manual": true})");
   ask(door, R"({"op": "campaign", "node": 1})");
   EXPECT_EQ(ask(door, R"({"op": "held"})")["messages"].size(), 2u);
@@ -89,8 +89,8 @@ TEST(StepDoor, HoldsEveryMessageAndEveryWriteOfAManualCluster) {
   EXPECT_EQ(elected["events"][0]["cause"], "elected");
 }
 
-TEST(StepDoor, SaysWhichMemberIsWrong) {
-  StepDoor door(consensus::make_cpu_stepper);
+TEST(StepShell, SaysWhichMemberIsWrong) {
+  StepShell door(consensus::make_cpu_stepper);
   EXPECT_EQ(ask(door, R"({"op": "tick"})")["code"], "GC1002");
   ask(door, R"({"op": "create"})");
   EXPECT_EQ(ask(door, R"({"op": "no such"})")["code"], "GC1006");
@@ -139,8 +139,8 @@ Json any_request() {
   return request;
 }
 
-RC_GTEST_PROP(StepDoor, AnswersWhateverItIsAsked, ()) {
-  StepDoor door(consensus::make_cpu_stepper);
+RC_GTEST_PROP(StepShell, AnswersWhateverItIsAsked, ()) {
+  StepShell door(consensus::make_cpu_stepper);
   door.answer(R"({"op": "create", "nodes": 3, "shards": 2})");
   const int requests = *rc::gen::inRange(1, 40);
   for (int k = 0; k < requests; ++k) {
@@ -150,14 +150,14 @@ RC_GTEST_PROP(StepDoor, AnswersWhateverItIsAsked, ()) {
   }
 }
 
-RC_GTEST_PROP(StepDoor, AnswersBytesThatAreNoJson, (const std::string& line)) {
-  StepDoor door(consensus::make_cpu_stepper);
+RC_GTEST_PROP(StepShell, AnswersBytesThatAreNoJson, (const std::string& line)) {
+  StepShell door(consensus::make_cpu_stepper);
   RC_ASSERT(Json::parse(door.answer(line)).contains("ok"));
 }
 
-RC_GTEST_PROP(StepDoor, GivesEqualAnswersToEqualRequests, ()) {
-  StepDoor first(consensus::make_cpu_stepper);
-  StepDoor second(consensus::make_cpu_stepper);
+RC_GTEST_PROP(StepShell, GivesEqualAnswersToEqualRequests, ()) {
+  StepShell first(consensus::make_cpu_stepper);
+  StepShell second(consensus::make_cpu_stepper);
   const int requests = *rc::gen::inRange(1, 30);
   first.answer(R"({"op": "create"})");
   second.answer(R"({"op": "create"})");

@@ -18,9 +18,9 @@ TEST(ShardNote, LeadsToItsPlaceInTheClusterLog) {
   const CheckpointNote note = shard_checkpoint(9, head, {41, 42});
   EXPECT_EQ(checkpoint_text(note),
             "gcoord/9/shard/3\n77\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\ncluster 41 42\n");
-  EXPECT_EQ(cluster_place(note).value(), (ClusterPlace{41, 42}));
+  EXPECT_EQ(cluster_place(note).value(), (ClusterPosition{41, 42}));
   EXPECT_EQ(cluster_place(with_lines({"other", "cluster 0 18446744073709551615"})).value(),
-            (ClusterPlace{0, ~std::uint64_t{0}}));
+            (ClusterPosition{0, ~std::uint64_t{0}}));
 }
 
 TEST(ShardNote, APlaceHasOneSpelling) {

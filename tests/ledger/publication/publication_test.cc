@@ -275,8 +275,8 @@ TEST(Publication, NodesThatCannotReadTheirTreesAreNoMajorityAgainstThePublisher)
   EXPECT_FALSE(round.disputes().front().differs);
 }
 
-TEST(PublicationDesk, OfManySizesThatWaitOneOfEachShardIsKept) {
-  PublicationDesk desk;
+TEST(PublicationMailbox, OfManySizesThatWaitOneOfEachShardIsKept) {
+  PublicationMailbox desk;
   constexpr std::uint64_t kBatches = 1024;
   for (std::uint64_t batch = 1; batch <= kBatches; ++batch) {
     PublicationInput input;
@@ -287,7 +287,7 @@ TEST(PublicationDesk, OfManySizesThatWaitOneOfEachShardIsKept) {
   }
   const auto input = desk.wait(0);
   ASSERT_TRUE(input);
-  EXPECT_LE(input->applied.size(), PublicationDesk::kAppliedMax);
+  EXPECT_LE(input->applied.size(), PublicationMailbox::kAppliedMax);
   std::map<ShardId, std::uint64_t> sizes;
   for (const auto& [shard, size] : input->applied) {
     sizes[shard] = std::max(sizes[shard], size);

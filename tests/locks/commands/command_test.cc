@@ -30,7 +30,7 @@ std::string_view text_of(const LockCommand& command) {
   return {command.name, std::size_t{command.name_bytes} + command.note_bytes};
 }
 
-LockCommand hold_named(std::string_view text, std::size_t name_bytes, const HoldAsk& ask) {
+LockCommand hold_named(std::string_view text, std::size_t name_bytes, const HoldOptions& ask) {
   return make_acquire_hold({.acquire = {.session = SessionId{1},
                                         .sequence = RequestSequence{9},
                                         .acked_below = RequestSequence{4},

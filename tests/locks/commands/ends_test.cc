@@ -11,7 +11,7 @@
 namespace gcoord::locks {
 namespace {
 
-constexpr HoldAsk kRead{.flags = kHoldShared, .permits = 1};
+constexpr HoldOptions kRead{.flags = kHoldShared, .permits = 1};
 
 std::vector<SessionEnd> ends_of(const LockHarness& shard, std::vector<std::uint64_t> sessions) {
   std::vector<SessionEnd> ends;

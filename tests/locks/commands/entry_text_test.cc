@@ -41,7 +41,7 @@ std::vector<std::byte> applied(const std::vector<LockEntry>& entries) {
 
 class LockEntryText : public testing::Test {
  protected:
-  LockCommand hold(std::size_t name_bytes, std::size_t note_bytes, const HoldAsk& ask = {}) {
+  LockCommand hold(std::size_t name_bytes, std::size_t note_bytes, const HoldOptions& ask = {}) {
     const auto text = keep(std::string(name_bytes, 'n') + std::string(note_bytes, 'o'));
     return make_acquire_hold({.acquire = {.session = SessionId{5},
                                           .sequence = RequestSequence{40},

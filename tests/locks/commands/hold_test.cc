@@ -8,7 +8,7 @@
 namespace gcoord::locks {
 namespace {
 
-constexpr HoldAsk reentrant(std::uint16_t limit) {
+constexpr HoldOptions reentrant(std::uint16_t limit) {
   return {.flags = kHoldReentrant, .limit = limit};
 }
 

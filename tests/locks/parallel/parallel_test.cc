@@ -187,7 +187,7 @@ class World {
 
   // Readers, who go down to it at times, and two kinds of semaphores.
   LockCommand share_of(SessionId session, RequestSequence sequence, RequestSequence acked) {
-    HoldAsk ask{.flags = kHoldShared, .permits = 1};
+    HoldOptions ask{.flags = kHoldShared, .permits = 1};
     if (below(8) == 0) {
       ask.flags = kHoldShared | kHoldDowngrade;
     } else if (below(3) == 0) {
@@ -432,14 +432,14 @@ TEST(LockParallelOnHost, ALongRunOfHoldsClaimsTheRowsOfTheirSharesAndNotes) {
     const std::string name = "doc" + std::to_string(i);
     const bool shares = i % 2 == 0;
     const std::string text = name + (shares ? "" : std::string(kNoteBytesMax, 'n'));
-    const HoldAsk read{.flags = kHoldShared, .permits = 1};
+    const HoldOptions read{.flags = kHoldShared, .permits = 1};
     batch.add(ShardId{0},
               LogIndex{i},
               make_acquire_hold({.acquire = {.session = SessionId{i},
                                              .sequence = RequestSequence{1},
                                              .name = std::string_view{text}.substr(0, name.size()),
                                              .ttl_ms = 1000},
-                                 .ask = shares ? read : HoldAsk{},
+                                 .ask = shares ? read : HoldOptions{},
                                  .text = text}));
   }
   HostOutcome out;

@@ -56,7 +56,7 @@ class LockMove : public testing::Test {
 
   // The session's place in the queue of a lock that came, or its grant, if nobody asked after it.
   LockReply lapse(ShardId shard, std::uint64_t session) {
-    for (const UnclaimedPlace& place : shards_.locks.unclaimed(shard, hash_name("a"))) {
+    for (const OrphanedWait& place : shards_.locks.unclaimed(shard, hash_name("a"))) {
       if (place.session.value == session) {
         return at(shard, make_move_lapse(place.session, place.sequence, place.name));
       }
@@ -498,13 +498,13 @@ TEST_F(LockMove, L19WhatWasAskedAfterDoesNotLapse) {
   wait(kHome, 2, 1);
   wait(kHome, 3, 1);
   move(kHome, kOther);
-  const UnclaimedPlace third = shards_.locks.unclaimed(kOther, hash_name("a")).at(1);
+  const OrphanedWait third = shards_.locks.unclaimed(kOther, hash_name("a")).at(1);
   EXPECT_EQ(wait(kOther, 3, 1).code, LockCode::Waiting);
   EXPECT_EQ(at(kOther, make_move_lapse(third.session, third.sequence, third.name)).code,
             LockCode::NotWaiting);
   EXPECT_EQ(queue(kOther), (std::vector<std::uint64_t>{2, 3}));
   release(kOther, 1, 1, held.token);
-  const UnclaimedPlace second = shards_.locks.unclaimed(kOther, hash_name("a")).at(0);
+  const OrphanedWait second = shards_.locks.unclaimed(kOther, hash_name("a")).at(0);
   const FencingToken granted = shards_.events.at(0).token;
   // It does not wait, and hears that it holds the lock: it has claimed it.
   shards_.shard = kOther;

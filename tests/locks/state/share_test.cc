@@ -8,10 +8,10 @@
 namespace gcoord::locks {
 namespace {
 
-constexpr HoldAsk kRead{.flags = kHoldShared, .permits = 1};
-constexpr HoldAsk kDown{.flags = kHoldShared | kHoldDowngrade, .permits = 1};
+constexpr HoldOptions kRead{.flags = kHoldShared, .permits = 1};
+constexpr HoldOptions kDown{.flags = kHoldShared | kHoldDowngrade, .permits = 1};
 
-constexpr HoldAsk permits(std::uint8_t count, std::uint16_t limit) {
+constexpr HoldOptions permits(std::uint8_t count, std::uint16_t limit) {
   return {.flags = kHoldShared, .permits = count, .limit = limit};
 }
 

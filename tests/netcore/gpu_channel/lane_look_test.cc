@@ -12,32 +12,32 @@ namespace {
 
 constexpr Band kBand = Band::Consensus;
 
-LaneLook look_of(const GpuChannelDevice& end, const LaneReceiver& receiver) {
+LanePeek look_of(const GpuChannelDevice& end, const LaneReceiver& receiver) {
   return look_at(receiver_view(wires_of(end, kBand, 0), receiver.state()));
 }
 
-LaneLook look_of(const GpuChannelDevice& end, const LaneSender& sender, const SenderWants& wants) {
+LanePeek look_of(const GpuChannelDevice& end, const LaneSender& sender, const SenderWants& wants) {
   return look_at(sender_view(wires_of(end, kBand, 0), sender.state(), wants));
 }
 
 // What the receiver did with the place in front.
-LaneLook done_by(LaneReceiver& receiver) {
+LanePeek done_by(LaneReceiver& receiver) {
   const std::uint64_t before = receiver.state().credit.received;
   const SlotTile tile = receiver.poll(1);
   receiver.release(tile);
   if (receiver.broken()) {
-    return LaneLook::Broken;
+    return LanePeek::Broken;
   }
-  return receiver.state().credit.received == before + 1 ? LaneLook::Ready : LaneLook::Nothing;
+  return receiver.state().credit.received == before + 1 ? LanePeek::Ready : LanePeek::Nothing;
 }
 
-LaneLook done_by(LaneSender& sender, const SenderWants& wants) {
+LanePeek done_by(LaneSender& sender, const SenderWants& wants) {
   const Reservation place = sender.reserve(1, wants.payload_bytes, wants.kind);
   const bool found = place.slot_count != 0;
   if (found) {
     sender.cancel(place);
   }
-  return sender.broken() ? LaneLook::Broken : found ? LaneLook::Ready : LaneLook::Nothing;
+  return sender.broken() ? LanePeek::Broken : found ? LanePeek::Ready : LanePeek::Nothing;
 }
 
 // A packet that is often nearly right.
@@ -52,23 +52,23 @@ Packet garbage_of(std::uint64_t seed, std::uint64_t round) {
   return garbage;
 }
 
-TEST(LaneLook, Row213AReceiversLookAgreesWithWhatItThenTakes) {
+TEST(LanePeek, Row213AReceiversLookAgreesWithWhatItThenTakes) {
   LoopbackSample world;
   LaneSender sender = open_sender(world.first(), kBand, 0);
   LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
-  EXPECT_EQ(look_of(world.second(), receiver), LaneLook::Nothing);
+  EXPECT_EQ(look_of(world.second(), receiver), LanePeek::Nothing);
   for (std::uint32_t round = 0; round < 1'000; ++round) {
     const std::uint32_t payload = round % 3 == 0 ? 4'096 : 0;
     ASSERT_TRUE(send_one(sender, round, payload));
-    EXPECT_EQ(look_of(world.second(), receiver), LaneLook::Ready);
+    EXPECT_EQ(look_of(world.second(), receiver), LanePeek::Ready);
     const SlotTile tile = receiver.poll(1);
     ASSERT_TRUE(is_sample(tile, round, payload));
     receiver.release(tile);
-    EXPECT_EQ(look_of(world.second(), receiver), LaneLook::Nothing);
+    EXPECT_EQ(look_of(world.second(), receiver), LanePeek::Nothing);
   }
 }
 
-TEST(LaneLook, Row213ASlotIsReadyWhenItsLastPacketIsThere) {
+TEST(LanePeek, Row213ASlotIsReadyWhenItsLastPacketIsThere) {
   LoopbackSample world;
   LaneSender sender = open_sender(world.first(), kBand, 0);
   LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
@@ -78,13 +78,13 @@ TEST(LaneLook, Row213ASlotIsReadyWhenItsLastPacketIsThere) {
   for (std::uint32_t part = 0; part < kSlotPackets; ++part) {
     ring[0] = whole;
     ring[0].packet[part] = Packet{};
-    EXPECT_EQ(look_of(world.second(), receiver), LaneLook::Nothing) << "packet " << part;
+    EXPECT_EQ(look_of(world.second(), receiver), LanePeek::Nothing) << "packet " << part;
   }
   ring[0] = whole;
-  EXPECT_EQ(look_of(world.second(), receiver), LaneLook::Ready);
+  EXPECT_EQ(look_of(world.second(), receiver), LanePeek::Ready);
 }
 
-TEST(LaneLook, Row213ASendersLookAgreesWithWhatItThenFinds) {
+TEST(LanePeek, Row213ASendersLookAgreesWithWhatItThenFinds) {
   LoopbackSample world;
   LaneSender sender = open_sender(world.first(), kBand, 0);
   LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
@@ -98,26 +98,26 @@ TEST(LaneLook, Row213ASendersLookAgreesWithWhatItThenFinds) {
     }
     for (const SenderWants& wants :
          {SenderWants{1, 0}, SenderWants{1, 0, CreditClass::Control}, with_payload}) {
-      const LaneLook look = look_of(world.first(), sender, wants);
+      const LanePeek look = look_of(world.first(), sender, wants);
       ASSERT_EQ(look, done_by(sender, wants)) << "round " << round;
     }
   }
 }
 
-TEST(LaneLook, Row213RoomForSeveralIsReadyOnlyWhereAllOfThemFit) {
+TEST(LanePeek, Row213RoomForSeveralIsReadyOnlyWhereAllOfThemFit) {
   LoopbackSample world;
   LaneSender sender = open_sender(world.first(), kBand, 0);
   std::uint32_t left = 8 - kControlReserveSlots;
   for (; left > 0; --left) {
-    EXPECT_EQ(look_of(world.first(), sender, {left}), LaneLook::Ready);
-    EXPECT_EQ(look_of(world.first(), sender, {left + 1}), LaneLook::Nothing);
+    EXPECT_EQ(look_of(world.first(), sender, {left}), LanePeek::Ready);
+    EXPECT_EQ(look_of(world.first(), sender, {left + 1}), LanePeek::Nothing);
     ASSERT_TRUE(send_one(sender, left));
   }
-  EXPECT_EQ(look_of(world.first(), sender, {1}), LaneLook::Nothing);
-  EXPECT_EQ(look_of(world.first(), sender, {1, 0, CreditClass::Control}), LaneLook::Ready);
+  EXPECT_EQ(look_of(world.first(), sender, {1}), LanePeek::Nothing);
+  EXPECT_EQ(look_of(world.first(), sender, {1, 0, CreditClass::Control}), LanePeek::Ready);
 }
 
-TEST(LaneLook, Row213WantsThatNothingCanMeetAreKnown) {
+TEST(LanePeek, Row213WantsThatNothingCanMeetAreKnown) {
   LoopbackSample world;
   const LaneSender sender = open_sender(world.first(), kBand, 0);
   const auto can = [&](const SenderWants& wants) {
@@ -148,7 +148,7 @@ void disturb(LaneReceiver& receiver, SealedSlot* ring, std::uint64_t seed, std::
 }
 
 // Whoever looks without taking goes on as if he had taken, and the other way round.
-TEST(LaneLook, ALookFindsNothingIfAndOnlyIfTakingItWouldChangeNothing) {
+TEST(LanePeek, ALookFindsNothingIfAndOnlyIfTakingItWouldChangeNothing) {
   std::uint32_t seen[2] = {};
   for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
     LoopbackSample world;
@@ -261,7 +261,7 @@ Taken pass_and_take(const GpuChannelDevice& end, LaneReceiver& receiver) {
 
 // Slots pass unjudged if and only if there is nothing to be said about them; the peer is told as if
 // they had been taken.
-TEST(LaneLook, PlainSlotsAreThoseOfWhichTakingThemSaysNothing) {
+TEST(LanePeek, PlainSlotsAreThoseOfWhichTakingThemSaysNothing) {
   std::uint32_t seen[kTakens] = {};
   for (std::uint64_t seed = 0; seed < 3'000 && !testing::Test::HasFailure(); ++seed) {
     LoopbackSample world;
@@ -288,7 +288,7 @@ TEST(LaneLook, PlainSlotsAreThoseOfWhichTakingThemSaysNothing) {
   }
 }
 
-TEST(LaneLook, SlotsThatPassAreCounted) {
+TEST(LanePeek, SlotsThatPassAreCounted) {
   LoopbackSample world;
   LaneSender sender = open_sender(world.first(), kBand, 0);
   LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
@@ -319,7 +319,7 @@ std::uint32_t plain_at(const GpuChannelDevice& end, const LaneReceiverState& sta
   return receiver.plain_slots<5>(receiver.look<5>(5), 5);
 }
 
-TEST(LaneLook, NothingIsPlainBeyondCreditOrAfterAFault) {
+TEST(LanePeek, NothingIsPlainBeyondCreditOrAfterAFault) {
   LoopbackSample world;
   LaneReceiverState state;
   state.credit.capacity = 8;
@@ -336,7 +336,7 @@ TEST(LaneLook, NothingIsPlainBeyondCreditOrAfterAFault) {
 }
 
 // Whoever looks at what changed only misses nothing that a peer wrote.
-TEST(LaneLook, WhatLiesInFrontChangesWhereALookBeginsToFindSomething) {
+TEST(LanePeek, WhatLiesInFrontChangesWhereALookBeginsToFindSomething) {
   std::uint32_t found = 0;
   for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
     LoopbackSample world;
@@ -362,7 +362,7 @@ TEST(LaneLook, WhatLiesInFrontChangesWhereALookBeginsToFindSomething) {
 }
 
 // Packets arrive in any order, and a look may come between any two of them.
-TEST(LaneLook, WhatLiesInFrontChangesWithTheLastPacketOfASlotInEveryEpoch) {
+TEST(LanePeek, WhatLiesInFrontChangesWithTheLastPacketOfASlotInEveryEpoch) {
   for (const std::uint32_t epoch : {7u, 0x3fffu, 0x7fffu, 0xbfffu, 0xfffeu}) {
     LoopbackSample world{sample_layout(), epoch};
     LaneSender sender = open_sender(world.first(), kBand, 0);
@@ -393,7 +393,7 @@ TEST(LaneLook, WhatLiesInFrontChangesWithTheLastPacketOfASlotInEveryEpoch) {
 }
 
 // A peer that writes several packets at once cannot hide one behind another.
-TEST(LaneLook, WhatLiesInFrontChangesWithEveryPacketOfIt) {
+TEST(LanePeek, WhatLiesInFrontChangesWithEveryPacketOfIt) {
   LoopbackSample world;
   LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
   SealedSlot& front = ring_of(world.second(), kBand, 0)[0];
@@ -407,7 +407,7 @@ TEST(LaneLook, WhatLiesInFrontChangesWithEveryPacketOfIt) {
   EXPECT_NE(receiver.in_front(before), receiver.in_front(after));
 }
 
-TEST(LaneLook, Row213AReceiversLookAgreesWithItOnGarbage) {
+TEST(LanePeek, Row213AReceiversLookAgreesWithItOnGarbage) {
   std::uint32_t seen[3] = {};
   for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
     LoopbackSample world;
@@ -420,7 +420,7 @@ TEST(LaneLook, Row213AReceiversLookAgreesWithItOnGarbage) {
         send_one(sender, round, word % 3 == 1 ? 4'096 : 0);
       }
       disturb(receiver, ring, seed, round);
-      const LaneLook look = look_of(world.second(), receiver);
+      const LanePeek look = look_of(world.second(), receiver);
       ++seen[static_cast<std::size_t>(look)];
       ASSERT_EQ(look, done_by(receiver)) << "seed " << seed << " round " << round;
     }
@@ -430,7 +430,7 @@ TEST(LaneLook, Row213AReceiversLookAgreesWithItOnGarbage) {
   }
 }
 
-TEST(LaneLook, Row213ASendersLookAgreesWithItOnGarbage) {
+TEST(LanePeek, Row213ASendersLookAgreesWithItOnGarbage) {
   std::uint32_t seen[3] = {};
   for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
     LoopbackSample world;
@@ -444,7 +444,7 @@ TEST(LaneLook, Row213ASendersLookAgreesWithItOnGarbage) {
         SystemOrder::put(*grant, garbage);
       }
       const SenderWants wants{1, word % 2 == 0 ? 4'096u : 0u};
-      const LaneLook look = look_of(world.first(), sender, wants);
+      const LanePeek look = look_of(world.first(), sender, wants);
       ++seen[static_cast<std::size_t>(look)];
       ASSERT_EQ(look, done_by(sender, wants)) << "seed " << seed << " round " << round;
       send_one(sender, round, word % 5 == 0 ? 8'192 : 0);
@@ -455,7 +455,7 @@ TEST(LaneLook, Row213ASendersLookAgreesWithItOnGarbage) {
   }
 }
 
-TEST(LaneLook, Row213WhatWasSeenAndIsGoneIsCountedAndResetsTheChannel) {
+TEST(LanePeek, Row213WhatWasSeenAndIsGoneIsCountedAndResetsTheChannel) {
   LoopbackSample world;
   LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
   receiver.on_vanished();

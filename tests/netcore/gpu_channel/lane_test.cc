@@ -92,7 +92,7 @@ TEST(Lane, APayloadNeverCrossesTheEndOfItsRing) {
   constexpr std::uint32_t kCapacity = kPayloadRingBytesMin;
   for (std::uint64_t cursor = 0; cursor < 2 * kCapacity; cursor += kPayloadAlignment) {
     for (const std::uint32_t bytes : {1u, 128u, 129u, 4096u, kLanePayloadBytesMax}) {
-      const PayloadPlace at = place_payload(cursor, bytes, kCapacity);
+      const PayloadAddress at = place_payload(cursor, bytes, kCapacity);
       ASSERT_GE(at.begin, cursor);
       ASSERT_LT(at.begin - cursor, kLanePayloadBytesMax);
       ASSERT_GE(at.end - at.begin, bytes);

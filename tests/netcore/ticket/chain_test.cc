@@ -23,50 +23,50 @@ struct TakerHabits {
 };
 
 // The ticket that was drawn; none: no room, or not free.
-std::optional<std::uint64_t> draw(const TicketWords& words, bool tries, TicketPlace& place) {
+std::optional<std::uint64_t> draw(const TicketWords& words, bool tries, TicketPosition& place) {
   const std::size_t mark = model_mark();
   std::uint64_t ticket = 0;
   if (tries) {
     place = draw_if_free<ModelOrder>(words, &ticket);
-    return place == TicketPlace::Queued ? std::nullopt : std::optional{ticket};
+    return place == TicketPosition::Queued ? std::nullopt : std::optional{ticket};
   }
   const TicketStep room = look_for_room<ModelOrder>(words);
   EXPECT_NE(room, TicketStep::Broken);
   if (room == TicketStep::Already) {
     model_again(mark);
   }
-  place = TicketPlace::Queued;
+  place = TicketPosition::Queued;
   return ModelOrder::draw(words.next());
 }
 
-TicketPlace wait(const TicketWords& words, std::uint64_t ticket, bool may_leave) {
+TicketPosition wait(const TicketWords& words, std::uint64_t ticket, bool may_leave) {
   const std::size_t mark = model_mark();
   if (may_leave && model_choice(2) == 1) {
-    TicketPlace found = TicketPlace::Broken;
+    TicketPosition found = TicketPosition::Broken;
     abandon_ticket<ModelOrder>(words, ticket, &found);
-    EXPECT_NE(found, TicketPlace::Early) << "a ticket without a place: the line was overrun";
+    EXPECT_NE(found, TicketPosition::Early) << "a ticket without a place: the line was overrun";
     return found;
   }
-  const TicketPlace place = look_at_ticket<ModelOrder>(words, ticket);
-  EXPECT_NE(place, TicketPlace::Early) << "a ticket without a place: the line was overrun";
-  if (place == TicketPlace::Queued) {
+  const TicketPosition place = look_at_ticket<ModelOrder>(words, ticket);
+  EXPECT_NE(place, TicketPosition::Early) << "a ticket without a place: the line was overrun";
+  if (place == TicketPosition::Queued) {
     model_again(mark);
   }
   return place;
 }
 
 void take_once(const TicketWords& words, const TakerHabits& habits, bool keeps) {
-  TicketPlace place = TicketPlace::Queued;
+  TicketPosition place = TicketPosition::Queued;
   const std::optional<std::uint64_t> ticket = draw(words, habits.tries, place);
   if (!ticket.has_value()) {
     return;
   }
-  if (place == TicketPlace::Queued) {
+  if (place == TicketPosition::Queued) {
     place = wait(words, *ticket, habits.may_leave);
   }
-  EXPECT_NE(place, TicketPlace::Broken);
-  EXPECT_TRUE(place != TicketPlace::Gone || habits.may_be_revoked);
-  if (place == TicketPlace::Held && !keeps) {
+  EXPECT_NE(place, TicketPosition::Broken);
+  EXPECT_TRUE(place != TicketPosition::Gone || habits.may_be_revoked);
+  if (place == TicketPosition::Held && !keeps) {
     const TicketStep step = release_ticket<ModelOrder>(words, *ticket);
     EXPECT_TRUE(step == TicketStep::Done || (step == TicketStep::Already && habits.may_be_revoked));
   }

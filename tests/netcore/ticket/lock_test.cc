@@ -92,7 +92,7 @@ class TicketLockTest : public testing::Test {
     return all;
   }
 
-  TicketLook look() const {
+  TicketPeek look() const {
     auto look = lock_->look();
     EXPECT_TRUE(look.ok());
     return look.value();
@@ -261,9 +261,9 @@ TEST_F(TicketLockTest, StalledHoldersAreRevokedWhileOthersWork) {
     // A holder that stands still over many looks is taken for one that stays. It is a guess, as any
     // limit is, and a wrong one is what tokens are for: so the groups share no words here.
     std::uint64_t same = 0;
-    TicketLook last;
+    TicketPeek last;
     while (!ended) {
-      const TicketLook now = look();
+      const TicketPeek now = look();
       same = now.holder == last.holder && now.next == last.next ? same + 1 : 0;
       last = now;
       if (same >= 200 && now.holder.has_value()) {

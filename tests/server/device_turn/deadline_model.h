@@ -151,7 +151,7 @@ class DeadlineModel {
 
   std::unique_ptr<chaos::TurnCluster> cluster_;
   const chaos::CountingNode& node_;
-  StripeDesk desk_{};
+  StripeWorkspace desk_{};
   std::uint64_t random_;
   std::uint64_t drawn_ = 0;
   std::set<std::uint32_t> queued_;

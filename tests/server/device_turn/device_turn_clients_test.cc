@@ -59,7 +59,7 @@ void turn_each_once(World& world) {
     const chaos::CountingNode& node = world.cluster->node(n);
     NodeClock(node, world.cluster->timing(n)).read(world.now_ns);
     for (std::uint32_t stripe = 0; stripe < node.shape.stripe_count; ++stripe) {
-      const auto desk = std::make_unique<StripeDesk>();
+      const auto desk = std::make_unique<StripeWorkspace>();
       turn_stripe(node, stripe, *desk);
     }
   }
@@ -131,7 +131,7 @@ TEST(DeviceTurnClients, RequestsThatWaitTogetherAreTakenInOneTurn) {
   const std::uint32_t leader = leader_of(world, 0);
   ASSERT_LT(leader, kTurnNodes);
   const chaos::CountingNode& node = world.cluster->node(leader);
-  const auto desk = std::make_unique<StripeDesk>();
+  const auto desk = std::make_unique<StripeWorkspace>();
   TurnStripe worker(node, 0, *desk);
   worker.turn();  // Takes over the clock's reading.
   Client client(world.cluster->client(leader), 0);

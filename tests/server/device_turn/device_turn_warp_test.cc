@@ -25,9 +25,9 @@ class WarpNode {
       : node_(cluster.node(n)), clock_(node_, cluster.timing(n)) {
     std::vector<std::function<void()>> bodies;
     for (std::uint32_t stripe = 0; stripe < node_.shape.stripe_count; ++stripe) {
-      desks_.push_back(std::make_unique<StripeDesk>());
+      desks_.push_back(std::make_unique<StripeWorkspace>());
       // As shared memory is when a kernel begins.
-      std::memset(static_cast<void*>(desks_.back().get()), 0xa5, sizeof(StripeDesk));
+      std::memset(static_cast<void*>(desks_.back().get()), 0xa5, sizeof(StripeWorkspace));
       bodies.emplace_back([this, stripe] { work(stripe); });
       if (bodies.size() == node_.shape.block_stripes || stripe + 1 == node_.shape.stripe_count) {
         blocks_.push_back(std::make_unique<twin::Block>(bodies));
@@ -68,7 +68,7 @@ class WarpNode {
 
   const chaos::CountingNode& node_;
   NodeClock<CountingService> clock_;
-  std::vector<std::unique_ptr<StripeDesk>> desks_;
+  std::vector<std::unique_ptr<StripeWorkspace>> desks_;
   std::vector<std::unique_ptr<twin::Block>> blocks_;
   bool worked_ = false;
   bool ends_ = false;

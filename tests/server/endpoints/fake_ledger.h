@@ -41,7 +41,7 @@ class FakeLedger final : public LedgerView {
     for (std::size_t k = 0; k < count; ++k) {
       const std::uint64_t index = tree.size();
       const auto header = encode_record_header({.kind = RecordKind::LockCommand,
-                                                .origin = RecordOrigin::Loopback,
+                                                .origin = protocol::RecordOrigin::Loopback,
                                                 .time_ms = 1'700'000'000'000 + index});
       std::vector<std::byte> record(header.begin(), header.end());
       const std::string name = "lock-" + std::to_string(index / 2);

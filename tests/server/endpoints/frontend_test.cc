@@ -84,7 +84,8 @@ class FrontEndTest : public testing::Test {
     options.welcome.shard_count = 4;
     frontend_.emplace(context_, options, metrics_);
     frontend_->set_handler(
-        [this](ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+        [this](
+            protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
           ++requests_;
           if (answer_) {
             answer_(connection, request, payload);
@@ -92,7 +93,9 @@ class FrontEndTest : public testing::Test {
         },
         [] {});
     ASSERT_TRUE(frontend_->listen().ok());
-    answer_ = [this](ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+    answer_ = [this](protocol::ConnectionId connection,
+                     const protocol::RequestSlot& request,
+                     auto payload) {
       frontend_->reply(connection, protocol::reply_to(request), payload);
     };
   }
@@ -145,7 +148,8 @@ class FrontEndTest : public testing::Test {
   asio::io_context context_;
   MetricsRegistry metrics_;
   std::optional<FrontEnd> frontend_;
-  std::function<void(ConnectionId, const protocol::RequestSlot&, std::span<const std::byte>)>
+  std::function<void(
+      protocol::ConnectionId, const protocol::RequestSlot&, std::span<const std::byte>)>
       answer_;
   std::size_t requests_ = 0;
 };
@@ -193,10 +197,11 @@ TEST_F(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
   ASSERT_TRUE(welcome(client, builder));
   client.replies.clear();
   bool answered = false;
-  answer_ = [&](ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
-    frontend_->reply(connection, protocol::reply_to(request), payload);
-    answered = true;
-  };
+  answer_ =
+      [&](protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+        frontend_->reply(connection, protocol::reply_to(request), payload);
+        answered = true;
+      };
   builder.add(request(9));
   client.send(frame_of(builder));
   while (!answered) {
@@ -309,7 +314,7 @@ TEST_F(FrontEndTest, AReplayedFrameClosesTheConnection) {
 }
 
 TEST_F(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
-  answer_ = [this](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(200'000));
   };
   RawClient client = connect();
@@ -333,7 +338,7 @@ TEST_F(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
 // It was an assertion, which a client could reach by what an entry tells a watch. That is measured
 // by now (watch_long_entry_test.cc); who answers without measuring loses one connection.
 TEST_F(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
-  answer_ = [this](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     const std::size_t bytes = slot.request_id == 9 ? protocol::kPayloadBytesMax + 1 : 1;
     frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(bytes));
   };
@@ -353,8 +358,8 @@ TEST_F(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
 }
 
 TEST_F(FrontEndTest, ALargeFrameIsTakenInPartsAndAnsweredWhole) {
-  std::vector<std::pair<ConnectionId, protocol::RequestSlot>> asked;
-  answer_ = [&](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+  std::vector<std::pair<protocol::ConnectionId, protocol::RequestSlot>> asked;
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     asked.emplace_back(connection, slot);
   };
   RawClient client = connect();
@@ -378,7 +383,7 @@ TEST_F(FrontEndTest, ALargeFrameIsTakenInPartsAndAnsweredWhole) {
     return rounds_after > 100;
   }));
   EXPECT_EQ(requests_, kOutstandingMax);
-  answer_ = [this](ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     frontend_->reply(connection, protocol::reply_to(slot), {});
   };
   for (const auto& [connection, slot] : asked) {
@@ -413,7 +418,7 @@ TEST_F(FrontEndTest, ReadingPausesWhileTooMuchIsUnanswered) {
 }
 
 TEST_F(FrontEndTest, RequestsThatWaitDoNotHoldUpReading) {
-  answer_ = [this](ConnectionId connection, const protocol::RequestSlot&, auto) {
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot&, auto) {
     frontend_->park(connection);
   };
   RawClient client = connect();
@@ -464,8 +469,8 @@ TEST_F(FrontEndTest, AConnectionIsAsOldAsTheFirstSweepThatSeesIt) {
 }
 
 TEST_F(FrontEndTest, ARepliesConnectionMayBeGone) {
-  std::vector<ConnectionId> asked;
-  answer_ = [&](ConnectionId connection, const protocol::RequestSlot&, auto) {
+  std::vector<protocol::ConnectionId> asked;
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot&, auto) {
     asked.push_back(connection);
   };
   RawClient client = connect();

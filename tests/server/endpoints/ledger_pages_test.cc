@@ -46,7 +46,7 @@ TEST(LedgerPages, CheckpointsAreSignedNotes) {
   const auto shard = ledger::open_checkpoint(ledger_page(ledger, "/shard/2/checkpoint").body,
                                              {{key}, 1, "gcoord/77/shard/2"});
   EXPECT_EQ(shard.value().size, 300u);
-  EXPECT_EQ(ledger::cluster_place(shard.value()).value(), (ledger::ClusterPlace{1, 2}));
+  EXPECT_EQ(ledger::cluster_place(shard.value()).value(), (ledger::ClusterPosition{1, 2}));
   EXPECT_THAT(ledger_page(ledger, "/key").body, StartsWith(key.text() + "\n"));
 }
 

@@ -11,19 +11,19 @@
 namespace gcoord::server {
 namespace {
 
-class Replies final : public ReplySink {
+class Replies final : public protocol::ReplySink {
  public:
   struct Reply {
-    ConnectionId connection;
+    protocol::ConnectionId connection;
     protocol::ReplySlot slot;
     std::vector<std::byte> payload;
   };
 
-  void park(ConnectionId) override {}
+  void park(protocol::ConnectionId) override {}
 
-  void unpark(ConnectionId) override {}
+  void unpark(protocol::ConnectionId) override {}
 
-  void reply(ConnectionId connection,
+  void reply(protocol::ConnectionId connection,
              const protocol::ReplySlot& slot,
              std::span<const std::byte> payload) override {
     all.push_back({connection, slot, {payload.begin(), payload.end()}});
@@ -35,7 +35,7 @@ class Replies final : public ReplySink {
 class LedgerPruningTest : public testing::Test {
  protected:
   LedgerPruning make(bool publishes) {
-    LedgerPruning::Parts parts{.replies = replies_, .shard_count = 4};
+    LedgerPruning::Environment parts{.replies = replies_, .shard_count = 4};
     parts.shards = [this](const ledger::PruneOrder& order, LedgerPruning::Ended ended) {
       return begin(order, std::move(ended));
     };
@@ -57,7 +57,7 @@ class LedgerPruningTest : public testing::Test {
     protocol::RequestSlot request;
     request.kind = protocol::RequestKind::LedgerPrune;
     request.request_id = ++asked_;
-    pruning.on_request(ConnectionId{9}, request, protocol::encode_ledger_prune(order));
+    pruning.on_request(protocol::ConnectionId{9}, request, protocol::encode_ledger_prune(order));
   }
 
   std::uint32_t last_detail() const { return replies_.all.back().slot.detail; }

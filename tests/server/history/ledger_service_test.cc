@@ -276,7 +276,7 @@ TEST(LedgerService, AnEntryThatDoesNotFollowStopsTheNode) {
 class KeptCluster {
  public:
   explicit KeptCluster(std::uint32_t shard_count) : cluster(3, shard_count) {
-    cluster.between = [this](EngineCluster::Node& node, EngineOptions& engine) -> Service& {
+    cluster.between = [this](EngineCluster::Node& node, ReplicaOptions& engine) -> StateMachine& {
       NodeHistoryOptions options;
       options.shard_count = engine.shard_count;
       auto history = std::make_shared<NodeHistory>(std::move(options), *node.service);

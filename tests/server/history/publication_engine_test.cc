@@ -24,9 +24,9 @@ constexpr std::uint32_t kNodes = 3;
 constexpr std::uint32_t kShards = 4;
 
 // Turns a bit of one entry before anything else of the node sees it, as memory may.
-class FlippingService final : public Service {
+class FlippingService final : public StateMachine {
  public:
-  explicit FlippingService(Service& inner) : inner_(inner) {}
+  explicit FlippingService(StateMachine& inner) : inner_(inner) {}
 
   std::optional<std::pair<ShardId, LogIndex>> flips;
 
@@ -78,7 +78,7 @@ class FlippingService final : public Service {
   void on_loop_gap(std::uint64_t ticks) override { inner_.on_loop_gap(ticks); }
 
  private:
-  Service& inner_;
+  StateMachine& inner_;
 };
 
 class PublicationEngineTest : public testing::Test {
@@ -95,10 +95,10 @@ class PublicationEngineTest : public testing::Test {
   };
 
   PublicationEngineTest() : ledgers_(kNodes + 1), cluster_(kNodes, kShards) {
-    cluster_.around = [this](std::uint32_t id, Service& inner) -> Service& {
+    cluster_.around = [this](std::uint32_t id, StateMachine& inner) -> StateMachine& {
       return surround(id, inner);
     };
-    cluster_.tune = [this](EngineOptions& options) { tune(options); };
+    cluster_.tune = [this](ReplicaOptions& options) { tune(options); };
     for (std::uint32_t id = 1; id <= kNodes; ++id) {
       start(id);
     }
@@ -110,7 +110,7 @@ class PublicationEngineTest : public testing::Test {
     }
   }
 
-  void tune(EngineOptions& options) {
+  void tune(ReplicaOptions& options) {
     const std::uint32_t id = options.node.value;
     Ledgers& ledgers = ledgers_[id];
     options.seed += 100 * ++salt_;
@@ -140,7 +140,7 @@ class PublicationEngineTest : public testing::Test {
   }
 
   // Runs before tune(): the engine's arguments are evaluated in no order, so both may come first.
-  Service& surround(std::uint32_t id, Service& inner) {
+  StateMachine& surround(std::uint32_t id, StateMachine& inner) {
     Ledgers& ledgers = ledgers_[id];
     ledgers.history = std::make_unique<NodeHistory>(
         NodeHistoryOptions{.shard_count = kShards, .metrics = cluster_.node(id).metrics.get()},

@@ -34,7 +34,7 @@ std::uint64_t steady_ms() {
 }
 
 // Keeps how many commands a shard has had.
-class CountingService final : public Service {
+class CountingService final : public StateMachine {
  public:
   void apply(const AppliedEntry& entry) override {
     EXPECT_NE(entry.cookie, kPublicationCookie);
@@ -175,7 +175,7 @@ class PublicationNodeTest : public testing::Test, public ReplicatedLog {
 
   void decide(std::uint32_t shard, const std::string& command) {
     Record record;
-    put_record_header(record, {RecordKind::LockCommand, RecordOrigin::Loopback, 5});
+    put_record_header(record, {RecordKind::LockCommand, protocol::RecordOrigin::Loopback, 5});
     for (const char each : command) {
       record.push_back(static_cast<std::byte>(each));
     }

@@ -14,8 +14,9 @@ namespace {
 
 using locks::make_acquire;
 
-constexpr RecordHeader kHeader{
-    .kind = RecordKind::LockCommand, .origin = RecordOrigin::Remote, .time_ms = 1'700'000'000'123};
+constexpr RecordHeader kHeader{.kind = RecordKind::LockCommand,
+                               .origin = protocol::RecordOrigin::Remote,
+                               .time_ms = 1'700'000'000'123};
 
 std::vector<std::byte> record_of(RecordHeader header, const locks::LockCommand& command) {
   const auto bytes = encode_record_header(header);
@@ -69,7 +70,8 @@ TEST(RecordText, SaysWhoVotesByTheNumbersOfADevice) {
 TEST(RecordText, SaysOfAListWhichRegistrationsEnd) {
   const auto list =
       locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}, {SessionId{6}, 3}});
-  const RecordHeader header{.kind = RecordKind::LockCommand, .origin = RecordOrigin::System};
+  const RecordHeader header{.kind = RecordKind::LockCommand,
+                            .origin = protocol::RecordOrigin::System};
   const RecordFacts expected = {
       {"kind", "expire_sessions"}, {"origin", "system"}, {"sessions", "2"}, {"ends", "5:1 6:3"}};
   EXPECT_EQ(record_facts(record_of(header, locks::make_expire_sessions(list))), expected);

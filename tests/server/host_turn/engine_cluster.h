@@ -51,15 +51,15 @@ class EngineCluster {
   ~EngineCluster() { nodes_.clear(); }
 
   // Changes the options of nodes that are started later.
-  std::function<void(EngineOptions&)> tune = [](EngineOptions&) {};
+  std::function<void(ReplicaOptions&)> tune = [](ReplicaOptions&) {};
 
   // What stands between a node's engine and its service, from its next start on.
-  std::function<Service&(std::uint32_t id, Service& inner)> around =
-      [](std::uint32_t, Service& inner) -> Service& { return inner; };
+  std::function<StateMachine&(std::uint32_t id, StateMachine& inner)> around =
+      [](std::uint32_t, StateMachine& inner) -> StateMachine& { return inner; };
 
   // What stands between engine and service of nodes that are started later.
-  std::function<Service&(Node&, EngineOptions&)> between =
-      [](Node& node, EngineOptions&) -> Service& { return *node.service; };
+  std::function<StateMachine&(Node&, ReplicaOptions&)> between =
+      [](Node& node, ReplicaOptions&) -> StateMachine& { return *node.service; };
   // After each turn of a node.
   std::function<void(Node&)> after_turn = [](Node&) {};
 
@@ -71,8 +71,8 @@ class EngineCluster {
 
   ToyService& service(std::uint32_t id) { return *node(id).service; }
 
-  EngineOptions options_of(std::uint32_t id) {
-    EngineOptions options;
+  ReplicaOptions options_of(std::uint32_t id) {
+    ReplicaOptions options;
     options.cluster = ClusterId{77};
     options.node = NodeId{id};
     options.shard_count = shard_count_;
@@ -101,8 +101,8 @@ class EngineCluster {
     target.beside = nullptr;
     target.service = std::make_unique<ToyService>();
     target.metrics = std::make_unique<MetricsRegistry>();
-    EngineOptions options = options_of(id);
-    Service& service = around(id, between(target, options));
+    ReplicaOptions options = options_of(id);
+    StateMachine& service = around(id, between(target, options));
     auto opened = HostReplicas::open(std::move(options), service, *target.metrics);
     if (!opened.ok()) {
       return opened.status();

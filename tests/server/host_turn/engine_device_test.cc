@@ -43,7 +43,7 @@ Result<std::unique_ptr<Stepper>> over_cuda(std::uint32_t row_count,
 class DeviceCluster {
  public:
   DeviceCluster(StepperMaker make, DeviceFaultPlan plan) : make_(std::move(make)) {
-    cluster.tune = [this](EngineOptions& options) {
+    cluster.tune = [this](ReplicaOptions& options) {
       const DeviceFaultPlan planned = options.node == NodeId{1} ? plan_ : DeviceFaultPlan{};
       options.make_stepper = [this, planned](std::uint32_t rows, std::uint32_t slots) {
         return make_(rows, slots, planned);

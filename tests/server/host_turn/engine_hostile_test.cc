@@ -32,13 +32,13 @@ class EngineInflowTest : public testing::Test {
     return message;
   }
 
-  std::uint64_t dropped(EngineDrop reason) { return metrics_.dropped(reason).value(); }
+  std::uint64_t dropped(ReplicaDrop reason) { return metrics_.dropped(reason).value(); }
 
   MetricsRegistry registry_;
-  EngineMetrics metrics_{registry_};
+  ReplicaMetrics metrics_{registry_};
   ToyService service_;
   ActiveRows rows_{kShardCount};
-  EngineInflow inflow_{
+  ReplicaInflow inflow_{
       {NodeId{1}, kShardCount},
       rows_,
       service_,
@@ -72,9 +72,9 @@ TEST_F(EngineInflowTest, MessagesThatCannotBeAreDroppedAndCounted) {
   message.kind = MessageKind::Snapshot;
   deliver(message, Band::Consensus);
   deliver(valid(), Band::Bulk);
-  EXPECT_EQ(dropped(EngineDrop::BadMessage), 7u);
+  EXPECT_EQ(dropped(ReplicaDrop::BadMessage), 7u);
   deliver(valid(), Band::Control);
-  EXPECT_EQ(dropped(EngineDrop::BandUnknown), 1u);
+  EXPECT_EQ(dropped(ReplicaDrop::BandUnknown), 1u);
   EXPECT_FALSE(rows_.waiting());
 }
 
@@ -83,7 +83,7 @@ TEST_F(EngineInflowTest, AnAppendWithoutItsEntriesIsDropped) {
   message.kind = MessageKind::Append;
   message.count = 3;
   deliver(message, Band::Consensus);
-  EXPECT_EQ(dropped(EngineDrop::BadEntries), 1u);
+  EXPECT_EQ(dropped(ReplicaDrop::BadEntries), 1u);
   EXPECT_FALSE(rows_.waiting());
 }
 

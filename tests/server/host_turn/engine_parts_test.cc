@@ -64,8 +64,8 @@ TEST_F(DeadlineIndexTest, WhatATurnDoesNotTakeStaysDueAndNobodyStarves) {
 
 TEST(RowReads, AReadOfThisTurnWaitsForTheNext) {
   RowReads reads;
-  reads.add(7, 1, ReadWay::Lease);
-  reads.add(8, 2, ReadWay::Lease);
+  reads.add(7, 1, ReadMode::Lease);
+  reads.add(8, 2, ReadMode::Lease);
   EXPECT_FALSE(reads.has_fresh_before(1));
   EXPECT_EQ(reads.take_fresh(2), Cookies{7});
   EXPECT_EQ(reads.take_fresh(3), Cookies{8});
@@ -74,9 +74,9 @@ TEST(RowReads, AReadOfThisTurnWaitsForTheNext) {
 
 TEST(RowReads, R2ALeaseServesThoseThatTrustItAndTheOthersStayForARound) {
   RowReads reads;
-  reads.add(7, 1, ReadWay::Round);
-  reads.add(8, 1, ReadWay::Lease);
-  reads.add(9, 2, ReadWay::Lease);
+  reads.add(7, 1, ReadMode::Round);
+  reads.add(8, 1, ReadMode::Lease);
+  reads.add(9, 2, ReadMode::Lease);
   EXPECT_EQ(reads.take_fresh_by_lease(2), Cookies{8});
   EXPECT_TRUE(reads.has_fresh_before(2));
   EXPECT_EQ(reads.take_fresh(3), (Cookies{7, 9}));
@@ -133,7 +133,7 @@ class AdmissionTest : public testing::Test {
                               .settings = settings_});
   }
 
-  EngineAdmission& admission() {
+  PeerAdmission& admission() {
     if (!admission_) {
       admission_.emplace(
           *identity_, peers_, netcore::AgreedSettings{4, 10, 1000, 3}, [this](const Status&) {
@@ -155,7 +155,7 @@ class AdmissionTest : public testing::Test {
   std::vector<netcore::PeerAddress> peers_{{NodeId{2}, "h", 1}, {NodeId{3}, "h", 2}};
   netcore::AgreedSettings settings_{4, 10, 1000, 3};
   int failure_count_ = 0;
-  std::optional<EngineAdmission> admission_;
+  std::optional<PeerAdmission> admission_;
 };
 
 TEST_F(AdmissionTest, AKnownNodeComesBackInALaterLife) {

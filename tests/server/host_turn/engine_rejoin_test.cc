@@ -16,7 +16,7 @@ constexpr std::uint32_t kShards = 32;
 class RejoinTest : public testing::Test {
  protected:
   RejoinTest() : cluster_(5, kShards) {
-    cluster_.tune = [this](EngineOptions& options) {
+    cluster_.tune = [this](ReplicaOptions& options) {
       options.rejoin = rejoin_;
       options.repaired_shards = repaired_;
       options.seed += salt_;
@@ -334,7 +334,7 @@ TEST_F(RejoinTest, ARepairThatIsBrokenOffBeginsAnewAndEndsWithACheckpoint) {
 }
 
 TEST_F(RejoinTest, InMemoryModeALostDirectoryComesBackTheSameWay) {
-  cluster_.tune = [this](EngineOptions& options) {
+  cluster_.tune = [this](ReplicaOptions& options) {
     options.rejoin = rejoin_;
     options.seed += salt_;
     options.durability = consensus::Durability::Memory;

@@ -48,10 +48,10 @@ class SnapshotAssemblyTest : public testing::Test {
     return assembly_.on_chunk(message, extent_);
   }
 
-  std::uint64_t dropped(EngineDrop reason) { return metrics_.dropped(reason).value(); }
+  std::uint64_t dropped(ReplicaDrop reason) { return metrics_.dropped(reason).value(); }
 
   MetricsRegistry registry_;
-  EngineMetrics metrics_{registry_};
+  ReplicaMetrics metrics_{registry_};
   ToyService service_;
   SnapshotAssembly assembly_{service_, metrics_};
   std::vector<std::byte> extent_;
@@ -73,7 +73,7 @@ TEST_F(SnapshotAssemblyTest, StrayAndRepeatedChunksAreDroppedAndCounted) {
   EXPECT_EQ(send(snapshot_of(1, 2), whole, 0, 100), nullptr);
   EXPECT_EQ(send(snapshot_of(1, 2), whole, 200, 100), nullptr);
   EXPECT_EQ(send(snapshot_of(1, 3), whole, 100, 100), nullptr);
-  EXPECT_EQ(dropped(EngineDrop::StrayChunk), 3u);
+  EXPECT_EQ(dropped(ReplicaDrop::StrayChunk), 3u);
   EXPECT_EQ(send(snapshot_of(1, 2), whole, 100, 100), nullptr);
   EXPECT_NE(send(snapshot_of(1, 2), whole, 200, 100), nullptr);
 }
@@ -82,7 +82,7 @@ TEST_F(SnapshotAssemblyTest, ASnapshotWithAWrongChecksumIsDropped) {
   const auto whole = snapshot_bytes(52);
   encode_chunk(extent_, {.total_bytes = whole.size(), .total_crc = crc32c(whole) + 1}, whole);
   EXPECT_EQ(assembly_.on_chunk(snapshot_of(1, 2), extent_), nullptr);
-  EXPECT_EQ(dropped(EngineDrop::BadChunk), 1u);
+  EXPECT_EQ(dropped(ReplicaDrop::BadChunk), 1u);
 }
 
 // A peer of another release, or a hostile one, must not be able to stop a node by a state that its
@@ -91,7 +91,7 @@ TEST_F(SnapshotAssemblyTest, AStateThatTheServiceWouldRefuseIsDropped) {
   auto whole = snapshot_bytes(252);
   whole.pop_back();
   EXPECT_EQ(send(snapshot_of(1, 2), whole, 0, whole.size()), nullptr);
-  EXPECT_EQ(dropped(EngineDrop::BadChunk), 1u);
+  EXPECT_EQ(dropped(ReplicaDrop::BadChunk), 1u);
 }
 
 TEST_F(SnapshotAssemblyTest, AHugeTotalIsRefusedBeforeAnyMemoryIsTaken) {

@@ -103,7 +103,7 @@ class TimedCheckpoint : public ::testing::Test {
  protected:
   // One began lately and has ended, and there is something to write for the next one.
   void SetUp() override {
-    cluster_.tune = [](EngineOptions& options) { options.checkpoint_interval_ms = 10'000; };
+    cluster_.tune = [](ReplicaOptions& options) { options.checkpoint_interval_ms = 10'000; };
     cluster_.start_all();
     cluster_.run_ms(10'500);
     cluster_.wait_for([&] { return cluster_.engine(1).view().checkpoint_count == 1; });
@@ -139,7 +139,7 @@ TEST_F(TimedCheckpoint, BeginsOnceTheServiceIsBehindNoMore) {
 // More shards than a turn looks at.
 TEST(EngineStorage, ACheckpointPausesWhileTheServiceIsBehind) {
   EngineCluster cluster(1, 2000);
-  cluster.tune = [](EngineOptions& options) { options.checkpoint_interval_ms = 10'000; };
+  cluster.tune = [](ReplicaOptions& options) { options.checkpoint_interval_ms = 10'000; };
   cluster.start_all();
   cluster.run_until([&] { return cluster.all_led(); });
   while (cluster.counter(1, kShardsWritten) == 0) {
@@ -256,7 +256,7 @@ TEST(EngineStorage, ADirectoryOfAnotherShardCountIsRefused) {
   EngineCluster cluster(1, 8);
   cluster.start_all();
   cluster.stop(1);
-  cluster.tune = [](EngineOptions& options) { options.shard_count = 16; };
+  cluster.tune = [](ReplicaOptions& options) { options.shard_count = 16; };
   EXPECT_EQ(cluster.try_start(1).detail(), ledger::kDirectoryShardCount);
 }
 
@@ -266,7 +266,7 @@ TEST(EngineStorage, AnEmptyDirectoryUnderAnOldIdIsRefusedByItsPeers) {
   cluster.run_until([&] { return cluster.all_led(); });
   cluster.stop(3);
   cluster.wipe(3);
-  cluster.tune = [](EngineOptions& options) { options.seed += 99; };  // Another directory id.
+  cluster.tune = [](ReplicaOptions& options) { options.seed += 99; };  // Another directory id.
   cluster.start(3);
   cluster.run_ms(3000);
   EXPECT_EQ(cluster.engine(3).failure().detail(), kDirectoryRefused);
@@ -285,7 +285,7 @@ TEST(EngineStorage, AWipedNodeDoesNotVoteBeforeAllHaveAdmittedIt) {
   }
   cluster.wipe(2);
   cluster.wipe(3);
-  cluster.tune = [](EngineOptions& options) { options.seed += 99; };
+  cluster.tune = [](ReplicaOptions& options) { options.seed += 99; };
   cluster.start(2);
   cluster.start(3);
   cluster.run_ms(5000);
@@ -318,7 +318,7 @@ TEST(EngineStorage, ADirectoryThatComesBackFromABackupIsRefusedAtEveryStart) {
 TEST(EngineStorage, NodesOfDifferentSettingsRefuseEachOther) {
   EngineCluster cluster(2, 4);
   cluster.start(1);
-  cluster.tune = [](EngineOptions& options) { options.shard_count = 8; };
+  cluster.tune = [](ReplicaOptions& options) { options.shard_count = 8; };
   cluster.start(2);
   cluster.run_ms(3000);
   EXPECT_EQ(cluster.leader_of(0), 0u);

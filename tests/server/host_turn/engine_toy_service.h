@@ -11,7 +11,7 @@
 
 namespace gcoord::server {
 
-class ToyService final : public Service {
+class ToyService final : public StateMachine {
  public:
   struct Role {
     consensus::Role role = consensus::Role::Follower;

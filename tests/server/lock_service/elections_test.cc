@@ -118,7 +118,7 @@ TEST_F(ElectionsTest, E6AnAskIsReadWithTheLineAndNothingElseChanges) {
   EXPECT_EQ(ask(leads.slot.token, 6).slot.code, StatusCode::Ok);
   EXPECT_EQ(candidates().wanted, SessionId{6});
   EXPECT_EQ(candidates().leader, SessionId{5});
-  bench_.pass_ms(ElectionAsks::kStandsMs + 20);
+  bench_.pass_ms(TransferRequests::kStandsMs + 20);
   EXPECT_EQ(candidates().wanted, SessionId{}) << "who still wants it asks again";
   protocol::RequestSlot slot = bench_.slot(RequestKind::ElectAsk);
   const auto vacant = bench_.send(slot, protocol::encode_nomination({SessionId{6}, "other"}));
@@ -177,8 +177,8 @@ TEST_F(ElectionsTest, MalformedRequestsAreRefusedBeforeTheLog) {
 }
 
 TEST(ElectionAsksTest, AsksAreBoundedAndMakeRoomWhenTheyHavePassed) {
-  ElectionAsks asks{10};
-  for (std::uint64_t name = 0; name < ElectionAsks::kAsksMax; ++name) {
+  TransferRequests asks{10};
+  for (std::uint64_t name = 0; name < TransferRequests::kAsksMax; ++name) {
     EXPECT_TRUE(asks.ask({name, 0}, FencingToken{1}, SessionId{2}, Tick{1}));
   }
   EXPECT_FALSE(asks.ask({0, 1}, FencingToken{1}, SessionId{2}, Tick{1}));

@@ -27,7 +27,7 @@ TEST(LockServiceTest, GrantIsAnsweredOnlyWhenTheLogDecided) {
   EXPECT_EQ(reply.slot.epoch, bench.engine.term.value);
   EXPECT_GT(reply.slot.ttl_ms, 900u);
   EXPECT_LE(reply.slot.ttl_ms, 1000u);
-  EXPECT_EQ(reply.connection, ConnectionId{1});
+  EXPECT_EQ(reply.connection, protocol::ConnectionId{1});
 }
 
 TEST(LockServiceTest, OtherNodesNameTheLeader) {
@@ -230,7 +230,7 @@ TEST(LockServiceTest, RetryOfAGrantGivesTheSameTokenAgain) {
   bench.connection = 2;
   const auto again = bench.decided(bench.acquire(5, 1, "a"));
   EXPECT_EQ(again.slot.token, first.slot.token);
-  EXPECT_EQ(again.connection, ConnectionId{2});
+  EXPECT_EQ(again.connection, protocol::ConnectionId{2});
 }
 
 TEST(LockServiceTest, LostProposalsAreToldWithWhatIsKnown) {

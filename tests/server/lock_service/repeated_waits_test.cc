@@ -27,7 +27,7 @@ TEST(RepeatedWaitsTest, RetryOfAWaitIsAnsweredOnItsNewConnection) {
   EXPECT_EQ(bench.service->wait_count(), 1u);
   bench.decided(bench.release(5, 2, "a", held.slot.token));
   const auto granted = bench.sink.take(retried);
-  EXPECT_EQ(granted.connection, ConnectionId{2});
+  EXPECT_EQ(granted.connection, protocol::ConnectionId{2});
   EXPECT_EQ(granted.slot.code, StatusCode::Ok);
 }
 

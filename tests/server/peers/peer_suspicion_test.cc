@@ -16,7 +16,7 @@ class PeerSuspicion : public ::testing::Test {
   }
 
   std::vector<netcore::PeerAddress> addresses_{{NodeId{2}, "127.0.0.1", 1}};
-  EnginePeers peers_{addresses_, Incarnation{1}, {}, consensus::Durability::Durable};
+  ReplicaPeers peers_{addresses_, Incarnation{1}, {}, consensus::Durability::Durable};
 };
 
 // Half an interval of 10 ticks is the least deviation, so two intervals late are 4 deviations.

@@ -26,7 +26,7 @@ struct ShyDevice {
 
 struct Waited {
   Result<int> run(ShyDevice& device) {
-    DevicePatience patience;
+    DeviceBusyWait patience;
     patience.pause = [this](std::chrono::milliseconds time) { total += time; };
     patience.notice = [this](const std::string& message) { notices.push_back(message); };
     limit = patience.limit;
@@ -38,7 +38,7 @@ struct Waited {
   std::vector<std::string> notices;
 };
 
-TEST(DevicePatience, ADeviceThatIsGivenBackIsWaitedForAndSaidOnce) {
+TEST(DeviceBusyWait, ADeviceThatIsGivenBackIsWaitedForAndSaidOnce) {
   ShyDevice device{.failures = 5};
   Waited waited;
   const auto opened = waited.run(device);
@@ -49,7 +49,7 @@ TEST(DevicePatience, ADeviceThatIsGivenBackIsWaitedForAndSaidOnce) {
   EXPECT_NE(waited.notices[0].find("busy"), std::string::npos);
 }
 
-TEST(DevicePatience, ADeviceThatStaysTakenIsRefusedWithItsNumberWithinTheBound) {
+TEST(DeviceBusyWait, ADeviceThatStaysTakenIsRefusedWithItsNumberWithinTheBound) {
   ShyDevice device{.failures = 1'000'000};
   Waited waited;
   const auto opened = waited.run(device);
@@ -58,7 +58,7 @@ TEST(DevicePatience, ADeviceThatStaysTakenIsRefusedWithItsNumberWithinTheBound) 
   EXPECT_EQ(waited.notices.size(), 1u);
 }
 
-TEST(DevicePatience, AnyOtherErrorIsNotTriedAgain) {
+TEST(DeviceBusyWait, AnyOtherErrorIsNotTriedAgain) {
   for (const std::uint32_t detail : {kDeviceAbsent, kDeviceMemory, kDeviceFailed}) {
     ShyDevice device{.failures = 1, .error = {StatusCode::Unavailable, "no", detail}};
     Waited waited;

@@ -30,10 +30,10 @@ ShardId shard_of_name(std::string_view name) {
 
 class PastReadsTest : public testing::Test {
  protected:
-  explicit PastReadsTest(const PastReadsOptions& options = {.shard_count = kShards})
-      : past_(std::make_unique<PastReads>(options, parts())) {}
+  explicit PastReadsTest(const HistoricalReadsOptions& options = {.shard_count = kShards})
+      : past_(std::make_unique<HistoricalReads>(options, parts())) {}
 
-  PastReads::Parts parts() {
+  HistoricalReads::Environment parts() {
     return {.replies = sink_,
             .metrics = metrics_,
             .applied =
@@ -89,8 +89,10 @@ class PastReadsTest : public testing::Test {
     slot.kind = protocol::RequestKind::LockGetAt;
     slot.request_id = id;
     slot.deadline_ms = deadline_ms;
-    past_->on_request(
-        ConnectionId{1}, slot, protocol::encode_past_query({LogIndex{index}, kName}), now_ms_);
+    past_->on_request(protocol::ConnectionId{1},
+                      slot,
+                      protocol::encode_past_query({LogIndex{index}, kName}),
+                      now_ms_);
   }
 
   // The engine's word on what it was asked to confirm.
@@ -159,7 +161,7 @@ class PastReadsTest : public testing::Test {
   std::mutex mutex_;  // Guards woken_.
   std::condition_variable wake_;
   std::uint64_t woken_ = 0;
-  std::unique_ptr<PastReads> past_;  // Ends first: its thread calls wake.
+  std::unique_ptr<HistoricalReads> past_;  // Ends first: its thread calls wake.
 };
 
 TEST_F(PastReadsTest, R6ALockIsShownAsItWasAtEveryIndex) {
@@ -339,7 +341,7 @@ TEST_F(PastReadsTest, AFlagThatMeansNothingHereIsRefused) {
   slot.request_id = 1;
   slot.set(protocol::RequestFlag::Quorum);
   past_->on_request(
-      ConnectionId{1}, slot, protocol::encode_past_query({LogIndex{0}, kName}), now_ms_);
+      protocol::ConnectionId{1}, slot, protocol::encode_past_query({LogIndex{0}, kName}), now_ms_);
   EXPECT_EQ(reply_to(1).slot.detail, static_cast<std::uint32_t>(ErrorCode::SlotInvalid));
 }
 
@@ -391,9 +393,10 @@ TEST_F(SmallPastTest, R6MemoryPerRequestIsBoundedAndTheNextOneHasItsTurn) {
 // A node whose log is a device's.
 TEST_F(PastReadsTest, R6WithoutAHistoryOfTheHostsFormThePastIsNotServed) {
   acquire(5);
-  PastReads::Parts without = parts();
+  HistoricalReads::Environment without = parts();
   without.history = nullptr;
-  past_ = std::make_unique<PastReads>(PastReadsOptions{.shard_count = kShards}, std::move(without));
+  past_ = std::make_unique<HistoricalReads>(HistoricalReadsOptions{.shard_count = kShards},
+                                            std::move(without));
   EXPECT_EQ(error(1), ErrorCode::PastUnsupported);
 }
 

@@ -11,7 +11,7 @@ constexpr std::uint32_t kShards = 64;
 class MemoryModeTest : public testing::Test {
  protected:
   MemoryModeTest() : cluster_(3, kShards) {
-    cluster_.tune = [](EngineOptions& options) {
+    cluster_.tune = [](ReplicaOptions& options) {
       options.durability = consensus::Durability::Memory;
     };
   }
@@ -149,7 +149,7 @@ TEST_F(MemoryModeTest, AClusterThatForgotEverythingStaysSilentUntilItIsMadeAnew)
 TEST_F(MemoryModeTest, ADurableNodeAndOneInMemoryModeRefuseEachOther) {
   cluster_.start(1);
   cluster_.start(2);
-  cluster_.tune = [](EngineOptions&) {};
+  cluster_.tune = [](ReplicaOptions&) {};
   cluster_.start(3);
   cluster_.run_ms(3000);
   std::string said;
@@ -164,7 +164,7 @@ TEST_F(MemoryModeTest, ADurableNodeAndOneInMemoryModeRefuseEachOther) {
 TEST_F(MemoryModeTest, ADirectoryKeepsTheDurabilityItWasMadeWith) {
   start();
   cluster_.stop(1);
-  cluster_.tune = [](EngineOptions&) {};
+  cluster_.tune = [](ReplicaOptions&) {};
   EXPECT_EQ(cluster_.try_start(1).detail(), ledger::kDirectoryDurability);
 }
 

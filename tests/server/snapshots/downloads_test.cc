@@ -18,7 +18,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-constexpr ConnectionId kClient{5};
+constexpr protocol::ConnectionId kClient{5};
 
 // An engine whose checkpoints end when the test says so.
 class CheckpointedEngine final : public ReplicatedLog {
@@ -145,20 +145,20 @@ class SnapshotSavesTest : public testing::Test {
   std::uint64_t seen_ = 0;
   std::uint64_t now_ms_ = 1'000;
   std::uint64_t request_id_ = 0;
-  SnapshotSaves saves_{{.engine = engine_,
-                        .replies = sink_,
-                        .make_header =
-                            [] {
-                              auto header = ledger::sample_header();
-                              header.shard_count = 64;
-                              return header;
-                            },
-                        .wake =
-                            [this] {
-                              const std::lock_guard lock(mutex_);
-                              ++wake_count_;
-                              woken_.notify_one();
-                            }}};
+  SnapshotDownloads saves_{{.engine = engine_,
+                            .replies = sink_,
+                            .make_header =
+                                [] {
+                                  auto header = ledger::sample_header();
+                                  header.shard_count = 64;
+                                  return header;
+                                },
+                            .wake =
+                                [this] {
+                                  const std::lock_guard lock(mutex_);
+                                  ++wake_count_;
+                                  woken_.notify_one();
+                                }}};
 };
 
 TEST_F(SnapshotSavesTest, SendsWhatTheStoreHoldsAfterACheckpoint) {
@@ -315,7 +315,7 @@ TEST_F(SnapshotSavesTest, AStreamThatNobodyReadsEndsWithTheNode) {
 
 TEST_F(SnapshotSavesTest, ANodeWithoutSuchCheckpointsSaysSo) {
   CheckpointedEngine without{nullptr};
-  SnapshotSaves saves{
+  SnapshotDownloads saves{
       {.engine = without, .replies = sink_, .make_header = ledger::sample_header, .wake = [] {}}};
   protocol::RequestSlot request;
   request.kind = protocol::RequestKind::SnapshotOpen;

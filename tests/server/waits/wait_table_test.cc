@@ -11,7 +11,7 @@ WaitKey key(std::uint32_t shard, std::uint64_t session, std::uint64_t sequence) 
 
 Wait wait(std::uint64_t connection, Tick deadline = kTickNever) {
   Wait result;
-  result.connection = ConnectionId{connection};
+  result.connection = protocol::ConnectionId{connection};
   result.deadline = deadline;
   return result;
 }
@@ -21,8 +21,8 @@ TEST(WaitTableTest, RebindingReturnsTheOldBinding) {
   EXPECT_FALSE(table.bind(key(1, 2, 3), wait(10)).has_value());
   const auto replaced = table.bind(key(1, 2, 3), wait(11));
   ASSERT_TRUE(replaced.has_value());
-  EXPECT_EQ(replaced->connection, ConnectionId{10});
-  EXPECT_EQ(table.take(key(1, 2, 3))->connection, ConnectionId{11});
+  EXPECT_EQ(replaced->connection, protocol::ConnectionId{10});
+  EXPECT_EQ(table.take(key(1, 2, 3))->connection, protocol::ConnectionId{11});
   EXPECT_FALSE(table.take(key(1, 2, 3)).has_value());
 }
 

@@ -161,7 +161,7 @@ TEST_F(WatchChangesTest, L19APlaceThatLapsesIsToldAsWhatItWas) {
   apply(release(5, 1, "a", FencingToken{7}));
   const auto places = locks_.unclaimed(ShardId{0}, hash_name("a"));
   ASSERT_EQ(places.size(), 2u);
-  for (const locks::UnclaimedPlace& place : places) {
+  for (const locks::OrphanedWait& place : places) {
     const auto told = apply(locks::make_move_lapse(place.session, place.sequence, place.name));
     const bool held = place.session == SessionId{6};
     EXPECT_EQ(told,
@@ -236,7 +236,7 @@ TEST_F(WatchChangesTest, TheEndOfASessionTellsAllOfItsHoldsAndWaits) {
 }
 
 // Keeps what it sees of each entry.
-class KeepingTap final : public ApplyTap {
+class KeepingTap final : public ApplyObserver {
  public:
   void before(const locks::LockCpu& locks, ShardId shard, const LockCommand& command) override {
     changes_.before(locks, shard, command);

@@ -26,7 +26,7 @@ std::uint32_t shard_of_name(std::string_view name) {
 
 class WatchDeskTest : public testing::Test {
  protected:
-  explicit WatchDeskTest(WatchDeskOptions options = {}) : node_(logs_, options) {}
+  explicit WatchDeskTest(WatchHubOptions options = {}) : node_(logs_, options) {}
 
   // Appends and applies; the shard's applied index.
   std::uint64_t decide(std::uint32_t shard, const locks::LockCommand& command) {
@@ -409,7 +409,7 @@ TEST_F(WatchDeskTest, AStateThatWasInstalledEndsTheWatchesOfItsShard) {
 
 class SmallRingTest : public WatchDeskTest {
  protected:
-  SmallRingTest() : WatchDeskTest(WatchDeskOptions{.ring_bytes_max = 4096}) {}
+  SmallRingTest() : WatchDeskTest(WatchHubOptions{.ring_bytes_max = 4096}) {}
 };
 
 TEST_F(SmallRingTest, W4WhoDoesNotReadIsEndedWithItsOwnCodeAndNobodyWaits) {

@@ -174,7 +174,7 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
     for (std::size_t k = 0; k < 3; ++k) {
       // A ring that forgets soon, so that much comes from history.
       nodes_.push_back(std::make_unique<WatchNode>(
-          logs_, WatchDeskOptions{.ring_bytes_max = k == 0 ? 4096u : 65'536u, .replays_max = 2}));
+          logs_, WatchHubOptions{.ring_bytes_max = k == 0 ? 4096u : 65'536u, .replays_max = 2}));
     }
   }
 

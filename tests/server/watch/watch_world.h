@@ -26,18 +26,18 @@
 namespace gcoord::server {
 
 // What was sent to whom. A connection may be full, or gone.
-class WatchSink final : public ReplySink {
+class WatchSink final : public protocol::ReplySink {
  public:
   struct Sent {
     protocol::ReplySlot slot;
     std::vector<std::byte> payload;
   };
 
-  void park(ConnectionId connection) override { ++parked[connection.value]; }
+  void park(protocol::ConnectionId connection) override { ++parked[connection.value]; }
 
-  void unpark(ConnectionId connection) override { --parked[connection.value]; }
+  void unpark(protocol::ConnectionId connection) override { --parked[connection.value]; }
 
-  void reply(ConnectionId connection,
+  void reply(protocol::ConnectionId connection,
              const protocol::ReplySlot& slot,
              std::span<const std::byte> payload) override {
     if (!gone.contains(connection.value)) {
@@ -45,7 +45,7 @@ class WatchSink final : public ReplySink {
     }
   }
 
-  std::optional<std::size_t> backlog_bytes(ConnectionId connection) const override {
+  std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override {
     if (gone.contains(connection.value)) {
       return std::nullopt;
     }
@@ -91,7 +91,7 @@ class LogReader final : public ledger::TreeReader {
 class WatchNode {
  public:
   // `logs` may grow only while no replay is under way: settle() first.
-  WatchNode(std::vector<ShardLog>& logs, WatchDeskOptions options)
+  WatchNode(std::vector<ShardLog>& logs, WatchHubOptions options)
       : logs_(logs),
         applied_(logs.size()),
         locks_({.shard_count = static_cast<std::uint32_t>(logs.size())}),
@@ -166,7 +166,7 @@ class WatchNode {
   void request(std::uint64_t connection,
                const protocol::RequestSlot& slot,
                std::span<const std::byte> payload = {}) {
-    desk_.on_request(ConnectionId{connection}, slot, payload);
+    desk_.on_request(protocol::ConnectionId{connection}, slot, payload);
   }
 
   void open(std::uint64_t connection,
@@ -197,7 +197,7 @@ class WatchNode {
     request(connection, slot, protocol::encode_watch_query(query));
   }
 
-  WatchDesk& desk() { return desk_; }
+  WatchHub& desk() { return desk_; }
 
   locks::LockCpu& locks() { return locks_; }
 
@@ -210,7 +210,7 @@ class WatchNode {
   std::vector<std::byte> told;
 
  private:
-  static WatchDeskOptions with_shards(WatchDeskOptions options, std::size_t shard_count) {
+  static WatchHubOptions with_shards(WatchHubOptions options, std::size_t shard_count) {
     options.shard_count = static_cast<std::uint32_t>(shard_count);
     return options;
   }
@@ -223,7 +223,7 @@ class WatchNode {
   std::mutex mutex_;  // Guards woken_.
   std::condition_variable wake_;
   std::uint64_t woken_ = 0;
-  WatchDesk desk_;  // Ends first: its thread calls wake.
+  WatchHub desk_;  // Ends first: its thread calls wake.
 };
 
 // Appends a command to the log of a shard.

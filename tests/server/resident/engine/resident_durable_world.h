@@ -34,7 +34,7 @@ struct Stable {
   consensus::Configuration configuration;  // As of the floor.
   std::map<std::uint64_t, std::pair<Term, locks::LockEntry>> entries;
 
-  void store(const ToldSlot& told) {
+  void store(const HostEventSlot& told) {
     const TurnReply& head = told.reply;
     term = head.term;
     vote = head.leader;
@@ -80,7 +80,7 @@ struct DurableWorld : ResidentWorld {
 
   // Everything that node n was told to store is stored, and it is told so.
   void sync(std::uint32_t n) {
-    for (const ToldSlot& told : std::exchange(nodes[n].stores, {})) {
+    for (const HostEventSlot& told : std::exchange(nodes[n].stores, {})) {
       stable[n][told.reply.shard.value].store(told);
       TurnRequest request = no_stored();
       put_stored(request, 1, told.reply.shard, {told.reply.term, told.reply.leader, 1});

@@ -132,7 +132,7 @@ class ResidentEngineTest : public testing::Test {
     setenv("TMPDIR", folder_.path().c_str(), 1);
     testing::internal::CaptureStdout();
     ResidentReplicasOptions options;
-    EngineOptions& engine = options.engine;
+    ReplicaOptions& engine = options.engine;
     engine.cluster = ClusterId{77};
     engine.node = self_;
     engine.shard_count = kShardCount;
@@ -305,7 +305,7 @@ TEST_F(ResidentEngineTest, AWishThatAlternatesIsCountedAndSeldomSaid) {
   }
   EXPECT_GE(count("gcoord_server_resident_link_changes_total"), 2000u);
   const std::string text = logged();
-  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), SayLimit::kAtOnce + 1);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), LogRateLimit::kAtOnce + 1);
   EXPECT_TRUE(engine_->failure().ok());
 }
 

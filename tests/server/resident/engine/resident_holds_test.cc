@@ -13,11 +13,11 @@
 namespace gcoord::server {
 namespace {
 
-using locks::HoldAsk;
+using locks::HoldOptions;
 using locks::LockCode;
 using locks::LockCommand;
 
-constexpr HoldAsk kReads{.flags = locks::kHoldShared, .permits = 1};
+constexpr HoldOptions kReads{.flags = locks::kHoldShared, .permits = 1};
 
 class ResidentHolds : public testing::Test {
  protected:
@@ -46,7 +46,7 @@ class ResidentHolds : public testing::Test {
 
   locks::LockReply hold(std::uint64_t session,
                         std::uint64_t sequence,
-                        const HoldAsk& wanted,
+                        const HoldOptions& wanted,
                         const std::string& note = {},
                         bool wait = false) {
     const std::string text = name_ + note;
@@ -102,7 +102,7 @@ class ResidentHolds : public testing::Test {
 };
 
 TEST_F(ResidentHolds, L6TheSameSessionCountsItsHoldsUpToTheLimit) {
-  const HoldAsk twice{.flags = locks::kHoldReentrant, .limit = 2};
+  const HoldOptions twice{.flags = locks::kHoldReentrant, .limit = 2};
   const auto first = hold(5, 1, twice);
   EXPECT_EQ(first.code, LockCode::Granted);
   const auto again = hold(5, 2, twice);
@@ -134,9 +134,9 @@ TEST_F(ResidentHolds, L7ReadersShareAWriterWaitsForThemAndGoesDownToOne) {
 }
 
 TEST_F(ResidentHolds, L8PermitsRunOutAndComeBackWithTheirSession) {
-  const HoldAsk two_of_three{.flags = locks::kHoldShared, .permits = 2, .limit = 3};
-  const HoldAsk one_of_three{.flags = locks::kHoldShared, .permits = 1, .limit = 3};
-  const HoldAsk one_of_two{.flags = locks::kHoldShared, .permits = 1, .limit = 2};
+  const HoldOptions two_of_three{.flags = locks::kHoldShared, .permits = 2, .limit = 3};
+  const HoldOptions one_of_three{.flags = locks::kHoldShared, .permits = 1, .limit = 3};
+  const HoldOptions one_of_two{.flags = locks::kHoldShared, .permits = 1, .limit = 2};
   EXPECT_EQ(hold(1, 1, two_of_three).code, LockCode::Granted);
   EXPECT_EQ(hold(2, 1, one_of_two).code, LockCode::LimitDiffers);
   EXPECT_EQ(hold(2, 2, one_of_three).code, LockCode::Granted);
@@ -283,7 +283,7 @@ class ResidentHoldsAtRandom : public ResidentHolds {
   }
 
   LockCommand holds() {
-    static constexpr HoldAsk kAsks[] = {
+    static constexpr HoldOptions kAsks[] = {
         {},
         {.flags = locks::kHoldReentrant, .limit = 3},
         kReads,
@@ -292,7 +292,7 @@ class ResidentHoldsAtRandom : public ResidentHolds {
         {.flags = locks::kHoldRanked, .permits = 4},
         {.flags = locks::kHoldReentrant, .limit = 2, .delay_ms = 100},
         {.delay_ms = 5000}};
-    const HoldAsk& wanted = kAsks[draw(8)];
+    const HoldOptions& wanted = kAsks[draw(8)];
     const bool shares = (wanted.flags & locks::kHoldShared) != 0;
     const bool must = locks::pack_ask(wanted) == 0;
     text_ = name_ + std::string(shares ? 0 : (must ? 1 : 0) + draw(80), 'o');

@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kShards = 24;
 inline constexpr std::uint32_t kLanes = 3;
 
 // The lock tables as a service, and what became of each cookie.
-class CopyService final : public Service {
+class CopyService final : public StateMachine {
  public:
   void apply(const AppliedEntry& entry) override {
     if (entry.payload.empty()) {

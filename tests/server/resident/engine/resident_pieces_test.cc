@@ -23,7 +23,7 @@ LockCommand noted(const std::string& name,
                   std::uint64_t session,
                   std::uint64_t sequence,
                   std::size_t note_bytes,
-                  const locks::HoldAsk& ask = {}) {
+                  const locks::HoldOptions& ask = {}) {
   static std::vector<std::unique_ptr<std::string>> texts;
   texts.push_back(std::make_unique<std::string>(name + std::string(note_bytes, 'o')));
   const std::string_view text = *texts.back();

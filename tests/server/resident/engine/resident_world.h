@@ -65,14 +65,14 @@ struct ResidentWorld {
     std::unique_ptr<ResidentNode> memory;
     std::unique_ptr<ResidentTurn> turn;
     std::unique_ptr<locks::LockCpu> copy;
-    ToldCommands commands;
+    CommandReassembler commands;
     std::unique_ptr<ResidentLeaders> leaders;
     std::vector<LogIndex> told;               // By shard: the newest entry.
     std::vector<bool> absent;                 // By shard.
     std::map<std::uint64_t, Answer> answers;  // By tag.
     std::vector<locks::LockEvent> events;     // Of shards that this node leads.
     std::uint64_t compared = 0;               // State hashes that were equal on both sides.
-    std::vector<ToldSlot> stores;             // To be made durable; nobody has been told.
+    std::vector<HostEventSlot> stores;        // To be made durable; nobody has been told.
   };
 
   explicit ResidentWorld(std::uint64_t seed,
@@ -212,7 +212,7 @@ struct ResidentWorld {
     node.leaders->set(change);
   }
 
-  void take(Node& node, const ToldSlot& told) {
+  void take(Node& node, const HostEventSlot& told) {
     const ShardId shard = told.reply.shard;
     switch (told.reply.verdict) {
       case TurnVerdict::Installed:
@@ -239,7 +239,7 @@ struct ResidentWorld {
     ADD_FAILURE() << "a told slot without a verdict";
   }
 
-  void take_entry(Node& node, const ToldSlot& told) {
+  void take_entry(Node& node, const HostEventSlot& told) {
     const ShardId shard = told.reply.shard;
     EXPECT_EQ(told.reply.index, node.told[shard.value] + 1) << "shard " << shard.value;
     node.told[shard.value] = told.reply.index;
@@ -249,8 +249,8 @@ struct ResidentWorld {
         << "shard " << shard.value << " entry " << told.reply.index.value << " was decided twice";
     std::vector<std::byte> bytes;
     Answer answer{told.reply, {}, false};
-    const ToldKind kind = node.commands.take(shard, told.reply.index, told.entry, bytes);
-    if (kind == ToldKind::Command && !node.absent[shard.value]) {
+    const ReassembledKind kind = node.commands.take(shard, told.reply.index, told.entry, bytes);
+    if (kind == ReassembledKind::Command && !node.absent[shard.value]) {
       std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
       locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
       answer.decision = node.copy->apply_bytes(shard, told.reply.index, bytes, Tick{1}, events);
@@ -268,7 +268,7 @@ struct ResidentWorld {
       EXPECT_EQ(told.reply.result.word[0], node.copy->state_hash(shard))
           << "shard " << shard.value << " kind " << int{told.entry.kind()} << " number "
           << told.entry.number() << " done " << told.reply.result.word[1];
-      node.compared += kind == ToldKind::Command ? 1 : 0;
+      node.compared += kind == ReassembledKind::Command ? 1 : 0;
     } else {
       EXPECT_EQ(done_of(told.reply.result), LockTurnDone::Absent);
     }

@@ -141,7 +141,7 @@ TEST(ResidentRows, AHostThatAppliesAloneAdmitsCommandsWhenItLeads) {
 }
 
 // So many locks, and then none: what is counted is never less, and not much more.
-void expect_use_counted(Service& service) {
+void expect_use_counted(StateMachine& service) {
   ResidentUse use(2, service);
   const ShardId shard{4};
   use.measure(1, shard);
@@ -192,8 +192,9 @@ std::uint32_t fill_pools(Hosts& hosts) {
   for (std::uint64_t k = 1; k < 4000 && refused < 200; ++k) {
     const std::string name = "lock" + std::to_string(k / 4);
     const std::string text = name + std::string(k % 4 == 1 ? 300 : 0, 'o');
-    const locks::HoldAsk ask =
-        k % 4 == 1 ? locks::HoldAsk{} : locks::HoldAsk{.flags = locks::kHoldShared, .permits = 1};
+    const locks::HoldOptions ask =
+        k % 4 == 1 ? locks::HoldOptions{}
+                   : locks::HoldOptions{.flags = locks::kHoldShared, .permits = 1};
     const locks::LockCommand command =
         locks::make_acquire_hold({.acquire = {.session = SessionId{1 + k % 50},
                                               .sequence = RequestSequence{k},

@@ -21,7 +21,7 @@ namespace {
 
 constexpr ShardId kShard{3};
 
-class TablesService final : public Service {
+class TablesService final : public StateMachine {
  public:
   void apply(const AppliedEntry& entry) override {
     if (entry.payload.empty()) {
@@ -84,7 +84,7 @@ struct Life {
     ResidentWorld::open(host, node);
     requests = std::make_unique<ResidentRequests>(*host.memory);
     rows = std::make_unique<ResidentRows>(*host.memory, service, *requests);
-    EngineOptions options;
+    ReplicaOptions options;
     options.cluster = ClusterId{9};
     options.node = ids[0];
     options.shard_count = ResidentWorld::kShards;
@@ -113,7 +113,7 @@ struct Life {
              const locks::LockEntry& entry,
              LogIndex commit,
              NodeId vote = NodeId{1}) {
-    ToldSlot told;
+    HostEventSlot told;
     told.reply.shard = kShard;
     told.reply.verdict = TurnVerdict::Store;
     told.reply.detail = 1;
@@ -144,7 +144,7 @@ struct Life {
   // The host was told of a decided entry, as by a device without the shard's state.
   void tell(LogIndex index, const locks::LockEntry& entry) {
     rows->replay(kShard, index, entry);
-    ToldSlot told;
+    HostEventSlot told;
     told.reply.shard = kShard;
     told.reply.index = index;
     told.entry = entry;
@@ -296,7 +296,7 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
   {
     Life life(disks);
     ASSERT_TRUE(life.status.ok()) << life.status.to_string();
-    ToldSlot told;
+    HostEventSlot told;
     told.reply.shard = kShard;
     told.reply.verdict = TurnVerdict::Store;
     told.reply.detail = kStoreSnapshot | 1u;

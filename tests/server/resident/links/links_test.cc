@@ -18,8 +18,8 @@ constexpr NodeId kTwo{2};
 constexpr ResidentPeers kWishes[] = {
     ResidentPeers::Auto, ResidentPeers::Mapped, ResidentPeers::Proxy};
 
-ResidentPlace own_place() {
-  ResidentPlace place;
+ResidentAddress own_place() {
+  ResidentAddress place;
   place.meeting = own_meeting();
   place.facts = netcore::own_gpu_node_facts({}).value();
   return place;
@@ -114,8 +114,8 @@ TEST(ResidentLinks, ContradictionsAreRefusedWithBothSidesOfThem) {
 }
 
 TEST(ResidentLinks, TwinsMapEachOtherWhereTheyShareHostFolderAndUser) {
-  const ResidentPlace own = own_place();
-  ResidentPlace peer = own;
+  const ResidentAddress own = own_place();
+  ResidentAddress peer = own;
   ++peer.facts.process_id;
   EXPECT_EQ(look_at_peer(own, peer), Mapping::Possible);
   peer.facts.has_gpu = 1;

@@ -7,16 +7,16 @@
 namespace gcoord::server {
 namespace {
 
-TEST(ResidentPatience, JoinsOfAPairLieApart) {
-  ResidentPatience patience;
+TEST(LinkRetryPolicy, JoinsOfAPairLieApart) {
+  LinkRetryPolicy patience;
   EXPECT_TRUE(patience.may_join(5));
   patience.on_joined(5);
   EXPECT_FALSE(patience.may_join(5 + kJoinGapMs - 1));
   EXPECT_TRUE(patience.may_join(5 + kJoinGapMs));
 }
 
-TEST(ResidentPatience, AfterProxiesThatCouldNotBeMadeItWaitsLongerEachTimeUpToABound) {
-  ResidentPatience patience;
+TEST(LinkRetryPolicy, AfterProxiesThatCouldNotBeMadeItWaitsLongerEachTimeUpToABound) {
+  LinkRetryPolicy patience;
   std::uint64_t now_ms = 0;
   for (std::uint64_t wait_ms = kJoinRetryMs; wait_ms <= kJoinRetryMsMax; wait_ms *= 2) {
     patience.on_join_failed(now_ms);
@@ -33,13 +33,13 @@ TEST(ResidentPatience, AfterProxiesThatCouldNotBeMadeItWaitsLongerEachTimeUpToAB
   EXPECT_TRUE(patience.may_join(now_ms + kJoinRetryMs));
 }
 
-TEST(ResidentPatience, MappingIsGivenUpAfterSeveralFailuresOverAWhile) {
-  ResidentPatience soon;
+TEST(LinkRetryPolicy, MappingIsGivenUpAfterSeveralFailuresOverAWhile) {
+  LinkRetryPolicy soon;
   for (std::uint32_t failure = 0; failure < 100; ++failure) {
     soon.on_mapping_failed(7);
   }
   EXPECT_FALSE(soon.gave_up_mapping()) << "all in one moment";
-  ResidentPatience seldom;
+  LinkRetryPolicy seldom;
   for (std::uint32_t failure = 1; failure < kMappingTries; ++failure) {
     seldom.on_mapping_failed(failure * kMappingPatienceMs);
     EXPECT_FALSE(seldom.gave_up_mapping()) << failure;
@@ -48,8 +48,8 @@ TEST(ResidentPatience, MappingIsGivenUpAfterSeveralFailuresOverAWhile) {
   EXPECT_TRUE(seldom.gave_up_mapping());
 }
 
-TEST(ResidentPatience, AMappingThatWorkedForgetsThoseThatFailed) {
-  ResidentPatience patience;
+TEST(LinkRetryPolicy, AMappingThatWorkedForgetsThoseThatFailed) {
+  LinkRetryPolicy patience;
   for (std::uint32_t round = 0; round < 10; ++round) {
     for (std::uint32_t failure = 1; failure < kMappingTries; ++failure) {
       patience.on_mapping_failed((round * kMappingTries + failure) * kMappingPatienceMs);
@@ -59,8 +59,8 @@ TEST(ResidentPatience, AMappingThatWorkedForgetsThoseThatFailed) {
   EXPECT_FALSE(patience.gave_up_mapping());
 }
 
-TEST(ResidentPatience, TwoThatLookForEachOtherAndDoNotMeetHaveFailed) {
-  ResidentPatience patience;
+TEST(LinkRetryPolicy, TwoThatLookForEachOtherAndDoNotMeetHaveFailed) {
+  LinkRetryPolicy patience;
   EXPECT_FALSE(patience.should_have_met(10));
   EXPECT_FALSE(patience.should_have_met(10 + kMeetMs - 1));
   EXPECT_TRUE(patience.should_have_met(10 + kMeetMs));
@@ -70,24 +70,24 @@ TEST(ResidentPatience, TwoThatLookForEachOtherAndDoNotMeetHaveFailed) {
 }
 
 // A peer that was not heard for long fails once and not as often as it could have.
-TEST(ResidentPatience, ASilenceIsOneFailureToMeet) {
-  ResidentPatience patience;
+TEST(LinkRetryPolicy, ASilenceIsOneFailureToMeet) {
+  LinkRetryPolicy patience;
   EXPECT_FALSE(patience.should_have_met(10));
   EXPECT_TRUE(patience.should_have_met(1'000'000));
   EXPECT_FALSE(patience.should_have_met(1'000'001));
 }
 
-TEST(SayLimit, AFewLinesAtOnceAndThenOneInAWhile) {
-  SayLimit limit;
+TEST(LogRateLimit, AFewLinesAtOnceAndThenOneInAWhile) {
+  LogRateLimit limit;
   std::uint32_t said = 0;
   const std::uint64_t hour_ms = 3'600'000;
   for (std::uint64_t now_ms = hour_ms; now_ms < 2 * hour_ms; now_ms += 10) {
-    said += limit.may_say(now_ms) ? 1 : 0;
+    said += limit.may_log(now_ms) ? 1 : 0;
   }
-  EXPECT_EQ(said, SayLimit::kAtOnce + hour_ms / SayLimit::kPauseMs - 1);
+  EXPECT_EQ(said, LogRateLimit::kAtOnce + hour_ms / LogRateLimit::kPauseMs - 1);
   EXPECT_EQ(limit.take_unsaid(), hour_ms / 10 - said);
   EXPECT_EQ(limit.take_unsaid(), 0u);
-  EXPECT_TRUE(limit.may_say(10 * hour_ms));
+  EXPECT_TRUE(limit.may_log(10 * hour_ms));
 }
 
 }  // namespace

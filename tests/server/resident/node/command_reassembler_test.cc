@@ -19,8 +19,8 @@ constexpr ShardId kShard{3};
 class ToldCommandsTest : public testing::Test {
  protected:
   // Takes the entries of one command; what the last of them was.
-  ToldKind take(const std::vector<LockEntry>& entries) {
-    ToldKind kind = ToldKind::Nothing;
+  ReassembledKind take(const std::vector<LockEntry>& entries) {
+    ReassembledKind kind = ReassembledKind::Nothing;
     for (const LockEntry& entry : entries) {
       kind = commands_.take(kShard, LogIndex{++index_}, entry, bytes_);
     }
@@ -28,7 +28,7 @@ class ToldCommandsTest : public testing::Test {
   }
 
   void expect_known(const LockCommand& command) {
-    ASSERT_EQ(take(locks::entries_of(command)), ToldKind::Command);
+    ASSERT_EQ(take(locks::entries_of(command)), ReassembledKind::Command);
     const auto decoded = locks::decode(bytes_);
     ASSERT_TRUE(decoded.ok());
     const LockCommand& theirs = decoded.value();
@@ -59,7 +59,7 @@ class ToldCommandsTest : public testing::Test {
                                 .ttl_ms = 9000});
   }
 
-  ToldCommands commands_;
+  CommandReassembler commands_;
   std::vector<std::byte> bytes_;
   std::uint64_t index_ = 0;
 };
@@ -84,16 +84,16 @@ TEST_F(ToldCommandsTest, APlainCommandStandsBesideItsBytesAsTheyDecode) {
 TEST_F(ToldCommandsTest, ANameThatDoesNotFitItsHashIsLeftToTheDecoder) {
   LockCommand command = acquire("a");
   command.name_hash.low ^= 1;
-  ASSERT_EQ(take(locks::entries_of(command)), ToldKind::Command);
+  ASSERT_EQ(take(locks::entries_of(command)), ReassembledKind::Command);
   EXPECT_EQ(commands_.command(), nullptr);
 }
 
 TEST_F(ToldCommandsTest, WhatIsNoCommandLeavesNoneOfTheOneBefore) {
   expect_known(acquire("a"));
-  EXPECT_EQ(take({LockEntry{}}), ToldKind::Nothing);
+  EXPECT_EQ(take({LockEntry{}}), ReassembledKind::Nothing);
   EXPECT_EQ(commands_.command(), nullptr);
   expect_known(acquire("a"));
-  EXPECT_EQ(take({locks::barrier_entry()}), ToldKind::Barrier);
+  EXPECT_EQ(take({locks::barrier_entry()}), ReassembledKind::Barrier);
   EXPECT_EQ(commands_.command(), nullptr);
 }
 

@@ -18,7 +18,7 @@ namespace gcoord::chaos {
 namespace {
 
 constexpr ClusterId kCluster{7};
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
+constexpr std::uint64_t kNoWake = ~std::uint64_t{0};
 // Of an idle log, as in ledger/wal/writer.h.
 constexpr std::uint64_t kSealDelayUs = 100'000;
 // Small, so that logs roll and drop within a run.
@@ -364,7 +364,7 @@ void WorldNode::plan_wake(std::size_t done) {
   const auto engine_ms = static_cast<std::uint64_t>(life_->engine->until_next_deadline().count());
   const std::uint64_t wait_ms = std::min(engine_ms, life_->service.until_next_deadline_ms());
   const std::uint64_t shows_us = clock_.at(now_us_);
-  wake_us_ = wait_ms >= kNever / 2000 ? kNever : clock_.world_at(shows_us + wait_ms * 1000);
+  wake_us_ = wait_ms >= kNoWake / 2000 ? kNoWake : clock_.world_at(shows_us + wait_ms * 1000);
 }
 
 }  // namespace gcoord::chaos

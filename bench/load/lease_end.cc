@@ -45,12 +45,12 @@ Latencies lateness(const LeaseEnds& ends) {
 std::uint64_t early_max(const LeaseEnds& ends) {
   const std::uint64_t all = all_of(ends);
   std::uint64_t early = 0;
-  for (const LeaseEnds::Look& look : ends.left) {
+  for (const LeaseEnds::Sample& sample : ends.left) {
     std::uint64_t due = 0;
     for (const LeaseEnds::Due& each : ends.due) {
-      due += each.at <= look.at ? each.count : 0;
+      due += each.at <= sample.at ? each.count : 0;
     }
-    const std::uint64_t ended = all - std::min(all, look.left);
+    const std::uint64_t ended = all - std::min(all, sample.left);
     early = std::max(early, ended > due ? ended - due : 0);
   }
   return early;
@@ -62,10 +62,10 @@ nlohmann::ordered_json report_ends(const LeaseEnds& ends) {
   const Latencies late = lateness(ends);
   nlohmann::ordered_json series = nlohmann::ordered_json::array();
   std::uint64_t shown = ~std::uint64_t{0};
-  for (const LeaseEnds::Look& look : ends.left) {
-    if (look.left != shown) {
-      series.push_back({ms_between(ends.due.front().at, look.at), look.left});
-      shown = look.left;
+  for (const LeaseEnds::Sample& sample : ends.left) {
+    if (sample.left != shown) {
+      series.push_back({ms_between(ends.due.front().at, sample.at), sample.left});
+      shown = sample.left;
     }
   }
   return {{"late_ms_p50", rounded(late.at_ms(0.5))},

@@ -19,13 +19,13 @@ struct LeaseEnds {
     std::uint64_t count = 0;
   };
 
-  struct Look {
+  struct Sample {
     std::chrono::steady_clock::time_point at;
     std::uint64_t left = 0;
   };
 
-  std::vector<Due> due;    // By rising time.
-  std::vector<Look> left;  // The same; the last look found none.
+  std::vector<Due> due;      // By rising time.
+  std::vector<Sample> left;  // The same; the last sample found none.
 };
 
 // {"late_ms_p50", "late_ms_p99", "late_ms_max", "early_max", "due_within_ms", "left_by_ms"}: the

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "chaos/device_turn/counted_log.h"
-#include "chaos/device_turn/tree_place.h"
+#include "chaos/device_turn/tree_address.h"
 
 #include <cuda_runtime_api.h>
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "chaos/live/live_world.h"
-#include "chaos/live/step_place.h"
+#include "chaos/live/step_position.h"
 #include "chaos/random/draw.h"
 #include "common/status.h"
 

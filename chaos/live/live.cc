@@ -6,7 +6,7 @@
 #include "chaos/live/leader_watch.h"
 #include "chaos/live/live_page.h"
 #include "chaos/live/live_result.h"
-#include "chaos/live/say.h"
+#include "chaos/live/progress.h"
 #include "chaos/live/schedule.h"
 #include "chaos/live/strikes.h"
 #include "chaos/process/client_processes.h"

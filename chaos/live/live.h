@@ -5,7 +5,7 @@
 #pragma once
 
 #include "chaos/demo/worker.h"
-#include "chaos/live/step_place.h"
+#include "chaos/live/step_position.h"
 #include "common/status.h"
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "chaos/live/strikes.h"
 
-#include "chaos/live/say.h"
+#include "chaos/live/progress.h"
 
 #include <algorithm>
 #include <filesystem>

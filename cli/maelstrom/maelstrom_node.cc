@@ -72,8 +72,8 @@ json command_of(const json& body) {
 
 }  // namespace
 
-MaelstromNode::MaelstromNode(MaelstromNodeOptions options, Say say)
-    : options_(std::move(options)), say_(std::move(say)), mailbox_(1, kAtOnce) {}
+MaelstromNode::MaelstromNode(MaelstromNodeOptions options, Send send)
+    : options_(std::move(options)), send_(std::move(send)), mailbox_(1, kAtOnce) {}
 
 MaelstromNode::~MaelstromNode() = default;
 
@@ -235,7 +235,7 @@ void MaelstromNode::answer(std::uint64_t cookie, const json& body) {
 
 void MaelstromNode::reply(const std::string& dest, const json& msg_id, json body) {
   body["in_reply_to"] = msg_id;
-  say_({{"src", name_}, {"dest", dest}, {"body", std::move(body)}});
+  send_({{"src", name_}, {"dest", dest}, {"body", std::move(body)}});
 }
 
 void MaelstromNode::on_bytes(const std::string& src, const json& body) {
@@ -257,7 +257,7 @@ void MaelstromNode::send_bytes() {
       continue;
     }
     mailbox_.take_due(NodeId{other}, [&](NodeId, NodeId, std::span<const std::byte> bytes) {
-      say_({{"src", name_},
+      send_({{"src", name_},
             {"dest", names_[other - 1]},
             {"body", {{"type", "gcoord"}, {"bytes", to_hex(bytes)}}}});
     });

@@ -36,9 +36,9 @@ struct MaelstromNodeOptions {
 
 class MaelstromNode {
  public:
-  using Say = std::function<void(const nlohmann::json& message)>;
+  using Send = std::function<void(const nlohmann::json& message)>;
 
-  MaelstromNode(MaelstromNodeOptions options, Say say);
+  MaelstromNode(MaelstromNodeOptions options, Send send);
   ~MaelstromNode();
   MaelstromNode(const MaelstromNode&) = delete;
   MaelstromNode& operator=(const MaelstromNode&) = delete;
@@ -80,7 +80,7 @@ class MaelstromNode {
   ShardId shard_of_key(const std::string& key) const;
 
   MaelstromNodeOptions options_;
-  Say say_;
+  Send send_;
   std::string name_;
   std::vector<std::string> names_;  // Of all nodes; their numbers are places, from 1.
   NodeId number_;

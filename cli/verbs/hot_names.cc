@@ -47,9 +47,9 @@ void HotNames::forget_coldest() {
   });
 }
 
-HotNames::Look HotNames::take(std::size_t names_max) {
+HotNames::Sample HotNames::take(std::size_t names_max) {
   const std::lock_guard lock(mutex_);
-  Look look{
+  Sample look{
       .grants = std::exchange(grants_, 0), .expiries = std::exchange(expiries_, 0), .hottest = {}};
   for (auto& [text, name] : std::exchange(names_, {})) {
     look.hottest.push_back(std::move(name));

@@ -26,7 +26,7 @@ class HotNames {
     std::uint64_t waits = 0;  // Sessions that began to wait.
   };
 
-  struct Look {
+  struct Sample {
     std::uint64_t grants = 0;  // Of all names.
     std::uint64_t expiries = 0;
     std::vector<Name> hottest;  // Most changes first.
@@ -35,7 +35,7 @@ class HotNames {
   void count(const client::WatchBatch& batch);
 
   // What was counted since the last look.
-  Look take(std::size_t names_max);
+  Sample take(std::size_t names_max);
 
  private:
   void forget_coldest();

@@ -15,7 +15,7 @@ namespace gcoord::cli {
 
 namespace {
 
-struct LookOptions {
+struct QueryOptions {
   std::string name;
   std::uint64_t token = 0;
   bool waiters = false;
@@ -87,7 +87,7 @@ Json details_json(const client::LockDescription& lock) {
 }
 
 int print_reading(Context& context,
-                  const LookOptions& options,
+                  const QueryOptions& options,
                   const client::LockReading& reading) {
   const bool held = reading.lock.has_value();
   Json json = held ? details_json(*reading.lock) : Json{{"name", options.name}};
@@ -98,7 +98,7 @@ int print_reading(Context& context,
 }
 
 // A lock within the freshness that the flags ask for.
-int read_lock(Context& context, client::Client& client, const LookOptions& options) {
+int read_lock(Context& context, client::Client& client, const QueryOptions& options) {
   const auto how = read_options(context, options.read);
   if (!how.has_value()) {
     return static_cast<int>(protocol::ExitCode::Usage);
@@ -111,7 +111,7 @@ int read_lock(Context& context, client::Client& client, const LookOptions& optio
 }
 
 // A lock as it was at an index of its shard's log.
-int read_past(Context& context, client::Client& client, const LookOptions& options) {
+int read_past(Context& context, client::Client& client, const QueryOptions& options) {
   const auto reading = client.read_at(options.name, *options.at_index, options.read.node);
   if (!reading.ok()) {
     return context.fail(client, reading.status());
@@ -119,7 +119,7 @@ int read_past(Context& context, client::Client& client, const LookOptions& optio
   return print_reading(context, options, reading.value());
 }
 
-int get(Context& context, const LookOptions& options) {
+int get(Context& context, const QueryOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
@@ -145,7 +145,7 @@ struct Listed {
   bool answered = true;  // By every node, for every shard.
 };
 
-client::Result<Listed> list_all(client::Client& client, const LookOptions& options) {
+client::Result<Listed> list_all(client::Client& client, const QueryOptions& options) {
   Listed listed;
   client::ListOptions query{options.prefix, "", 0, options.waiters};
   query.quorum = options.read.consistency == "linearizable";
@@ -181,7 +181,7 @@ void add_queue(const client::LockDescription& lock, Table& table) {
 
 // All pages of one node, within the freshness that the flags ask for.
 client::Result<Listed> read_all(client::Client& client,
-                                const LookOptions& options,
+                                const QueryOptions& options,
                                 client::ReadOptions how) {
   Listed listed;
   client::ListOptions query{options.prefix, "", 0, false};
@@ -207,7 +207,7 @@ bool by_leaders(const client::ReadOptions& how) {
 }
 
 // Only leaders know who waits; and where they must answer, no one node can.
-const char* why_no_list(const LookOptions& options, const client::ReadOptions& how) {
+const char* why_no_list(const QueryOptions& options, const client::ReadOptions& how) {
   if (options.waiters && !by_leaders(how)) {
     return "--waiters goes with --consistency lease or linearizable";
   }
@@ -219,12 +219,12 @@ const char* why_no_list(const LookOptions& options, const client::ReadOptions& h
 
 // Every node shows all locks if it may be a replica; where the leader must answer, all are asked.
 client::Result<Listed> list_as_asked(client::Client& client,
-                                     const LookOptions& options,
+                                     const QueryOptions& options,
                                      const client::ReadOptions& how) {
   return by_leaders(how) ? list_all(client, options) : read_all(client, options, how);
 }
 
-int list(Context& context, const LookOptions& options) {
+int list(Context& context, const QueryOptions& options) {
   const auto how = read_options(context, options.read);
   if (!how.has_value()) {
     return static_cast<int>(protocol::ExitCode::Usage);
@@ -268,7 +268,7 @@ int list(Context& context, const LookOptions& options) {
 }
 
 int print_verdict(Context& context,
-                  const LookOptions& options,
+                  const QueryOptions& options,
                   client::Verdict verdict,
                   const client::Freshness* at) {
   const bool valid = verdict == client::Verdict::Valid;
@@ -284,7 +284,7 @@ int print_verdict(Context& context,
   return static_cast<int>(valid ? protocol::ExitCode::Ok : protocol::ExitCode::Negative);
 }
 
-int check(Context& context, const LookOptions& options) {
+int check(Context& context, const QueryOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
@@ -307,7 +307,7 @@ int check(Context& context, const LookOptions& options) {
 }  // namespace
 
 void add_lock_look_commands(Command& lock, Context& context) {
-  auto options = std::make_shared<LookOptions>();
+  auto options = std::make_shared<QueryOptions>();
   Command* verb = add_verb(lock, context, options, "get", "show the holder of a lock", get);
   add_lock_name(*verb, options->name);
   Option* waiters = verb->add_flag(

@@ -84,7 +84,7 @@ class Top {
   // One view of what was since the last, on the screen if there is one.
   void show(const Screen* screen) {
     const std::vector<NodeReading> nodes = look_at_nodes();
-    const HotNames::Look heat = heat_.take(kNames);
+    const HotNames::Sample heat = heat_.take(kNames);
     if (screen == nullptr) {
       print_json(nodes, heat);
       std::cout.flush();
@@ -127,7 +127,7 @@ class Top {
     return looks;
   }
 
-  void print_nodes(const std::vector<NodeReading>& nodes, const HotNames::Look& heat) const {
+  void print_nodes(const std::vector<NodeReading>& nodes, const HotNames::Sample& heat) const {
     Table table{
         {"NODE", "ENDPOINT", "LEADS", "LOCKS", "WAITERS", "SESSIONS", "CLIENTS", "ENTRIES/S"},
         {},
@@ -156,7 +156,7 @@ class Top {
     context_.output().print({}, table);
   }
 
-  void print_names(const HotNames::Look& heat) const {
+  void print_names(const HotNames::Sample& heat) const {
     Table table{{"GRANTS/S", "WAITS/S", "NAME"}, {}, {}, {}};
     if (heat.hottest.empty()) {
       table.notes.push_back("no name has changed since the last view");
@@ -169,7 +169,7 @@ class Top {
     context_.output().print({}, table);
   }
 
-  void print_json(const std::vector<NodeReading>& nodes, const HotNames::Look& heat) const {
+  void print_json(const std::vector<NodeReading>& nodes, const HotNames::Sample& heat) const {
     Json json = {{"grants_per_s", static_cast<double>(heat.grants) / seconds()},
                  {"expiries_per_s", static_cast<double>(heat.expiries) / seconds()},
                  {"nodes", Json::array()},

@@ -77,7 +77,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
   const std::shared_ptr<SessionImpl> session_;
   const std::string name_;
-  const std::shared_ptr<Office> office_;
+  const std::shared_ptr<TermFence> office_;
 
   // It leads by this one, unless that is over.
   std::atomic<std::uint64_t> epoch_{0};

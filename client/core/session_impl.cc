@@ -473,11 +473,11 @@ void SessionImpl::detach() {
   }));
 }
 
-std::shared_ptr<Office> SessionImpl::office(const std::string& name) {
+std::shared_ptr<TermFence> SessionImpl::office(const std::string& name) {
   const std::lock_guard lock{offices_mutex_};
-  std::shared_ptr<Office>& office = offices_[name];
+  std::shared_ptr<TermFence>& office = offices_[name];
   if (office == nullptr) {
-    office = std::make_shared<Office>();
+    office = std::make_shared<TermFence>();
   }
   return office;
 }

@@ -79,7 +79,7 @@ class SessionImpl {
   void retire_notices();
 
   // What this session's candidates of that name share.
-  std::shared_ptr<Office> office(const std::string& name);
+  std::shared_ptr<TermFence> office(const std::string& name);
 
   Core& core() const { return *core_; }
 
@@ -124,7 +124,7 @@ class SessionImpl {
   std::shared_ptr<SessionRecord> record_;
   std::atomic<bool> finished_{false};  // Closed or detached here.
   std::mutex offices_mutex_;           // Guards what follows.
-  std::map<std::string, std::shared_ptr<Office>> offices_;
+  std::map<std::string, std::shared_ptr<TermFence>> offices_;
   std::mutex notices_mutex_;  // Guards what follows.
   std::shared_ptr<SessionNotices> notices_;
 };

@@ -14,7 +14,7 @@
 
 namespace gcoord::client {
 
-class Office {
+class TermFence {
  public:
   // Whether the term of this token is over for good.
   bool ended(std::uint64_t token) const { return token <= over_.load(std::memory_order_acquire); }

@@ -1,4 +1,4 @@
-// What the end of a session means to locks (sessions/session_end.h): waits end, locks pass on.
+// Effects of a session's end on locks (sessions/session_end.h): waits end, locks pass on.
 //
 // The end of a session is one fact in the log: from that command on nothing is granted to it and
 // nothing is accepted from it. Its waits end in the same command; its locks pass on, at most

@@ -214,7 +214,7 @@ class LaneReceiver {
     released_ = 0;
   }
 
-  // A look (lane_look.h) saw the next slot whole, and it is not there any more: only a peer that
+  // A look (lane_peek.h) saw the next slot whole, and it is not there any more: only a peer that
   // takes back what it wrote does that.
   GCOORD_HD void on_vanished() {
     if (state_.broken == 0) {

@@ -174,7 +174,7 @@ class LaneSender {
   // end.
   GCOORD_HD bool broken() const { return state_.broken != 0; }
 
-  // A look (lane_look.h) saw a grant, and it is not there any more: grants only grow.
+  // A look (lane_peek.h) saw a grant, and it is not there any more: grants only grow.
   GCOORD_HD void on_vanished() {
     if (state_.broken == 0) {
       state_.broken = 1;

@@ -1,6 +1,6 @@
 // Entry of a poll set: one condition, tested by one thread.
 //
-//   receiver   In: a slot has come on a lane.           (lane_look.h)
+//   receiver   In: a slot has come on a lane.           (lane_peek.h)
 //   sender     Out: the peer has room for what is wanted.
 //   ticket     In: a ticket of a lock is granted.       (ticket_lock.h, join() and settle())
 //   word       In: a 64-bit word is not what was seen of it last: an event word that the host
@@ -23,7 +23,7 @@
 
 #include "common/hd.h"
 #include "netcore/gpu_channel/device.h"
-#include "netcore/gpu_channel/lane_look.h"
+#include "netcore/gpu_channel/lane_peek.h"
 #include "netcore/memory/bounded_wait.h"
 #include "netcore/memory/order.h"
 #include "netcore/ticket/lock.h"

@@ -24,7 +24,7 @@
 #include "common/status.h"
 #include "netcore/memory/registry.h"
 #include "netcore/ticket/lock.h"
-#include "netcore/ticket/look.h"
+#include "netcore/ticket/peek.h"
 
 #include <cstdint>
 #include <memory>

@@ -390,7 +390,7 @@ void DeadlockWatch::on_break(ByteReader& reader) {
   if (!environment_.leads(victim.shard) || !waits || told_.size() >= kDeadlockCasesMax) {
     return;  // It is found again if it is still there.
   }
-  told_[key] = Told{text, now_};
+  told_[key] = Reported{text, now_};
   environment_.end(key, victim.enqueued_at);
 }
 

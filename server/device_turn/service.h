@@ -89,7 +89,7 @@ enum class TurnVerdict : std::uint32_t {
   // Leadership is being handed over, and nothing was appended; try again.
   Transferring = 9,
   // Of a service that tells its host all: no-ops that were decided and applied in several rows, in
-  // one slot (ToldNoops).
+  // one slot (HostNoops).
   Noops = 10,
 };
 
@@ -137,13 +137,13 @@ inline constexpr std::uint32_t kNoopsPerSlot = 3;
 
 // One slot to a client, in place of a TurnReply. When a node is lost a third of all rows begin a
 // term, and each would be two slots.
-struct alignas(64) ToldNoops {
+struct alignas(64) HostNoops {
   std::uint32_t count = 0;
   TurnVerdict verdict = TurnVerdict::Noops;  // Where TurnReply has it.
   HostNoop noop[kNoopsPerSlot];
 };
 
-static_assert(sizeof(ToldNoops) == netcore::kSlotBytes);
-static_assert(offsetof(ToldNoops, verdict) == offsetof(TurnReply, verdict));
+static_assert(sizeof(HostNoops) == netcore::kSlotBytes);
+static_assert(offsetof(HostNoops, verdict) == offsetof(TurnReply, verdict));
 
 }  // namespace gcoord::server

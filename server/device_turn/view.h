@@ -212,7 +212,7 @@ struct StripeScratch {
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
   netcore::Slot reply[kTurnReplies];       // But for the first few, which lie on the desk.
   netcore::Slot refused[kTurnRequests];    // Behind the replies.
-  ToldNoops noops[kNoopSlots];
+  HostNoops noops[kNoopSlots];
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
   std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.
 };

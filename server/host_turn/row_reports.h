@@ -1,4 +1,4 @@
-// What the step of a row changed, reported: leaderships to the service, transitions to the trace,
+// Reports of a row's changes in a step: leaderships to the service, transitions to the trace,
 // counts to the metrics. One thread.
 #pragma once
 

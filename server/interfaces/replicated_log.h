@@ -79,8 +79,6 @@ class ReplicatedLog {
 
   virtual Abilities abilities() const { return {}; }
 
-  bool takes_lists() const { return abilities().lists; }
-
   virtual ShardView view(ShardId shard) const = 0;
   virtual NodeView view() const = 0;
 

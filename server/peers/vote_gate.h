@@ -1,4 +1,4 @@
-// When the rows of a node may vote, by what earlier incarnations of it may have promised.
+// Gate of a node's votes: its rows vote once promises of earlier incarnations no longer bind.
 //
 // Promises from before a restart bind for one election timeout more
 // (docs/internals/architecture.md). A directory that not every node has admitted yet may stand for

@@ -1,5 +1,4 @@
-// What the lock service counts of itself. The registry outlives it; adding and setting is
-// thread-safe.
+// Metrics of the lock service. The registry outlives them; adding and setting is thread-safe.
 #pragma once
 
 #include "common/host/metrics.h"

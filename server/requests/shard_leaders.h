@@ -1,4 +1,5 @@
-// Which shards this node leads, as the lock service was last told, and who leads the others.
+// Leaders of shards as the lock service knows them: a bit for each shard that this node leads, and
+// hints for the others.
 //
 // leads() changes only with Service::on_role, so it stays the same within a request; the hint for
 // clients is the engine's present word. A bit per shard. One thread, the node's loop.

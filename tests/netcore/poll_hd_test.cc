@@ -1,6 +1,6 @@
 // The looks of a poll set, on host and device alike: what stamps, headers and cursors say.
 #include "common/random.h"
-#include "netcore/gpu_channel/lane_look.h"
+#include "netcore/gpu_channel/lane_peek.h"
 #include "tests/hd_test.h"
 
 namespace gcoord::netcore {

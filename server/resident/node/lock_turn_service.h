@@ -101,7 +101,7 @@ struct LockTurnService {
     return configuration;
   }
 
-  // Clients configure nothing, and a no-op says nothing else, whoever asks for it (ToldNoops).
+  // Clients configure nothing, and a no-op says nothing else, whoever asks for it (HostNoops).
   GCOORD_HD static Entry command(const TurnRequest& request) {
     const std::uint32_t kind = request.head & 0xffu;
     if (kind == locks::kEntryConfiguration || kind == 0) {

@@ -310,7 +310,7 @@ std::optional<HostEventSlot> ResidentNode::pull(std::uint32_t number) {
     lane.from.release(tile);
     if (lane.missing == 0 && words[offsetof(TurnReply, verdict) / sizeof words[0]] ==
                                  static_cast<std::uint32_t>(TurnVerdict::Noops)) {
-      begin_noops(lane, from_words<ToldNoops>(words));
+      begin_noops(lane, from_words<HostNoops>(words));
       continue;
     }
     if (lane.missing == 0) {
@@ -340,7 +340,7 @@ void ResidentNode::begin(Lane& lane, const TurnReply& reply) {
   }
 }
 
-void ResidentNode::begin_noops(Lane& lane, const ToldNoops& noops) {
+void ResidentNode::begin_noops(Lane& lane, const HostNoops& noops) {
   lane.noops = noops;
   lane.noops.count = std::min(noops.count, kNoopsPerSlot);
   lane.noops_given = 0;

@@ -160,7 +160,7 @@ class ResidentNode {
     netcore::LaneReceiver from;
     std::uint32_t missing = 0;  // Entries that follow what came, and have not.
     HostEventSlot told;
-    ToldNoops noops;  // That came together, and how many of them were given on.
+    HostNoops noops;  // That came together, and how many of them were given on.
     std::uint32_t noops_given = 0;
   };
 
@@ -171,7 +171,7 @@ class ResidentNode {
   }
 
   static void begin(Lane& lane, const TurnReply& reply);
-  static void begin_noops(Lane& lane, const ToldNoops& noops);
+  static void begin_noops(Lane& lane, const HostNoops& noops);
   static HostEventSlot next_noop(Lane& lane);
   Status carve();
   Status carve_leaders();

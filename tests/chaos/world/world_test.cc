@@ -1,4 +1,6 @@
 // The simulated world of whole nodes: what once failed, bit-exact replay, and that faults strike.
+#include "chaos/world/world.h"
+
 #include "chaos/world/apart.h"
 #include "chaos/world/bit_flips.h"
 #include "chaos/world/lone_node.h"

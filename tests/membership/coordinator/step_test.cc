@@ -1,4 +1,6 @@
 // The classic elections, held to the message counts of their papers.
+#include "membership/coordinator/step.h"
+
 #include "membership/coordinator/network.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A look at a lane says what the lane's end then does, whatever a peer leaves in memory.
-#include "netcore/gpu_channel/lane_look.h"
+#include "netcore/gpu_channel/lane_peek.h"
 
 #include "tests/netcore/gpu_channel/lane_samples.h"
 

@@ -6,7 +6,7 @@
 // answer comes. It waits for nothing, changes nothing and counts nothing.
 //
 // What it says agrees with what the end would do at that moment, peers that write garbage included
-// (tests/netcore/gpu_channel/lane_look_test.cc compares them on whatever bytes a peer may leave):
+// (tests/netcore/gpu_channel/lane_peek_test.cc compares them on whatever bytes a peer may leave):
 //
 //   Ready    poll(1) takes the next place, or there is room for slots_min slots (has_room_for). One
 //            kind of slot is taken and not delivered: one of an epoch that differs beyond its

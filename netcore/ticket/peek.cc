@@ -1,4 +1,4 @@
-#include "netcore/ticket/look.h"
+#include "netcore/ticket/peek.h"
 
 #include "common/assert.h"
 

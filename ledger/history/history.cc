@@ -34,7 +34,8 @@ Result<std::shared_ptr<History>> History::open(const HistoryOptions& options,
                             .levels = options.levels,
                             .leaves_max = kBatchEntriesMax,
                             .payload_bytes_max = kBatchBytesMax + kEntryBytesMax};
-  GCOORD_TRY(history->trees_, MerkleTrees::make(std::move(device), limits));
+  GCOORD_TRY(auto trees, MerkleTrees::make(std::move(device), limits));
+  history->trees_ = std::make_unique<HistoryTrees>(std::move(trees));
   GCOORD_TRY_STATUS(history->load());
   return history;
 }
@@ -110,7 +111,7 @@ Status History::append(const std::shared_ptr<const HistoryEntries>& batch) {
   if (fresh->entries.empty()) {
     return {};
   }
-  GCOORD_TRY_STATUS(hash(*fresh));
+  GCOORD_TRY_STATUS(trees_->append(*fresh, *growing_));
   growing_->add(fresh);
   tell_pending();
   for (const HistoryEntry& entry : fresh->entries) {
@@ -120,34 +121,6 @@ Status History::append(const std::shared_ptr<const HistoryEntries>& batch) {
     row.size.store(entry.index + 1, std::memory_order_release);
   }
   hashed_ += fresh->entries.size();
-  return {};
-}
-
-Status History::hash(const HistoryEntries& batch) {
-  order_.clear();
-  for (std::uint32_t k = 0; k < batch.entries.size(); ++k) {
-    order_.push_back(std::uint64_t{batch.entries[k].shard} << 32 | k);
-  }
-  std::sort(order_.begin(), order_.end());
-  run_shards_.clear();
-  run_firsts_.clear();
-  leaves_.clear();
-  for (const std::uint64_t place : order_) {
-    const HistoryEntry& entry = batch.entries[static_cast<std::uint32_t>(place)];
-    if (run_shards_.empty() || run_shards_.back() != entry.shard) {
-      run_shards_.push_back(entry.shard);
-      run_firsts_.push_back(static_cast<std::uint32_t>(leaves_.size()));
-    }
-    leaves_.push_back({.offset = entry.offset, .length = entry.length});
-  }
-  run_firsts_.push_back(static_cast<std::uint32_t>(leaves_.size()));
-  const std::lock_guard lock(trees_mutex_);
-  GCOORD_TRY_STATUS(trees_->take({run_shards_, run_firsts_, leaves_, batch.payload}));
-  GCOORD_TRY_STATUS(trees_->append());
-  GCOORD_TRY(const std::vector<KeptNode> kept, trees_->kept());
-  for (const KeptNode& node : kept) {
-    growing_->add_node(ShardId{node.shard}, {node.level, node.index, hash_of_words(node.hash)});
-  }
   return {};
 }
 
@@ -181,10 +154,7 @@ Status History::rewind(ShardId shard, std::uint64_t wanted) {
   }
   GCOORD_TRY(const MerkleFrontier frontier, frontier_at(*reader(shard), wanted));
   const std::uint32_t number = shard.value;
-  {
-    const std::lock_guard lock(trees_mutex_);
-    GCOORD_TRY_STATUS(trees_->restore({&number, 1}, {&frontier, 1}));
-  }
+  GCOORD_TRY_STATUS(trees_->restore({&number, 1}, {&frontier, 1}));
   rows_[number].size.store(wanted, std::memory_order_release);
   const auto [cut, is_new] = cuts_.try_emplace(number, wanted);
   cut->second = std::min(cut->second, wanted);
@@ -197,10 +167,7 @@ Status History::reset(ShardId shard, const MerkleFrontier& frontier) {
     GCOORD_TRY_STATUS(flush());
   }
   const std::uint32_t number = shard.value;
-  {
-    const std::lock_guard lock(trees_mutex_);
-    GCOORD_TRY_STATUS(trees_->restore({&number, 1}, {&frontier, 1}));
-  }
+  GCOORD_TRY_STATUS(trees_->restore({&number, 1}, {&frontier, 1}));
   Row& row = rows_[number];
   row.first.store(frontier.size, std::memory_order_release);
   row.size.store(frontier.size, std::memory_order_release);
@@ -345,7 +312,6 @@ std::shared_ptr<const TreeReader> History::reader(ShardId shard) const {
 
 Result<std::vector<MerkleFrontier>> History::frontiers(
     std::span<const std::uint32_t> shards) const {
-  const std::lock_guard lock(trees_mutex_);
   return trees_->frontiers(shards);
 }
 

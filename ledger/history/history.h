@@ -26,6 +26,7 @@
 #include "common/status.h"
 #include "ledger/history/entries.h"
 #include "ledger/history/flush.h"
+#include "ledger/history/history_trees.h"
 #include "ledger/history/pending.h"
 #include "ledger/history/store.h"
 #include "ledger/merkle/frontier.h"
@@ -180,7 +181,6 @@ class History final : public std::enable_shared_from_this<History> {
         growing_(std::make_shared<HistoryPending>(options.shard_count)) {}
 
   Status load();
-  Status hash(const HistoryEntries& batch);
   std::shared_ptr<const HistoryEntries> without_repeated(
       const std::shared_ptr<const HistoryEntries>& batch);
   Status check_order(const HistoryEntries& batch);
@@ -196,17 +196,12 @@ class History final : public std::enable_shared_from_this<History> {
   mutable std::mutex memory_mutex_;  // Guards the next two from the owner's changes.
   std::shared_ptr<HistoryPending> growing_;
   std::shared_ptr<const HistoryFlush> leaving_;
-  mutable std::mutex trees_mutex_;  // Guards trees_.
-  std::unique_ptr<MerkleTrees> trees_;
+  std::unique_ptr<HistoryTrees> trees_;
   // Of the owner alone:
   std::unordered_map<std::uint32_t, std::uint64_t> cuts_;  // By shard: what lies beyond goes.
   std::unordered_set<std::uint32_t> touched_;  // Heads to be written, beside growing_'s.
   std::unordered_map<std::uint32_t, std::uint64_t> ahead_;  // Kept warm: of one batch, by shard.
-  std::uint64_t pruned_bytes_ = 0;    // Since the store was last asked to reclaim.
-  std::vector<std::uint64_t> order_;  // Kept warm, as all below.
-  std::vector<std::uint32_t> run_shards_;
-  std::vector<std::uint32_t> run_firsts_;
-  std::vector<LeafExtent> leaves_;
+  std::uint64_t pruned_bytes_ = 0;  // Since the store was last asked to reclaim.
   std::atomic<std::uint64_t> hashed_{0};
   std::atomic<std::uint64_t> repeated_{0};
   std::atomic<std::uint64_t> flushes_{0};

@@ -21,24 +21,13 @@ constexpr std::size_t kNapBytesMax = kBatchBytesMax;
 HistoryWorker::HistoryWorker(std::shared_ptr<History> history, HistoryWorkerOptions options)
     : history_(std::move(history)),
       options_(std::move(options)),
-      keeper_(options_.keep, options_.clues) {
+      keeper_(options_.keep, options_.clues),
+      flushes_(*history_, [this](const Status& status) { fail(status); }) {
   if (options_.metrics != nullptr) {
-    MetricsRegistry& metrics = *options_.metrics;
-    hashed_ = &metrics.counter(
-        {"gcoord_ledger_history_entries_total", "Entries hashed into shards' trees.", "", ""});
-    pruned_ = &metrics.counter(
-        {"gcoord_ledger_history_pruned_total", "Entries pruned from history.", "", ""});
-    disk_bytes_ = &metrics.gauge(
-        {"gcoord_ledger_history_disk_bytes", "Disk space of the history store.", "", ""});
-    pending_bytes_ = &metrics.gauge({"gcoord_ledger_history_pending_bytes",
-                                     "History in memory that is not in the store yet.",
-                                     "",
-                                     ""});
-    lag_ = &metrics.gauge(
-        {"gcoord_ledger_history_lag_entries", "Entries applied and not hashed yet.", "", ""});
+    metrics_.emplace(*options_.metrics);
   }
   if (options_.driver == StorageDriver::Thread) {
-    writer_ = std::make_unique<FlushWriter>(history_->store(), [this] {
+    flushes_.write_on_thread([this] {
       {
         const std::lock_guard lock(mutex_);
         napping_ = false;
@@ -92,7 +81,7 @@ void HistoryWorker::append(std::shared_ptr<const HistoryEntries> batch) {
             queued_entries_.fetch_sub(count, std::memory_order_relaxed);
             // Release: pairs with appended(); the sizes say what was hashed by then.
             appended_.fetch_add(1, std::memory_order_release);
-            return advance_flush();
+            return flushes_.advance();
           },
           bytes});
 }
@@ -123,8 +112,8 @@ Status HistoryWorker::settle() {
   std::future<Status> flushed = done->get_future();
   submit({.work =
               [this, done = std::move(done)]() mutable {
-                waiting_for_next_.push_back(std::move(done));
-                return advance_flush();
+                flushes_.wait_for_next(std::move(done));
+                return flushes_.advance();
               },
           .awaited = true});
   flushed.wait();
@@ -181,58 +170,10 @@ Status HistoryWorker::failure() const {
   return failure_;
 }
 
-// Takes note of what was written, and begins what is due or waited for. Where as much again has
-// come together while the store writes, it is slower than what comes, and is waited for.
-Status HistoryWorker::advance_flush() {
-  const bool due = history_->flush_due();
-  if (writing_ != nullptr && (due || writing_->written())) {
-    GCOORD_TRY_STATUS(end_flush());
-  }
-  return writing_ == nullptr && (due || !waiting_for_next_.empty()) ? begin_flush() : Status{};
-}
-
-Status HistoryWorker::begin_flush() {
-  auto flush = history_->begin_flush();
-  if (!flush.ok()) {
-    answer(waiting_for_next_, flush.status());
-    return flush.status();
-  }
-  writing_ = std::move(flush).value();
-  waiting_for_it_ = std::move(waiting_for_next_);
-  waiting_for_next_.clear();
-  if (writing_ == nullptr) {
-    answer(waiting_for_it_, {});
-    return {};
-  }
-  if (writer_ != nullptr) {
-    writer_->begin(writing_);
-    return {};
-  }
-  static_cast<void>(writing_->write(history_->store()));
-  return end_flush();
-}
-
-// History has ended it already where it had to wait for it itself.
-Status HistoryWorker::end_flush() {
-  const Status status = writing_->wait();
-  if (status.ok() && history_->leaving() == writing_) {
-    history_->end_flush();
-  }
-  writing_ = nullptr;
-  answer(waiting_for_it_, status);
-  return status;
-}
-
-void HistoryWorker::answer(Waiters& waiters, const Status& status) {
-  fail(status);  // Before whoever waits may look.
-  for (const auto& each : waiters) {
-    each->set_value(status);
-  }
-  waiters.clear();
-}
-
 Status HistoryWorker::prune_some() {
-  tell_metrics();
+  if (metrics_) {
+    metrics_->update(*history_, lag_entries());
+  }
   return keeper_.advance(*history_, options_.wall_ms ? options_.wall_ms() : 0);
 }
 
@@ -253,13 +194,13 @@ void HistoryWorker::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     wake_.wait_for(lock, std::chrono::milliseconds(kKeepIntervalMs), [this] {
-      return stopping_ || !tasks_.empty() || (writing_ != nullptr && writing_->written());
+      return stopping_ || !tasks_.empty() || flushes_.written();
     });
     for (std::size_t left = tasks_.size(); left > 0 && !stopping_; --left) {
       work_on(lock);
     }
     nap(lock);
-    work_unlocked(lock, [this] { return advance_flush(); });
+    work_unlocked(lock, [this] { return flushes_.advance(); });
     const std::uint64_t now_ms = options_.wall_ms ? options_.wall_ms() : 0;
     // Clocks may be set back.
     const bool due = now_ms - kept_ms_ >= kKeepIntervalMs;
@@ -268,11 +209,11 @@ void HistoryWorker::run() {
       work_unlocked(lock, [this] { return prune_some(); });
     }
     if (!failure_.ok()) {
-      break_promises();
+      flushes_.break_promises();
     }
   }
   tasks_.clear();
-  break_promises();
+  flushes_.break_promises();
 }
 
 // Nothing after a failure.
@@ -285,27 +226,6 @@ void HistoryWorker::work_unlocked(std::unique_lock<std::mutex>& lock,
   const Status status = work();
   lock.lock();
   failure_ = failure_.ok() ? status : failure_;
-}
-
-// Whoever waits for a flush hears that there will be none. Nobody ends the one that is written now,
-// if there is one: its end need not wake this thread again and again.
-void HistoryWorker::break_promises() {
-  writing_ = nullptr;
-  waiting_for_it_.clear();
-  waiting_for_next_.clear();
-}
-
-void HistoryWorker::tell_metrics() {
-  if (hashed_ == nullptr) {
-    return;
-  }
-  const HistoryCounts now = history_->counts();
-  hashed_->add(now.hashed - told_.hashed);
-  pruned_->add(now.pruned - told_.pruned);
-  disk_bytes_->set(static_cast<std::int64_t>(history_->disk_bytes()));
-  pending_bytes_->set(static_cast<std::int64_t>(history_->pending_bytes()));
-  lag_->set(static_cast<std::int64_t>(lag_entries()));
-  told_ = now;
 }
 
 }  // namespace gcoord::ledger

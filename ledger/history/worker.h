@@ -15,8 +15,9 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "ledger/disk/storage_driver.h"
-#include "ledger/history/flush_writer.h"
+#include "ledger/history/flush_cycle.h"
 #include "ledger/history/history.h"
+#include "ledger/history/history_metrics.h"
 #include "ledger/history/keeping.h"
 #include "ledger/history/pruning.h"
 
@@ -29,6 +30,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -97,7 +99,6 @@ class HistoryWorker {
   };
 
   struct Pruning;
-  using Waiters = std::vector<std::shared_ptr<std::promise<Status>>>;
 
   void submit(Task task);
   Status prune_on(const std::shared_ptr<Pruning>& pruning);
@@ -106,13 +107,7 @@ class HistoryWorker {
   void nap(std::unique_lock<std::mutex>& lock);
   void work_on(std::unique_lock<std::mutex>& lock);
   void work_unlocked(std::unique_lock<std::mutex>& lock, const std::function<Status()>& work);
-  void break_promises();
-  Status advance_flush();
-  Status begin_flush();
-  Status end_flush();
-  void answer(Waiters& waiters, const Status& status);
   Status prune_some();
-  void tell_metrics();
 
   std::shared_ptr<History> history_;
   HistoryWorkerOptions options_;
@@ -121,18 +116,10 @@ class HistoryWorker {
   std::atomic<std::uint64_t> begun_{0};
   std::atomic<std::uint64_t> queued_entries_{0};
   std::uint64_t begin_count_ = 0;
-  Counter* hashed_ = nullptr;
-  Counter* pruned_ = nullptr;
-  Gauge* disk_bytes_ = nullptr;
-  Gauge* pending_bytes_ = nullptr;
-  Gauge* lag_ = nullptr;
-  HistoryCounts told_;
-  std::uint64_t kept_ms_ = 0;  // Of the thread, as the next three: when it pruned last.
-  std::shared_ptr<HistoryFlush> writing_;
-  Waiters waiting_for_it_;    // For the flush that is being written,
-  Waiters waiting_for_next_;  // or for one that begins from now on.
+  std::optional<HistoryMetrics> metrics_;
+  std::uint64_t kept_ms_ = 0;  // Of the thread: when it pruned last.
 
-  mutable std::mutex mutex_;  // Guards all below.
+  mutable std::mutex mutex_;  // Guards all below but flushes_.
   std::condition_variable wake_;
   std::condition_variable room_;
   std::deque<Task> tasks_;
@@ -140,7 +127,7 @@ class HistoryWorker {
   Status failure_;
   bool napping_ = false;
   bool stopping_ = false;
-  std::unique_ptr<FlushWriter> writer_;  // With a thread only; ends after it.
+  FlushCycle flushes_;  // Of the thread; ends after it, and before what its writer wakes.
   std::thread thread_;
 };
 

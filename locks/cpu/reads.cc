@@ -1,5 +1,6 @@
 // The reads of LockCpu: applied state only, nothing changes.
 #include "locks/cpu/lock_cpu.h"
+#include "locks/state/broken.h"
 #include "locks/state/extra.h"
 #include "locks/state/keys.h"
 #include "locks/state/names.h"
@@ -41,29 +42,29 @@ void LockCpu::check_batch(std::span<const TokenCheck> requests,
                           std::span<TokenVerdict> verdicts) const {
   GCOORD_ASSERT(requests.size() == verdicts.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    verdicts[i] = check_token(tables_, requests[i]);
+    verdicts[i] = check_token(tables(), requests[i]);
   }
 }
 
 bool LockCpu::registered(ShardId shard, SessionId session) const {
-  return find_session(tables_, shard, session).value != 0;
+  return find_session(tables(), shard, session).value != 0;
 }
 
 bool LockCpu::stands_in_line(ShardId shard, const LockCommand& acquire) const {
-  const SessionRow session = find_session(tables_, shard, acquire.session);
-  if (session.value == 0 || tables_.sessions[session].phase != SessionPhase::Live) {
+  const SessionRow session = find_session(tables(), shard, acquire.session);
+  if (session.value == 0 || tables().sessions[session].phase != SessionPhase::Live) {
     return false;
   }
-  const RequestRow row = find_request(tables_, tables_.sessions[session], acquire.sequence);
-  return row.value != 0 && tables_.requests[row].code == LockCode::Waiting &&
-         tables_.requests[row].argument_hash == argument_hash(acquire);
+  const RequestRow row = find_request(tables(), tables().sessions[session], acquire.sequence);
+  return row.value != 0 && tables().requests[row].code == LockCode::Waiting &&
+         tables().requests[row].argument_hash == argument_hash(acquire);
 }
 
 HeldLock LockCpu::describe(LockRow row) const {
-  const LockRecord& lock = tables_.locks[row];
-  const SessionRecord& holder = tables_.sessions[lock.holder];
-  const LockExtra extra = is_marked(lock) ? load_extra(tables_, lock) : LockExtra{};
-  return {.name = name_text(tables_, lock),
+  const LockRecord& lock = tables().locks[row];
+  const SessionRecord& holder = tables().sessions[lock.holder];
+  const LockExtra extra = is_marked(lock) ? load_extra(tables(), lock) : LockExtra{};
+  return {.name = name_text(tables(), lock),
           .shard = lock.shard,
           .name_hash = lock.name_hash,
           .holder = holder.session,
@@ -73,13 +74,13 @@ HeldLock LockCpu::describe(LockRow row) const {
           .holder_ttl_ms = holder.ttl_ms,
           .holder_row = lock.holder,
           .hold_count = extra.hold_count,
-          .note = note_text(tables_, extra.note_first),
+          .note = note_text(tables(), extra.note_first),
           .permits_limit = extra.share_count != 0 ? extra.permits_limit : 0,
-          .holders = holders_of(tables_, extra)};
+          .holders = holders_of(tables(), extra)};
 }
 
 std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
-  const LockRow row = find_held(tables_, shard, name);
+  const LockRow row = find_held(tables(), shard, name);
   if (row.value == 0) {
     return std::nullopt;
   }
@@ -91,21 +92,41 @@ std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
                                            std::uint32_t first_place,
                                            std::size_t limit) const {
   std::vector<QueuedWaiter> found;
-  const LockRow lock = find_held(tables_, shard, name);
-  RequestRow row = lock.value == 0 ? RequestRow{} : tables_.locks[lock].queue_first;
+  const LockRow lock = find_held(tables(), shard, name);
+  RequestRow row = lock.value == 0 ? RequestRow{} : tables().locks[lock].queue_first;
   for (std::uint32_t place = 0; row.value != 0 && found.size() < limit; ++place) {
-    const RequestRecord& waiter = tables_.requests[row];
+    const RequestRecord& waiter = tables().requests[row];
     if (place >= first_place) {
       found.push_back({.queue_place = place,
-                       .session = tables_.sessions[waiter.session_row].session,
+                       .session = tables().sessions[waiter.session_row].session,
                        .sequence = waiter.sequence,
                        .enqueued_at = waiter.enqueued_at,
                        .ask = unpack_ask(waiter.token.value),
-                       .note = note_text(tables_, note_of(waiter))});
+                       .note = note_text(tables(), note_of(waiter))});
     }
     row = waiter.queue_next;
   }
   return found;
+}
+
+std::vector<LostLock> LockCpu::losses(SessionId session) const {
+  std::vector<LostLock> lost;
+  for (const sessions::Registration& registration : clock().registrations_of(session)) {
+    LockRow row = tables().sessions[registration.row].hold_first;
+    for (std::uint32_t i = 0; i < kLossesLookedAt && row.value != 0; ++i) {
+      const LockRecord& hold = tables().locks[row];
+      if (is_broken(hold)) {
+        std::array<char, kNameBytesMax> name{};
+        const std::uint32_t bytes = load_name(tables(), lost_name(hold), name.data());
+        lost.push_back({.shard = hold.shard,
+                        .name = std::string(name.data(), bytes),
+                        .token = hold.token,
+                        .broken_at = hold.granted_at});
+      }
+      row = hold.hold_next;
+    }
+  }
+  return lost;
 }
 
 }  // namespace gcoord::locks

@@ -134,24 +134,17 @@ Result<PublicationNews> PublicationNode::exchange(ReplicatedLog& engine, std::ui
 }
 
 Status PublicationNode::settle() {
-  std::unique_lock lock(settle_mutex_);
-  const std::uint64_t number = ++settle_asked_;
-  PublicationInput input;
-  input.settle = number;
-  desk_.put(std::move(input));
-  settled_.wait(lock, [&] { return settle_done_ >= number; });
-  return settle_status_;
+  return settling_.wait([this](std::uint64_t number) {
+    PublicationInput input;
+    input.settle = number;
+    desk_.put(std::move(input));
+  });
 }
 
 void PublicationNode::answer_settle(std::uint64_t number) {
-  if (number == 0) {
-    return;
+  if (number != 0) {
+    settling_.answer(number, log_->sync());
   }
-  Status status = log_->sync();
-  const std::lock_guard lock(settle_mutex_);
-  settle_done_ = number;
-  settle_status_ = std::move(status);
-  settled_.notify_all();
 }
 
 std::future<Result<ledger::PruneReport>> PublicationNode::prune(const ledger::PruneOrder& order,

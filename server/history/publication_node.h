@@ -19,9 +19,9 @@
 #include "ledger/publication/mailbox.h"
 #include "ledger/publication/publication.h"
 #include "server/history/publication_service.h"
+#include "server/history/settle_requests.h"
 #include "server/interfaces/replicated_log.h"
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -138,11 +138,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   PublicationOutput output_;   // The thread's, as all below but view_.
   std::unique_ptr<Publication> publication_;
   PublicationState state_;
-  std::mutex settle_mutex_;  // Of the next four.
-  std::condition_variable settled_;
-  std::uint64_t settle_asked_ = 0;
-  std::uint64_t settle_done_ = 0;
-  Status settle_status_;
+  SettleRequests settling_;
 
   struct Pruning {
     ledger::PruneOrder order;

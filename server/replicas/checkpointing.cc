@@ -1,9 +1,7 @@
 #include "server/replicas/checkpointing.h"
 
 #include "common/assert.h"
-#include "consensus/step/log_runs.h"
 #include "server/replicas/compaction.h"
-#include "server/replicas/shard_codec.h"
 
 #include <algorithm>
 #include <limits>
@@ -28,10 +26,9 @@ constexpr std::uint64_t kEntryBytesMax = std::uint64_t{256} << 20;
 Checkpointing::Checkpointing(const Options& options, const Environment& parts, std::uint64_t now_ms)
     : options_(options),
       environment_(parts),
-      dirty_(parts.columns.row_count),
-      taken_(parts.columns.row_count),
-      settling_(parts.columns.row_count),
-      begin_ms_(now_ms) {}
+      marks_(parts.columns.row_count),
+      begin_ms_(now_ms),
+      slice_({.columns = parts.columns, .log = parts.log, .service = parts.service}) {}
 
 std::size_t Checkpointing::advance(std::uint64_t now_ms,
                                    std::span<const consensus::PeerLiveness> peers) {
@@ -85,15 +82,11 @@ bool Checkpointing::due(std::uint64_t now_ms) const {
 void Checkpointing::begin(std::uint64_t now_ms) {
   by_time_ = !requested_ && !pressed() && !environment_.service.behind();
   requested_ = false;
-  ++begun_;
+  ends_.begin();
   begin_ms_ = now_ms;
   begin_bytes_ = environment_.disk.submitted_bytes();
-  settling_.swap(taken_);
-  taken_.swap(dirty_);
-  dirty_.clear();
-  if (!taken_.any() && !settling_.any()) {
-    ended_ = begun_;  // All that was applied lies in the store.
-    last_end_ = Status{};
+  if (!marks_.begin()) {
+    ends_.end_empty();
     return;
   }
   begin_lsn_ = environment_.disk.durable_lsn();
@@ -103,13 +96,13 @@ void Checkpointing::begin(std::uint64_t now_ms) {
 }
 
 std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peers) {
-  const std::size_t before_bytes = batch_.size_bytes();
+  const std::size_t before_bytes = slice_.batch().size_bytes();
   const bool none_held = collect_held();
   resumed_ = false;
   std::size_t row_count = 0;
   while (row_count < kRowsPerTurn && held_.size() < kHeldMax &&
-         batch_.size_bytes() - before_bytes < kBytesPerTurn) {
-    cursor_ = taken_.next_in_either(settling_, cursor_);
+         slice_.batch().size_bytes() - before_bytes < kBytesPerTurn) {
+    cursor_ = marks_.next(cursor_);
     if (cursor_ == environment_.columns.row_count) {
       break;
     }
@@ -121,9 +114,9 @@ std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peer
     ++cursor_;
   }
   last_slice_ = cursor_ == environment_.columns.row_count && none_held && held_.empty();
-  if (last_slice_ || batch_.size_bytes() >= kSliceBytes) {
+  if (last_slice_ || slice_.batch().size_bytes() >= kSliceBytes) {
     if (last_slice_) {
-      batch_.covers(begin_lsn_);
+      slice_.batch().covers(begin_lsn_);
     }
     state_ = State::Handing;
     hand_over();
@@ -151,7 +144,7 @@ bool Checkpointing::collect_held() {
 
 // False: the shard is not at rest.
 bool Checkpointing::look_at(std::uint32_t row, std::span<const consensus::PeerLiveness> peers) {
-  const bool changed = taken_.test(row);
+  const bool changed = marks_.taken(row);
   if (changed && !at_rest(row)) {
     return false;
   }
@@ -170,38 +163,15 @@ bool Checkpointing::look_at(std::uint32_t row, std::span<const consensus::PeerLi
 }
 
 void Checkpointing::write_row(std::uint32_t row) {
-  const ShardId shard{row};
-  const consensus::Hot& hot = environment_.columns.hot[row];
-  const consensus::Log& log = environment_.columns.log[row];
-  const consensus::LogRuns& runs = environment_.columns.runs[row];
-  GCOORD_ASSERT(environment_.columns.storage[row].request_pending == 0);
-  GCOORD_ASSERT(environment_.columns.storage[row].persist_from == log.last + 1);
-  encode_hard_value(hard_,
-                    {.lsn = environment_.disk.durable_lsn(),
-                     .term = hot.term,
-                     .vote = hot.vote,
-                     .floor = log.applied,
-                     .floor_term = consensus::term_at(log, runs, log.applied),
-                     .configuration = environment_.columns.configuration[row]});
-  for (LogIndex index = log.applied + 1; index <= log.last; ++index) {
-    const EntryBlock* block = environment_.log.find(shard, index);
-    encode_hard_entry(hard_,
-                      consensus::term_at(log, runs, index),
-                      block == nullptr ? EntryView{.kind = consensus::EntryKind::Noop}
-                                       : EntryView{block->kind, block->payload()});
-  }
-  service_.clear();
-  environment_.service.checkpoint(shard, service_);
-  batch_.put(ledger::CheckpointColumn::Hard, shard, hard_);
-  batch_.put(ledger::CheckpointColumn::Service, shard, service_);
+  slice_.add(row, environment_.disk.durable_lsn());
   environment_.metrics.checkpoint_shards.add();
 }
 
 void Checkpointing::hand_over() {
-  if (batch_.empty()) {
+  if (slice_.batch().empty()) {
     end(Status{});
-  } else if (environment_.disk.submit_checkpoint(std::move(batch_))) {
-    batch_.clear();
+  } else if (environment_.disk.submit_checkpoint(std::move(slice_.batch()))) {
+    slice_.batch().clear();
     state_ = State::Writing;
   }
 }
@@ -223,7 +193,7 @@ bool Checkpointing::shrink() {
   if (state_ != State::Idle || !std::exchange(grown_, false)) {
     return false;
   }
-  batch_ = ledger::CheckpointBatch{};
+  slice_.shrink();
   return true;
 }
 
@@ -231,16 +201,14 @@ void Checkpointing::end(const Status& status) {
   grown_ = true;
   const bool failed = !status.ok();
   if (failed) {
-    dirty_.unite(taken_);
+    marks_.give_back();
     for (const std::uint32_t row : held_) {
       environment_.rows.touch(row).held = false;
     }
     held_.clear();
-    batch_.clear();
+    slice_.batch().clear();
   }
-  end_ = status;
-  ended_ = begun_;
-  last_end_ = status;
+  ends_.end(status);
   begin_entry_bytes_ = environment_.pool.used_bytes();
   (failed ? environment_.metrics.checkpoints_failed : environment_.metrics.checkpoints).add();
   state_ = State::Idle;

@@ -17,12 +17,14 @@
 #pragma once
 
 #include "common/ids.h"
-#include "common/shard_bits.h"
 #include "consensus/step/liveness.h"
 #include "consensus/step/shard_table.h"
-#include "ledger/checkpoint/checkpoint_batch.h"
+#include "ledger/base/lsn.h"
 #include "server/interfaces/state_machine.h"
 #include "server/replicas/active.h"
+#include "server/replicas/checkpoint_ends.h"
+#include "server/replicas/checkpoint_marks.h"
+#include "server/replicas/checkpoint_slice.h"
 #include "server/replicas/disk.h"
 #include "server/replicas/entry_log.h"
 #include "server/replicas/metrics.h"
@@ -30,7 +32,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -56,19 +57,17 @@ class Checkpointing {
   Checkpointing(const Options& options, const Environment& parts, std::uint64_t now_ms);
 
   // The shard differs from its checkpoint.
-  void mark(ShardId shard) { dirty_.set(shard.value); }
+  void mark(ShardId shard) { marks_.mark(shard); }
 
   // Asks for a checkpoint of all that is applied by now, right after the one under way. Returns
   // its number.
   std::uint64_t request() {
     requested_ = true;
-    return begun_ + 1;
+    return ends_.next_number();
   }
 
   // How the checkpoint of that number ended, or a later one that held what it held; nothing before.
-  std::optional<Status> outcome(std::uint64_t number) const {
-    return ended_ >= number ? std::optional(last_end_) : std::nullopt;
-  }
+  std::optional<Status> outcome(std::uint64_t number) const { return ends_.outcome(number); }
 
   // A bounded part of the work, called once per turn between stepping and applying. Returns how
   // many shards were looked at.
@@ -81,7 +80,7 @@ class Checkpointing {
   }
 
   // How the last checkpoint ended, once.
-  std::optional<Status> take_end() { return std::exchange(end_, std::nullopt); }
+  std::optional<Status> take_end() { return ends_.take(); }
 
   // Gives back what a large checkpoint made grow, once after each. True if there was one.
   bool shrink();
@@ -114,22 +113,15 @@ class Checkpointing {
   bool last_slice_ = false;
   bool grown_ = false;    // A checkpoint ended since the last shrink().
   bool resumed_ = false;  // Held rows have not been looked at since a slice was written.
-  ShardBits dirty_;       // Changed since taken_ was taken.
-  ShardBits taken_;       // What the present, or last, checkpoint holds.
-  ShardBits settling_;    // What the one before held.
+  CheckpointMarks marks_;
   std::uint32_t cursor_ = 0;
   std::vector<std::uint32_t> held_;
   ledger::Lsn begin_lsn_;
   std::uint64_t begin_ms_;
   std::uint64_t begin_bytes_ = 0;
   std::uint64_t begin_entry_bytes_ = 0;
-  std::optional<Status> end_;
-  std::uint64_t begun_ = 0;  // Numbers the checkpoints of this life.
-  std::uint64_t ended_ = 0;
-  Status last_end_;
-  ledger::CheckpointBatch batch_;
-  std::vector<std::byte> hard_;
-  std::vector<std::byte> service_;
+  CheckpointEnds ends_;
+  CheckpointSlice slice_;  // That is being collected, or handed over.
 };
 
 }  // namespace gcoord::server

@@ -1,6 +1,6 @@
-// Bringing one shard's state to where those of others leave a name that was moved (move_survey.h).
-#include "locks/cpu/lock_cpu.h"
-#include "locks/cpu/move_survey.h"
+#include "locks/cpu/move_settle.h"
+
+#include "common/assert.h"
 #include "locks/state/delay.h"
 #include "locks/state/move.h"
 
@@ -73,28 +73,31 @@ void strip(const LockTables& tables, LockRow row) {
 
 }  // namespace
 
-void LockCpu::settle_move(ShardId shard, const MoveFix& fix) {
+LockDemand demand_of(const MoveFix& fix) {
   LockDemand demand;
   demand.locks = demand.sessions = 1;
   demand.name_blocks = 1 + name_block_count(static_cast<std::uint32_t>(fix.name.size()));
-  reserve(demand);
-  const LockRow row = find_lock(tables_, shard, fix.name_hash);
-  const bool held = row.value != 0 && !is_kept(tables_, tables_.locks[row]);
+  return demand;
+}
+
+void settle_move(const LockTables& tables, ShardId shard, const MoveFix& fix) {
+  const LockRow row = find_lock(tables, shard, fix.name_hash);
+  const bool held = row.value != 0 && !is_kept(tables, tables.locks[row]);
   if (fix.kind == MoveFix::Kind::Strip) {
     GCOORD_ASSERT(row.value != 0 && !held);
-    strip(tables_, row);
+    strip(tables, row);
   } else if (fix.kind == MoveFix::Kind::Here && held) {
-    mark(tables_, row);
-    LockExtra extra = load_extra(tables_, tables_.locks[row]);
+    mark(tables, row);
+    LockExtra extra = load_extra(tables, tables.locks[row]);
     extra.residence = Residence::Here;
     extra.move_number = fix.number;
-    store_extra(tables_, tables_.locks[row], extra);
-    ensure_keeper(tables_, shard);
+    store_extra(tables, tables.locks[row], extra);
+    ensure_keeper(tables, shard);
   } else {
     if (held) {
-      free_lock(tables_, shard, fix);
+      free_lock(tables, shard, fix);
     }
-    keep_record(tables_, shard, fix);
+    keep_record(tables, shard, fix);
   }
 }
 

@@ -1,10 +1,8 @@
-// What LockCpu knows of names that were moved, and keeps beside its tables when locks come.
-#include "locks/cpu/lock_cpu.h"
+#include "locks/cpu/moved_locks.h"
+
 #include "locks/state/move.h"
 #include "locks/state/names.h"
-#include "locks/state/residence.h"
 
-#include <algorithm>
 #include <array>
 
 namespace gcoord::locks {
@@ -71,7 +69,7 @@ void add_unclaimed_grants(const LockTables& tables,
 
 }  // namespace
 
-std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard, NameHash name) const {
+std::vector<OrphanedWait> MovedLocks::unclaimed(ShardId shard, NameHash name) const {
   std::vector<OrphanedWait> places;
   const LockRow lock_row = find_held(tables_, shard, name);
   if (lock_row.value == 0) {
@@ -85,7 +83,7 @@ std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard, NameHash name) const
   return places;
 }
 
-std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard) const {
+std::vector<OrphanedWait> MovedLocks::unclaimed(ShardId shard) const {
   std::vector<OrphanedWait> places;
   if (find_session(tables_, shard, kKeeperSession).value == 0) {
     return places;
@@ -112,7 +110,7 @@ std::vector<OrphanedWait> LockCpu::unclaimed(ShardId shard) const {
   return places;
 }
 
-bool LockCpu::still_unclaimed(ShardId shard, const OrphanedWait& place) const {
+bool MovedLocks::still_unclaimed(ShardId shard, const OrphanedWait& place) const {
   const SessionRow session_row = find_session(tables_, shard, place.session);
   const LockRow lock_row = find_lock(tables_, shard, place.name);
   if (session_row.value == 0 || lock_row.value == 0) {
@@ -122,34 +120,7 @@ bool LockCpu::still_unclaimed(ShardId shard, const OrphanedWait& place) const {
   return row.value != 0 && is_unclaimed(tables_, row, lock_row);
 }
 
-std::vector<SessionId> LockCpu::sessions_to_come(ShardId shard, const LockCommand& command) const {
-  std::vector<SessionId> sessions;
-  if (command.kind == LockCommandKind::MoveIn) {
-    for (std::uint32_t i = 0; i < moved_count(command); ++i) {
-      const SessionId session = moved_session(command, i).session;
-      const bool met = std::ranges::find(sessions, session) != sessions.end();
-      if (!met && !registered(shard, session)) {
-        sessions.push_back(session);
-      }
-    }
-  }
-  return sessions;
-}
-
-void LockCpu::follow_newcomers(const std::vector<SessionId>& sessions, ShardId shard, Tick now) {
-  for (const SessionId session : sessions) {
-    const SessionRow row = find_session(tables_, shard, session);
-    if (row.value != 0) {
-      register_with_clock(row, now);
-      // It ended while its lock was between the shards.
-      if (clock_.remembers_expired(session)) {
-        clock_.on_come_too_late(row, now);
-      }
-    }
-  }
-}
-
-std::optional<NameResidence> LockCpu::residence(ShardId shard, NameHash name) const {
+std::optional<NameResidence> MovedLocks::residence(ShardId shard, NameHash name) const {
   const LockRow row = find_lock(tables_, shard, name);
   if (row.value == 0 || !is_marked(tables_.locks[row])) {
     return std::nullopt;
@@ -164,7 +135,7 @@ std::optional<NameResidence> LockCpu::residence(ShardId shard, NameHash name) co
                        .departing = extra.export_first.value != 0};
 }
 
-std::vector<DepartedLock> LockCpu::departed(ShardId shard) const {
+std::vector<DepartedLock> MovedLocks::departed(ShardId shard) const {
   std::vector<DepartedLock> found;
   const SessionRow keeper = find_session(tables_, shard, kKeeperSession);
   LockRow row = keeper.value == 0 ? LockRow{} : tables_.sessions[keeper].hold_first;

@@ -1,0 +1,98 @@
+// State that the parts of a publication share: options, the port, the ordered state, the table of
+// published heads, and the time of the present call.
+//
+// Each part (cluster_log_copy.h, head_audit.h, history_quarantine.h, log_signing.h, log_keeping.h,
+// round_publisher.h, announced_keys.h) has a state of its own beside this and writes here only
+// what it owns by the comments below. One thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/base/keep_policy.h"
+#include "ledger/merkle/tree_reader.h"
+#include "ledger/publication/entry.h"
+#include "ledger/publication/message.h"
+#include "ledger/publication/port.h"
+#include "ledger/publication/published_heads.h"
+#include "ledger/publication/round_times.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gcoord::server {
+
+// Messages that may have been lost are sent again at this interval.
+inline constexpr std::uint64_t kPublicationRepeatMs = 500;
+// Leaves that are read in one go, as a TreeReader gives them.
+inline constexpr std::size_t kLeavesAtOnce = 256;
+
+struct PublicationOptions {
+  NodeId self;
+  std::vector<NodeId> nodes;  // All of the cluster, this one too, ascending.
+  std::uint32_t shard_count = 0;
+  Incarnation incarnation;        // Numbers of batches rise with it.
+  LedgerKey key{};                // That this node signs with.
+  std::uint64_t signed_size = 0;  // Of the cluster log that this node signed in an earlier life.
+  // A round begins at most so often, and right behind a full one. Half of the second within which
+  // an entry is to be published is left for the round itself.
+  std::uint64_t interval_ms = 250;
+  std::size_t round_heads_max = kHeadsPerRoundMax;
+  ledger::KeepPolicy keep;         // Of the cluster log, by count and bytes; it has no age.
+  std::uint64_t stale_window = 0;  // StaleHeads'; 0: as wide as the shards ask for.
+};
+
+struct PublicationCounters {
+  explicit PublicationCounters(MetricsRegistry& registry);
+
+  Counter& dropped;  // Messages.
+  Counter& rounds;   // Proposed here.
+  Counter& rounds_split;
+  Counter& heads_compared;
+  Counter& heads_unknown;
+  Counter& heads_different;
+  Counter& heads_let_go;  // Before they were compared.
+  Counter& leaves_fetched;
+  Counter& leaves_refused;
+  Counter& signatures;
+  Counter& signatures_refused;  // Of others, that are not genuine.
+  Gauge& size;
+  Gauge& published;
+  Gauge& signing;
+  Gauge& waiting;
+  Gauge& first;
+  Counter& proposals_lost;
+  Counter& proposals_repeated;
+};
+
+struct PublicationBase {
+  // The port outlives it.
+  PublicationBase(PublicationOptions options, PublicationPort& port, MetricsRegistry& metrics);
+
+  const ledger::TreeReader& log() const { return port.cluster_log(); }
+
+  // Whether this node has all leaves that are ordered.
+  bool up_to_date() const { return log().size() == state.size(); }
+
+  bool has_shard(ShardId shard) const { return shard.value < options.shard_count; }
+
+  void send(NodeId to, const PublicationMessage& message);
+  void send_all(const PublicationMessage& message);
+
+  // Final: nothing is published or signed any more, and the node stops.
+  void fail(const Status& why);
+
+  const PublicationOptions options;
+  PublicationPort& port;
+  PublicationCounters counters;
+  PublishedHeads heads;    // Written by ClusterLogCopy, LogKeeping and Publication::touch().
+  PublicationState state;  // As of the entries of shard 0 that were taken.
+  RoundTimes times;        // Of this publisher.
+  bool publisher = false;  // This node leads shard 0.
+  bool failed = false;
+  std::uint64_t now_ms = 0;
+  std::uint64_t news_ms = 0;  // When the first news came that no round has collected; 0: none.
+};
+
+}  // namespace gcoord::server

@@ -11,7 +11,7 @@
 namespace gcoord::server {
 namespace {
 
-constexpr std::size_t kLeavesAtOnce = 256;
+constexpr std::size_t kLeavesPerRead = 256;
 
 Status absent(const std::string& what) {
   return Status{StatusCode::NotFound, what, ledger::kLedgerAbsent};
@@ -77,7 +77,7 @@ Status LedgerNotary::note_heads(std::uint64_t size) {
   size_ = std::max(size_, log_.first());
   while (size_ < size) {
     const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, size - size_));
+        static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesPerRead, size - size_));
     GCOORD_TRY(const auto leaves, log_.entries(size_, count));
     for (const auto& leaf : leaves) {
       GCOORD_TRY(const auto head, ledger::decode_head(leaf));

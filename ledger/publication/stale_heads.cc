@@ -5,7 +5,7 @@
 namespace gcoord::server {
 namespace {
 
-constexpr std::uint64_t kLeavesAtOnce = 256;    // As a TreeReader gives them.
+constexpr std::uint64_t kLeavesPerRead = 256;   // As a TreeReader gives them.
 constexpr std::uint64_t kLeavesPerLook = 4096;  // Some milliseconds of reading.
 // What is marked and not published again yet: a round's worth.
 constexpr std::size_t kStaleMax = std::size_t{1} << 16;
@@ -34,7 +34,7 @@ Status StaleHeads::look(const ledger::TreeReader& log, PublishedHeads& heads) {
   next_ = std::max(next_, log.first());
   const std::uint64_t end = log.size() > window_ ? log.size() - window_ : 0;
   for (std::uint64_t done = 0; next_ < end && done < kLeavesPerLook && stale_.size() < kStaleMax;) {
-    const std::uint64_t count = std::min(kLeavesAtOnce, end - next_);
+    const std::uint64_t count = std::min(kLeavesPerRead, end - next_);
     GCOORD_TRY(const auto leaves, log.entries(next_, static_cast<std::size_t>(count)));
     for (const auto& leaf : leaves) {
       GCOORD_TRY(const ledger::ShardHead head, ledger::decode_head(leaf));

@@ -56,7 +56,7 @@ std::uint64_t DeadlockWatch::interval_ticks() const {
 
 Tick DeadlockWatch::next_deadline() const {
   const bool idle = waits_.size() == 0 && reported_.empty() && cases_.empty() &&
-                    questions_.empty() && told_.empty();
+                    questions_.empty() && findings_.empty();
   return options_.interval_ms == 0 || idle ? kTickNever : next_;
 }
 
@@ -92,7 +92,7 @@ void DeadlockWatch::forget_old() {
   std::erase_if(reported_, [&](const auto& each) { return old(each.second.received); });
   std::erase_if(cases_, [&](const auto& each) { return old(each.second.opened); });
   std::erase_if(questions_, [&](const auto& each) { return old(each.second.opened); });
-  std::erase_if(told_, [&](const auto& each) { return old(each.second.since); });
+  std::erase_if(findings_, [&](const auto& each) { return old(each.second.since); });
 }
 
 // Those that have waited for half an interval and whose session holds something: nobody waits for
@@ -387,15 +387,15 @@ void DeadlockWatch::on_break(ByteReader& reader) {
   }
   const WaitKey key = key_of(victim);
   const bool waits = waits_.started_us(key).has_value();
-  if (!environment_.leads(victim.shard) || !waits || told_.size() >= kDeadlockCasesMax) {
+  if (!environment_.leads(victim.shard) || !waits || findings_.size() >= kDeadlockCasesMax) {
     return;  // It is found again if it is still there.
   }
-  told_[key] = Reported{text, now_};
+  findings_[key] = Finding{text, now_};
   environment_.end(key, victim.enqueued_at);
 }
 
 std::string DeadlockWatch::take_text(const WaitKey& key) {
-  const auto told = told_.extract(key);
+  const auto told = findings_.extract(key);
   const std::string text = told.empty() ? std::string{} : told.mapped().text;
   return protocol::make_error(protocol::ErrorCode::Deadlock, text).message();
 }

@@ -148,7 +148,7 @@ class DeadlockWatch {
     std::size_t victim = 0;
   };
 
-  struct Reported {
+  struct Finding {
     std::string text;
     Tick since;
   };
@@ -185,7 +185,7 @@ class DeadlockWatch {
   std::map<std::uint64_t, Case> cases_;
   std::map<std::uint64_t, Question> questions_;
   std::uint64_t number_last_ = 0;
-  std::map<WaitKey, Reported> told_;
+  std::map<WaitKey, Finding> findings_;
   std::deque<Found> found_;
   std::deque<std::pair<NodeId, std::vector<std::byte>>> to_self_;
   bool serving_self_ = false;

@@ -149,7 +149,7 @@ TEST_F(ElectionLineTest, E6ALeaderThatCannotKnowWhatCameOfItLeadsNoMoreAndGivesU
 
 // A resignation during the transfer has the last word, though the transfer changes nothing.
 TEST_F(ElectionLineTest, E7ATransferThatChangedNothingDoesNotUndoAResignation) {
-  Office office;
+  TermFence office;
   ASSERT_TRUE(office.take(7));
   ASSERT_TRUE(office.suspend(7));
   EXPECT_FALSE(office.suspend(7));

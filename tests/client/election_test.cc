@@ -219,8 +219,8 @@ TEST_F(ElectionTest, E5AResignationIsOneForAllCandidatesOfItsSession) {
   EXPECT_FALSE(second.is_leader()) << "by the lock that is released";
 }
 
-TEST(Office, ATokenThatWasGivenUpIsOverAndOneThatIsLedByIsNotReleasedForAnEarlierCampaign) {
-  Office office;
+TEST(TermFence, ATokenThatWasGivenUpIsOverAndOneThatIsLedByIsNotReleasedForAnEarlierCampaign) {
+  TermFence office;
   EXPECT_TRUE(office.take(7));
   EXPECT_FALSE(office.leave_unless_led(7));
   EXPECT_FALSE(office.over(7));

@@ -23,7 +23,7 @@ from three_nodes import Cluster, published, report, wait_for
 # and go, so they are counted instead (heads_level).
 GRAIN = {"wal": 64 << 20, "history": 16 << 20, "checkpoint": 16 << 20, "publication": 0, "other": 1 << 20}
 SEGMENT_HEADS = 262144  # ledger/cluster/cluster_log.h
-WINDOW_HEADS = 65536  # ledger/publication/stale_heads.h
+WINDOW_HEADS = 65536  # ledger/heads/stale_heads.h
 
 
 def disk_bytes(directory: Path) -> dict:

@@ -3,7 +3,7 @@
 
 Starts three nodes on this host, loads them with `gcoordctl bench lock`, and reads the publishers' histograms: for each round,
 the time from the first entry that it holds (applied at the publisher, so not later than its client was answered from there)
-to the signatures of a majority, and what of it each phase took (ledger/publication/round_times.h). Prints one JSON object; the quantiles
+to the signatures of a majority, and what of it each phase took (ledger/heads/round_times.h). Prints one JSON object; the quantiles
 are upper ends of buckets of powers of two, means and the slowest round are exact. Exit code 1: a round took over a second (1.05 s: a bucket ends there).
 """
 

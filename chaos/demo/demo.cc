@@ -185,13 +185,13 @@ class Demo {
     auto ids = node_ids();
     GCOORD_TRY(const auto leaders, leader_counts(*client_, ids));
     const auto most = std::max_element(leaders.begin(), leaders.end());
-    result_.killed_node = ids[static_cast<std::size_t>(most - leaders.begin())];
-    result_.killed_leaders = *most;
-    step("kill -9 of node {}, which leads {} shards", result_.killed_node, *most);
+    result_.kill.node = ids[static_cast<std::size_t>(most - leaders.begin())];
+    result_.kill.leaders = *most;
+    step("kill -9 of node {}, which leads {} shards", result_.kill.node, *most);
     const auto began = Clock::now();
-    cluster_.kill(result_.killed_node);
+    cluster_.kill(result_.kill.node);
     GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kFailoverTimeout)));
-    result_.failover_ms = static_cast<double>(led.count());
+    result_.kill.failover_ms = static_cast<double>(led.count());
     detail("all shards have a leader again after {} ms", led.count());
     return Status{};
   }
@@ -200,12 +200,12 @@ class Demo {
     if (!interrupt_.wait_until(load_began_ + options_.length * 3 / 5)) {
       return interrupted();
     }
-    step("start node {} again with its data", result_.killed_node);
+    step("start node {} again with its data", result_.kill.node);
     const auto began = Clock::now();
-    GCOORD_TRY_STATUS(cluster_.spawn(result_.killed_node));
-    GCOORD_TRY_STATUS(cluster_.wait_ready(result_.killed_node, kStartTimeout));
-    result_.restart_ms = milliseconds_since(began);
-    detail("node is ready after {:.0f} ms", result_.restart_ms);
+    GCOORD_TRY_STATUS(cluster_.spawn(result_.kill.node));
+    GCOORD_TRY_STATUS(cluster_.wait_ready(result_.kill.node, kStartTimeout));
+    result_.kill.restart_ms = milliseconds_since(began);
+    detail("node is ready after {:.0f} ms", result_.kill.restart_ms);
     return options_.durability == "memory" ? await_votes(began) : Status{};
   }
 
@@ -216,12 +216,12 @@ class Demo {
       if (!interrupt_.wait_until(Clock::now() + kVotesPoll)) {
         return interrupted();
       }
-      const auto status = node_status(*client_, result_.killed_node);
+      const auto status = node_status(*client_, result_.kill.node);
       const auto memory = status.ok() ? status.value().value("memory", nlohmann::json::object())
                                       : nlohmann::json::object();
       if (memory.value("voting", 0u) == options_.shards) {
-        result_.readmit_ms = milliseconds_since(began);
-        detail("node votes in every shard again after {:.0f} ms", result_.readmit_ms);
+        result_.kill.readmit_ms = milliseconds_since(began);
+        detail("node votes in every shard again after {:.0f} ms", result_.kill.readmit_ms);
         return Status{};
       }
     } while (Clock::now() < latest);
@@ -233,7 +233,7 @@ class Demo {
     if (!interrupt_.wait_until(load_began_ + options_.length)) {
       return interrupted();
     }
-    result_.seconds = std::chrono::duration<double>(options_.length).count();
+    result_.load.seconds = std::chrono::duration<double>(options_.length).count();
     return workers_.await_ends(kWorkerEnd);
   }
 
@@ -250,8 +250,8 @@ class Demo {
     }
     const CheckSummary summary = check_run(history, {}, {});
     summarize_checks(summary, result_);
-    result_.names_stuck = sweep.stuck.size();
-    result_.lost_acks += sweep.stuck.size();
+    result_.verdict.names_stuck = sweep.stuck.size();
+    result_.verdict.lost_acks += sweep.stuck.size();
     if (summary.verdict == Verdict::Violation) {
       fault(summary.first_finding());
     } else if (summary.verdict != Verdict::Ok) {
@@ -260,14 +260,14 @@ class Demo {
     if (!sweep.stuck.empty()) {
       fault("nobody could take " + sweep.stuck.front() + " although its holders are gone");
     }
-    if (result_.grants == 0 || result_.waited_grants == 0 || result_.expiries == 0) {
+    if (result_.load.grants == 0 || result_.load.waited_grants == 0 || result_.load.expiries == 0) {
       fault("the load has no locks, waits or expiries, so it shows nothing");
     }
     detail("{} violations, {} double grants, {} lost acknowledgements, {} undecided",
-           result_.violations,
-           result_.double_grants,
-           result_.lost_acks,
-           result_.undecided);
+           result_.verdict.violations,
+           result_.verdict.double_grants,
+           result_.verdict.lost_acks,
+           result_.verdict.undecided);
     return Status{};
   }
 

@@ -40,15 +40,9 @@ struct NodeRow {
   std::string stepper;  // As the node says: "cpu", "cuda:0".
 };
 
-struct DemoResult {
-  std::uint32_t nodes = 0;
-  std::uint32_t shards = 0;
-  std::string stepper;  // Of node 1, as it says itself; so is turn.
-  std::string turn;
-  std::string device_reason;  // Why the nodes run where they do.
-  std::string durability;
-  double start_ms = 0;  // From the first process until every shard was led.
-  double seconds = 0;   // Of load.
+// What the clients did.
+struct DemoLoad {
+  double seconds = 0;
   std::uint64_t operations = 0;
   std::uint64_t grants = 0;
   std::uint64_t waited_grants = 0;  // Of them, of waiting requests.
@@ -59,16 +53,37 @@ struct DemoResult {
   double commits_per_s = 0;
   double acquire_p50_ms = 0;
   double acquire_p99_ms = 0;
-  std::uint32_t killed_node = 0;
-  std::uint32_t killed_leaders = 0;  // Shards that it led.
+};
+
+// The node that was killed, and what came after it.
+struct DemoKill {
+  std::uint32_t node = 0;
+  std::uint32_t leaders = 0;  // Shards that it led.
   double failover_ms = 0;
-  double restart_ms = 0;            // From its start until the killed node served again.
-  double readmit_ms = 0;            // Memory mode: until it voted in every shard again.
+  double restart_ms = 0;  // From its start until the killed node served again.
+  double readmit_ms = 0;  // Memory mode: until it voted in every shard again.
+};
+
+// What the checkers found.
+struct DemoVerdict {
   std::uint64_t violations = 0;     // Of any invariant, by any checker.
   std::uint64_t undecided = 0;      // Checkers that could not judge to the end.
   std::uint64_t double_grants = 0;  // Of them: I11 and I18.
   std::uint64_t lost_acks = 0;      // Of them: I8 and I10; and names that are stuck.
   std::uint64_t names_stuck = 0;    // Nobody could take them at the end; part of lost_acks.
+};
+
+struct DemoResult {
+  std::uint32_t nodes = 0;
+  std::uint32_t shards = 0;
+  std::string stepper;  // Of node 1, as it says itself; so is turn.
+  std::string turn;
+  std::string device_reason;  // Why the nodes run where they do.
+  std::string durability;
+  double start_ms = 0;  // From the first process until every shard was led.
+  DemoLoad load;
+  DemoKill kill;
+  DemoVerdict verdict;
   std::uint32_t shards_compared = 0;
   std::uint32_t shards_different = 0;
   bool roots_agree = false;

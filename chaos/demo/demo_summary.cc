@@ -45,36 +45,37 @@ std::uint64_t count_expiries(const std::vector<Operation>& operations) {
 
 void summarize_history(const std::vector<Operation>& operations, DemoResult& result) {
   std::vector<std::uint64_t> acquire_ns;
-  result.operations = operations.size();
+  result.load.operations = operations.size();
   for (const Operation& operation : operations) {
     const bool ok = operation.outcome == Outcome::Ok;
-    result.unknown += operation.outcome == Outcome::Unknown ? 1u : 0u;
-    result.sessions_lost += operation.op == Op::SessionLost ? 1u : 0u;
-    result.releases += ok && operation.op == Op::Release ? 1u : 0u;
+    result.load.unknown += operation.outcome == Outcome::Unknown ? 1u : 0u;
+    result.load.sessions_lost += operation.op == Op::SessionLost ? 1u : 0u;
+    result.load.releases += ok && operation.op == Op::Release ? 1u : 0u;
     if (ok && operation.op == Op::Acquire) {
-      ++result.grants;
-      result.waited_grants += operation.kind == AcquireKind::Wait ? 1u : 0u;
+      ++result.load.grants;
+      result.load.waited_grants += operation.kind == AcquireKind::Wait ? 1u : 0u;
       if (operation.kind == AcquireKind::Lock) {
         acquire_ns.push_back(operation.return_ns - operation.call_ns);
       }
     }
   }
   std::sort(acquire_ns.begin(), acquire_ns.end());
-  result.acquire_p50_ms = percentile_ms(acquire_ns, 0.5);
-  result.acquire_p99_ms = percentile_ms(acquire_ns, 0.99);
-  result.expiries = count_expiries(operations);
-  result.commits_per_s =
-      static_cast<double>(result.grants + result.releases + result.expiries) / result.seconds;
+  result.load.acquire_p50_ms = percentile_ms(acquire_ns, 0.5);
+  result.load.acquire_p99_ms = percentile_ms(acquire_ns, 0.99);
+  result.load.expiries = count_expiries(operations);
+  result.load.commits_per_s =
+      static_cast<double>(result.load.grants + result.load.releases + result.load.expiries) /
+      result.load.seconds;
 }
 
 void summarize_checks(const CheckSummary& summary, DemoResult& result) {
   for (const CheckReport& report : summary.reports) {
-    result.violations += report.violations;
-    result.undecided += report.verdict == Verdict::Undecided ? 1u : 0u;
+    result.verdict.violations += report.violations;
+    result.verdict.undecided += report.verdict == Verdict::Undecided ? 1u : 0u;
     if (report.invariants == "I11" || report.invariants == "I18") {
-      result.double_grants += report.violations;
+      result.verdict.double_grants += report.violations;
     } else if (report.invariants == "I8" || report.invariants == "I10") {
-      result.lost_acks += report.violations;
+      result.verdict.lost_acks += report.violations;
     }
   }
 }
@@ -87,27 +88,27 @@ Json to_json(const DemoResult& result) {
           {"device_reason", result.device_reason},
           {"durability", result.durability},
           {"start_ms", rounded(result.start_ms)},
-          {"seconds", rounded(result.seconds)},
-          {"operations", result.operations},
-          {"grants", result.grants},
-          {"waited_grants", result.waited_grants},
-          {"releases", result.releases},
-          {"expiries", result.expiries},
-          {"unknown", result.unknown},
-          {"sessions_lost", result.sessions_lost},
-          {"commits_per_s", rounded(result.commits_per_s)},
-          {"acquire_p50_ms", rounded(result.acquire_p50_ms)},
-          {"acquire_p99_ms", rounded(result.acquire_p99_ms)},
-          {"killed_node", result.killed_node},
-          {"killed_leaders", result.killed_leaders},
-          {"failover_ms", rounded(result.failover_ms)},
-          {"restart_ms", rounded(result.restart_ms)},
-          {"readmit_ms", rounded(result.readmit_ms)},
-          {"violations", result.violations},
-          {"undecided", result.undecided},
-          {"double_grants", result.double_grants},
-          {"lost_acks", result.lost_acks},
-          {"names_stuck", result.names_stuck},
+          {"seconds", rounded(result.load.seconds)},
+          {"operations", result.load.operations},
+          {"grants", result.load.grants},
+          {"waited_grants", result.load.waited_grants},
+          {"releases", result.load.releases},
+          {"expiries", result.load.expiries},
+          {"unknown", result.load.unknown},
+          {"sessions_lost", result.load.sessions_lost},
+          {"commits_per_s", rounded(result.load.commits_per_s)},
+          {"acquire_p50_ms", rounded(result.load.acquire_p50_ms)},
+          {"acquire_p99_ms", rounded(result.load.acquire_p99_ms)},
+          {"killed_node", result.kill.node},
+          {"killed_leaders", result.kill.leaders},
+          {"failover_ms", rounded(result.kill.failover_ms)},
+          {"restart_ms", rounded(result.kill.restart_ms)},
+          {"readmit_ms", rounded(result.kill.readmit_ms)},
+          {"violations", result.verdict.violations},
+          {"undecided", result.verdict.undecided},
+          {"double_grants", result.verdict.double_grants},
+          {"lost_acks", result.verdict.lost_acks},
+          {"names_stuck", result.verdict.names_stuck},
           {"shards_compared", result.shards_compared},
           {"shards_different", result.shards_different},
           {"roots_agree", result.roots_agree},
@@ -139,24 +140,24 @@ std::string to_text(const DemoResult& result) {
       "  acquire p50 {:.2f} ms, p99 {:.2f} ms; {} grants, {} of them after waiting in line, {} "
       "expiries\n"
       "  failover: {} shards of node {} were led again {:.0f} ms after kill -9; {}\n",
-      result.commits_per_s,
-      result.seconds,
+      result.load.commits_per_s,
+      result.load.seconds,
       result.durability == "memory" ? "in the memory" : "on stable storage",
-      result.acquire_p50_ms,
-      result.acquire_p99_ms,
-      result.grants,
-      result.waited_grants,
-      result.expiries,
-      result.killed_leaders,
-      result.killed_node,
-      result.failover_ms,
-      fmt::format("it was back in {:.0f} ms", result.restart_ms));
+      result.load.acquire_p50_ms,
+      result.load.acquire_p99_ms,
+      result.load.grants,
+      result.load.waited_grants,
+      result.load.expiries,
+      result.kill.leaders,
+      result.kill.node,
+      result.kill.failover_ms,
+      fmt::format("it was back in {:.0f} ms", result.kill.restart_ms));
   text += fmt::format(
       "checked: {} operations: {} double grants, {} lost acknowledgements; replicas of {} of {} "
       "shards agree: {}\n",
-      result.operations,
-      result.double_grants,
-      result.lost_acks,
+      result.load.operations,
+      result.verdict.double_grants,
+      result.verdict.lost_acks,
       result.shards_compared - result.shards_different,
       result.shards,
       result.passed() ? "every check held" : "FAILED: " + result.first_fault);

@@ -292,19 +292,19 @@ class LiveRun {
   }
 
   void judge_times() {
-    if (options_.judges_time && result_.full_late > 0) {
+    if (options_.judges_time && result_.full.late > 0) {
       result_.failures.push_back(fmt::format(
           "{} times a node was not at full strength within {:.0f} ms; {:.0f} ms at worst",
-          result_.full_late,
-          result_.full_bound_ms,
-          result_.full_worst_ms));
+          result_.full.late,
+          result_.full.bound_ms,
+          result_.full.worst_ms));
     }
-    if (options_.judges_time && result_.led_late > 0) {
+    if (options_.judges_time && result_.led.late > 0) {
       result_.failures.push_back(fmt::format(
           "{} times not every shard had a leader within {:.0f} ms of healing; {:.0f} ms at worst",
-          result_.led_late,
-          result_.led_bound_ms,
-          result_.led_worst_ms));
+          result_.led.late,
+          result_.led.bound_ms,
+          result_.led.worst_ms));
     }
   }
 

@@ -73,19 +73,19 @@ std::string tiles(const LiveResult& result) {
               mood(result.lost == 0)) +
          tile(fmt::format("{}", result.injected()),
               fmt::format("faults injected in {:.0f} s", result.seconds)) +
-         tile(fmt::format("{:.0f}/s", result.calm_per_s), "operations outside fault windows") +
+         tile(fmt::format("{:.0f}/s", result.calm.per_s), "operations outside fault windows") +
          tile(fmt::format("{:.3f} %", result.availability * 100),
               "of them answered within a second") +
-         tile(fmt::format("{:.0f} ms", result.led_worst_ms),
+         tile(fmt::format("{:.0f} ms", result.led.worst_ms),
               fmt::format("worst time to a leader everywhere after healing (bound {:.0f})",
-                          result.led_bound_ms),
-              mood(result.led_late == 0)) +
-         tile(fmt::format("{:.1f} s", result.full_worst_ms / 1000),
+                          result.led.bound_ms),
+              mood(result.led.late == 0)) +
+         tile(fmt::format("{:.1f} s", result.full.worst_ms / 1000),
               fmt::format("worst time to full strength of {} nodes that lost their disks (bound "
                           "{:.0f})",
                           result.rejoined,
-                          result.full_bound_ms / 1000),
-              mood(result.full_late == 0)) +
+                          result.full.bound_ms / 1000),
+              mood(result.full.late == 0)) +
          "</div>";
 }
 

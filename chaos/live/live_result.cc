@@ -162,15 +162,15 @@ void summarize_load(const std::vector<Operation>& operations, LiveResult& result
     if (calm) {
       const bool in_time =
           !is_timed(operation) || operation.return_ns - operation.call_ns <= kSecondNs;
-      ++result.calm_asked;
-      result.calm_answered += operation.outcome != Outcome::Unknown && in_time ? 1u : 0u;
+      ++result.calm.asked;
+      result.calm.answered += operation.outcome != Outcome::Unknown && in_time ? 1u : 0u;
     }
   }
-  result.calm_seconds = windows.seconds_outside(result.began_ns, end_ns);
-  if (result.calm_asked > 0 && result.calm_seconds > 0) {
-    result.calm_per_s = static_cast<double>(result.calm_answered) / result.calm_seconds;
+  result.calm.seconds = windows.seconds_outside(result.began_ns, end_ns);
+  if (result.calm.asked > 0 && result.calm.seconds > 0) {
+    result.calm.per_s = static_cast<double>(result.calm.answered) / result.calm.seconds;
     result.availability =
-        static_cast<double>(result.calm_answered) / static_cast<double>(result.calm_asked);
+        static_cast<double>(result.calm.answered) / static_cast<double>(result.calm.asked);
   }
   summarize_timeline(operations, result);
 }
@@ -191,15 +191,15 @@ Json to_json(const LiveResult& result, const LiveOptions& options) {
           {"operations", result.operations},
           {"unknown", result.unknown},
           {"stale_writes_refused", result.stale_refused},
-          {"calm_operations_per_s", std::round(result.calm_per_s)},
+          {"calm_operations_per_s", std::round(result.calm.per_s)},
           {"availability", std::round(result.availability * 1e6) / 1e6},
-          {"led_worst_ms", std::round(result.led_worst_ms)},
-          {"led_bound_ms", std::round(result.led_bound_ms)},
-          {"led_late", result.led_late},
+          {"led_worst_ms", std::round(result.led.worst_ms)},
+          {"led_bound_ms", std::round(result.led.bound_ms)},
+          {"led_late", result.led.late},
           {"rejoined", result.rejoined},
-          {"full_strength_worst_ms", std::round(result.full_worst_ms)},
-          {"full_strength_bound_ms", std::round(result.full_bound_ms)},
-          {"full_strength_late", result.full_late},
+          {"full_strength_worst_ms", std::round(result.full.worst_ms)},
+          {"full_strength_bound_ms", std::round(result.full.bound_ms)},
+          {"full_strength_late", result.full.late},
           {"trace_lines", result.checks.trace_lines},
           {"shards_compared", result.agreement.shards_compared},
           {"failures", result.failures},
@@ -232,16 +232,16 @@ std::string to_text(const LiveResult& result) {
       result.acknowledged,
       result.lost,
       result.unknown,
-      result.calm_seconds,
-      result.calm_per_s,
+      result.calm.seconds,
+      result.calm.per_s,
       result.availability * 100,
-      result.led_worst_ms,
-      result.led_bound_ms,
-      result.led_late,
+      result.led.worst_ms,
+      result.led.bound_ms,
+      result.led.late,
       result.rejoined,
-      result.full_worst_ms,
-      result.full_bound_ms,
-      result.full_late,
+      result.full.worst_ms,
+      result.full.bound_ms,
+      result.full.late,
       result.agreement.shards_compared,
       result.agreement.shards_different,
       result.agreement.shards_behind,

@@ -20,6 +20,21 @@ struct LiveSecond {
   float p99_ms = 0;
 };
 
+// The load outside fault windows.
+struct CalmLoad {
+  std::uint64_t asked = 0;     // Operations.
+  std::uint64_t answered = 0;  // Of them: with a certain outcome within a second.
+  double seconds = 0;
+  double per_s = 0;
+};
+
+// How long it took after faults until something was well again.
+struct Recovery {
+  double bound_ms = 0;
+  double worst_ms = 0;
+  std::uint32_t late = 0;  // Times that the bound was passed.
+};
+
 struct LiveResult {
   double seconds = 0;
   std::uint64_t began_ns = 0;
@@ -27,17 +42,10 @@ struct LiveResult {
   std::uint64_t acknowledged = 0;  // Changes that a client was told of.
   std::uint64_t unknown = 0;
   std::uint64_t stale_refused = 0;  // Writes that the guarded store refused.
-  std::uint64_t calm_asked = 0;     // Operations asked for outside fault windows.
-  std::uint64_t calm_answered = 0;  // Of them: with a certain outcome within a second.
-  double calm_seconds = 0;
-  double calm_per_s = 0;
+  CalmLoad calm;
   double availability = 0;
-  double led_bound_ms = 0;  // Three election timeouts.
-  double led_worst_ms = 0;
-  std::uint32_t led_late = 0;
-  double full_bound_ms = 0;  // Until nodes that lost what they had are at full strength.
-  double full_worst_ms = 0;
-  std::uint32_t full_late = 0;
+  Recovery led{};              // Until every shard is led again: three election timeouts.
+  Recovery full{};             // Until nodes that lost what they had are at full strength.
   std::uint32_t rejoined = 0;  // Such nodes.
   std::uint64_t lost = 0;
   std::uint64_t names_stuck = 0;

@@ -32,8 +32,8 @@ std::uint64_t in_ns(std::chrono::nanoseconds duration) {
 
 Strikes::Strikes(LiveWorld world, const StrikeOptions& options, LiveResult& result)
     : world_(std::move(world)), options_(options), result_(result) {
-  result_.led_bound_ms = in_ms(kLedBound);
-  result_.full_bound_ms = in_ms(kFullBound);
+  result_.led.bound_ms = in_ms(kLedBound);
+  result_.full.bound_ms = in_ms(kFullBound);
 }
 
 Status Strikes::strike(const std::vector<std::size_t>& which, std::uint32_t number) {
@@ -113,8 +113,8 @@ Status Strikes::await_leaders(const Records& records) {
   if (!led.ok()) {
     fail(first, led.status());
   }
-  result_.led_worst_ms = std::max(result_.led_worst_ms, led_ms);
-  result_.led_late += led_ms > result_.led_bound_ms ? 1u : 0u;
+  result_.led.worst_ms = std::max(result_.led.worst_ms, led_ms);
+  result_.led.late += led_ms > result_.led.bound_ms ? 1u : 0u;
   GCOORD_TRY_STATUS(restart_the_fallen(first));
   const std::uint64_t over_ns = std::max(history_now_ns(), healed_ns) + in_ns(kElection);
   for (const std::size_t index : records) {
@@ -160,10 +160,10 @@ void Strikes::await_full_strength(std::size_t index,
     world_.cluster.end_rejoin(node);
     discard_damaged(node);
   }
-  for (double* worst : {&result_.tallies[index].full_worst_ms, &result_.full_worst_ms}) {
+  for (double* worst : {&result_.tallies[index].full_worst_ms, &result_.full.worst_ms}) {
     *worst = std::max(*worst, first.full_after_ms);
   }
-  result_.full_late += first.full_after_ms > result_.full_bound_ms ? 1u : 0u;
+  result_.full.late += first.full_after_ms > result_.full.bound_ms ? 1u : 0u;
   result_.rejoined += static_cast<std::uint32_t>(rejoining.size());
   for (const std::size_t record : records) {
     StrikeRecord& struck = result_.strikes[record];

@@ -38,27 +38,26 @@ WorldClient::WorldClient(const WorldOptions& options,
       number_(number),
       environment_(std::move(doors)),
       random_(options.seed, 1000 + number),
+      known_(options.shard_count),
       lease_margin_(margin_of(options)),
-      backoff_(backoff_options(options, number)) {
-  leaders_.resize(options.shard_count);
-}
+      backoff_(backoff_options(options, number)) {}
 
 void WorldClient::set_paused(bool paused) {
-  resumed_ = paused_ && !paused;
-  paused_ = paused;
+  plan_.resumed = plan_.paused && !paused;
+  plan_.paused = paused;
 }
 
 void WorldClient::fall_silent(std::uint64_t until_world_us) {
-  silent_until_world_us_ = std::max(silent_until_world_us_, until_world_us);
+  plan_.silent_until_world_us = std::max(plan_.silent_until_world_us, until_world_us);
 }
 
 void WorldClient::join_herd(const std::string& key, std::uint64_t until_world_us) {
-  herd_key_ = key;
-  herd_until_world_us_ = until_world_us;
+  plan_.herd_key = key;
+  plan_.herd_until_world_us = until_world_us;
 }
 
 void WorldClient::move_locks(std::uint64_t until_world_us) {
-  move_until_world_us_ = until_world_us;
+  plan_.move_until_world_us = until_world_us;
 }
 
 void WorldClient::take_reply(NodeId from,
@@ -69,19 +68,19 @@ void WorldClient::take_reply(NodeId from,
 
 void WorldClient::pass(std::uint64_t now_us) {
   now_us_ = now_us;
-  if (paused_) {
+  if (plan_.paused) {
     return;
   }
-  if (std::exchange(resumed_, false) && !held_.empty()) {
+  if (std::exchange(plan_.resumed, false) && !held_.empty()) {
     // It was stopped between a look at its lease and this write.
     write_guarded(held_.front());
   }
   look_at_lease();
   for (const Reply& reply : std::exchange(replies_, {})) {
-    const auto sent = keep_alives_.find(reply.slot.request_id);
-    if (sent != keep_alives_.end()) {
+    const auto sent = session_.keep_alives.find(reply.slot.request_id);
+    if (sent != session_.keep_alives.end()) {
       const KeepAlive keep_alive = sent->second;
-      keep_alives_.erase(sent);
+      session_.keep_alives.erase(sent);
       on_keep_alive(keep_alive, reply);
     } else {
       on_reply(reply);
@@ -99,16 +98,17 @@ void WorldClient::pass(std::uint64_t now_us) {
 }
 
 void WorldClient::look_at_lease() {
-  if (lease_ == nullptr || options_.mutant == Mutant::ClientOutlivesItsLease) {
+  if (session_.lease == nullptr || options_.mutant == Mutant::ClientOutlivesItsLease) {
     return;
   }
-  const auto until = std::chrono::duration_cast<std::chrono::microseconds>(lease_->certain_until());
+  const auto until =
+      std::chrono::duration_cast<std::chrono::microseconds>(session_.lease->certain_until());
   const auto until_us = static_cast<std::uint64_t>(until.count());
-  while (const auto event = lease_->advance(local())) {
+  while (const auto event = session_.lease->advance(local())) {
     if (*event == client::SessionEvent::Expired) {
       // The history is told when its lease ran out, not when it found out.
       const std::uint64_t ended_us = until_us == 0 ? now_us_ : clock_.world_at(until_us);
-      Operation lost{.process = number_, .op = Op::SessionLost, .session = session_};
+      Operation lost{.process = number_, .op = Op::SessionLost, .session = session_.id};
       lost.call_ns = lost.return_ns = std::min(ended_us * 1000, environment_.moment_ns());
       environment_.record(lost);
       return end_session();
@@ -118,66 +118,67 @@ void WorldClient::look_at_lease() {
 
 // What was under way stays open: its outcome is not known.
 void WorldClient::end_session() {
-  const std::uint64_t session = std::exchange(session_, 0);
-  lease_.reset();
+  const std::uint64_t session = std::exchange(session_.id, 0);
+  session_.lease.reset();
   held_.clear();
-  windows_.clear();
-  keep_alives_.clear();
+  session_.windows.clear();
+  session_.keep_alives.clear();
   if (operation_ && operation_->slot.session == session && session != 0) {
     complete(Outcome::Unknown, Reason::None, {});
   }
 }
 
 void WorldClient::close_session() {
-  Operation closed{.process = number_, .op = Op::Close, .session = session_};
+  Operation closed{.process = number_, .op = Op::Close, .session = session_.id};
   closed.call_ns = closed.return_ns = environment_.moment_ns();
   environment_.record(closed);
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::CloseSession;
-  slot.session = session_;
+  slot.session = session_.id;
   slot.shard = protocol::kAllShards;
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
-    slot.request_id = ++request_count_;
+    slot.request_id = ++counts_.requests;
     environment_.send(NodeId{node}, slot, {});
   }
   end_session();
 }
 
 void WorldClient::keep_alive() {
-  if (lease_ == nullptr || local_us() < keep_alive_us_ || now_us_ < silent_until_world_us_) {
+  if (session_.lease == nullptr || local_us() < session_.keep_alive_us ||
+      now_us_ < plan_.silent_until_world_us) {
     return;
   }
-  keep_alive_us_ = local_us() + options_.ttl_ms * std::uint64_t{1000} / 3;
-  const SessionId session{session_};
+  session_.keep_alive_us = local_us() + options_.ttl_ms * std::uint64_t{1000} / 3;
+  const SessionId session{session_.id};
   const std::vector<std::byte> payload = protocol::encode_keep_alive({&session, 1});
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::KeepAlive;
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
-    slot.request_id = ++request_count_;
-    keep_alives_[slot.request_id] = {NodeId{node}, local_us()};
+    slot.request_id = ++counts_.requests;
+    session_.keep_alives[slot.request_id] = {NodeId{node}, local_us()};
     environment_.send(NodeId{node}, slot, payload);
   }
 }
 
 void WorldClient::on_keep_alive(const KeepAlive& sent, const Reply& reply) {
   const auto entries = protocol::decode_keep_alive_reply(reply.payload);
-  if (reply.slot.code != StatusCode::Ok || !entries.ok() || lease_ == nullptr) {
+  if (reply.slot.code != StatusCode::Ok || !entries.ok() || session_.lease == nullptr) {
     return;
   }
   for (const protocol::KeepAliveEntry& entry : entries.value()) {
-    if (entry.session.value == session_ && entry.state == protocol::KeepAliveState::Expired) {
-      lease_->on_lost();
+    if (entry.session.value == session_.id && entry.state == protocol::KeepAliveState::Expired) {
+      session_.lease->on_lost();
     }
   }
   const bool from_receipt = options_.mutant == Mutant::ClientLeaseFromReceipt;
-  lease_->on_acknowledged(
+  session_.lease->on_acknowledged(
       sent.node,
       from_receipt ? local() : client::TimePoint{std::chrono::microseconds{sent.sent_us}});
   look_at_lease();
 }
 
 void WorldClient::rest() {
-  const bool hurried = now_us_ < herd_until_world_us_ || ending_;
+  const bool hurried = now_us_ < plan_.herd_until_world_us || end_.begun;
   const std::uint32_t longest_ms = hurried ? options_.tick_ms : options_.tick_ms * 12;
   next_us_ = local_us() + std::uint64_t{random_.between(1, longest_ms)} * 1000;
 }
@@ -185,11 +186,11 @@ void WorldClient::rest() {
 void WorldClient::begin() {
   if (!held_.empty()) {
     const Held held = held_.front();
-    if (ending_ && !held.checked) {
+    if (end_.begun && !held.checked) {
       held_.front().checked = true;
       return begin_check(held.key, held.token, TokenState::Valid);
     }
-    if (local_us() >= held.release_us || ending_) {
+    if (local_us() >= held.release_us || end_.begun) {
       return begin_release();
     }
     const bool writes = random_.below(2) == 0;
@@ -199,20 +200,20 @@ void WorldClient::begin() {
     }
     return begin_look(held.key, held.token, TokenState::Valid);
   }
-  if (ending_) {
-    if (!std::exchange(end_planned_, true)) {
-      checks_left_.assign(released_.begin(), released_.end());
+  if (end_.begun) {
+    if (!std::exchange(end_.planned, true)) {
+      end_.checks_left.assign(released_.begin(), released_.end());
     }
-    if (!checks_left_.empty()) {
-      const auto [key, token] = checks_left_.back();
+    if (!end_.checks_left.empty()) {
+      const auto [key, token] = end_.checks_left.back();
       return begin_check(key, token, TokenState::Past);
     }
     return;
   }
-  if (session_ == 0) {
+  if (session_.id == 0) {
     return open_session();
   }
-  if (now_us_ < move_until_world_us_ && random_.below(3) == 0) {
+  if (now_us_ < plan_.move_until_world_us && random_.below(3) == 0) {
     return begin_move();
   }
   const std::uint32_t drawn = random_.below(100);
@@ -238,10 +239,10 @@ void WorldClient::open_session() {
 }
 
 void WorldClient::begin_acquire() {
-  const bool herd = now_us_ < herd_until_world_us_;
+  const bool herd = now_us_ < plan_.herd_until_world_us;
   Operation told{.process = number_, .op = Op::Acquire};
   told.kind = herd || random_.below(3) == 0 ? AcquireKind::Wait : AcquireKind::Try;
-  told.key = herd ? herd_key_ : "key/" + std::to_string(random_.below(options_.key_count));
+  told.key = herd ? plan_.herd_key : "key/" + std::to_string(random_.below(options_.key_count));
   const std::string key = told.key;
   begin_change(protocol::RequestKind::LockAcquire, key, std::move(told));
 }
@@ -258,12 +259,12 @@ void WorldClient::begin_release() {
 void WorldClient::begin_change(protocol::RequestKind kind, const std::string& key, Operation told) {
   UnderWay change;
   change.slot.kind = kind;
-  find_place(change.slot, key);
+  known_.find_place(change.slot, key);
   const ShardId shard{change.slot.shard};
-  change.slot.session = session_;
+  change.slot.session = session_.id;
   change.slot.token = told.token;
   change.slot.ttl_ms = kind == protocol::RequestKind::LockAcquire ? options_.ttl_ms : 0;
-  change.slot.sequence = windows_[shard.value].begin();
+  change.slot.sequence = session_.windows[shard.value].begin();
   change.numbered = true;
   change.payload = key;
   change.slot.set(protocol::RequestFlag::WriteIndex);
@@ -273,7 +274,7 @@ void WorldClient::begin_change(protocol::RequestKind kind, const std::string& ke
     change.deadline_us += timeout_us() * 8;
   }
   change.told = std::move(told);
-  change.told.session = session_;
+  change.told.session = session_.id;
   change.told.sequence = change.slot.sequence;
   change.told.shard = shard.value;
   change.told.call_ns = environment_.moment_ns();
@@ -286,7 +287,7 @@ void WorldClient::begin_move() {
   UnderWay move;
   const std::string key = "key/" + std::to_string(random_.below(options_.key_count));
   move.slot.kind = protocol::RequestKind::LockMove;
-  find_place(move.slot, key);
+  known_.find_place(move.slot, key);
   const ShardId home = shard_of(hash_name(key), options_.shard_count);
   const std::uint32_t further = 1 + random_.below(options_.shard_count - 1);
   const ShardId to = move.slot.has(protocol::RequestFlag::Moved)
@@ -302,14 +303,14 @@ void WorldClient::begin_move() {
 void WorldClient::begin_check(const std::string& key, std::uint64_t token, TokenState expected) {
   UnderWay check;
   check.slot.kind = protocol::RequestKind::LockCheck;
-  find_place(check.slot, key);
+  known_.find_place(check.slot, key);
   check.slot.token = token;
   check.payload = key;
   check.deadline_us = local_us() + timeout_us() * 16;
   check.told = {.process = number_, .op = Op::Check, .expected = expected};
   check.told.key = key;
   check.told.token = token;
-  check.told.session = session_;
+  check.told.session = session_.id;
   check.told.call_ns = environment_.moment_ns();
   operation_ = std::move(check);
   send();
@@ -319,7 +320,7 @@ void WorldClient::begin_check(const std::string& key, std::uint64_t token, Token
 // quorum is, and reads with each of the five consistencies.
 void WorldClient::begin_look(const std::string& key, std::uint64_t token, TokenState expected) {
   constexpr std::uint64_t kWays = 7;
-  const std::uint64_t way = look_count_++ % kWays;
+  const std::uint64_t way = counts_.looks++ % kWays;
   if (way >= 2) {
     return begin_read(key, token, expected);
   }
@@ -332,9 +333,9 @@ void WorldClient::begin_look(const std::string& key, std::uint64_t token, TokenS
 void WorldClient::begin_read(const std::string& key, std::uint64_t token, TokenState expected) {
   const ShardId shard = shard_of(hash_name(key), options_.shard_count);
   WeakRead read{.process = number_, .key = key, .shard = shard, .token = FencingToken{token}};
-  read.consistency = static_cast<protocol::ReadConsistency>(1 + look_count_ % 5);
+  read.consistency = static_cast<protocol::ReadConsistency>(1 + counts_.looks % 5);
   read.staleness_ms = static_cast<std::uint32_t>(timeout_us() / 1000);
-  read.needed = seen_[shard.value];
+  read.needed = known_.seen(shard);
   protocol::LockRead asked{{read.consistency, 0, {}}, protocol::ReadQuestion::Verdict, {}};
   if (read.consistency == protocol::ReadConsistency::Bounded) {
     asked.terms.staleness_ms = read.staleness_ms;
@@ -351,7 +352,7 @@ void WorldClient::begin_read(const std::string& key, std::uint64_t token, TokenS
   look.told = {.process = number_, .op = Op::Check, .expected = expected};
   look.told.key = key;
   look.told.token = token;
-  look.told.session = session_;
+  look.told.session = session_.id;
   look.told.call_ns = read.call_ns = environment_.moment_ns();
   look.read = std::move(read);
   operation_ = std::move(look);
@@ -362,8 +363,8 @@ void WorldClient::write_guarded(const Held& held) {
   Operation written{.process = number_, .op = Op::Write};
   written.key = "guard/" + held.key;
   written.token = held.token;
-  written.session = session_;
-  written.value = std::to_string(held.token) + "/" + std::to_string(++request_count_);
+  written.session = session_.id;
+  written.value = std::to_string(held.token) + "/" + std::to_string(++counts_.requests);
   written.call_ns = environment_.moment_ns();
   const bool taken = environment_.guarded_write(held.key, held.token);
   written.return_ns = environment_.moment_ns();
@@ -378,7 +379,8 @@ void WorldClient::on_granted(const Operation& told) {
 }
 
 std::string WorldClient::describe() const {
-  std::string text = "client " + std::to_string(number_) + ", session " + std::to_string(session_);
+  std::string text =
+      "client " + std::to_string(number_) + ", session " + std::to_string(session_.id);
   if (operation_) {
     text += ", request of kind " + std::to_string(static_cast<int>(operation_->slot.kind)) +
             " in shard " + std::to_string(operation_->slot.shard) + ", attempt " +

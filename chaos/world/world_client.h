@@ -11,14 +11,13 @@
 
 #include "chaos/check/operation.h"
 #include "chaos/random/sim_random.h"
+#include "chaos/world/cluster_knowledge.h"
 #include "chaos/world/weak_reads.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_options.h"
-#include "client/core/moved_names.h"
 #include "client/core/sequence_window.h"
 #include "client/core/session_lease.h"
 #include "client/net/backoff.h"
-#include "client/net/leader_cache.h"
 #include "protocol/error_codes.h"
 #include "protocol/request.h"
 
@@ -30,6 +29,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gcoord::chaos {
@@ -63,7 +63,7 @@ class WorldClient {
 
   void set_paused(bool paused);
 
-  bool paused() const { return paused_; }
+  bool paused() const { return plan_.paused; }
 
   // No keep-alive until then.
   void fall_silent(std::uint64_t until_world_us);
@@ -75,18 +75,20 @@ class WorldClient {
   void move_locks(std::uint64_t until_world_us);
 
   // Moves that were answered.
-  std::uint64_t moves() const { return moves_; }
+  std::uint64_t moves() const { return counts_.moves; }
 
   // Nothing is begun any more; what is held is checked and given back.
-  void begin_end() { ending_ = true; }
+  void begin_end() { end_.begun = true; }
 
   // Nothing is held and nothing is under way.
-  bool ended() const { return ending_ && !operation_ && held_.empty() && checks_left_.empty(); }
+  bool ended() const {
+    return end_.begun && !operation_ && held_.empty() && end_.checks_left.empty();
+  }
 
-  std::uint64_t acknowledged() const { return acknowledged_; }
+  std::uint64_t acknowledged() const { return counts_.acknowledged; }
 
   // Answered, of those that forbade the lease.
-  std::uint64_t quorum_reads() const { return quorum_reads_; }
+  std::uint64_t quorum_reads() const { return counts_.quorum_reads; }
 
   bool holds() const { return !held_.empty(); }
 
@@ -131,6 +133,39 @@ class WorldClient {
     std::vector<std::byte> payload;
   };
 
+  // What it is told from outside: faults and the plan of the run.
+  struct Plan {
+    bool paused = false;
+    bool resumed = false;  // Since it passed the last time.
+    std::uint64_t silent_until_world_us = 0;
+    std::uint64_t herd_until_world_us = 0;
+    std::string herd_key;
+    std::uint64_t move_until_world_us = 0;
+  };
+
+  // The end of the run.
+  struct End {
+    bool begun = false;
+    bool planned = false;
+    std::vector<std::pair<std::string, std::uint64_t>> checks_left;
+  };
+
+  struct Session {
+    std::uint64_t id = 0;
+    std::unique_ptr<client::SessionLease> lease;
+    std::unordered_map<std::uint32_t, client::SequenceWindow> windows;
+    std::uint64_t keep_alive_us = 0;
+    std::unordered_map<std::uint64_t, KeepAlive> keep_alives;  // By request id.
+  };
+
+  struct Counts {
+    std::uint64_t moves = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t acknowledged = 0;
+    std::uint64_t quorum_reads = 0;
+    std::uint64_t looks = 0;
+  };
+
   std::uint64_t local_us() const { return clock_.at(now_us_); }
 
   client::TimePoint local() const { return std::chrono::microseconds{local_us()}; }
@@ -154,13 +189,11 @@ class WorldClient {
   void write_guarded(const Held& held);
   void send();
   void retry();
-  void find_place(protocol::RequestSlot& slot, const std::string& key) const;
   void follow(ShardId to);
   void on_reply(const Reply& reply);
   void on_failure(const protocol::ReplySlot& slot);
   void on_read(const Reply& reply);
   void complete_read(const protocol::ShardAnswer& shard, protocol::CheckVerdict verdict);
-  void note_position(ShardId shard, LogIndex index);
   void complete(Outcome outcome, Reason reason, const protocol::ReplySlot& slot);
   void on_granted(const Operation& told);
   void rest();
@@ -171,36 +204,17 @@ class WorldClient {
   SimRandom random_;
   WorldClock clock_;
   std::uint64_t now_us_ = 0;
-  bool paused_ = false;
-  bool resumed_ = false;
-  bool ending_ = false;
-
-  std::uint64_t session_ = 0;
-  std::unique_ptr<client::SessionLease> lease_;
-  std::unordered_map<std::uint32_t, client::SequenceWindow> windows_;
+  Plan plan_;
+  End end_;
+  Counts counts_;
+  Session session_;
+  ClusterKnowledge known_;
   std::vector<Held> held_;                         // At most one.
   std::map<std::string, std::uint64_t> released_;  // The last token given back, by key.
-  std::vector<std::pair<std::string, std::uint64_t>> checks_left_;  // Of the end.
-  bool end_planned_ = false;
-
   std::optional<UnderWay> operation_;
   std::uint64_t next_us_ = 0;
-  std::uint64_t keep_alive_us_ = 0;
-  std::uint64_t silent_until_world_us_ = 0;
-  std::uint64_t herd_until_world_us_ = 0;
-  std::string herd_key_;
-  std::uint64_t move_until_world_us_ = 0;
-  std::uint64_t moves_ = 0;
-  client::MovedNames moved_;
-  std::unordered_map<std::uint64_t, KeepAlive> keep_alives_;  // By request id.
   std::vector<Reply> replies_;
-  std::uint64_t request_count_ = 0;
-  std::uint64_t acknowledged_ = 0;
-  std::uint64_t quorum_reads_ = 0;
-  std::uint64_t look_count_ = 0;
-  std::map<std::uint32_t, LogIndex> seen_;  // By shard: how far it has seen, over all sessions.
   client::TimePoint lease_margin_;
-  client::LeaderCache leaders_;
   client::Backoff backoff_;
 };
 

@@ -33,13 +33,14 @@ bool certain(protocol::ErrorCode code) {
 void WorldClient::send() {
   UnderWay& request = *operation_;
   const ShardId shard{request.slot.shard};
-  NodeId to =
-      request.slot.kind == protocol::RequestKind::OpenSession ? NodeId{} : leaders_.leader(shard);
+  NodeId to = request.slot.kind == protocol::RequestKind::OpenSession
+                  ? NodeId{}
+                  : known_.leaders().leader(shard);
   if (to == NodeId{} || request.weak()) {
     to = NodeId{1 + random_.below(options_.node_count)};
   }
   request.sent_to = to;
-  request.request_id = request.slot.request_id = ++request_count_;
+  request.request_id = request.slot.request_id = ++counts_.requests;
   const std::uint64_t now = local_us();
   if (request.told.kind == AcquireKind::Wait) {
     const std::uint64_t wait_us = timeout_us() * 8;
@@ -51,42 +52,31 @@ void WorldClient::send() {
   }
   if (request.numbered && request.attempt > 0 &&
       options_.mutant == Mutant::ClientRenumbersRetries) {
-    windows_[shard.value].end(request.slot.sequence);
-    request.slot.sequence = windows_[shard.value].begin();
+    session_.windows[shard.value].end(request.slot.sequence);
+    request.slot.sequence = session_.windows[shard.value].begin();
   }
   if (request.numbered) {
-    request.slot.acked_below = std::min(windows_[shard.value].acked_below(), request.slot.sequence);
+    request.slot.acked_below =
+        std::min(session_.windows[shard.value].acked_below(), request.slot.sequence);
   }
   const bool patient = request.told.kind == AcquireKind::Wait || request.read.has_value();
   request.retry_us = now + timeout_us() * (patient ? 4 : 1);
   ++request.attempt;
-  leaders_.forget(shard);  // Until it answers.
+  known_.leaders().forget(shard);  // Until it answers.
   environment_.send(to, request.slot, protocol::bytes_of(request.payload));
-}
-
-void WorldClient::find_place(protocol::RequestSlot& slot, const std::string& key) const {
-  const NameHash name = hash_name(key);
-  slot.shard = shard_of(name, options_.shard_count).value;
-  slot.unset(protocol::RequestFlag::Moved);
-  if (const auto moved = moved_.find(name)) {
-    slot.shard = moved->value;
-    slot.set(protocol::RequestFlag::Moved);
-  }
 }
 
 // The lock is in another shard, and there the request has another number: here nothing was done.
 void WorldClient::follow(ShardId to) {
   UnderWay& request = *operation_;
-  const NameHash name = hash_name(request.told.key);
-  const bool home = to == shard_of(name, options_.shard_count);
-  home ? moved_.forget(name) : moved_.learn(name, to);
+  known_.learn_place(request.told.key, to);
   if (request.numbered) {
-    windows_[request.slot.shard].end(request.slot.sequence);
-    request.slot.sequence = windows_[to.value].begin();
+    session_.windows[request.slot.shard].end(request.slot.sequence);
+    request.slot.sequence = session_.windows[to.value].begin();
     request.told.sequence = request.slot.sequence;
     request.told.shard = to.value;
   }
-  find_place(request.slot, request.told.key);
+  known_.find_place(request.slot, request.told.key);
   // One hint leads home and one from there to the lock; more are a circle, while it is on its way.
   constexpr std::uint32_t kAtOnceMax = 2;
   if (++request.moves_at_once > kAtOnceMax) {
@@ -115,8 +105,8 @@ void WorldClient::on_reply(const Reply& reply) {
   if (operation_->read) {
     return on_read(reply);
   }
-  quorum_reads_ += operation_->slot.has(protocol::RequestFlag::Quorum) ? 1u : 0u;
-  leaders_.learn(ShardId{operation_->slot.shard}, reply.from);
+  counts_.quorum_reads += operation_->slot.has(protocol::RequestFlag::Quorum) ? 1u : 0u;
+  known_.leaders().learn(ShardId{operation_->slot.shard}, reply.from);
   complete(Outcome::Ok, Reason::None, reply.slot);
 }
 
@@ -135,7 +125,7 @@ void WorldClient::on_read(const Reply& reply) {
     return complete(Outcome::Unknown, Reason::None, reply.slot);  // Not as fresh as asked.
   }
   if (!operation_->weak()) {
-    leaders_.learn(ShardId{operation_->slot.shard}, reply.from);
+    known_.leaders().learn(ShardId{operation_->slot.shard}, reply.from);
   }
   complete_read(shard, decoded.value().names.front().verdict);
 }
@@ -146,10 +136,10 @@ void WorldClient::complete_read(const protocol::ShardAnswer& shard,
                                 protocol::CheckVerdict verdict) {
   if (!operation_->weak()) {
     const bool by_round = operation_->read->consistency == protocol::ReadConsistency::Linearizable;
-    quorum_reads_ += by_round ? 1u : 0u;
+    counts_.quorum_reads += by_round ? 1u : 0u;
     protocol::ReplySlot slot;
     slot.extra = static_cast<std::uint64_t>(verdict);
-    note_position(shard.shard, shard.index);
+    known_.note_position(shard.shard, shard.index);
     return complete(Outcome::Ok, Reason::None, slot);
   }
   WeakRead read = *operation_->read;
@@ -158,14 +148,9 @@ void WorldClient::complete_read(const protocol::ShardAnswer& shard,
   read.verdict = verdict;
   operation_.reset();
   rest();
-  ++acknowledged_;
-  note_position(read.shard, read.index);
+  ++counts_.acknowledged;
+  known_.note_position(read.shard, read.index);
   environment_.record_read(read);
-}
-
-void WorldClient::note_position(ShardId shard, LogIndex index) {
-  LogIndex& seen = seen_[shard.value];
-  seen = max_id(seen, index);
 }
 
 void WorldClient::on_failure(const protocol::ReplySlot& slot) {
@@ -174,7 +159,7 @@ void WorldClient::on_failure(const protocol::ReplySlot& slot) {
   if (code == protocol::ErrorCode::NotLeader) {
     const NodeId leader{slot.leader};
     if (leader != NodeId{} && leader != operation_->sent_to && operation_->attempt % 4 != 3) {
-      leaders_.learn(shard, leader);
+      known_.leaders().learn(shard, leader);
       return send();
     }
     return retry();
@@ -187,8 +172,8 @@ void WorldClient::on_failure(const protocol::ReplySlot& slot) {
     return retry();
   }
   complete(certain(code) ? Outcome::Fail : Outcome::Unknown, reason_of(code), slot);
-  if (code == protocol::ErrorCode::SessionExpired && lease_ != nullptr) {
-    lease_->on_lost();
+  if (code == protocol::ErrorCode::SessionExpired && session_.lease != nullptr) {
+    session_.lease->on_lost();
     look_at_lease();
   }
 }
@@ -197,23 +182,23 @@ void WorldClient::complete(Outcome outcome, Reason reason, const protocol::Reply
   const UnderWay ended = std::move(*operation_);
   operation_.reset();
   rest();
-  if (ended.numbered && ended.slot.session == session_) {
-    windows_[ended.slot.shard].end(ended.slot.sequence);
+  if (ended.numbered && ended.slot.session == session_.id) {
+    session_.windows[ended.slot.shard].end(ended.slot.sequence);
   }
   if (ended.slot.kind == protocol::RequestKind::OpenSession) {
     if (outcome == Outcome::Ok) {
-      session_ = slot.extra;
-      lease_ = std::make_unique<client::SessionLease>(
+      session_.id = slot.extra;
+      session_.lease = std::make_unique<client::SessionLease>(
           client::SessionLeaseOptions{.ttl = std::chrono::milliseconds{options_.ttl_ms},
                                       .margin = lease_margin_,
                                       .node_count = options_.node_count,
                                       .opened_at = std::chrono::microseconds{ended.told.call_ns}});
-      keep_alive_us_ = local_us();
+      session_.keep_alive_us = local_us();
     }
     return;
   }
   if (ended.slot.kind == protocol::RequestKind::LockMove) {
-    moves_ += outcome == Outcome::Ok ? 1u : 0u;
+    counts_.moves += outcome == Outcome::Ok ? 1u : 0u;
     return;
   }
   Operation told = ended.told;
@@ -225,7 +210,7 @@ void WorldClient::complete(Outcome outcome, Reason reason, const protocol::Reply
     told.already_held = slot.has(protocol::ReplyFlag::AlreadyHeld);
   }
   if (outcome == Outcome::Ok && slot.has(protocol::ReplyFlag::Indexed)) {
-    note_position(ShardId{told.shard}, LogIndex{slot.extra});
+    known_.note_position(ShardId{told.shard}, LogIndex{slot.extra});
     environment_.record_write(ShardId{told.shard}, LogIndex{slot.extra}, told.return_ns);
   }
   if (outcome == Outcome::Ok && told.op == Op::Check) {
@@ -234,14 +219,14 @@ void WorldClient::complete(Outcome outcome, Reason reason, const protocol::Reply
                        : TokenState::Past;
   }
   if (told.op == Op::Check) {
-    std::erase(checks_left_, std::pair{told.key, told.token});
+    std::erase(end_.checks_left, std::pair{told.key, told.token});
   }
   environment_.record(told);
-  acknowledged_ += outcome == Outcome::Ok ? 1u : 0u;
+  counts_.acknowledged += outcome == Outcome::Ok ? 1u : 0u;
   if (outcome == Outcome::Ok && told.op == Op::Release) {
     released_[told.key] = told.token;
   }
-  if (told.op == Op::Acquire && told.session == session_ && session_ != 0) {
+  if (told.op == Op::Acquire && told.session == session_.id && session_.id != 0) {
     if (outcome == Outcome::Ok) {
       on_granted(told);
     } else if (outcome == Outcome::Unknown) {

@@ -258,8 +258,8 @@ void MaelstromNode::send_bytes() {
     }
     mailbox_.take_due(NodeId{other}, [&](NodeId, NodeId, std::span<const std::byte> bytes) {
       send_({{"src", name_},
-            {"dest", names_[other - 1]},
-            {"body", {{"type", "gcoord"}, {"bytes", to_hex(bytes)}}}});
+             {"dest", names_[other - 1]},
+             {"body", {{"type", "gcoord"}, {"bytes", to_hex(bytes)}}}});
     });
   }
 }

@@ -23,10 +23,17 @@ constexpr std::uint32_t kMovesAtOnceMax = 2;
 bool released_before(const Operation& operation, protocol::ErrorCode code) {
   const bool breaks = operation.slot.kind == protocol::RequestKind::LockBreak;
   const bool by_token = operation.by_token() || breaks;
-  const bool again = operation.renumbered || (by_token && operation.outcome_unknown);
+  const bool again = operation.tries.renumbered || (by_token && operation.tries.outcome_unknown);
   return again && (breaks || operation.slot.kind == protocol::RequestKind::LockRelease) &&
          (code == protocol::ErrorCode::LockNotHeld || code == protocol::ErrorCode::TokenStale ||
           code == protocol::ErrorCode::HolderOther);
+}
+
+// What says that this node does not take the shard's requests now, not that this one is refused.
+bool refuses_shard(protocol::ErrorCode code) {
+  return code == protocol::ErrorCode::NotLeader || code == protocol::ErrorCode::NoLeader ||
+         code == protocol::ErrorCode::Overloaded || code == protocol::ErrorCode::ProposalDropped ||
+         code == protocol::ErrorCode::QuorumUnavailable;
 }
 
 // The wait has ended, or has nobody that it could grant anything to: no place is left of it.
@@ -87,11 +94,24 @@ Dispatcher::Dispatcher(const ClientOptions& options, NodeSet& nodes, SessionLost
       backoff_({.min = options.backoff_min,
                 .max = options.backoff_max,
                 .budget = options.retry_budget,
-                .seed = options.seed + 1}) {}
+                .seed = options.seed + 1}),
+      places_(nodes),
+      withdrawals_(options,
+                   nodes,
+                   places_,
+                   [this](OperationPtr operation) { submit(std::move(operation)); }),
+      lines_({.options = options,
+              .nodes = nodes,
+              .operations = operations_,
+              .leaders = leaders_,
+              .backoff = backoff_,
+              .statistics = statistics_,
+              .send = [this](std::uint64_t id, Operation& operation) { send(id, operation); },
+              .submit = [this](OperationPtr operation) { submit(std::move(operation)); }}) {}
 
 void Dispatcher::submit(OperationPtr operation) {
   Operation& submitted = *operation;
-  locate(submitted);
+  places_.locate(submitted);
   const std::uint64_t id = operations_.add(std::move(operation));
   begin(id, submitted);
 }
@@ -117,7 +137,7 @@ void Dispatcher::begin(std::uint64_t id, Operation& operation) {
 
 // A wait, whose answer may never come, is no probe of a node whose breaker is not closed.
 NodeId Dispatcher::choose(const Operation& operation) {
-  if (lines_up(operation)) {
+  if (operation.lines_up()) {
     const NodeId leader = leaders_.leader(ShardId{operation.slot.shard});
     return nodes_.closed(leader) ? leader : nodes_.any_closed();
   }
@@ -156,7 +176,7 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
     if (operation.target == Target::OneNode && nodes_.failed(operation.node) && !patient) {
       return fail(id, failure(protocol::ErrorCode::Unreachable, nodes_.evidence(operation.node)));
     }
-    if (lines_up(operation) && nodes_.any_admitting() != NodeId{}) {
+    if (operation.lines_up() && nodes_.any_admitting() != NodeId{}) {
       return stand_in_line(id, operation);
     }
     return park(id, operation);
@@ -164,10 +184,10 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
   nodes_.on_request(node);
   const TimePoint now = options_.clock->now();
   operation.phase = OperationPhase::Sent;
-  operation.sent_to = node;
-  operation.sent_at = now;
-  operation.look_at = now + TimePoint{options_.request_timeout} / 3;
-  ++operation.sent_count;
+  operation.sent.to = node;
+  operation.sent.at = now;
+  operation.sent.look_at = now + TimePoint{options_.request_timeout} / 3;
+  ++operation.tries.sent_count;
   ++statistics_.requests;
   protocol::RequestSlot slot = slot_to_send(id, operation, now);
   // Asked of this very node: while a cluster is renewed, another one may not know the flag.
@@ -203,7 +223,7 @@ void Dispatcher::on_reply(NodeId node,
                           std::span<const std::byte> payload) {
   Operation* operation = operations_.find(slot.request_id);
   const bool awaited = operation != nullptr && operation->phase == OperationPhase::Sent &&
-                       operation->sent_to == node;
+                       operation->sent.to == node;
   if (!awaited) {
     return;  // Given up, or sent elsewhere meanwhile: that answer will say the same.
   }
@@ -249,27 +269,27 @@ void Dispatcher::on_failure(std::uint64_t id,
   if (code == protocol::ErrorCode::NotLeader) {
     return redirect(id, operation, NodeId{slot.leader}, std::move(status));
   }
-  if (code == protocol::ErrorCode::LockMoved && follows(operation, slot)) {
+  if (code == protocol::ErrorCode::LockMoved && places_.follows(operation, slot)) {
     return follow(id, operation, ShardId{static_cast<std::uint32_t>(slot.extra)}, status);
   }
-  if (code == protocol::ErrorCode::LockMoving && doubts_place(operation)) {
-    moved_.forget(operation.name_hash);
-    go_to(operation, shard_of(operation.name_hash, nodes_.cluster()->shard_count));
+  if (code == protocol::ErrorCode::LockMoving && places_.doubts(operation)) {
+    places_.forget(operation.name_hash);
+    go_to(operation, places_.home(operation.name_hash));
     return begin(id, operation);
   }
   if (protocol::is_passing(code)) {
-    operation.outcome_unknown =
-        operation.outcome_unknown || code == protocol::ErrorCode::ProposalDropped;
+    operation.tries.outcome_unknown =
+        operation.tries.outcome_unknown || code == protocol::ErrorCode::ProposalDropped;
     Status why =
         code == protocol::ErrorCode::NoLeader ? why_no_leader(operation) : std::move(status);
-    const bool lined = returns_in_line(operation, code);
+    const bool lined = operation.lines_up() && refuses_shard(code);
     if (!lined || code != protocol::ErrorCode::Overloaded) {
       leaders_.forget(ShardId{operation.slot.shard});
     }
     return lined ? rest_in_line(id, operation, std::move(why))
                  : retry(id, operation, std::move(why));
   }
-  if (forgotten && operation.numbered() && !operation.counted && operation.sent_count > 1) {
+  if (forgotten && operation.numbered() && !operation.counted && operation.tries.sent_count > 1) {
     return renumber(id, operation, std::move(status));
   }
   if (released_before(operation, code)) {
@@ -279,7 +299,7 @@ void Dispatcher::on_failure(std::uint64_t id,
     return ask_anew(id, operation, std::move(status));
   }
   if (operation.may_leave_place() && !ends_wait(code)) {
-    take_back_moved(operation, std::string{operation.name()});
+    withdrawals_.take_back_moved(operation, std::string{operation.name()});
   }
   const auto session = operation.session;
   complete(id, Answer{std::move(status), slot, {}});
@@ -288,44 +308,10 @@ void Dispatcher::on_failure(std::uint64_t id,
   }
 }
 
-// A lock that is known to have moved is asked for where it is.
-void Dispatcher::locate(Operation& operation) const {
-  // A cancel goes where its acquire went, and the past of a shard stays in that shard.
-  const bool named = operation.name_hash != NameHash{} &&
-                     operation.slot.kind != protocol::RequestKind::LockCancel &&
-                     operation.slot.kind != protocol::RequestKind::LockGetAt;
-  if (moved_.empty() || !named || operation.slot.has(protocol::RequestFlag::Moved)) {
-    return;
-  }
-  if (const auto shard = moved_.find(operation.name_hash)) {
-    operation.slot.shard = shard->value;
-    operation.slot.set(protocol::RequestFlag::Moved);
-  }
-}
-
-bool Dispatcher::follows(const Operation& operation, const protocol::ReplySlot& slot) const {
-  return operation.name_hash != NameHash{} && operation.target == Target::ShardLeader &&
-         operation.slot.kind != protocol::RequestKind::LockCancel &&
-         operation.slot.kind != protocol::RequestKind::LockGetAt &&
-         slot.extra < nodes_.cluster()->shard_count && slot.extra != operation.slot.shard;
-}
-
-void Dispatcher::learn_place(NameHash name, ShardId shard) {
-  if (shard == shard_of(name, nodes_.cluster()->shard_count)) {
-    moved_.forget(name);
-  } else {
-    moved_.learn(name, shard);
-  }
-}
-
 // Leaves the shard for another one, where it will have another number: here nothing was done.
 void Dispatcher::go_to(Operation& operation, ShardId shard) {
-  if (shard == shard_of(operation.name_hash, nodes_.cluster()->shard_count)) {
-    operation.slot.unset(protocol::RequestFlag::Moved);
-  } else {
-    operation.slot.set(protocol::RequestFlag::Moved);
-  }
-  const std::uint32_t from = std::exchange(operation.slot.shard, shard.value);
+  const std::uint32_t from = operation.slot.shard;
+  places_.address(operation, shard);
   const std::uint64_t sequence = std::exchange(operation.slot.sequence, 0);
   if (operation.session != nullptr && sequence != 0) {
     end_number(*operation.session, from, sequence);
@@ -335,43 +321,54 @@ void Dispatcher::go_to(Operation& operation, ShardId shard) {
 // Asks for the lock where it has gone. A lock is never further from the shard of its name than one
 // move.
 void Dispatcher::follow(std::uint64_t id, Operation& operation, ShardId to, Status status) {
-  learn_place(operation.name_hash, to);
-  operation.last_failure = std::move(status);
-  ++operation.moves;
-  ++operation.moves_at_once;
+  places_.learn(operation.name_hash, to);
+  operation.tries.last_failure = std::move(status);
+  ++operation.tries.moves;
+  ++operation.tries.moves_at_once;
   ++statistics_.moves;
   go_to(operation, to);
-  if (operation.moves_at_once > kMovesAtOnceMax) {
+  if (operation.tries.moves_at_once > kMovesAtOnceMax) {
     return retry(id, operation, failure(protocol::ErrorCode::LockMoving));
   }
   begin(id, operation);
 }
 
-// Whether the request came to this shard by what the client remembers alone, which a cluster that
-// was restored may know nothing of. One that the shard may have executed stays with it.
-bool Dispatcher::doubts_place(const Operation& operation) const {
-  const bool remembered = operation.name_hash != NameHash{} && operation.moves == 0 &&
-                          operation.slot.has(protocol::RequestFlag::Moved) &&
-                          operation.slot.kind != protocol::RequestKind::LockCancel;
-  return remembered && (operation.session == nullptr || !operation.outcome_unknown);
-}
-
 void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status) {
   const ShardId shard{operation.slot.shard};
-  const bool useful = operation.target == Target::ShardLeader && leader != operation.sent_to &&
-                      nodes_.admits(leader) && operation.redirects < kRedirectsMax;
+  const bool useful = operation.target == Target::ShardLeader && leader != operation.sent.to &&
+                      nodes_.admits(leader) && operation.tries.redirects < kRedirectsMax;
   if (!useful) {
     // It leads no more, or cannot be reached from here: let the nodes find out.
     leaders_.forget(shard);
     const bool asked_leader = operation.target == Target::ShardLeader;
     Status why = asked_leader ? why_no_leader(operation) : std::move(status);
-    return lines_up(operation) ? rest_in_line(id, operation, std::move(why))
-                               : retry(id, operation, std::move(why));
+    return operation.lines_up() ? rest_in_line(id, operation, std::move(why))
+                                : retry(id, operation, std::move(why));
   }
   leaders_.learn(shard, leader);
-  ++operation.redirects;
+  ++operation.tries.redirects;
   ++statistics_.redirects;
   send_anew(id, operation);
+}
+
+// Again what was sent before, or found no node; a wait in the line of its shard.
+void Dispatcher::send_anew(std::uint64_t id, Operation& operation) {
+  if (operation.lines_up()) {
+    return stand_in_line(id, operation);
+  }
+  send(id, operation);
+}
+
+// To be sent again when its turn comes, which may be now.
+void Dispatcher::stand_in_line(std::uint64_t id, Operation& operation) {
+  lines_.join(id, operation);
+  schedule(operation);
+}
+
+// The same after a refusal: the line rests before it goes on.
+void Dispatcher::rest_in_line(std::uint64_t id, Operation& operation, Status status) {
+  lines_.join_refused(id, operation, std::move(status));
+  schedule(operation);
 }
 
 void Dispatcher::resume(std::uint64_t id, Operation& operation) {
@@ -383,12 +380,12 @@ void Dispatcher::resume(std::uint64_t id, Operation& operation) {
 
 void Dispatcher::retry(std::uint64_t id, Operation& operation, Status status) {
   static_cast<void>(id);
-  operation.last_failure = std::move(status);
+  operation.tries.last_failure = std::move(status);
   operation.phase = OperationPhase::Backoff;
-  operation.retry_at = options_.clock->now() + backoff_.delay(operation.attempt);
-  operation.redirects = 0;
-  operation.moves_at_once = 0;
-  ++operation.attempt;
+  operation.retry_at = options_.clock->now() + backoff_.delay(operation.tries.attempt);
+  operation.tries.redirects = 0;
+  operation.tries.moves_at_once = 0;
+  ++operation.tries.attempt;
   ++statistics_.retries;
   schedule(operation);
 }
@@ -406,13 +403,13 @@ void Dispatcher::renumber(std::uint64_t id, Operation& operation, Status status)
   // The shard cannot say any more what came of it. Asking anew is safe: an acquire that had been
   // granted answers "already held" with its token, a release that had been done "not held".
   const std::uint64_t sequence = std::exchange(operation.slot.sequence, 0);
-  const bool again = std::exchange(operation.renumbered, true);
+  const bool again = std::exchange(operation.tries.renumbered, true);
   end_number(*operation.session, operation.slot.shard, sequence);
   if (again) {
     // Somebody else numbers this session's requests too, so the next number may be refused as well.
     return retry(id, operation, std::move(status));
   }
-  operation.last_failure = std::move(status);
+  operation.tries.last_failure = std::move(status);
   begin(id, operation);
 }
 
@@ -427,15 +424,15 @@ void Dispatcher::on_ready(NodeId node) {
 
 void Dispatcher::on_lost(NodeId node, const std::string& reason) {
   operations_.for_each([&](std::uint64_t id, Operation& operation) {
-    if (operation.phase != OperationPhase::Sent || operation.sent_to != node) {
+    if (operation.phase != OperationPhase::Sent || operation.sent.to != node) {
       return;
     }
     Status lost = failure(protocol::ErrorCode::ConnectionLost, reason);
     if (operation.try_once || operation.target == Target::OneNode) {
       return fail(id, std::move(lost));
     }
-    operation.outcome_unknown = true;
-    operation.last_failure = std::move(lost);
+    operation.tries.outcome_unknown = true;
+    operation.tries.last_failure = std::move(lost);
     ++statistics_.retries;
     send_anew(id, operation);
   });

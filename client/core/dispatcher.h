@@ -5,19 +5,18 @@
 // operation is parked until a probe is due, or fails at once (ClientOptions::fail_fast).
 // Again: after a lost connection at once, elsewhere; after "no leader" or "too busy" with back-off;
 // always with the same (session, sequence), so that it is executed once. Acquires that wait go
-// again in a line for each shard instead, batch by batch (wait_lines.h). Until: the deadline, at
-// which the caller learns the last cause. An acquire that was given up is cancelled behind the
-// caller's back, and released if it had been granted, so that nothing is left behind. Where its
-// lock had moved, its place in the queue went along, perhaps before its cancel came there: it is
-// asked for once more, to be given up, for as long as the session lives.
+// again in a line for each shard instead, batch by batch (wait_resender.h). Until: the deadline, at
+// which the caller learns the last cause; an acquire that was given up is withdrawn
+// (withdrawals.h).
 //
 // Runs on the client's thread only. Callbacks may submit more.
 #pragma once
 
-#include "client/core/moved_names.h"
+#include "client/core/lock_places.h"
 #include "client/core/node_set.h"
 #include "client/core/operation.h"
-#include "client/core/wait_queues.h"
+#include "client/core/wait_resender.h"
+#include "client/core/withdrawals.h"
 #include "client/net/backoff.h"
 #include "client/net/leader_cache.h"
 
@@ -84,57 +83,40 @@ class Dispatcher {
                   Operation& operation,
                   const protocol::ReplySlot& slot,
                   Status status);
-  void locate(Operation& operation) const;
-  void learn_place(NameHash name, ShardId shard);
   void go_to(Operation& operation, ShardId shard);
-  bool doubts_place(const Operation& operation) const;
   void ask_anew(std::uint64_t id, Operation& operation, Status status);
-  bool follows(const Operation& operation, const protocol::ReplySlot& slot) const;
   void follow(std::uint64_t id, Operation& operation, ShardId to, Status status);
   void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
   void retry(std::uint64_t id, Operation& operation, Status status);
   void resume(std::uint64_t id, Operation& operation);
-
-  // Waits that are asked for anew (dispatcher_lines.cc).
-  static bool lines_up(const Operation& operation);
-  static bool returns_in_line(const Operation& operation, protocol::ErrorCode code);
   void send_anew(std::uint64_t id, Operation& operation);
   void stand_in_line(std::uint64_t id, Operation& operation);
   void rest_in_line(std::uint64_t id, Operation& operation, Status status);
-  void rest(WaitLine& line);
-  void advance_lines(TimePoint now);
-  void go_on(ShardId shard);
-  Operation* in_line(std::uint64_t id, ShardId shard);
-  void ask_for_line(ShardId shard, NodeId node);
-  void on_line_answer(ShardId shard, const Answer& answer);
-
   void renumber(std::uint64_t id, Operation& operation, Status status);
   void on_deadline(std::uint64_t id, Operation& operation);
   void give_up(std::uint64_t id, Operation& operation, Status why);
-  void take_back(const Operation& acquire);
-  void on_cancelled(const Operation& cancel, const std::string& name, const Answer& answer);
-  void take_back_moved(const Operation& given_up, const std::string& name);
-  void release_late(const Operation& cancel, const std::string& name, std::uint64_t token);
   void look_at_node(Operation& operation, TimePoint now);
   Status why_late(const Operation& operation) const;
   Status why_no_leader(const Operation& operation) const;
   void complete(std::uint64_t id, const Answer& answer);
   void fail(std::uint64_t id, Status status);
   void end_number(SessionRecord& session, std::uint32_t shard, std::uint64_t sequence);
-  static TimePoint due(const Operation& operation);
 
-  void schedule(const Operation& operation) { next_event_ = std::min(next_event_, due(operation)); }
+  void schedule(const Operation& operation) {
+    next_event_ = std::min(next_event_, operation.due());
+  }
 
   const ClientOptions& options_;
   NodeSet& nodes_;
   SessionLost on_session_lost_;
   OperationTable operations_;
   LeaderCache leaders_;
-  MovedNames moved_;
   Backoff backoff_;
-  WaitLines lines_;
-  TimePoint next_event_ = kTimeNever;
   ClientStatistics statistics_;
+  LockPlaces places_;
+  Withdrawals withdrawals_;
+  WaitResender lines_;
+  TimePoint next_event_ = kTimeNever;
 };
 
 }  // namespace gcoord::client

@@ -4,9 +4,24 @@
 #include "common/assert.h"
 #include "protocol/lock_messages.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::client {
+
+TimePoint Operation::due() const {
+  switch (phase) {
+    case OperationPhase::Backoff:
+    case OperationPhase::Parked:
+      return std::min(deadline, retry_at);
+    case OperationPhase::Sent:
+      return waits() ? deadline : std::min(deadline, sent.look_at);
+    case OperationPhase::Behind:
+    case OperationPhase::InLine:
+      break;
+  }
+  return deadline;
+}
 
 std::string_view Operation::name() const {
   if (slot.kind != protocol::RequestKind::LockAcquireHold) {

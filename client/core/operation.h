@@ -41,6 +41,25 @@ enum class OperationPhase : std::uint8_t {
   InLine,   // A wait, to be sent again when its shard's line comes to it.
 };
 
+// Where an operation was sent the last time.
+struct Sending {
+  NodeId to;
+  TimePoint at{};
+  TimePoint look_at{};  // When to look whether the node is silent.
+};
+
+// What came of an operation so far.
+struct Tries {
+  std::uint32_t attempt = 0;
+  std::uint32_t redirects = 0;      // In a row, without a back-off between.
+  std::uint32_t moves = 0;          // How often it was told that its lock has moved.
+  std::uint32_t moves_at_once = 0;  // Of these, in a row, without a back-off between.
+  std::uint32_t sent_count = 0;     // More than 0: a node may have executed it.
+  bool renumbered = false;          // An earlier number's outcome is not known.
+  bool outcome_unknown = false;     // A node took it and then could not say what came of it.
+  Status last_failure;
+};
+
 struct Operation {
   protocol::RequestSlot slot;
   std::string payload;
@@ -58,20 +77,11 @@ struct Operation {
   TimePoint wait_until = kTimeNever;  // Of an acquire that waits: when the shard gives up.
 
   OperationPhase phase = OperationPhase::Parked;
-  NodeId sent_to;
-  TimePoint sent_at{};
-  TimePoint look_at{};   // While sent: when to look whether the node is silent.
+  Sending sent;
   TimePoint retry_at{};  // Of Parked: when a probe is due; kTimeNever when none will be.
-  std::uint32_t attempt = 0;
-  std::uint32_t redirects = 0;      // In a row, without a back-off between.
-  std::uint32_t moves = 0;          // How often it was told that its lock has moved.
-  std::uint32_t moves_at_once = 0;  // Of these, in a row, without a back-off between.
-  std::uint32_t sent_count = 0;     // More than 0: a node may have executed it.
-  bool renumbered = false;          // An earlier number's outcome is not known.
-  bool counted = false;             // Twice is not the same as once: never renumbered.
-  bool outcome_unknown = false;     // A node took it and then could not say what came of it.
-  bool takes_back = false;          // Asks only for a place in a queue that is to be given up.
-  Status last_failure;
+  Tries tries;
+  bool counted = false;     // Twice is not the same as once: never renumbered.
+  bool takes_back = false;  // Asks only for a place in a queue that is to be given up.
 
   bool waits() const { return slot.has(protocol::RequestFlag::Wait); }
 
@@ -101,7 +111,13 @@ struct Operation {
   }
 
   // Whether a wait of its session may stand in the queue of a shard under a number of nobody's.
-  bool may_leave_place() const { return acquires() && waits() && (moves > 0 || takes_back); }
+  bool may_leave_place() const { return acquires() && waits() && (tries.moves > 0 || takes_back); }
+
+  // Whether it goes again in the line of its shard (wait_lines.h): a wait that has its number.
+  bool lines_up() const { return waits() && target == Target::ShardLeader && slot.sequence != 0; }
+
+  // When to look at it next: its deadline, or the moment at which it goes on before.
+  TimePoint due() const;
 
   // Of an acquire: the name in its payload.
   std::string_view name() const;

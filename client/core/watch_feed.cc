@@ -59,12 +59,8 @@ WatchFeed::WatchFeed(ClientOptions options, std::vector<std::string> addresses)
     : options_(std::move(options)),
       loop_(std::make_unique<Loop>()),
       backoff_({.min = options_.backoff_min, .max = options_.backoff_max, .seed = options_.seed}),
-      addresses_(std::move(addresses)),
-      cluster_(options_.cluster_id) {
-  GCOORD_ASSERT(!addresses_.empty());
-  // Not all clients at the same node.
-  at_ = static_cast<std::size_t>(options_.seed % addresses_.size());
-}
+      nodes_(std::move(addresses), options_.seed),
+      cluster_(options_.cluster_id) {}
 
 WatchFeed::~WatchFeed() {
   stop();
@@ -166,7 +162,7 @@ void WatchFeed::fail(std::uint64_t number, const Status& status, Revision first)
 
 void WatchFeed::connect() {
   phase_ = Phase::Connecting;
-  give_up_at_ = options_.clock->now() + TimePoint{options_.connect_timeout};
+  pace_.give_up_at = options_.clock->now() + TimePoint{options_.connect_timeout};
   connection_ = std::make_shared<Connection>(loop_->context, *options_.clock);
   Connection::Events events;
   events.on_connected = [this] {
@@ -185,14 +181,14 @@ void WatchFeed::connect() {
     }
   };
   events.on_closed = [this](const std::string& reason) { on_closed(reason); };
-  connection_->connect(addresses_[at_], std::move(events));
+  connection_->connect(nodes_.current(), std::move(events));
 }
 
 void WatchFeed::on_closed(const std::string& reason) {
-  evidence_ = addresses_[at_] + ": " + reason;
+  evidence_ = nodes_.current() + ": " + reason;
   const bool was_ready = phase_ == Phase::Ready;
   reconnects_ += was_ready ? 1 : 0;
-  ++ended_since_;
+  nodes_.note_ended();
   phase_ = Phase::Resting;
   connection_.reset();
   streams_.clear();
@@ -202,17 +198,17 @@ void WatchFeed::on_closed(const std::string& reason) {
       stream.request_id = 0;
       // Whose past others have refused, this one does not save now.
       if (!was_ready && !stream.refused_by.empty()) {
-        stream.refused_by.insert(addresses_[at_]);
+        stream.refused_by.insert(nodes_.current());
       }
     }
   }
-  at_ = (at_ + 1) % addresses_.size();
+  nodes_.go_to_next();
   // A round over all nodes at once, then with growing pauses.
-  const bool round = attempt_ % addresses_.size() == 0;
-  const auto rounds = static_cast<std::uint32_t>(attempt_ / addresses_.size());
-  retry_at_ =
-      options_.clock->now() + (round && attempt_ != 0 ? backoff_.pace(rounds) : TimePoint{});
-  ++attempt_;
+  const bool round = pace_.attempt % nodes_.size() == 0;
+  const auto rounds = static_cast<std::uint32_t>(pace_.attempt / nodes_.size());
+  pace_.retry_at =
+      options_.clock->now() + (round && pace_.attempt != 0 ? backoff_.pace(rounds) : TimePoint{});
+  ++pace_.attempt;
   tick();
 }
 
@@ -257,21 +253,19 @@ void WatchFeed::on_welcome(const protocol::ReplySlot& slot, std::span<const std:
   cluster_ = welcome.value().cluster;
   shard_count_ = welcome.value().shard_count;
   for (const protocol::NodeAddress& node : welcome.value().nodes) {
-    if (!node.address.empty() && std::ranges::find(addresses_, node.address) == addresses_.end()) {
-      addresses_.push_back(node.address);
-    }
+    nodes_.learn(node.address);
   }
   for (auto& [number, entry] : entries_) {
     if (entry.streams.empty()) {
       make_streams(entry);
     }
   }
-  note_features(welcome.value().features);
+  node_ = NodeFeatures::of(welcome.value().features);
   if (seeks_another()) {
     return move_on(kLacking);
   }
   phase_ = Phase::Ready;
-  ready_at_ = options_.clock->now();
+  pace_.ready_at = options_.clock->now();
   for (auto& [number, entry] : entries_) {
     open(entry);
   }
@@ -334,8 +328,8 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
     query.shard_first = ShardId{stream.shard_first};
     query.shard_count = stream.shard_count;
   }
-  query.kinds = filters_ ? entry.state->kinds() : std::uint8_t{0};
-  const bool follows = follows_ && query.target == protocol::WatchTarget::Name;
+  query.kinds = node_.filters ? entry.state->kinds() : std::uint8_t{0};
+  const bool follows = node_.follows && query.target == protocol::WatchTarget::Name;
   for (const auto& [shard, revision] : entry.state->queued_to()) {
     const bool covered =
         shard >= stream.shard_first && shard - stream.shard_first < stream.shard_count;
@@ -353,7 +347,7 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
   if (follows) {
     slot.set(protocol::RequestFlag::WatchFollow);
   }
-  if (tells_previous_ && options.previous) {
+  if (node_.tells_previous && options.previous) {
     slot.set(protocol::RequestFlag::WatchPrevious);
   }
   stream.request_id = slot.request_id;
@@ -452,8 +446,8 @@ void WatchFeed::on_compacted(std::uint64_t id, const protocol::ReplySlot& slot) 
   Stream* const stream = find(id, number);
   streams_.erase(id);
   stream->request_id = 0;
-  stream->refused_by.insert(addresses_[at_]);
-  if (stream->refused_by.size() < addresses_.size()) {
+  stream->refused_by.insert(nodes_.current());
+  if (stream->refused_by.size() < nodes_.size()) {
     return move_on("no longer has the past events of a watch");
   }
   fail(number,
@@ -475,18 +469,18 @@ void WatchFeed::arm() {
 
 void WatchFeed::tick() {
   const TimePoint now = options_.clock->now();
-  if (phase_ == Phase::Resting && now >= retry_at_ && !stopped_) {
+  if (phase_ == Phase::Resting && now >= pace_.retry_at && !stopped_) {
     return connect();
   }
-  if (phase_ == Phase::Connecting && now >= give_up_at_) {
-    give_up_at_ = TimePoint::max();
+  if (phase_ == Phase::Connecting && now >= pace_.give_up_at) {
+    pace_.give_up_at = TimePoint::max();
     return move_on("no answer within the connect timeout");
   }
   if (phase_ != Phase::Ready || streams_.empty()) {
     return;
   }
   // Not before: a node that serves one watch and refuses another must not be asked without a pause.
-  attempt_ = now - ready_at_ >= kSettled ? 0 : attempt_;
+  pace_.attempt = now - pace_.ready_at >= kSettled ? 0 : pace_.attempt;
   const TimePoint silence = now - connection_->last_received();
   const TimePoint patience{options_.request_timeout};
   if (silence >= patience) {

@@ -9,6 +9,7 @@
 // the thread; every watch then fails with GC4010.
 #pragma once
 
+#include "client/core/watch_nodes.h"
 #include "client/core/watch_state.h"
 #include "client/net/backoff.h"
 #include "client/net/connection.h"
@@ -75,6 +76,23 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
     bool started = false;
   };
 
+  // When to try which step of a connection.
+  struct Pace {
+    TimePoint retry_at{};
+    TimePoint give_up_at{};
+    TimePoint ready_at{};
+    std::uint32_t attempt = 0;
+  };
+
+  // What the node of the connection can do for watches; one of an earlier release can do less.
+  struct NodeFeatures {
+    bool follows = false;         // Its watches of names follow moved locks.
+    bool filters = false;         // It leaves out what is not of the wanted kinds.
+    bool tells_previous = false;  // It says what was held before an event.
+
+    static NodeFeatures of(std::uint64_t features);
+  };
+
   void post(std::function<void()> work);
   void connect();
   void on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
@@ -85,7 +103,6 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void arm();
   void make_streams(Entry& entry);
   // watch_needs.cc
-  void note_features(std::uint64_t features);
   bool is_away() const;
   bool lacks() const;
   bool seeks_another();
@@ -117,21 +134,12 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   ClientOptions options_;
   std::unique_ptr<Loop> loop_;
   Backoff backoff_;
-  std::vector<std::string> addresses_;
-  std::size_t at_ = 0;  // Of addresses_.
+  WatchNodes nodes_;
   std::shared_ptr<Connection> connection_;
   Phase phase_ = Phase::Resting;
-  TimePoint retry_at_{};
-  TimePoint give_up_at_{};
-  TimePoint ready_at_{};
-  std::uint32_t attempt_ = 0;
+  Pace pace_;
   std::uint32_t shard_count_ = 0;  // 0: not known.
-  bool follows_ = false;           // The node's watches of names follow moved locks.
-  bool filters_ = false;           // The node leaves out what is not of the wanted kinds.
-  bool tells_previous_ = false;    // The node says what was held before an event.
-  // Nodes that cannot do what a watch needs, by address; and attempts that ended since one was new.
-  std::set<std::string> lacking_;
-  std::size_t ended_since_ = 0;
+  NodeFeatures node_;
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

@@ -5,13 +5,13 @@
 
 namespace gcoord::client {
 
-void WatchFeed::note_features(std::uint64_t features) {
+WatchFeed::NodeFeatures WatchFeed::NodeFeatures::of(std::uint64_t features) {
   const auto has = [features](protocol::Feature feature) {
     return (features & static_cast<std::uint64_t>(feature)) != 0;
   };
-  follows_ = has(protocol::Feature::WatchFollow);
-  filters_ = has(protocol::Feature::WatchKinds);
-  tells_previous_ = has(protocol::Feature::WatchPrevious);
+  return {.follows = has(protocol::Feature::WatchFollow),
+          .filters = has(protocol::Feature::WatchKinds),
+          .tells_previous = has(protocol::Feature::WatchPrevious)};
 }
 
 // Whether a watch has followed a name out of its home, and goes on from there.
@@ -26,24 +26,18 @@ bool WatchFeed::is_away() const {
 
 // Whether the node cannot do what a watch needs.
 bool WatchFeed::lacks() const {
-  return (!follows_ && is_away()) ||
-         (!tells_previous_ && std::ranges::any_of(entries_, [](const auto& each) {
+  return (!node_.follows && is_away()) ||
+         (!node_.tells_previous && std::ranges::any_of(entries_, [](const auto& each) {
            return each.second.state->options().previous;
          }));
 }
 
-// Whether to look for a node that can: until all were asked, each once, however often one of them
-// says welcome; or, where some do not answer, for a few rounds.
 bool WatchFeed::seeks_another() {
-  constexpr std::size_t kRounds = 3;
   if (!lacks()) {
-    lacking_.clear();
+    nodes_.forget_lacking();
     return false;
   }
-  if (lacking_.insert(addresses_[at_]).second) {
-    ended_since_ = 0;
-  }
-  return lacking_.size() < addresses_.size() && ended_since_ < kRounds * addresses_.size();
+  return nodes_.seeks_another();
 }
 
 }  // namespace gcoord::client

@@ -2,7 +2,7 @@
 //
 // One file, `ledger.key`, mode 0600 in a directory of mode 0700: the signer key as text
 // (note_key.h) and a newline. A directory that is made anew gets another key; the log of shard 0
-// tells when (ledger/publication/entry.h). One thread.
+// tells when (ledger/heads/entry.h). One thread.
 #pragma once
 
 #include "common/status.h"

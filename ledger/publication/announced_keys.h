@@ -5,8 +5,8 @@
 #pragma once
 
 #include "common/ids.h"
-#include "ledger/publication/entry.h"
-#include "ledger/publication/message.h"
+#include "ledger/heads/entry.h"
+#include "ledger/heads/message.h"
 #include "ledger/publication/publication_base.h"
 
 #include <cstdint>

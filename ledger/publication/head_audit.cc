@@ -1,6 +1,6 @@
 #include "ledger/publication/head_audit.h"
 
-#include "ledger/publication/head_review.h"
+#include "ledger/heads/head_review.h"
 
 #include <algorithm>
 #include <cstddef>

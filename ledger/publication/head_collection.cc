@@ -1,6 +1,6 @@
 #include "ledger/publication/head_collection.h"
 
-#include "ledger/publication/head_review.h"
+#include "ledger/heads/head_review.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -10,9 +10,9 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/heads/history_hunt.h"
 #include "ledger/merkle/tree_reader.h"
 #include "ledger/notes/shard_head.h"
-#include "ledger/publication/history_hunt.h"
 #include "ledger/publication/publication_base.h"
 
 #include <cstdint>

@@ -7,13 +7,13 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/heads/entry.h"
+#include "ledger/heads/port.h"
 #include "ledger/merkle/tree_reader.h"
 #include "ledger/notes/note_key.h"
 #include "ledger/notes/shard_head.h"
 #include "ledger/notes/shard_note.h"
 #include "ledger/notes/signed_note.h"
-#include "ledger/publication/entry.h"
-#include "ledger/publication/port.h"
 
 #include <cstdint>
 #include <map>

@@ -8,9 +8,9 @@
 
 #include "common/status.h"
 #include "ledger/base/keep_policy.h"
+#include "ledger/heads/stale_heads.h"
 #include "ledger/publication/head_audit.h"
 #include "ledger/publication/publication_base.h"
-#include "ledger/publication/stale_heads.h"
 
 #include <cstdint>
 

@@ -8,9 +8,9 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/heads/signature_set.h"
 #include "ledger/merkle/hash.h"
 #include "ledger/publication/publication_base.h"
-#include "ledger/publication/signature_set.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,8 +8,8 @@
 
 #include "common/ids.h"
 #include "common/status.h"
-#include "ledger/publication/entry.h"
-#include "ledger/publication/port.h"
+#include "ledger/heads/entry.h"
+#include "ledger/heads/port.h"
 
 #include <condition_variable>
 #include <cstddef>

@@ -10,12 +10,12 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "ledger/base/keep_policy.h"
+#include "ledger/heads/entry.h"
+#include "ledger/heads/message.h"
+#include "ledger/heads/port.h"
+#include "ledger/heads/published_heads.h"
+#include "ledger/heads/round_times.h"
 #include "ledger/merkle/tree_reader.h"
-#include "ledger/publication/entry.h"
-#include "ledger/publication/message.h"
-#include "ledger/publication/port.h"
-#include "ledger/publication/published_heads.h"
-#include "ledger/publication/round_times.h"
 
 #include <cstddef>
 #include <cstdint>

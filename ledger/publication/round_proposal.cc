@@ -1,9 +1,9 @@
 #include "ledger/publication/round_proposal.h"
 
+#include "ledger/heads/entry.h"
 #include "ledger/merkle/frontier_growth.h"
 #include "ledger/merkle/tree_proof.h"
 #include "ledger/notes/shard_head.h"
-#include "ledger/publication/entry.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "common/status.h"
+#include "ledger/heads/round.h"
 #include "ledger/merkle/hash.h"
 #include "ledger/publication/publication_base.h"
-#include "ledger/publication/round.h"
 
 #include <cstddef>
 #include <cstdint>

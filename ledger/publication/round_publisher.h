@@ -10,12 +10,12 @@
 #pragma once
 
 #include "common/ids.h"
-#include "ledger/publication/entry.h"
+#include "ledger/heads/entry.h"
+#include "ledger/heads/message.h"
+#include "ledger/heads/round.h"
 #include "ledger/publication/head_collection.h"
 #include "ledger/publication/history_quarantine.h"
-#include "ledger/publication/message.h"
 #include "ledger/publication/publication_base.h"
-#include "ledger/publication/round.h"
 #include "ledger/publication/round_proposal.h"
 
 #include <cstdint>

@@ -38,15 +38,15 @@ DeadlockWatch::DeadlockWatch(const DeadlockWatchOptions& options,
   const auto counter = [&metrics](const char* name, const char* help) {
     return &metrics.counter({std::string("gcoord_server_deadlock_") + name, help, "", ""});
   };
-  reported_count_ = counter("waits_total", "Waits that this node reported to the coordinator.");
-  found_count_ =
+  metrics_.reported = counter("waits_total", "Waits that this node reported to the coordinator.");
+  metrics_.found =
       counter("found_total", "Possible deadlocks that this node found and asked to confirm.");
-  ended_count_ = counter("ended_total", "Deadlocks that this node had ended.");
-  unconfirmed_ =
+  metrics_.ended = counter("ended_total", "Deadlocks that this node had ended.");
+  metrics_.unconfirmed =
       counter("unconfirmed_total", "Possible deadlocks that had gone before they were confirmed.");
-  oversized_ =
+  metrics_.oversized =
       counter("oversized_total", "Possible deadlocks with too many waits to be confirmed.");
-  dropped_ =
+  metrics_.dropped =
       counter("messages_bad_total", "Messages of peers about deadlocks that did not decode.");
 }
 
@@ -68,7 +68,7 @@ void DeadlockWatch::on_tick(Tick now, std::uint64_t now_us) {
   next_ = now + interval_ticks();
   forget_old();
   std::vector<DeadlockWait> waits = own_waits(now_us);
-  reported_count_->add(waits.size());
+  metrics_.reported->add(waits.size());
   const NodeId to = searcher();
   report_waits(to, waits);
   const NodeId leader = environment_.leader(ShardId{0});
@@ -216,7 +216,7 @@ void DeadlockWatch::search() {
   if (!found.ok()) {
     return;  // No memory for the graph now, or a device that failed; the waits stay.
   }
-  oversized_->add(found.value().oversized);
+  metrics_.oversized->add(found.value().oversized);
   for (Deadlock& deadlock : found.value().deadlocks) {
     open_case(std::move(deadlock));
   }
@@ -234,7 +234,7 @@ void DeadlockWatch::open_case(Deadlock deadlock) {
   if (cases_.size() >= kDeadlockCasesMax || under_way(deadlock.evidence[deadlock.victim])) {
     return;
   }
-  found_count_->add();
+  metrics_.found->add();
   const std::uint64_t number = ++number_last_;
   Case& opened = cases_[number];
   opened.deadlock = std::move(deadlock);
@@ -344,7 +344,7 @@ void DeadlockWatch::on_answer(NodeId from, ByteReader& reader) {
   }
   Case& opened = found->second;
   if (!stands) {
-    unconfirmed_->add();
+    metrics_.unconfirmed->add();
     cases_.erase(found);
     return;
   }
@@ -365,7 +365,7 @@ void DeadlockWatch::conclude(Case& closed) {
   std::vector<DeadlockWait>& ring = closed.deadlock.evidence;
   ring.resize(closed.deadlock.ring);
   DeadlockWait victim = ring[closed.deadlock.victim];
-  ended_count_->add();
+  metrics_.ended->add();
   found_.push_back({options_.wall_ms ? options_.wall_ms() : 0, ring, closed.deadlock.victim});
   if (found_.size() > kDeadlocksKept) {
     found_.pop_front();
@@ -401,7 +401,10 @@ std::string DeadlockWatch::take_text(const WaitKey& key) {
 }
 
 DeadlockWatch::Counts DeadlockWatch::counts() const {
-  return {found_count_->value(), ended_count_->value(), unconfirmed_->value(), oversized_->value()};
+  return {metrics_.found->value(),
+          metrics_.ended->value(),
+          metrics_.unconfirmed->value(),
+          metrics_.oversized->value()};
 }
 
 std::string DeadlockWatch::report() const {

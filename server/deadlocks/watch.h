@@ -153,6 +153,15 @@ class DeadlockWatch {
     Tick since;
   };
 
+  struct Metrics {
+    Counter* reported = nullptr;
+    Counter* found = nullptr;
+    Counter* ended = nullptr;
+    Counter* unconfirmed = nullptr;
+    Counter* oversized = nullptr;
+    Counter* dropped = nullptr;
+  };
+
   NodeId searcher() const;
   void report_waits(NodeId to, std::span<const DeadlockWait> waits);
   std::vector<DeadlockWait> own_waits(std::uint64_t now_us);
@@ -164,7 +173,7 @@ class DeadlockWatch {
   void forget_old();
   void send(NodeId to, std::span<const std::byte> message);
 
-  void drop() { dropped_->add(); }
+  void drop() { metrics_.dropped->add(); }
 
   void on_waits(NodeId from, ByteReader& reader);
   void on_question(NodeId from, ByteReader& reader);
@@ -189,12 +198,7 @@ class DeadlockWatch {
   std::deque<Found> found_;
   std::deque<std::pair<NodeId, std::vector<std::byte>>> to_self_;
   bool serving_self_ = false;
-  Counter* reported_count_ = nullptr;
-  Counter* found_count_ = nullptr;
-  Counter* ended_count_ = nullptr;
-  Counter* unconfirmed_ = nullptr;
-  Counter* oversized_ = nullptr;
-  Counter* dropped_ = nullptr;
+  Metrics metrics_;
 };
 
 }  // namespace gcoord::server

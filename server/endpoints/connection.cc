@@ -111,31 +111,20 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
   if (!open()) {
     return;
   }
-  if (!builder_.fits(payload.size())) {
-    finish_frame();
+  if (!out_.fits(payload.size())) {
+    out_.finish_frame();
   }
   if (unsent_bytes() > kUnsentBytesMax) {
     close(CloseReason::SlowReader);
     return;
   }
-  if (!builder_.fits(payload.size())) {
+  if (!out_.fits(payload.size())) {
     // More than any frame holds: an answer that was not measured before.
     close(CloseReason::SlowReader);
     return;
   }
-  builder_.add(slot, payload);
+  out_.add(slot, payload);
   note_dirty();
-}
-
-void Connection::finish_frame() {
-  if (builder_.empty()) {
-    return;
-  }
-  if (out_begin_ == out_.size()) {
-    out_.clear();
-    out_begin_ = 0;
-  }
-  builder_.finish(out_);
 }
 
 void Connection::flush() {
@@ -143,7 +132,7 @@ void Connection::flush() {
   if (!open()) {
     return;
   }
-  finish_frame();
+  out_.finish_frame();
   write();
   if (!open()) {
     return;
@@ -159,8 +148,8 @@ void Connection::write() {
   while (open() && !waiting_to_write_ && unsent_bytes() > 0) {
     asio::error_code error;
     const std::size_t sent =
-        socket_.write_some(asio::buffer(out_.data() + out_begin_, unsent_bytes()), error);
-    out_begin_ += sent;
+        socket_.write_some(asio::buffer(out_.waiting().data(), unsent_bytes()), error);
+    out_.take(sent);
     if (error == asio::error::would_block) {
       waiting_to_write_ = true;
       socket_.async_wait(asio::ip::tcp::socket::wait_write,

@@ -13,6 +13,7 @@
 
 #include "protocol/frame.h"
 #include "protocol/reply_sink.h"
+#include "server/endpoints/reply_outbox.h"
 
 #include <asio/ip/tcp.hpp>
 
@@ -110,10 +111,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool next_frame();
   bool may_read() const;
   void note_dirty();
-  void finish_frame();
   void write();
 
-  std::size_t unsent_bytes() const { return out_.size() - out_begin_; }
+  std::size_t unsent_bytes() const { return out_.bytes(); }
 
   protocol::ConnectionId id_;
   asio::ip::tcp::socket socket_;
@@ -123,9 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // last of them.
   protocol::FrameView frame_;
   std::size_t slot_next_ = 0;
-  protocol::FrameBuilder builder_{protocol::FrameDirection::Replies};
-  std::vector<std::byte> out_;
-  std::size_t out_begin_ = 0;
+  ReplyOutbox out_;
   std::size_t outstanding_ = 0;  // At most kOutstandingMax.
   std::size_t parked_ = 0;
   bool local_ = false;

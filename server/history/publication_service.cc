@@ -3,7 +3,7 @@
 #include "common/bytes.h"
 #include "common/crc32c.h"
 #include "common/random.h"
-#include "ledger/publication/message.h"
+#include "ledger/heads/message.h"
 #include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "common/ids.h"
-#include "ledger/publication/entry.h"
+#include "ledger/heads/entry.h"
 #include "server/interfaces/state_machine.h"
 
 #include <cstddef>

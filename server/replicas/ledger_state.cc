@@ -2,7 +2,7 @@
 
 #include "common/assert.h"
 #include "common/bytes.h"
-#include "ledger/publication/entry.h"
+#include "ledger/heads/entry.h"
 
 #include <array>
 #include <bit>

@@ -49,12 +49,6 @@ constexpr std::size_t kPumpRecords = 16'384;
 
 }  // namespace
 
-void WatchHub::send(Watch& watch, std::span<const std::byte> payload) {
-  metrics_.messages->add();
-  metrics_.bytes->add(payload.size());
-  environment_.replies.push(watch.connection, protocol::reply_to(watch.request), payload);
-}
-
 // Everything that was recorded is in the stream before it.
 void WatchHub::send_progress(Watch& watch) {
   GCOORD_ASSERT(watch.stage == WatchStage::Live && delivered_ == ring_.end());
@@ -63,15 +57,16 @@ void WatchHub::send_progress(Watch& watch) {
   protocol::WatchProgressPart part;
   if (filter.arrival != 0) {
     part.last = true;
-    return send(watch,
-                protocol::encode_watch_progress(part));  // As in begin(), and nothing is new.
+    return outlet_.send(
+        watch,
+        protocol::encode_watch_progress(part));  // As in begin(), and nothing is new.
   }
   for (std::uint32_t k = 0; k < filter.shard_count; ++k) {
     const ShardId shard{filter.shard_first.value + k};
     part.revisions.push_back({shard, environment_.applied(shard)});
     part.last = k + 1 == filter.shard_count;
     if (part.last || part.revisions.size() == protocol::kWatchShardsMax) {
-      send(watch, protocol::encode_watch_progress(part));
+      outlet_.send(watch, protocol::encode_watch_progress(part));
       part.revisions.clear();
     }
   }
@@ -117,7 +112,7 @@ void WatchHub::add_told(WatchTargetState& target, const WatchNotice& own) {
     added = append_if_fits(target.payload, own);
   }
   while (!added && !target.live.empty()) {
-    make_behind(*target.live.back(), delivered_);
+    lineup_.make_behind(*target.live.back(), delivered_);
   }
   if (target.payload.size() >= kMessageBytes) {
     send_payload(target);
@@ -131,9 +126,9 @@ void WatchHub::send_payload(WatchTargetState& target) {
   for (std::size_t k = target.live.size(); k > 0 && is_begun(target.payload); --k) {
     Watch& watch = *target.live[k - 1];
     if (jammed(watch)) {
-      make_behind(watch, target.payload_begin);
+      lineup_.make_behind(watch, target.payload_begin);
     } else {
-      send(watch, target.payload);
+      outlet_.send(watch, target.payload);
     }
   }
   target.payload.clear();
@@ -147,22 +142,8 @@ bool WatchHub::advance(std::uint64_t now_ms) {
   deliver();
   bool more = advance_replays();
   std::size_t budget = kPumpRecords;
-  // Each in its turn, from where the budget ended the last time.
-  for (std::size_t count = behind_.size(); count > 0 && budget > 0 && !behind_.empty(); --count) {
-    turn_ = turn_ < behind_.size() ? turn_ : 0;
-    Watch& watch = *behind_[turn_];
-    const std::uint64_t number = watch.number;
-    more = pump(watch, budget) || more;
-    // If it left the list, another has its place.
-    turn_ += turn_ < behind_.size() && behind_[turn_]->number == number ? 1 : 0;
-  }
+  lineup_.for_each_in_turn(budget, [&](Watch& watch) { more = pump(watch, budget) || more; });
   return more;
-}
-
-bool WatchHub::wants(const Watch& watch, const WatchRecord& record) const {
-  const auto from = watch.from.find(record.shard.value);
-  return from == watch.from.end() ? watch.cursor >= watch.opened_at
-                                  : record.revision.value >= from->second;
 }
 
 // Past where the watch was opened only such shards need their revision where this node is behind
@@ -178,7 +159,7 @@ void WatchHub::forget_past(Watch& watch) {
 
 // Whether it could go on at once.
 bool WatchHub::pump(Watch& watch, std::size_t& budget) {
-  if (gone(watch)) {
+  if (outlet_.gone(watch)) {
     erase(watch);
     return false;
   }
@@ -193,7 +174,7 @@ bool WatchHub::pump(Watch& watch, std::size_t& budget) {
   protocol::begin_watch_events(payload);
   const auto stop = gather(watch, budget, payload);
   if (is_begun(payload)) {
-    send(watch, payload);
+    outlet_.send(watch, payload);
   }
   if (!stop) {
     return catch_up(watch);
@@ -202,7 +183,7 @@ bool WatchHub::pump(Watch& watch, std::size_t& budget) {
     end_unsendable(watch, stop->shard, stop->revision);
     return false;
   }
-  if (const auto turn = turn_at(watch, *stop->move)) {
+  if (const auto turn = watch.turn_at(*stop->move)) {
     return follow(watch, *turn);
   }
   arrive(watch, *stop);
@@ -224,8 +205,8 @@ std::optional<WatchNotice> WatchHub::gather(Watch& watch,
                                             std::vector<std::byte>& payload) {
   for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
     const WatchRecord& record = ring_.at(watch.cursor);
-    WatchNotice own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchNotice{};
-    const bool later = own.move && was_away(watch, *own.move);
+    WatchNotice own = watch.wants(record) ? watch.target->filter.filtered(record) : WatchNotice{};
+    const bool later = own.move && watch.was_away(*own.move);
     if (!own.events.empty() && !later && !append_if_fits(payload, own)) {
       return is_begun(payload) ? std::nullopt : std::optional{std::move(own)};
     }
@@ -255,20 +236,17 @@ bool WatchHub::catch_up(Watch& watch) {
 
 std::size_t WatchHub::replaying_count() const {
   return static_cast<std::size_t>(std::ranges::count(
-      behind_, WatchStage::Replaying, [](const Watch* each) { return each->stage; }));
+      lineup_.behind(), WatchStage::Replaying, [](const Watch* each) { return each->stage; }));
 }
 
 // Hands out what replays have made, and begins others as there is room.
 bool WatchHub::advance_replays() {
-  if (replay_ == nullptr) {
+  if (!past_.collect()) {
     return false;
   }
-  for (const auto& job : replay_->taken()) {
-    job->resting = true;
-  }
   bool more = false;
-  for (std::size_t k = behind_.size(); k > 0; --k) {
-    Watch& watch = *behind_[k - 1];
+  for (std::size_t k = lineup_.behind().size(); k > 0; --k) {
+    Watch& watch = *lineup_.behind()[k - 1];
     if (watch.stage == WatchStage::Replaying && !jammed(watch)) {
       more = advance_replay(watch) || more;
     }
@@ -279,11 +257,8 @@ bool WatchHub::advance_replays() {
 bool WatchHub::advance_replay(Watch& watch) {
   WatchReplayJob& job = *watch.replays.front();
   if (!job.begun) {
-    if (replaying_ < options_.replays_max) {
-      ++replaying_;
-      job.begun = true;
+    if (past_.begin(watch, options_.replays_max)) {
       metrics_.replays->add();
-      replay_->submit(watch.replays.front());
     }
     return false;
   }
@@ -302,16 +277,16 @@ bool WatchHub::advance_replay(Watch& watch) {
   }
   job.resting = false;
   if (stop) {
-    --replaying_;
+    past_.end_one();
     watch.replays.clear();
     watch.stage = WatchStage::Behind;
     return follow(watch, stop->turn);
   }
   if (!job.done) {
-    replay_->submit(watch.replays.front());
+    past_.go_on(watch);
     return false;
   }
-  --replaying_;
+  past_.end_one();
   watch.replays.pop_front();
   watch.stage = watch.replays.empty() ? WatchStage::Behind : WatchStage::Replaying;
   return true;
@@ -324,7 +299,7 @@ std::optional<WatchHub::ReplayStop> WatchHub::send_batch(Watch& watch, WatchRepl
   protocol::begin_watch_events(payload);
   const auto flush = [&] {
     if (is_begun(payload)) {
-      send(watch, payload);
+      outlet_.send(watch, payload);
       payload.clear();
       protocol::begin_watch_events(payload);
     }
@@ -332,7 +307,7 @@ std::optional<WatchHub::ReplayStop> WatchHub::send_batch(Watch& watch, WatchRepl
   for (const WatchNotice& told : job.batch) {
     if (told.move) {
       flush();
-      if (const auto turn = turn_at(watch, *told.move)) {
+      if (const auto turn = watch.turn_at(*told.move)) {
         return ReplayStop{.turn = *turn, .unsendable = {}};
       }
       arrive(watch, told);

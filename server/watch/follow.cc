@@ -14,70 +14,14 @@ namespace gcoord::server {
 using locks::Residence;
 using protocol::ErrorCode;
 
-// Where a watch that begins now does. A shard that the lock was sent to and that knows of no such
-// move has yet to get it. One that knows of a newer move has let go of the lock since, which comes
-// home next, whatever it has done after that.
-WatchHub::FollowPosition WatchHub::place_of(NameHash name) const {
-  const ShardId home = shard_of(name, options_.shard_count);
-  const auto at_home = environment_.residence(home, name);
-  if (!at_home || at_home->residence != Residence::Away) {
-    return {home, at_home ? at_home->move_number : 0, 0};
-  }
-  const ShardId to = at_home->away_to;
-  const auto there = environment_.residence(to, name);
-  if (!there || there->move_number < at_home->move_number) {
-    return {to, at_home->move_number, at_home->move_number};
-  }
-  if (there->move_number > at_home->move_number) {
-    return {home, at_home->move_number + 1, at_home->move_number + 1};
-  }
-  return {to, there->move_number, 0};
-}
-
-void WatchHub::note_arrival(const WatchMove& move, ShardId shard) {
-  const ArrivalKey key{hash_name(move.name), move.number};
-  arrivals_[key] = {shard, ring_.end()};
-  arrival_order_.emplace_back(ring_.end(), key);
-}
-
-// Of those that the ring no longer has.
-void WatchHub::forget_arrivals() {
-  while (!arrival_order_.empty() && arrival_order_.front().first < ring_.first()) {
-    arrivals_.erase(arrival_order_.front().second);
-    arrival_order_.pop_front();
-  }
-}
-
-// What came to the shard is in a state that it was given: the ring does not have all that followed.
-void WatchHub::forget_arrivals(ShardId shard) {
-  std::erase_if(arrivals_, [shard](const auto& each) { return each.second.shard == shard; });
-}
-
 // Those who are live look at the record one by one, in pump().
 void WatchHub::pause(WatchTargetState& target) {
   if (!target.payload.empty()) {
     send_payload(target);
   }
   while (!target.live.empty()) {
-    make_behind(*target.live.back(), delivered_);
+    lineup_.make_behind(*target.live.back(), delivered_);
   }
-}
-
-// Whether the lock was away when the watch goes on in this shard: what comes first is its return,
-// so what there is to be told before that happened elsewhere.
-bool WatchHub::was_away(const Watch& watch, const WatchMove& move) {
-  return watch.move_number == 0 && !move.left && move.number > 1;
-}
-
-// Where the watch is to go on that has come to a record with a move, or nothing if it stays.
-std::optional<WatchHub::FollowTurn> WatchHub::turn_at(const Watch& watch, const WatchMove& move) {
-  if (move.left) {
-    return FollowTurn{move.other, move.number};
-  }
-  if (was_away(watch, move)) {
-    return FollowTurn{move.other, move.number - 1};
-  }
-  return std::nullopt;
 }
 
 // The lock has come to where the watch is. A client that comes again does so from here.
@@ -89,7 +33,7 @@ void WatchHub::arrive(Watch& watch, const WatchNotice& told) {
   if (told.events.empty()) {
     protocol::WatchProgressPart part;  // Nobody asked, so it is nothing's last part.
     part.revisions.push_back({told.shard, told.revision});
-    send(watch, protocol::encode_watch_progress(part));
+    outlet_.send(watch, protocol::encode_watch_progress(part));
   }
 }
 
@@ -115,10 +59,9 @@ bool WatchHub::follow(Watch& watch, const FollowTurn& turn) {
   watch.opened_at = 0;
   watch.move_number = turn.number;
   const NameHash name = hash_name(filter.text);
-  const auto known = arrivals_.find(ArrivalKey{name, turn.number});
-  if (known != arrivals_.end() && known->second.shard == turn.shard &&
-      known->second.cursor >= ring_.first()) {
-    watch.cursor = known->second.cursor;
+  const auto known = arrivals_.find(name, turn.number);
+  if (known && known->shard == turn.shard && known->cursor >= ring_.first()) {
+    watch.cursor = known->cursor;
     return true;
   }
   const auto there = environment_.residence(turn.shard, name);
@@ -132,7 +75,7 @@ bool WatchHub::follow(Watch& watch, const FollowTurn& turn) {
 // It came before anything was recorded, or the ring has let go of it.
 bool WatchHub::replay_arrival(Watch& watch) {
   const ShardId shard = watch.target->filter.shard_first;
-  auto job = make_replay(watch, shard, LogIndex{1});
+  auto job = past_.make(watch, shard, LogIndex{1});
   if (job == nullptr) {
     end(watch, ErrorCode::WatchCompacted, ring_.floor(shard) + 1, shard);
     return false;

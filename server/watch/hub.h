@@ -19,23 +19,24 @@
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/interfaces/apply_observer.h"
-#include "server/watch/changes.h"
-#include "server/watch/replay.h"
 #include "server/watch/ring.h"
 #include "server/watch/target.h"
+#include "server/watch/watch.h"
+#include "server/watch/watch_arrivals.h"
+#include "server/watch/watch_entry.h"
+#include "server/watch/watch_filters.h"
+#include "server/watch/watch_lineup.h"
+#include "server/watch/watch_metrics.h"
+#include "server/watch/watch_options.h"
+#include "server/watch/watch_outlet.h"
+#include "server/watch/watch_past.h"
+#include "server/watch/watch_register.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <span>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -50,34 +51,6 @@ inline constexpr std::byte kWatchNewsKind{32};
 // How long a node goes on recording when nobody watches any more.
 inline constexpr std::uint64_t kWatchMemoryMs = 60'000;
 
-enum class WatchStage : std::uint8_t { Replaying, Behind, Live };
-
-struct Watch {
-  std::uint64_t number = 0;
-  protocol::ConnectionId connection;
-  protocol::RequestSlot request;  // Its WatchOpen.
-  WatchTargetState* target = nullptr;
-  WatchStage stage = WatchStage::Behind;
-  std::uint64_t cursor = 0;     // Of the record to be sent next; of no use while Live.
-  std::uint64_t opened_at = 0;  // The ring's end then: before it only what `from` names is sent.
-  std::map<std::uint32_t, std::uint64_t> from;          // By shard, as long as it matters.
-  std::deque<std::shared_ptr<WatchReplayJob>> replays;  // The first one is under way.
-  std::uint32_t move_number = 0;  // Of one that follows: the newest move it came by; 0: none.
-  bool progress_wanted = false;
-  std::uint32_t progress_ms = 0;
-  std::uint64_t progress_at_ms = 0;
-  std::size_t place = 0;  // In its target's `live`, or in the desk's list of the others.
-};
-
-struct WatchHubOptions {
-  std::uint32_t shard_count = 1;
-  std::size_t ring_bytes_max = std::size_t{64} << 20;
-  std::size_t backlog_bytes_max = std::size_t{256} << 20;  // Of all connections together.
-  std::size_t backlog_each_max = std::size_t{1} << 20;
-  std::size_t backlog_each_min = std::size_t{64} << 10;
-  std::size_t replays_max = 8;  // Machines at once.
-};
-
 class WatchHub final : public ApplyObserver {
  public:
   // All outlive it. `applied` is the index of the newest applied entry of a shard; `shard_of` where
@@ -86,8 +59,7 @@ class WatchHub final : public ApplyObserver {
     protocol::ReplySink& replies;
     MetricsRegistry& metrics;
     std::function<LogIndex(ShardId)> applied;
-    // Where the lock of a moved name is, as the shard knows it.
-    std::function<std::optional<locks::NameResidence>(ShardId, NameHash)> residence;
+    WatchResidence residence;
     std::function<void(std::span<const std::byte>)> tell_peers;
     WatchReplay::Reader history;  // Empty: nothing older than the ring is served.
     std::function<void()> wake;
@@ -107,7 +79,7 @@ class WatchHub final : public ApplyObserver {
   // About once a second: whether this node hears a majority of the nodes, itself among them.
   void on_sweep(std::uint64_t now_ms, bool connected);
 
-  std::size_t watch_count() const { return watches_.size(); }
+  std::size_t watch_count() const { return register_.size(); }
 
   // Watches that wait for events made from history.
   std::size_t replaying_count() const;
@@ -128,54 +100,11 @@ class WatchHub final : public ApplyObserver {
   bool on_peer_message(NodeId from, std::span<const std::byte> message) override;
 
  private:
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // Connection, request id.
-
-  // Where a watch that follows its name begins, and the move that it awaits there, if any.
-  struct FollowPosition {
-    ShardId shard;
-    std::uint32_t move_number = 0;
-    std::uint32_t arrival = 0;
-  };
-
-  // Where one goes on: in the shard that a move brings the lock to.
-  struct FollowTurn {
-    ShardId shard;
-    std::uint32_t number = 0;
-  };
-
   // Why a batch of a replay was not sent to its end: a turn, or a revision whose events no message
   // holds.
   struct ReplayStop {
     FollowTurn turn;
     LogIndex unsendable;  // 0: it is the turn.
-  };
-
-  // A name, and the number of a move.
-  struct ArrivalKey {
-    NameHash name;
-    std::uint32_t number = 0;
-
-    bool operator<(const ArrivalKey& other) const {
-      return std::tie(name.high, name.low, number) <
-             std::tie(other.name.high, other.name.low, other.number);
-    }
-  };
-
-  // Where in the ring the lock came.
-  struct Arrival {
-    ShardId shard;
-    std::uint64_t cursor = 0;
-  };
-
-  struct Metrics {
-    Gauge* watches = nullptr;
-    Gauge* ring_bytes = nullptr;
-    Counter* events = nullptr;
-    Counter* messages = nullptr;
-    Counter* bytes = nullptr;
-    Counter* lagging = nullptr;
-    Counter* unsendable = nullptr;
-    Counter* replays = nullptr;
   };
 
   void record();
@@ -186,20 +115,10 @@ class WatchHub final : public ApplyObserver {
   void on_progress(protocol::ConnectionId connection, const protocol::RequestSlot& request);
   protocol::ErrorCode admit(protocol::ConnectionId connection,
                             const protocol::RequestSlot& request) const;
-  protocol::ErrorCode make_filter(const protocol::RequestSlot& request,
-                                  const protocol::WatchQuery& query,
-                                  WatchFilter& filter) const;
-  bool plan_replays(Watch& watch, protocol::ReplySlot& refusal);
-  std::shared_ptr<WatchReplayJob> make_replay(const Watch& watch, ShardId shard, LogIndex from);
   void begin(Watch& watch);
-  void refuse(protocol::ConnectionId connection,
-              const protocol::RequestSlot& request,
-              protocol::ErrorCode error);
-  Watch* find(protocol::ConnectionId connection, std::uint64_t request_id);
 
   void deliver();
   void send_payload(WatchTargetState& target);
-  void send(Watch& watch, std::span<const std::byte> payload);
   void send_progress(Watch& watch);
   bool advance_replays();
   bool advance_replay(Watch& watch);
@@ -211,19 +130,11 @@ class WatchHub final : public ApplyObserver {
   bool catch_up(Watch& watch);
   void add_told(WatchTargetState& target, const WatchNotice& own);
   void end_unsendable(Watch& watch, ShardId shard, LogIndex revision);
-  bool wants(const Watch& watch, const WatchRecord& record) const;
   void forget_past(Watch& watch);
   bool jammed(const Watch& watch) const;
-  bool gone(const Watch& watch) const;
 
   // watch_follow.cc: watches of a name whose lock moves.
-  FollowPosition place_of(NameHash name) const;
-  void note_arrival(const WatchMove& move, ShardId shard);
-  void forget_arrivals();
-  void forget_arrivals(ShardId shard);
   void pause(WatchTargetState& target);
-  static bool was_away(const Watch& watch, const WatchMove& move);
-  static std::optional<FollowTurn> turn_at(const Watch& watch, const WatchMove& move);
   void arrive(Watch& watch, const WatchNotice& told);
   void aim(Watch& watch, const WatchFilter& filter);
   bool follow(Watch& watch, const FollowTurn& turn);
@@ -231,8 +142,6 @@ class WatchHub final : public ApplyObserver {
   bool settled(Watch& watch, bool& more);
 
   void make_live(Watch& watch);
-  void make_behind(Watch& watch, std::uint64_t cursor);
-  void unlist(Watch& watch);
   void end(Watch& watch, protocol::ErrorCode error, LogIndex first = {}, ShardId shard = {});
   void erase(Watch& watch);
   void end_all(protocol::ErrorCode error);
@@ -241,26 +150,19 @@ class WatchHub final : public ApplyObserver {
 
   WatchHubOptions options_;
   Environment environment_;
-  Metrics metrics_;
-  WatchChanges changes_;
-  std::vector<WatchChange> seen_;          // Of the entry that is applied now,
-  std::shared_ptr<const WatchMove> move_;  // and this.
+  WatchMetrics metrics_;
+  WatchOutlet outlet_;
+  WatchFilters filters_;
+  WatchEntry entry_;
   WatchRing ring_;
-  std::map<ArrivalKey, Arrival> arrivals_;  // No more of both than the ring has records.
-  std::deque<std::pair<std::uint64_t, ArrivalKey>> arrival_order_;  // By cursor.
+  WatchArrivals arrivals_;
   WatchTargets targets_;
-  std::unique_ptr<WatchReplay> replay_;                                // From the first job on.
-  std::unordered_map<std::uint64_t, std::unique_ptr<Watch>> watches_;  // By number.
-  std::map<Key, std::uint64_t> numbers_;
-  std::unordered_map<std::uint64_t, std::size_t> connections_;  // With the count of watches.
-  std::set<std::pair<std::uint64_t, std::uint64_t>> timed_;     // When, and whose progress is due.
-  std::vector<Watch*> behind_;                                  // Replaying or Behind.
-  std::vector<WatchTargetState*> told_;                         // Of this turn; kept warm.
-  std::uint64_t newest_ = 0;
-  std::uint64_t delivered_ = 0;  // Records that were given to those who are live.
+  WatchPast past_;
+  WatchRegister register_;
+  WatchLineup lineup_;
+  std::vector<WatchTargetState*> told_;  // Of this turn; kept warm.
+  std::uint64_t delivered_ = 0;          // Records that were given to those who are live.
   std::size_t undelivered_bytes_ = 0;
-  std::size_t turn_ = 0;  // Where pumping goes on in behind_.
-  std::size_t replaying_ = 0;
   std::uint64_t now_ms_ = 0;
   std::uint64_t record_until_ms_ = 0;
   bool connected_ = true;

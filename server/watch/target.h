@@ -21,7 +21,7 @@
 
 namespace gcoord::server {
 
-struct Watch;  // watch_desk.h.
+struct Watch;  // watch.h.
 
 // What one watch or many are about.
 struct WatchFilter {

@@ -20,24 +20,24 @@ TEST(DemoSummary, CountsWhatWasAcknowledgedOnly) {
   history.push_back({.op = Op::Abandon, .key = "a", .token = 7});
   history.push_back({.op = Op::Abandon, .key = "a", .token = 100});
   DemoResult result;
-  result.seconds = 2;
+  result.load.seconds = 2;
   summarize_history(history, result);
-  EXPECT_EQ(result.grants, 100u);
-  EXPECT_EQ(result.waited_grants, 50u);
-  EXPECT_EQ(result.releases, 1u);
-  EXPECT_EQ(result.unknown, 1u);
-  EXPECT_EQ(result.expiries, 1u) << "nobody got the lock after the second abandonment";
-  EXPECT_DOUBLE_EQ(result.commits_per_s, 51.0);
-  EXPECT_DOUBLE_EQ(result.acquire_p50_ms, 50.0);
-  EXPECT_DOUBLE_EQ(result.acquire_p99_ms, 100.0);
+  EXPECT_EQ(result.load.grants, 100u);
+  EXPECT_EQ(result.load.waited_grants, 50u);
+  EXPECT_EQ(result.load.releases, 1u);
+  EXPECT_EQ(result.load.unknown, 1u);
+  EXPECT_EQ(result.load.expiries, 1u) << "nobody got the lock after the second abandonment";
+  EXPECT_DOUBLE_EQ(result.load.commits_per_s, 51.0);
+  EXPECT_DOUBLE_EQ(result.load.acquire_p50_ms, 50.0);
+  EXPECT_DOUBLE_EQ(result.load.acquire_p99_ms, 100.0);
 }
 
 TEST(DemoSummary, AnEmptyHistoryHasNoFigures) {
   DemoResult result;
-  result.seconds = 1;
+  result.load.seconds = 1;
   summarize_history({}, result);
-  EXPECT_EQ(result.acquire_p99_ms, 0);
-  EXPECT_EQ(result.commits_per_s, 0);
+  EXPECT_EQ(result.load.acquire_p99_ms, 0);
+  EXPECT_EQ(result.load.commits_per_s, 0);
 }
 
 TEST(DemoSummary, TheObjectHasTheFieldsThatScriptsRead) {

@@ -223,10 +223,10 @@ TEST(LiveResultTest, AvailabilityCountsOnlyWhatWasAskedOutsideFaultWindows) {
                   called_at(6, Outcome::Unknown),
                   called_at(7, Outcome::Ok)},
                  result);
-  EXPECT_EQ(result.calm_asked, 4u);
-  EXPECT_EQ(result.calm_answered, 3u);
+  EXPECT_EQ(result.calm.asked, 4u);
+  EXPECT_EQ(result.calm.answered, 3u);
   EXPECT_DOUBLE_EQ(result.availability, 0.75);
-  EXPECT_DOUBLE_EQ(result.calm_seconds, 8);
+  EXPECT_DOUBLE_EQ(result.calm.seconds, 8);
   EXPECT_EQ(result.unknown, 2u);
   EXPECT_EQ(result.acknowledged, 2u);
 }

@@ -1,8 +1,8 @@
+#include "ledger/heads/entry.h"
+#include "ledger/heads/message.h"
+#include "ledger/heads/round.h"
 #include "ledger/merkle/memory_tree.h"
 #include "ledger/merkle/tree_proof.h"
-#include "ledger/publication/entry.h"
-#include "ledger/publication/message.h"
-#include "ledger/publication/round.h"
 
 #include <gtest/gtest.h>
 

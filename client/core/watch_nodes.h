@@ -1,0 +1,63 @@
+// Nodes that a client's watches may be served by, in the order in which they are tried.
+//
+// One thread.
+#pragma once
+
+#include "common/assert.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::client {
+
+class WatchNodes {
+ public:
+  // Not all clients begin at the same node.
+  WatchNodes(std::vector<std::string> addresses, std::uint64_t seed)
+      : addresses_(std::move(addresses)) {
+    GCOORD_ASSERT(!addresses_.empty());
+    at_ = static_cast<std::size_t>(seed % addresses_.size());
+  }
+
+  std::size_t size() const { return addresses_.size(); }
+
+  const std::string& current() const { return addresses_[at_]; }
+
+  void go_to_next() { at_ = (at_ + 1) % addresses_.size(); }
+
+  void learn(const std::string& address) {
+    if (!address.empty() && std::ranges::find(addresses_, address) == addresses_.end()) {
+      addresses_.push_back(address);
+    }
+  }
+
+  // An attempt with a node has ended.
+  void note_ended() { ++ended_since_; }
+
+  // All watches can have what they need.
+  void forget_lacking() { lacking_.clear(); }
+
+  // The current one cannot do what a watch needs: whether to look for one that can. Until all were
+  // asked, each once, however often one of them says welcome; or, where some do not answer, for a
+  // few rounds.
+  bool seeks_another() {
+    constexpr std::size_t kRounds = 3;
+    if (lacking_.insert(current()).second) {
+      ended_since_ = 0;
+    }
+    return lacking_.size() < addresses_.size() && ended_since_ < kRounds * addresses_.size();
+  }
+
+ private:
+  std::vector<std::string> addresses_;
+  std::size_t at_ = 0;
+  std::set<std::string> lacking_;  // Those that cannot do what a watch needs.
+  std::size_t ended_since_ = 0;    // Attempts that ended since one of these was new.
+};
+
+}  // namespace gcoord::client

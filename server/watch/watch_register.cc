@@ -1,0 +1,66 @@
+#include "server/watch/watch_register.h"
+
+namespace gcoord::server {
+
+Watch& WatchRegister::add(std::unique_ptr<Watch> watch) {
+  Watch& opened = *watch;
+  numbers_[{opened.connection.value, opened.request.request_id}] = opened.number;
+  if (opened.progress_ms != 0) {
+    timed_.emplace(opened.progress_at_ms, opened.number);
+  }
+  watches_.emplace(opened.number, std::move(watch));
+  ++connections_[opened.connection.value];
+  return opened;
+}
+
+void WatchRegister::erase(const Watch& watch) {
+  timed_.erase({watch.progress_at_ms, watch.number});
+  numbers_.erase({watch.connection.value, watch.request.request_id});
+  const auto connection = connections_.find(watch.connection.value);
+  --connection->second;
+  if (connection->second == 0) {
+    connections_.erase(connection);
+  }
+  watches_.erase(watch.number);
+}
+
+Watch* WatchRegister::find(protocol::ConnectionId connection, std::uint64_t request_id) const {
+  const auto found = numbers_.find({connection.value, request_id});
+  return found == numbers_.end() ? nullptr : watches_.at(found->second).get();
+}
+
+Watch* WatchRegister::first_of(protocol::ConnectionId connection) const {
+  const auto at = numbers_.lower_bound({connection.value, 0});
+  const bool its = at != numbers_.end() && at->first.first == connection.value;
+  return its ? watches_.at(at->second).get() : nullptr;
+}
+
+Watch* WatchRegister::take_due(std::uint64_t now_ms) {
+  if (timed_.empty() || timed_.begin()->first > now_ms) {
+    return nullptr;
+  }
+  const std::uint64_t number = timed_.begin()->second;
+  timed_.erase(timed_.begin());
+  Watch& watch = *watches_.at(number);
+  watch.progress_at_ms = now_ms + watch.progress_ms;
+  timed_.emplace(watch.progress_at_ms, number);
+  return &watch;
+}
+
+std::vector<Watch*> WatchRegister::all() const {
+  std::vector<Watch*> watches;
+  for (const auto& [number, watch] : watches_) {
+    watches.push_back(watch.get());
+  }
+  return watches;
+}
+
+std::vector<protocol::ConnectionId> WatchRegister::connections() const {
+  std::vector<protocol::ConnectionId> all;
+  for (const auto& [connection, count] : connections_) {
+    all.emplace_back(connection);
+  }
+  return all;
+}
+
+}  // namespace gcoord::server

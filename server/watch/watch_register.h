@@ -1,0 +1,53 @@
+// Register of the open watches: by number, by their client's request, and by when they are due.
+//
+// One thread.
+#pragma once
+
+#include "server/watch/watch.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+class WatchRegister {
+ public:
+  std::uint64_t next_number() { return ++newest_; }
+
+  // With its number, connection, request and progress times.
+  Watch& add(std::unique_ptr<Watch> watch);
+
+  void erase(const Watch& watch);
+
+  // nullptr when there is none.
+  Watch* find(protocol::ConnectionId connection, std::uint64_t request_id) const;
+  Watch* first_of(protocol::ConnectionId connection) const;
+
+  // A watch whose progress is due at this time, which has its next one from then on; nullptr when
+  // there is none.
+  Watch* take_due(std::uint64_t now_ms);
+
+  std::vector<Watch*> all() const;
+  std::vector<protocol::ConnectionId> connections() const;
+
+  std::size_t connection_count() const { return connections_.size(); }
+
+  std::size_t size() const { return watches_.size(); }
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // Connection, request id.
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<Watch>> watches_;  // By number.
+  std::map<Key, std::uint64_t> numbers_;
+  std::unordered_map<std::uint64_t, std::size_t> connections_;  // With the count of watches.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> timed_;     // When, and whose progress is due.
+  std::uint64_t newest_ = 0;
+};
+
+}  // namespace gcoord::server

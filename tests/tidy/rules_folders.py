@@ -67,7 +67,8 @@ def check_mirror(tree: Tree) -> Iterator[Finding]:
 
 
 def check_dead_files(tree: Tree) -> Iterator[Finding]:
-    """Every source and header is listed in a CMakeLists.txt, or (outside the product) included by a file that is."""
+    """Every source and header is listed in a CMakeLists.txt that the build reads, or (outside the product) included by a
+    file that is."""
     builds = {path: tree.texts[path] for path in tree.texts if path.endswith(("CMakeLists.txt", ".cmake"))}
     listed = {folder_of(path): set() for path in builds}
     for path, text in builds.items():
@@ -77,6 +78,11 @@ def check_dead_files(tree: Tree) -> Iterator[Finding]:
         if not is_listed(path, listed) and not (
                 top_of(path) in ("tests", "bench", "chaos") and is_included(path, included)):
             yield Finding(path, 1, "no CMakeLists.txt lists this file")
+    for path in builds:
+        if path.endswith("/CMakeLists.txt") and not re.search(r"^project\(", builds[path], re.M):
+            above = next((folder for folder in Path(path).parents[1:] if (folder / "CMakeLists.txt").as_posix() in builds), None)
+            if above and Path(path).parent.relative_to(above).as_posix() not in listed[folder_of((above / "CMakeLists.txt").as_posix())]:
+                yield Finding(path, 1, f"{(above / 'CMakeLists.txt').as_posix()} does not add this folder")
 
 
 def is_listed(path: str, listed: dict) -> bool:

@@ -123,6 +123,12 @@ class TidyTest(PlantedTest):
         self.expect("dead-files", "ledger/torn.cc", 1, {"ledger/torn.cc": ""})
         self.expect("dead-files", "ledger/ape.h", 1, {"ledger/ape.h": HEADER})  # tape.h is listed, ape.h is not.
 
+    def test_a_folder_that_no_build_adds_is_found(self):
+        lists = {"tests/CMakeLists.txt": "foreach(room ledger)\n  add_subdirectory(${room})\nendforeach()\n",
+                 "tests/rpc/CMakeLists.txt": "gcoord_test(NAME frame_test SOURCES frame_test.cc)\n",
+                 "tests/rpc/frame_test.cc": ""}
+        self.expect("dead-files", "tests/rpc/CMakeLists.txt", 1, lists)
+
     def test_a_shared_header_of_tests_lives_by_being_included(self):
         self.assertEqual(self.findings("dead-files", {
             "tests/fuzz/CMakeLists.txt": "gcoord_test(NAME tape_fuzz SOURCES tape_fuzz.cc)\n",

@@ -129,9 +129,6 @@ consteval bool has_row(RequestKind kind) {
 
 static_assert(holds_for_enumerators_only<RequestKind, kKindsEnd>(has_row),
               "each request kind has one row");
-static_assert(std::ranges::none_of(kRows,
-                                   [](const RequestRow& row) { return row.handler == nullptr; }));
-
 // By number: asked for every request that comes.
 constexpr auto kPlaces = [] {
   std::array<std::uint8_t, kKindsEnd> places{};

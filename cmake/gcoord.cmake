@@ -85,6 +85,7 @@ function(gcoord_library)
   list(FILTER with_source INCLUDE REGEX "\\.cc$")
   list(TRANSFORM with_source REPLACE "\\.cc$" ".h")
   list(REMOVE_ITEM alone ${with_source})
+  list(FILTER alone EXCLUDE REGEX "\\.cuh$")  # Kernels: nvcc alone compiles them (tests/tidy/nvcc_headers.sh).
   set(with_source ${ARG_HEADERS})
   list(REMOVE_ITEM with_source ${alone})
   target_sources(${target} ${scope}

@@ -155,7 +155,7 @@ struct RequestKey {
 // Where a request stands in the window: a fresh record that is linked, the stored one of a retry,
 // or none with the reason.
 struct RequestAdmission {
-  RequestRow row;
+  RequestRow row{};
   bool retried = false;
   WindowRefusal refusal = WindowRefusal::None;
 };

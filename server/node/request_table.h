@@ -32,10 +32,10 @@ enum class RequestOwner : std::uint8_t {
   Sessions,   // session_requests.h
   Reads,      // read_requests.h
   Node,       // node_requests.h
-  Snapshots,  // snapshot_saves.h
+  Snapshots,  // server/snapshots/downloads.h
   Ledger,     // ledger_pruning.h
-  Watches,    // watch_desk.h
-  Past,       // past_reads.h
+  Watches,    // server/watch/hub.h
+  Past,       // server/reads/historical_reads.h
 };
 
 // What a caller must be allowed to do.

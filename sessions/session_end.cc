@@ -1,25 +1,14 @@
 #include "sessions/session_end.h"
 
-#include <concepts>
+#include "common/bytes.h"
 
 namespace gcoord::sessions {
-namespace {
-
-template <std::unsigned_integral T>
-void append_little(std::vector<char>& bytes, T value) {
-  for (std::size_t k = 0; k < sizeof(T); ++k) {
-    bytes.push_back(static_cast<char>(value >> (8 * k) & 0xffu));
-  }
-}
-
-}  // namespace
 
 std::vector<char> encode_ends(std::span<const SessionEnd> ends) {
-  std::vector<char> bytes;
-  bytes.reserve(ends.size() * kEndBytes);
+  std::vector<char> bytes(ends.size() * kEndBytes);
+  auto* at = reinterpret_cast<std::byte*>(bytes.data());
   for (const SessionEnd& end : ends) {
-    append_little(bytes, end.session.value);
-    append_little(bytes, end.serial);
+    at = store(store(at, end.session.value), end.serial);
   }
   return bytes;
 }

@@ -1,9 +1,9 @@
-# Units of several sources: what they include in common is read once, and that is most of what compiling costs.
+# Units of several sources: the headers that they share are read once for each unit and not once for each source.
 #
 # The files are written here and not by CMake's UNITY_BUILD, which names sources by absolute paths, so that clones would
-# share no cache. Sources share a unit only if neither mentions a name that the other keeps to itself, and headers come
-# before all of them: a name means in a unit what it means alone. Where these words are about to change a unit that has been
-# written, the compiler says so or nothing changes; the next configuring sorts sources anew.
+# share no cache. Two sources share a unit only if neither mentions a name that the other keeps in an unnamed namespace, and a
+# unit includes the headers of all its sources before the first source. This reads the sources as text when CMake configures:
+# a source that changes later is sorted anew only by the next configuring.
 option(GCOORD_UNITY "Compile the sources of a library or program several to a unit" OFF)
 option(GCOORD_UNITY_TESTS "Do so with tests too" OFF)
 set(GCOORD_UNITY_SOURCES 8 CACHE STRING "The most sources to a unit")

@@ -1,6 +1,7 @@
 #include "chaos/check/operation.h"
 
 #include "common/json/members.h"
+#include "common/json/text.h"
 
 #include <array>
 #include <chrono>
@@ -163,7 +164,7 @@ std::string to_json_line(const Operation& operation) {
 }
 
 Result<Operation> parse_operation(std::string_view line) {
-  const Json object = Json::parse(line);
+  const Json object = parse_json(line);
   if (!object.is_object()) {
     return not_an_operation("no JSON object");
   }

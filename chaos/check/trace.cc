@@ -1,6 +1,7 @@
 #include "chaos/check/trace.h"
 
 #include "common/json/members.h"
+#include "common/json/text.h"
 
 #include <utility>
 
@@ -16,7 +17,7 @@ std::optional<std::uint64_t> optional_number(JsonMembers& members, const char* n
 }  // namespace
 
 Result<TraceLine> parse_trace_line(std::string_view line) {
-  const auto object = Json::parse(line);
+  const auto object = parse_json(line);
   if (!object.is_object()) {
     return Status{StatusCode::InvalidArgument, "not a line of a trace: no JSON object"};
   }

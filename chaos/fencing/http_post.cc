@@ -1,5 +1,7 @@
 #include "chaos/fencing/http_post.h"
 
+#include "common/json/text.h"
+
 namespace gcoord::chaos {
 
 namespace {
@@ -33,7 +35,7 @@ Result<Json> HttpPost::post(const std::string& path,
   if (extent != HttpBody::Whole && extent != HttpBody::Unsized) {
     return unavailable("no whole answer came from " + endpoint_);
   }
-  Json parsed = Json::parse(answered.value().body);
+  Json parsed = parse_json(answered.value().body);
   if (!parsed.is_object()) {
     return unavailable("what came from " + endpoint_ + " is not JSON");
   }

@@ -2,6 +2,7 @@
 
 #include "common/base64.h"
 #include "common/json/strict.h"
+#include "common/json/text.h"
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/proof.h"
 
@@ -119,7 +120,7 @@ Result<ReadProof> parse_proof_file(std::string_view text) {
                       std::to_string(kProofFileBytesMax),
                   ledger::kProofFileOversized};
   }
-  const auto json = Json::parse_strict(text);
+  const auto json = parse_json_strict(text);
   if (!json.ok()) {
     return Status{StatusCode::DataLoss, json.status().message(), ledger::kProofFileMalformed};
   }

@@ -1,5 +1,6 @@
 #include "cli/load/history.h"
 
+#include "common/json/text.h"
 #include "common/json/value.h"
 #include "protocol/error_codes.h"
 
@@ -25,7 +26,7 @@ void History::write(const HistoryEntry& entry) {
   const Json json = {{"process", entry.process},
                      {"op", entry.op},
                      {"key", entry.key},
-                     {"args", entry.args.empty() ? Json::object() : Json::parse(entry.args)},
+                     {"args", entry.args.empty() ? Json::object() : parse_json(entry.args)},
                      {"call", std::to_string(entry.call_ns)},
                      {"return", std::to_string(entry.return_ns)},
                      {"outcome", entry.outcome},

@@ -1,5 +1,6 @@
 // gcoordctl lock deadlocks: circles of waits that nodes found and opened lately.
 #include "cli/terminal/command.h"
+#include "common/json/text.h"
 #include "protocol/error_codes.h"
 
 #include <chrono>
@@ -18,7 +19,7 @@ std::string text_of(const Json& row, const char* field) {
 void add_rows(Table& table, const Json& deadlock) {
   for (const Json& wait : deadlock.value("cycle", Json::array())) {
     const Json holders = wait.value("holders", Json::array());
-    const Json holder = holders.empty() ? Json::object() : holders.front();
+    const Json holder = holders.empty() ? Json::object() : holders[0];
     const bool ended = text_of(wait, "session") == text_of(deadlock, "victim");
     table.rows.push_back({text_of(deadlock, "time_ms"),
                           text_of(wait, "session"),
@@ -50,7 +51,7 @@ int deadlocks(Context& context) {
       unreachable.push_back({{"node", node.node_id}, {"error", report.status().message()}});
       continue;
     }
-    const Json json = Json::parse(report.value());
+    const Json json = parse_json(report.value());
     for (const Json& deadlock : json.value("deadlocks", Json::array())) {
       found.push_back(deadlock);
       add_rows(table, deadlock);

@@ -155,7 +155,7 @@ int verify_files(Context& context, const VerifyText& text) {
       return context.fail(ledger_failure(found.status()));
     }
     Json facts = {{"valid", true}, {"file", file}};
-    facts.update(found.value());
+    merge_members(facts, found.value());
     context.output().print_facts(facts);
   }
   return 0;

@@ -1,6 +1,7 @@
 // gcoordctl shard ls | show: replicas of shards as the nodes see them.
 #include "cli/terminal/any_node.h"
 #include "cli/terminal/command.h"
+#include "common/json/text.h"
 #include "protocol/error_codes.h"
 
 #include <memory>
@@ -65,7 +66,7 @@ int list_shards(Context& context, const ShardOptions& options) {
   if (!listed.ok()) {
     return context.fail(*client, listed.status());
   }
-  const Json json = Json::parse(listed.value());
+  const Json json = parse_json(listed.value());
   Table table = empty_table();
   for (const Json& row : json.value("rows", Json::array())) {
     add_row(table, row, std::to_string(node));
@@ -103,7 +104,7 @@ int show_shard(Context& context, const ShardOptions& options) {
       add_silent_row(table, options.shard, unreachable.back());
       continue;
     }
-    replicas.push_back(Json::parse(shown.value()));
+    replicas.push_back(parse_json(shown.value()));
     add_row(table, replicas.back(), std::to_string(node.node_id));
   }
   const Json json = {

@@ -169,7 +169,7 @@ int save(Context& context, const SaveText& text) {
     saved = std::move(outcome).value();
   }
   Json json = {{"file", text.file}};
-  json.update(saved.facts);
+  merge_members(json, saved.facts);
   context.output().print_facts(json);
   return 0;
 }

@@ -2,6 +2,7 @@
 // exits with 3 when there are such, after it has printed all that is known.
 #include "cli/terminal/command.h"
 #include "cli/verbs/status_ledger.h"
+#include "common/json/text.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
@@ -39,9 +40,9 @@ Json describe(client::Client& client, const client::NodeView& node) {
     json["error"] = status.status().to_string();
     return json;
   }
-  const Json told = Json::parse(status.value());
+  const Json told = parse_json(status.value());
   if (told.is_object()) {
-    json.update(told);
+    merge_members(json, told);
   }
   return json;
 }

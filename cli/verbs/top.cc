@@ -9,6 +9,7 @@
 #include "cli/terminal/screen.h"
 #include "cli/terminal/wake_sources.h"
 #include "cli/verbs/hot_names.h"
+#include "common/json/text.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
@@ -115,7 +116,7 @@ class Top {
       NodeReading look{.node = node, .told = {}};
       if (node.connected) {
         const auto status = client_.node_status(node.node_id);
-        look.told = status.ok() ? Json::parse(status.value()) : Json{};
+        look.told = status.ok() ? parse_json(status.value()) : Json{};
       }
       const std::uint64_t entries = number_of(look.told, "ledger", "hashed");
       const std::uint64_t before = entries_[node.node_id];

@@ -2,11 +2,11 @@
 //
 // nlohmann/json takes a compiler seconds per file, most of them to instantiate the code of a
 // literal. So programs build, read and change this value, which has nothing to instantiate, and
-// json_value.cc alone reads and writes text with the library. The names are the library's, as far
-// as they are used. One thread.
+// text.cc alone reads and writes text with the library. The names are the library's, as far as
+// they are used. A value knows no text but dump(): reading is in text.h. No errors: what is absent
+// or of another type is said at each method, and a call that its comment forbids ends the process.
+// One thread.
 #pragma once
-
-#include "common/status.h"
 
 #include <concepts>
 #include <cstddef>
@@ -54,14 +54,8 @@ class Json {
   static Json array();
   static Json object();
 
-  // null when the text is no JSON, or nested more than 64 levels deep.
-  static Json parse(std::string_view text);
-
-  // The same from a sender who is not trusted: DataLoss says which byte is not JSON, which name an
-  // object has twice, or that the nesting is too deep.
-  static Result<Json> parse_strict(std::string_view text);
-
-  // In one line, or with `indent` spaces for each level. Bytes that are not UTF-8 become U+FFFD.
+  // As text, in one line or with `indent` spaces for each level. Bytes that are not UTF-8 become
+  // U+FFFD. Defined in text.cc, beside the reading of text.
   std::string dump(int indent = -1) const;
 
   bool is_null() const;
@@ -87,7 +81,6 @@ class Json {
   Elements::const_iterator end() const;
 
   // Only of an array that has some.
-  const Json& front() const;
   Json& back();
 
   // null becomes an array.
@@ -114,9 +107,6 @@ class Json {
   std::string value(std::string_view name, const std::string& otherwise) const;
   bool value(std::string_view name, bool otherwise) const;
 
-  // Members of the other are added, or take the place of those of the same name.
-  void update(const Json& other);
-
  private:
   // Mutable, so that an initializer list, whose elements are constant, can be emptied.
   mutable std::variant<std::nullptr_t,
@@ -141,8 +131,6 @@ class Json {
   Json(Exact, std::int64_t number);
   Json(Exact, std::uint64_t number);
 
-  bool is_pair() const;
-
   friend struct JsonText;
 };
 
@@ -150,5 +138,9 @@ struct JsonMember {
   std::string name;
   Json value;
 };
+
+// Members of `from` are added to `into`, or take the place of those of the same name. `into` is an
+// object, or null, which becomes one with the first member.
+void merge_members(Json& into, const Json& from);
 
 }  // namespace gcoord

@@ -1,6 +1,8 @@
 // The value that gcoordctl prints: it is written as nlohmann/json, which it stands for, writes it.
 #include "common/json/value.h"
 
+#include "common/json/text.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -39,7 +41,7 @@ TEST(JsonTest, NumbersKeepTheirRangeAndSign) {
   const Json json = {
       std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<std::int64_t>::min(), 0.1};
   EXPECT_EQ(json.dump(), "[18446744073709551615,-9223372036854775808,0.1]");
-  EXPECT_EQ(Json::parse(json.dump()).dump(), json.dump());
+  EXPECT_EQ(parse_json(json.dump()).dump(), json.dump());
 }
 
 TEST(JsonTest, BytesThatAreNotUtf8AreReplaced) {
@@ -47,7 +49,7 @@ TEST(JsonTest, BytesThatAreNotUtf8AreReplaced) {
 }
 
 TEST(JsonTest, WhatIsAbsentOrOfAnotherTypeIsWhatTheCallerSays) {
-  const Json json = Json::parse(R"({"text":"t","truth":true,"rows":[{"a":1},{"a":2}]})");
+  const Json json = parse_json(R"({"text":"t","truth":true,"rows":[{"a":1},{"a":2}]})");
   EXPECT_EQ(json.value("text", std::string{"else"}), "t");
   EXPECT_EQ(json.value("truth", std::string{"else"}), "else");
   EXPECT_TRUE(json.value("truth", false));
@@ -63,7 +65,7 @@ TEST(JsonTest, WhatIsAbsentOrOfAnotherTypeIsWhatTheCallerSays) {
 
 TEST(JsonTest, UpdateReplacesMembersWhereTheyStandAndAddsTheOthers) {
   Json json = {{"a", 1}, {"b", 2}};
-  json.update({{"c", 3}, {"a", 4}});
+  merge_members(json, {{"c", 3}, {"a", 4}});
   json["d"] = Json::array();
   json["d"].push_back({{"e", 5}});
   json["d"].back()["f"] = "6";
@@ -71,27 +73,26 @@ TEST(JsonTest, UpdateReplacesMembersWhereTheyStandAndAddsTheOthers) {
 }
 
 TEST(JsonTest, TextThatIsNoJsonOrTooDeepIsNull) {
-  EXPECT_TRUE(Json::parse("{\"a\":").is_null());
-  EXPECT_EQ(Json::parse(std::string(64, '[') + std::string(64, ']')).size(), 1U);
-  EXPECT_TRUE(Json::parse(std::string(65, '[') + std::string(65, ']')).is_null());
-  EXPECT_TRUE(Json::parse(std::string(100'000, '[') + std::string(100'000, ']')).is_null());
+  EXPECT_TRUE(parse_json("{\"a\":").is_null());
+  EXPECT_EQ(parse_json(std::string(64, '[') + std::string(64, ']')).size(), 1U);
+  EXPECT_TRUE(parse_json(std::string(65, '[') + std::string(65, ']')).is_null());
+  EXPECT_TRUE(parse_json(std::string(100'000, '[') + std::string(100'000, ']')).is_null());
 }
 
 TEST(JsonTest, AStrictReaderSaysWhatIsWrong) {
-  EXPECT_EQ(Json::parse_strict(R"({"a":{"b":[1,null]}})").value().dump(),
-            R"({"a":{"b":[1,null]}})");
-  EXPECT_EQ(Json::parse_strict(R"({"a":1,"b":{"a":2}})").status().code(), StatusCode::Ok);
-  EXPECT_EQ(Json::parse_strict(R"({"a":1,"b":2,"a":3})").status().message(), "'a' stands twice");
-  EXPECT_EQ(Json::parse_strict(R"({"a":x})").status().message(), "byte 6 is not JSON");
-  EXPECT_EQ(Json::parse_strict("{} {}").status().message(), "byte 4 is not JSON");
-  EXPECT_FALSE(Json::parse_strict("1e999").ok());
-  EXPECT_TRUE(Json::parse_strict(std::string(64, '[') + std::string(64, ']')).ok());
-  EXPECT_EQ(Json::parse_strict(std::string(65, '[') + std::string(65, ']')).status().code(),
+  EXPECT_EQ(parse_json_strict(R"({"a":{"b":[1,null]}})").value().dump(), R"({"a":{"b":[1,null]}})");
+  EXPECT_EQ(parse_json_strict(R"({"a":1,"b":{"a":2}})").status().code(), StatusCode::Ok);
+  EXPECT_EQ(parse_json_strict(R"({"a":1,"b":2,"a":3})").status().message(), "'a' stands twice");
+  EXPECT_EQ(parse_json_strict(R"({"a":x})").status().message(), "byte 6 is not JSON");
+  EXPECT_EQ(parse_json_strict("{} {}").status().message(), "byte 4 is not JSON");
+  EXPECT_FALSE(parse_json_strict("1e999").ok());
+  EXPECT_TRUE(parse_json_strict(std::string(64, '[') + std::string(64, ']')).ok());
+  EXPECT_EQ(parse_json_strict(std::string(65, '[') + std::string(65, ']')).status().code(),
             StatusCode::DataLoss);
 }
 
 TEST(JsonTest, TheLaterOfTwoMembersOfOneNameStandsInAText) {
-  EXPECT_EQ(Json::parse(R"({"a":[1],"b":2,"a":{"c":3}})").dump(), R"({"a":{"c":3},"b":2})");
+  EXPECT_EQ(parse_json(R"({"a":[1],"b":2,"a":{"c":3}})").dump(), R"({"a":{"c":3},"b":2})");
 }
 
 TEST(JsonTest, IndentedTextHasALineForEachMember) {

@@ -1,42 +1,34 @@
 #include "server/node/node.h"
 
-#include "ledger/base/error_details.h"
-#include "ledger/snapshot/frontier.h"
-#include "protocol/error_codes.h"
 #include "server/endpoints/frontend.h"
-#include "server/endpoints/ledger_endpoint.h"
-#include "server/endpoints/metrics_endpoint.h"
-#include "server/history/history.h"
-#include "server/history/ledger_pruning.h"
-#include "server/history/node_ledger.h"
 #include "server/host_turn/host_replicas.h"
 #include "server/lock_service/lock_service.h"
+#include "server/node/client_services.h"
+#include "server/node/http_endpoints.h"
+#include "server/node/ledger_stack.h"
+#include "server/node/loop_events.h"
 #include "server/node/node_log.h"
 #include "server/node/node_parts.h"
 #include "server/node/reports.h"
-#include "server/node/request_table.h"
 #include "server/node/trace_file.h"
+#include "server/node/upkeep.h"
 #include "server/peers/client_address.h"
 #include "server/peers/device_links.h"
-#include "server/peers/leader_balance.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/listen_probe.h"
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
-#include "server/reads/historical_reads.h"
 #include "server/resident/engine/resident_replicas.h"
-#include "server/snapshots/downloads.h"
-#include "server/watch/hub.h"
 
 #include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
-#include <asio/signal_set.hpp>
-#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,35 +36,43 @@ namespace gcoord::server {
 
 namespace {
 
-constexpr std::uint64_t kSweepMs = 1000;
+// The loop's own figures.
+struct LoopMetrics {
+  explicit LoopMetrics(MetricsRegistry& metrics)
+      : leader_transfers(metrics.counter({"gcoord_server_leader_transfers_total",
+                                          "Leaderships handed to the node that should have them.",
+                                          "",
+                                          ""})),
+        turn_us(metrics.histogram(
+            {"gcoord_server_turn_duration_us", "Length of a turn that did something.", "", ""})),
+        turns(metrics.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
+
+  Counter& leader_transfers;
+  Histogram& turn_us;
+  Counter& turns;
+};
 
 }  // namespace
 
+// Members end in the reverse of their order, so what is called stands before who calls it. The
+// destructor says what ends earlier.
 class Node::Impl {
  public:
   explicit Impl(const NodeOptions& options)
       : options_(options),
         frontend_(context_, frontend_options(options), metrics_),
         service_(service_options(options), frontend_, metrics_),
-        history_(history_options(options, metrics_), service_),
-        publication_(history_.service()),
-        signals_(context_),
-        leader_transfers_(metrics_.counter({"gcoord_server_leader_transfers_total",
-                                            "Leaderships handed to the node that should have them.",
-                                            "",
-                                            ""})),
-        turn_us_(metrics_.histogram(
-            {"gcoord_server_turn_duration_us", "Length of a turn that did something.", "", ""})),
-        turns_(metrics_.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
+        ledger_stack_(options_, service_, metrics_),
+        events_(context_),
+        loop_metrics_(metrics_) {}
 
   ~Impl() {
-    // Saves read what the engine keeps, and it calls the service until its threads are joined.
-    saves_.reset();
-    engine_.reset();
-    publication_.set_listener(nullptr);
-    for (auto& descriptor : descriptors_) {
-      descriptor.release();
+    // Snapshots read what the engine keeps, and it calls the services until its threads are joined.
+    if (client_services_ != nullptr) {
+      client_services_->end_snapshots();
     }
+    engine_.reset();
+    ledger_stack_.stop_listening();
   }
 
   Status open() {
@@ -82,91 +82,48 @@ class Node::Impl {
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
     }
     set_time();
-    GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
-    engine.repaired_shards = ledger_->repaired_shards();
+    GCOORD_TRY_STATUS(ledger_stack_.open());
+    engine.repaired_shards = ledger_stack_.ledger().repaired_shards();
     GCOORD_TRY_STATUS(probe_ports());
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
-    history_.recovered();
-    // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
-    GCOORD_TRY_STATUS(history_.settle());
-    GCOORD_TRY_STATUS(history_.service().failure());
-    GCOORD_TRY_STATUS(start_ledger());
+    GCOORD_TRY_STATUS(ledger_stack_.recovered());
+    GCOORD_TRY_STATUS(ledger_stack_.start(*engine_, waker()));
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
-    reports_ = std::make_unique<StatusReports>(
-        StatusSources{&options_,
-                      engine_.get(),
-                      &service_,
-                      &publication_,
-                      &history_.worker(),
-                      ledger_.get(),
-                      [this] { return frontend_.connection_count(); },
-                      [this] { return (boot_time_us() - started_us_) / 1000; },
-                      [this](NodeId peer) { return link_text(peer); }});
+    open_reports();
     service_.start(*engine_, engine_->incarnation(), *reports_);
     GCOORD_TRY_STATUS(start_sweeps(options_, *engine_, service_));
-    open_saves();
-    open_pruning();
-    open_watches();
-    open_past();
-    open_sinks();
-    open_router();
+    open_client_services();
     GCOORD_TRY_STATUS(frontend_.listen());
     welcome_ = make_welcome(options_, frontend_.port());
     frontend_.set_welcome(welcome_);
     tell_durability(options_, metrics_);
-    if (!options_.listen_metrics.empty()) {
-      GCOORD_TRY(endpoint_, MetricsEndpoint::open(options_.listen_metrics, metrics_));
-    }
-    if (!options_.listen_ledger.empty()) {
-      GCOORD_TRY(ledger_endpoint_,
-                 LedgerEndpoint::open(to_string(options_.listen_ledger), *ledger_, metrics_));
-    }
-    watch_engine();
+    GCOORD_TRY_STATUS(endpoints_.open(options_, ledger_stack_.ledger(), metrics_));
+    events_.watch_engine(engine_->event_fds());
     log_.on_serving(options_, ports(), engine_->view(), (boot_time_us() - started_us_) / 1000);
-    return watch_signals();
+    return events_.watch_signals();
   }
 
   NodePorts ports() const {
     return {frontend_.port(),
             engine_->listen_port(),
-            endpoint_ == nullptr ? std::uint16_t{0} : endpoint_->port(),
-            ledger_endpoint_ == nullptr ? std::uint16_t{0} : ledger_endpoint_->port()};
+            endpoints_.metrics_port(),
+            endpoints_.ledger_port()};
   }
 
   Status run() {
-    while (!stopping_) {
+    while (!events_.stopping()) {
       GCOORD_TRY_STATUS(pass());
     }
-    log_info("stopping: {}", stop_reason_);
+    log_info("stopping: {}", events_.stop_reason());
     GCOORD_TRY_STATUS(hand_over());
     frontend_.stop();
     return Status{};
   }
 
  private:
-  Status open_history() {
-    GCOORD_TRY(auto store,
-               ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
-    GCOORD_TRY_STATUS(history_.open(std::move(store)));
-    for (const ShardId shard : ledger_->repaired_shards()) {
-      history_.worker().forget(shard);
-    }
-    return Status{};
-  }
-
-  Status start_ledger() {
-    const auto history = history_.worker().history();
-    return ledger_->start(
-        engine_->incarnation(),
-        publication_,
-        [history](ShardId shard) { return history->reader(shard); },
-        [history](std::span<const ShardId> shards) { return history->heads(shards); },
-        [this] { asio::post(context_, [] {}); });
-  }
-
   // Before a generation of the directory is begun for a repair (listen_probe.h).
-  Status probe_ports() const {
-    if (ledger_->repaired_shards().empty()) {
+  Status probe_ports() {
+    if (ledger_stack_.ledger().repaired_shards().empty()) {
       return Status{};
     }
     for (const Endpoint& each : {options_.listen_client,
@@ -178,62 +135,59 @@ class Node::Impl {
     return Status{};
   }
 
-  // What must be durable before a checkpoint; the checkpoints' thread asks.
-  Status settle() {
-    GCOORD_TRY_STATUS(history_.settle());
-    return ledger_->settle();
-  }
-
-  Status pass_ledger() {
-    const Status status = ledger_->pass(*engine_, wall_ms());
-    if (status.detail() == ledger::kHistoryRepair) {
-      engine_->turn();  // Tells the others.
-    }
-    return status;
-  }
-
   Status open_engine(ReplicaOptions engine) {
-    engine.on_directory = [this] { return open_history(); };
-    engine.before_checkpoint = [this] { return settle(); };
-    StateMachine& service = publication_;
+    engine.on_directory = [this] { return ledger_stack_.open_history(); };
+    engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
+    StateMachine& machine = ledger_stack_.machine();
     if (options_.turn == TurnOption::Resident) {
       GCOORD_TRY(engine_,
                  ResidentReplicas::open(
-                     {std::move(engine), options_.locks_max, draw_random()}, service, metrics_));
+                     {std::move(engine), options_.locks_max, draw_random()}, machine, metrics_));
       return Status{};
     }
-    GCOORD_TRY(engine_, HostReplicas::open(std::move(engine), service, metrics_));
+    GCOORD_TRY(engine_, HostReplicas::open(std::move(engine), machine, metrics_));
     return Status{};
   }
 
-  void open_saves() {
-    saves_ = std::make_unique<SnapshotDownloads>(SnapshotDownloads::Environment{
-        .engine = *engine_,
-        .replies = frontend_,
-        .make_header = [this] { return make_header(options_, *engine_); },
-        .wake = [this] { asio::post(context_, [] {}); },
-        .frontier_at =
-            [history = history_.worker().history()](ShardId shard, std::uint64_t size) {
-              return ledger::snapshot_frontier(*history->reader(shard), size);
-            }});
+  void open_reports() {
+    reports_ = std::make_unique<StatusReports>(
+        StatusSources{&options_,
+                      engine_.get(),
+                      &service_,
+                      &ledger_stack_.machine(),
+                      &ledger_stack_.history().worker(),
+                      &ledger_stack_.ledger(),
+                      [this] { return frontend_.connection_count(); },
+                      [this] { return (boot_time_us() - started_us_) / 1000; },
+                      [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
   }
 
-  decltype(LedgerPruning::Environment::cluster) cluster_pruning() {
-    if (!ledger_->publishes()) {
-      return {};
-    }
-    return
-        [this](const auto& order, auto ended) { return ledger_->prune(order, std::move(ended)); };
-  }
-
-  void open_pruning() {
-    pruning_ = std::make_unique<LedgerPruning>(LedgerPruning::Environment{
-        .replies = frontend_,
-        .shard_count = options_.shards,
-        .shards = [this](const auto& order,
-                         auto ended) { return history_.worker().prune(order, std::move(ended)); },
-        .cluster = cluster_pruning(),
-        .wake = [this] { asio::post(context_, [] {}); }});
+  void open_client_services() {
+    client_services_ = std::make_unique<ClientServices>(
+        ClientServices::Environment{.options = options_,
+                                    .replies = frontend_,
+                                    .metrics = metrics_,
+                                    .engine = *engine_,
+                                    .service = service_,
+                                    .history = ledger_stack_.history(),
+                                    .ledger = ledger_stack_.ledger(),
+                                    .wake = waker()});
+    upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options_,
+                                                           .welcome = welcome_,
+                                                           .engine = *engine_,
+                                                           .frontend = frontend_,
+                                                           .watches = client_services_->watches(),
+                                                           .ledger = ledger_stack_.ledger(),
+                                                           .device_links = *device_links_,
+                                                           .log = log_},
+                                       loop_metrics_.leader_transfers);
+    open_sinks();
+    frontend_.set_handler(
+        [router = client_services_->router()](
+            protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+          router.on_request(connection, request, payload);
+        },
+        [this] { set_time(); });
   }
 
   void open_sinks() {
@@ -253,100 +207,33 @@ class Node::Impl {
                             },
                         .past =
                             [this](std::uint64_t number, const Status& status, NodeId leader_hint) {
-                              past_->on_confirmed(number, status, leader_hint);
+                              client_services_->past().on_confirmed(number, status, leader_hint);
                             }});
   }
 
-  void open_router() {
-    const RequestRouter router({.service = service_,
-                                .snapshots = saves_.get(),
-                                .pruning = pruning_.get(),
-                                .watches = watches_.get(),
-                                .past = past_.get(),
-                                .now_ms = [] { return boot_time_us() / 1000; }});
-    frontend_.set_handler(
-        [router](protocol::ConnectionId connection,
-                 const protocol::RequestSlot& request,
-                 auto payload) { router.on_request(connection, request, payload); },
-        [this] { set_time(); });
-  }
-
-  // What was, to be applied again; empty where the entries are those of a device's log, which are
-  // of another form.
-  WatchReplay::Reader past_reader() {
-    if (options_.turn != TurnOption::Host) {
-      return {};
-    }
-    return
-        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); };
-  }
-
-  void open_past() {
-    past_ = std::make_unique<HistoricalReads>(
-        HistoricalReadsOptions{.shard_count = options_.shards},
-        HistoricalReads::Environment{
-            .replies = frontend_,
-            .metrics = metrics_,
-            .applied =
-                [this](ShardId shard) { return LogIndex{history_.service().applied(shard)}; },
-            .leads =
-                [this](ShardId shard) {
-                  return engine_->view(shard).role == consensus::Role::Leader;
-                },
-            .leader_hint = [this](ShardId shard) { return engine_->view(shard).leader; },
-            .confirm = [this](ShardId shard,
-                              std::uint64_t number) { service_.confirm_read(shard, number); },
-            .history = past_reader(),
-            .wake = [this] { asio::post(context_, [] {}); }});
-  }
-
-  void open_watches() {
-    watches_ = std::make_unique<WatchHub>(
-        WatchHubOptions{.shard_count = options_.shards},
-        WatchHub::Environment{
-            .replies = frontend_,
-            .metrics = metrics_,
-            .applied =
-                [this](ShardId shard) { return LogIndex{history_.service().applied(shard)}; },
-            .residence = [this](ShardId shard,
-                                NameHash name) { return service_.locks().residence(shard, name); },
-            .tell_peers =
-                [this](std::span<const std::byte> message) {
-                  for (const PeerOption& peer : options_.peers) {
-                    engine_->send_peer_message(peer.id, message);
-                  }
-                },
-            .history = past_reader(),
-            .wake = [this] { asio::post(context_, [] {}); }});
-    service_.set_tap(watches_.get());
-  }
-
-  // By what way shards' messages go from device to device, or that they do not.
-  std::string link_text(NodeId peer) const {
-    const std::string channel = engine_->shard_channel(peer);
-    return channel.empty() ? device_links_->text(peer) : channel;
+  // Wakes the loop; to be called by any thread while the context lives.
+  std::function<void()> waker() {
+    return [this] { asio::post(context_, [] {}); };
   }
 
   // One pass of the loop; sleeps at its end if there was nothing to do.
   Status pass() {
     context_.poll();
     const std::uint64_t before_us = set_time();
+    const std::uint64_t before_ms = before_us / 1000;
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
-    GCOORD_TRY_STATUS(sweep(before_us / 1000));
-    GCOORD_TRY_STATUS(pass_ledger());
+    GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
+    GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
     std::size_t done = engine_->turn();
     GCOORD_TRY_STATUS(engine_->failure());
-    GCOORD_TRY_STATUS(history_.end_turn(done == 0));
-    done += watches_->advance(before_us / 1000) ? 1 : 0;
-    past_->advance(before_us / 1000);
-    turns_.add();
-    saves_->advance(before_us / 1000);
-    pruning_->advance();
+    GCOORD_TRY_STATUS(ledger_stack_.end_turn(done == 0));
+    done += client_services_->advance(before_ms) ? 1 : 0;
+    loop_metrics_.turns.add();
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
-      idle_ = false;
-      turn_us_.observe_us(boot_time_us() - before_us);
+      upkeep_->on_work();
+      loop_metrics_.turn_us.observe_us(boot_time_us() - before_us);
     } else if (engine_->arm()) {
       sleep();
     }
@@ -383,98 +270,16 @@ class Node::Impl {
     return now_us;
   }
 
-  Status sweep(std::uint64_t now_ms) {
-    if (now_ms >= next_sweep_ms_) {
-      next_sweep_ms_ = now_ms + kSweepMs;
-      frontend_.sweep(now_ms);
-      const NodeView view = engine_->view();
-      log_.on_look(view);
-      watches_->on_sweep(now_ms, hears_majority(view));
-      announce();
-      look_at_device_links();
-      release_memory();
-      if (!stopping_) {
-        leader_transfers_.add(balance_.sweep(view));
-      }
-      return ledger_->sweep(*engine_);
-    }
-    return Status{};
-  }
-
-  // After an election of a million shards, most of what the heap grew by is free but still held.
-  void release_memory() {
-    if (std::exchange(idle_, true) && engine_->shrink()) {
-      ::malloc_trim(0);
-    }
-  }
-
-  // Messages to peers may be lost, so it is said again with every sweep.
-  void announce() {
-    const auto self = std::find_if(welcome_.nodes.begin(),
-                                   welcome_.nodes.end(),
-                                   [&](const auto& each) { return each.node == options_.node; });
-    const std::vector<std::byte> address = encode_client_address(self->address);
-    const std::vector<std::byte> device = device_links_->announcement();
-    for (const PeerOption& peer : options_.peers) {
-      engine_->send_peer_message(peer.id, address);
-      engine_->send_peer_message(peer.id, device);
-    }
-  }
-
-  void look_at_device_links() {
-    for (const NodeId peer : device_links_->refresh()) {
-      log_.on_device_link(peer, link_text(peer));
-    }
-  }
-
   void sleep() {
-    for (auto* descriptor : unwatched_) {
-      watch(*descriptor);
-    }
-    unwatched_.clear();
+    events_.rearm();
     const auto engine_ms = static_cast<std::uint64_t>(engine_->until_next_deadline().count());
-    const std::uint64_t wait_ms = std::min(
-        {engine_ms, service_.until_next_deadline_ms(), past_->until_next_look_ms(), kSweepMs});
+    const std::uint64_t wait_ms = std::min({engine_ms,
+                                            service_.until_next_deadline_ms(),
+                                            client_services_->until_next_deadline_ms(),
+                                            kSweepMs});
     if (wait_ms > 0) {
       context_.run_one_for(std::chrono::milliseconds(wait_ms));
     }
-  }
-
-  // The engine's descriptors only wake the loop; the engine reads them itself.
-  void watch_engine() {
-    const std::vector<int> fds = engine_->event_fds();
-    descriptors_.reserve(fds.size());
-    for (const int fd : fds) {
-      descriptors_.emplace_back(context_, fd);
-    }
-    for (auto& descriptor : descriptors_) {
-      watch(descriptor);
-    }
-  }
-
-  void watch(asio::posix::stream_descriptor& descriptor) {
-    descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
-                          [this, &descriptor](const asio::error_code& error) {
-                            if (!error) {
-                              unwatched_.push_back(&descriptor);
-                            }
-                          });
-  }
-
-  Status watch_signals() {
-    asio::error_code error;
-    signals_.add(SIGTERM, error);
-    signals_.add(SIGINT, error);
-    if (error) {
-      return Status{StatusCode::Internal, "cannot watch signals: " + error.message()};
-    }
-    signals_.async_wait([this](const asio::error_code& failed, int signal) {
-      if (!failed) {
-        stopping_ = true;
-        stop_reason_ = signal == SIGTERM ? "SIGTERM" : "SIGINT";
-      }
-    });
-    return Status{};
   }
 
   NodeOptions options_;
@@ -484,33 +289,17 @@ class Node::Impl {
   protocol::Welcome welcome_;
   FrontEnd frontend_;
   LockService service_;
-  NodeHistory history_;
-  PublicationService publication_;
-  std::unique_ptr<NodeLedger> ledger_;
+  LedgerStack ledger_stack_;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
-  std::unique_ptr<SnapshotDownloads> saves_;
-  std::unique_ptr<LedgerPruning> pruning_;
-  std::unique_ptr<WatchHub> watches_;
-  std::unique_ptr<HistoricalReads> past_;
-  std::unique_ptr<MetricsEndpoint> endpoint_;
-  std::unique_ptr<LedgerEndpoint> ledger_endpoint_;  // Reads ledger_ until it is gone.
-  std::vector<asio::posix::stream_descriptor> descriptors_;
-  std::vector<asio::posix::stream_descriptor*> unwatched_;
-  asio::signal_set signals_;
-  bool stopping_ = false;
-  bool idle_ = true;  // Nothing was done since the last sweep.
-  std::string stop_reason_;
-  std::uint64_t next_sweep_ms_ = 0;
+  std::unique_ptr<ClientServices> client_services_;
+  HttpEndpoints endpoints_;  // Reads the ledger until it is gone.
+  LoopEvents events_;
   NodeLog log_;
-  LeaderBalance balance_{
-      {.view = [this](ShardId shard) { return engine_->view(shard); },
-       .transfer = [this](ShardId shard, NodeId to) { engine_->transfer(shard, to); }}};
-  Counter& leader_transfers_;
-  Histogram& turn_us_;
-  Counter& turns_;
+  std::unique_ptr<Upkeep> upkeep_;
+  LoopMetrics loop_metrics_;
 };
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -166,6 +166,11 @@ protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_
   return welcome;
 }
 
+std::string link_text(const ReplicatedLog& engine, const DeviceLinks& links, NodeId peer) {
+  const std::string channel = engine.shard_channel(peer);
+  return channel.empty() ? links.text(peer) : channel;
+}
+
 ledger::SnapshotHeader make_header(const NodeOptions& options, const ReplicatedLog& engine) {
   ledger::SnapshotHeader header{.cluster = options.cluster,
                                 .time_ms = wall_ms(),

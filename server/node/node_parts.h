@@ -13,9 +13,11 @@
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
 #include "server/options/options.h"
+#include "server/peers/device_links.h"
 #include "server/replicas/options.h"
 
 #include <cstdint>
+#include <string>
 
 namespace gcoord::server {
 
@@ -35,6 +37,9 @@ void tell_durability(const NodeOptions& options, MetricsRegistry& metrics);
 
 // To clients: `client_port` is where the node listens, unless it advertises another.
 protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);
+
+// By what way shards' messages go from device to device, or that they do not.
+std::string link_text(const ReplicatedLog& engine, const DeviceLinks& links, NodeId peer);
 
 // What a snapshot begins with that is made now.
 ledger::SnapshotHeader make_header(const NodeOptions& options, const ReplicatedLog& engine);

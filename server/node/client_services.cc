@@ -1,0 +1,117 @@
+#include "server/node/client_services.h"
+
+#include "ledger/snapshot/frontier.h"
+#include "server/node/node_parts.h"
+#include "server/platform/boot_time.h"
+
+#include <span>
+#include <utility>
+
+namespace gcoord::server {
+
+ClientServices::ClientServices(Environment parts)
+    : environment_(std::move(parts)),
+      snapshots_(std::make_unique<SnapshotDownloads>(snapshot_environment())),
+      pruning_(pruning_environment()),
+      watches_(WatchHubOptions{.shard_count = environment_.options.shards}, watch_environment()),
+      past_(HistoricalReadsOptions{.shard_count = environment_.options.shards},
+            past_environment()) {
+  environment_.service.set_tap(&watches_);
+}
+
+RequestRouter ClientServices::router() {
+  return RequestRouter({.service = environment_.service,
+                        .snapshots = snapshots_.get(),
+                        .pruning = &pruning_,
+                        .watches = &watches_,
+                        .past = &past_,
+                        .now_ms = [] { return boot_time_us() / 1000; }});
+}
+
+bool ClientServices::advance(std::uint64_t now_ms) {
+  const bool more = watches_.advance(now_ms);
+  past_.advance(now_ms);
+  snapshots_->advance(now_ms);
+  pruning_.advance();
+  return more;
+}
+
+SnapshotDownloads::Environment ClientServices::snapshot_environment() {
+  return {
+      .engine = environment_.engine,
+      .replies = environment_.replies,
+      .make_header = [this] { return make_header(environment_.options, environment_.engine); },
+      .wake = environment_.wake,
+      .frontier_at =
+          [history = environment_.history.worker().history()](ShardId shard, std::uint64_t size) {
+            return ledger::snapshot_frontier(*history->reader(shard), size);
+          }};
+}
+
+LedgerPruning::Environment ClientServices::pruning_environment() {
+  LedgerPruning::Environment environment{.replies = environment_.replies,
+                                         .shard_count = environment_.options.shards,
+                                         .shards =
+                                             [this](const auto& order, auto ended) {
+                                               return environment_.history.worker().prune(
+                                                   order, std::move(ended));
+                                             },
+                                         .cluster = {},
+                                         .wake = environment_.wake};
+  if (environment_.ledger.publishes()) {
+    environment.cluster = [this](const auto& order, auto ended) {
+      return environment_.ledger.prune(order, std::move(ended));
+    };
+  }
+  return environment;
+}
+
+WatchHub::Environment ClientServices::watch_environment() {
+  return {
+      .replies = environment_.replies,
+      .metrics = environment_.metrics,
+      .applied =
+          [this](ShardId shard) { return LogIndex{environment_.history.service().applied(shard)}; },
+      .residence =
+          [this](ShardId shard, NameHash name) {
+            return environment_.service.locks().residence(shard, name);
+          },
+      .tell_peers =
+          [this](std::span<const std::byte> message) {
+            for (const PeerOption& peer : environment_.options.peers) {
+              environment_.engine.send_peer_message(peer.id, message);
+            }
+          },
+      .history = past_reader(),
+      .wake = environment_.wake};
+}
+
+HistoricalReads::Environment ClientServices::past_environment() {
+  return {
+      .replies = environment_.replies,
+      .metrics = environment_.metrics,
+      .applied =
+          [this](ShardId shard) { return LogIndex{environment_.history.service().applied(shard)}; },
+      .leads =
+          [this](ShardId shard) {
+            return environment_.engine.view(shard).role == consensus::Role::Leader;
+          },
+      .leader_hint = [this](ShardId shard) { return environment_.engine.view(shard).leader; },
+      .confirm = [this](ShardId shard,
+                        std::uint64_t number) { environment_.service.confirm_read(shard, number); },
+      .history = past_reader(),
+      .wake = environment_.wake};
+}
+
+// What was, to be applied again; empty where the entries are those of a device's log, which are of
+// another form.
+WatchReplay::Reader ClientServices::past_reader() {
+  if (environment_.options.turn != TurnOption::Host) {
+    return {};
+  }
+  return [history = environment_.history.worker().history()](ShardId shard) {
+    return history->reader(shard);
+  };
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,79 @@
+// The services of a node beside its lock service that clients ask: snapshots, pruning, watches, and
+// reads of the past.
+//
+// It is made when the engine is open. The watches observe what the lock service applies, so this
+// ends after the engine has ended; but snapshots read what the engine keeps, so end_snapshots()
+// comes before that. One thread, the loop's; threads of its own only wake it.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "protocol/reply_sink.h"
+#include "server/history/history.h"
+#include "server/history/ledger_pruning.h"
+#include "server/history/node_ledger.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/lock_service/lock_service.h"
+#include "server/node/request_table.h"
+#include "server/options/options.h"
+#include "server/reads/historical_reads.h"
+#include "server/snapshots/downloads.h"
+#include "server/watch/hub.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace gcoord::server {
+
+class ClientServices {
+ public:
+  // All outlive it, but for `engine` (see above). `wake` wakes the loop, from any thread.
+  struct Environment {
+    const NodeOptions& options;
+    protocol::ReplySink& replies;
+    MetricsRegistry& metrics;
+    ReplicatedLog& engine;
+    LockService& service;
+    NodeHistory& history;
+    NodeLedger& ledger;
+    std::function<void()> wake;
+  };
+
+  // The lock service's observer is set to the watches.
+  explicit ClientServices(Environment parts);
+  ClientServices(const ClientServices&) = delete;
+  ClientServices& operator=(const ClientServices&) = delete;
+
+  // By which requests reach these and the lock service. This outlives it.
+  RequestRouter router();
+
+  // After each turn. `now_ms`: of the node's clock, which only grows. Whether there is more to be
+  // done at once.
+  bool advance(std::uint64_t now_ms);
+
+  // For how many milliseconds the loop may sleep for the sake of advance().
+  std::uint64_t until_next_deadline_ms() const { return past_.until_next_look_ms(); }
+
+  // Before the engine ends. No request and no advance() may come after it; what the engine still
+  // applies reaches the watches.
+  void end_snapshots() { snapshots_.reset(); }
+
+  WatchHub& watches() { return watches_; }
+
+  HistoricalReads& past() { return past_; }
+
+ private:
+  SnapshotDownloads::Environment snapshot_environment();
+  LedgerPruning::Environment pruning_environment();
+  WatchHub::Environment watch_environment();
+  HistoricalReads::Environment past_environment();
+  WatchReplay::Reader past_reader();
+
+  Environment environment_;
+  std::unique_ptr<SnapshotDownloads> snapshots_;
+  LedgerPruning pruning_;
+  WatchHub watches_;
+  HistoricalReads past_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,63 @@
+#include "server/node/ledger_stack.h"
+
+#include "ledger/base/error_details.h"
+#include "server/node/node_parts.h"
+#include "server/platform/boot_time.h"
+
+#include <span>
+#include <utility>
+
+namespace gcoord::server {
+
+LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, MetricsRegistry& metrics)
+    : options_(options),
+      metrics_(metrics),
+      history_(history_options(options, metrics), inner),
+      publication_(history_.service()) {}
+
+Status LedgerStack::open() {
+  GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
+  return Status{};
+}
+
+Status LedgerStack::open_history() {
+  GCOORD_TRY(auto store,
+             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
+  GCOORD_TRY_STATUS(history_.open(std::move(store)));
+  for (const ShardId shard : ledger_->repaired_shards()) {
+    history_.worker().forget(shard);
+  }
+  return Status{};
+}
+
+Status LedgerStack::recovered() {
+  history_.recovered();
+  // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
+  GCOORD_TRY_STATUS(history_.settle());
+  return history_.service().failure();
+}
+
+Status LedgerStack::start(const ReplicatedLog& engine, std::function<void()> wake) {
+  const auto history = history_.worker().history();
+  return ledger_->start(
+      engine.incarnation(),
+      publication_,
+      [history](ShardId shard) { return history->reader(shard); },
+      [history](std::span<const ShardId> shards) { return history->heads(shards); },
+      std::move(wake));
+}
+
+Status LedgerStack::settle() {
+  GCOORD_TRY_STATUS(history_.settle());
+  return ledger_->settle();
+}
+
+Status LedgerStack::pass(ReplicatedLog& engine) {
+  const Status status = ledger_->pass(engine, wall_ms());
+  if (status.detail() == ledger::kHistoryRepair) {
+    engine.turn();  // Tells the others.
+  }
+  return status;
+}
+
+}  // namespace gcoord::server

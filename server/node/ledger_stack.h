@@ -1,0 +1,81 @@
+// The ledger of a node between its engine and its lock service: the history of its shards, the
+// publication, and what is shown and repaired of both.
+//
+//   engine -> PublicationService -> LedgerService (of NodeHistory) -> LockService
+//
+//   open           before the engine: which shards are to be repaired
+//   open_history   by the engine, as soon as its directory is its own
+//   recovered      when the engine is open: history has what was applied
+//   start          the publication begins
+//   pass, end_turn once per pass of the loop, before and after the engine's turn
+//
+// It ends after the engine, which calls it until its threads are joined; after that and before
+// this ends, stop_listening(). One thread, the loop's, but for settle().
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/history/history.h"
+#include "server/history/node_ledger.h"
+#include "server/history/publication_service.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/interfaces/state_machine.h"
+#include "server/options/options.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace gcoord::server {
+
+class LedgerStack {
+ public:
+  // All outlive it; `inner` is the lock service.
+  LedgerStack(const NodeOptions& options, StateMachine& inner, MetricsRegistry& metrics);
+  LedgerStack(const LedgerStack&) = delete;
+  LedgerStack& operator=(const LedgerStack&) = delete;
+
+  // Once. As NodeLedger::open.
+  Status open();
+
+  // ReplicaOptions::on_directory. Shards that are repaired begin without history.
+  Status open_history();
+
+  // Waits until history has what was applied. Failures: history's, by which --rejoin is found to
+  // be needed.
+  Status recovered();
+
+  // `wake` wakes the loop, from any thread. As NodeLedger::start.
+  Status start(const ReplicatedLog& engine, std::function<void()> wake);
+
+  // ReplicaOptions::before_checkpoint, by the thread of the checkpoints: on return all is durable
+  // that must be before one.
+  Status settle();
+
+  // As NodeLedger::pass, and the turn that tells the others before the node is opened again.
+  Status pass(ReplicatedLog& engine);
+
+  // As NodeHistory::end_turn.
+  Status end_turn(bool rests) { return history_.end_turn(rests); }
+
+  // Nothing is published any more.
+  void stop_listening() { publication_.set_listener(nullptr); }
+
+  // The state machine that the engine calls.
+  PublicationService& machine() { return publication_; }
+
+  NodeHistory& history() { return history_; }
+
+  // After open().
+  NodeLedger& ledger() { return *ledger_; }
+
+ private:
+  const NodeOptions& options_;
+  MetricsRegistry& metrics_;
+  NodeHistory history_;
+  PublicationService publication_;
+  std::unique_ptr<NodeLedger> ledger_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,68 @@
+#include "server/node/upkeep.h"
+
+#include "server/node/node_parts.h"
+#include "server/peers/client_address.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+Upkeep::Upkeep(Environment parts, Counter& leader_transfers)
+    : environment_(parts),
+      balance_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
+                .transfer = [this](ShardId shard,
+                                   NodeId to) { environment_.engine.transfer(shard, to); }}),
+      leader_transfers_(leader_transfers) {}
+
+Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
+  if (now_ms < next_sweep_ms_) {
+    return Status{};
+  }
+  next_sweep_ms_ = now_ms + kSweepMs;
+  environment_.frontend.sweep(now_ms);
+  const NodeView view = environment_.engine.view();
+  environment_.log.on_look(view);
+  environment_.watches.on_sweep(now_ms, hears_majority(view));
+  announce();
+  log_device_links();
+  release_memory();
+  if (!stopping) {
+    leader_transfers_.add(balance_.sweep(view));
+  }
+  return environment_.ledger.sweep(environment_.engine);
+}
+
+// Messages to peers may be lost, so it is said again with every sweep.
+void Upkeep::announce() {
+  const auto& nodes = environment_.welcome.nodes;
+  const auto self = std::find_if(nodes.begin(), nodes.end(), [&](const auto& each) {
+    return each.node == environment_.options.node;
+  });
+  const std::vector<std::byte> address = encode_client_address(self->address);
+  const std::vector<std::byte> device = environment_.device_links.announcement();
+  for (const PeerOption& peer : environment_.options.peers) {
+    environment_.engine.send_peer_message(peer.id, address);
+    environment_.engine.send_peer_message(peer.id, device);
+  }
+}
+
+void Upkeep::log_device_links() {
+  for (const NodeId peer : environment_.device_links.refresh()) {
+    environment_.log.on_device_link(
+        peer, link_text(environment_.engine, environment_.device_links, peer));
+  }
+}
+
+// After an election of a million shards, most of what the heap grew by is free but still held.
+void Upkeep::release_memory() {
+  if (std::exchange(idle_, true) && environment_.engine.shrink()) {
+    ::malloc_trim(0);
+  }
+}
+
+}  // namespace gcoord::server

@@ -1,9 +1,13 @@
 #include "chaos/check/raft_invariants.h"
 
+#include "consensus/scenario/content_numbers.h"
+#include "consensus/scenario/raft_history.h"
+
 #include <fmt/format.h>
 
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -12,26 +16,46 @@ namespace gcoord::chaos {
 
 namespace {
 
+using consensus::scenario::ContentNumbers;
+using consensus::scenario::RaftBreach;
+using consensus::scenario::RaftHistory;
+using consensus::scenario::RaftInvariant;
+using consensus::scenario::RaftState;
+using consensus::scenario::Sighting;
+
 using Index = std::uint64_t;
+
+template <typename Id>
+std::optional<Id> id_of(const std::optional<Index>& value) {
+  return value.has_value() ? std::optional(Id{*value}) : std::nullopt;
+}
+
+RaftState state_of(const TraceLine& line) {
+  return {.term = id_of<Term>(line.term),
+          .last = id_of<LogIndex>(line.last),
+          .commit = id_of<LogIndex>(line.commit),
+          .applied = id_of<LogIndex>(line.applied)};
+}
 
 class RaftJudge {
  public:
   explicit RaftJudge(const Trace& trace) : trace_(trace) {
-    const auto name = [](CheckReport& report, const char* checker, const char* invariants) {
-      report.checker = checker;
-      report.invariants = invariants;
+    const auto name = [](CheckReport& report, RaftInvariant invariant) {
+      report.checker = name_of(invariant);
+      report.invariants = number_of(invariant);
     };
-    name(election_, "election safety", "I1");
-    name(votes_, "one vote", "I2");
-    name(append_, "leader append-only", "I3");
-    name(log_, "log matching", "I4");
-    name(completeness_, "leader completeness", "I5");
-    name(state_, "state machine safety", "I6");
-    name(monotone_, "monotone", "I7");
+    name(election_, RaftInvariant::ElectionSafety);
+    name(votes_, RaftInvariant::OneVote);
+    name(append_, RaftInvariant::LeaderAppendOnly);
+    name(log_, RaftInvariant::LogMatching);
+    name(completeness_, RaftInvariant::LeaderCompleteness);
+    name(state_, RaftInvariant::StateMachineSafety);
+    name(monotone_, RaftInvariant::Monotone);
   }
 
   std::vector<CheckReport> run() {
     for (const TraceLine& line : trace_.lines) {
+      history_of(line).set_sighting(sighting_of(line));
       judge_leader(line);
       judge_vote(line);
       judge_hashes(line);
@@ -52,18 +76,32 @@ class RaftJudge {
 
  private:
   using Line = const TraceLine*;
-  using ShardTerm = std::pair<std::uint32_t, std::uint64_t>;
 
-  void violate(CheckReport& report, std::string what, Line first, Line second) const {
+  Sighting sighting_of(const TraceLine& line) const {
+    return static_cast<Sighting>(&line - trace_.lines.data());
+  }
+
+  RaftHistory& history_of(const TraceLine& line) { return histories_[line.shard]; }
+
+  // A breach that the second line shows beside the first; null: by itself.
+  void violate(CheckReport& report, const RaftBreach& breach, Line first, Line second) const {
     Finding finding{.invariant = report.invariants,
                     .key = fmt::format("shard {}", second->shard),
-                    .what = std::move(what)};
+                    .what = breach.sentence};
     for (const Line line : {first, second}) {
       if (line != nullptr) {
         finding.evidence.push_back(describe(*line));
       }
     }
     report.violate(std::move(finding));
+  }
+
+  // The breach, if it is one, with the earlier line that it names.
+  void judge(CheckReport& report, const std::optional<RaftBreach>& breach, const TraceLine& line) {
+    if (breach.has_value()) {
+      const Line known = breach->earlier.has_value() ? &trace_.lines[*breach->earlier] : nullptr;
+      violate(report, *breach, known, &line);
+    }
   }
 
   std::string describe(const TraceLine& line) const {
@@ -91,16 +129,7 @@ class RaftJudge {
       return;
     }
     ++election_.judged;
-    const auto [known, added] =
-        leaders_.emplace(ShardTerm{line.shard, *line.term}, std::pair{leader, &line});
-    if (!added && known->second.first != leader) {
-      violate(
-          election_,
-          fmt::format(
-              "two leaders in term {}: nodes {} and {}", *line.term, known->second.first, leader),
-          known->second.second,
-          &line);
-    }
+    judge(election_, history_of(line).on_leader({Term{*line.term}, NodeId{leader}}), line);
   }
 
   void judge_vote(const TraceLine& line) {
@@ -108,43 +137,25 @@ class RaftJudge {
       return;
     }
     ++votes_.judged;
-    const auto [known, added] =
-        voted_.emplace(std::tuple{line.shard, line.node, line.memory, *line.term}, &line);
-    if (!added && known->second->vote != line.vote) {
-      violate(votes_,
-              fmt::format("node {} voted for two candidates in term {}", line.node, *line.term),
-              known->second,
-              &line);
-    }
+    judge(votes_,
+          history_of(line).on_vote(
+              {NodeId{line.node}, Incarnation{line.memory}, Term{*line.term}, NodeId{line.vote}}),
+          line);
   }
 
   void judge_hashes(const TraceLine& line) {
     if (line.applied.has_value() && !line.state_hash.empty()) {
-      judge_equal(state_,
-                  states_.emplace(ShardTerm{line.shard, *line.applied}, &line),
-                  &TraceLine::state_hash,
-                  line,
-                  "two states at one applied index");
+      ++state_.judged;
+      judge(state_,
+            history_of(line).on_apply(
+                NodeId{line.node}, LogIndex{*line.applied}, states_.of(line.state_hash)),
+            line);
     }
     if (line.commit.has_value() && !line.log_hash.empty()) {
-      judge_equal(log_,
-                  logs_.emplace(ShardTerm{line.shard, *line.commit}, &line),
-                  &TraceLine::log_hash,
-                  line,
-                  "two logs up to one commit index");
-    }
-  }
-
-  template <typename Emplaced>
-  void judge_equal(CheckReport& report,
-                   const Emplaced& emplaced,
-                   std::string TraceLine::*hash,
-                   const TraceLine& line,
-                   const char* what) {
-    ++report.judged;
-    const TraceLine& known = *emplaced.first->second;
-    if (known.*hash != line.*hash) {
-      violate(report, what, &known, &line);
+      ++log_.judged;
+      judge(log_,
+            history_of(line).on_log({LogIndex{*line.commit}, Term{}}, logs_.of(line.log_hash)),
+            line);
     }
   }
 
@@ -153,73 +164,64 @@ class RaftJudge {
     ++monotone_.judged;
     const auto [known, first] =
         newest_.emplace(std::tuple{line.file, line.node, line.shard}, &line);
-    if (line.applied > line.commit && line.commit.has_value()) {
-      violate(monotone_, "applied what is not committed", nullptr, &line);
-    }
-    if (line.commit > line.last && line.last.has_value()) {
-      violate(monotone_, "the commit index is beyond the log", nullptr, &line);
+    const RaftState now = state_of(line);
+    for (const RaftBreach& breach : RaftHistory::on_state(NodeId{line.node}, now)) {
+      violate(monotone_, breach, nullptr, &line);
     }
     if (first) {
       return;
     }
     const Line before = std::exchange(known->second, &line);
-    judge_not_falling(&TraceLine::term, "the term fell", before, line);
-    judge_not_falling(&TraceLine::commit, "the commit index fell", before, line);
-    judge_not_falling(&TraceLine::applied, "the applied index fell", before, line);
+    for (const RaftBreach& breach :
+         RaftHistory::on_progress(NodeId{line.node}, state_of(*before), now)) {
+      violate(monotone_, breach, before, &line);
+    }
     if (before->role == "leader" && line.role == "leader" && before->term == line.term) {
-      ++append_.judged;
-      if (line.last.has_value() && line.last < before->last) {
-        violate(append_, "a leader's log became shorter", before, &line);
-      }
+      judge_append(*before, line);
     }
   }
 
-  void judge_not_falling(std::optional<Index> TraceLine::*index,
-                         const char* what,
-                         Line before,
-                         const TraceLine& line) {
-    if ((line.*index).has_value() && line.*index < before->*index) {
-      violate(monotone_, what, before, &line);
+  // Of two lines of one leadership.
+  void judge_append(const TraceLine& before, const TraceLine& line) {
+    ++append_.judged;
+    if (!line.last.has_value() || !before.last.has_value()) {
+      return;
+    }
+    const auto breach =
+        RaftHistory::on_leading_on({.leader = {Term{line.term.value_or(0)}, NodeId{line.node}},
+                                    .last_before = LogIndex{*before.last},
+                                    .last_now = LogIndex{*line.last}});
+    if (breach.has_value()) {
+      violate(append_, *breach, &before, &line);
     }
   }
 
   void note_committed(const TraceLine& line) {
     if (line.term.has_value() && line.commit.has_value()) {
-      Line& known = committed_[line.shard][*line.term];
-      if (known == nullptr || known->commit < line.commit) {
-        known = &line;
-      }
+      history_of(line).on_commit(Term{*line.term}, LogIndex{*line.commit});
     }
   }
 
   // Of the first line of each leadership: what it was elected with.
   void judge_completeness(const TraceLine& line) {
     if (line.role != "leader" || !line.term.has_value() || !line.last.has_value() ||
-        !elected_.emplace(ShardTerm{line.shard, *line.term}, &line).second) {
+        !elected_.emplace(line.shard, *line.term).second) {
       return;
     }
     ++completeness_.judged;
-    for (const auto& [term, known] : committed_[line.shard]) {
-      if (term < *line.term && known->commit > line.last) {
-        violate(completeness_,
-                fmt::format(
-                    "the leader of term {} lacks what was committed in term {}", *line.term, term),
-                known,
-                &line);
-        return;
-      }
-    }
+    judge(completeness_,
+          history_of(line).on_elected_log({Term{*line.term}, NodeId{line.node}},
+                                          LogIndex{*line.last}),
+          line);
   }
 
   const Trace& trace_;
   CheckReport election_, votes_, append_, log_, completeness_, state_, monotone_;
-  std::map<ShardTerm, std::pair<std::uint32_t, Line>> leaders_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>, Line> voted_;
-  std::map<ShardTerm, Line> states_;
-  std::map<ShardTerm, Line> logs_;
+  std::unordered_map<std::uint32_t, RaftHistory> histories_;  // By shard.
+  ContentNumbers states_;
+  ContentNumbers logs_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Line> newest_;
-  std::unordered_map<std::uint32_t, std::map<std::uint64_t, Line>> committed_;
-  std::map<ShardTerm, Line> elected_;
+  std::set<std::pair<std::uint32_t, std::uint64_t>> elected_;  // Shard and term.
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 //   I5  the log of a leader of term t reaches what anybody knew committed in a term below t
 //   I6  equal applied index, equal state_hash
 //   I7  in one life of a node term and commit never fall, nor applied; applied <= commit <= last
+// consensus/scenario/raft_history.h states them; this checker feeds it one line after the other.
 // Pure.
 #pragma once
 

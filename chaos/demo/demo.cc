@@ -11,6 +11,8 @@
 #include "chaos/process/resource_usage.h"
 #include "chaos/process/scratch_directory.h"
 #include "common/comma_list.h"
+#include "common/json/members.h"
+#include "common/json/value.h"
 #include "gcoord/client.h"
 
 #include <fmt/format.h>
@@ -137,7 +139,7 @@ class Demo {
     GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kStartTimeout)));
     GCOORD_TRY(const auto status, node_status(*client_, 1));
     result_.nodes = kNodes;
-    result_.shards = status.value("shards", 0u);
+    result_.shards = JsonMembers(status).number<std::uint32_t>("shards");
     result_.stepper = status.value("stepper", std::string{});
     result_.turn = status.value("turn", std::string{});
     result_.durability = status.value("durability", std::string{});
@@ -217,9 +219,8 @@ class Demo {
         return interrupted();
       }
       const auto status = node_status(*client_, result_.kill.node);
-      const auto memory = status.ok() ? status.value().value("memory", nlohmann::json::object())
-                                      : nlohmann::json::object();
-      if (memory.value("voting", 0u) == options_.shards) {
+      const Json memory = status.ok() ? status.value()["memory"] : Json{};
+      if (JsonMembers(memory).number<std::uint32_t>("voting") == options_.shards) {
         result_.kill.readmit_ms = milliseconds_since(began);
         detail("node votes in every shard again after {:.0f} ms", result_.kill.readmit_ms);
         return Status{};
@@ -297,10 +298,10 @@ class Demo {
       result_.node_rows.push_back(
           {.node_id = id,
            .client_address = cluster_.endpoints()[id - 1],
-           .leaders = status.value("leaders", 0u),
+           .leaders = JsonMembers(status).number<std::uint32_t>("leaders"),
            .resident_mib = static_cast<double>(usage.resident_bytes) / (1024.0 * 1024.0),
            .cpu_seconds = std::chrono::duration<double>(usage.cpu).count(),
-           .incarnation = status.value("incarnation", 0u),
+           .incarnation = JsonMembers(status).number<std::uint32_t>("incarnation"),
            .stepper = status.value("stepper", std::string{})});
     }
     return Status{};

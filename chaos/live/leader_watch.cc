@@ -2,6 +2,7 @@
 
 #include "chaos/check/operation.h"
 #include "chaos/process/cluster_watch.h"
+#include "common/json/members.h"
 
 #include <chrono>
 
@@ -47,7 +48,7 @@ void LeaderWatch::watch(std::uint32_t node) {
     const auto status = node_status(client_, node);
     LeaderSample sample{.at_ns = history_now_ns(), .node = node};
     if (status.ok()) {
-      sample.leaders = status.value().value("leaders", 0);
+      sample.leaders = JsonMembers(status.value()).number<std::uint32_t>("leaders");
     }
     lock.lock();
     samples_.push_back(sample);

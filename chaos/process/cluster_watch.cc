@@ -1,5 +1,7 @@
 #include "chaos/process/cluster_watch.h"
 
+#include "common/json/members.h"
+
 #include <algorithm>
 #include <string>
 #include <thread>
@@ -9,18 +11,17 @@ namespace gcoord::chaos {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using nlohmann::json;
 
 std::chrono::milliseconds elapsed(Clock::time_point since) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since);
 }
 
-Result<json> parsed(client::Result<std::string> text) {
+Result<Json> parsed(client::Result<std::string> text) {
   if (!text.ok()) {
     return from_client(text.status());
   }
-  json value = json::parse(text.value(), nullptr, false);
-  if (value.is_discarded()) {
+  Json value = Json::parse(text.value());
+  if (value.is_null()) {
     return Status{StatusCode::Internal, "a node answered with what is not JSON"};
   }
   return value;
@@ -36,9 +37,9 @@ Result<std::vector<ReplicaState>> replica_page(client::Client& client,
                                                std::uint32_t node_id,
                                                std::uint32_t first,
                                                std::uint32_t count) {
-  GCOORD_TRY(const json page, parsed(client.shard_list(node_id, first, count)));
+  GCOORD_TRY(const Json page, parsed(client.shard_list(node_id, first, count)));
   std::vector<ReplicaState> rows;
-  for (const json& row : page.value("rows", json::array())) {
+  for (const Json& row : page["rows"]) {
     rows.push_back({std::stoull(row.value("applied", std::string{"0"})),
                     row.value("state_hash", std::string{})});
   }
@@ -87,6 +88,10 @@ Result<ReplicaAgreement> compare_once(client::Client& client, const AllLedOption
   return agreement;
 }
 
+std::uint32_t leaders_of(const Json& status) {
+  return JsonMembers(status).number<std::uint32_t>("leaders");
+}
+
 // How many shards the nodes lead together.
 Result<std::uint64_t> led_shards(client::Client& client, const AllLedOptions& options) {
   std::uint64_t led = 0;
@@ -96,18 +101,18 @@ Result<std::uint64_t> led_shards(client::Client& client, const AllLedOptions& op
     if (!status.ok() && std::find(silent.begin(), silent.end(), node_id) == silent.end()) {
       return status.status();
     }
-    led += status.ok() ? status.value().value("leaders", 0u) : 0u;
+    led += status.ok() ? leaders_of(status.value()) : 0u;
   }
   return led;
 }
 
 // Whether the node votes in all shards. One that was replaced says so itself; one of a cluster in
 // which none ever was has nothing to say.
-bool votes_everywhere(const json& status, bool replaced, std::uint32_t shards) {
-  const json memory = status.value("memory", json{});
-  return memory.is_object()
-             ? memory.value("voting", 0u) == shards && !memory.value("rejoining", true)
-             : !replaced;
+bool votes_everywhere(const Json& status, bool replaced, std::uint32_t shards) {
+  const Json& memory = status["memory"];
+  return memory.is_object() ? JsonMembers(memory).number<std::uint32_t>("voting") == shards &&
+                                  !memory.value("rejoining", true)
+                            : !replaced;
 }
 
 // What the first node that is not at full strength says; empty: all are.
@@ -121,8 +126,7 @@ std::string find_weak(client::Client& client,
     }
     const bool replaced = std::find(rejoined.begin(), rejoined.end(), node_id) != rejoined.end();
     if (!votes_everywhere(status.value(), replaced, options.shards)) {
-      return "node " + std::to_string(node_id) + " " +
-             status.value().value("memory", json{}).dump();
+      return "node " + std::to_string(node_id) + " " + status.value()["memory"].dump();
     }
   }
   return {};
@@ -137,7 +141,7 @@ Status from_client(const client::Status& status) {
   return Status{static_cast<StatusCode>(status.code()), status.message(), status.detail()};
 }
 
-Result<json> node_status(client::Client& client, std::uint32_t node_id) {
+Result<Json> node_status(client::Client& client, std::uint32_t node_id) {
   return parsed(client.node_status(node_id));
 }
 
@@ -145,8 +149,8 @@ Result<std::vector<std::uint32_t>> leader_counts(client::Client& client,
                                                  const std::vector<std::uint32_t>& node_ids) {
   std::vector<std::uint32_t> counts;
   for (const std::uint32_t node_id : node_ids) {
-    GCOORD_TRY(const json status, node_status(client, node_id));
-    counts.push_back(status.value("leaders", 0u));
+    GCOORD_TRY(const Json status, node_status(client, node_id));
+    counts.push_back(leaders_of(status));
   }
   return counts;
 }

@@ -4,10 +4,9 @@
 // moment of the cluster. Blocking, each call by a deadline. One thread.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
 #include "gcoord/client.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +18,7 @@ namespace gcoord::chaos {
 Status from_client(const client::Status& status);
 
 // What the node says of itself; server/node/reports.h names the fields.
-Result<nlohmann::json> node_status(client::Client& client, std::uint32_t node_id);
+Result<Json> node_status(client::Client& client, std::uint32_t node_id);
 
 // How many shards each of the nodes leads, in the order of node_ids.
 Result<std::vector<std::uint32_t>> leader_counts(client::Client& client,

@@ -1,8 +1,8 @@
 // gcoord-sim: runs seeds of the simulated world and says which of them broke what.
 #include "chaos/sim/sim_world.h"
+#include "common/json/value.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 
@@ -47,35 +47,36 @@ void add(Totals& totals, const SimResult& result) {
   totals.counts.shards_lost += result.counts.shards_lost;
 }
 
-nlohmann::json as_json(const Totals& totals) {
+// Members in the order of their names.
+gcoord::Json as_json(const Totals& totals) {
   const auto& counts = totals.counts;
-  return {{"seeds", totals.seeds},
-          {"violations", totals.violations},
-          {"replays_unequal", totals.replays_unequal},
-          {"applied", totals.applied},
-          {"elections", totals.elections},
-          {"messages", totals.messages},
-          {"steps", counts.steps},
-          {"proposals", counts.proposals},
-          {"reads", counts.reads},
-          {"quorum_reads", counts.quorum_reads},
-          {"snapshots", counts.snapshots},
+  return {{"applied", totals.applied},
           {"checkpoints", counts.checkpoints},
-          {"mute_steps", counts.mute_steps},
-          {"readmissions",
-           {{"demotions", counts.demotions},
-            {"anchors", counts.anchors},
-            {"promotions", counts.promotions},
-            {"shards_lost", counts.shards_lost}}},
+          {"elections", totals.elections},
           {"faults",
-           {{"partitions", counts.partitions},
-            {"restarts", counts.restarts},
+           {{"lost_disks", counts.lost_disks},
+            {"old_images", counts.old_images},
+            {"partitions", counts.partitions},
             {"pauses", counts.pauses},
             {"power_losses", counts.power_losses},
-            {"lost_disks", counts.lost_disks},
-            {"old_images", counts.old_images},
             {"reconfigurations", counts.reconfigurations},
-            {"transfers", counts.transfers}}}};
+            {"restarts", counts.restarts},
+            {"transfers", counts.transfers}}},
+          {"messages", totals.messages},
+          {"mute_steps", counts.mute_steps},
+          {"proposals", counts.proposals},
+          {"quorum_reads", counts.quorum_reads},
+          {"readmissions",
+           {{"anchors", counts.anchors},
+            {"demotions", counts.demotions},
+            {"promotions", counts.promotions},
+            {"shards_lost", counts.shards_lost}}},
+          {"reads", counts.reads},
+          {"replays_unequal", totals.replays_unequal},
+          {"seeds", totals.seeds},
+          {"snapshots", counts.snapshots},
+          {"steps", counts.steps},
+          {"violations", totals.violations}};
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 namespace gcoord::chaos {
 
+using consensus::scenario::RaftBreach;
+using consensus::scenario::RaftHistory;
+
 void SimChecker::report(const std::string& invariant,
                         std::uint32_t shard,
                         const std::string& what) {
@@ -10,80 +13,60 @@ void SimChecker::report(const std::string& invariant,
   }
 }
 
-LogIndex SimChecker::on_elected(std::uint32_t shard, NodeId node, Term term, LogIndex last) {
+void SimChecker::judge(std::uint32_t shard, const std::optional<RaftBreach>& breach) {
+  if (breach.has_value()) {
+    report(number_of(breach->invariant) + " " + std::string(name_of(breach->invariant)),
+           shard,
+           breach->sentence);
+  }
+}
+
+LogIndex SimChecker::on_elected(std::uint32_t shard, RaftLeader leader, LogIndex last) {
   ++elections_;
-  ShardFacts& facts = shards_[shard];
-  // The same node twice counts too: a leader that restarts may not lead on in its old term.
-  if (!facts.leader_of_term.emplace(term.value, node).second) {
-    report("I1 Election Safety", shard, "two elections won in term " + std::to_string(term.value));
-  }
-  LogIndex owed;
-  for (const auto& [known_in, index] : facts.committed_in) {
-    owed = known_in < term.value ? max_id(owed, index) : owed;
-  }
-  if (last < owed) {
-    report("I5 Leader Completeness",
-           shard,
-           "the log of the leader of term " + std::to_string(term.value) + " ends early");
-  }
-  return owed;
+  judge(shard, shards_[shard].on_elected(leader));
+  judge(shard, shards_[shard].on_elected_log(leader, last));
+  return shards_[shard].owed(leader.term);
 }
 
-void SimChecker::on_leader_entry(std::uint32_t shard, LogIndex index, std::uint64_t chain) {
-  const auto applied = shards_[shard].applied.find(index.value);
-  if (applied != shards_[shard].applied.end() && applied->second != chain) {
-    report("I5 Leader Completeness",
-           shard,
-           "a leader holds another entry at " + std::to_string(index.value));
-  }
+void SimChecker::on_leader_entry(std::uint32_t shard,
+                                 RaftLeader leader,
+                                 LogIndex index,
+                                 std::uint64_t chain) {
+  judge(shard, shards_[shard].on_elected_entry(leader, index, chain));
 }
 
-void SimChecker::on_vote_sent(
-    std::uint32_t shard, NodeId voter, Incarnation life, Term term, NodeId candidate) {
-  const auto [known, added] =
-      shards_[shard].vote.emplace(std::tuple(voter.value, life.value, term.value), candidate);
-  if (!added && known->second != candidate) {
-    report("I2 One Vote",
-           shard,
-           "node " + std::to_string(voter.value) + " voted twice in " + std::to_string(term.value));
-  }
+void SimChecker::on_vote_sent(std::uint32_t shard, const RaftVote& vote) {
+  judge(shard, shards_[shard].on_vote(vote));
 }
 
 void SimChecker::on_entry(std::uint32_t shard, LogIndex index, const SimEntry& entry) {
-  const auto [known, added] =
-      shards_[shard].chain.emplace(std::tuple(index.value, entry.term.value), entry.chain);
-  if (!added && known->second != entry.chain) {
-    report("I4 Log Matching",
-           shard,
-           "two logs differ at (" + std::to_string(index.value) + ", " +
-               std::to_string(entry.term.value) + ")");
-  }
+  judge(shard, shards_[shard].on_log({index, entry.term}, entry.chain));
 }
 
 void SimChecker::on_commit(std::uint32_t shard, LogIndex index, Term term) {
-  ShardFacts& facts = shards_[shard];
-  if (index > facts.committed) {
-    facts.committed = index;
-    facts.committed_in[term.value] = index;
-  }
+  shards_[shard].on_commit(term, index);
 }
 
-void SimChecker::on_apply(std::uint32_t shard, LogIndex index, std::uint64_t chain) {
-  const auto [known, added] = shards_[shard].applied.emplace(index.value, chain);
-  applied_total_ += added ? 1 : 0;
-  if (!added && known->second != chain) {
-    report("I6 State Machine Safety", shard, "two states at index " + std::to_string(index.value));
+void SimChecker::on_apply(std::uint32_t shard, NodeId node, LogIndex index, std::uint64_t chain) {
+  judge(shard, shards_[shard].on_apply(node, index, chain));
+}
+
+std::uint64_t SimChecker::applied_total() const {
+  std::uint64_t total = 0;
+  for (const RaftHistory& shard : shards_) {
+    total += shard.known_count();
   }
+  return total;
 }
 
 void SimChecker::on_leases(std::uint32_t shard, std::uint32_t holders, LogIndex commit) {
   if (holders > 1) {
     report("I12 Lease", shard, std::to_string(holders) + " nodes hold the lease");
   }
-  if (holders == 1 && commit < shards_[shard].committed) {
+  if (holders == 1 && commit < shards_[shard].committed()) {
     report("I12 Lease",
            shard,
-           "the holder does not know index " + std::to_string(shards_[shard].committed.value));
+           "the holder does not know index " + std::to_string(shards_[shard].committed().value));
   }
 }
 

@@ -271,7 +271,7 @@ void SimNode::install(std::uint32_t shard, const SimState& state) {
   log.base = state.index;
   log.base_chain = state.chain;
   log.entries.clear();
-  world_.checker.on_apply(shard, state.index, state.chain);
+  world_.checker.on_apply(shard, options_.id, state.index, state.chain);
   ++world_.counts.snapshots;
 }
 
@@ -346,7 +346,8 @@ void SimNode::send(std::uint32_t shard, const Outbox& out) {
       const Incarnation life = in_memory_mode(input_)
                                    ? options_.incarnation
                                    : incarnation_of(generation_of(options_.incarnation), 0);
-      world_.checker.on_vote_sent(shard, options_.id, life, message.header.term, message.header.to);
+      world_.checker.on_vote_sent(shard,
+                                  {options_.id, life, message.header.term, message.header.to});
     }
     world_.network.send(options_.id, message.header.to, encode(message));
   }
@@ -361,7 +362,7 @@ void SimNode::apply_one(std::uint32_t shard, LogIndex index) {
   if (applied.kind == EntryKind::Configuration) {
     state.configuration = applied.configuration;
   }
-  world_.checker.on_apply(shard, index, applied.chain);
+  world_.checker.on_apply(shard, options_.id, index, applied.chain);
 }
 
 // A configuration ends the batch: it is handed to the step with the acknowledgement.
@@ -389,9 +390,10 @@ void SimNode::judge(std::uint32_t shard, const Outbox& out, Role before) {
       hot.role == Role::Leader && consensus::last_term(log, columns().runs[shard]) != hot.term ? 1
                                                                                                : 0;
   if (hot.role == Role::Leader && before != Role::Leader) {
-    const LogIndex owed = world_.checker.on_elected(shard, options_.id, hot.term, log.last);
+    const SimChecker::RaftLeader leader{hot.term, options_.id};
+    const LogIndex owed = world_.checker.on_elected(shard, leader, log.last);
     for (LogIndex index = shards_[shard].base + 1; index <= min_id(owed, log.last); ++index) {
-      world_.checker.on_leader_entry(shard, index, chain_at(shard, index));
+      world_.checker.on_leader_entry(shard, leader, index, chain_at(shard, index));
     }
   }
   if (out.read == consensus::ReadVerdict::Ready && out.read_sequence == reads_[shard].sequence) {

@@ -4,9 +4,10 @@
 #include "chaos/world/lone_node.h"
 #include "chaos/world/rocksdb_copy.h"
 #include "chaos/world/world.h"
+#include "common/json/members.h"
+#include "common/json/value.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -241,22 +242,42 @@ FlipCounts flip_bits(const FlipPlan& plan) {
 }
 
 std::string to_text(const FlipCounts& counts) {
-  return nlohmann::json{{"by_kind", counts.by_kind},
-                        {"by_refusal", counts.by_refusal},
-                        {"first_wrong", counts.first_wrong}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  Json kinds = Json::object();
+  for (const auto& [kind, outcomes] : counts.by_kind) {
+    Json& array = kinds[kind];
+    for (const std::uint64_t outcome : outcomes) {
+      array.push_back(outcome);
+    }
+  }
+  Json refusals = Json::object();
+  for (const auto& [refusal, count] : counts.by_refusal) {
+    refusals[refusal] = count;
+  }
+  return Json{{"by_kind", kinds}, {"by_refusal", refusals}, {"first_wrong", counts.first_wrong}}
+      .dump();
 }
 
 FlipCounts flip_counts_of(const std::string& text) {
   FlipCounts counts;
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded()) {
-    counts.first_wrong = "a process said nothing that can be read";
-    return counts;
+  const Json json = Json::parse(text);
+  JsonMembers kinds(json["by_kind"]);
+  for (const JsonMember& kind : json["by_kind"].items()) {
+    counts.by_kind[kind.name] = kinds.numbers<std::uint64_t, 4>(kind.name.c_str());
   }
-  json.at("by_kind").get_to(counts.by_kind);
-  json.at("by_refusal").get_to(counts.by_refusal);
-  json.at("first_wrong").get_to(counts.first_wrong);
+  JsonMembers refusals(json["by_refusal"]);
+  for (const JsonMember& refusal : json["by_refusal"].items()) {
+    counts.by_refusal[refusal.name] = refusals.number<std::uint64_t>(refusal.name.c_str());
+  }
+  JsonMembers members(json);
+  members.require("first_wrong");
+  counts.first_wrong = members.text("first_wrong");
+  const bool whole = json["by_kind"].is_object() && json["by_refusal"].is_object() &&
+                     kinds.first_wrong().empty() && refusals.first_wrong().empty() &&
+                     members.first_wrong().empty();
+  if (!whole) {
+    counts = {};
+    counts.first_wrong = "a process said nothing that can be read";
+  }
   return counts;
 }
 

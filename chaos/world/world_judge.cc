@@ -47,7 +47,7 @@ void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
     digest_ = mix64(digest_ ^ word);
   }
   if (t.role == consensus::Role::Leader) {
-    note_vote({t.shard.value, t.node.value, life, t.term.value}, t.node);
+    note_vote(t.shard, {t.node, Incarnation{life}, t.term, t.node});
   }
   TraceLine line;
   line.node = t.node.value;
@@ -68,20 +68,15 @@ void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
 void WorldJudge::take(const consensus::Message& message, std::uint32_t life) {
   if (message.kind == consensus::MessageKind::VoteReply &&
       (message.flags & consensus::kFlagReject) == 0) {
-    note_vote({message.shard.value, message.from.value, life, message.term.value}, message.to);
+    note_vote(message.shard, {message.from, Incarnation{life}, message.term, message.to});
   }
 }
 
-void WorldJudge::note_vote(Ballot ballot, NodeId candidate) {
-  ballot.life = lives_apart_ ? ballot.life : 0;
-  const auto [vote, added] = votes_.emplace(ballot, candidate);
-  if (vote->second != candidate) {
-    report(fmt::format("I2: node {} voted for {} and {} in term {} of shard {}",
-                       ballot.voter,
-                       vote->second.value,
-                       candidate.value,
-                       ballot.term,
-                       ballot.shard));
+void WorldJudge::note_vote(ShardId shard, consensus::scenario::RaftVote vote) {
+  vote.life = lives_apart_ ? vote.life : Incarnation{};
+  if (const auto breach = votes_[shard].on_vote(vote)) {
+    report(fmt::format(
+        "{}: {} of shard {}", number_of(breach->invariant), breach->sentence, shard.value));
   }
 }
 

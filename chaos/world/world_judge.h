@@ -8,13 +8,13 @@
 #include "chaos/check/operation.h"
 #include "chaos/check/trace.h"
 #include "chaos/world/weak_reads.h"
+#include "consensus/scenario/raft_history.h"
 #include "consensus/step/message.h"
 #include "server/interfaces/replica_view.h"
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,25 +64,13 @@ class WorldJudge {
 
  private:
   // A vote that left a node, or made it leader: only then must it be kept over restarts.
-  struct Ballot {
-    std::uint32_t shard = 0;
-    std::uint32_t voter = 0;
-    std::uint32_t life = 0;  // Where lives are apart.
-    std::uint64_t term = 0;
-
-    friend bool operator<(const Ballot& a, const Ballot& b) {
-      return std::tie(a.shard, a.voter, a.life, a.term) <
-             std::tie(b.shard, b.voter, b.life, b.term);
-    }
-  };
-
-  void note_vote(Ballot ballot, NodeId candidate);
+  void note_vote(ShardId shard, consensus::scenario::RaftVote vote);
 
   History history_;
   WeakReads weak_reads_;
   Trace trace_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> files_;  // By node and life.
-  std::map<Ballot, NodeId> votes_;
+  std::map<ShardId, consensus::scenario::RaftHistory> votes_;               // Fed with votes alone.
   bool lives_apart_ = false;
   std::string reported_;
   std::uint64_t digest_ = 0;

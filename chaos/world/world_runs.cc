@@ -2,13 +2,15 @@
 
 #include "chaos/world/apart.h"
 #include "common/assert.h"
+#include "common/json/members.h"
+#include "common/json/value.h"
 #include "consensus/device/stepper_cuda.h"
 
-#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
@@ -20,43 +22,60 @@ namespace {
 // A world takes a second or so; one that takes a hundred times as long hangs.
 constexpr unsigned kWorldSecondsMax = 120;
 
+template <std::size_t count>
+Json json_of(const std::array<std::uint64_t, count>& numbers) {
+  Json array = Json::array();
+  for (const std::uint64_t number : numbers) {
+    array.push_back(number);
+  }
+  return array;
+}
+
 std::string encode(const WorldResult& result) {
-  return nlohmann::json{{"violation", result.violation},
-                        {"undecided", result.undecided},
-                        {"digest", result.digest},
-                        {"faults", result.faults},
-                        {"power", result.power},
-                        {"acknowledged", result.acknowledged},
-                        {"operations", result.operations},
-                        {"weak_reads", result.weak_reads},
-                        {"quorum_reads", result.quorum_reads},
-                        {"lost", result.lost},
-                        {"simulated_ms", result.simulated_ms},
-                        {"steps_checked", result.steps_checked},
-                        {"led_ms", result.led_ms}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Json{{"violation", result.violation},
+              {"undecided", result.undecided},
+              {"digest", result.digest},
+              {"faults", json_of(result.faults)},
+              {"power", json_of(result.power)},
+              {"acknowledged", result.acknowledged},
+              {"operations", result.operations},
+              {"weak_reads", result.weak_reads},
+              {"quorum_reads", result.quorum_reads},
+              {"lost", result.lost},
+              {"simulated_ms", result.simulated_ms},
+              {"steps_checked", result.steps_checked},
+              {"led_ms", result.led_ms}}
+      .dump();
 }
 
 WorldResult decode(const ApartResult& ended) {
-  const auto json = nlohmann::json::parse(ended.text, nullptr, false);
+  const Json json = Json::parse(ended.text);
   WorldResult result;
-  if (json.is_discarded() || !ended.death.empty()) {
+  if (!json.is_object() || !ended.death.empty()) {
     result.violation = ended.death.empty() ? "the process said nothing" : ended.death;
     return result;
   }
-  json.at("violation").get_to(result.violation);
-  json.at("undecided").get_to(result.undecided);
-  json.at("digest").get_to(result.digest);
-  json.at("faults").get_to(result.faults);
-  json.at("power").get_to(result.power);
-  json.at("acknowledged").get_to(result.acknowledged);
-  json.at("operations").get_to(result.operations);
-  json.at("weak_reads").get_to(result.weak_reads);
-  json.at("quorum_reads").get_to(result.quorum_reads);
-  json.at("lost").get_to(result.lost);
-  json.at("simulated_ms").get_to(result.simulated_ms);
-  json.at("steps_checked").get_to(result.steps_checked);
-  json.at("led_ms").get_to(result.led_ms);
+  JsonMembers members(json);
+  const auto number = [&members](const char* name) {
+    members.require(name);
+    return members.number<std::uint64_t>(name);
+  };
+  result.violation = members.text("violation");
+  result.undecided = members.flag("undecided");
+  result.digest = number("digest");
+  result.faults = members.numbers<std::uint64_t, kFaultClassCount>("faults");
+  result.power = members.numbers<std::uint64_t, kPowerCountCount>("power");
+  result.acknowledged = number("acknowledged");
+  result.operations = number("operations");
+  result.weak_reads = number("weak_reads");
+  result.quorum_reads = number("quorum_reads");
+  result.lost = number("lost");
+  result.simulated_ms = number("simulated_ms");
+  result.steps_checked = number("steps_checked");
+  result.led_ms = number("led_ms");
+  if (!members.first_wrong().empty()) {
+    result.violation = "the process said nothing of " + members.first_wrong();
+  }
   return result;
 }
 

@@ -47,6 +47,29 @@ class JsonMembers {
     return value;
   }
 
+  // All of an array of this size; zeros when it is absent.
+  template <typename Number, std::size_t count>
+  std::array<Number, count> numbers(const char* name) {
+    std::array<Number, count> values{};
+    const Json* member = find(name);
+    if (member == nullptr) {
+      return values;
+    }
+    if (!member->is_array() || member->size() != count) {
+      wrong(name);
+      return values;
+    }
+    for (std::size_t index = 0; index < count; ++index) {
+      const std::string digits = (*member)[index].dump();
+      const char* end = digits.data() + digits.size();
+      const auto parsed = std::from_chars(digits.data(), end, values[index]);
+      if (parsed.ec != std::errc{} || parsed.ptr != end) {
+        wrong(name);
+      }
+    }
+    return values;
+  }
+
   bool flag(const char* name) {
     const Json* member = find(name);
     if (member != nullptr && !member->is_boolean()) {

@@ -19,6 +19,22 @@ bool holds(const DurableState& durable, LogIndex index, const Entry& entry) {
          (durable.covers(index) && durable.entries[index - base - 1].entry == entry);
 }
 
+// Entries of one kind and equal bytes are one content.
+ContentId content_of(ContentNumbers& contents, EntryKind kind, const std::string& bytes) {
+  return contents.of(static_cast<char>(kind) + bytes);
+}
+
+RaftState state_of(const Hot& hot, const Log& log) {
+  return {.term = hot.term, .last = log.last, .commit = log.commit, .applied = log.applied};
+}
+
+auto log_of(const Replica& replica) {
+  return LogView{replica.self(),
+                 replica.payloads().floor(),
+                 replica.payloads().last(),
+                 [&replica](LogIndex index) { return replica.entry_at(index); }};
+}
+
 }  // namespace
 
 InvariantChecker::InvariantChecker(const std::vector<std::unique_ptr<Node>>& nodes,
@@ -46,24 +62,27 @@ void InvariantChecker::on_carried_out(const StepReport& report) {
   check_read(report, history);
 }
 
-// I7, and I3: a leader neither overwrites nor removes.
+// I7 and I3.
 void InvariantChecker::check_monotone(const StepReport& report) {
   const Hot& hot = report.replica.row().hot();
   const Log& log = report.replica.row().log();
-  if (hot.term < report.before.term || log.commit < report.log_before.commit ||
-      log.applied < report.log_before.applied) {
-    violate(
-        fmt::format("monotone: node {} fell back in term, commit or applied", report.node.value));
+  const RaftState now = state_of(hot, log);
+  for (const auto& breaches :
+       {RaftHistory::on_state(report.node, now),
+        RaftHistory::on_progress(report.node, state_of(report.before, report.log_before), now)}) {
+    for (const RaftBreach& breach : breaches) {
+      judge(breach);
+    }
   }
-  const bool led_on = report.before.role == Role::Leader && hot.role == Role::Leader;
-  const bool rewrote = log.last < report.log_before.last || report.out.snapshot_installed != 0 ||
-                       std::any_of(std::begin(report.out.stored),
-                                   std::end(report.out.stored),
-                                   [](LogIndex first) { return first.value != 0; });
-  if (led_on && rewrote) {
-    violate(fmt::format("leader append-only: node {} changed its log in term {}",
-                        report.node.value,
-                        hot.term.value));
+  if (report.before.role == Role::Leader && hot.role == Role::Leader) {
+    const bool overwrote = report.out.snapshot_installed != 0 ||
+                           std::any_of(std::begin(report.out.stored),
+                                       std::end(report.out.stored),
+                                       [](LogIndex first) { return first.value != 0; });
+    judge(RaftHistory::on_leading_on({.leader = {hot.term, report.node},
+                                      .last_before = report.log_before.last,
+                                      .last_now = log.last,
+                                      .overwrote = overwrote}));
   }
 }
 
@@ -74,32 +93,25 @@ void InvariantChecker::on_step(const StepReport& report) {
     return;
   }
   History& history = histories_[report.replica.row().shard().value];
-  const auto [known, first] = history.leaders.emplace(hot.term, report.node);
-  if (known->second != report.node) {
-    violate(fmt::format("election safety: nodes {} and {} both led in term {}",
-                        known->second.value,
-                        report.node.value,
-                        hot.term.value));
-  }
+  const bool first = !history.raft.leader_of(hot.term).has_value();
+  const bool elected = report.before.role != Role::Leader;
+  judge(elected ? history.raft.on_elected({hot.term, report.node})
+                : history.raft.on_leader({hot.term, report.node}));
   if (first) {
     note_vote(history, report.node, hot.term, report.node);
   }
 }
 
 // I5, at the moment of an election.
-void InvariantChecker::check_completeness(const Replica& leader, const History& history) {
+void InvariantChecker::check_completeness(const Replica& leader, History& history) {
   const PayloadLog& log = leader.payloads();
-  for (std::size_t k = 0; k < history.decided.size(); ++k) {
-    const LogIndex index{k + 1};
-    const bool there =
-        index <= log.floor() || (index <= log.last() && log.at(index) == history.decided[k]);
-    if (!there) {
-      violate(fmt::format("leader completeness: node {} leads term {} without entry {}",
-                          leader.self().value,
-                          leader.row().hot().term.value,
-                          index.value));
-      return;
-    }
+  const RaftLeader elected{leader.row().hot().term, leader.self()};
+  bool broken = judge(history.raft.on_elected_log(elected, log.last()));
+  const LogIndex owed = history.raft.owed(elected.term);
+  for (LogIndex index = log.floor() + 1; !broken && index <= owed; ++index) {
+    const Entry& entry = log.at(index);
+    broken = judge(history.raft.on_elected_entry(
+        elected, index, content_of(history.contents, entry.kind, entry.bytes)));
   }
 }
 
@@ -109,17 +121,12 @@ void InvariantChecker::check_decided(const StepReport& report, History& history)
   const LogIndex from = max_id(report.log_before.commit, log.floor());
   for (LogIndex index = from + 1; index <= report.replica.row().log().commit; ++index) {
     const bool first = index.value == history.decided.size() + 1;
+    const Entry& entry = log.at(index);
+    judge(history.raft.on_commit_entry(
+        report.node, index, content_of(history.contents, entry.kind, entry.bytes)));
     if (first) {
-      history.decided.push_back(log.at(index));
+      history.decided.push_back(entry.kind);
       check_quorum_durable(report.replica, index);
-    } else if (index.value > history.decided.size()) {
-      violate(fmt::format("node {} committed {} while entries before it are undecided",
-                          report.node.value,
-                          index.value));
-    } else if (!(history.decided[index.value - 1] == log.at(index))) {
-      violate(fmt::format("state machine safety: node {} committed another entry at {}",
-                          report.node.value,
-                          index.value));
     }
   }
 }
@@ -171,14 +178,20 @@ void InvariantChecker::on_send(const Packet& packet, SendFate fate, const Replic
   } else if (message.kind == MessageKind::AppendReply && !rejects) {
     check_append_durable(packet, sender);
   } else if (message.kind == MessageKind::Append || message.kind == MessageKind::Snapshot) {
-    const auto leader = history.leaders.find(message.term);
-    if (leader == history.leaders.end() || leader->second != message.from) {
+    if (history.raft.leader_of(message.term) != message.from) {
       violate(fmt::format("node {} sends an {} in term {} that it does not lead",
                           message.from.value,
                           name_of(message.kind),
                           message.term.value));
     }
   }
+}
+
+bool InvariantChecker::judge(const std::optional<RaftBreach>& breach) {
+  if (breach.has_value()) {
+    violate(fmt::format("{}: {}", name_of(breach->invariant), breach->sentence));
+  }
+  return breach.has_value();
 }
 
 bool InvariantChecker::memory_mode() const {
@@ -195,14 +208,7 @@ bool InvariantChecker::any_replaced() const {
 void InvariantChecker::note_vote(History& history, NodeId voter, Term term, NodeId candidate) {
   const Incarnation present = nodes_[voter.value - 1]->incarnation();
   const Incarnation life = memory_mode() ? present : incarnation_of(generation_of(present), 0);
-  const auto [known, first] = history.votes.emplace(std::tuple(voter, life, term), candidate);
-  if (!first && known->second != candidate) {
-    violate(fmt::format("one vote: node {} voted for {} and {} in term {}",
-                        voter.value,
-                        known->second.value,
-                        candidate.value,
-                        term.value));
-  }
+  judge(history.raft.on_vote({voter, life, term, candidate}));
 }
 
 void InvariantChecker::check_vote_durable(const Packet& packet, const Replica& sender) {
@@ -264,57 +270,31 @@ void InvariantChecker::check_replicas() {
       for (const auto& peer : nodes_) {
         const Replica* other = peer->replica(ShardId{shard});
         if (other != nullptr && node->self() < peer->self()) {
-          check_matching(*one, *other);
+          judge(RaftHistory::on_logs(log_of(*one), log_of(*other)));  // I4.
         }
       }
     }
   }
 }
 
-// I4: where two logs agree in term they agree in everything before it.
-void InvariantChecker::check_matching(const Replica& one, const Replica& other) {
-  const LogIndex floor = max_id(one.payloads().floor(), other.payloads().floor());
-  bool matched = false;
-  for (LogIndex index = min_id(one.payloads().last(), other.payloads().last()); index > floor;
-       index = index - 1) {
-    const TermEntry a = one.entry_at(index);
-    const TermEntry b = other.entry_at(index);
-    matched = matched || a.term == b.term;
-    if (matched && (a.term != b.term || !(a.entry == b.entry))) {
-      violate(fmt::format("log matching: nodes {} and {} differ at {}",
-                          one.self().value,
-                          other.self().value,
-                          index.value));
-      return;
-    }
-  }
-}
-
 // I6 for what was applied.
-void InvariantChecker::check_applied(const Replica& replica, const History& history) {
+void InvariantChecker::check_applied(const Replica& replica, History& history) {
   const ServiceState& service = replica.service();
   std::size_t place = 0;
-  for (LogIndex index{1}; index <= service.applied; ++index) {
-    if (index.value > history.decided.size()) {
-      violate(fmt::format("state machine safety: node {} applied {} which nobody decided",
-                          replica.self().value,
-                          index.value));
-      return;
-    }
-    const Entry& entry = history.decided[index.value - 1];
-    if (entry.kind != EntryKind::Command) {
+  for (LogIndex index{1}; index <= min_id(service.applied, history.raft.committed()); ++index) {
+    if (history.decided[index.value - 1] != EntryKind::Command) {
       continue;
     }
-    const bool same = place < service.commands.size() && service.commands[place].index == index &&
-                      service.commands[place].command == entry.bytes;
-    if (!same) {
-      violate(fmt::format("state machine safety: node {} applied another command at {}",
-                          replica.self().value,
-                          index.value));
+    const bool there = place < service.commands.size() && service.commands[place].index == index;
+    const ContentId content =
+        there ? content_of(history.contents, EntryKind::Command, service.commands[place].command)
+              : kNoContent;
+    if (judge(history.raft.on_apply(replica.self(), index, content))) {
       return;
     }
     ++place;
   }
+  judge(history.raft.on_applied_to(replica.self(), service.applied));
 }
 
 // I12: one holder at one moment, and it knows every decision.

@@ -2,18 +2,21 @@
 //
 // The step asserts what one replica can see. Here is the view from above: who ever led a term, who
 // voted for whom over all lives, what was ever decided, what is durable when a message leaves, and
-// who believes to hold a lease at one moment. A violation is a sentence; the checker collects them
-// and goes on. Host only.
+// who believes to hold a lease at one moment. raft_history.h states I1 to I7; the rest is stated
+// here, because only this observer sees storage. A violation is a sentence; the checker collects
+// them and goes on. Host only.
 #pragma once
 
+#include "consensus/scenario/content_numbers.h"
 #include "consensus/scenario/node.h"
 #include "consensus/scenario/observer.h"
+#include "consensus/scenario/raft_history.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,9 +49,9 @@ class InvariantChecker final : public Observer {
  private:
   // What the run has shown of one shard so far.
   struct History {
-    std::map<Term, NodeId> leaders;
-    std::map<std::tuple<NodeId, Incarnation, Term>, NodeId> votes;
-    std::vector<Entry> decided;               // Entry k has index k + 1.
+    RaftHistory raft;
+    ContentNumbers contents;
+    std::vector<EntryKind> decided;           // Entry k has index k + 1.
     std::map<std::uint64_t, LogIndex> reads;  // What each open round must see.
   };
 
@@ -56,16 +59,17 @@ class InvariantChecker final : public Observer {
   bool memory_mode() const;
   // Whether the storage of any node was replaced.
   bool any_replaced() const;
+  // Notes the breach, if it is one. Returns whether it is.
+  bool judge(const std::optional<RaftBreach>& breach);
   void check_monotone(const StepReport& report);
-  void check_completeness(const Replica& leader, const History& history);
+  void check_completeness(const Replica& leader, History& history);
   void check_decided(const StepReport& report, History& history);
   void check_quorum_durable(const Replica& replica, LogIndex index);
   void check_read(const StepReport& report, History& history);
   void note_vote(History& history, NodeId voter, Term term, NodeId candidate);
   void check_vote_durable(const Packet& packet, const Replica& sender);
   void check_append_durable(const Packet& packet, const Replica& sender);
-  void check_matching(const Replica& one, const Replica& other);
-  void check_applied(const Replica& replica, const History& history);
+  void check_applied(const Replica& replica, History& history);
   void check_configurations(const Replica& replica);
   void check_leases(ShardId shard, const History& history);
 

@@ -1,7 +1,13 @@
-// What happens to three nodes of either kind: hosts with groups of one member, or of 32
-// (warp_twin).
+// Cases of a turn that run twice: by hosts with groups of one member (turn_test.cc), and by groups
+// of 32 members as on a device (device_turn_warp_test.cc, warp_twin).
+//
+// A kind of nodes names its type and how much it is given to do, because groups of 32 take longer:
+//   struct Kind { using Node = ...; static constexpr FedNodes kFed{...}; };
+// ctest names a case after its instantiation: DeviceTurn.X<Hosts>, DeviceTurnOfWarps.X<Warps>.
 #pragma once
 
+#include "common/random.h"
+#include "tests/server/device_turn/turn_client.h"
 #include "tests/server/device_turn/turn_world.h"
 
 #include <gtest/gtest.h>
@@ -26,6 +32,60 @@ std::uint32_t leader_of_the_row(BasicWorld<Node>& world) {
     ++n;
   }
   return n;
+}
+
+// Nodes that are fed four commands at a time, each for a number of turns.
+struct FedNodes {
+  std::uint32_t shard_count = 0;
+  std::uint32_t block_stripes = 0;
+  std::uint32_t turns_to_elect = 0;
+  std::uint32_t turns_fed = 0;
+  std::uint32_t turns_to_agree = 0;
+  std::uint32_t commands_min = 0;  // Of a shard.
+};
+
+template <typename Kind>
+class TurnOfNodes : public testing::Test {
+ protected:
+  using NodesWorld = BasicWorld<typename Kind::Node>;
+};
+
+TYPED_TEST_SUITE_P(TurnOfNodes);
+
+TYPED_TEST_P(TurnOfNodes, FedCommandsAreAppliedEverywhereInOneOrder) {
+  constexpr FedNodes kFed = TypeParam::kFed;
+  TurnClusterOptions options = small_cluster(3);
+  options.shape.shard_count = kFed.shard_count;
+  options.shape.block_stripes = kFed.block_stripes;
+  typename TestFixture::NodesWorld world(options);
+  world.turns(kFed.turns_to_elect);
+  EXPECT_EQ(world.led(), kFed.shard_count);
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    ASSERT_TRUE(world.cluster->feed(n, 4).ok());
+  }
+  world.turns(kFed.turns_fed);
+  EXPECT_GT(agreed_commands(world, {0, 1, 2}), kFed.shard_count * kFed.commands_min);
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    ASSERT_TRUE(world.cluster->feed(n, 0).ok());
+  }
+  world.turns(kFed.turns_to_agree);
+  expect_equal_everywhere(world, {0, 1, 2});
+  expect_nothing_lost(world);
+}
+
+TYPED_TEST_P(TurnOfNodes, OneCommandAtATimeIsDecidedWithoutTheClock) {
+  typename TestFixture::NodesWorld world(one_row(12));
+  world.turns(3000);
+  const std::uint32_t leads = leader_of_the_row(world);
+  ASSERT_TRUE(world.cluster->time_commands(leads, 100'000).ok());
+  ASSERT_TRUE(world.cluster->wake(leads).ok());
+  world.turns(60);
+  world.step_tenths = 0;
+  const auto decided = [&] { return world.cluster->node(leads).service.rows[0].count; };
+  const std::uint64_t before = decided();
+  world.turns(600);
+  EXPECT_GT(decided(), before + 90);
+  expect_nothing_lost(world);
 }
 
 // A follower that has missed commands finds more of them than an inbox holds. If then the other one
@@ -58,5 +118,55 @@ void miss_commands_and_carry_on(std::uint32_t missed) {
   EXPECT_GT(decided(), before);
   expect_nothing_lost(world);
 }
+
+TYPED_TEST_P(TurnOfNodes, WhatAnInboxHasNoPlaceForWaitsForTheNextTurn) {
+  for (const std::uint32_t missed : {7u, 8u, 12u, 16u, 40u}) {
+    SCOPED_TRACE(missed);
+    miss_commands_and_carry_on<typename TypeParam::Node>(missed);
+  }
+}
+
+// What is pushed together is found by one look: a command of several entries costs as many turns as
+// one of a single entry.
+TYPED_TEST_P(TurnOfNodes, RequestsThatAreFoundTogetherCostNoMoreTurnsThanOne) {
+  typename TestFixture::NodesWorld world(one_row(12));
+  world.turns(3000);
+  const std::uint32_t leads = leader_of_the_row(world);
+  world.turns(60);
+  world.step_tenths = 0;
+  Client client(world.cluster->client(leads), 0);
+  std::uint64_t tag = 0;
+  std::uint64_t turns_of_one = 0;
+  for (const std::uint32_t together : {1u, 2u, 4u, 7u}) {
+    const std::uint64_t before = world.counts(leads).sum.turns;
+    for (std::uint32_t command = 0; command < 20; ++command) {
+      for (std::uint32_t k = 0; k < together; ++k) {
+        TurnRequest request;
+        request.tag = ++tag;
+        request.word[0] = mix64(tag);
+        ASSERT_TRUE(client.ask(request));
+      }
+      std::uint32_t answered = 0;
+      for (std::uint32_t k = 0; k < 60; ++k) {
+        world.turns(1);
+        while (client.answer().has_value()) {
+          ++answered;
+        }
+      }
+      ASSERT_EQ(answered, together);
+    }
+    const std::uint64_t turns = world.counts(leads).sum.turns - before;
+    turns_of_one = together == 1 ? turns : turns_of_one;
+    EXPECT_LE(turns, together <= 4 ? turns_of_one : 2 * turns_of_one) << together;
+  }
+  expect_equal_everywhere(world, {0, 1, 2});
+  expect_nothing_lost(world);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(TurnOfNodes,
+                            FedCommandsAreAppliedEverywhereInOneOrder,
+                            OneCommandAtATimeIsDecidedWithoutTheClock,
+                            WhatAnInboxHasNoPlaceForWaitsForTheNextTurn,
+                            RequestsThatAreFoundTogetherCostNoMoreTurnsThanOne);
 
 }  // namespace gcoord::server

@@ -174,26 +174,26 @@ TEST(Simulator, LeasesWithoutDriftMarginAreCaught) {
 
 TEST(SimChecker, TwoLeadersOfOneTermAreCaught) {
   SimChecker checker(1);
-  checker.on_elected(0, NodeId{1}, Term{3}, LogIndex{});
+  checker.on_elected(0, {Term{3}, NodeId{1}}, LogIndex{});
   EXPECT_FALSE(checker.violated());
-  checker.on_elected(0, NodeId{2}, Term{3}, LogIndex{});
+  checker.on_elected(0, {Term{3}, NodeId{2}}, LogIndex{});
   EXPECT_THAT(checker.violation(), testing::HasSubstr("I1"));
 }
 
 TEST(SimChecker, TwoVotesInOneTermAreCaught) {
   SimChecker checker(1);
-  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{2});
-  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{2});
+  checker.on_vote_sent(0, {NodeId{1}, Incarnation{1}, Term{3}, NodeId{2}});
+  checker.on_vote_sent(0, {NodeId{1}, Incarnation{1}, Term{3}, NodeId{2}});
   EXPECT_FALSE(checker.violated());
-  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{3});
+  checker.on_vote_sent(0, {NodeId{1}, Incarnation{1}, Term{3}, NodeId{3}});
   EXPECT_THAT(checker.violation(), testing::HasSubstr("I2"));
 }
 
 // In memory mode a life that was re-admitted is another voter than the one before it.
 TEST(SimChecker, VotesOfTwoLivesAreVotesOfTwoVoters) {
   SimChecker checker(1);
-  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{2});
-  checker.on_vote_sent(0, NodeId{1}, Incarnation{2}, Term{3}, NodeId{3});
+  checker.on_vote_sent(0, {NodeId{1}, Incarnation{1}, Term{3}, NodeId{2}});
+  checker.on_vote_sent(0, {NodeId{1}, Incarnation{2}, Term{3}, NodeId{3}});
   EXPECT_FALSE(checker.violated());
 }
 
@@ -209,14 +209,14 @@ TEST(SimChecker, LogsThatDifferAtOneIndexAndTermAreCaught) {
 TEST(SimChecker, ALeaderWithoutADecidedEntryIsCaught) {
   SimChecker checker(1);
   checker.on_commit(0, LogIndex{9}, Term{2});
-  checker.on_elected(0, NodeId{1}, Term{3}, LogIndex{8});
+  checker.on_elected(0, {Term{3}, NodeId{1}}, LogIndex{8});
   EXPECT_THAT(checker.violation(), testing::HasSubstr("I5"));
 }
 
 TEST(SimChecker, TwoStatesAtOneIndexAreCaught) {
   SimChecker checker(1);
-  checker.on_apply(0, LogIndex{4}, 1);
-  checker.on_apply(0, LogIndex{4}, 2);
+  checker.on_apply(0, NodeId{1}, LogIndex{4}, 1);
+  checker.on_apply(0, NodeId{2}, LogIndex{4}, 2);
   EXPECT_THAT(checker.violation(), testing::HasSubstr("I6"));
 }
 

@@ -2,8 +2,7 @@
 // and exchanges in which members differ, and the ways that only those take.
 #include "chaos/device_turn/counting_service.h"
 #include "server/device_turn/turn.h"
-#include "tests/server/device_turn/deadline_model.h"
-#include "tests/server/device_turn/turn_client.h"
+#include "tests/server/device_turn/deadline_scenario.h"
 #include "tests/server/turn_scenarios.h"
 #include "tests/server/warp_twin/warp_twin.h"
 
@@ -74,131 +73,73 @@ class WarpNode {
   bool ends_ = false;
 };
 
-using WarpWorld = BasicWorld<WarpNode>;
+struct Warps {
+  using Node = WarpNode;
+  static constexpr FedNodes kFed{.shard_count = 23,
+                                 .block_stripes = 2,
+                                 .turns_to_elect = 1500,
+                                 .turns_fed = 600,
+                                 .turns_to_agree = 900,
+                                 .commands_min = 50};
+};
 
-TEST(DeviceTurnOfWarps, FedCommandsAreAppliedEverywhereInOneOrder) {
-  TurnClusterOptions options = small_cluster(3);
-  options.shape.shard_count = 23;
-  options.shape.stripe_count = 3;
-  options.shape.block_stripes = 2;
-  WarpWorld world(options);
-  world.turns(1500);
-  EXPECT_EQ(world.led(), 23u);
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    ASSERT_TRUE(world.cluster->feed(n, 4).ok());
+INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfWarps, TurnOfNodes, Warps);
+
+// 32 members that bring a row each.
+class WarpGroup {
+ public:
+  explicit WarpGroup(DeadlineModel& model)
+      : model_(model), first_(model.turn()), block_({[this] { work(); }}) {
+    block_.round();
   }
-  world.turns(600);
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    ASSERT_TRUE(world.cluster->feed(n, 0).ok());
+
+  ~WarpGroup() {
+    ends_ = true;
+    block_.round();
   }
-  world.turns(900);
-  EXPECT_GT(agreed_commands(world, {0, 1, 2}), 23u * 50);
-  expect_equal_everywhere(world, {0, 1, 2});
-  expect_nothing_lost(world);
-}
 
-TEST(DeviceTurnOfWarps, OneCommandAtATimeIsDecidedWithoutTheClock) {
-  WarpWorld world(one_row(12));
-  world.turns(3000);
-  const std::uint32_t leads = leader_of_the_row(world);
-  ASSERT_TRUE(world.cluster->time_commands(leads, 100'000).ok());
-  ASSERT_TRUE(world.cluster->wake(leads).ok());
-  world.turns(60);
-  world.step_tenths = 0;
-  const auto decided = [&] { return world.cluster->node(leads).service.rows[0].count; };
-  const std::uint64_t before = decided();
-  world.turns(600);
-  EXPECT_GT(decided(), before + 90);
-  expect_nothing_lost(world);
-}
+  const DeadlineModel::Turn& turn() const { return first_; }
 
-TEST(DeviceTurnOfWarps, WhatAnInboxHasNoPlaceForWaitsForTheNextTurn) {
-  for (const std::uint32_t missed : {7u, 8u, 16u, 40u}) {
-    SCOPED_TRACE(missed);
-    miss_commands_and_carry_on<WarpNode>(missed);
+  void scan() {
+    notes_ = false;
+    opens_ = false;
+    block_.round();
   }
-}
 
-// What is pushed together is found by one look: a command of several entries costs as many turns as
-// one of a single entry.
-TEST(DeviceTurnOfWarps, RequestsThatAreFoundTogetherCostNoMoreTurnsThanOne) {
-  WarpWorld world(one_row(12));
-  world.turns(3000);
-  const std::uint32_t leads = leader_of_the_row(world);
-  world.turns(60);
-  world.step_tenths = 0;
-  Client client(world.cluster->client(leads), 0);
-  std::uint64_t tag = 0;
-  std::uint64_t turns_of_one = 0;
-  for (const std::uint32_t together : {1u, 2u, 4u, 7u}) {
-    const std::uint64_t before = world.counts(leads).sum.turns;
-    for (std::uint32_t command = 0; command < 20; ++command) {
-      for (std::uint32_t k = 0; k < together; ++k) {
-        TurnRequest request;
-        request.tag = ++tag;
-        request.word[0] = mix64(tag);
-        ASSERT_TRUE(client.ask(request));
+  void note(bool opens) {
+    notes_ = true;
+    opens_ = opens;
+    block_.round();
+  }
+
+ private:
+  void work() {
+    std::optional<DeadlineModel::Turn> turn(model_.turn());
+    open_scan(*turn);
+    twin::rest();
+    while (!ends_) {
+      if (opens_) {
+        const DeadlineModel::Turn after = model_.turn_after(*turn);
+        turn.emplace(after);
+        open_scan(*turn);
       }
-      std::uint32_t answered = 0;
-      for (std::uint32_t k = 0; k < 60; ++k) {
-        world.turns(1);
-        while (client.answer().has_value()) {
-          ++answered;
-        }
+      notes_ ? model_.note(*turn) : DeadlineModel::scan(*turn);
+      if (twin::rank() == 0) {
+        first_.state = turn->state;
       }
-      ASSERT_EQ(answered, together);
-    }
-    const std::uint64_t turns = world.counts(leads).sum.turns - before;
-    turns_of_one = together == 1 ? turns : turns_of_one;
-    EXPECT_LE(turns, together <= 4 ? turns_of_one : 2 * turns_of_one) << together;
-  }
-  expect_equal_everywhere(world, {0, 1, 2});
-  expect_nothing_lost(world);
-}
-
-// The same as TurnDeadlines, by 32 members that bring a row each.
-TEST(DeviceTurnOfWarps, AScanFindsEveryRowThatIsDueOnce) {
-  for (const std::uint32_t rows : kScannedRows) {
-    SCOPED_TRACE(rows);
-    DeadlineModel model(rows, 40 + rows);
-    DeadlineModel::Turn first = model.turn();  // As the first member knows it.
-    bool notes = false;
-    bool opens = false;
-    bool ends = false;
-    twin::Block group({[&] {
-      std::optional<DeadlineModel::Turn> turn(model.turn());
-      open_scan(*turn);
       twin::rest();
-      while (!ends) {
-        if (opens) {
-          const DeadlineModel::Turn after = model.turn_after(*turn);
-          turn.emplace(after);
-          open_scan(*turn);
-        }
-        notes ? model.note(*turn) : DeadlineModel::scan(*turn);
-        if (twin::rank() == 0) {
-          first.state = turn->state;
-        }
-        twin::rest();
-      }
-    }});
-    group.round();
-    for (std::uint32_t round = 0; round < 400 && !testing::Test::HasFailure(); ++round) {
-      model.pass_time();
-      notes = false;
-      opens = false;
-      group.round();
-      model.expect_found(first);
-      model.step_rows();
-      notes = true;
-      opens = round % 8 == 0;
-      group.round();
     }
-    EXPECT_GT(model.found(), 20u);
-    ends = true;
-    group.round();
   }
-}
+
+  DeadlineModel& model_;
+  DeadlineModel::Turn first_;  // As the first member knows it.
+  bool notes_ = false;
+  bool opens_ = false;
+  bool ends_ = false;
+  twin::Block block_;  // Last: its members use the others.
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurnOfWarps, TurnDeadlines, WarpGroup);
 
 }  // namespace
 }  // namespace gcoord::server

@@ -11,6 +11,18 @@
 namespace gcoord::server {
 namespace {
 
+struct Hosts {
+  using Node = HostNode;
+  static constexpr FedNodes kFed{.shard_count = 61,
+                                 .block_stripes = 1,
+                                 .turns_to_elect = 3000,
+                                 .turns_fed = 3000,
+                                 .turns_to_agree = 3000,
+                                 .commands_min = 100};
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(DeviceTurn, TurnOfNodes, Hosts);
+
 TEST(DeviceTurn, EveryShardIsLedByOneNodeAndLeadersAreSpread) {
   World world(small_cluster(1));
   world.turns(3000);
@@ -34,22 +46,6 @@ TEST(DeviceTurn, AnIdleClusterStepsNoRow) {
     after += world.counts(n).sum.steps;
   }
   EXPECT_EQ(after, before);
-}
-
-TEST(DeviceTurn, FedCommandsAreAppliedEverywhereInOneOrder) {
-  World world(small_cluster(3));
-  world.turns(3000);
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    ASSERT_TRUE(world.cluster->feed(n, 4).ok());
-  }
-  world.turns(3000);
-  EXPECT_GT(agreed_commands(world, {0, 1, 2}), 61u * 100);
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    ASSERT_TRUE(world.cluster->feed(n, 0).ok());
-  }
-  world.turns(3000);
-  expect_equal_everywhere(world, {0, 1, 2});
-  expect_nothing_lost(world);
 }
 
 // The one row of a stripe is kept unpacked between turns; the table has it again once its group
@@ -283,13 +279,6 @@ TEST(DeviceTurn, MessagesOfTheWrongSenderOrRowAreDroppedAndCounted) {
   EXPECT_EQ(world.counts(0).sum.dropped, before + 4);
   world.turns(6000);
   EXPECT_EQ(world.led(), 61u);
-}
-
-TEST(DeviceTurn, WhatAnInboxHasNoPlaceForWaitsForTheNextTurn) {
-  for (const std::uint32_t missed : {7u, 8u, 12u, 16u}) {
-    SCOPED_TRACE(missed);
-    miss_commands_and_carry_on<HostNode>(missed);
-  }
 }
 
 // The last places of an inbox are kept for who is taken in last.

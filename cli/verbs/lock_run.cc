@@ -17,6 +17,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/wake_sources.h"
+#include "cli/verbs/grant_wait.h"
 #include "common/host/child_process.h"
 #include "protocol/error_codes.h"
 
@@ -26,7 +27,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <future>
 #include <initializer_list>
 #include <iostream>
 #include <memory>
@@ -100,41 +100,6 @@ class Terminal {
  private:
   bool lent_ = false;
 };
-
-// Waits for the grant, or for a signal that ends the wait; 0 is "granted".
-struct Waited {
-  std::optional<client::Result<client::MultiLock>> granted;
-  int signal = 0;
-};
-
-Waited wait_for_grant(client::Session& session,
-                      const RunOptions& options,
-                      const client::AcquireOptions& how,
-                      const SignalFd& signals) {
-  auto waker = std::make_shared<Waker>();
-  auto promise = std::make_shared<std::promise<client::Result<client::MultiLock>>>();
-  auto future = promise->get_future();
-  session.acquire_all_async(options.names, how)
-      .then([promise, waker](client::Result<client::MultiLock> locks) {
-        promise->set_value(std::move(locks));
-        waker->wake();
-      });
-  Waited waited;
-  while (true) {
-    wait_readable({waker->fd(), signals.fd()}, std::chrono::hours(1));
-    if (future.wait_for(milliseconds(0)) == std::future_status::ready) {
-      waited.granted = future.get();
-      return waited;
-    }
-    const int arrived = signals.take();
-    if (arrived == SIGTSTP) {
-      ::raise(SIGSTOP);
-    } else if (arrived != 0 && arrived != SIGCHLD) {
-      waited.signal = arrived;
-      return waited;
-    }
-  }
-}
 
 // Told from the client's thread: an operator broke a hold.
 struct Broken {
@@ -315,7 +280,7 @@ int run(Context& context, const RunOptions& options) {
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
-  Waited waited = wait_for_grant(session.value(), options, *how, signals);
+  GrantWait waited = wait_for_grant(session.value(), options.names, *how, signals);
   if (waited.signal != 0) {
     const client::Status closed = session.value().close();
     std::cerr << "gcoordctl: stopped waiting for '" << options.names.front() << "'"

@@ -1,6 +1,6 @@
 // gcoordctl lock run NAME -- CMD: runs a command while holding a lock, or several (--lock).
 //
-// The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_SESSION, and in
+// The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_LOCK_SESSION, and in
 // GCOORD_LOCK_TOKENS a line NAME=TOKEN for each lock; the first two are of the lock that is named
 // first. When an operator breaks one of them, the command is told to stop and killed soon after.
 // When the session is in
@@ -229,7 +229,8 @@ int run_command(Context& context,
   how.environment = {{"GCOORD_LOCK_NAME", first},
                      {"GCOORD_LOCK_TOKEN", std::to_string(*locks.fence(first))},
                      {"GCOORD_LOCK_TOKENS", tokens_of(options, locks)},
-                     {"GCOORD_SESSION", std::to_string(session.id())}};
+                     {"GCOORD_LOCK_SESSION", std::to_string(session.id())},
+                     {"GCOORD_SESSION", std::to_string(session.id())}};  // For one more release.
   how.group = true;
   how.foreground = Terminal::ours();
   Terminal terminal;
@@ -314,6 +315,9 @@ void add_lock_run_command(Command& lock, Context& context) {
       ->type_name("NAME");
   app->footer(
       "Put the command and its arguments after --: lock run NAME -- CMD ARGUMENTS\n"
+      "The command's environment has GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN, GCOORD_LOCK_SESSION "
+      "and,\n"
+      "of several locks, a line NAME=TOKEN each in GCOORD_LOCK_TOKENS.\n"
       "Exit code: the command's; 6 when the lock was lost or not granted in time; 127 when there "
       "is\n"
       "no such command, 126 when it cannot be executed (GC1007); the lock is released in both "

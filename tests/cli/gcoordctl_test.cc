@@ -59,6 +59,15 @@ TEST_F(GcoordctlTest, ALockPassesOnWhenItsTtlIsOver) {
   EXPECT_EQ(next["token"], "2");
 }
 
+TEST_F(GcoordctlTest, ANameInBracketsIsOneName) {
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "[x,y]", "--ttl", "60s"})["name"], "[x,y]");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "[z]", "[]", "--ttl", "60s"})["locks"].size(), 2u);
+  EXPECT_EQ(ctl_.json({"lock", "ls"})["locks"].size(), 3u);
+  EXPECT_EQ(ctl_.json({"lock", "get", "[x,y]"})["name"], "[x,y]");
+  EXPECT_THAT(ctl_.json({"lock", "ls", "--limit", "[7]"}, 2)["error"]["message"].dump(),
+              testing::Not(HasSubstr("\\u0001")));
+}
+
 class AcquireSignalTest : public GcoordctlTest {
  protected:
   // Waits until this process is in the queue of "a".

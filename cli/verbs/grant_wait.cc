@@ -29,7 +29,7 @@ GrantWait wait_for_grant(client::Session& session,
     const int arrived = signals.take();
     if (arrived == SIGTSTP) {
       ::raise(SIGSTOP);
-    } else if (arrived != 0 && arrived != SIGCHLD) {
+    } else if (arrived != 0) {
       stop.request_stop();
       wait.signal = arrived;
       wait.granted = future.get();  // Soon: stopped, or the grant that was faster.

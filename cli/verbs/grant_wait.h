@@ -27,7 +27,7 @@ struct GrantWait {
 // Waits until the session has all of the locks, the wait has failed, or one of `signals` came,
 // which must have been made before the client's threads. A signal withdraws the request from the
 // queue; a grant that is on its way then is released. SIGTSTP among the signals stops this process,
-// and the wait goes on with it; SIGCHLD is ignored.
+// and the wait goes on with it.
 GrantWait wait_for_grant(client::Session& session,
                          const std::vector<std::string>& names,
                          client::AcquireOptions how,

@@ -1,5 +1,6 @@
 #include "cli/guard/guard.h"
 
+#include "cli/guard/command_cgroup.h"
 #include "cli/guard/descendants.h"
 #include "cli/guard/messages.h"
 #include "cli/terminal/wake_sources.h"
@@ -67,7 +68,7 @@ class Guard {
       }
     }
     if (!left_) {
-      kill_descendants();
+      kill_all();
     }
   }
 
@@ -87,7 +88,7 @@ class Guard {
         }
         return true;
       case GuardWord::Kill:
-        kill_descendants();
+        kill_all();
         send_message(socket_, {.word = GuardWord::Ended, .number = 128 + SIGKILL});
         return false;
       default:
@@ -102,7 +103,14 @@ class Guard {
     how.environment = variables_of(order.text);
     how.group = true;
     how.foreground = order.number != 0;
+    cgroup_ = CommandCgroup::make();
+    if (cgroup_.has_value() && !cgroup_->enter()) {
+      cgroup_.reset();
+    }
     auto command = ChildProcess::start(how);
+    if (cgroup_.has_value() && !cgroup_->leave()) {
+      cgroup_.reset();  // Killed whole, it would take the guard along.
+    }
     if (!command.ok()) {
       send_message(socket_,
                    {.word = GuardWord::Unstarted,
@@ -113,6 +121,14 @@ class Guard {
     command_.emplace(std::move(command).value());
     leave_standard_files();
     send_message(socket_, {.word = GuardWord::Started, .number = command_->pid()});
+  }
+
+  // The cgroup first, because nothing that is born meanwhile gets away from that.
+  void kill_all() const {
+    if (cgroup_.has_value()) {
+      cgroup_->kill();
+    }
+    kill_descendants();
   }
 
   // What became of the command, each once.
@@ -135,6 +151,7 @@ class Guard {
   // gcoordctl had.
   const SignalFd signals_{
       SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM, SIGTTIN};
+  std::optional<CommandCgroup> cgroup_;  // Of the command; none where it is not delegated.
   std::optional<ChildProcess> command_;
   bool told_end_ = false;
   bool left_ = false;

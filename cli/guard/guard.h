@@ -3,7 +3,8 @@
 //
 // It inherits what its descendants leave behind, so that all of them stay in its tree, and it
 // watches two things that no death of gcoordctl can leave out: the end of their socket, and the
-// kernel's signal (PR_SET_PDEATHSIG). Signals that end programs do not end it. One thread.
+// kernel's signal (PR_SET_PDEATHSIG). Signals that end programs do not end it. Where its
+// cgroup is delegated, the command has one of its own, which is killed whole. One thread.
 #pragma once
 
 #include <sys/types.h>

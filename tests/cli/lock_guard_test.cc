@@ -3,12 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 
 namespace gcoord::cli {
 namespace {
+
+using testing::HasSubstr;
 
 // Whether there is such a process, and it has not ended.
 bool lives(const std::string& pid) {
@@ -118,6 +123,79 @@ TEST_F(LockGuardTest, SignalsDoNotEndTheGuard) {
   EXPECT_TRUE(lives(guard[0]));
   holder.signal(SIGTERM);
   EXPECT_EQ(holder.wait_for(kPatience), 128 + SIGTERM);
+}
+
+// A cgroup of version 2 that is delegated as systemd says it, where one may be made.
+class DelegatedCgroup {
+ public:
+  DelegatedCgroup() {
+    for (const std::string root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+      const std::string path = root + "/gcoord-test-" + std::to_string(::getpid());
+      if (::access((root + "/cgroup.procs").c_str(), W_OK) == 0 &&
+          ::mkdir(path.c_str(), 0755) == 0) {
+        path_ = path;
+        usable_ = ::setxattr(path.c_str(), "user.delegate", "1", 1, 0) == 0 &&
+                  ::access((path + "/cgroup.kill").c_str(), W_OK) == 0;
+        return;
+      }
+    }
+  }
+
+  // The guard, whose end nobody tells, is in it to the last.
+  ~DelegatedCgroup() {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!path_.empty() && ::rmdir(path_.c_str()) != 0 && errno == EBUSY &&
+           std::chrono::steady_clock::now() < deadline) {
+    }
+  }
+
+  DelegatedCgroup(const DelegatedCgroup&) = delete;
+  DelegatedCgroup& operator=(const DelegatedCgroup&) = delete;
+
+  bool usable() const { return usable_; }
+
+  const std::string& path() const { return path_; }
+
+  bool has_below() const {
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.is_directory()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::string path_;
+  bool usable_ = false;
+};
+
+TEST_F(LockGuardTest, L17WhereItIsDelegatedTheCommandHasACgroupThatIsKilledWhole) {
+  const DelegatedCgroup cgroup;
+  if (!cgroup.usable()) {
+    GTEST_SKIP() << "no cgroup of version 2 with cgroup.kill can be made here";
+  }
+  ChildOptions how = program("gcoordctl", {});
+  const std::string ctl = how.arguments[0];
+  how.arguments = {"/bin/sh", "-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", cgroup.path()};
+  how.arguments.push_back(ctl);
+  for (const std::string& word :
+       ctl_.with_endpoints({"lock", "run", "a", "--ttl", "60s", "--", "sh", "-c", kFugitives})) {
+    how.arguments.push_back(word);
+  }
+  auto started = ChildProcess::start(how);
+  ASSERT_TRUE(started.ok());
+  ChildProcess holder = std::move(started).value();
+  const auto pids = read_pids(holder, 4);
+  for (const std::string& pid : pids) {
+    EXPECT_THAT(file_text("/proc/" + pid + "/cgroup"), HasSubstr("/gcoord-run-"));
+  }
+  holder.kill_now();
+  expect_ended(holder, pids);
+  const auto deadline = std::chrono::steady_clock::now() + kFailing;
+  while (cgroup.has_below() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_FALSE(cgroup.has_below()) << "the guard removes it as it ends";
 }
 
 // A command that ends by itself may leave something running, as it may under a shell.

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <system_error>
@@ -20,12 +21,17 @@ void fall_through(CLI::App& app) {
   }
 }
 
+// What names one object of one command. No variable stands for these: `lock run` exports variables
+// of its own, and GCOORD_TO or GCOORD_ID would change what a command is done to.
+constexpr std::array kOnlyTyped = {"id", "node", "to", "count", "session", "token"};
+
 // --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
 // excludes another option: a variable must not forbid what the user typed.
 void read_environment(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty() || option == app.get_help_ptr() ||
-        !option->get_excludes().empty()) {
+        !option->get_excludes().empty() ||
+        std::ranges::find(kOnlyTyped, option->get_lnames().front()) != kOnlyTyped.end()) {
       continue;
     }
     std::string variable = "GCOORD_" + option->get_lnames().front();
@@ -56,6 +62,32 @@ void refuse_signs(CLI::App& app) {
   }
   for (CLI::App* each : app.get_subcommands({})) {
     refuse_signs(*each);
+  }
+}
+
+// CLI11 takes "[x,y]" for a list of two wherever an option has many values. A mark behind the
+// bracket hides it from the parser; options take the mark off again before they look at the value.
+constexpr char kBracketMark = '\x01';
+
+std::string hide_brackets(std::string argument) {
+  const bool may_be_list = argument.size() > 1 && argument.front() == '[' &&
+                           (argument.back() == ']' || argument.back() == kBracketMark);
+  return may_be_list ? argument + kBracketMark : argument;
+}
+
+std::string show_brackets(std::string& value) {
+  if (value.size() > 1 && value.front() == '[' && value.back() == kBracketMark) {
+    value.pop_back();
+  }
+  return {};
+}
+
+void take_brackets(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    option->transform(CLI::Validator(show_brackets, ""));
+  }
+  for (CLI::App* each : app.get_subcommands({})) {
+    take_brackets(*each);
   }
 }
 
@@ -245,10 +277,12 @@ void CommandLine::settle() {
   fall_through(*parsed_);
   read_environment(*parsed_);
   refuse_signs(*parsed_);
+  take_brackets(*parsed_);
 }
 
 ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  std::ranges::transform(reversed, reversed.begin(), hide_brackets);
   try {
     parsed_->parse(reversed);
   } catch (const CLI::Success& help) {
@@ -256,6 +290,7 @@ ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
     return ParseOutcome::Helped;
   } catch (const CLI::ParseError& error) {
     error_ = error.what();
+    std::erase(error_, kBracketMark);
     const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
     const bool lacking =
         code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::RequiresError;

@@ -20,7 +20,8 @@ constexpr const char* kFooter =
     "Exit codes: 0 success, 1 a negative answer or failed check, 2 wrong usage, 3 unreachable,\n"
     "4 not allowed, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
     "Environment: an option that is not given is read from GCOORD_<NAME>: --endpoints from\n"
-    "GCOORD_ENDPOINTS (host:port,host:port,...; else 127.0.0.1:7400), --ttl from GCOORD_TTL.";
+    "GCOORD_ENDPOINTS (host:port,host:port,...; else 127.0.0.1:7400), --ttl from GCOORD_TTL.\n"
+    "--id, --node, --to, --count, --session and --token are read from the command line only.";
 
 void add_globals(Command& app, Globals& globals) {
   app.add_option(

@@ -3,9 +3,12 @@
 #include "cli/terminal/living_session.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/read_flags.h"
+#include "cli/terminal/wake_sources.h"
+#include "cli/verbs/grant_wait.h"
 
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -121,6 +124,30 @@ Json grants_json(const LockOptions& options,
   return json;
 }
 
+// A signal came: nobody will use what was asked for. A new session ends; in one of before the
+// request was withdrawn, and what it was granted is released.
+int give_up(const LockOptions& options, client::Session& session, GrantWait& waited) {
+  client::Result<client::MultiLock>& granted = *waited.granted;
+  client::Status left;
+  if (!options.in_session.has_value()) {
+    left = session.close();
+  } else if (granted.ok()) {
+    for (const client::Lock& lock : granted.value().locks()) {
+      if (!lock.already_held() || lock.held_again()) {
+        client::Status released = session.release(lock.name(), lock.fence());
+        left = left.ok() ? std::move(released) : std::move(left);
+      }
+    }
+  }
+  if (granted.ok()) {
+    granted.value().detach();  // What the session held before stays its own.
+  }
+  leave_session(options, session);
+  std::cerr << "gcoordctl: stopped acquiring '" << options.names.front() << "'"
+            << (left.ok() ? "" : "; the request ends with its session") << "\n";
+  return 128 + waited.signal;
+}
+
 int acquire(Context& context, const LockOptions& options) {
   std::optional<std::chrono::milliseconds> ttl;
   if (!context.read_duration("--ttl", options.ttl, ttl)) {
@@ -130,6 +157,7 @@ int acquire(Context& context, const LockOptions& options) {
   if (!how.has_value()) {
     return context.exit_code();
   }
+  const SignalFd signals{kEndingSignals};  // Before any thread starts.
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
@@ -138,7 +166,11 @@ int acquire(Context& context, const LockOptions& options) {
   if (!session.has_value()) {
     return context.exit_code();
   }
-  auto locks = session->acquire_all(options.names, *how);
+  GrantWait waited = wait_for_grant(*session, options.names, *how, signals);
+  client::Result<client::MultiLock>& locks = *waited.granted;
+  if (waited.signal != 0) {
+    return give_up(options, *session, waited);
+  }
   if (!locks.ok()) {
     leave_session(options, *session);
     return context.fail(*client, locks.status());
@@ -149,6 +181,9 @@ int acquire(Context& context, const LockOptions& options) {
   if (!renewed.ok() && !session->alive()) {
     leave_session(options, *session);
     return context.fail(*client, renewed);
+  }
+  if (waited.signal = signals.take(); waited.signal != 0) {
+    return give_up(options, *session, waited);
   }
   // Without a majority to say so, only what is left of the last time is certain.
   const auto remaining = renewed.ok() ? session->ttl() : session->remaining();
@@ -193,7 +228,8 @@ void add_lock_commands(Command& app, Context& context) {
                            options,
                            "acquire",
                            "acquire locks that live for their TTL, all or none; waits unless "
-                           "--wait or --try says otherwise",
+                           "--wait or --try says otherwise, and leaves the queue when a signal "
+                           "ends it",
                            acquire);
   verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
   verb->add_option("--ttl",

@@ -1,6 +1,6 @@
 // gcoordctl lock run NAME -- CMD: runs a command while holding a lock, or several (--lock).
 //
-// The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_SESSION, and in
+// The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_LOCK_SESSION, and in
 // GCOORD_LOCK_TOKENS a line NAME=TOKEN for each lock; the first two are of the lock that is named
 // first. When an operator breaks one of them, the command is told to stop and killed soon after.
 // When the session is in
@@ -10,14 +10,17 @@
 // there is no such program or it cannot be executed. Signals that end a
 // program end the wait; while the command runs they are passed on to it. The command runs in a
 // process group of its own, so that signals reach what it started too; on a terminal it is the
-// foreground group from its first instruction, as under a shell. When it is stopped (Ctrl-Z) this
+// foreground group from its first instruction, as under a shell. A guard stands between this
+// program and the command (cli/guard): when this program dies, or the lock is lost, everything that
+// the command started is killed, wherever it went. When the command is stopped (Ctrl-Z) this
 // program stops too, and goes on with it, unless the lock was lost meanwhile. Everything after the
 // first "--" is the command, byte for byte.
+#include "cli/guard/guarded_command.h"
 #include "cli/terminal/check_flags.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/wake_sources.h"
-#include "common/host/child_process.h"
+#include "cli/verbs/grant_wait.h"
 #include "protocol/error_codes.h"
 
 #include <signal.h>
@@ -26,7 +29,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <future>
 #include <initializer_list>
 #include <iostream>
 #include <memory>
@@ -60,10 +62,8 @@ milliseconds kill_margin(milliseconds ttl) {
   return ttl / 6;
 }
 
-// Those that end a program, Ctrl-Z from elsewhere than the terminal, and the news that the command
-// stopped.
-constexpr std::initializer_list<int> kSignals = {
-    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
+// Those that end a program, and Ctrl-Z from elsewhere than the terminal.
+constexpr std::initializer_list<int> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 
 // The terminal on stdin, which is lent to the command's process group while the command runs.
 class Terminal {
@@ -101,41 +101,6 @@ class Terminal {
   bool lent_ = false;
 };
 
-// Waits for the grant, or for a signal that ends the wait; 0 is "granted".
-struct Waited {
-  std::optional<client::Result<client::MultiLock>> granted;
-  int signal = 0;
-};
-
-Waited wait_for_grant(client::Session& session,
-                      const RunOptions& options,
-                      const client::AcquireOptions& how,
-                      const SignalFd& signals) {
-  auto waker = std::make_shared<Waker>();
-  auto promise = std::make_shared<std::promise<client::Result<client::MultiLock>>>();
-  auto future = promise->get_future();
-  session.acquire_all_async(options.names, how)
-      .then([promise, waker](client::Result<client::MultiLock> locks) {
-        promise->set_value(std::move(locks));
-        waker->wake();
-      });
-  Waited waited;
-  while (true) {
-    wait_readable({waker->fd(), signals.fd()}, std::chrono::hours(1));
-    if (future.wait_for(milliseconds(0)) == std::future_status::ready) {
-      waited.granted = future.get();
-      return waited;
-    }
-    const int arrived = signals.take();
-    if (arrived == SIGTSTP) {
-      ::raise(SIGSTOP);
-    } else if (arrived != 0 && arrived != SIGCHLD) {
-      waited.signal = arrived;
-      return waited;
-    }
-  }
-}
-
 // Told from the client's thread: an operator broke a hold.
 struct Broken {
   Waker waker;
@@ -145,7 +110,7 @@ struct Broken {
 // Watches over a running command until it has ended.
 class Watch {
  public:
-  Watch(ChildProcess& child, const client::Session& session, Terminal& terminal, Broken& broken)
+  Watch(GuardedCommand& child, const client::Session& session, Terminal& terminal, Broken& broken)
       : child_(child), session_(session), terminal_(terminal), broken_(broken) {}
 
   // True if the lock was lost, or could not be kept until the command ended.
@@ -154,7 +119,7 @@ class Watch {
       const milliseconds left = session_.remaining();
       if (left <= kill_margin(session_.ttl())) {
         std::cerr << "gcoordctl: the session is lost; sending the command SIGKILL\n";
-        child_.kill_now();
+        child_.kill_all();
         return true;
       }
       if (broken_.any.load()) {
@@ -163,7 +128,7 @@ class Watch {
       }
       look_at_lease(left);
       go_on();
-      wait_readable({child_.exit_fd(), signals.fd(), broken_.waker.fd()}, until_next_look(left));
+      wait_readable({child_.fd(), signals.fd(), broken_.waker.fd()}, until_next_look(left));
       pass_on(signals);
       child_.wait_for(milliseconds(0));
     }
@@ -178,9 +143,8 @@ class Watch {
     go_on();
     child_.signal(SIGTERM);
     child_.signal(SIGCONT);
-    if (!child_.wait_for(kill_margin(session_.ttl())).has_value()) {
-      child_.kill_now();
-    }
+    child_.wait_for(kill_margin(session_.ttl()));
+    child_.kill_all();
   }
 
   void look_at_lease(milliseconds left) {
@@ -201,9 +165,7 @@ class Watch {
 
   void pass_on(const SignalFd& signals) {
     while (const int arrived = signals.take()) {
-      if (arrived != SIGCHLD) {
-        child_.signal(arrived);
-      }
+      child_.signal(arrived);
     }
     if (child_.take_stop()) {
       stop_too();
@@ -226,7 +188,7 @@ class Watch {
     }
   }
 
-  ChildProcess& child_;
+  GuardedCommand& child_;
   const client::Session& session_;
   Terminal& terminal_;
   Broken& broken_;
@@ -252,36 +214,42 @@ int report_unstarted(Context& context, const Status& why) {
   return why.code() == StatusCode::NotFound ? kNoSuchCommandExit : kUnusableCommandExit;
 }
 
+// What the command runs under.
+struct Hold {
+  client::Session& session;
+  const client::MultiLock& locks;
+  Broken& broken;
+};
+
 int run_command(Context& context,
-                client::Session& session,
                 const RunOptions& options,
-                const client::MultiLock& locks,
-                const SignalFd& signals,
-                Broken& broken) {
+                const Hold& hold,
+                GuardedCommand& command,
+                const SignalFd& signals) {
   const std::string& first = options.names.front();
-  ChildOptions how;
-  how.arguments = context.child_command();
-  how.environment = {{"GCOORD_LOCK_NAME", first},
-                     {"GCOORD_LOCK_TOKEN", std::to_string(*locks.fence(first))},
-                     {"GCOORD_LOCK_TOKENS", tokens_of(options, locks)},
-                     {"GCOORD_SESSION", std::to_string(session.id())}};
-  how.group = true;
-  how.foreground = Terminal::ours();
+  const std::string session = std::to_string(hold.session.id());
+  const bool foreground = Terminal::ours();
   Terminal terminal;
-  auto child = ChildProcess::start(how);
-  if (how.foreground) {
+  const Status started =
+      command.start({{"GCOORD_LOCK_NAME", first},
+                     {"GCOORD_LOCK_TOKEN", std::to_string(*hold.locks.fence(first))},
+                     {"GCOORD_LOCK_TOKENS", tokens_of(options, hold.locks)},
+                     {"GCOORD_LOCK_SESSION", session},
+                     {"GCOORD_SESSION", session}},  // For one more release.
+                    foreground);
+  if (foreground) {
     terminal.note_lent();  // Also when there was no such program: it was lent before that showed.
   }
-  if (!child.ok()) {
-    return report_unstarted(context, child.status());
+  if (!started.ok()) {
+    return report_unstarted(context, started);
   }
-  const bool lost = Watch(child.value(), session, terminal, broken).until_end(signals);
-  const int code = child.value().wait();
-  if (lost) {
+  if (Watch(command, hold.session, terminal, hold.broken).until_end(signals)) {
+    command.kill_all();  // What it left running, too.
     std::cerr << "gcoordctl: the lock on '" << first << "' was lost\n";
     return kLockLostExit;
   }
-  return code;
+  command.leave();
+  return command.wait_for(milliseconds(0)).value_or(128 + SIGKILL);
 }
 
 int run(Context& context, const RunOptions& options) {
@@ -300,6 +268,10 @@ int run(Context& context, const RunOptions& options) {
   if (!ttl.has_value() || !how.has_value() || !health.has_value()) {
     return context.exit_code();
   }
+  auto command = GuardedCommand::prepare(context.child_command());  // Before threads and sockets.
+  if (!command.ok()) {
+    return report_unstarted(context, command.status());
+  }
   const SignalFd signals{kSignals};
   auto client = context.connect();
   if (!client.has_value()) {
@@ -315,7 +287,7 @@ int run(Context& context, const RunOptions& options) {
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
-  Waited waited = wait_for_grant(session.value(), options, *how, signals);
+  GrantWait waited = wait_for_grant(session.value(), options.names, *how, signals);
   if (waited.signal != 0) {
     const client::Status closed = session.value().close();
     std::cerr << "gcoordctl: stopped waiting for '" << options.names.front() << "'"
@@ -326,7 +298,8 @@ int run(Context& context, const RunOptions& options) {
     return context.fail(*client, waited.granted->status());
   }
   client::MultiLock& locks = waited.granted->value();
-  const int code = run_command(context, session.value(), options, locks, signals, *broken);
+  const int code =
+      run_command(context, options, {session.value(), locks, *broken}, command.value(), signals);
   const client::Status released = locks.release();
   const client::Status closed = session.value().close();
   if (!released.ok() && !closed.ok()) {
@@ -349,6 +322,11 @@ void add_lock_run_command(Command& lock, Context& context) {
       ->type_name("NAME");
   app->footer(
       "Put the command and its arguments after --: lock run NAME -- CMD ARGUMENTS\n"
+      "The command's environment has GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN, GCOORD_LOCK_SESSION "
+      "and,\n"
+      "of several locks, a line NAME=TOKEN each in GCOORD_LOCK_TOKENS.\n"
+      "When this program dies, even by SIGKILL, or the lock is lost, everything that the command\n"
+      "started is killed. A command that ends by itself may leave processes behind.\n"
       "Exit code: the command's; 6 when the lock was lost or not granted in time; 127 when there "
       "is\n"
       "no such command, 126 when it cannot be executed (GC1007); the lock is released in both "

@@ -9,6 +9,7 @@
 #include "gcoord/gcoord.h"
 #include "gcoord/gcoord_locks.h"
 #include "gcoord/gcoord_reads.h"
+#include "gcoord/gcoord_stop.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,6 +143,9 @@ Result<AcquireOptions> wait_of(std::int64_t wait_ms);
 // How to acquire; without options, as AcquireOptions says. GC1001 for what cannot be meant. The
 // note is a view of the caller's.
 Result<AcquireOptions> acquire_options_of(const gcoord_acquire_options* given);
+
+// The token of what may be NULL: then nobody stops it.
+inline std::stop_token token_of(const gcoord_stop* stop);
 
 // What a handle calls for the events of its session. Both may be empty.
 std::shared_ptr<EventGate> gate_of(gcoord_event_callback callback, void* user);
@@ -285,6 +290,10 @@ struct gcoord_session {
   gcoord::client::LostLock lost{};  // What the last next_event told of.
 };
 
+struct gcoord_stop {
+  std::stop_source source;
+};
+
 struct gcoord_lock {
   gcoord::client::Lock lock;
 };
@@ -314,3 +323,7 @@ struct gcoord_lease {
 struct gcoord_election {
   gcoord::client::Election election;
 };
+
+inline std::stop_token gcoord::client::token_of(const gcoord_stop* stop) {
+  return stop != nullptr ? stop->source.get_token() : std::stop_token{};
+}

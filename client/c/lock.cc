@@ -109,8 +109,24 @@ gcoord_status gcoord_lock_acquire_as_async(gcoord_session* session,
                                            gcoord_lock_callback callback,
                                            void* user,
                                            gcoord_error* error) {
-  return acquire_async(
-      session, name, [&] { return acquire_options_of(options); }, {callback, user}, error);
+  return gcoord_lock_acquire_stoppable_async(
+      session, name, options, nullptr, callback, user, error);
+}
+
+gcoord_status gcoord_lock_acquire_stoppable_async(gcoord_session* session,
+                                                  const char* name,
+                                                  const gcoord_acquire_options* options,
+                                                  const gcoord_stop* stop,
+                                                  gcoord_lock_callback callback,
+                                                  void* user,
+                                                  gcoord_error* error) {
+  const std::stop_token token = token_of(stop);
+  const auto how = [&]() -> Result<AcquireOptions> {
+    GCOORD_TRY(auto given, acquire_options_of(options));
+    given.stop = &token;
+    return given;
+  };
+  return acquire_async(session, name, how, {callback, user}, error);
 }
 
 void gcoord_lock_free(gcoord_lock* lock) {

@@ -36,9 +36,23 @@ gcoord_status gcoord_lock_acquire_all_async(gcoord_session* session,
                                             gcoord_multi_lock_callback callback,
                                             void* user,
                                             gcoord_error* error) {
+  return gcoord_lock_acquire_all_stoppable_async(
+      session, names, count, options, nullptr, callback, user, error);
+}
+
+gcoord_status gcoord_lock_acquire_all_stoppable_async(gcoord_session* session,
+                                                      const char* const* names,
+                                                      size_t count,
+                                                      const gcoord_acquire_options* options,
+                                                      const gcoord_stop* stop,
+                                                      gcoord_multi_lock_callback callback,
+                                                      void* user,
+                                                      gcoord_error* error) {
+  const std::stop_token token = token_of(stop);
   const auto ask = [&]() -> Result<Future<Result<MultiLock>>> {
     GCOORD_TRY_STATUS(names_given(names, count));
-    GCOORD_TRY(const auto how, acquire_options_of(options));
+    GCOORD_TRY(auto how, acquire_options_of(options));
+    how.stop = &token;
     return session->session.acquire_all_async({names, names + count}, how);
   };
   return begin_async({{session, "session"}},

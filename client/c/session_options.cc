@@ -247,12 +247,25 @@ gcoord_status gcoord_lease_take_as_async(gcoord_client* client,
                                          gcoord_lease_callback callback,
                                          void* user,
                                          gcoord_error* error) {
+  return gcoord_lease_take_stoppable_async(
+      client, name, options, wait_ms, nullptr, callback, user, error);
+}
+
+gcoord_status gcoord_lease_take_stoppable_async(gcoord_client* client,
+                                                const char* name,
+                                                const gcoord_session_options* options,
+                                                int64_t wait_ms,
+                                                const gcoord_stop* stop,
+                                                gcoord_lease_callback callback,
+                                                void* user,
+                                                gcoord_error* error) {
   return border(error,
                 {{client, "client"}, {name, "name"}, {options, "options"}, callee(callback)},
                 [&]() -> Status {
                   auto gate = std::make_shared<EventGate>(options->on_event, options->user);
                   auto how = lease_options_of(*options, wait_ms, gate);
                   if (how.ok()) {
+                    how.value().stop = token_of(stop);
                     client->client.take_lease_async(name, std::move(how).value())
                         .then(giving_to<gcoord_lease, Lease>(callback, user, gate));
                   }

@@ -216,9 +216,10 @@ Result<Lease> Client::take_lease(std::string_view name, LeaseOptions options) {
 
 Future<Result<Lease>> Client::take_lease_async(std::string_view name, LeaseOptions options) {
   return future_of<Result<Lease>>(*impl_->core(), [&](auto callback) {
-    const AcquireOptions how{.wait = options.wait};
-    const auto opened = [how, held = std::string{name}, callback](
-                            const Result<std::shared_ptr<SessionImpl>>& opening) {
+    const auto opened = [wait = options.wait,
+                         stop = options.stop,
+                         held = std::string{name},
+                         callback](const Result<std::shared_ptr<SessionImpl>>& opening) {
       if (!opening.ok()) {
         return callback(opening.status());
       }
@@ -230,7 +231,7 @@ Future<Result<Lease>> Client::take_lease_async(std::string_view name, LeaseOptio
                      ? Result<Lease>{Lease{std::move(*session), Lock{impl, held, grant.value()}}}
                      : Result<Lease>{grant.status()});
       };
-      opening.value()->acquire(held, how, granted);
+      opening.value()->acquire(held, {.wait = wait, .stop = &stop}, granted);
     };
     SessionImpl::open(impl_->core(),
                       {.ttl = options.ttl,

@@ -113,6 +113,9 @@ void Dispatcher::submit(OperationPtr operation) {
   Operation& submitted = *operation;
   places_.locate(submitted);
   const std::uint64_t id = operations_.add(std::move(operation));
+  if (submitted.stop != nullptr) {
+    submitted.stop->request_id = id;
+  }
   begin(id, submitted);
 }
 

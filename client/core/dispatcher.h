@@ -53,6 +53,10 @@ class Dispatcher {
   // of one.
   std::set<std::uint32_t> acquiring_shards(const SessionRecord& session);
 
+  // Ends an acquire that its caller does not want any more with GC6006 and takes it back; nothing
+  // when it has ended.
+  void stop_wait(std::uint64_t id);
+
   // Every operation of the session ends with this error.
   void fail_session(const SessionRecord& session, protocol::ErrorCode code);
 

@@ -98,6 +98,12 @@ Status Dispatcher::why_no_leader(const Operation& operation) const {
                      " nodes can be reached");
 }
 
+void Dispatcher::stop_wait(std::uint64_t id) {
+  if (Operation* acquire = operations_.find(id)) {
+    give_up(id, *acquire, failure(protocol::ErrorCode::WaitCancelled));
+  }
+}
+
 std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& session) {
   std::set<std::uint32_t> shards;
   if (session.operation_count == 0) {  // Thousands may be closed while thousands are under way.
@@ -128,6 +134,7 @@ void Dispatcher::fail_session(const SessionRecord& session, protocol::ErrorCode 
 void Dispatcher::fail_all(protocol::ErrorCode code, Spare spare) {
   operations_.for_each([&](std::uint64_t id, Operation& operation) {
     const bool release = operation.slot.kind == protocol::RequestKind::LockRelease ||
+                         operation.slot.kind == protocol::RequestKind::LockCancel ||
                          operation.slot.kind == protocol::RequestKind::CloseSession;
     if (spare == Spare::Nothing || !release) {
       fail(id, failure(code));

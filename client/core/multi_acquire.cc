@@ -48,6 +48,10 @@ void MultiAcquire::start(std::shared_ptr<SessionImpl> session,
   self->options_ = options;
   self->note_ = options.note;
   self->options_.note = self->note_;
+  if (options.stop != nullptr) {
+    self->stop_ = *options.stop;
+    self->options_.stop = &self->stop_;
+  }
   self->callback_ = std::move(callback);
   if (options.wait != kForever) {
     self->deadline_ = core.clock().now() + TimePoint{options.wait};

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,8 +35,9 @@ class MultiAcquire : public std::enable_shared_from_this<MultiAcquire> {
 
   std::shared_ptr<SessionImpl> session_;
   std::vector<std::string> names_;
-  AcquireOptions options_;  // Its note is a view of note_.
+  AcquireOptions options_;  // Its note is a view of note_, and its stop one of stop_.
   std::string note_;
+  std::stop_token stop_;
   TimePoint deadline_{};
   Grants taken_;
   GrantsCallback callback_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,11 @@ struct Tries {
   Status last_failure;
 };
 
+// How the stop of a wait finds it; on the client's thread only (withdrawals.h).
+struct StopLink {
+  std::optional<std::uint64_t> request_id;
+};
+
 struct Operation {
   protocol::RequestSlot slot;
   std::string payload;
@@ -82,6 +88,8 @@ struct Operation {
   Tries tries;
   bool counted = false;     // Twice is not the same as once: never renumbered.
   bool takes_back = false;  // Asks only for a place in a queue that is to be given up.
+
+  std::shared_ptr<StopLink> stop;  // Of an acquire that its caller may stop.
 
   bool waits() const { return slot.has(protocol::RequestFlag::Wait); }
 

@@ -2,6 +2,7 @@
 
 #include "client/core/session_checks.h"
 #include "client/core/session_notices.h"
+#include "client/core/withdrawals.h"
 #include "client/health/health_target.h"
 #include "client/net/failure.h"
 #include "protocol/validate.h"
@@ -315,7 +316,7 @@ void SessionImpl::acquire(std::string_view name,
     callback(answer.status.ok() ? Result<Grant>{grant_of(answer.slot)}
                                 : Result<Grant>{answer.status});
   };
-  core_->submit(std::move(operation));
+  submit_stoppable(*core_, std::move(operation), options.stop);
 }
 
 void SessionImpl::release(std::string_view name,

@@ -4,7 +4,7 @@
 // Where its lock had moved, an acquire's place in the queue went along, perhaps before its cancel
 // came there: it is asked for once more, to be given up, for as long as the session lives.
 //
-// Runs on the client's thread only.
+// Withdrawals runs on the client's thread only.
 #pragma once
 
 #include "client/core/lock_places.h"
@@ -13,9 +13,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 
 namespace gcoord::client {
+
+class Core;
+
+// Submits an acquire, on any thread. With `stop` its caller gives it up when that is requested,
+// also on any thread, or was requested before: then it ends with GC6006. nullptr: nobody stops it.
+void submit_stoppable(Core& core, OperationPtr acquire, const std::stop_token* stop);
 
 class Withdrawals {
  public:

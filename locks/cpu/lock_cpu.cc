@@ -35,7 +35,12 @@ LockReply LockCpu::apply(
   }
   reserve(demand_of(command));
   const LockTimes::Expected expected = times_.before(shard, command);
+  const std::uint64_t others = lock_count_ - tables().shard(shard).lock_count;
   const LockReply reply = locks::apply(tables(), shard, index, command, events);
+  lock_count_ = others + tables().shard(shard).lock_count;
+  if (command.kind == LockCommandKind::MoveOut || command.kind == LockCommandKind::MoveIn) {
+    shards_of_moves_.insert(shard.value);
+  }
   unknown_command_count_ += reply.code == LockCode::UnknownCommand ? 1 : 0;
   times_.after({shard, command, reply}, expected, now);
   return reply;
@@ -93,17 +98,42 @@ Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tic
   reserve(demand_of(snapshot));
   install_snapshot(tables(), shard, snapshot);
   times_.on_restored(shard, now);
+  lock_count_ += tables().shard(shard).lock_count;
+  if (MovedLocks(tables()).kept(shard).sessions != 0) {
+    shards_of_moves_.insert(shard.value);
+  }
   return {};
 }
 
 void LockCpu::drop(ShardId shard) {
   times_.drop(shard);
+  lock_count_ -= tables().shard(shard).lock_count;
   drop_shard(tables(), shard);
+  shards_of_moves_.erase(shard.value);
 }
 
 void LockCpu::settle_move(ShardId shard, const MoveFix& fix) {
   reserve(demand_of(fix));
+  const std::uint64_t others = lock_count_ - tables().shard(shard).lock_count;
   locks::settle_move(tables(), shard, fix);
+  lock_count_ = others + tables().shard(shard).lock_count;
+  shards_of_moves_.insert(shard.value);
+}
+
+LockOccupancy LockCpu::occupancy() const {
+  LockOccupancy all{.locks = lock_count_, .sessions = usage().sessions};
+  for (const std::uint32_t moves : shards_of_moves_) {
+    const KeptRows kept = MovedLocks(tables()).kept(ShardId{moves});
+    all.locks -= kept.locks;
+    all.sessions -= kept.sessions;
+  }
+  return all;
+}
+
+LockOccupancy LockCpu::occupancy(ShardId of) const {
+  const KeptRows kept = MovedLocks(tables()).kept(of);
+  return {.locks = shard(of).lock_count - kept.locks,
+          .sessions = shard(of).session_count - kept.sessions};
 }
 
 }  // namespace gcoord::locks

@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,6 +98,11 @@ struct QueuedWaiter {
   LogIndex enqueued_at;
   HoldOptions ask;
   std::string note;  // What it will leave with the lock.
+};
+
+struct LockOccupancy {
+  std::uint64_t locks = 0;
+  std::uint64_t sessions = 0;
 };
 
 struct MoveFix;  // move_survey.h.
@@ -214,6 +220,12 @@ class LockCpu {
 
   LockUsage usage() const { return pools_.usage(); }
 
+  // Locks that somebody holds, and sessions of clients, in all shards and in one. Unlike usage()
+  // and the shard's row, without what stands for names that were moved and for holds that were
+  // broken, and each lock once, however many share it.
+  LockOccupancy occupancy() const;
+  LockOccupancy occupancy(ShardId shard) const;
+
   // Commands that did not decode or whose kind is unknown.
   std::uint64_t unknown_command_count() const { return unknown_command_count_; }
 
@@ -227,6 +239,8 @@ class LockCpu {
   LockOptions options_;
   LockPools pools_;
   LockTimes times_;
+  std::uint64_t lock_count_ = 0;             // Of all shards' rows.
+  std::set<std::uint32_t> shards_of_moves_;  // All that may have a keeper.
   std::uint64_t unknown_command_count_ = 0;
 };
 

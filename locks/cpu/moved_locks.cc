@@ -135,6 +135,12 @@ std::optional<NameResidence> MovedLocks::residence(ShardId shard, NameHash name)
                        .departing = extra.export_first.value != 0};
 }
 
+KeptRows MovedLocks::kept(ShardId shard) const {
+  const SessionRow keeper = find_session(tables_, shard, kKeeperSession);
+  return keeper.value == 0 ? KeptRows{}
+                           : KeptRows{.locks = tables_.sessions[keeper].hold_count, .sessions = 1};
+}
+
 std::vector<DepartedLock> MovedLocks::departed(ShardId shard) const {
   std::vector<DepartedLock> found;
   const SessionRow keeper = find_session(tables_, shard, kKeeperSession);

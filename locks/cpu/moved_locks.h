@@ -41,6 +41,12 @@ struct OrphanedWait {
   std::uint32_t ttl_ms = 0;  // Of the session.
 };
 
+// Rows of tables that nobody holds: they stand for names that were moved (residence.h).
+struct KeptRows {
+  std::uint64_t locks = 0;
+  std::uint64_t sessions = 0;  // The keepers'.
+};
+
 class MovedLocks {
  public:
   explicit MovedLocks(const LockTables& tables) : tables_(tables) {}
@@ -50,6 +56,9 @@ class MovedLocks {
 
   // Locks that are away from the shard and may not have arrived where they were sent.
   std::vector<DepartedLock> departed(ShardId shard) const;
+
+  // What the shard's counts of locks and sessions have beyond what somebody holds.
+  KeptRows kept(ShardId shard) const;
 
   // Of one lock; of all. The latter scans every session of a shard to which locks were moved.
   std::vector<OrphanedWait> unclaimed(ShardId shard, NameHash name) const;

@@ -162,7 +162,7 @@ Json configuration_json(const consensus::Configuration& configuration) {
 }
 
 Json shard_json(const ShardView& view, const StatusSources& sources) {
-  const auto& locks = sources.service->locks().shard(view.shard);
+  const locks::LockOccupancy occupied = sources.service->locks().occupancy(view.shard);
   return {{"shard", view.shard.value},
           {"role", role_name(view.role)},
           {"term", std::to_string(view.term.value)},
@@ -171,8 +171,8 @@ Json shard_json(const ShardView& view, const StatusSources& sources) {
           {"applied", std::to_string(view.applied.value)},
           {"last", std::to_string(view.last.value)},
           {"durable", std::to_string(view.durable.value)},
-          {"locks", locks.lock_count},
-          {"sessions", locks.session_count},
+          {"locks", occupied.locks},
+          {"sessions", occupied.sessions},
           {"state_hash", hex64(sources.state->state_hash(view.shard))}};
 }
 
@@ -195,6 +195,7 @@ std::string_view role_name(consensus::Role role) {
 std::string StatusReports::node_status() const {
   const NodeView view = sources_.engine->view();
   const locks::LockUsage usage = sources_.service->locks().usage();
+  const locks::LockOccupancy occupied = sources_.service->locks().occupancy();
   Json peers = Json::array();
   for (const NodePeerView& peer : view.peers) {
     peers.push_back(peer_json(peer, sources_.device_link(peer.link.id)));
@@ -212,9 +213,9 @@ std::string StatusReports::node_status() const {
                {"device", device_json(view.stepper, sources_.service->sweeps().report())},
                {"shards", view.shard_count},
                {"leaders", view.leader_count},
-               {"locks", usage.locks},
+               {"locks", occupied.locks},
                {"waiters", usage.waiters},
-               {"sessions", usage.sessions},
+               {"sessions", occupied.sessions},
                {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                {"coordinator", coordinator_json(sources_.service->coordinator())},
                {"connections", sources_.connection_count()},

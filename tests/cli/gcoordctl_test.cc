@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 namespace gcoord::cli {
 namespace {
 
@@ -55,6 +57,53 @@ TEST_F(GcoordctlTest, ALockPassesOnWhenItsTtlIsOver) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "300ms"});
   const auto next = ctl_.json({"lock", "acquire", "a", "--wait", "30s", "--ttl", "5s"});
   EXPECT_EQ(next["token"], "2");
+}
+
+TEST_F(GcoordctlTest, ANameInBracketsIsOneName) {
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "[x,y]", "--ttl", "60s"})["name"], "[x,y]");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "[z]", "[]", "--ttl", "60s"})["locks"].size(), 2u);
+  EXPECT_EQ(ctl_.json({"lock", "ls"})["locks"].size(), 3u);
+  EXPECT_EQ(ctl_.json({"lock", "get", "[x,y]"})["name"], "[x,y]");
+  EXPECT_THAT(ctl_.json({"lock", "ls", "--limit", "[7]"}, 2)["error"]["message"].dump(),
+              testing::Not(HasSubstr("\\u0001")));
+}
+
+class AcquireSignalTest : public GcoordctlTest {
+ protected:
+  // Waits until this process is in the queue of "a".
+  void wait_queued() {
+    while (ctl_.json({"lock", "get", "a"})["waiter_count"] == 0) {
+    }
+  }
+};
+
+TEST_F(AcquireSignalTest, L17ASignalEndsAWaitingAcquireAndItsSession) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    ChildProcess waiter = ctl_.start({"lock", "acquire", "a", "--ttl", "60s"});
+    wait_queued();
+    waiter.signal(signal);
+    EXPECT_EQ(waiter.wait_for(kPatience), 128 + signal);
+    EXPECT_EQ(waiter.read_all(kPatience), "");
+    EXPECT_EQ(ctl_.json({"lock", "get", "a"})["waiter_count"], 0);
+    EXPECT_EQ(ctl_.json({"session", "list", "--count"})["count"], 1);
+  }
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
+}
+
+// Nobody ends a session that somebody else opened: the request alone is withdrawn.
+TEST_F(AcquireSignalTest, L17ASignalWithdrawsTheRequestOfASessionThatLivesOn) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string session = ctl_.json({"lock", "acquire", "b", "--ttl", "60s"})["session"];
+  ChildProcess waiter = ctl_.start({"lock", "acquire", "a", "b", "--session", session});
+  wait_queued();
+  waiter.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait_for(kPatience), 128 + SIGTERM);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["waiter_count"], 0);
+  EXPECT_EQ(ctl_.json({"lock", "get", "b"})["session"], session) << "it was held before";
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"}, 1)["error"]["code"], "GC6016");
 }
 
 TEST_F(GcoordctlTest, ReleaseWithAnotherTokenChangesNothing) {

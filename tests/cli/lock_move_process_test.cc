@@ -145,5 +145,37 @@ TEST_F(LockMoveProcessTest, L19TheVerbSaysWhatItDidAndWhyNot) {
             "GC6053");
 }
 
+// The sum of a count over all shards, as one node that has them all says it in two ways.
+std::uint64_t counted(const Ctl& ctl, const std::string& what) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t shard = 0; shard < 16; ++shard) {
+    const auto shown = ctl.json({"shard", "show", std::to_string(shard)});
+    sum += shown["replicas"][0][what].get<std::uint64_t>();
+  }
+  const auto node = ctl.json({"status"})["nodes"][0];
+  EXPECT_EQ(node[what].get<std::uint64_t>(), sum);
+  return sum;
+}
+
+// The records of moved names stand for ever; nobody holds them.
+TEST(LockMoveCounts, L19WhatNobodyHoldsIsNotCounted) {
+  DevNode node;
+  const Ctl ctl = node.ctl();
+  const auto held = ctl.json({"lock", "acquire", "a", "--ttl", "60s"});
+  for (const std::string to : {"3", "4", "5"}) {
+    ctl.json({"lock", "move", "a", "--to-shard", to});
+  }
+  EXPECT_EQ(counted(ctl, "locks"), 1u);
+  ctl.json({"lock", "break", "a", "--reason", "it hangs"});
+  EXPECT_EQ(counted(ctl, "locks"), 0u) << "the session lives, and has lost it";
+  ctl.json({"session", "close", held["session"]});
+  EXPECT_EQ(counted(ctl, "locks"), 0u);
+  EXPECT_EQ(counted(ctl, "sessions"), 0u);
+  ctl.json({"lock", "acquire", "a", "--ttl", "60s"});
+  EXPECT_EQ(counted(ctl, "locks"), 1u);
+  ctl.json({"lock", "acquire", "b", "--ttl", "60s"});
+  EXPECT_EQ(counted(ctl, "locks"), 2u);
+}
+
 }  // namespace
 }  // namespace gcoord::cli

@@ -41,6 +41,24 @@ TEST_F(LockRunTest, L17TheCommandKnowsItsLock) {
   EXPECT_FALSE(session.empty());
 }
 
+// gcoordctl in the command is about other sessions: the variables of `lock run` say nothing to it.
+TEST_F(LockRunTest, L17GcoordctlWorksInsideTheCommand) {
+  const std::string ctl = chaos::program_beside("gcoordctl").string() + " -o json";
+  const auto inside = [&](const std::string& script) {
+    return ctl_(shell("export GCOORD_ENDPOINTS=" + node_.endpoint() + "; " + script));
+  };
+  EXPECT_EQ(inside("echo $GCOORD_LOCK_SESSION $GCOORD_SESSION | { read a b; test $a = $b; }").code,
+            0);
+  EXPECT_EQ(inside(ctl + " elect transfer chief --to 7").error_code(), "GC6101");
+  const Finished acquired = inside(ctl + " lock acquire b");
+  EXPECT_EQ(acquired.code, 0) << acquired.out << acquired.err;
+  ASSERT_EQ(inside("GCOORD_ID=1 GCOORD_NODE=1 GCOORD_TO=1 GCOORD_COUNT=1 GCOORD_TOKEN=1 " + ctl +
+                   " lock acquire c")
+                .code,
+            0);
+  EXPECT_EQ(inside("GCOORD_TOKEN=1 " + ctl + " lock check a").error_code(), "GC1002");
+}
+
 TEST_F(LockRunTest, TheCommandIsPassedOnByteForByte) {
   const Finished finished = ctl_(
       {"lock", "run", "a", "--", "printf", "%s|", "[x,y]", "a,b", "-o", "json", "--", "--ttl"});

@@ -33,7 +33,7 @@
 // The other headers of this interface: gcoord_locks.h (options of an acquire, several locks,
 // lists), gcoord_sessions.h (session options, health checks, events), gcoord_reads.h (reads by
 // freshness), gcoord_watch.h (watches), gcoord_cluster.h (status), gcoord_async.h (the other calls
-// without waiting).
+// without waiting), gcoord_stop.h (waits that can be stopped).
 #pragma once
 
 #include "gcoord/api.h"

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 namespace gcoord::client {
@@ -42,6 +43,9 @@ struct LeaseOptions {
 
   // As SessionOptions::health.
   SessionHealth health{};
+
+  // As AcquireOptions::stop; the session of the lease ends with its wait.
+  std::stop_token stop{};
 };
 
 // Made by Client::take_lease. Given back when it is destroyed.

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -181,6 +182,11 @@ struct AcquireOptions {
   // wait gets GC6031. Up to a minute (GC6032). A release, a close and a break pass the lock on at
   // once. Not with `shared`.
   std::chrono::milliseconds delay{0};
+
+  // Lets the caller end the wait from any thread: std::stop_source::request_stop() on its source
+  // ends the acquire with GC6006. The request leaves the queue, and a grant that was on its way is
+  // released. An acquire that has ended already is not changed. A view, as `note`.
+  const std::stop_token* stop = nullptr;
 };
 
 // Options of Election::campaign.

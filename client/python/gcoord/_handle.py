@@ -68,12 +68,12 @@ class Held:
 
 
 def wait_for(future: "Future[T]", abandon: Callable[[T], Any]) -> T:
-    """The future's result. If the wait is broken off (Ctrl-C), what comes afterwards is given to `abandon`, on the
-    client's thread."""
+    """The future's result. If the wait is broken off (Ctrl-C), it is cancelled, which ends it at the nodes; what was there
+    before is given to `abandon`."""
     try:
         return future.result()
     except BaseException:
         # Its own failure is over; anything else broke the wait.
-        if not future.done() or future.exception() is None:
+        if not future.cancel() and future.exception() is None:
             future.add_done_callback(lambda late: None if late.exception() else abandon(late.result()))
         raise

@@ -150,6 +150,9 @@ _FUNCTIONS = {
     "gcoord_lease_remaining_ms": (c_int64, [_HANDLE]),
     "gcoord_lease_certain_until_ns": (c_int64, [_HANDLE]),
     "gcoord_lease_valid": (c_bool, [_HANDLE]),
+    "gcoord_stop_new": (_HANDLE, []),
+    "gcoord_stop_request": (None, [_HANDLE]),
+    "gcoord_stop_free": (None, [_HANDLE]),
     "gcoord_election_make": (c_int32, [_HANDLE, c_char_p, _HANDLE_OUT, _ERROR]),
     "gcoord_election_free": (None, [_HANDLE]),
     "gcoord_election_resign": (c_int32, [_HANDLE, _ERROR]),
@@ -304,6 +307,23 @@ def on_event(number, event):
         callback(event)
 
 
+class Stop:
+    """What ends a wait of the library when the future of it is cancelled."""
+
+    def __init__(self) -> None:
+        self._free = library().gcoord_stop_free  # Kept: at the interpreter's end modules go before objects.
+        self.pointer = library().gcoord_stop_new()
+
+    def follow(self, future: "Future[Any]") -> None:
+        future.add_done_callback(lambda done: self._request() if done.cancelled() else None)
+
+    def _request(self) -> None:
+        library().gcoord_stop_request(self.pointer)
+
+    def __del__(self) -> None:
+        self._free(self.pointer)
+
+
 def start_done(name: str, keep: Any, *arguments: Any) -> "Future[None]":
     """The same of a function that brings nothing; `keep` is kept until then."""
     future: "Future[None]" = Future()
@@ -317,8 +337,8 @@ def start(name: str, future: "Future[Any]", finish: Callable[..., Any], argument
     and with it what it needs: the callback may come when nobody else has the object that was asked. on_failure is called
     when nothing was brought, or nothing begun.
 
-    A future that was cancelled gets nothing, but the library has no way back: what comes for it is made and, since nobody
-    has it, given back."""
+    A future that was cancelled gets nothing: what comes for it all the same is made and, since nobody has it, given back.
+    A wait for a lock has a Stop besides, which ends it."""
 
     def done(*outcome: Any) -> None:
         *brought, error = outcome

@@ -61,8 +61,8 @@ lib._FUNCTIONS.update({
     "gcoord_session_next_event": (c_int32, [_HANDLE, POINTER(_Notice), _ERROR]),
     "gcoord_lease_event_fd": (c_int32, [_HANDLE, POINTER(c_int), _ERROR]),
     "gcoord_lease_next_event": (c_int32, [_HANDLE, POINTER(_Notice), _ERROR]),
-    "gcoord_lease_take_as_async": (
-        c_int32, [_HANDLE, c_char_p, POINTER(Options), c_int64, lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lease_take_stoppable_async": (
+        c_int32, [_HANDLE, c_char_p, POINTER(Options), c_int64, _HANDLE, lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_healthy": (c_bool, [_HANDLE]),
     "gcoord_session_release": (c_int32, [_HANDLE, c_char_p, c_uint64, _ERROR]),
     "gcoord_session_proclaim": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_size_t, _ERROR]),

@@ -67,6 +67,8 @@ class Election(Held):
         # The callback holds the candidacy for as long as it is under way.
         lib.start("gcoord_election_stand_async", future, lambda _=self: None, (self._handle.pointer(), byref(fields)),
                   lib.on_done)
+        # Gives back a grant that is on its way, too.
+        future.add_done_callback(lambda done: self.resign_async() if done.cancelled() else None)
         return future
 
     def proclaim(self, value: bytes) -> None:

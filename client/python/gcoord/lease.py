@@ -74,8 +74,11 @@ def take_async(client: object, pointer: int, name: bytes, ttl: float, wait: Opti
     future: "Future[Lease]" = Future()
     try:
         options = options_of(ttl, 0, event, listeners, checks, on_unhealthy)
-        lib.start("gcoord_lease_take_as_async", future, lambda handle: Lease(client, handle, event),
-                  (pointer, name, byref(options), lib.wait_of(wait)), lib.on_handle, lambda: lib.forget(event))
+        stop = lib.Stop()
+        lib.start("gcoord_lease_take_stoppable_async", future, lambda handle: Lease(client, handle, event),
+                  (pointer, name, byref(options), lib.wait_of(wait), stop.pointer), lib.on_handle,
+                  lambda: lib.forget(event))
+        stop.follow(future)
     except BaseException:
         lib.forget(event)
         raise

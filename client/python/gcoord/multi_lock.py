@@ -23,11 +23,12 @@ _ERROR = POINTER(lib.Error)
 # Before the library is loaded, which is at the first call.
 lib._FUNCTIONS.update({
     "gcoord_acquire_options_init": (None, [POINTER(AcquireFields)]),
-    "gcoord_lock_acquire_as_async": (
-        c_int32, [_HANDLE, c_char_p, POINTER(AcquireFields), lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_acquire_stoppable_async": (
+        c_int32, [_HANDLE, c_char_p, POINTER(AcquireFields), _HANDLE, lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_lock_held_again": (c_bool, [_HANDLE]),
-    "gcoord_lock_acquire_all_async": (
-        c_int32, [_HANDLE, POINTER(c_char_p), c_size_t, POINTER(AcquireFields), lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_acquire_all_stoppable_async": (
+        c_int32, [_HANDLE, POINTER(c_char_p), c_size_t, POINTER(AcquireFields), _HANDLE, lib.HandleCallback, c_void_p,
+                  _ERROR]),
     "gcoord_multi_lock_free": (None, [_HANDLE]),
     "gcoord_multi_lock_release": (c_int32, [_HANDLE, _ERROR]),
     "gcoord_multi_lock_detach": (None, [_HANDLE]),

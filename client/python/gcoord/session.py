@@ -123,10 +123,13 @@ class Session(Held, Eventful):
         return self.acquire(name, wait=0, **how)
 
     def acquire_async(self, name: str, wait: Optional[float] = None, **how: Any) -> "Future[Lock]":
-        """With asyncio: await asyncio.wrap_future(session.acquire_async(...))."""
+        """With asyncio: await asyncio.wrap_future(session.acquire_async(...)). Cancelling the future ends the wait at the
+        nodes, too."""
         future: "Future[Lock]" = Future()
-        lib.start("gcoord_lock_acquire_as_async", future, lambda handle: Lock(self, handle),
-                  (self._handle.pointer(), lib.text(name), byref(acquire_fields(wait, **how))), lib.on_handle)
+        stop = lib.Stop()
+        lib.start("gcoord_lock_acquire_stoppable_async", future, lambda handle: Lock(self, handle),
+                  (self._handle.pointer(), lib.text(name), byref(acquire_fields(wait, **how)), stop.pointer), lib.on_handle)
+        stop.follow(future)
         return future
 
     def acquire_all(self, names: Iterable[str], wait: Optional[float] = None, **how: Any) -> MultiLock:
@@ -136,9 +139,11 @@ class Session(Held, Eventful):
     def acquire_all_async(self, names: Iterable[str], wait: Optional[float] = None, **how: Any) -> "Future[MultiLock]":
         future: "Future[MultiLock]" = Future()
         asked = [lib.text(name) for name in names]
-        lib.start("gcoord_lock_acquire_all_async", future, lambda handle: MultiLock(self, handle),
+        stop = lib.Stop()
+        lib.start("gcoord_lock_acquire_all_stoppable_async", future, lambda handle: MultiLock(self, handle),
                   (self._handle.pointer(), (c_char_p * len(asked))(*asked), len(asked),
-                   byref(acquire_fields(wait, **how))), lib.on_handle)
+                   byref(acquire_fields(wait, **how)), stop.pointer), lib.on_handle)
+        stop.follow(future)
         return future
 
     def release(self, name: str, token: int) -> None:

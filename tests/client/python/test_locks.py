@@ -77,6 +77,51 @@ class Locks(ClusterTest):
         holder.release()
         self.session().acquire(self.name, wait=PATIENCE).release()
 
+    def waiter_count(self) -> int:
+        return self.client.get(self.name).waiter_count
+
+    def test_a_cancelled_wait_leaves_the_queue(self):
+        waiting = self.session()
+        begin = (lambda: waiting.acquire_async(self.name), lambda: waiting.acquire_all_async([self.name]),
+                 lambda: self.client.take_lease_async(self.name, ttl=60))
+        with self.session().acquire(self.name):
+            for wait in begin:
+                coming = wait()
+                while self.waiter_count() == 0:
+                    pass
+                self.assertTrue(coming.cancel())
+                while self.waiter_count() != 0:
+                    pass
+
+    def test_a_coroutine_that_gives_up_leaves_the_queue(self):
+        waiting = self.session()
+
+        async def give_up() -> None:
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.wrap_future(waiting.acquire_async(self.name)), 0.05)
+
+        with self.session().acquire(self.name):
+            asyncio.run(give_up())
+            while self.waiter_count() != 0:
+                pass
+
+    def test_an_interrupted_wait_leaves_the_queue(self):
+        waiting = self.session()
+
+        def interrupt() -> None:
+            while self.waiter_count() == 0:
+                pass
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        with self.session().acquire(self.name):
+            thread = threading.Thread(target=interrupt)
+            thread.start()
+            with self.assertRaises(KeyboardInterrupt):
+                waiting.acquire(self.name)
+            thread.join()
+            while self.waiter_count() != 0:
+                pass
+
     def test_a_lock_keeps_its_session_alive_and_a_session_its_client(self):
         lock = gcoord.Client(ENDPOINTS).open_session(ttl=60).acquire(self.name)
         gc.collect()

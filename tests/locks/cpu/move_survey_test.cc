@@ -316,5 +316,29 @@ TEST(MoveSurvey, WhatNobodyMovedStaysByteForByte) {
   EXPECT_EQ(settled_state(state, survey.fixes(ShardId{0})).value(), state);
 }
 
+// The records of a moved name stand for ever; nobody holds them.
+TEST(LockOccupancy, CountsNoRecordsOfMovedNamesAlsoAfterStatesAreRead) {
+  Shards shards;
+  shards.wait(home(), 1);
+  shards.move(home(), away(0));
+  EXPECT_EQ(shards.locks().usage().locks, 2u);
+  EXPECT_EQ(shards.locks().occupancy().locks, 1u);
+  EXPECT_EQ(shards.locks().occupancy(home()).locks, 0u);
+  shards.release(away(0));
+  States states;
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    states[shard] = shards.states(ShardId{shard}).back();
+  }
+  Shards read;
+  read.load(states);
+  read.load(states);  // In place of what was read before.
+  for (const LockCpu* locks : {&shards.locks(), &read.locks()}) {
+    EXPECT_EQ(locks->usage().locks, 2u);
+    EXPECT_EQ(locks->occupancy().locks, 0u);
+    EXPECT_EQ(locks->occupancy().sessions, locks->usage().sessions - 2);
+    EXPECT_EQ(locks->occupancy(away(0)).locks, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace gcoord::locks

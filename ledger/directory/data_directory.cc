@@ -102,6 +102,9 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOp
   std::unique_ptr<DataDirectory> directory{new DataDirectory(options.path)};
   GCOORD_TRY(directory->lock_, DirectoryLock::take(options.path));
   GCOORD_TRY_STATUS(check_complete(*root_disk, options.path));
+  if (options.before_start) {
+    GCOORD_TRY_STATUS(options.before_start());
+  }
   GCOORD_TRY(directory->identity_,
              IdentityFile::open(*root_disk, options.identity, options.random_id));
   directory->root_disk_ = std::move(root_disk);

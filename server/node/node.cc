@@ -84,7 +84,6 @@ class Node::Impl {
     set_time();
     GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
     engine.repaired_shards = ledger_->repaired_shards();
-    GCOORD_TRY_STATUS(probe_ports());
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     history_.recovered();
     // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
@@ -164,18 +163,12 @@ class Node::Impl {
         [this] { asio::post(context_, [] {}); });
   }
 
-  // Before a generation of the directory is begun for a repair (listen_probe.h).
+  // Before this start counts as an incarnation of the directory (listen_probe.h).
   Status probe_ports() const {
-    if (ledger_->repaired_shards().empty()) {
-      return Status{};
-    }
-    for (const Endpoint& each : {options_.listen_client,
-                                 options_.listen_peer,
-                                 options_.listen_metrics,
-                                 options_.listen_ledger}) {
-      GCOORD_TRY_STATUS(probe_listen(each));
-    }
-    return Status{};
+    GCOORD_TRY_STATUS(probe_listen("listen-client", options_.listen_client));
+    GCOORD_TRY_STATUS(probe_listen("listen-peer", options_.listen_peer));
+    GCOORD_TRY_STATUS(probe_listen("listen-metrics", options_.listen_metrics));
+    return probe_listen("listen-ledger", options_.listen_ledger);
   }
 
   // What must be durable before a checkpoint; the checkpoints' thread asks.
@@ -193,6 +186,7 @@ class Node::Impl {
   }
 
   Status open_engine(ReplicaOptions engine) {
+    engine.before_start = [this] { return probe_ports(); };
     engine.on_directory = [this] { return open_history(); };
     engine.before_checkpoint = [this] { return settle(); };
     StateMachine& service = publication_;

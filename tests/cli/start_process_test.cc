@@ -1,4 +1,7 @@
-// Starts of gcoordd as an operator meets them: ports that are taken, and what a refusal costs.
+// Starts of gcoordd as an operator meets them: ports that are taken, and what a refusal costs; ids
+// that live already.
+#include "chaos/process/free_ports.h"
+#include "tests/cli/process_cluster.h"
 #include "tests/cli/programs.h"
 
 #include <asio/io_context.hpp>
@@ -85,6 +88,58 @@ TEST_F(StartProcessTest, AnAddressOfNoInterfaceUsesUpNoIncarnation) {
               HasSubstr("GC3004"));
   DevNode node({"--data-dir", data_dir_});
   EXPECT_EQ(node.ctl().json({"status"})["nodes"][0]["incarnation"], 2);
+}
+
+// Three nodes of which node 2 has started before, and processes that call themselves node 2.
+class SecondProcessTest : public ProcessCluster {
+ protected:
+  SecondProcessTest() : ProcessCluster(16) {}
+
+  // A process with the command line of node 2, but other ports and this directory.
+  ChildProcess impostor(const std::string& data_dir, const std::vector<std::string>& more = {}) {
+    ChildOptions options;
+    options.arguments = cluster_->arguments(2);
+    options.arguments.insert(options.arguments.end(), more.begin(), more.end());
+    const auto ports = chaos::free_ports(2).value();
+    for (std::size_t i = 0; i + 1 < options.arguments.size(); ++i) {
+      const std::string flag = options.arguments[i];
+      std::string& value = options.arguments[i + 1];
+      value = flag == "--data-dir"         ? data_dir
+              : flag == "--listen-client"  ? "127.0.0.1:0"
+              : flag == "--listen-peer"    ? "127.0.0.1:" + std::to_string(ports[0])
+              : flag == "--listen-metrics" ? "off"
+                                           : value;
+    }
+    options.capture_output = true;
+    options.error_file = data_dir + ".log";
+    auto child = ChildProcess::start(options);
+    EXPECT_TRUE(child.ok()) << child.status().to_string();
+    return std::move(child).value();
+  }
+};
+
+TEST_F(SecondProcessTest, UnderALiveIdItIsToldSoAndTheFirstOneStays) {
+  cluster_->kill(2);
+  const std::string copy = directory_.path("copy");
+  std::filesystem::copy(
+      cluster_->data_directory(2), copy, std::filesystem::copy_options::recursive);
+  spawn(2);
+  const std::vector<std::string> folders = {
+      directory_.path("empty"), directory_.path("rejoins"), copy};
+  std::vector<ChildProcess> seconds;
+  for (const std::string& folder : folders) {
+    const bool rejoins = folder == folders[1];
+    seconds.push_back(impostor(
+        folder, rejoins ? std::vector<std::string>{"--rejoin"} : std::vector<std::string>{}));
+  }
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    EXPECT_EQ(seconds[i].wait_for(kPatience), 2) << folders[i];
+    const std::string log = file_text(folders[i] + ".log");
+    EXPECT_THAT(log, HasSubstr("GC3005")) << folders[i];
+    EXPECT_THAT(log, testing::Not(HasSubstr("--rejoin"))) << folders[i];
+  }
+  EXPECT_TRUE(cluster_->running(2));
+  EXPECT_EQ(ctl().json({"status"})["nodes"][1]["incarnation"], 2);
 }
 
 }  // namespace

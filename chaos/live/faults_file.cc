@@ -39,7 +39,7 @@ class Rot final : public Fault {
     }
     what.pop_back();
     for (Flipped& each : flips_) {
-      each.starts = world.cluster.wait_ready(each.node, kReadyWithin).ok();
+      each.starts = world.cluster.wait_serving(each.node, kReadyWithin).ok();
     }
     return what;
   }

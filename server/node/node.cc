@@ -132,8 +132,13 @@ class Node::Impl {
             ledger_endpoint_ == nullptr ? std::uint16_t{0} : ledger_endpoint_->port()};
   }
 
-  Status run() {
+  Status run(const std::function<void()>& on_ready) {
+    bool ready = false;
     while (!stopping_) {
+      if (!ready && is_ready(engine_->view())) {
+        ready = true;
+        on_ready();
+      }
       GCOORD_TRY_STATUS(pass());
     }
     log_info("stopping: {}", stop_reason_);
@@ -521,8 +526,8 @@ NodePorts Node::ports() const {
   return impl_->ports();
 }
 
-Status Node::run() {
-  return impl_->run();
+Status Node::run(const std::function<void()>& on_ready) {
+  return impl_->run(on_ready);
 }
 
 }  // namespace gcoord::server

@@ -1,5 +1,5 @@
 // Starts of gcoordd as an operator meets them: ports that are taken, and what a refusal costs; ids
-// that live already.
+// that live already; and when a node says that it is ready.
 #include "chaos/process/free_ports.h"
 #include "tests/cli/process_cluster.h"
 #include "tests/cli/programs.h"
@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gcoord::cli {
@@ -140,6 +141,68 @@ TEST_F(SecondProcessTest, UnderALiveIdItIsToldSoAndTheFirstOneStays) {
   }
   EXPECT_TRUE(cluster_->running(2));
   EXPECT_EQ(ctl().json({"status"})["nodes"][1]["incarnation"], 2);
+}
+
+// Three nodes that are started one by one.
+class ReadyTest : public testing::Test {
+ protected:
+  ReadyTest() {
+    chaos::LocalClusterOptions options;
+    options.program = chaos::program_beside("gcoordd");
+    options.directory = directory_.path();
+    options.shards = 16;
+    auto planned = chaos::LocalCluster::plan(options);
+    EXPECT_TRUE(planned.ok()) << planned.status().to_string();
+    cluster_.emplace(std::move(planned).value());
+  }
+
+  // Waits until the node's log has the text; the patience only bounds a failure.
+  std::string log_with(std::uint32_t node, const std::string& text) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    std::string log;
+    while (log.find(text) == std::string::npos && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+      log = file_text(cluster_->log_file(node));
+    }
+    EXPECT_THAT(log, HasSubstr(text));
+    return log;
+  }
+
+  bool said_ready(std::uint32_t node) {
+    return cluster_->wait_ready(node, std::chrono::milliseconds{1}).ok();
+  }
+
+  const ScratchFolder directory_;
+  std::optional<chaos::LocalCluster> cluster_;
+};
+
+TEST_F(ReadyTest, ANodeAloneServesAndNamesWhomItWaitsForUntilItHearsAMajority) {
+  ASSERT_TRUE(cluster_->spawn(1).ok());
+  const std::string log = log_with(1, "waits for a majority of 3 nodes");
+  EXPECT_THAT(log,
+              HasSubstr("node 2 at 127.0.0.1:" + std::to_string(cluster_->peer_port(2)) + " ("));
+  EXPECT_THAT(log,
+              HasSubstr("node 3 at 127.0.0.1:" + std::to_string(cluster_->peer_port(3)) + " ("));
+  EXPECT_TRUE(cluster_->wait_serving(1, kPatience).ok());
+  EXPECT_FALSE(said_ready(1));
+  ASSERT_TRUE(cluster_->spawn(2).ok());
+  EXPECT_TRUE(cluster_->wait_ready(1, kPatience).ok());
+  EXPECT_TRUE(cluster_->wait_ready(2, kPatience).ok());
+  log_with(1, "a new cluster begins when all nodes have met once; waits for node 3 at ");
+  EXPECT_EQ(cluster_->stop_all(kPatience), 2u);
+}
+
+TEST_F(ReadyTest, ANodeThatAllRefuseSaysSoAndIsNeverReady) {
+  ASSERT_TRUE(cluster_->spawn(1).ok());
+  ASSERT_TRUE(cluster_->spawn(2).ok());
+  ASSERT_TRUE(cluster_->wait_ready(1, kPatience).ok());
+  ASSERT_TRUE(cluster_->spawn(3, {"--cluster-id", "77"}).ok());
+  const std::string log = log_with(3, "all other nodes refuse this node, so it is not ready");
+  EXPECT_THAT(log, HasSubstr("belongs to cluster"));
+  EXPECT_FALSE(said_ready(3));
+  cluster_->signal(3, SIGTERM);
+  EXPECT_EQ(cluster_->wait_exit(3, kPatience), 0);
+  EXPECT_FALSE(said_ready(3));
 }
 
 }  // namespace

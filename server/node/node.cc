@@ -99,7 +99,7 @@ class Node::Impl {
                       &history_.worker(),
                       ledger_.get(),
                       [this] { return frontend_.connection_count(); },
-                      [this] { return (boot_time_us() - started_us_) / 1000; },
+                      [this] { return time_.elapsed_ms(); },
                       [this](NodeId peer) { return link_text(peer); }});
     service_.start(*engine_, engine_->incarnation(), *reports_);
     GCOORD_TRY_STATUS(start_sweeps(options_, *engine_, service_));
@@ -121,7 +121,7 @@ class Node::Impl {
                  LedgerEndpoint::open(to_string(options_.listen_ledger), *ledger_, metrics_));
     }
     watch_engine();
-    log_.on_serving(options_, ports(), engine_->view(), (boot_time_us() - started_us_) / 1000);
+    log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
     return watch_signals();
   }
 
@@ -262,7 +262,7 @@ class Node::Impl {
                                 .pruning = pruning_.get(),
                                 .watches = watches_.get(),
                                 .past = past_.get(),
-                                .now_ms = [] { return boot_time_us() / 1000; }});
+                                .now_ms = [this] { return time_.read() / 1000; }});
     frontend_.set_handler(
         [router](protocol::ConnectionId connection,
                  const protocol::RequestSlot& request,
@@ -330,6 +330,7 @@ class Node::Impl {
   Status pass() {
     context_.poll();
     const std::uint64_t before_us = set_time();
+    GCOORD_TRY_STATUS(time_.failure());
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
     GCOORD_TRY_STATUS(sweep(before_us / 1000));
@@ -342,10 +343,12 @@ class Node::Impl {
     turns_.add();
     saves_->advance(before_us / 1000);
     pruning_->advance();
+    time_.read();
+    GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
       idle_ = false;
-      turn_us_.observe_us(boot_time_us() - before_us);
+      turn_us_.observe_us(time_.read() - before_us);
     } else if (engine_->arm()) {
       sleep();
     }
@@ -369,15 +372,15 @@ class Node::Impl {
         engine_->transfer(ShardId{shard}, heirs[shard % heirs.size()]);
       }
     }
-    const std::uint64_t latest_us = boot_time_us() + options_.election_ms * std::uint64_t{1000};
-    while (engine_->view().leader_count > 0 && boot_time_us() < latest_us) {
+    const std::uint64_t latest_us = time_.read() + options_.election_ms * std::uint64_t{1000};
+    while (engine_->view().leader_count > 0 && time_.read() < latest_us) {
       GCOORD_TRY_STATUS(pass());
     }
     return Status{};
   }
 
   std::uint64_t set_time() {
-    const std::uint64_t now_us = boot_time_us();
+    const std::uint64_t now_us = time_.read();
     service_.set_time(now_us);
     return now_us;
   }
@@ -477,7 +480,7 @@ class Node::Impl {
   }
 
   NodeOptions options_;
-  std::uint64_t started_us_ = boot_time_us();
+  SteadyTime time_;
   MetricsRegistry metrics_;
   asio::io_context context_{1};
   protocol::Welcome welcome_;

@@ -11,6 +11,7 @@
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdio>
@@ -154,6 +155,8 @@ int run(const server::Invocation& invocation) {
 int main_of(const std::vector<std::string>& arguments) {
   // A client that goes away is an error code of its socket, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  // What a node writes is its user's alone, also what libraries create with mode 0644.
+  ::umask(077);
   const auto invocation = server::parse_invocation(arguments, environment);
   if (!invocation.ok()) {
     return fail(invocation.status());

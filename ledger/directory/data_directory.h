@@ -51,7 +51,8 @@ class DirectoryLock {
 
 class DataDirectory {
  public:
-  // Creates the directory (mode 0700) when there is none; its parent exists.
+  // Creates the directory (mode 0700) when there is none; its parent exists. A link is refused
+  // (kDirectoryUnusable): the caller has resolved it (real_directory.h).
   static Result<std::unique_ptr<DataDirectory>> open(const DataDirectoryOptions& options);
 
   // True when no log was ever opened here: the node has no promises to keep yet. Stays what it was

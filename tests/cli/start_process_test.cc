@@ -7,6 +7,7 @@
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <string>
@@ -89,6 +90,43 @@ TEST_F(StartProcessTest, AnAddressOfNoInterfaceUsesUpNoIncarnation) {
               HasSubstr("GC3004"));
   DevNode node({"--data-dir", data_dir_});
   EXPECT_EQ(node.ctl().json({"status"})["nodes"][0]["incarnation"], 2);
+}
+
+TEST_F(StartProcessTest, EverythingInTheDataDirectoryIsItsUsersAlone) {
+  const mode_t before = ::umask(022);
+  const std::string fresh = directory_.path("fresh");
+  {
+    DevNode node({"--data-dir", fresh});
+    node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"});
+  }
+  ::umask(before);
+  std::size_t seen = 0;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(fresh)) {
+    const auto mode = std::filesystem::symlink_status(each.path()).permissions();
+    EXPECT_EQ(mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all),
+              std::filesystem::perms::none)
+        << each.path();
+    ++seen;
+  }
+  EXPECT_GT(seen, 5u);
+}
+
+TEST_F(StartProcessTest, ADamagedDirectoryBehindALinkIsMovedAndNotTheLink) {
+  const std::string link = directory_.path("link");
+  std::filesystem::create_directory_symlink(data_dir_, link);
+  std::ofstream(data_dir_ + "/identity") << "damaged";
+  const std::string log = directory_.path("log");
+  ChildOptions options = program(
+      "gcoordd",
+      {"dev", "--shards", "16", "--listen-client", "127.0.0.1:0", "--data-dir", link, "--rejoin"});
+  options.error_file = log;
+  auto node = ChildProcess::start(options);
+  ASSERT_TRUE(node.ok());
+  EXPECT_TRUE(node.value().read_line(kPatience).has_value()) << file_text(log);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::exists(data_dir_ + ".damaged/identity"));
+  EXPECT_TRUE(std::filesystem::exists(data_dir_ + "/identity"));
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(link + ".damaged")));
 }
 
 // Three nodes of which node 2 has started before, and processes that call themselves node 2.

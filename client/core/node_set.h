@@ -133,6 +133,9 @@ class NodeSet {
   struct Entry {
     std::string address;
     NodeId node;  // 0 until it is known.
+    // Where Welcomes say the node is besides, the longest untried first: it may have moved, and
+    // some nodes may not have heard of it.
+    std::vector<std::string> others{};
     CircuitBreaker breaker;
     Phase phase = Phase::Waiting;
     std::shared_ptr<Connection> connection;
@@ -143,6 +146,8 @@ class NodeSet {
   };
 
   void add(const std::string& address, NodeId node);
+  void add_address(Entry& entry, const std::string& address);
+  CircuitBreaker make_breaker() const;
   void connect(Entry& entry, TimePoint now);
   void on_reply(Entry& entry, const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void on_welcome(Entry& entry,

@@ -53,6 +53,16 @@ void NodeLog::on_serving(const NodeOptions& options,
   if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
     log_warning("GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
   }
+  const Endpoint& told = options.advertise_client;
+  if (told.host == options.listen_client.host && told.port != 0 && told.port != ports.client) {
+    log_warning(
+        "clients are told to find this node at {}, by --peer {}=...,{}, but it listens on {}:{}",
+        to_string(told),
+        options.node.value,
+        to_string(told),
+        options.listen_client.host,
+        ports.client);
+  }
   if (options.insecure) {
     log_warning(
         "insecure: nothing is encrypted or authenticated; allow only trusted hosts on the network");

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <thread>
@@ -241,6 +242,73 @@ TEST_F(ReadyTest, ANodeThatAllRefuseSaysSoAndIsNeverReady) {
   cluster_->signal(3, SIGTERM);
   EXPECT_EQ(cluster_->wait_exit(3, kPatience), 0);
   EXPECT_FALSE(said_ready(3));
+}
+
+TEST_F(ReadyTest, ANodeThatTellsClientsAnotherPortThanItListensOnSaysSo) {
+  ChildOptions options;
+  options.arguments = cluster_->arguments(1);
+  const auto flag = std::ranges::find(options.arguments, "--listen-client");
+  ASSERT_NE(flag, options.arguments.end());
+  *(flag + 1) = "127.0.0.1:0";
+  options.capture_output = true;
+  options.error_file = cluster_->log_file(1).string();
+  auto node = ChildProcess::start(options);
+  ASSERT_TRUE(node.ok());
+  log_with(1, "clients are told to find this node at " + cluster_->endpoints()[0]);
+}
+
+// Node 3 comes back with another client port. Its peers learn the new one from the node itself.
+TEST_F(ReadyTest, StatusShowsANodeThatMovedAndNoNodeZero) {
+  const std::vector<std::string> old = cluster_->endpoints();
+  std::vector<std::vector<std::string>> commands;
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    std::vector<std::string> arguments = cluster_->arguments(node);
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+      if (arguments[i - 1] == "--peer") {  // Without the client address.
+        arguments[i].resize(arguments[i].find(','));
+      }
+    }
+    commands.push_back(std::move(arguments));
+  }
+  const auto start = [&](std::uint32_t node) {
+    ChildOptions options;
+    options.arguments = commands[node - 1];
+    options.capture_output = true;
+    options.error_file = cluster_->log_file(node).string();
+    auto child = ChildProcess::start(options);
+    EXPECT_TRUE(child.ok());
+    return std::move(child).value();
+  };
+  std::vector<ChildProcess> nodes;
+  for (const std::uint32_t node : {1u, 2u, 3u}) {
+    nodes.push_back(start(node));
+  }
+  for (ChildProcess& node : nodes) {
+    ASSERT_TRUE(node.read_line(kPatience).has_value());
+  }
+  nodes[2].kill_now();
+  const std::string moved = "127.0.0.1:" + std::to_string(chaos::free_ports(1).value().front());
+  for (std::string& argument : commands[2]) {
+    argument = argument == old[2] ? moved : argument;
+  }
+  nodes[2] = start(3);
+  ASSERT_TRUE(nodes[2].read_line(kPatience).has_value());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  nlohmann::json status;
+  while (std::chrono::steady_clock::now() < deadline) {  // Until the peers have heard of it.
+    const Finished asked = Ctl(comma_list(old))({"-o", "json", "status"});
+    status = asked.json();
+    if (asked.code == 0) {
+      break;
+    }
+  }
+  ASSERT_EQ(status["nodes"].size(), 3u) << status.dump();
+  EXPECT_EQ(status["nodes"][0]["node"], 1);
+  EXPECT_EQ(status["nodes"][2]["node"], 3);
+  EXPECT_EQ(status["nodes"][2]["reachable"], true);
+  EXPECT_EQ(status["nodes"][2]["endpoint"], moved);
+  ASSERT_EQ(status["unknown_endpoints"].size(), 1u);
+  EXPECT_EQ(status["unknown_endpoints"][0]["endpoint"], old[2]);
 }
 
 }  // namespace

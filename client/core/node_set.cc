@@ -66,10 +66,21 @@ void NodeSet::add_address(Entry& entry, const std::string& address) {
     entry.others.erase(entry.others.begin());
   }
   entry.others.push_back(address);
+  entry.newest_untried = true;
   if (entry.phase == Phase::Waiting) {
+    change_address(entry);
+  }
+}
+
+// The one in use does not work. A new one is tried at once, known ones in turn after a pause.
+void NodeSet::change_address(Entry& entry) {
+  if (std::exchange(entry.newest_untried, false)) {
     std::swap(entry.address, entry.others.back());
     entry.breaker = make_breaker();
     entry.failed = false;
+  } else if (!entry.others.empty()) {
+    entry.others.push_back(std::exchange(entry.address, entry.others.front()));
+    entry.others.erase(entry.others.begin());
   }
 }
 
@@ -349,9 +360,8 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   entry.failed = true;
   entry.failure = reason;
   entry.breaker.trip(options_.clock->now());
-  if (!was_ready && !entry.others.empty()) {
-    entry.others.push_back(std::exchange(entry.address, entry.others.front()));
-    entry.others.erase(entry.others.begin());
+  if (!was_ready) {
+    change_address(entry);
   }
   if (was_ready) {
     ++reconnects_;

@@ -107,6 +107,7 @@ enum class ErrorCode : std::uint32_t {
   NotReady = 5006,
   QuorumUnavailable = 5007,
   ShardsForgotten = 5008,
+  ClockBackward = 5010,
 
   LockBusy = 6001,
   LockNotHeld = 6002,

@@ -258,6 +258,9 @@ constexpr ErrorEntry kTable[] = {
     {ErrorCode::ShardsForgotten, "ShardsForgotten", StatusCode::DataLoss, ExitCode::Unavailable,
      "too few nodes remember the decisions of these shards, so they cannot have a leader",
      "Bring back nodes that did not restart; if there are none, stop all nodes, remove all data directories and start anew"},
+    {ErrorCode::ClockBackward, "ClockBackward", StatusCode::Aborted, ExitCode::Unavailable,
+     "the clock that counts the time since this machine started went back, so no lease can be measured on it",
+     "Start the node again; if it happens again, repair the machine's clock or its hypervisor"},
     // Locks and sessions.
     {ErrorCode::LockBusy, "LockBusy", StatusCode::Aborted, ExitCode::Conflict,
      "the lock is held by another session",

@@ -53,7 +53,7 @@ Result<double> restart_seconds(RunningCluster& cluster, std::uint32_t node_id) {
   cluster.nodes().kill(node_id);
   const auto began = Clock::now();
   GCOORD_TRY_STATUS(cluster.nodes().spawn(node_id));
-  GCOORD_TRY_STATUS(cluster.nodes().wait_ready(node_id, kStartTimeout));
+  GCOORD_TRY_STATUS(cluster.nodes().wait_serving(node_id, kStartTimeout));
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 

@@ -2,6 +2,7 @@
 // say.
 #include "chaos/live/bit_flip.h"
 #include "chaos/live/fault.h"
+#include "chaos/process/free_ports.h"
 
 #include <algorithm>
 #include <fstream>
@@ -39,7 +40,7 @@ class Rot final : public Fault {
     }
     what.pop_back();
     for (Flipped& each : flips_) {
-      each.starts = world.cluster.wait_ready(each.node, kReadyWithin).ok();
+      each.starts = world.cluster.wait_serving(each.node, kReadyWithin).ok();
     }
     return what;
   }
@@ -164,6 +165,11 @@ class Intruder final : public Fault {
     for (const char* flag : {"--listen-client", "--listen-peer", "--listen-metrics"}) {
       set_flag(child.arguments, flag, "127.0.0.1:0");
     }
+    if (kind_ == Kind::SameId) {
+      // With port 0 it would be refused for that, and never meet a peer.
+      GCOORD_TRY(const auto ports, free_ports(1));
+      set_flag(child.arguments, "--listen-peer", "127.0.0.1:" + std::to_string(ports.front()));
+    }
     folder_ = world.cluster.directory() / "intruder";
     fs::remove_all(folder_);
     if (kind_ != Kind::SameDirectory) {
@@ -188,7 +194,7 @@ class Intruder final : public Fault {
     process_.clear();
     std::ifstream in{log_};
     const std::string log{std::istreambuf_iterator<char>{in}, {}};
-    const bool refused = log.find("GC") != std::string::npos;
+    const bool refused = log.find(kind_ == Kind::SameId ? "GC3005" : "GC") != std::string::npos;
     if ((kind_ != Kind::OtherCluster && exit.value_or(0) == 0) || !refused) {
       return Status{StatusCode::Internal, what() + "it was not refused"};
     }

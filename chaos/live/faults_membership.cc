@@ -79,7 +79,7 @@ class TwoCorrupt final : public Fault {
     }
     what.pop_back();
     for (Rotten& each : rotten_) {
-      each.starts = world.cluster.wait_ready(each.node, kOpensWithin).ok();
+      each.starts = world.cluster.wait_serving(each.node, kOpensWithin).ok();
     }
     return what;
   }

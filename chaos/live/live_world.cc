@@ -26,7 +26,7 @@ Status LiveWorld::start(const std::vector<std::uint32_t>& nodes) {
     }
   }
   for (const std::uint32_t node : begun) {
-    GCOORD_TRY_STATUS(cluster.wait_ready(node, kReady));
+    GCOORD_TRY_STATUS(cluster.wait_serving(node, kReady));
   }
   return Status{};
 }

@@ -134,7 +134,7 @@ Status Strikes::restart_the_fallen(StrikeRecord& record) {
       fail(record,
            {StatusCode::Aborted, fmt::format("node {} ended by itself with {}", node, *exit)});
       GCOORD_TRY_STATUS(cluster.spawn(node));
-      GCOORD_TRY_STATUS(cluster.wait_ready(node, kStartTimeout));
+      GCOORD_TRY_STATUS(cluster.wait_serving(node, kStartTimeout));
     }
   }
   return Status{};

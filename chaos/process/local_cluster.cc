@@ -2,6 +2,11 @@
 
 #include "chaos/process/free_ports.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <deque>
 #include <fstream>
@@ -33,6 +38,26 @@ std::string last_lines(const std::filesystem::path& file) {
     text += "\n    " + line;
   }
   return text;
+}
+
+// Between two looks whether a node takes connections.
+constexpr std::chrono::milliseconds kServingPoll{5};
+
+// Whether somebody listens at a numeric address.
+bool takes_connections(const std::string& endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoul(endpoint.substr(colon + 1))));
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool taken =
+      socket >= 0 &&
+      ::inet_pton(AF_INET, endpoint.substr(0, colon).c_str(), &address.sin_addr) == 1 &&
+      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (socket >= 0) {
+    ::close(socket);
+  }
+  return taken;
 }
 
 }  // namespace
@@ -177,6 +202,21 @@ Status LocalCluster::wait_ready(std::uint32_t node_id, std::chrono::milliseconds
     return Status{StatusCode::Unavailable,
                   "node " + std::to_string(node_id) +
                       " did not become ready; its log says:" + last_lines(log_file(node_id))};
+  }
+  return Status{};
+}
+
+Status LocalCluster::wait_serving(std::uint32_t node_id, std::chrono::milliseconds timeout) {
+  GCOORD_ASSERT(!node(node_id).process.empty());
+  ChildProcess& process = node(node_id).process.front();
+  const auto deadline = Clock::now() + timeout;
+  const std::string endpoint = address(node_id, node(node_id).client_port);
+  while (!takes_connections(endpoint)) {
+    if (process.wait_for(kServingPoll).has_value() || Clock::now() >= deadline) {
+      return Status{StatusCode::Unavailable,
+                    "node " + std::to_string(node_id) +
+                        " does not serve; its log says:" + last_lines(log_file(node_id))};
+    }
   }
   return Status{};
 }

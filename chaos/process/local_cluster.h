@@ -62,10 +62,12 @@ class LocalCluster {
   void set_environment_once(std::uint32_t node_id,
                             std::vector<std::pair<std::string, std::string>> variables);
 
-  // Starts one, with `more` flags for this life, and returns; wait_ready says when it serves. The
-  // failure of a node carries the last lines of its log.
+  // Starts one, with `more` flags for this life, and returns; wait_ready says when it serves and
+  // has heard a majority, wait_serving when it takes connections, alone or not. The failure of a
+  // node carries the last lines of its log.
   Status spawn(std::uint32_t node_id, const std::vector<std::string>& more = {});
   Status wait_ready(std::uint32_t node_id, std::chrono::milliseconds timeout);
+  Status wait_serving(std::uint32_t node_id, std::chrono::milliseconds timeout);
 
   // The node's directory is lost, or found to be rotten: until end_rejoin() it is started with
   // --rejoin (docs/adr/0025). It is not running.

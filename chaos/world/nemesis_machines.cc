@@ -129,8 +129,9 @@ void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
   if (is_device_fault(failure.detail())) {
     settle_device(index, failure);
   }
-  const bool refused =
-      failure.detail() == server::kDirectoryRefused || failure.detail() == server::kSettingsDiffer;
+  const bool refused = failure.detail() == server::kDirectoryRefused ||
+                       failure.detail() == server::kNodeIdDuplicate ||
+                       failure.detail() == server::kSettingsDiffer;
   const bool damaged = failure.code() == StatusCode::DataLoss;
   if (refused || damaged) {
     world_.judge().report("node " + std::to_string(index + 1) +

@@ -1,7 +1,8 @@
 // gcoordd: one node of a gcoord cluster. Parses, opens, runs; all else is in server/.
 //
-// stdout gets one line when the node serves: "gcoordd ready: client HOST:PORT peer HOST:PORT
-// metrics HOST:PORT"; everything else is on stderr. Exit codes are those of protocol/error_codes.h.
+// stdout gets one line when the node serves and has heard a majority of its cluster: "gcoordd
+// ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr. Exit
+// codes are those of protocol/error_codes.h.
 #include "common/device/device_errors.h"
 #include "protocol/error_codes.h"
 #include "server/node/node.h"
@@ -10,6 +11,7 @@
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdio>
@@ -17,6 +19,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord {
@@ -123,13 +126,16 @@ int run(const server::Invocation& invocation) {
   server::Invocation shown = invocation;
   shown.options = options;
   auto node = server::open_node(options);
-  if (node.ok()) {
-    say_ready(shown, node.value()->ports());
-  }
+  bool said = false;
+  const auto on_ready = [&] {
+    if (!std::exchange(said, true)) {
+      say_ready(shown, node.value()->ports());
+    }
+  };
   Status status;
   while (node.ok()) {
     keep_ports(options, node.value()->ports());
-    status = node.value()->run();
+    status = node.value()->run(on_ready);
     if (!server::is_taken_over(status)) {
       break;
     }
@@ -149,6 +155,8 @@ int run(const server::Invocation& invocation) {
 int main_of(const std::vector<std::string>& arguments) {
   // A client that goes away is an error code of its socket, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  // What a node writes is its user's alone, also what libraries create with mode 0644.
+  ::umask(077);
   const auto invocation = server::parse_invocation(arguments, environment);
   if (!invocation.ok()) {
     return fail(invocation.status());

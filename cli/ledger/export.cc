@@ -1,5 +1,6 @@
 #include "cli/ledger/export.h"
 
+#include "common/host/exclusive_file.h"
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/tree_proof.h"
 #include "ledger/tiles/directory_tiles.h"
@@ -107,10 +108,11 @@ Status write_file(const std::string& path, const std::string& bytes) {
   std::error_code error;
   std::filesystem::create_directories(folder.empty() ? "." : folder, error);
   const std::string partial = path + ".partial";
-  const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) {
-    return failed(partial);
+  const auto created = create_exclusive_file(partial, 0644);
+  if (!created.ok()) {
+    return {created.status().code(), created.status().message(), ledger::kLedgerUnreachable};
   }
+  const int file = created.value();
   std::size_t written = 0;
   while (written < bytes.size()) {
     const ssize_t more = ::write(file, bytes.data() + written, bytes.size() - written);

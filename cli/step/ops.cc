@@ -121,7 +121,12 @@ Result<Json> op_configure(Cluster& cluster, const StepFields& fields) {
 
 Result<Json> op_leave(Cluster& cluster, const StepFields& fields) {
   GCOORD_TRY(Replica* const replica, replica_of(cluster, fields));
-  replica->wishes().configuration = leave_joint(replica->row().configuration());
+  const auto& present = replica->row().configuration();
+  if (!present.joint() && replica->row().hot().role == consensus::Role::Leader) {
+    // Left as it is, it would be proposed, and cost an entry that changes nothing.
+    return invalid("the configuration is not joint, so there is nothing to leave");
+  }
+  replica->wishes().configuration = leave_joint(present);
   return Json::object();
 }
 

@@ -8,6 +8,7 @@
 #include "server/platform/system_random.h"
 #include "server/restore/restore.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -267,6 +268,7 @@ std::string command_line(const RestoreText& text, const server::Restored& restor
 }
 
 int restore(Context& context, const RestoreText& text) {
+  ::umask(077);  // The files of a data directory are its user's alone, libraries' too.
   const auto restored = server::restore_snapshot(options_of(text));
   if (!restored.ok()) {
     return context.fail(explained(restored.status()));

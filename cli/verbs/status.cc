@@ -228,6 +228,18 @@ Table table_of(const Json& nodes) {
   return table;
 }
 
+// Endpoints that were given and are no node's, as far as is known: of a node that has moved, or
+// mistyped. The nodes themselves are all there beside them.
+void add_strangers(Json& json, std::vector<std::string>& notes, const client::ClusterView& view) {
+  for (const client::NodeView& node : view.nodes) {
+    if (node.node_id == 0) {
+      const std::string error = node.last_error.empty() ? "no answer yet" : node.last_error;
+      json["unknown_endpoints"].push_back({{"endpoint", node.address}, {"error", error}});
+      notes.push_back("endpoint " + node.address + " is of no known node: " + error);
+    }
+  }
+}
+
 int show_status(Context& context) {
   auto client = context.connect();
   if (!client.has_value()) {
@@ -243,17 +255,20 @@ int show_status(Context& context) {
   Json nodes = Json::array();
   bool all_reachable = true;
   for (const client::NodeView& node : cluster.nodes) {
+    if (node.node_id == 0) {
+      continue;  // add_strangers()
+    }
     nodes.push_back(describe(*client, node));
     all_reachable = all_reachable && nodes.back().value("reachable", false);
   }
-  const Json json = {{"cluster_id", std::to_string(cluster.cluster_id)},
-                     {"shards", cluster.shard_count},
-                     {"tick_ms", cluster.tick.count()},
-                     {"election_ms", cluster.election_timeout.count()},
-                     {"ttl_min_ms", cluster.ttl_min.count()},
-                     {"ttl_max_ms", cluster.ttl_max.count()},
-                     {"durability", durability_of(nodes)},
-                     {"nodes", nodes}};
+  Json json = {{"cluster_id", std::to_string(cluster.cluster_id)},
+               {"shards", cluster.shard_count},
+               {"tick_ms", cluster.tick.count()},
+               {"election_ms", cluster.election_timeout.count()},
+               {"ttl_min_ms", cluster.ttl_min.count()},
+               {"ttl_max_ms", cluster.ttl_max.count()},
+               {"durability", durability_of(nodes)},
+               {"nodes", nodes}};
   Table table = table_of(nodes);
   if (readmits(nodes)) {
     add_votes(table, nodes, cluster.shard_count);
@@ -268,6 +283,7 @@ int show_status(Context& context) {
   add_rejoining(table.notes, nodes, cluster.shard_count);
   add_deadlocks(table.notes, nodes);
   add_coordinators(table.notes, nodes);
+  add_strangers(json, table.notes, cluster);
   context.output().print(json, table);
   return static_cast<int>(all_reachable ? protocol::ExitCode::Ok : protocol::ExitCode::Unreachable);
 }

@@ -113,6 +113,9 @@ class Top {
     looked_at_ = now;
     std::vector<NodeReading> looks;
     for (const client::NodeView& node : client_.cluster().nodes) {
+      if (node.node_id == 0) {
+        continue;  // An endpoint of no known node; status names it.
+      }
       NodeReading look{.node = node, .told = {}};
       if (node.connected) {
         const auto status = client_.node_status(node.node_id);

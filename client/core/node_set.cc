@@ -19,6 +19,10 @@ std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> 
   return entry != nullptr ? std::string{entry->cause} : "refused";
 }
 
+// Of one node, besides the one in use: as many as a node has moved to while the client lives, and
+// no more, because a node that lies can name any number.
+constexpr std::size_t kOtherAddressesMax = 3;
+
 }  // namespace
 
 NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
@@ -40,13 +44,44 @@ void NodeSet::start() {
 }
 
 void NodeSet::add(const std::string& address, NodeId node) {
+  entries_.push_back(
+      std::make_unique<Entry>(Entry{.address = address, .node = node, .breaker = make_breaker()}));
+}
+
+CircuitBreaker NodeSet::make_breaker() const {
   // A stream of its own for each, so that endpoints that failed together are not tried together.
-  const BreakerOptions breaker{.failures = options_.breaker_failures,
-                               .pause_min = options_.backoff_min,
-                               .pause_max = options_.backoff_max,
-                               .seed = mix64(options_.seed + entries_.size())};
-  entries_.push_back(std::make_unique<Entry>(
-      Entry{.address = address, .node = node, .breaker = CircuitBreaker{breaker}}));
+  return CircuitBreaker{{.failures = options_.breaker_failures,
+                         .pause_min = options_.backoff_min,
+                         .pause_max = options_.backoff_max,
+                         .seed = mix64(options_.seed + entries_.size())}};
+}
+
+// The node may be at another address than the one that is known. If that one does not work, the
+// other is tried at once.
+void NodeSet::add_address(Entry& entry, const std::string& address) {
+  if (entry.address == address || std::ranges::find(entry.others, address) != entry.others.end()) {
+    return;
+  }
+  if (entry.others.size() == kOtherAddressesMax) {
+    entry.others.erase(entry.others.begin());
+  }
+  entry.others.push_back(address);
+  entry.newest_untried = true;
+  if (entry.phase == Phase::Waiting) {
+    change_address(entry);
+  }
+}
+
+// The one in use does not work. A new one is tried at once, known ones in turn after a pause.
+void NodeSet::change_address(Entry& entry) {
+  if (std::exchange(entry.newest_untried, false)) {
+    std::swap(entry.address, entry.others.back());
+    entry.breaker = make_breaker();
+    entry.failed = false;
+  } else if (!entry.others.empty()) {
+    entry.others.push_back(std::exchange(entry.address, entry.others.front()));
+    entry.others.erase(entry.others.begin());
+  }
 }
 
 Connection* NodeSet::ready(NodeId node) {
@@ -298,14 +333,17 @@ void NodeSet::learn(const protocol::Welcome& welcome) {
   // While a cluster is being upgraded, what one node does not know is asked of none.
   cluster_.features &= welcome.features;
   for (const protocol::NodeAddress& node : welcome.nodes) {
-    const auto known = std::ranges::find_if(entries_, [&](const auto& entry) {
-      return entry->node == node.node ||
-             (entry->node == NodeId{} && entry->address == node.address);
+    if (node.address.empty()) {
+      continue;  // It will be named by a later Welcome.
+    }
+    const auto unnamed = std::ranges::find_if(entries_, [&](const auto& entry) {
+      return entry->node == NodeId{} && entry->address == node.address;
     });
-    // A node whose address is not known yet will be named by a later Welcome.
-    if (known != entries_.end()) {
-      (*known)->node = node.node;  // An endpoint that has not answered now has a name.
-    } else if (!node.address.empty()) {
+    if (Entry* known = find(node.node)) {
+      add_address(*known, node.address);
+    } else if (unnamed != entries_.end()) {
+      (*unnamed)->node = node.node;  // An endpoint that has not answered now has a name.
+    } else {
       add(node.address, node.node);
     }
   }
@@ -322,6 +360,9 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   entry.failed = true;
   entry.failure = reason;
   entry.breaker.trip(options_.clock->now());
+  if (!was_ready) {
+    change_address(entry);
+  }
   if (was_ready) {
     ++reconnects_;
     events_.on_lost(entry.node, entry.address + ": " + reason);

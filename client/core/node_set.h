@@ -133,6 +133,10 @@ class NodeSet {
   struct Entry {
     std::string address;
     NodeId node;  // 0 until it is known.
+    // Where Welcomes say the node is besides: it may have moved, and some nodes may not have heard
+    // of it. The newest is last.
+    std::vector<std::string> others{};
+    bool newest_untried = false;
     CircuitBreaker breaker;
     Phase phase = Phase::Waiting;
     std::shared_ptr<Connection> connection;
@@ -143,6 +147,9 @@ class NodeSet {
   };
 
   void add(const std::string& address, NodeId node);
+  void add_address(Entry& entry, const std::string& address);
+  void change_address(Entry& entry);
+  CircuitBreaker make_breaker() const;
   void connect(Entry& entry, TimePoint now);
   void on_reply(Entry& entry, const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void on_welcome(Entry& entry,

@@ -59,7 +59,13 @@ Status configure(Scene& scene, const CommandLine& line) {
 
 Status leave(Scene& scene, const CommandLine& line) {
   GCOORD_TRY(Replica* const replica, scene.replica_of(line, 0));
-  replica->wishes().configuration = leave_joint(replica->row().configuration());
+  const Configuration& present = replica->row().configuration();
+  if (!present.joint() && replica->row().hot().role == Role::Leader) {
+    scene.say(
+        fmt::format("{}: refuses to leave, the configuration is not joint", replica->self().value));
+    return {};
+  }
+  replica->wishes().configuration = leave_joint(present);
   return {};
 }
 

@@ -22,11 +22,18 @@ Status unusable(const std::string& path, int error) {
                 kDirectoryUnusable};
 }
 
+// Of the directory itself: somebody who may put another one in its place meanwhile changes nothing.
 Status check_permissions(const std::string& path) {
   struct stat attributes {};
 
-  if (::stat(path.c_str(), &attributes) != 0) {
-    return unusable(path, errno);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const bool looked = fd >= 0 && ::fstat(fd, &attributes) == 0;
+  const int error = errno;
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  if (!looked) {
+    return unusable(path, error);
   }
   if ((attributes.st_mode & (S_IRWXG | S_IRWXO)) == 0) {
     return Status{};
@@ -72,7 +79,7 @@ Status check_complete(Disk& disk, const std::string& path) {
 
 Result<std::unique_ptr<DirectoryLock>> DirectoryLock::take(const std::string& directory) {
   const std::string path = directory + "/LOCK";
-  const int lock_fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int lock_fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock_fd < 0) {
     return unusable(directory, errno);
   }
@@ -102,6 +109,9 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOp
   std::unique_ptr<DataDirectory> directory{new DataDirectory(options.path)};
   GCOORD_TRY(directory->lock_, DirectoryLock::take(options.path));
   GCOORD_TRY_STATUS(check_complete(*root_disk, options.path));
+  if (options.before_start) {
+    GCOORD_TRY_STATUS(options.before_start());
+  }
   GCOORD_TRY(directory->identity_,
              IdentityFile::open(*root_disk, options.identity, options.random_id));
   directory->root_disk_ = std::move(root_disk);

@@ -18,6 +18,7 @@
 #include "ledger/wal/options.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,9 @@ struct DataDirectoryOptions {
   NodeIdentity identity;
   // Drawn by the caller for each open, used when the directory is created; not 0.
   std::uint64_t random_id = 0;
+  // Called when the directory is locked and complete, before the incarnation rises: what else can
+  // refuse the start. Its failure is that of open(), and uses up no incarnation. May be empty.
+  std::function<Status()> before_start = {};
 };
 
 // The lock on a directory, held for the life of the object.
@@ -47,7 +51,8 @@ class DirectoryLock {
 
 class DataDirectory {
  public:
-  // Creates the directory (mode 0700) when there is none; its parent exists.
+  // Creates the directory (mode 0700) when there is none; its parent exists. A link is refused
+  // (kDirectoryUnusable): the caller has resolved it (real_directory.h).
   static Result<std::unique_ptr<DataDirectory>> open(const DataDirectoryOptions& options);
 
   // True when no log was ever opened here: the node has no promises to keep yet. Stays what it was

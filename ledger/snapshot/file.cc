@@ -1,9 +1,9 @@
 #include "ledger/snapshot/file.h"
 
+#include "common/host/exclusive_file.h"
 #include "ledger/base/error_details.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,23 +89,11 @@ Status SnapshotFileWriter::failed(const char* what, int error) const {
 }
 
 Result<std::unique_ptr<SnapshotFileWriter>> SnapshotFileWriter::create(const std::string& path) {
-  const std::string part = path + ".part";
-  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    return Status{StatusCode::Unavailable,
-                  "cannot create " + part + ": " + std::strerror(errno),
-                  kSnapshotUnwritten};
+  const auto part = create_exclusive_file(path + ".part", 0600);
+  if (!part.ok()) {
+    return Status{part.status().code(), part.status().message(), kSnapshotUnwritten};
   }
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    ::close(fd);
-    return Status{StatusCode::Unavailable, "another process writes " + part, kSnapshotUnwritten};
-  }
-  std::unique_ptr<SnapshotFileWriter> writer(new SnapshotFileWriter(path, fd));
-  // Not what holds nothing: a device that somebody put there cannot be cut.
-  if (::lseek(fd, 0, SEEK_END) > 0 && (::ftruncate(fd, 0) != 0 || ::lseek(fd, 0, SEEK_SET) != 0)) {
-    return writer->failed("cannot empty", errno);
-  }
-  return writer;
+  return std::unique_ptr<SnapshotFileWriter>(new SnapshotFileWriter(path, part.value()));
 }
 
 Status SnapshotFileWriter::write(std::span<const std::byte> bytes) {

@@ -27,8 +27,9 @@ Result<SnapshotFacts> read_snapshot(const std::string& path, SnapshotVisitor& vi
 
 class SnapshotFileWriter {
  public:
-  // Creates FILE.part, in place of one that an interrupted save left. Fails with
-  // kSnapshotUnwritten, also while another process writes it.
+  // Creates FILE.part, in place of one that an interrupted save left
+  // (common/host/exclusive_file.h). Fails with kSnapshotUnwritten, also while another process
+  // writes it and where a link lies.
   static Result<std::unique_ptr<SnapshotFileWriter>> create(const std::string& path);
 
   // Removes FILE.part unless commit() was OK.

@@ -2,8 +2,8 @@
 // answer.
 //
 // netcore itself refuses another cluster, another protocol version, a node that is not configured,
-// this node's own id, an incarnation older than one already met and a second directory that claims
-// the id of a live peer. What needs memory beyond this process (which directory and incarnation a
+// this node's own id, an incarnation older than one already met and another process that claims the
+// id of a live peer. What needs memory beyond this process (which directory and incarnation a
 // node last had) is the admit hook's business; it is asked on both sides of every handshake. Called
 // on the network's thread. Host only.
 #pragma once
@@ -40,7 +40,7 @@ enum class RefusalCode : std::uint8_t {
   WrongVersion = 1,
   WrongCluster = 2,
   UnknownNode = 3,        // Not in the receiver's list of peers, or meant for another node.
-  DuplicateNode = 4,      // A live node with another directory has this id.
+  DuplicateNode = 4,      // A live node has this id, in another process.
   OldIncarnation = 5,     // The receiver has met a later life of this node.
   ReplacedDirectory = 6,  // For the hook: the node came back with another data directory.
   NotAdmitted = 7,        // For the hook: any other reason, told in the text.

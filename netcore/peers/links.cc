@@ -55,6 +55,7 @@ CallerRecord PeerNetwork::record_of(const PeerRecord* peer) {
     record.is_calling_it = peer->is_calling();
     record.incarnation = peer->incarnation;
     record.directory = peer->directory;
+    record.life = peer->life;
     record.epoch = peer->epoch;
   }
   return record;
@@ -276,6 +277,7 @@ void PeerNetwork::bring_up(PeerRecord& peer,
   peers_->own(peer, link);
   peer.incarnation = theirs.from.incarnation;
   peer.directory = theirs.from.directory;
+  peer.life = theirs.from.life;
   peer.epoch = epoch;
   peer.last_heard_ms = now_ms_;
   peer.last_error.clear();

@@ -35,6 +35,7 @@ struct PeerRecord {
   // Newest life met, and epoch used, with this peer.
   Incarnation incarnation;
   DirectoryId directory;
+  std::uint64_t life = 0;
   std::uint32_t epoch = 0;
   std::uint64_t call_deadline_ms = 0;
   std::uint64_t last_heard_ms = 0;

@@ -89,6 +89,10 @@ Admission judge_identity(const Greeting& other, const Greeting& self, const Call
                       (record.is_configured ? "it under another number" : "no such peer") +
                       ": make the --peer options of all nodes agree");
   }
+  return {};
+}
+
+Admission judge_incarnation(const Greeting& other, const CallerRecord& record) {
   if (other.from.incarnation < record.incarnation) {
     return {.code = RefusalCode::OldIncarnation,
             .text = name_of(other) + " came back in incarnation " +
@@ -97,6 +101,29 @@ Admission judge_identity(const Greeting& other, const Greeting& self, const Call
                     ": its data directory is an old copy; start it with the newest one or, if "
                     "that is lost, with --rejoin",
             .known = record.incarnation};
+  }
+  return {};
+}
+
+// While the channel to a node lives, another process that claims its id is no old life of it. Only
+// a later life of the same directory takes the channel over: the end of the one before may not have
+// been noticed yet.
+Admission judge_process(const Greeting& hello, const CallerRecord& live) {
+  const PeerIdentity& from = hello.from;
+  if (!live.is_up) {
+    return {};
+  }
+  if (from.directory != live.directory) {
+    return refuse(RefusalCode::DuplicateNode,
+                  "a live node with another data directory is already " + name_of(hello) +
+                      ": stop one of the two, or give this one its own --node-id");
+  }
+  const bool same_start = from.incarnation == live.incarnation;
+  const bool other_life = from.life != live.life && from.life != 0 && live.life != 0;
+  if (from.incarnation < live.incarnation || (same_start && other_life)) {
+    return refuse(RefusalCode::DuplicateNode,
+                  name_of(hello) + " already lives, in another process with a copy of this data " +
+                      "directory: stop one of the two, and keep the directory of the other");
   }
   return {};
 }
@@ -208,13 +235,14 @@ DropReason decode_refusal(const FrameView& frame, Refusal& refusal) {
 
 Admission judge_hello(const Greeting& hello, const Greeting& self, const CallerRecord& caller) {
   Admission admission = judge_identity(hello, self, caller);
+  if (admission.admitted()) {
+    admission = judge_process(hello, caller);
+  }
+  if (admission.admitted()) {
+    admission = judge_incarnation(hello, caller);
+  }
   if (!admission.admitted()) {
     return admission;
-  }
-  if (caller.is_up && hello.from.directory != caller.directory) {
-    return refuse(RefusalCode::DuplicateNode,
-                  "a live node with another data directory is already " + name_of(hello) +
-                      ": stop one of the two, or give this one its own --node-id");
   }
   const bool same_life = hello.from.incarnation == caller.incarnation;
   if (caller.is_up && same_life && hello.epoch <= caller.epoch) {
@@ -230,6 +258,9 @@ Admission judge_welcome(const Greeting& welcome,
                         const Greeting& self,
                         const CallerRecord& expected) {
   Admission admission = judge_identity(welcome, self, expected);
+  if (admission.admitted()) {
+    admission = judge_incarnation(welcome, expected);
+  }
   if (admission.admitted() && welcome.epoch <= expected.epoch) {
     return refuse(RefusalCode::OldIncarnation, "the answer names a past epoch");
   }

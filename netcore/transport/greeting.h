@@ -64,6 +64,7 @@ struct CallerRecord {
   bool is_calling_it = false;  // This node has a call of its own under way.
   Incarnation incarnation;     // Newest life met; 0 if none.
   DirectoryId directory;       // Of that life.
+  std::uint64_t life = 0;      // The same; 0 if not known.
   std::uint32_t epoch = 0;     // Newest epoch with this node; 0 if none.
 };
 

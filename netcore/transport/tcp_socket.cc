@@ -22,6 +22,12 @@ std::string system_text(int error) {
   return std::strerror(error);
 }
 
+Status listen_failure(const std::string& what, int error) {
+  return Status{StatusCode::FailedPrecondition,
+                what + ": " + system_text(error) + "; choose a free port of this machine",
+                kListenFailed};
+}
+
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -79,12 +85,11 @@ Result<FileDescriptor> listen_socket(const SocketAddress& address, std::uint16_t
   const int on = 1;
   // A restarted node must get its port back while connections of its last life linger.
   if (!fd.is_open() || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) {
-    return Status{StatusCode::Unavailable, "no socket to listen on: " + system_text(errno)};
+    return listen_failure("there is no socket to listen on", errno);
   }
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) != 0 ||
       ::listen(fd.get(), kListenBacklog) != 0) {
-    return Status{StatusCode::Unavailable,
-                  "cannot listen for peers on " + to_string(address) + ": " + system_text(errno)};
+    return listen_failure("cannot listen for peers on " + to_string(address), errno);
   }
   SocketAddress bound;
   bound.length = sizeof(bound.storage);

@@ -53,7 +53,11 @@ std::string to_string(const SocketAddress& address);
 // A numeric IPv4 or IPv6 address; false for names.
 bool parse_numeric_address(const std::string& host, std::uint16_t port, SocketAddress& address);
 
-// Binds and listens; fills the port that the system chose.
+// The number of listen_socket's failures in the one table (docs/reference/errors.md): GC3004.
+inline constexpr std::uint32_t kListenFailed = 3004;
+
+// Binds and listens; fills the port that the system chose. Failures: FailedPrecondition with
+// kListenFailed, a text that names the address.
 Result<FileDescriptor> listen_socket(const SocketAddress& address, std::uint16_t& bound_port);
 
 // Starts to connect; the socket becomes writable when it is done.

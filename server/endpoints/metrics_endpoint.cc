@@ -1,6 +1,7 @@
 #include "server/endpoints/metrics_endpoint.h"
 
 #include "protocol/error_codes.h"
+#include "server/platform/listen_probe.h"
 
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
@@ -119,9 +120,12 @@ Result<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::open(const Endpoint& e
     return std::unique_ptr<MetricsEndpoint>(
         new MetricsEndpoint(std::make_unique<Impl>(to_string(numeric), registry)));
   } catch (const std::exception& error) {
-    return protocol::make_error(protocol::ErrorCode::ListenFailed,
-                                "metrics port " + to_string(endpoint) + ": " + error.what() +
-                                    "; choose another or --listen-metrics off");
+    // Its own text ("null context when constructing CivetServer") says nothing to an operator.
+    const Status taken = probe_listen("listen-metrics", endpoint);
+    return !taken.ok() ? taken
+                       : protocol::make_error(
+                             protocol::ErrorCode::ListenFailed,
+                             "--listen-metrics " + to_string(endpoint) + ": " + error.what());
   }
 }
 

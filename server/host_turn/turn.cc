@@ -106,7 +106,7 @@ void HostReplicas::on_refused(const netcore::Refusal& refusal) {
   if (!failure_.ok()) {
     return;
   }
-  fail_unless(claim_->on_refused(refusal));
+  fail_unless(claim_->on_refused(refusal, clock_.now_ms()));
 }
 
 // Whether the rules of readmission.h are in force (StepInput::lives_end), and whether this node has

@@ -22,6 +22,8 @@ inline constexpr std::uint32_t kLeadershipLost = detail_of(protocol::ErrorCode::
 
 // Why an engine stops that its peers refuse.
 inline constexpr std::uint32_t kDirectoryRefused = detail_of(protocol::ErrorCode::DirectoryRefused);
+// Another process lives under this node's id.
+inline constexpr std::uint32_t kNodeIdDuplicate = detail_of(protocol::ErrorCode::NodeIdDuplicate);
 // Not for the operator: whoever opened the engine opens it again.
 inline constexpr std::uint32_t kDirectoryTakenOver =
     detail_of(protocol::ErrorCode::DirectoryTakenOver);

@@ -2,7 +2,6 @@
 
 #include "ledger/snapshot/frontier.h"
 #include "server/node/node_parts.h"
-#include "server/platform/boot_time.h"
 
 #include <span>
 #include <utility>
@@ -19,13 +18,13 @@ ClientServices::ClientServices(Environment parts)
   environment_.service.set_tap(&watches_);
 }
 
-RequestRouter ClientServices::router() {
+RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
   return RequestRouter({.service = environment_.service,
                         .snapshots = snapshots_.get(),
                         .pruning = &pruning_,
                         .watches = &watches_,
                         .past = &past_,
-                        .now_ms = [] { return boot_time_us() / 1000; }});
+                        .now_ms = std::move(now_ms)});
 }
 
 bool ClientServices::advance(std::uint64_t now_ms) {

@@ -44,8 +44,9 @@ class ClientServices {
   ClientServices(const ClientServices&) = delete;
   ClientServices& operator=(const ClientServices&) = delete;
 
-  // By which requests reach these and the lock service. This outlives it.
-  RequestRouter router();
+  // By which requests reach these and the lock service. This outlives it. `now_ms`: the node's
+  // clock.
+  RequestRouter router(std::function<std::uint64_t()> now_ms);
 
   // After each turn. `now_ms`: of the node's clock, which only grows. Whether there is more to be
   // done at once.

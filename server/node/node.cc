@@ -84,7 +84,6 @@ class Node::Impl {
     set_time();
     GCOORD_TRY_STATUS(ledger_stack_.open());
     engine.repaired_shards = ledger_stack_.ledger().repaired_shards();
-    GCOORD_TRY_STATUS(probe_ports());
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
     GCOORD_TRY_STATUS(ledger_stack_.start(*engine_, waker()));
@@ -99,7 +98,7 @@ class Node::Impl {
     tell_durability(options_, metrics_);
     GCOORD_TRY_STATUS(endpoints_.open(options_, ledger_stack_.ledger(), metrics_));
     events_.watch_engine(engine_->event_fds());
-    log_.on_serving(options_, ports(), engine_->view(), (boot_time_us() - started_us_) / 1000);
+    log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
     return events_.watch_signals();
   }
 
@@ -110,8 +109,13 @@ class Node::Impl {
             endpoints_.ledger_port()};
   }
 
-  Status run() {
+  Status run(const std::function<void()>& on_ready) {
+    bool ready = false;
     while (!events_.stopping()) {
+      if (!ready && is_ready(engine_->view())) {
+        ready = true;
+        on_ready();
+      }
       GCOORD_TRY_STATUS(pass());
     }
     log_info("stopping: {}", events_.stop_reason());
@@ -121,21 +125,16 @@ class Node::Impl {
   }
 
  private:
-  // Before a generation of the directory is begun for a repair (listen_probe.h).
-  Status probe_ports() {
-    if (ledger_stack_.ledger().repaired_shards().empty()) {
-      return Status{};
-    }
-    for (const Endpoint& each : {options_.listen_client,
-                                 options_.listen_peer,
-                                 options_.listen_metrics,
-                                 options_.listen_ledger}) {
-      GCOORD_TRY_STATUS(probe_listen(each));
-    }
-    return Status{};
+  // Before this start counts as an incarnation of the directory (listen_probe.h).
+  Status probe_ports() const {
+    GCOORD_TRY_STATUS(probe_listen("listen-client", options_.listen_client));
+    GCOORD_TRY_STATUS(probe_listen("listen-peer", options_.listen_peer));
+    GCOORD_TRY_STATUS(probe_listen("listen-metrics", options_.listen_metrics));
+    return probe_listen("listen-ledger", options_.listen_ledger);
   }
 
   Status open_engine(ReplicaOptions engine) {
+    engine.before_start = [this] { return probe_ports(); };
     engine.on_directory = [this] { return ledger_stack_.open_history(); };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     StateMachine& machine = ledger_stack_.machine();
@@ -158,7 +157,7 @@ class Node::Impl {
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
                       [this] { return frontend_.connection_count(); },
-                      [this] { return (boot_time_us() - started_us_) / 1000; },
+                      [this] { return time_.elapsed_ms(); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
   }
 
@@ -183,7 +182,7 @@ class Node::Impl {
                                        loop_metrics_.leader_transfers);
     open_sinks();
     frontend_.set_handler(
-        [router = client_services_->router()](
+        [router = client_services_->router([this] { return time_.read() / 1000; })](
             protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
           router.on_request(connection, request, payload);
         },
@@ -220,6 +219,7 @@ class Node::Impl {
   Status pass() {
     context_.poll();
     const std::uint64_t before_us = set_time();
+    GCOORD_TRY_STATUS(time_.failure());
     const std::uint64_t before_ms = before_us / 1000;
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
@@ -230,10 +230,12 @@ class Node::Impl {
     GCOORD_TRY_STATUS(ledger_stack_.end_turn(done == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
     loop_metrics_.turns.add();
+    time_.read();
+    GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
       upkeep_->on_work();
-      loop_metrics_.turn_us.observe_us(boot_time_us() - before_us);
+      loop_metrics_.turn_us.observe_us(time_.read() - before_us);
     } else if (engine_->arm()) {
       sleep();
     }
@@ -257,15 +259,15 @@ class Node::Impl {
         engine_->transfer(ShardId{shard}, heirs[shard % heirs.size()]);
       }
     }
-    const std::uint64_t latest_us = boot_time_us() + options_.election_ms * std::uint64_t{1000};
-    while (engine_->view().leader_count > 0 && boot_time_us() < latest_us) {
+    const std::uint64_t latest_us = time_.read() + options_.election_ms * std::uint64_t{1000};
+    while (engine_->view().leader_count > 0 && time_.read() < latest_us) {
       GCOORD_TRY_STATUS(pass());
     }
     return Status{};
   }
 
   std::uint64_t set_time() {
-    const std::uint64_t now_us = boot_time_us();
+    const std::uint64_t now_us = time_.read();
     service_.set_time(now_us);
     return now_us;
   }
@@ -283,7 +285,7 @@ class Node::Impl {
   }
 
   NodeOptions options_;
-  std::uint64_t started_us_ = boot_time_us();
+  SteadyTime time_;
   MetricsRegistry metrics_;
   asio::io_context context_{1};
   protocol::Welcome welcome_;
@@ -316,8 +318,8 @@ NodePorts Node::ports() const {
   return impl_->ports();
 }
 
-Status Node::run() {
-  return impl_->run();
+Status Node::run(const std::function<void()>& on_ready) {
+  return impl_->run(on_ready);
 }
 
 }  // namespace gcoord::server

@@ -13,6 +13,7 @@
 #include "server/options/options.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace gcoord::server {
@@ -35,8 +36,10 @@ class Node {
 
   NodePorts ports() const;
 
-  // Serves until a signal or a failure ends it.
-  Status run();
+  // Serves until a signal or a failure ends it. Calls `on_ready` once, when the node has heard a
+  // majority of its cluster, itself included: never if the others refuse it. Requests that come
+  // before are served as far as they can be.
+  Status run(const std::function<void()>& on_ready);
 
  private:
   class Impl;

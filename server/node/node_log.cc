@@ -4,6 +4,8 @@
 #include "server/history/node_ledger.h"
 #include "server/platform/operator_log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace gcoord::server {
@@ -50,6 +52,16 @@ void NodeLog::on_serving(const NodeOptions& options,
   }
   if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
     log_warning("GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
+  }
+  const Endpoint& told = options.advertise_client;
+  if (told.host == options.listen_client.host && told.port != 0 && told.port != ports.client) {
+    log_warning(
+        "clients are told to find this node at {}, by --peer {}=...,{}, but it listens on {}:{}",
+        to_string(told),
+        options.node.value,
+        to_string(told),
+        options.listen_client.host,
+        ports.client);
   }
   if (options.insecure) {
     log_warning(
@@ -99,6 +111,58 @@ bool hears_majority(const NodeView& view) {
   return live + 1 > (view.peers.size() + 1) / 2;
 }
 
+bool is_ready(const NodeView& view) {
+  if (view.turn == NodeTurn::Host) {
+    return hears_majority(view);
+  }
+  const auto heard =
+      static_cast<std::size_t>(std::ranges::count_if(view.peers, [](const NodePeerView& peer) {
+        return peer.live || peer.link.state == netcore::LinkState::Up;
+      }));
+  return heard + 1 > (view.peers.size() + 1) / 2;
+}
+
+std::string silent_peers(const NodeView& view) {
+  std::string text;
+  for (const NodePeerView& peer : view.peers) {
+    if (!peer.live) {
+      text +=
+          fmt::format("{}node {} at {} ({})",
+                      text.empty() ? "" : ", ",
+                      peer.link.id.value,
+                      peer.link.address,
+                      peer.link.last_error.empty() ? "it does not answer" : peer.link.last_error);
+    }
+  }
+  return text;
+}
+
+// Whom the node waits for, once it has done so for a look, and now and then while it does.
+void NodeLog::look_at_waiting(const NodeView& view, bool majority) {
+  const bool refused =
+      !view.peers.empty() && std::ranges::all_of(view.peers, [](const NodePeerView& peer) {
+        return peer.link.state == netcore::LinkState::Refused;
+      });
+  if (refused && !refused_by_all_) {
+    log_error("all other nodes refuse this node, so it is not ready: {}", silent_peers(view));
+  }
+  refused_by_all_ = refused;
+  const std::string silent = silent_peers(view);
+  const Awaited awaited = !majority                            ? Awaited::Majority
+                          : view.established || silent.empty() ? Awaited::Nobody
+                                                               : Awaited::All;
+  waiting_looks_ = awaited == awaited_ ? waiting_looks_ + 1 : 0;
+  awaited_ = awaited;
+  if (refused || waiting_looks_ % kWaitLooks != 1) {
+    return;
+  }
+  if (awaited == Awaited::Majority) {
+    log_info("waits for a majority of {} nodes; not heard: {}", view.peers.size() + 1, silent);
+  } else if (awaited == Awaited::All) {
+    log_info("a new cluster begins when all nodes have met once; waits for {}", silent);
+  }
+}
+
 void NodeLog::on_look(const NodeView& view) {
   std::size_t live = 1;  // This node.
   for (const NodePeerView& peer : view.peers) {
@@ -107,13 +171,19 @@ void NodeLog::on_look(const NodeView& view) {
   }
   const bool majority = hears_majority(view);
   if (majority_ && !majority) {
-    log_warning("{} of {} nodes can be heard: no majority, so no request can be committed",
-                live,
-                view.peers.size() + 1);
+    log_warning(
+        "{} of {} nodes can be heard: no majority, so no request can be committed; waits "
+        "for {}",
+        live,
+        view.peers.size() + 1,
+        silent_peers(view));
+    awaited_ = Awaited::Majority;
+    waiting_looks_ = 1;  // The line above is the first one.
   } else if (majority && !majority_ && !view.peers.empty()) {
     log_info("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
   }
   majority_ = majority;
+  look_at_waiting(view, majority);
   if (view.readmits) {
     look_at_memory(view, majority);
   }

@@ -1,8 +1,9 @@
 // Operator log of a node on stderr: one line per important event, nothing in normal operation.
 //
-// Important are: that it serves (where, with what, how long recovery took), that a peer came or
-// went or refuses this node (with the peer's reason, which says what to do), that the node is left
-// without a majority, and that it stops. One thread.
+// Important are: that it serves (where, with what, how long recovery took), whom it waits for until
+// it has heard a majority, that a peer came or went or refuses this node (with the peer's reason,
+// which says what to do), that all refuse it, that the node is left without a majority, and that it
+// stops. One thread.
 #pragma once
 
 #include "server/interfaces/replica_view.h"
@@ -17,6 +18,14 @@ namespace gcoord::server {
 
 // Whether this node and the peers that it hears are more than half of all.
 bool hears_majority(const NodeView& view);
+
+// The same for the start: with a resident turn, whose nodes hear each other's devices only once
+// their cluster runs, a peer that has admitted this node counts as heard.
+bool is_ready(const NodeView& view);
+
+// The peers that are not heard and why, for people: "node 2 at 10.0.0.2:7500 (cannot connect:
+// Connection refused), node 3 at 10.0.0.3:7500 (it does not answer)".
+std::string silent_peers(const NodeView& view);
 
 class NodeLog {
  public:
@@ -42,14 +51,24 @@ class NodeLog {
     std::string reason;
   };
 
+  // Whom the node needs to hear before it can go on.
+  enum class Awaited : std::uint8_t { Nobody, Majority, All };
+
   // Looks in a row, a second apart, for which shards may be without a leader: several elections.
   static constexpr std::uint32_t kUnledLooks = 10;
 
+  // Looks between two lines that name whom the node waits for.
+  static constexpr std::uint32_t kWaitLooks = 30;
+
   void look_at_peer(const NodePeerView& peer);
+  void look_at_waiting(const NodeView& view, bool majority);
   void look_at_memory(const NodeView& view, bool majority);
 
   std::map<std::uint32_t, PeerSeen> peers_;
   bool majority_ = false;
+  bool refused_by_all_ = false;
+  Awaited awaited_ = Awaited::Nobody;
+  std::uint32_t waiting_looks_ = 0;  // In a row for the same.
   bool votes_everywhere_ = true;
   std::uint32_t unled_looks_ = 0;
   std::uint64_t led_anew_ = 0;  // At the last look.

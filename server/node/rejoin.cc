@@ -2,13 +2,16 @@
 
 #include "ledger/base/error_details.h"
 #include "ledger/directory/damaged_directory.h"
+#include "ledger/directory/real_directory.h"
 #include "server/interfaces/errors.h"
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
 
 namespace gcoord::server {
 
-Result<std::unique_ptr<Node>> open_node(const NodeOptions& options) {
+Result<std::unique_ptr<Node>> open_node(const NodeOptions& given) {
+  NodeOptions options = given;
+  GCOORD_TRY(options.data_dir, ledger::real_directory(given.data_dir));
   auto node = Node::open(options);
   if (node.ok() || !options.rejoin || !ledger::is_rot(node.status().detail())) {
     return node;

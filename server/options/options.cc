@@ -167,6 +167,33 @@ Status settle(Invocation& invocation) {
   return Status{};
 }
 
+// Gives an address that no source gave the port that lies as far from its default as the client
+// port lies from its own.
+Status follow_client_port(std::string_view flag, std::uint16_t client_port, Endpoint& endpoint) {
+  const int port = endpoint.port + client_port - kClientPortDefault;
+  if (port < 1 || port > 65'535) {
+    return refuse("--listen-client with port " + std::to_string(client_port) +
+                  " leaves no port for the default of --" + std::string(flag) + "; give it, too");
+  }
+  endpoint.port = static_cast<std::uint16_t>(port);
+  return Status{};
+}
+
+// So that several nodes of one host differ by their client ports alone.
+Status follow_client_port(const std::set<std::string>& given, NodeOptions& options) {
+  const std::uint16_t client_port = options.listen_client.port;
+  if (client_port == 0) {
+    return Status{};
+  }
+  if (!given.contains("listen-peer")) {
+    GCOORD_TRY_STATUS(follow_client_port("listen-peer", client_port, options.listen_peer));
+  }
+  if (!given.contains("listen-metrics")) {
+    GCOORD_TRY_STATUS(follow_client_port("listen-metrics", client_port, options.listen_metrics));
+  }
+  return Status{};
+}
+
 // What `dev` takes instead of the defaults; any source overrides it.
 void set_dev_defaults(NodeOptions& options) {
   options.cluster_name = "gcoord-dev";
@@ -212,6 +239,9 @@ Result<Invocation> parse_invocation(std::span<const std::string> arguments,
     GCOORD_TRY(std::string text, read_config_file(*config));
     GCOORD_TRY(std::vector<GivenOption> given, parse_toml(text, *config));
     GCOORD_TRY_STATUS(apply_source(given, settled, invocation.options));
+  }
+  if (invocation.verb == Verb::Run) {
+    GCOORD_TRY_STATUS(follow_client_port(settled, invocation.options));
   }
   GCOORD_TRY_STATUS(settle(invocation));
   GCOORD_TRY_STATUS(take_device_fault(environment, invocation.options));

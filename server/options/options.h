@@ -40,6 +40,12 @@ using consensus::Durability;
 // --turn host|resident
 enum class TurnOption : std::uint8_t { Host, Resident };
 
+// The defaults of a node's ports. Where --listen-client has another port, the defaults of the other
+// two lie as far from theirs: 7420 goes with 7520 and 7620.
+inline constexpr std::uint16_t kClientPortDefault = 7400;
+inline constexpr std::uint16_t kPeerPortDefault = 7500;
+inline constexpr std::uint16_t kMetricsPortDefault = 7600;
+
 // Validated. Times are milliseconds.
 struct NodeOptions {
   NodeId node{1};
@@ -47,12 +53,12 @@ struct NodeOptions {
   ClusterId cluster;              // From --cluster-id, else a hash of the name.
   std::vector<PeerOption> peers;  // The other nodes, by rising id; this node is not in it.
 
-  Endpoint listen_client{"127.0.0.1", 7400};
-  Endpoint listen_peer{"127.0.0.1", 7500};
-  Endpoint listen_metrics{"127.0.0.1", 7600};  // Empty: off.
-  Endpoint listen_ledger;                      // Empty: off.
-  Endpoint advertise_client;                   // What clients are told; from --peer of this node,
-                                               // else listen_client.
+  Endpoint listen_client{"127.0.0.1", kClientPortDefault};
+  Endpoint listen_peer{"127.0.0.1", kPeerPortDefault};
+  Endpoint listen_metrics{"127.0.0.1", kMetricsPortDefault};  // Empty: off.
+  Endpoint listen_ledger;                                     // Empty: off.
+  Endpoint advertise_client;  // What clients are told; from --peer of this node,
+                              // else listen_client.
   std::string data_dir;
   std::uint32_t shards = 65536;
   std::uint32_t checkpoint_interval_ms = 30'000;

@@ -7,7 +7,10 @@ namespace gcoord::server {
 
 // A peer knows this directory better than the directory does, or the node runs with settings of its
 // own: it must not speak, and only a person can put it right.
-Status DirectoryClaim::on_refused(const netcore::Refusal& refusal) {
+Status DirectoryClaim::on_refused(const netcore::Refusal& refusal, std::uint64_t now_ms) {
+  if (refusal.code == netcore::RefusalCode::DuplicateNode) {
+    return on_duplicate(refusal, now_ms);
+  }
   const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
                       refusal.code == netcore::RefusalCode::ReplacedDirectory;
   if (!forgot && refusal.code != netcore::RefusalCode::DifferentSettings) {
@@ -21,6 +24,18 @@ Status DirectoryClaim::on_refused(const netcore::Refusal& refusal) {
   return {StatusCode::FailedPrecondition,
           "a peer refuses this node: " + refusal.text,
           forgot ? kDirectoryRefused : kSettingsDiffer};
+}
+
+// With or without --rejoin: a node that lives is not succeeded.
+Status DirectoryClaim::on_duplicate(const netcore::Refusal& refusal, std::uint64_t now_ms) {
+  if (duplicate_last_ms_ == 0 || now_ms - duplicate_last_ms_ > kDuplicateMs) {
+    duplicate_since_ms_ = now_ms;
+  }
+  duplicate_last_ms_ = now_ms;
+  if (now_ms - duplicate_since_ms_ < kDuplicateMs) {
+    return {};
+  }
+  return {StatusCode::AlreadyExists, "a peer refuses this node: " + refusal.text, kNodeIdDuplicate};
 }
 
 // The operator has said that this node may come back without its memory: it becomes the successor

@@ -23,16 +23,23 @@ namespace gcoord::server {
 
 class DirectoryClaim {
  public:
+  // How long peers may hold this node for a second process of its id: longer than they take to find
+  // that the link of a process on a lost host is dead (PeerNetworkOptions::silence_limit_ms), and
+  // two attempts.
+  static constexpr std::uint64_t kDuplicateMs = 7000;
+
   // `identity` outlives it. `rejoin`: the operator's word that the node may come back without its
   // memory.
   DirectoryClaim(ledger::IdentityFile& identity, bool rejoin)
       : identity_(identity), rejoin_(rejoin) {}
 
-  // A peer refused this node. OK: the refusal passes by itself, the node tries again. Otherwise the
-  // reason for which the node must end: kSettingsDiffer, kDirectoryRefused, or kDirectoryTakenOver
-  // with the directory changed; the disk's failure if it could not be. Nothing is to be said to a
-  // peer after a failure, and no second refusal is to be reported.
-  Status on_refused(const netcore::Refusal& refusal);
+  // A peer refused this node at `now_ms` of a monotonic clock. OK: the refusal passes by itself,
+  // the node tries again. Otherwise the reason for which the node must end: kSettingsDiffer,
+  // kDirectoryRefused, kNodeIdDuplicate when refusals as a second process have not ended for
+  // kDuplicateMs, or kDirectoryTakenOver with the directory changed; the disk's failure if it could
+  // not be. Nothing is to be said to a peer after a failure, and no second refusal is to be
+  // reported.
+  Status on_refused(const netcore::Refusal& refusal, std::uint64_t now_ms);
 
   // Whether this node's directory or that of one of `peers` is not its first one: then promises may
   // be forgotten and the rules of readmission.h are in force. `peers` have each an `incarnation`.
@@ -48,11 +55,15 @@ class DirectoryClaim {
   Status rejoin_when_due(std::uint32_t forgotten_count);
 
  private:
+  Status on_duplicate(const netcore::Refusal& refusal, std::uint64_t now_ms);
   Status take_over(const netcore::Refusal& refusal);
 
   ledger::IdentityFile& identity_;
   bool rejoin_;
   bool taken_over_ = false;
+  // The first and the newest refusal of a row without a pause; 0: none.
+  std::uint64_t duplicate_since_ms_ = 0;
+  std::uint64_t duplicate_last_ms_ = 0;
 };
 
 }  // namespace gcoord::server

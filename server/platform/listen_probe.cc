@@ -29,23 +29,26 @@ int bind_error(const addrinfo& address) {
 
 }  // namespace
 
-Status probe_listen(const Endpoint& address) {
+Status probe_listen(std::string_view option, const Endpoint& address) {
   if (address.empty() || address.port == 0) {
     return Status{};
   }
+  const auto refuse = [&](const char* why) {
+    return protocol::make_error(protocol::ErrorCode::ListenFailed,
+                                "--" + std::string(option) + " " + to_string(address) + ": " + why);
+  };
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  if (getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found) !=
-      0) {
-    return Status{};
+  const int lookup =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (lookup != 0) {
+    return refuse(gai_strerror(lookup));
   }
   const int error = bind_error(*found);
   freeaddrinfo(found);
-  return error == 0 ? Status{}
-                    : protocol::make_error(protocol::ErrorCode::ListenFailed,
-                                           to_string(address) + ": " + std::strerror(error));
+  return error == 0 ? Status{} : refuse(std::strerror(error));
 }
 
 }  // namespace gcoord::server

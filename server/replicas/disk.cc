@@ -82,7 +82,8 @@ Status ReplicaDisk::open_directory(const ReplicaOptions& options, std::uint64_t 
     wal_disk_ = options.wal_disk;
   } else {
     GCOORD_TRY(directory_,
-               ledger::DataDirectory::open({options.data_directory, identity, random_id}));
+               ledger::DataDirectory::open(
+                   {options.data_directory, identity, random_id, options.before_start}));
     identity_ = &directory_->identity();
     wal_disk_ = &directory_->wal_disk();
     checkpoint_path = directory_->checkpoint_path();

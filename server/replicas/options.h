@@ -49,6 +49,9 @@ struct ReplicaOptions {
   ledger::Disk* identity_disk = nullptr;
   ledger::Disk* wal_disk = nullptr;
   std::function<Result<std::unique_ptr<ledger::CheckpointStore>>()> open_checkpoint_store;
+  // Called when the data directory is locked, before this start counts as an incarnation
+  // (ledger/directory/data_directory.h). Empty: nothing else can refuse the start.
+  std::function<Status()> before_start;
   // Called once the data directory is open and locked, before anything is recovered from it; a
   // failure is the engine's. Empty: nothing else lies there.
   std::function<Status()> on_directory;

@@ -58,7 +58,7 @@ class ProcessCluster : public testing::Test {
 
   void spawn(std::uint32_t node) {
     ASSERT_TRUE(cluster_->spawn(node).ok());
-    ASSERT_TRUE(cluster_->wait_ready(node, kPatience).ok());
+    ASSERT_TRUE(cluster_->wait_serving(node, kPatience).ok());  // Maybe the first of all.
   }
 
   void restart(std::uint32_t node) {

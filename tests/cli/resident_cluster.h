@@ -67,8 +67,8 @@ class ResidentProcessTest : public testing::Test {
 
   void restart(std::uint32_t node) {
     ASSERT_TRUE(cluster_->spawn(node).ok());
-    const Status ready = cluster_->wait_ready(node, kPatience);
-    ASSERT_TRUE(ready.ok()) << ready.to_string();
+    const Status serving = cluster_->wait_serving(node, kPatience);  // Maybe the first of all.
+    ASSERT_TRUE(serving.ok()) << serving.to_string();
   }
 
   // Asks again and again; the patience only bounds a failure.

@@ -372,7 +372,7 @@ TEST_F(ResidentDurableTest, TwoEmptyDirectoriesDoNotBeginBesideANodeThatRemember
   for (std::uint32_t node = 2; node <= 3; ++node) {
     std::filesystem::remove_all(cluster_->data_directory(node));
     ASSERT_TRUE(cluster_->spawn(node).ok());
-    ASSERT_TRUE(cluster_->wait_ready(node, kPatience).ok());
+    ASSERT_TRUE(cluster_->wait_serving(node, kPatience).ok());
   }
   EXPECT_NE((*ctl_)({"--timeout", "2s", "lock", "acquire", "a", "--try", "--ttl", "60s"}).code, 0);
   ASSERT_TRUE(cluster_->spawn(1).ok());

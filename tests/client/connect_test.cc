@@ -35,6 +35,38 @@ TEST_F(Connect, LearnsAnAddressThatTheFirstNodeDoesNotKnowFromAnother) {
   EXPECT_EQ(client.value().cluster().nodes.size(), 3u);
 }
 
+// Where nobody listens: the port of another cluster that is gone.
+std::string dead_address() {
+  return FakeCluster{1}.endpoints().front();
+}
+
+TEST_F(Connect, FindsANodeThatHasMovedOnceAnyNodeKnowsWhere) {
+  cluster_.misplace_at_first(NodeId{3}, dead_address());
+  ClientOptions one = options();
+  one.endpoints.resize(1);
+  auto client = Client::connect(one);
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  ASSERT_TRUE(client.value().wait_for_all_nodes(1s).ok());
+  const ClusterView view = client.value().cluster();
+  ASSERT_EQ(view.nodes.size(), 3u);
+  EXPECT_EQ(view.nodes[2].address, cluster_.endpoints()[2]);
+}
+
+TEST_F(Connect, AnEndpointWhereANodeUsedToBeIsNotTakenForIt) {
+  const std::string old = dead_address();
+  cluster_.misplace_at_first(NodeId{3}, old);
+  ClientOptions options_with_old = options();
+  options_with_old.endpoints = {cluster_.endpoints()[1], old};
+  auto client = Client::connect(options_with_old);
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  ASSERT_TRUE(client.value().wait_for_all_nodes(1s).ok());
+  ASSERT_TRUE(client.value().node_status(3).ok());
+  const ClusterView view = client.value().cluster();
+  ASSERT_EQ(view.nodes.size(), 4u);
+  EXPECT_EQ(view.nodes[0].node_id, 0u) << "the old endpoint is nobody's";
+  EXPECT_EQ(view.nodes[0].address, old);
+}
+
 TEST_F(Connect, WithoutAnyNodeListsTheEvidencePerEndpoint) {
   for (const std::uint32_t node : {1u, 2u, 3u}) {
     cluster_.stop_node(NodeId{node});

@@ -204,7 +204,11 @@ protocol::Welcome FakeCluster::welcome(NodeId node) const {
   for (const auto& each : nodes_) {
     const bool hidden = node == NodeId{1} && each->id == hidden_;
     const std::string address = "127.0.0.1:" + std::to_string(each->port);
-    welcome.nodes.push_back({each->id, hidden ? std::string{} : address});
+    const bool misplaced = node == NodeId{1} && each->id == misplaced_.first;
+    welcome.nodes.push_back({each->id,
+                             hidden      ? std::string{}
+                             : misplaced ? misplaced_.second
+                                         : address});
   }
   return welcome;
 }

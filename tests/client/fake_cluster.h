@@ -51,6 +51,11 @@ class FakeCluster {
   // Node 1 does not know this node's address and says so. Before any client connects.
   void hide_from_first(NodeId node) { hidden_ = node; }
 
+  // Node 1 takes this node to be at another address. Before any client connects.
+  void misplace_at_first(NodeId node, std::string address) {
+    misplaced_ = {node, std::move(address)};
+  }
+
   // The node says that it does not have the feature. For connections that are yet to come.
   void deny(NodeId node, protocol::Feature feature);
 
@@ -83,6 +88,7 @@ class FakeCluster {
 
   std::uint32_t shard_count_;
   NodeId hidden_;
+  std::pair<NodeId, std::string> misplaced_;
   asio::io_context context_{1};
   std::vector<std::unique_ptr<Node>> nodes_;
   mutable std::mutex mutex_;  // Guards arrived_, answer_ and denied_.

@@ -315,7 +315,7 @@ void ResidentReplicas::on_refused(NodeId, const netcore::Refusal& refusal) {
   if (!failure_.ok()) {
     return;
   }
-  if (const Status status = claim_->on_refused(refusal); !status.ok()) {
+  if (const Status status = claim_->on_refused(refusal, now_ms()); !status.ok()) {
     fail(status);
   }
 }

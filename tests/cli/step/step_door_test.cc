@@ -102,6 +102,17 @@ TEST(StepShell, SaysWhichMemberIsWrong) {
   EXPECT_EQ(ask(door, std::string(2 << 20, ' '))["code"], "GC1001");
 }
 
+TEST(StepShell, RefusesToLeaveWhatIsNotJoint) {
+  StepShell door(consensus::make_cpu_stepper);
+  ask(door, R"({"op": "create"})");
+  ask(door, R"({"op": "campaign", "node": 1})");
+  ask(door, R"({"op": "tick", "count": 3})");
+  EXPECT_EQ(ask(door, R"({"op": "leave", "node": 1})")["code"], "GC1001");
+  ask(door, R"({"op": "configure", "node": 1, "change": "joint-until-leave", "voters": [1, 2]})");
+  ask(door, R"({"op": "tick", "count": 3})");
+  EXPECT_EQ(ask(door, R"({"op": "leave", "node": 1})")["ok"], true);
+}
+
 // A request made of plausible names and values, most of them wrong for each other.
 Json any_request() {
   static const std::vector<std::string> ops = {

@@ -43,6 +43,16 @@ TEST(DataDirectory, MayBeOpenedAgainOnceReleased) {
   EXPECT_EQ(again->incarnation(), Incarnation{2});
 }
 
+TEST(DataDirectory, AStartThatIsRefusedUsesUpNoIncarnation) {
+  const ScratchFolder parent;
+  ASSERT_TRUE(DataDirectory::open(options_for(parent)).ok());
+  DataDirectoryOptions refused = options_for(parent);
+  refused.before_start = [] { return Status{StatusCode::FailedPrecondition, "a port is taken"}; };
+  EXPECT_EQ(DataDirectory::open(refused).status().message(), "a port is taken");
+  const auto again = DataDirectory::open(options_for(parent)).value();
+  EXPECT_EQ(again->incarnation(), Incarnation{2});
+}
+
 TEST(DataDirectory, OneOpenToOthersIsRefused) {
   const ScratchFolder parent;
   ASSERT_TRUE(DataDirectory::open(options_for(parent)).ok());

@@ -6,7 +6,9 @@
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -75,9 +77,39 @@ TEST_F(SnapshotFileTest, SaysWhereItCannotBeWritten) {
             kSnapshotUnwritten);
 }
 
-// /dev/full answers every write as a disk without space does.
-TEST_F(SnapshotFileTest, ADiskWithoutSpaceFailsTheSave) {
-  std::filesystem::create_symlink("/dev/full", path_ + ".part");
+TEST_F(SnapshotFileTest, ALinkAtThePartIsNotFollowed) {
+  const std::string target = directory_.path("target");
+  std::filesystem::create_symlink(target, path_ + ".part");
+  const auto writer = SnapshotFileWriter::create(path_);
+  EXPECT_EQ(writer.status().detail(), kSnapshotUnwritten);
+  EXPECT_NE(writer.status().message().find("is a link"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(target));
+}
+
+// What this process writes to files is bounded, for the life of the object.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+
+  ~FileSizeLimit() {
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST_F(SnapshotFileTest, AWriteThatFailsFailsTheSave) {
+  const FileSizeLimit limit{1024};
   auto writer = SnapshotFileWriter::create(path_);
   ASSERT_TRUE(writer.ok()) << writer.status().to_string();
   const Status status = writer.value()->write(sample_state(4096, 1));

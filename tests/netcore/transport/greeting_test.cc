@@ -140,6 +140,28 @@ TEST(Greeting, ASecondDirectoryUnderALiveIdIsADuplicate) {
   EXPECT_TRUE(judge_hello(greeting(1, 2), greeting(2, 1), record).admitted());
 }
 
+TEST(Greeting, AnotherProcessUnderALiveIdIsADuplicateAndNoOldCopy) {
+  CallerRecord record = known();
+  record.is_up = true;
+  record.incarnation = Incarnation{3};
+  record.directory = DirectoryId{55};
+  record.life = 8;
+  Greeting hello = greeting(1, 2);
+  hello.from.life = 9;
+  hello.from.incarnation = Incarnation{1};
+  EXPECT_EQ(judge_hello(hello, greeting(2, 1), record).code, RefusalCode::DuplicateNode);
+  hello.from.directory = record.directory;
+  EXPECT_EQ(judge_hello(hello, greeting(2, 1), record).code, RefusalCode::DuplicateNode);
+  hello.from.incarnation = Incarnation{3};
+  EXPECT_EQ(judge_hello(hello, greeting(2, 1), record).code, RefusalCode::DuplicateNode);
+  hello.from.incarnation = Incarnation{4};
+  EXPECT_TRUE(judge_hello(hello, greeting(2, 1), record).admitted()) << "a restart";
+  hello.from.incarnation = Incarnation{3};
+  hello.from.life = 8;
+  hello.epoch = 7;
+  EXPECT_TRUE(judge_hello(hello, greeting(2, 1), record).admitted()) << "its own process";
+}
+
 TEST(Greeting, OfTwoCrossingCallsTheLowerNodesCounts) {
   CallerRecord record = known();
   record.is_calling_it = true;

@@ -99,6 +99,18 @@ Slot numbered(std::uint32_t number) {
   return slot;
 }
 
+TEST(TcpSocket, APortThatIsTakenIsAFailureWithANumberAndTheAddress) {
+  SocketAddress address;
+  ASSERT_TRUE(parse_numeric_address("127.0.0.1", 0, address));
+  std::uint16_t port = 0;
+  const auto first = listen_socket(address, port);
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(parse_numeric_address("127.0.0.1", port, address));
+  const auto second = listen_socket(address, port);
+  EXPECT_EQ(second.status().detail(), kListenFailed);
+  EXPECT_NE(second.status().message().find(to_string(address)), std::string::npos);
+}
+
 TEST_P(TransportTest, CarriesLargeAndSmallFramesInOrderBothWays) {
   start_both();
 

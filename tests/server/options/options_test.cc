@@ -74,6 +74,31 @@ TEST_F(OptionsTest, DefaultsNeedOnlyADataDirectory) {
   EXPECT_EQ(options.cluster, cluster_id_of("gcoord"));
 }
 
+TEST_F(OptionsTest, PortsWithoutAnOptionFollowTheClientPort) {
+  EXPECT_EQ(accepted(minimal_).listen_peer, (Endpoint{"127.0.0.1", 7500}));
+  EXPECT_EQ(accepted(minimal_).listen_metrics, (Endpoint{"127.0.0.1", 7600}));
+  const auto second = with(minimal_, {"--listen-client", "127.0.0.1:7402"});
+  EXPECT_EQ(accepted(second).listen_peer, (Endpoint{"127.0.0.1", 7502}));
+  EXPECT_EQ(accepted(second).listen_metrics, (Endpoint{"127.0.0.1", 7602}));
+  const auto given = with(second, {"--listen-peer", "127.0.0.1:9", "--listen-metrics", "off"});
+  EXPECT_EQ(accepted(given).listen_peer.port, 9);
+  EXPECT_TRUE(accepted(given).listen_metrics.empty());
+  environment_["GCOORD_LISTEN_METRICS"] = "127.0.0.1:7600";
+  EXPECT_EQ(accepted(second).listen_metrics.port, 7600);
+}
+
+TEST_F(OptionsTest, AClientPortThatTheSystemChoosesMovesNoOther) {
+  const auto options = accepted(with(minimal_, {"--listen-client", "127.0.0.1:0"}));
+  EXPECT_EQ(options.listen_peer.port, 7500);
+  EXPECT_EQ(options.listen_metrics.port, 7600);
+}
+
+TEST_F(OptionsTest, AClientPortThatLeavesNoRoomForTheOthersSaysSo) {
+  refused(with(minimal_, {"--listen-client", "127.0.0.1:65400"}),
+          ErrorCode::OptionInvalid,
+          "leaves no port for the default of --listen-metrics");
+}
+
 TEST_F(OptionsTest, AllHistoryIsKeptUnlessBoundsAreGiven) {
   EXPECT_TRUE(accepted(minimal_).ledger_keep.keeps_all());
   const auto bounded = accepted(with(minimal_, {"--ledger-keep", "age:7d,entries:1000"}));

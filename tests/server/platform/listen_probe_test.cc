@@ -37,17 +37,18 @@ class Listener {
 
 TEST(ListenProbe, FindsAPortThatAnotherHasAndLeavesAFreeOneFree) {
   Endpoint address{"127.0.0.1", 0};
-  EXPECT_TRUE(probe_listen(address).ok());
-  EXPECT_TRUE(probe_listen(Endpoint{}).ok());
+  EXPECT_TRUE(probe_listen("listen-peer", address).ok());
+  EXPECT_TRUE(probe_listen("listen-peer", Endpoint{}).ok());
   {
     const Listener other;
     address.port = other.port;
-    const Status taken = probe_listen(address);
+    const Status taken = probe_listen("listen-peer", address);
     EXPECT_EQ(taken.detail(), static_cast<std::uint32_t>(protocol::ErrorCode::ListenFailed));
-    EXPECT_NE(taken.message().find(std::to_string(address.port)), std::string::npos);
+    EXPECT_NE(taken.message().find("--listen-peer 127.0.0.1:" + std::to_string(address.port)),
+              std::string::npos);
   }
-  EXPECT_TRUE(probe_listen(address).ok());
-  EXPECT_TRUE(probe_listen(address).ok()) << "a probe must not take the port itself";
+  EXPECT_TRUE(probe_listen("listen-peer", address).ok());
+  EXPECT_TRUE(probe_listen("listen-peer", address).ok()) << "a probe must not take the port itself";
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// What a node does about the refusals of its peers, by the clock of the test.
+#include "server/peers/directory_claim.h"
+
+#include "ledger/disk/memory_disk.h"
+#include "server/interfaces/errors.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+constexpr std::uint64_t kSecondMs = 1000;
+
+const netcore::Refusal kDuplicate{
+    netcore::RefusalCode::DuplicateNode, "a live node is already node 2", {}};
+
+class DirectoryClaimTest : public testing::Test {
+ protected:
+  ledger::MemoryDisk disk_;
+  std::unique_ptr<ledger::IdentityFile> identity_ =
+      ledger::IdentityFile::open(disk_, {ClusterId{7}, NodeId{2}, 64}, 991).value();
+};
+
+TEST_F(DirectoryClaimTest, ASecondProcessEndsWhenItsRefusalsDoNot) {
+  DirectoryClaim claim{*identity_, false};
+  std::uint64_t now_ms = 500;
+  for (; now_ms < 500 + DirectoryClaim::kDuplicateMs; now_ms += kSecondMs) {
+    EXPECT_TRUE(claim.on_refused(kDuplicate, now_ms).ok()) << now_ms;
+  }
+  const Status ended = claim.on_refused(kDuplicate, now_ms);
+  EXPECT_EQ(ended.detail(), kNodeIdDuplicate);
+  EXPECT_EQ(ended.message(), "a peer refuses this node: a live node is already node 2");
+}
+
+TEST_F(DirectoryClaimTest, ANodeWhoseLostLinksArePeersToNoticeOutlastsThem) {
+  DirectoryClaim claim{*identity_, false};
+  for (std::uint64_t now_ms = 0; now_ms < 10 * DirectoryClaim::kDuplicateMs;
+       now_ms += 2 * DirectoryClaim::kDuplicateMs) {
+    EXPECT_TRUE(claim.on_refused(kDuplicate, now_ms + 1).ok());
+    EXPECT_TRUE(claim.on_refused(kDuplicate, now_ms + 4001).ok());
+  }
+}
+
+TEST_F(DirectoryClaimTest, ALiveNodeIsNotSucceeded) {
+  DirectoryClaim claim{*identity_, true};
+  const Incarnation before = identity_->incarnation();
+  netcore::Refusal refusal = kDuplicate;
+  refusal.known = Incarnation{9};
+  EXPECT_TRUE(claim.on_refused(refusal, 1).ok());
+  EXPECT_EQ(claim.on_refused(refusal, 1 + DirectoryClaim::kDuplicateMs).detail(), kNodeIdDuplicate);
+  EXPECT_EQ(identity_->incarnation(), before);
+  EXPECT_FALSE(identity_->rejoining());
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -446,7 +446,7 @@ constexpr ErrorEntry kTable[] = {
      "Use a client that knows the cluster's number of shards"},
     {ErrorCode::AnswerBehind, "AnswerBehind", StatusCode::DataLoss, ExitCode::Negative,
      "the answer comes from a state before one that this client has already seen: the cluster has lost acknowledged changes, as when all its disks were put back to an old copy",
-     "Stop the clients, and make a new cluster of a backup with gcoordctl snapshot restore; see durability.md, Copied disks"},
+     "Stop the clients, and make a new cluster of a backup with gcoordctl snapshot restore (durability.md, Copied disks); restart the client where the cluster was begun anew on purpose"},
     {ErrorCode::PastCompacted, "PastCompacted", StatusCode::OutOfRange, ExitCode::Negative,
      "the node lacks the beginning of the shard's log, so it cannot reconstruct a past state",
      "Ask a node that has the whole log, or read the present state"},

@@ -175,6 +175,7 @@ enum class ErrorCode : std::uint32_t {
   StalenessExceeded = 6304,
   IndexNotReached = 6305,
   SessionElsewhere = 6306,
+  AnswerBehind = 6307,
 
   PastCompacted = 6320,
   PastFuture = 6321,

@@ -13,6 +13,22 @@ constexpr std::size_t kClientNameBytesMax = 255;
 // Smallest node entry: id, length, no address.
 constexpr std::size_t kNodeBytesMin = 6;
 
+// At least one, and each with an id of its own.
+bool nodes_sound(std::vector<NodeAddress> nodes) {
+  std::ranges::sort(nodes, {}, &NodeAddress::node);
+  const bool repeated = std::ranges::adjacent_find(nodes, {}, &NodeAddress::node) != nodes.end();
+  return !nodes.empty() && nodes.front().node != NodeId{} && !repeated;
+}
+
+// What a client computes with later: sizes of tables, lengths of time, majorities.
+bool within_bounds(const Welcome& welcome) {
+  return welcome.version >= kProtocolVersionMin && welcome.version <= kProtocolVersionMax &&
+         welcome.shard_count != 0 && welcome.shard_count <= kShardsMax &&
+         welcome.tick_ms <= kPeriodMsMax && welcome.election_ms <= kPeriodMsMax &&
+         welcome.ttl_ms_min <= kTtlMsMax && welcome.ttl_ms_max <= kTtlMsMax &&
+         nodes_sound(welcome.nodes);
+}
+
 }  // namespace
 
 std::vector<std::byte> encode(const Hello& hello) {
@@ -78,7 +94,7 @@ Result<Welcome> decode_welcome(std::span<const std::byte> payload) {
     const NodeId node{reader.integer<std::uint32_t>()};
     welcome.nodes.push_back({node, std::string{reader.text(kAddressBytesMax)}});
   }
-  if (!reader.ok() || welcome.shard_count == 0) {
+  if (!reader.ok() || !within_bounds(welcome)) {
     return make_error(ErrorCode::PayloadMalformed, "welcome");
   }
   return welcome;

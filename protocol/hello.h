@@ -79,6 +79,10 @@ struct Welcome {
 std::vector<std::byte> encode(const Hello& hello);
 std::vector<std::byte> encode(const Welcome& welcome);
 Result<Hello> decode_hello(std::span<const std::byte> payload);
+
+// Also refuses fields that no node of a sound cluster sends, so that what a client computes with
+// them is bounded: a version that this build does not speak, no shards or more than kShardsMax,
+// times above a day, no nodes, a node without an id or two of one id.
 Result<Welcome> decode_welcome(std::span<const std::byte> payload);
 
 // The version to speak, or 0 when the ranges do not meet.

@@ -72,4 +72,13 @@ inline constexpr std::size_t kCursorBytesMax = kNameBytesMax + 64;
 inline constexpr std::uint32_t kNodesMax = 64;
 inline constexpr std::size_t kAddressBytesMax = 260;
 
+// Shards of a cluster: as many as --shards allows. A client keeps a few bytes for each.
+inline constexpr std::uint32_t kShardsMax = 1u << 24;
+
+// Lengths of time in a Welcome: a tick and an election timeout are below a day by far.
+inline constexpr std::uint32_t kPeriodMsMax = kTtlMsMax;
+
+// Bytes of a node's words for a refusal that a client keeps; the rest is cut off.
+inline constexpr std::size_t kReasonBytesMax = 1024;
+
 }  // namespace gcoord::protocol

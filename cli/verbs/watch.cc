@@ -187,19 +187,54 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
   return options;
 }
 
+// How often a stream without events looks whether there can be any.
+constexpr milliseconds kLook{500};
+
+// Says on stderr, once each, that no majority can be reached, so that nothing can happen, and that
+// one can be reached again. A node that was not tried yet counts as one that can be.
+class Majority {
+ public:
+  void look(const client::Client& client) {
+    std::size_t connected = 0;
+    std::size_t failed = 0;
+    std::size_t node_count = 0;
+    for (const client::NodeView& node : client.cluster().nodes) {
+      node_count += node.node_id != 0 ? 1 : 0;
+      connected += node.connected ? 1 : 0;
+      failed += node.node_id != 0 && !node.connected && !node.last_error.empty() ? 1 : 0;
+    }
+    const bool lacking = node_count - failed <= node_count / 2;
+    if (lacking && !lacking_) {
+      std::cerr << "gcoordctl: waiting: " << connected << " of " << node_count
+                << " nodes can be reached; nothing happens until a majority is up\n";
+    } else if (lacking_ && connected > node_count / 2) {
+      std::cerr << "gcoordctl: a majority can be reached again\n";
+    }
+    lacking_ = lacking || (lacking_ && connected <= node_count / 2);
+  }
+
+ private:
+  bool lacking_ = false;
+};
+
 int stream(Context& context,
            const client::Client& client,
            client::Watch& watch,
            const WatchFlags& flags,
            const SignalCloses& signals) {
   std::uint64_t seen = 0;
+  Majority majority;
   while (flags.count == 0 || seen < flags.count) {
-    const auto batch = watch.next();
+    const auto batch = watch.next(kLook);
     if (!batch.ok()) {
       return signals.signal() != 0 ? 0 : context.fail(client, batch.status());
     }
-    for (const WatchEvent& event : batch.value().events) {
-      print_line(context, event_json(flags, batch.value(), event));
+    if (!batch.value()) {
+      majority.look(client);
+      continue;
+    }
+    for (const WatchEvent& event : batch.value()->events) {
+      print_line(context, event_json(flags, *batch.value(), event));
       ++seen;
       if (seen == flags.count) {
         break;
@@ -299,19 +334,25 @@ int observe(Context& context, const ObserveFlags& flags) {
   }
   client::LeaderStream& leaders = opened.value();
   const SignalCloses signals{signal_fd, [&leaders] { leaders.close(); }};
-  for (std::uint64_t seen = 0; flags.count == 0 || seen < flags.count; ++seen) {
-    const auto office = leaders.next();
+  Majority majority;
+  for (std::uint64_t seen = 0; flags.count == 0 || seen < flags.count;) {
+    const auto office = leaders.next(kLook);
     if (!office.ok()) {
       return signals.signal() != 0 ? 0 : context.fail(*client, office.status());
     }
+    if (!office.value()) {
+      majority.look(*client);
+      continue;
+    }
     Json json = {{"event", "leader"},
                  {"name", flags.name},
-                 {"epoch", std::to_string(office.value().epoch)},
-                 {"session", std::to_string(office.value().session_id)}};
-    if (!office.value().value.empty()) {
-      json["value"] = office.value().value;
+                 {"epoch", std::to_string(office.value()->epoch)},
+                 {"session", std::to_string(office.value()->session_id)}};
+    if (!office.value()->value.empty()) {
+      json["value"] = office.value()->value;
     }
     print_line(context, json);
+    ++seen;
   }
   return 0;
 }

@@ -24,4 +24,32 @@ R await(const Core& core, Start start) {
   return future.get();
 }
 
+// What read(core) says, read on the client's thread; here when that has ended.
+template <typename T, typename Read>
+T read_on_thread(Core& core, Read read) {
+  auto promise = std::make_shared<std::promise<T>>();
+  auto future = promise->get_future();
+  if (core.on_own_thread() ||
+      !core.post([&core, promise, read] { promise->set_value(read(core)); })) {
+    return read(core);
+  }
+  return future.get();
+}
+
+// Waits as Core::wait_for does, for so long at most.
+inline Status wait_until(Core& core, WaitFor what, std::chrono::milliseconds timeout) {
+  return await<Status>(core, [&](auto callback) {
+    const TimePoint deadline = core.clock().now() + TimePoint{timeout};
+    if (!core.post(
+            [&core, what, deadline, callback] { core.wait_for(what, deadline, callback); })) {
+      callback(failure(protocol::ErrorCode::ClientClosed));
+    }
+  });
+}
+
+// NodeSet::majority() for any thread.
+inline Status majority(Core& core) {
+  return read_on_thread<Status>(core, [](Core& own) { return own.nodes().majority(); });
+}
+
 }  // namespace gcoord::client

@@ -54,27 +54,6 @@ std::string next_position(const LockPage& page, const NodeView& node, const Node
   return node.node_id == last.node_id ? "" : std::to_string(node.node_id + 1) + ":";
 }
 
-template <typename T, typename Read>
-T read_on_thread(Core& core, Read read) {
-  auto promise = std::make_shared<std::promise<T>>();
-  auto future = promise->get_future();
-  if (core.on_own_thread() ||
-      !core.post([&core, promise, read] { promise->set_value(read(core)); })) {
-    return read(core);
-  }
-  return future.get();
-}
-
-Status wait_until(Core& core, WaitFor what, std::chrono::milliseconds timeout) {
-  return await<Status>(core, [&](auto callback) {
-    const TimePoint deadline = core.clock().now() + TimePoint{timeout};
-    if (!core.post(
-            [&core, what, deadline, callback] { core.wait_for(what, deadline, callback); })) {
-      callback(failure(protocol::ErrorCode::ClientClosed));
-    }
-  });
-}
-
 Result<Leader> leader_of(const Result<LockDescription>& lock) {
   const bool absent =
       lock.status().detail() == static_cast<std::uint32_t>(protocol::ErrorCode::LockAbsent);
@@ -157,10 +136,14 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
   const auto state = std::make_shared<WatchState>(std::move(options), std::move(callback));
   feed().add(state);
   Watch watch{state};
-  if (const Status begun = state->wait_started(core_->options().request_timeout); !begun.ok()) {
-    return begun;
+  const Status begun = state->wait_started(core_->options().request_timeout);
+  if (begun.ok()) {
+    return watch;
   }
-  return watch;
+  const bool silent =
+      begun.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::Unreachable);
+  const Status lacking = silent ? majority(*core_) : Status{};
+  return lacking.ok() ? begun : lacking;
 }
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -367,6 +350,9 @@ Result<LockPage> Client::list(const ListOptions& options) {
     if (!node.connected) {
       complete = false;
       continue;
+    }
+    if (Status lacking = majority(core); !lacking.ok()) {
+      return lacking;
     }
     ListOptions at_node = options;
     at_node.cursor = node.node_id == start.node ? start.cursor : std::string{};

@@ -76,7 +76,14 @@ Result<SessionDescription> Client::keep_alive_once(std::uint64_t session_id) {
 Result<SessionsPage> Client::list_sessions(const SessionListOptions& options) {
   const SessionPosition start = parse_position(options.cursor);
   SessionsPage page;
-  Status status = failure(protocol::ErrorCode::Unreachable);
+  Core& core = *impl_->core();
+  if (start.node == 0) {
+    static_cast<void>(wait_until(core, WaitFor::EveryNodeTried, core.options().request_timeout));
+  }
+  if (Status lacking = majority(core); !lacking.ok()) {
+    return lacking;
+  }
+  Status status;
   bool answered = false;
   const std::vector<NodeView> nodes = cluster().nodes;
   for (const NodeView& node : nodes) {
@@ -89,13 +96,13 @@ Result<SessionsPage> Client::list_sessions(const SessionListOptions& options) {
       return page;
     }
     const std::uint32_t cursor = node.node_id == start.node ? start.cursor : 0;
-    auto told = await<Result<SessionsPage>>(*impl_->core(), [&](auto callback) {
-      client::list_sessions(
-          *impl_->core(), NodeId{node.node_id}, options, cursor, std::move(callback));
+    auto told = await<Result<SessionsPage>>(core, [&](auto callback) {
+      client::list_sessions(core, NodeId{node.node_id}, options, cursor, std::move(callback));
     });
     const bool complete = page.complete && told.ok();
     if (!told.ok()) {
-      status = told.status();
+      // What a node says of itself is more than that another one cannot be reached.
+      status = status.ok() || node.connected ? told.status() : status;
       page.complete = false;
       continue;
     }
@@ -105,6 +112,9 @@ Result<SessionsPage> Client::list_sessions(const SessionListOptions& options) {
     if (!page.next_cursor.empty()) {
       page.next_cursor = std::to_string(node.node_id) + ":" + page.next_cursor;
     }
+  }
+  if (!answered && status.ok()) {
+    return failure(protocol::ErrorCode::Unreachable);  // No node has a number that is left.
   }
   return answered ? Result<SessionsPage>{std::move(page)} : Result<SessionsPage>{status};
 }

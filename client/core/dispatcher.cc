@@ -57,7 +57,7 @@ Status status_of(const protocol::ReplySlot& slot, std::span<const std::byte> pay
   }
   const auto code = static_cast<StatusCode>(slot.code);
   if (!payload.empty()) {
-    return {code, std::string{protocol::text_of(payload)}, slot.detail};
+    return {code, reason_in(payload), slot.detail};
   }
   if (protocol::find_error(slot.detail) == nullptr) {
     return {code, "the node refused for a reason that is unknown to this client", slot.detail};

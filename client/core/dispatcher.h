@@ -57,7 +57,8 @@ class Dispatcher {
   // when it has ended.
   void stop_wait(std::uint64_t id);
 
-  // Every operation of the session ends with this error.
+  // Every operation of the session ends with this error; an acquire whose session ran out because
+  // no quorum could be reached ends with NoLeader.
   void fail_session(const SessionRecord& session, protocol::ErrorCode code);
 
   // Every operation ends; those that give something back may be spared for a last try.
@@ -101,6 +102,7 @@ class Dispatcher {
   void give_up(std::uint64_t id, Operation& operation, Status why);
   void look_at_node(Operation& operation, TimePoint now);
   Status why_late(const Operation& operation) const;
+  Status why_ended(const Operation& operation, protocol::ErrorCode code) const;
   Status why_no_leader(const Operation& operation) const;
   void complete(std::uint64_t id, const Answer& answer);
   void fail(std::uint64_t id, Status status);

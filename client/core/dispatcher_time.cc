@@ -126,9 +126,23 @@ void Dispatcher::fail_session(const SessionRecord& session, protocol::ErrorCode 
   }
   operations_.for_each([&](std::uint64_t id, Operation& operation) {
     if (operation.session.get() == &session) {
-      fail(id, failure(code));
+      fail(id, why_ended(operation, code));
     }
   });
+}
+
+// An acquire that found no leader until its session ran out lost nothing: it lacked a quorum.
+Status Dispatcher::why_ended(const Operation& operation, protocol::ErrorCode code) const {
+  const SessionLease* const lease = operation.session->lease.get();
+  const bool ran_out =
+      code == protocol::ErrorCode::SessionExpired && lease != nullptr && !lease->told_lost();
+  if (!ran_out || !operation.acquires()) {
+    return failure(code);
+  }
+  const bool queued = operation.phase == OperationPhase::Sent && operation.waits();
+  const bool refused = !queued && !operation.tries.last_failure.ok();
+  const bool minority = nodes_.ready_count() <= nodes_.cluster()->nodes.size() / 2;
+  return minority || refused ? why_no_leader(operation) : failure(code);
 }
 
 void Dispatcher::fail_all(protocol::ErrorCode code, Spare spare) {

@@ -12,7 +12,7 @@ namespace gcoord::client {
 struct PastRequest {
   std::string_view name;
   std::uint64_t index = 0;
-  NodeId node;  // 0: the leader of the name's shard.
+  NodeId node;  // 0: the leader of the name's shard, and where that lacks the past any node.
 };
 
 void read_past(Core& core, const PastRequest& request, Callback<Result<LockReading>> callback);

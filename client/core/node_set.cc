@@ -1,5 +1,6 @@
 #include "client/core/node_set.h"
 
+#include "client/net/failure.h"
 #include "common/assert.h"
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
@@ -10,10 +11,14 @@
 namespace gcoord::client {
 namespace {
 
+// Nodes beyond the endpoints: those of a Welcome, and as many again for a cluster that is rebuilt
+// meanwhile. A node that names others each time would else be given a connection for each.
+constexpr std::size_t kLearntMax = 2 * std::size_t{protocol::kNodesMax};
+
 // What a node said when it refused, or what its number means.
 std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
   if (!payload.empty()) {
-    return std::string{protocol::text_of(payload)};
+    return reason_in(payload);
   }
   const protocol::ErrorEntry* entry = protocol::find_error(slot.detail);
   return entry != nullptr ? std::string{entry->cause} : "refused";
@@ -174,6 +179,19 @@ TimePoint NodeSet::next_probe() const {
 std::size_t NodeSet::ready_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(
       entries_, [](const auto& entry) { return entry->phase == Phase::Ready; }));
+}
+
+Status NodeSet::majority() const {
+  const std::size_t ready = ready_count();
+  if (ready == 0) {
+    return client::failure(protocol::ErrorCode::Unreachable, evidence());
+  }
+  if (ready > cluster_.nodes.size() / 2) {
+    return {};
+  }
+  return client::failure(protocol::ErrorCode::NoLeader,
+                         std::to_string(ready) + " of " + std::to_string(cluster_.nodes.size()) +
+                             " nodes can be reached");
 }
 
 bool NodeSet::failed(NodeId node) const {
@@ -343,7 +361,7 @@ void NodeSet::learn(const protocol::Welcome& welcome) {
       add_address(*known, node.address);
     } else if (unnamed != entries_.end()) {
       (*unnamed)->node = node.node;  // An endpoint that has not answered now has a name.
-    } else {
+    } else if (entries_.size() < options_.endpoints.size() + kLearntMax) {
       add(node.address, node.node);
     }
   }

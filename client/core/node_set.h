@@ -84,6 +84,11 @@ class NodeSet {
 
   std::size_t ready_count() const;
 
+  // Ok when a majority of the cluster is connected, without which nobody can answer for all of it:
+  // lists would look empty, and watches would wait in silence. Else GC5001 with how many of how
+  // many can be reached; GC3001 when none can be.
+  Status majority() const;
+
   // Whether the node was tried since it was last ready, and failed.
   bool failed(NodeId node) const;
 

@@ -51,6 +51,12 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
   }
 
   void start() {
+    if (by_leader(request_.options.consistency)) {
+      for (std::size_t index = 0; index < request_.names.size(); ++index) {
+        const std::uint32_t shard = shard_at(index).value;
+        floors_.try_emplace(shard, core_.positions().floor(shard));
+      }
+    }
     std::map<NodeId, Part> by_node;
     for (std::size_t index = 0; index < request_.names.size(); ++index) {
       by_node[node_for(index)].indices.push_back(index);
@@ -179,6 +185,11 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
         continue;  // What nobody asked for is not believed, and callers have no room for it.
       }
       asked->second = shard.error;
+      const auto floor = floors_.find(shard.shard.value);
+      if (shard.error == ErrorCode::None && floor != floors_.end() &&
+          shard.index.value < floor->second.index) {
+        return fail(failure(ErrorCode::AnswerBehind, behind(floor->second, shard.index.value)));
+      }
       if (shard.error == ErrorCode::None) {
         core_.positions().learn(shard.shard.value, shard.index.value);
         learn(shard);
@@ -245,6 +256,7 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
   Callback<Result<ReadOutcome>> callback_;
   std::vector<protocol::NameAnswer> answers_;
   std::map<std::uint32_t, Freshness> shards_;
+  std::map<std::uint32_t, Position> floors_;  // Of reads from leaders: what they must show.
   NodeId any_;
   std::size_t outstanding_ = 0;
   Status status_;

@@ -145,11 +145,18 @@ void give_back(Core& core,
   core.dispatcher().submit(std::move(release));
 }
 
-// So that the client's monotonic reads find its own writes.
-void learn_index(Core& core, const Answer& answer) {
-  if (answer.slot.has(protocol::ReplyFlag::Indexed)) {
-    core.positions().learn(answer.slot.shard, answer.slot.extra);
+// So that the client's monotonic reads find its own writes. Fails for a write that was decided
+// where the shard had been when this request was made: after disks were put back. A lock that has
+// moved meanwhile is of a shard with positions of its own.
+Status learn_index(Core& core, const Position& floor, const Answer& answer) {
+  if (!answer.slot.has(protocol::ReplyFlag::Indexed)) {
+    return {};
   }
+  if (answer.slot.shard == floor.shard && answer.slot.extra <= floor.index) {
+    return failure(protocol::ErrorCode::AnswerBehind, behind(floor, answer.slot.extra));
+  }
+  core.positions().learn(answer.slot.shard, answer.slot.extra);
+  return {};
 }
 
 }  // namespace
@@ -307,8 +314,12 @@ void SessionImpl::acquire(std::string_view name,
   operation->callback = [core = core_.get(),
                          record = record_,
                          name = std::string{name},
+                         floor = core_->positions().floor(operation->slot.shard),
                          callback = std::move(callback)](const Answer& answer) {
-    learn_index(*core, answer);
+    if (const Status sound = learn_index(*core, floor, answer); !sound.ok()) {
+      give_back(*core, record, name, answer.slot.token);
+      return callback(sound);
+    }
     if (comes_unwanted(*record, answer)) {
       give_back(*core, record, name, answer.slot.token);
       return callback(failure(protocol::ErrorCode::SessionUnhealthy));
@@ -344,12 +355,13 @@ void SessionImpl::release(std::string_view name,
                          record = record_,
                          held = std::string{name},
                          token,
+                         floor = core_->positions().floor(operation->slot.shard),
                          callback = std::move(callback)](const Answer& answer) {
-    learn_index(*core, answer);
+    const Status sound = learn_index(*core, floor, answer);
     if (answer.status.ok() || decides_release(answer.status)) {
       record->held.answer(held, token);
     }
-    callback(answer.status);
+    callback(sound.ok() ? answer.status : sound);
   };
   core_->submit(std::move(operation));
 }

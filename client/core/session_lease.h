@@ -42,7 +42,10 @@ class SessionLease {
   void on_acknowledged(NodeId node, TimePoint sent_at);
 
   // A node knows that the session is over.
-  void on_lost() { lost_ = true; }
+  void on_lost() { lost_ = told_lost_ = true; }
+
+  // Whether a node said so; an expired one ran out by this clock otherwise.
+  bool told_lost() const { return told_lost_; }
 
   // The next event that is due, if any; call until there is none. Expired comes once and last.
   std::optional<SessionEvent> advance(TimePoint now);
@@ -68,6 +71,7 @@ class SessionLease {
   TimePoint renewed_from_;
   bool certain_ = true;
   bool lost_ = false;
+  bool told_lost_ = false;
   bool in_jeopardy_ = false;
   bool expired_ = false;
 };

@@ -436,7 +436,7 @@ void WatchFeed::on_error(std::uint64_t id,
   }
   const auto* known = protocol::find_error(slot.detail);
   fail(number,
-       known != nullptr ? failure(known->code, protocol::text_of(payload))
+       known != nullptr ? failure(known->code, reason_in(payload))
                         : failure(protocol::ErrorCode::ReplyMalformed));
 }
 

@@ -31,7 +31,8 @@ class WatchNodes {
   void go_to_next() { at_ = (at_ + 1) % addresses_.size(); }
 
   void learn(const std::string& address) {
-    if (!address.empty() && std::ranges::find(addresses_, address) == addresses_.end()) {
+    if (!address.empty() && addresses_.size() < kAddressesMax &&
+        std::ranges::find(addresses_, address) == addresses_.end()) {
       addresses_.push_back(address);
     }
   }
@@ -54,6 +55,9 @@ class WatchNodes {
   }
 
  private:
+  // Far more than a Welcome lists; a node that names others each time is not followed for ever.
+  static constexpr std::size_t kAddressesMax = 256;
+
   std::vector<std::string> addresses_;
   std::size_t at_ = 0;
   std::set<std::string> lacking_;  // Those that cannot do what a watch needs.

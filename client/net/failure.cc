@@ -1,9 +1,26 @@
 #include "client/net/failure.h"
 
+#include "protocol/limits.h"
+#include "protocol/lock_messages.h"
+
+#include <algorithm>
+
 namespace gcoord::client {
 
 Status failure(protocol::ErrorCode code, std::string_view evidence) {
   return public_status(protocol::make_error(code, evidence));
+}
+
+std::string reason_in(std::span<const std::byte> payload) {
+  const std::string_view text = protocol::text_of(payload);
+  std::size_t end = std::min(text.size(), protocol::kReasonBytesMax);
+  const auto within_letter = [&] {
+    return end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u;
+  };
+  for (int step = 0; step < 3 && end > 0 && within_letter(); ++step) {
+    --end;
+  }
+  return std::string{text.substr(0, end)};
 }
 
 bool decides_release(const Status& status) {

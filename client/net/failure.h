@@ -5,12 +5,19 @@
 #include "gcoord/status.h"
 #include "protocol/error_codes.h"
 
+#include <cstddef>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace gcoord::client {
 
 // Cause, evidence and fix of the table. code is not None.
 Status failure(protocol::ErrorCode code, std::string_view evidence = {});
+
+// The words in which a node refused, as it sent them: their first protocol::kReasonBytesMax bytes,
+// no letter cut in two.
+std::string reason_in(std::span<const std::byte> payload);
 
 Status public_status(const gcoord::Status& status);
 

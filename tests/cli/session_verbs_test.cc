@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
 namespace gcoord::cli {
 namespace {
 
@@ -314,6 +316,37 @@ TEST(ReadVerbsTest, WithoutAMajorityItIsSaidThatNobodyLeadsAndWhatToDo) {
   const auto error = refused.json()["error"];
   EXPECT_THAT(error["message"], AllOf(HasSubstr("1 of 3 nodes"), HasSubstr("majority")));
   EXPECT_EQ(error["evidence"].size(), 3u);
+}
+
+// Lists looked empty and succeeded; an acquire was told as a lost session; a watch was silent.
+TEST(ReadVerbsTest, WithoutAMajorityListsAndAcquiresFailAndAWatchSaysThatItWaits) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
+  ChildOptions watching =
+      program("gcoordctl", ctl.with_endpoints({"--timeout", "60s", "watch", "a", "--from", "1"}));
+  const ScratchFolder folder;
+  watching.error_file = (folder.path() / "stderr").string();
+  auto watch = ChildProcess::start(watching);
+  ASSERT_TRUE(watch.ok());
+  ASSERT_THAT(watch.value().read_line(kPatience).value_or(""), HasSubstr("granted"));
+  nodes.nodes().kill(1);
+  nodes.nodes().kill(2);
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+           {"lock", "ls"}, {"session", "list"}, {"lock", "acquire", "n", "--try", "--ttl", "3s"}}) {
+    std::vector<std::string> all = {"--timeout", "3s", "-o", "json"};
+    all.insert(all.end(), verb.begin(), verb.end());
+    const Finished refused = ctl(all);
+    EXPECT_EQ(refused.code, 5) << verb[0] << ": " << refused.out << refused.err;
+    EXPECT_EQ(refused.error_code(), "GC5001") << refused.out;
+  }
+  const auto said = [&] { return file_text(folder.path() / "stderr"); };
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (said().find("1 of 3 nodes") == std::string::npos &&
+         std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(said(), HasSubstr("waiting: 1 of 3 nodes can be reached"));
 }
 
 // Sessions without a home, looked for where the leader of what would be their home is another node.

@@ -128,6 +128,31 @@ TEST_F(CLooksTest, R6ThePastIsAskedOfTheNodeThatIsNamed) {
   }
 }
 
+// A node with a new directory leads the shard; reads of the past ended with its GC6320.
+TEST_F(CLooksTest, R6APastThatTheLeaderLacksIsAskedOfTheOthers) {
+  answer(RequestKind::LockGetAt, [](const FakeRequest& request) {
+    return request.node == NodeId{2} ? past_reply(request, true)
+                                     : error_reply(request, ErrorCode::PastCompacted);
+  });
+  const Description lock = read_at(6);
+  ASSERT_EQ(status_, GCOORD_OK) << error_.message;
+  EXPECT_EQ(gcoord_description_lock(lock.get()).token, 7u);
+  EXPECT_EQ(read_at(6, 3), nullptr) << "the one that is named, and no other";
+  EXPECT_EQ(error_.number, 6320u);
+}
+
+TEST_F(CLooksTest, R6APastThatNobodyHasIsAskedOfEachNode) {
+  answer(RequestKind::LockGetAt,
+         [](const FakeRequest& request) { return error_reply(request, ErrorCode::PastCompacted); });
+  EXPECT_EQ(read_at(6), nullptr);
+  EXPECT_EQ(error_.number, 6320u);
+  std::set<std::uint32_t> asked;
+  for (const FakeRequest& request : cluster_.requests(RequestKind::LockGetAt)) {
+    asked.insert(request.node.value);
+  }
+  EXPECT_EQ(asked, (std::set<std::uint32_t>{1, 2, 3}));
+}
+
 TEST_F(CLooksTest, R6APastThatIsNotThereLeavesResultsUntouched) {
   answer(RequestKind::LockGetAt,
          [](const FakeRequest& request) { return error_reply(request, ErrorCode::PastFuture); });

@@ -107,6 +107,29 @@ TEST_F(Connect, TakesTwoEndpointsOfOneNodeForOneNode) {
                [&](const auto&) { return client.value().cluster().nodes.size() == 3; });
 }
 
+// It allocated memory for each of 2^32 - 1 shards, whatever the time limit.
+TEST_F(Connect, RefusesANodeThatNamesMoreShardsThanAClusterHas) {
+  FakeCluster boundless{1, protocol::kShardsMax + 1};
+  ClientOptions there = options();
+  there.endpoints = boundless.endpoints();
+  const auto client = Client::connect(there);
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.status().detail(), kDetailUnreachable);
+  EXPECT_THAT(client.status().message(), HasSubstr("welcome"));
+}
+
+TEST_F(Connect, KeepsOnlyTheBeginningOfALongReason) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = error_reply(request, protocol::ErrorCode::LockBusy);
+    reply.payload = std::string(protocol::kReasonBytesMax - 1, 'a') + "\xc3\xbc" +
+                    std::string(std::size_t{1} << 19, 'b');
+    return reply;
+  });
+  Client client = connect();
+  EXPECT_EQ(client.check("name", 1).status().message(),
+            std::string(protocol::kReasonBytesMax - 1, 'a'));
+}
+
 TEST_F(Connect, ComesBackToANodeThatWasAway) {
   Client client = connect();
   cluster_.stop_node(NodeId{2});

@@ -462,6 +462,30 @@ TEST_F(Listing, SaysThatANodeCouldNotBeAsked) {
   EXPECT_FALSE(listed.complete);
 }
 
+// Lists of a minority looked empty and succeeded.
+TEST_F(Listing, FailsWithoutAMajority) {
+  answer();
+  cluster_.stop_node(NodeId{2});
+  cluster_.stop_node(NodeId{3});
+  Client client = Client::connect(options()).value();
+  const Status locks = client.list({}).status();
+  EXPECT_EQ(locks.detail(), kDetailNoLeader) << locks.to_string();
+  EXPECT_THAT(locks.message(), HasSubstr("1 of 3 nodes can be reached"));
+  const Status sessions = client.list_sessions({}).status();
+  EXPECT_EQ(sessions.detail(), kDetailNoLeader) << sessions.to_string();
+}
+
+// It said that no node could be reached, of a node that was connected.
+TEST_F(Listing, AWatchThatAMinorityDoesNotStartLacksAMajority) {
+  cluster_.answer_with([](const FakeRequest&) { return std::nullopt; });
+  cluster_.stop_node(NodeId{2});
+  cluster_.stop_node(NodeId{3});
+  ClientOptions hasty = options();
+  hasty.request_timeout = 50ms;
+  Client client = Client::connect(hasty).value();
+  EXPECT_EQ(client.watch({.prefix = ""}).status().detail(), kDetailNoLeader);
+}
+
 TEST_F(Listing, AsksANodeWhoseAddressOnlyAnotherNodeKnows) {
   answer();
   cluster_.hide_from_first(NodeId{3});

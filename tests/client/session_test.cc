@@ -5,6 +5,7 @@
 #include "protocol/session_messages.h"
 #include "tests/client/client_fixture.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 
@@ -129,6 +130,48 @@ TEST_F(SessionLife, EndsWaitingCallsWhenItExpires) {
   EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
   const auto close = cluster_.wait_for(RequestKind::CloseSession, 1)[0];
   EXPECT_EQ(close.slot.shard, acquire.slot.shard) << "or the acquire registers it once more";
+}
+
+// No quorum was told as a lost session, exit code 1 instead of 5.
+TEST_F(SessionLife, AnAcquireThatFoundNoLeaderUntilItRanOutLackedAQuorum) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::KeepAlive && request.node != NodeId{1}) {
+      return std::nullopt;
+    }
+    return request.slot.kind == RequestKind::LockAcquire ? error_reply(request, ErrorCode::NoLeader)
+                                                         : friendly_reply(request);
+  });
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  Collected<Status> ended;
+  session.acquire_async(
+      "name", {.wait = 0ms}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
+  settle_until(client, [](const ClientStatistics& s) { return s.retries == 1; });
+  clock_->advance(9s);
+  EXPECT_EQ(ended.wait_for(1)[0].detail(), kDetailNoLeader);
+  EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
+  EXPECT_EQ(session.acquire("name").status().detail(), kDetailSessionExpired);
+}
+
+TEST_F(SessionLife, AWaitWhoseNodesAreGoneWhenItRunsOutLackedAQuorum) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool open = request.slot.kind == RequestKind::OpenSession;
+    return open ? std::optional{friendly_reply(request)} : std::nullopt;
+  });
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  Collected<Status> ended;
+  session.acquire_async(
+      "name", {.wait = kForever}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
+  cluster_.wait_for(RequestKind::LockAcquire, 1);
+  cluster_.stop_node(NodeId{2});
+  cluster_.stop_node(NodeId{3});
+  settle_until(client, [&](const auto&) {
+    const auto nodes = client.cluster().nodes;
+    return std::ranges::count_if(nodes, &NodeView::connected) == 1;
+  });
+  clock_->advance(9s);
+  EXPECT_EQ(ended.wait_for(1)[0].detail(), kDetailNoLeader);
 }
 
 TEST_F(SessionLife, IsLostWhenAShardSaysThatItExpired) {

@@ -258,7 +258,7 @@ std::vector<FuzzInput> fuzz_seeds() {
   const std::vector<KeepAliveEntry> entries{{SessionId{1}, KeepAliveState::Renewed, 7}};
   const std::vector<TokenCheck> checks{{"a", FencingToken{1}}, {"b", FencingToken{2}}};
   const std::vector<CheckVerdict> verdicts{CheckVerdict::Valid, CheckVerdict::Free};
-  const Welcome welcome{.shard_count = 4, .nodes = {{NodeId{1}, "127.0.0.1:1"}}};
+  const Welcome welcome{.version = 1, .shard_count = 4, .nodes = {{NodeId{1}, "127.0.0.1:1"}}};
   RequestSlot far = slot_of(RequestKind::LockAcquire);
   far.sequence = std::uint64_t{1} << 33;
   std::vector<FuzzInput> seeds{

@@ -111,6 +111,27 @@ TEST(Welcome, WithoutShardsIsRefused) {
   EXPECT_FALSE(decode_welcome(encode(welcome)).ok());
 }
 
+// 2^32 - 1 shards made a client allocate over 9 GiB.
+TEST(Welcome, BeyondWhatAClusterMayBeIsRefused) {
+  const auto decodes = [](auto change) {
+    Welcome welcome = sample_welcome();
+    change(welcome);
+    return decode_welcome(encode(welcome)).ok();
+  };
+  EXPECT_TRUE(decodes([](Welcome& w) { w.shard_count = kShardsMax; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.shard_count = kShardsMax + 1; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.shard_count = 0xffff'ffff; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.version = 0; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.version = kProtocolVersionMax + 1; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.tick_ms = kPeriodMsMax + 1; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.election_ms = kPeriodMsMax + 1; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.ttl_ms_min = kTtlMsMax + 1; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.ttl_ms_max = kTtlMsMax + 1; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.nodes.clear(); })) << "no majority of none";
+  EXPECT_FALSE(decodes([](Welcome& w) { w.nodes[0].node = NodeId{}; }));
+  EXPECT_FALSE(decodes([](Welcome& w) { w.nodes[0].node = w.nodes[1].node; }));
+}
+
 TEST(KeepAlive, ComesBackAsItWasSent) {
   const std::vector<SessionId> sessions{SessionId{1}, SessionId{2}};
   const Bytes payload = encode_keep_alive(sessions);

@@ -109,8 +109,9 @@ class GCOORD_API Client {
   Future<Result<Leader>> leader_async(std::string_view name);
 
   // Starts a watch (gcoord/watch.h). Returns when it has started: nothing that is decided after the
-  // call is missed. GC6204 for options that name nothing or too much; GC3001 when no node has
-  // started it within request_timeout. With a callback its later errors come through that.
+  // call is missed. GC6204 for options that name nothing or too much; when no node has started
+  // it within request_timeout GC3001, or GC5001 where a minority of the nodes is connected. With a
+  // callback its later errors come through that.
   Result<Watch> watch(WatchOptions options, Watch::Callback callback = {});
 
   // Starts a stream of the leaders of this election, the present leader first.
@@ -147,6 +148,7 @@ class GCOORD_API Client {
 
   // Reads the locks of all nodes, page by page and node by node. The first page waits until every
   // node is connected or has failed to answer; LockPage::complete says whether all have answered.
+  // GC5001 when less than a majority of the nodes is connected.
   Result<LockPage> list(const ListOptions& options);
 
   // The same with a freshness of the caller's choice (gcoord/reads.h), each with the log index that
@@ -171,10 +173,10 @@ class GCOORD_API Client {
 
   // A lock as it was when its shard's log had come to an index, which earlier readings and locks
   // name (Freshness::index, LockDescription::acquired_index). What was left of its holder's time is
-  // not known. Any node that has come there gives the same answer; node_id 0: the shard's leader.
-  // GC6320 when the node has not kept the shard's log from its beginning on, GC6321 when the log
-  // has not come to the index, GC6322 when it lies behind too many entries, GC6323 from nodes that
-  // cannot.
+  // not known. Any node that has come there gives the same answer; node_id 0: the shard's leader,
+  // and where that lacks the past each other node until one has it. GC6320 when none, or not the
+  // named one, has kept the shard's log from its beginning on, GC6321 when the log has not come to
+  // the index, GC6322 when it lies behind too many entries, GC6323 from nodes that cannot.
   Result<LockReading> read_at(std::string_view name,
                               std::uint64_t index,
                               std::uint32_t node_id = 0);
@@ -207,7 +209,7 @@ class GCOORD_API Client {
   Future<Result<SessionDescription>> keep_alive_once_async(std::uint64_t session_id);
 
   // Reads the sessions of all nodes, page by page and node by node. SessionsPage::complete says
-  // whether all have answered.
+  // whether all have answered. GC5001 when less than a majority of the nodes is connected.
   Result<SessionsPage> list_sessions(const SessionListOptions& options);
 
   // Reads a node's description of itself, of some of its shards, or of one shard, as JSON. GC3001

@@ -110,7 +110,8 @@ GCOORD_API gcoord_status gcoord_read_async(gcoord_client* client,
                                            gcoord_error* error);
 
 // Reads a lock as it was when its shard's log had reached `index`; gcoord_read_at without waiting.
-// node_id 0 asks the leader of the shard. GC6320 to GC6323 when the node cannot show that state.
+// node_id 0 asks the leader of the shard, then each other node. GC6320 to GC6323 when none can show
+// that state.
 GCOORD_API gcoord_status gcoord_read_at_async(gcoord_client* client,
                                               const char* name,
                                               uint64_t index,

@@ -70,9 +70,10 @@ GCOORD_API gcoord_status gcoord_read(gcoord_client* client,
 // Reads a lock as it was when its shard's log had reached `index`. Earlier reads and locks name
 // such indexes (gcoord_freshness, gcoord_lock_facts.acquired_index). The remaining time of its
 // holder is not known, waiters are only counted, and at->age_ms is -1. Every node that has reached
-// the index gives the same answer; node_id 0 asks the leader of the shard. GC6320 when the node
-// lacks the beginning of the shard's log, GC6321 when the log has not reached the index, GC6322
-// when the reconstruction takes too much, GC6323 from nodes that cannot reconstruct past states.
+// the index gives the same answer; node_id 0 asks the leader of the shard, and where that lacks the
+// past each other node. GC6320 when none, or not the named one, has the beginning of the shard's
+// log, GC6321 when the log has not reached the index, GC6322 when the reconstruction takes too
+// much, GC6323 from nodes that cannot reconstruct past states.
 GCOORD_API gcoord_status gcoord_read_at(gcoord_client* client,
                                         const char* name,
                                         uint64_t index,

@@ -124,8 +124,10 @@ class GCOORD_API Session {
   // Acquires a lock for this session and waits for it as AcquireOptions::wait says; try_acquire
   // does not wait. A lock that the session holds already is granted at once under the same token.
   // Errors: GC6001 held by another session (with the holder's token in the message), GC6005 the
-  // wait is over, GC6007 the session is lost, GC6040 the wait was part of a deadlock. After GC4009
-  // nothing is left behind: the client releases whatever it may have acquired.
+  // wait is over, GC6007 the session is lost, GC6040 the wait was part of a deadlock, GC5001 no
+  // quorum answered before the session or the request timeout ran out, GC6307 the cluster has lost
+  // what it had acknowledged to this client. After GC4009 and GC6307 nothing is left behind: the
+  // client releases whatever it may have acquired.
   Result<Lock> acquire(std::string_view name, AcquireOptions options = {});
   Result<Lock> try_acquire(std::string_view name);
   Future<Result<Lock>> try_acquire_async(std::string_view name);

@@ -176,7 +176,8 @@ class Looks:
 
     def read_at(self, name: str, index: int, node_id: int = 0) -> LockReading:
         """A lock as it was when its shard's log had come to an index, which earlier answers name (LockReading.at,
-        LockDescription.acquired_index); node_id 0: of the shard's leader. GC6320, GC6321, GC6322, GC6323."""
+        LockDescription.acquired_index); node_id 0: of the shard's leader, else of any node that has
+        it. GC6320, GC6321, GC6322, GC6323."""
         found, at = c_void_p(), FreshnessFields()
         lib.call("gcoord_read_at", self._pointer(), lib.text(name), index, node_id, byref(found), byref(at))
         return LockReading(taken(found.value), fresh(at))

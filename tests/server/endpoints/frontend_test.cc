@@ -82,6 +82,7 @@ class FrontEndTest : public testing::Test {
     options.welcome.cluster = ClusterId{77};
     options.welcome.node = NodeId{1};
     options.welcome.shard_count = 4;
+    options.welcome.nodes = {{NodeId{1}, "127.0.0.1:7400"}};
     frontend_.emplace(context_, options, metrics_);
     frontend_->set_handler(
         [this](

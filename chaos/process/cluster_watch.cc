@@ -1,6 +1,7 @@
 #include "chaos/process/cluster_watch.h"
 
 #include "common/json/members.h"
+#include "common/json/text.h"
 
 #include <algorithm>
 #include <string>
@@ -20,7 +21,7 @@ Result<Json> parsed(client::Result<std::string> text) {
   if (!text.ok()) {
     return from_client(text.status());
   }
-  Json value = Json::parse(text.value());
+  Json value = parse_json(text.value());
   if (value.is_null()) {
     return Status{StatusCode::Internal, "a node answered with what is not JSON"};
   }

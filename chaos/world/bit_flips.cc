@@ -5,6 +5,7 @@
 #include "chaos/world/rocksdb_copy.h"
 #include "chaos/world/world.h"
 #include "common/json/members.h"
+#include "common/json/text.h"
 #include "common/json/value.h"
 
 #include <fmt/format.h>
@@ -259,7 +260,7 @@ std::string to_text(const FlipCounts& counts) {
 
 FlipCounts flip_counts_of(const std::string& text) {
   FlipCounts counts;
-  const Json json = Json::parse(text);
+  const Json json = parse_json(text);
   JsonMembers kinds(json["by_kind"]);
   for (const JsonMember& kind : json["by_kind"].items()) {
     counts.by_kind[kind.name] = kinds.numbers<std::uint64_t, 4>(kind.name.c_str());

@@ -3,6 +3,7 @@
 #include "chaos/world/apart.h"
 #include "common/assert.h"
 #include "common/json/members.h"
+#include "common/json/text.h"
 #include "common/json/value.h"
 #include "consensus/device/stepper_cuda.h"
 
@@ -49,7 +50,7 @@ std::string encode(const WorldResult& result) {
 }
 
 WorldResult decode(const ApartResult& ended) {
-  const Json json = Json::parse(ended.text);
+  const Json json = parse_json(ended.text);
   WorldResult result;
   if (!json.is_object() || !ended.death.empty()) {
     result.violation = ended.death.empty() ? "the process said nothing" : ended.death;

@@ -150,8 +150,8 @@ class LockService final : public StateMachine {
   LockServiceOptions options_;
   LockServiceBase base_;
   CommandSubmitter submitter_;
-  LockServiceHandlers handlers_;
   ServiceTasks tasks_;
+  LockServiceHandlers handlers_;  // Hold references to parts of the tasks.
   Outcomes outcomes_;
   PendingCommands pending_commands_;
   PendingReads pending_reads_;

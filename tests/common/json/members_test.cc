@@ -1,6 +1,8 @@
 // Members of an object from outside: numbers that are strings, arrays, and what is wrong first.
 #include "common/json/members.h"
 
+#include "common/json/text.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +14,7 @@ namespace {
 using Three = std::array<std::uint64_t, 3>;
 
 TEST(JsonMembers, NumbersMayBeStringsAndMayBeAbsent) {
-  const Json object = Json::parse(R"({"a":7,"b":"18446744073709551615"})");
+  const Json object = parse_json(R"({"a":7,"b":"18446744073709551615"})");
   JsonMembers members(object);
   EXPECT_EQ(members.number<std::uint32_t>("a"), 7u);
   EXPECT_EQ(members.number<std::uint64_t>("b"), ~std::uint64_t{0});
@@ -24,7 +26,7 @@ TEST(JsonMembers, NumbersMayBeStringsAndMayBeAbsent) {
 
 TEST(JsonMembers, AnArrayOfNumbersHasItsSize) {
   const Json object =
-      Json::parse(R"({"a":[1,2,18446744073709551615],"b":[1,2],"c":[1,-2,3],"d":7})");
+      parse_json(R"({"a":[1,2,18446744073709551615],"b":[1,2],"c":[1,-2,3],"d":7})");
   JsonMembers members(object);
   EXPECT_EQ((members.numbers<std::uint64_t, 3>("a")), (Three{1, 2, ~std::uint64_t{0}}));
   EXPECT_EQ((members.numbers<std::uint64_t, 3>("none")), Three{});
@@ -37,7 +39,7 @@ TEST(JsonMembers, AnArrayOfNumbersHasItsSize) {
 }
 
 TEST(JsonMembers, TheFirstWrongMemberIsRemembered) {
-  const Json object = Json::parse(R"({"a":true,"b":[]})");
+  const Json object = parse_json(R"({"a":true,"b":[]})");
   JsonMembers members(object);
   EXPECT_TRUE(members.flag("a"));
   members.require("z");

@@ -273,7 +273,13 @@ TEST_F(SnapshotProcessTest, NodesThatBeginWithNothingUnderTheNewIdDecideNothing)
   chaos::LocalCluster fresh = planned(place, {"--cluster-id", id});
   std::filesystem::remove_all(fresh.data_directory(2));
   std::filesystem::remove_all(fresh.data_directory(3));
-  ASSERT_TRUE(fresh.start_all(kPatience).ok());
+  // The first refuses the others, so none of the three hears a majority.
+  for (const std::uint32_t node : {1u, 2u, 3u}) {
+    ASSERT_TRUE(fresh.spawn(node).ok());
+  }
+  for (const std::uint32_t node : {1u, 2u, 3u}) {
+    ASSERT_TRUE(fresh.wait_serving(node, kPatience).ok());
+  }
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   nlohmann::json nodes;
   while (nodes.dump().find("not restored") == std::string::npos &&

@@ -261,8 +261,7 @@ bool Core::arrived(WaitFor what) const {
     case WaitFor::AllNodes:
       return nodes_.complete();
     case WaitFor::Majority:
-      return nodes_.tried() || (nodes_.cluster() != nullptr &&
-                                nodes_.ready_count() > nodes_.cluster()->nodes.size() / 2);
+      return nodes_.tried() || (nodes_.cluster() != nullptr && nodes_.has_majority());
     case WaitFor::EveryNodeTried:
       break;
   }

@@ -91,11 +91,8 @@ Status Dispatcher::why_late(const Operation& operation) const {
 
 // "Ask the leader" is no advice to who could not find one that answers.
 Status Dispatcher::why_no_leader(const Operation& operation) const {
-  const std::size_t node_count = nodes_.cluster()->nodes.size();
   return failure(protocol::ErrorCode::NoLeader,
-                 "shard " + std::to_string(operation.slot.shard) + "; " +
-                     std::to_string(nodes_.ready_count()) + " of " + std::to_string(node_count) +
-                     " nodes can be reached");
+                 "shard " + std::to_string(operation.slot.shard) + "; " + reachable(nodes_));
 }
 
 void Dispatcher::stop_wait(std::uint64_t id) {
@@ -141,8 +138,7 @@ Status Dispatcher::why_ended(const Operation& operation, protocol::ErrorCode cod
   }
   const bool queued = operation.phase == OperationPhase::Sent && operation.waits();
   const bool refused = !queued && !operation.tries.last_failure.ok();
-  const bool minority = nodes_.ready_count() <= nodes_.cluster()->nodes.size() / 2;
-  return minority || refused ? why_no_leader(operation) : failure(code);
+  return !nodes_.has_majority() || refused ? why_no_leader(operation) : failure(code);
 }
 
 void Dispatcher::fail_all(protocol::ErrorCode code, Spare spare) {

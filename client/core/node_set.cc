@@ -182,16 +182,11 @@ std::size_t NodeSet::ready_count() const {
 }
 
 Status NodeSet::majority() const {
-  const std::size_t ready = ready_count();
-  if (ready == 0) {
+  if (ready_count() == 0) {
     return client::failure(protocol::ErrorCode::Unreachable, evidence());
   }
-  if (ready > cluster_.nodes.size() / 2) {
-    return {};
-  }
-  return client::failure(protocol::ErrorCode::NoLeader,
-                         std::to_string(ready) + " of " + std::to_string(cluster_.nodes.size()) +
-                             " nodes can be reached");
+  return has_majority() ? Status{}
+                        : client::failure(protocol::ErrorCode::NoLeader, reachable(*this));
 }
 
 bool NodeSet::failed(NodeId node) const {
@@ -443,6 +438,11 @@ std::uint64_t NodeSet::frames_sent() const {
     sent += entry->connection != nullptr ? entry->connection->frames_sent() : 0;
   }
   return sent;
+}
+
+std::string reachable(const NodeSet& nodes) {
+  return std::to_string(nodes.ready_count()) + " of " +
+         std::to_string(nodes.cluster()->nodes.size()) + " nodes can be reached";
 }
 
 }  // namespace gcoord::client

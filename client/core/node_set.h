@@ -84,6 +84,9 @@ class NodeSet {
 
   std::size_t ready_count() const;
 
+  // Whether more than half of the cluster's nodes are connected.
+  bool has_majority() const { return ready_count() > cluster_.nodes.size() / 2; }
+
   // Ok when a majority of the cluster is connected, without which nobody can answer for all of it:
   // lists would look empty, and watches would wait in silence. Else GC5001 with how many of how
   // many can be reached; GC3001 when none can be.
@@ -178,5 +181,8 @@ class NodeSet {
   std::uint64_t reconnects_ = 0;
   std::uint64_t frames_before_ = 0;  // Of connections that are gone.
 };
+
+// Evidence: "1 of 3 nodes can be reached". Once a node has told of the cluster.
+std::string reachable(const NodeSet& nodes);
 
 }  // namespace gcoord::client

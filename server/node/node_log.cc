@@ -105,21 +105,24 @@ void NodeLog::look_at_peer(const NodePeerView& peer) {
   seen = {peer.link.state, peer.live, refused ? peer.link.last_error : seen.reason};
 }
 
+// Of all nodes, with this one.
+template <typename IsHeard>
+bool hears_most(const NodeView& view, IsHeard is_heard) {
+  const auto heard = static_cast<std::size_t>(std::ranges::count_if(view.peers, is_heard));
+  return heard + 1 > (view.peers.size() + 1) / 2;
+}
+
 bool hears_majority(const NodeView& view) {
-  const auto live =
-      static_cast<std::size_t>(std::ranges::count_if(view.peers, &NodePeerView::live));
-  return live + 1 > (view.peers.size() + 1) / 2;
+  return hears_most(view, &NodePeerView::live);
 }
 
 bool is_ready(const NodeView& view) {
   if (view.turn == NodeTurn::Host) {
     return hears_majority(view);
   }
-  const auto heard =
-      static_cast<std::size_t>(std::ranges::count_if(view.peers, [](const NodePeerView& peer) {
-        return peer.live || peer.link.state == netcore::LinkState::Up;
-      }));
-  return heard + 1 > (view.peers.size() + 1) / 2;
+  return hears_most(view, [](const NodePeerView& peer) {
+    return peer.live || peer.link.state == netcore::LinkState::Up;
+  });
 }
 
 std::string silent_peers(const NodeView& view) {

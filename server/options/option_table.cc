@@ -211,7 +211,6 @@ Status log_level(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
-constexpr std::uint32_t kShardsMax = 1u << 24;
 constexpr std::uint32_t kDayMs = protocol::kTtlMsMax;
 constexpr std::uint32_t kRowsMax = 1u << 28;
 constexpr std::uint32_t kCheckOneInMax = 1'000'000;
@@ -260,7 +259,7 @@ constexpr std::array kTable = {
         OptionShape::Value,
         "N",
         "number of shards of the cluster, 1 to 16777216, fixed when it is created (default 65536)",
-        &number<&NodeOptions::shards, 1, kShardsMax>},
+        &number<&NodeOptions::shards, 1, protocol::kShardsMax>},
     OptionRow{
         "durability",
         OptionShape::Value,

@@ -37,8 +37,8 @@ bool may_go_elsewhere(const Status& status) {
 }
 
 // One read under way, of no node by name: of the leader, then of each other node that is connected
-// until one has the past. When none has it, the leader's refusal is the answer. Lives until its
-// last answer; on the client's thread only.
+// or may yet be, until one has the past. When none has it, the leader's refusal is the answer.
+// Lives until its last answer; on the client's thread only.
 class PastCall : public std::enable_shared_from_this<PastCall> {
  public:
   PastCall(Core& core, std::string payload, Callback<Result<LockReading>> callback)
@@ -53,9 +53,11 @@ class PastCall : public std::enable_shared_from_this<PastCall> {
     }
     refusal_ = answer.status;
     const NodeId asked = core_.dispatcher().leaders().leader(shard);
-    for (const NodeView& node : core_.nodes().views()) {
-      if (node.connected && node.node_id != asked.value) {
-        others_.push_back(NodeId{node.node_id});
+    const NodeSet& nodes = core_.nodes();
+    for (const protocol::NodeAddress& each : nodes.cluster()->nodes) {
+      // A client that has just begun has not heard of each node yet: its question waits there.
+      if (each.node != asked && !nodes.failed(each.node)) {
+        others_.push_back(each.node);
       }
     }
     ask_next();

@@ -153,6 +153,29 @@ TEST_F(CLooksTest, R6APastThatNobodyHasIsAskedOfEachNode) {
   EXPECT_EQ(asked, (std::set<std::uint32_t>{1, 2, 3}));
 }
 
+class PastTest : public ClientTest {};
+
+// A client that had just begun once asked only those that had welcomed it: GC6320 for a past that
+// one node had.
+TEST_F(PastTest, R6ANodeThatIsNotConnectedYetIsWaitedFor) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind != RequestKind::LockGetAt) {
+      return friendly_reply(request);
+    }
+    return request.node == NodeId{2} ? past_reply(request, true)
+                                     : error_reply(request, ErrorCode::PastCompacted);
+  });
+  cluster_.keep_waiting(NodeId{2});
+  Client client = Client::connect(options()).value();
+  auto reading = client.read_at_async("name", 6);
+  cluster_.wait_for(RequestKind::LockGetAt, 1);
+  cluster_.go_on(NodeId{2});
+  const auto read = std::move(reading).get();
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  ASSERT_TRUE(read.value().lock.has_value());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockGetAt).back().node, NodeId{2});
+}
+
 TEST_F(CLooksTest, R6APastThatIsNotThereLeavesResultsUntouched) {
   answer(RequestKind::LockGetAt,
          [](const FakeRequest& request) { return error_reply(request, ErrorCode::PastFuture); });

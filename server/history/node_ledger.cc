@@ -8,6 +8,7 @@
 #include "server/platform/system_random.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -40,8 +41,14 @@ std::string place_of(const HistoryAlarm& alarm) {
 
 }  // namespace
 
+// SteadyTime stops a node whose clock goes back; until it does, the ledger's threads see it stand.
 std::uint64_t ledger_now_ms() {
-  return boot_time_us() / 1000 + 1;
+  static std::atomic<std::uint64_t> newest_ms{0};
+  const std::uint64_t now_ms = boot_time_us() / 1000 + 1;
+  std::uint64_t newest = newest_ms.load();
+  while (newest < now_ms && !newest_ms.compare_exchange_weak(newest, now_ms)) {
+  }
+  return std::max(newest, now_ms);
 }
 
 NodeLedger::NodeLedger(NodeLedgerOptions options, MetricsRegistry& metrics)

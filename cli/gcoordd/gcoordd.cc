@@ -1,15 +1,18 @@
 // gcoordd: one node of a gcoord cluster. Parses, opens, runs; all else is in server/.
 //
 // stdout gets one line when the node serves and has heard a majority of its cluster: "gcoordd
-// ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr. Exit
-// codes are those of protocol/error_codes.h.
+// ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr or in the
+// file of --log-file. Exit codes are those of protocol/error_codes.h.
+#include "cli/gcoordd/reload.h"
+#include "cli/gcoordd/start_signals.h"
 #include "common/device/device_errors.h"
 #include "protocol/error_codes.h"
+#include "server/log/output.h"
 #include "server/node/node.h"
 #include "server/node/rejoin.h"
+#include "server/options/effective_options.h"
 #include "server/options/options.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
@@ -18,6 +21,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,37 +40,47 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-void start_logging(const server::NodeOptions& options) {
-  auto logger = spdlog::stderr_color_mt("gcoordd");
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ node " + std::to_string(options.node.value) +
-                      ": %v");
-  logger->set_level(spdlog::level::from_str(options.log_level));
-  logger->flush_on(spdlog::level::info);
-  spdlog::set_default_logger(logger);
-}
-
-// The data directory of `dev` without --data-dir: made here, removed at the end.
+// The data directory of `dev` without --data-dir: made on request, removed at the end. Any thread.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string pattern = std::filesystem::temp_directory_path() / "gcoord-dev-XXXXXX";
-    path_ = ::mkdtemp(pattern.data()) == nullptr ? std::string{} : pattern;
-  }
+  TemporaryDirectory() = default;
 
-  ~TemporaryDirectory() {
-    if (!path_.empty()) {
-      std::error_code ignored;
-      std::filesystem::remove_all(path_, ignored);
-    }
-  }
+  ~TemporaryDirectory() { remove(); }
 
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
-  const std::string& path() const { return path_; }
+  // Its path; empty if none can be made.
+  std::string make() {
+    const std::lock_guard lock(mutex_);
+    std::string pattern = std::filesystem::temp_directory_path() / "gcoord-dev-XXXXXX";
+    path_ = ::mkdtemp(pattern.data()) == nullptr ? std::string{} : pattern;
+    return path_;
+  }
+
+  void remove() {
+    const std::lock_guard lock(mutex_);
+    if (!path_.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove_all(path_, ignored);
+      path_.clear();
+    }
+  }
 
  private:
+  std::mutex mutex_;
   std::string path_;
+};
+
+// What the process has while it starts and runs, made before its options are read.
+struct Process {
+  std::vector<std::string> arguments;
+  TemporaryDirectory temporary;
+  std::optional<StartSignals> start_signals;
+
+  void begin_start() {
+    start_signals.emplace([this] { temporary.remove(); });
+  }
 };
 
 std::string at(const server::Endpoint& endpoint, std::uint16_t port) {
@@ -92,8 +107,8 @@ void say_ready(const server::Invocation& invocation, const server::NodePorts& po
 
 // A device that does not answer would hold up the end of the process: the driver waits for its
 // kernels when a program leaves by the door. Nothing is left to be written.
-[[noreturn]] void leave_at_once(int code, std::optional<TemporaryDirectory>& temporary) {
-  temporary.reset();
+[[noreturn]] void leave_at_once(int code, TemporaryDirectory& temporary) {
+  temporary.remove();
   std::cout.flush();
   spdlog::shutdown();
   std::_Exit(code);
@@ -111,18 +126,18 @@ void keep_ports(server::NodeOptions& options, const server::NodePorts& ports) {
   }
 }
 
-int run(const server::Invocation& invocation) {
+int run(const server::Invocation& invocation, Process& process) {
   server::NodeOptions options = invocation.options;
-  std::optional<TemporaryDirectory> temporary;
   if (invocation.data_dir_temporary) {
-    temporary.emplace();
-    if (temporary->path().empty()) {
+    options.data_dir = process.temporary.make();
+    if (options.data_dir.empty()) {
       return fail(protocol::make_error(protocol::ErrorCode::DirectoryUnusable,
                                        "no temporary directory can be made; give --data-dir"));
     }
-    options.data_dir = temporary->path();
   }
-  start_logging(options);
+  if (const Status logging = server::start_log(options); !logging.ok()) {
+    return fail(logging);
+  }
   server::Invocation shown = invocation;
   shown.options = options;
   auto node = server::open_node(options);
@@ -132,14 +147,18 @@ int run(const server::Invocation& invocation) {
       say_ready(shown, node.value()->ports());
     }
   };
+  Reload reload(process.arguments, environment, invocation);
+  const auto on_hangup = [&reload] { reload.on_hangup(); };
   Status status;
   while (node.ok()) {
     keep_ports(options, node.value()->ports());
-    status = node.value()->run(on_ready);
+    process.start_signals->hand_over();
+    status = node.value()->run({on_ready, on_hangup});
     if (!server::is_taken_over(status)) {
       break;
     }
     spdlog::warn("{}", status.message());
+    process.begin_start();
     node.value().reset();  // It holds the directory.
     node = server::open_node(options);
   }
@@ -147,9 +166,20 @@ int run(const server::Invocation& invocation) {
     return fail(node.status());
   }
   if (is_device_fault(status.detail())) {
-    leave_at_once(fail(status), temporary);
+    leave_at_once(fail(status), process.temporary);
   }
   return status.ok() ? 0 : fail(status);
+}
+
+// All that is wrong, for --check-config.
+int report(const std::vector<Status>& problems) {
+  for (const Status& problem : problems) {
+    std::cerr << "gcoordd: " << problem.to_string() << "\n";
+  }
+  if (problems.empty()) {
+    std::cout << "gcoordd: the options are valid\n";
+  }
+  return static_cast<int>(problems.empty() ? protocol::ExitCode::Ok : protocol::ExitCode::Usage);
 }
 
 int main_of(const std::vector<std::string>& arguments) {
@@ -157,20 +187,26 @@ int main_of(const std::vector<std::string>& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   // What a node writes is its user's alone, also what libraries create with mode 0644.
   ::umask(077);
-  const auto invocation = server::parse_invocation(arguments, environment);
-  if (!invocation.ok()) {
-    return fail(invocation.status());
+  Process process;
+  process.arguments = arguments;
+  process.begin_start();
+  std::vector<Status> problems;
+  const auto invocation = server::examine_invocation(arguments, environment, problems);
+  if (invocation.purpose == server::Purpose::CheckConfig) {
+    return report(problems);
   }
-  switch (invocation.value().verb) {
-    case server::Verb::Help:
-    case server::Verb::Version:
-      std::cout << invocation.value().text;
-      return 0;
-    case server::Verb::Run:
-    case server::Verb::Dev:
-      break;
+  if (!problems.empty()) {
+    return fail(problems.front());
   }
-  return run(invocation.value());
+  if (invocation.verb == server::Verb::Help || invocation.verb == server::Verb::Version) {
+    std::cout << invocation.text;
+    return 0;
+  }
+  if (invocation.purpose == server::Purpose::PrintConfig) {
+    std::cout << server::effective_toml(invocation);
+    return 0;
+  }
+  return run(invocation, process);
 }
 
 }  // namespace

@@ -23,17 +23,32 @@ void LoopEvents::watch_engine(const std::vector<int>& fds) {
 Status LoopEvents::watch_signals() {
   asio::error_code error;
   signals_.add(SIGTERM, error);
-  signals_.add(SIGINT, error);
+  if (!error) {
+    signals_.add(SIGINT, error);
+  }
+  if (!error) {
+    signals_.add(SIGHUP, error);
+  }
   if (error) {
     return Status{StatusCode::Internal, "cannot watch signals: " + error.message()};
   }
+  await_signal();
+  return Status{};
+}
+
+void LoopEvents::await_signal() {
   signals_.async_wait([this](const asio::error_code& failed, int signal) {
-    if (!failed) {
+    if (failed) {
+      return;
+    }
+    if (signal == SIGHUP) {
+      hangup_ = true;
+    } else {
       stopping_ = true;
       stop_reason_ = signal == SIGTERM ? "SIGTERM" : "SIGINT";
     }
+    await_signal();
   });
-  return Status{};
 }
 
 void LoopEvents::rearm() {

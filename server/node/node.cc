@@ -109,12 +109,15 @@ class Node::Impl {
             endpoints_.ledger_port()};
   }
 
-  Status run(const std::function<void()>& on_ready) {
+  Status run(const Events& events) {
     bool ready = false;
     while (!events_.stopping()) {
       if (!ready && is_ready(engine_->view())) {
         ready = true;
-        on_ready();
+        events.on_ready();
+      }
+      if (events_.take_hangup()) {
+        events.on_hangup();
       }
       GCOORD_TRY_STATUS(pass());
     }
@@ -318,8 +321,8 @@ NodePorts Node::ports() const {
   return impl_->ports();
 }
 
-Status Node::run(const std::function<void()>& on_ready) {
-  return impl_->run(on_ready);
+Status Node::run(const Events& events) {
+  return impl_->run(events);
 }
 
 }  // namespace gcoord::server

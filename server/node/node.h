@@ -36,10 +36,16 @@ class Node {
 
   NodePorts ports() const;
 
-  // Serves until a signal or a failure ends it. Calls `on_ready` once, when the node has heard a
-  // majority of its cluster, itself included: never if the others refuse it. Requests that come
-  // before are served as far as they can be.
-  Status run(const std::function<void()>& on_ready);
+  // Both are called by the thread of run().
+  struct Events {
+    // Once, when the node has heard a majority of its cluster, itself included: never if the others
+    // refuse it. Requests that come before are served as far as they can be.
+    std::function<void()> on_ready;
+    std::function<void()> on_hangup;  // After each SIGHUP; the node itself does nothing then.
+  };
+
+  // Serves until a signal or a failure ends it.
+  Status run(const Events& events);
 
  private:
   class Impl;

@@ -9,6 +9,7 @@
 #include <array>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -133,7 +134,13 @@ Result<ParsedArguments> parse_arguments(std::span<const std::string> arguments) 
   GCOORD_ASSERT(table.size() <= flags.size());
   ParsedArguments parsed;
   bool version = false;
+  bool check = false;
+  bool print = false;
   app.add_flag("--version", version, "print the version and exit");
+  app.add_flag("--check-config", check, "name all that is wrong with the options, and exit");
+  app.add_flag(
+         "--print-config", print, "print every option's value and its source as TOML, and exit")
+      ->excludes("--check-config");
   app.add_option("--config", parsed.config_file, "read options from a TOML file")
       ->type_name("FILE");
   add_options(app, values, flags.data());
@@ -145,14 +152,16 @@ Result<ParsedArguments> parse_arguments(std::span<const std::string> arguments) 
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    return ParsedArguments{Verb::Help, app.help(), {}, {}};
+    return ParsedArguments{Verb::Help, Purpose::Serve, app.help(), {}, {}};
   } catch (const CLI::ParseError& error) {
     return protocol::make_error(protocol::ErrorCode::OptionInvalid, error.what());
   }
   if (version) {
-    return ParsedArguments{Verb::Version, "gcoordd " + std::string(kVersion) + "\n", {}, {}};
+    return ParsedArguments{
+        Verb::Version, Purpose::Serve, "gcoordd " + std::string(kVersion) + "\n", {}, {}};
   }
   parsed.verb = dev->parsed() ? Verb::Dev : Verb::Run;
+  parsed.purpose = check ? Purpose::CheckConfig : print ? Purpose::PrintConfig : Purpose::Serve;
   for (std::size_t row = 0; row < table.size(); ++row) {
     const std::string flag = "--" + std::string(table[row].name);
     for (const std::string& text : values.values[row]) {
@@ -185,16 +194,29 @@ std::vector<GivenOption> parse_environment(const Environment& environment) {
   return given;
 }
 
-Result<std::vector<GivenOption>> parse_toml(std::string_view text, const std::string& file) {
+std::vector<GivenOption> examine_toml(std::string_view text,
+                                      const std::string& file,
+                                      std::vector<Status>& problems) {
   toml::table table;
   try {
     table = toml::parse(text, file);
   } catch (const toml::parse_error& error) {
-    return refuse_toml(file, error.source(), error.description());
+    problems.push_back(refuse_toml(file, error.source(), error.description()));
   }
   std::vector<GivenOption> given;
   for (const auto& [key, node] : table) {
-    GCOORD_TRY_STATUS(add_toml_key(key.str(), node, file, given));
+    if (Status status = add_toml_key(key.str(), node, file, given); !status.ok()) {
+      problems.push_back(std::move(status));
+    }
+  }
+  return given;
+}
+
+Result<std::vector<GivenOption>> parse_toml(std::string_view text, const std::string& file) {
+  std::vector<Status> problems;
+  std::vector<GivenOption> given = examine_toml(text, file, problems);
+  if (!problems.empty()) {
+    return problems.front();
   }
   return given;
 }

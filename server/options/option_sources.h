@@ -18,6 +18,7 @@ namespace gcoord::server {
 
 struct ParsedArguments {
   Verb verb = Verb::Run;
+  Purpose purpose = Purpose::Serve;
   std::string text;         // Of Help and Version.
   std::string config_file;  // Empty: none.
   std::vector<GivenOption> given;
@@ -31,6 +32,12 @@ std::vector<GivenOption> parse_environment(const Environment& environment);
 // `file` only names the source. ConfigInvalid for bad TOML, unknown keys and values of a wrong
 // type.
 Result<std::vector<GivenOption>> parse_toml(std::string_view text, const std::string& file);
+
+// The same, with every key that can be read although others cannot; what is wrong with those is
+// appended to `problems`.
+std::vector<GivenOption> examine_toml(std::string_view text,
+                                      const std::string& file,
+                                      std::vector<Status>& problems);
 
 // ConfigUnreadable when the file cannot be read or is larger than 1 MiB.
 Result<std::string> read_config_file(const std::string& file);

@@ -211,6 +211,14 @@ Status log_level(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status log_format(const std::string& text, NodeOptions& options) {
+  if (text != "text" && text != "json") {
+    return wrong("'" + text + "' is neither text nor json");
+  }
+  options.log_format = text == "json" ? LogFormat::Json : LogFormat::Text;
+  return Status{};
+}
+
 constexpr std::uint32_t kDayMs = protocol::kTtlMsMax;
 constexpr std::uint32_t kRowsMax = 1u << 28;
 constexpr std::uint32_t kCheckOneInMax = 1'000'000;
@@ -415,8 +423,19 @@ constexpr std::array kTable = {
     OptionRow{"log-level",
               OptionShape::Value,
               "LEVEL",
-              "level of the log on stderr: off, error, warn, info or debug (default info)",
+              "level of the log: off, error, warn, info or debug; SIGHUP reads it anew from the "
+              "file of --config (default info)",
               &log_level},
+    OptionRow{"log-format",
+              OptionShape::Value,
+              "text|json",
+              "text: lines for people; json: one JSON object a line (default text)",
+              &log_format},
+    OptionRow{"log-file",
+              OptionShape::Value,
+              "FILE",
+              "append the log to FILE, not to stderr; SIGHUP opens it anew, for rotation",
+              &path<&NodeOptions::log_file>},
 };
 
 std::string translate(std::string_view name, bool upper) {

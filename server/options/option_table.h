@@ -20,13 +20,6 @@ enum class OptionShape : std::uint8_t {
   Flag,   // --name; true or false elsewhere.
 };
 
-// One value that was given, and by whom.
-struct GivenOption {
-  std::string name;  // As in OptionRow::name.
-  std::string text;
-  std::string source;  // "--tick-ms", "GCOORD_TICK_MS" or "FILE: tick_ms (line 3)".
-};
-
 struct OptionRow {
   std::string_view name;
   OptionShape shape;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -18,25 +19,38 @@ Status refuse(std::string evidence) {
   return protocol::make_error(protocol::ErrorCode::OptionInvalid, evidence);
 }
 
+using Problems = std::vector<Status>;
+
+void note(Status status, Problems& problems) {
+  if (!status.ok()) {
+    problems.push_back(std::move(status));
+  }
+}
+
+// The sources of one invocation, the strongest first.
+struct Sources {
+  Invocation& invocation;
+  Problems& problems;
+  std::set<std::string> settled;  // Options that a stronger source gave.
+};
+
 // Applies one source; a list given by a stronger source replaces the weaker one's.
-Status apply_source(const std::vector<GivenOption>& given,
-                    std::set<std::string>& settled,
-                    NodeOptions& options) {
+void apply_source(const std::vector<GivenOption>& given, Sources& sources) {
   std::set<std::string> here;
   for (const GivenOption& option : given) {
-    if (settled.contains(option.name)) {
+    if (sources.settled.contains(option.name)) {
       continue;
     }
     const OptionRow* row = find_option(option.name);
     GCOORD_ASSERT(row != nullptr);
-    const Status status = row->apply(option.text, options);
+    const Status status = row->apply(option.text, sources.invocation.options);
     if (!status.ok()) {
-      return refuse(option.source + ": " + status.message());
+      sources.problems.push_back(refuse(option.source + ": " + status.message()));
     }
+    sources.invocation.given.push_back(option);
     here.insert(option.name);
   }
-  settled.merge(here);
-  return Status{};
+  sources.settled.merge(here);
 }
 
 Status check_listen(std::string_view flag, const Endpoint& endpoint, bool insecure) {
@@ -138,33 +152,43 @@ Status take_device_sweeps(const Environment& environment, NodeOptions& options) 
   return Status{};
 }
 
-Status settle(Invocation& invocation) {
+void settle(Invocation& invocation, Problems& problems) {
   NodeOptions& options = invocation.options;
   const bool dev = invocation.verb == Verb::Dev;
   if (dev && !options.peers.empty()) {
-    return refuse("dev runs one node alone; leave out --peer");
+    problems.push_back(refuse("dev runs one node alone; leave out --peer"));
   }
   invocation.data_dir_temporary = dev && options.data_dir.empty();
   if (options.data_dir.empty() && !dev) {
-    return protocol::make_error(protocol::ErrorCode::OptionMissing, "--data-dir DIR");
+    problems.push_back(protocol::make_error(protocol::ErrorCode::OptionMissing, "--data-dir DIR"));
   }
-  GCOORD_TRY_STATUS(check_times(options));
-  GCOORD_TRY_STATUS(settle_peers(options));
+  note(check_times(options), problems);
+  note(settle_peers(options), problems);
   if (!options.peers.empty() && options.listen_peer.port == 0) {
-    return refuse("--listen-peer has port 0, which the other nodes cannot know");
+    problems.push_back(refuse("--listen-peer has port 0, which the other nodes cannot know"));
   }
-  GCOORD_TRY_STATUS(check_listen("listen-client", options.listen_client, options.insecure));
-  GCOORD_TRY_STATUS(check_listen("listen-peer", options.listen_peer, options.insecure));
-  GCOORD_TRY_STATUS(check_listen("listen-metrics", options.listen_metrics, options.insecure));
-  GCOORD_TRY_STATUS(check_listen("listen-ledger", options.listen_ledger, options.insecure));
+  note(check_listen("listen-client", options.listen_client, options.insecure), problems);
+  note(check_listen("listen-peer", options.listen_peer, options.insecure), problems);
+  note(check_listen("listen-metrics", options.listen_metrics, options.insecure), problems);
+  note(check_listen("listen-ledger", options.listen_ledger, options.insecure), problems);
   if (options.cluster.value == 0) {
     options.cluster = cluster_id_of(options.cluster_name);
   }
   if (ttl_ms_min(options) > options.ttl_ms_max) {
-    return refuse("--session-ttl-max is shorter than " + std::to_string(ttl_ms_min(options)) +
-                  " ms, the shortest TTL that these heartbeats can keep");
+    problems.push_back(refuse("--session-ttl-max is shorter than " +
+                              std::to_string(ttl_ms_min(options)) +
+                              " ms, the shortest TTL that these heartbeats can keep"));
   }
-  return Status{};
+}
+
+// The file of --config, else of GCOORD_CONFIG.
+void apply_file(const std::string& file, Sources& sources) {
+  const auto text = read_config_file(file);
+  if (!text.ok()) {
+    sources.problems.push_back(text.status());
+    return;
+  }
+  apply_source(examine_toml(text.value(), file, sources.problems), sources);
 }
 
 // Gives an address that no source gave the port that lies as far from its default as the client
@@ -218,11 +242,22 @@ std::uint32_t ttl_ms_min(const NodeOptions& options) {
   return std::max(protocol::kTtlMsMin, 4 * options.tick_ms);
 }
 
-Result<Invocation> parse_invocation(std::span<const std::string> arguments,
-                                    const Environment& environment) {
-  GCOORD_TRY(ParsedArguments parsed, parse_arguments(arguments));
+Invocation examine_invocation(std::span<const std::string> arguments,
+                              const Environment& environment,
+                              std::vector<Status>& problems) {
   Invocation invocation;
+  auto arguments_read = parse_arguments(arguments);
+  if (!arguments_read.ok()) {
+    // CLI11 ends at the first bad argument. Whether a check was requested is seen all the same.
+    const bool check =
+        std::find(arguments.begin(), arguments.end(), "--check-config") != arguments.end();
+    invocation.purpose = check ? Purpose::CheckConfig : Purpose::Serve;
+    problems.push_back(arguments_read.status());
+    return invocation;
+  }
+  ParsedArguments parsed = std::move(arguments_read).value();
   invocation.verb = parsed.verb;
+  invocation.purpose = parsed.purpose;
   invocation.text = std::move(parsed.text);
   if (parsed.verb == Verb::Help || parsed.verb == Verb::Version) {
     return invocation;
@@ -230,22 +265,30 @@ Result<Invocation> parse_invocation(std::span<const std::string> arguments,
   if (parsed.verb == Verb::Dev) {
     set_dev_defaults(invocation.options);
   }
-  std::set<std::string> settled;
-  GCOORD_TRY_STATUS(apply_source(parsed.given, settled, invocation.options));
-  GCOORD_TRY_STATUS(apply_source(parse_environment(environment), settled, invocation.options));
+  Sources sources{invocation, problems, {}};
+  apply_source(parsed.given, sources);
+  apply_source(parse_environment(environment), sources);
   const auto config = parsed.config_file.empty() ? environment("GCOORD_CONFIG")
                                                  : std::optional<std::string>(parsed.config_file);
   if (config.has_value() && !config->empty()) {
-    GCOORD_TRY(std::string text, read_config_file(*config));
-    GCOORD_TRY(std::vector<GivenOption> given, parse_toml(text, *config));
-    GCOORD_TRY_STATUS(apply_source(given, settled, invocation.options));
+    apply_file(*config, sources);
   }
   if (invocation.verb == Verb::Run) {
-    GCOORD_TRY_STATUS(follow_client_port(settled, invocation.options));
+    note(follow_client_port(sources.settled, invocation.options), problems);
   }
-  GCOORD_TRY_STATUS(settle(invocation));
-  GCOORD_TRY_STATUS(take_device_fault(environment, invocation.options));
-  GCOORD_TRY_STATUS(take_device_sweeps(environment, invocation.options));
+  settle(invocation, problems);
+  note(take_device_fault(environment, invocation.options), problems);
+  note(take_device_sweeps(environment, invocation.options), problems);
+  return invocation;
+}
+
+Result<Invocation> parse_invocation(std::span<const std::string> arguments,
+                                    const Environment& environment) {
+  std::vector<Status> problems;
+  Invocation invocation = examine_invocation(arguments, environment, problems);
+  if (!problems.empty()) {
+    return problems.front();
+  }
   return invocation;
 }
 

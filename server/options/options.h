@@ -37,6 +37,9 @@ enum class PeerTransport : std::uint8_t { Tcp, Ucx };
 
 using consensus::Durability;
 
+// --log-format text|json
+enum class LogFormat : std::uint8_t { Text, Json };
+
 // --turn host|resident
 enum class TurnOption : std::uint8_t { Host, Resident };
 
@@ -97,6 +100,15 @@ struct NodeOptions {
   ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
   std::string trace_file;                // Empty: no trace.
   std::string log_level = "info";
+  LogFormat log_format = LogFormat::Text;
+  std::string log_file;  // Empty: stderr.
+};
+
+// One value that was given, and by which source.
+struct GivenOption {
+  std::string name;  // As in OptionRow::name.
+  std::string text;
+  std::string source;  // "--tick-ms", "GCOORD_TICK_MS" or "FILE: tick_ms (line 3)".
 };
 
 enum class Verb : std::uint8_t {
@@ -106,9 +118,18 @@ enum class Verb : std::uint8_t {
   Version,  // The same.
 };
 
+// What is done with the options of Run and Dev.
+enum class Purpose : std::uint8_t {
+  Serve,
+  CheckConfig,  // --check-config: names what is wrong with them, and ends.
+  PrintConfig,  // --print-config: prints them with their sources, and ends.
+};
+
 struct Invocation {
   Verb verb = Verb::Run;
+  Purpose purpose = Purpose::Serve;
   std::string text;
+  std::vector<GivenOption> given;  // The values that count, none that a stronger source replaced.
   NodeOptions options;
   bool data_dir_temporary = false;  // Dev without --data-dir: the caller makes one and removes it.
 };
@@ -120,6 +141,13 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 // number (protocol/error_codes.h). Reads the file named by --config and nothing else.
 Result<Invocation> parse_invocation(std::span<const std::string> arguments,
                                     const Environment& environment);
+
+// The same, and everything that is wrong, not only the first of it. `problems` is empty exactly
+// when parse_invocation would succeed; its first is then what parse_invocation fails with. The
+// result has the purpose and the valid values, also with problems.
+Invocation examine_invocation(std::span<const std::string> arguments,
+                              const Environment& environment,
+                              std::vector<Status>& problems);
 
 // The id of a cluster that was given only a name: never 0.
 ClusterId cluster_id_of(std::string_view name);

@@ -1,0 +1,32 @@
+// The reload of a node at SIGHUP: the log file is opened anew, the options are read again from
+// where they came, and those that can change while a node runs take effect.
+//
+// Called by the node's thread. Options that cannot change are named in the log, and keep their
+// values until a restart; if any option is invalid, all keep theirs and the log says why.
+#pragma once
+
+#include "server/options/options.h"
+
+#include <string>
+#include <vector>
+
+namespace gcoord {
+
+class Reload {
+ public:
+  // What the node runs with, and where its options come from.
+  Reload(std::vector<std::string> arguments,
+         server::Environment environment,
+         server::Invocation running);
+
+  void on_hangup();
+
+ private:
+  void apply(server::Invocation changed);
+
+  std::vector<std::string> arguments_;
+  server::Environment environment_;
+  server::Invocation running_;
+};
+
+}  // namespace gcoord

@@ -1,0 +1,19 @@
+// The two forms of a line of a node's log.
+//
+// Text: "2026-01-31T12:00:00.250 info node 1: message", local time, for people.
+// JSON: {"time":"2026-01-31T12:00:00.250Z","level":"info","node":1,"message":"..."}, one object a
+// line, UTC. Both escape the message (escaped_text.h).
+#pragma once
+
+#include "common/ids.h"
+
+#include <spdlog/formatter.h>
+
+#include <memory>
+
+namespace gcoord::server {
+
+std::unique_ptr<spdlog::formatter> make_text_formatter(NodeId node);
+std::unique_ptr<spdlog::formatter> make_json_formatter(NodeId node);
+
+}  // namespace gcoord::server

@@ -1,0 +1,27 @@
+// The destination of a node's log lines: spdlog's default logger, which operator_log.h writes to.
+//
+// start_log once, before the node opens; the rest afterwards, from any thread. A file is opened to
+// append, created with mode 0600, and opened anew on request, as rotation needs it: logrotate
+// renames the file and sends SIGHUP.
+#pragma once
+
+#include "common/status.h"
+#include "server/options/options.h"
+
+#include <string>
+
+namespace gcoord::server {
+
+// By log_level, log_format and log_file; its lines name the node. OptionInvalid (GC1001): the file
+// cannot be opened; the default logger is as before then.
+Status start_log(const NodeOptions& options);
+
+// A file is opened again by its name; without one nothing happens. Fails like start_log, and then
+// the lines go on into the file that was open.
+Status reopen_log();
+
+// Lines from now on. The level is one that the option accepts.
+void set_log_level(const std::string& level);
+void set_log_format(const NodeOptions& options);
+
+}  // namespace gcoord::server

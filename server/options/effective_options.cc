@@ -1,0 +1,205 @@
+#include "server/options/effective_options.h"
+
+#include "common/assert.h"
+#include "server/options/option_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+namespace gcoord::server {
+
+namespace {
+
+std::string text_of(std::uint32_t number) {
+  return std::to_string(number);
+}
+
+std::string text_of(const std::string& text) {
+  return text;
+}
+
+std::string text_of(bool flag) {
+  return flag ? "true" : "false";
+}
+
+std::string text_of(const Endpoint& endpoint) {
+  return endpoint.empty() ? "off" : to_string(endpoint);
+}
+
+std::string text_of(LogFormat format) {
+  return format == LogFormat::Json ? "json" : "text";
+}
+
+std::string text_of(Durability durability) {
+  return std::string(durability_name(durability));
+}
+
+template <auto member>
+std::string show(const NodeOptions& options) {
+  return text_of(options.*member);
+}
+
+template <std::uint32_t NodeOptions::*member>
+std::string show_ms(const NodeOptions& options) {
+  return std::to_string(options.*member) + "ms";
+}
+
+struct ShownOption {
+  std::string_view name;
+  std::string (*show)(const NodeOptions& options);
+};
+
+// Options that are not here have a fixed default (kDefaults), and else the text that was given.
+constexpr std::array kShown = {
+    ShownOption{"listen-client", &show<&NodeOptions::listen_client>},
+    ShownOption{"listen-peer", &show<&NodeOptions::listen_peer>},
+    ShownOption{"listen-metrics", &show<&NodeOptions::listen_metrics>},
+    ShownOption{"listen-ledger", &show<&NodeOptions::listen_ledger>},
+    ShownOption{"data-dir", &show<&NodeOptions::data_dir>},
+    ShownOption{"shards", &show<&NodeOptions::shards>},
+    ShownOption{"durability", &show<&NodeOptions::durability>},
+    ShownOption{"rejoin", &show<&NodeOptions::rejoin>},
+    ShownOption{"checkpoint-interval", &show_ms<&NodeOptions::checkpoint_interval_ms>},
+    ShownOption{"cluster-name", &show<&NodeOptions::cluster_name>},
+    ShownOption{"cluster-id",
+                [](const NodeOptions& options) { return std::to_string(options.cluster.value); }},
+    ShownOption{"tick-ms", &show<&NodeOptions::tick_ms>},
+    ShownOption{"election-ms", &show<&NodeOptions::election_ms>},
+    ShownOption{"heartbeat-ms", &show<&NodeOptions::heartbeat_ms>},
+    ShownOption{"session-ttl-max", &show_ms<&NodeOptions::ttl_ms_max>},
+    ShownOption{"deadlock-interval", &show_ms<&NodeOptions::deadlock_interval_ms>},
+    ShownOption{"connections-max", &show<&NodeOptions::connections_max>},
+    ShownOption{"locks-max", &show<&NodeOptions::locks_max>},
+    ShownOption{"waiters-max", &show<&NodeOptions::waiters_max>},
+    ShownOption{"sessions-max", &show<&NodeOptions::sessions_max>},
+    ShownOption{"session-locks-max", &show<&NodeOptions::session_locks_max>},
+    ShownOption{"device-check", &show<&NodeOptions::device_check_one_in>},
+    ShownOption{"turn-stripes", &show<&NodeOptions::turn_stripes>},
+    ShownOption{"insecure", &show<&NodeOptions::insecure>},
+    ShownOption{"trace", &show<&NodeOptions::trace_file>},
+    ShownOption{"log-level", &show<&NodeOptions::log_level>},
+    ShownOption{"log-format", &show<&NodeOptions::log_format>},
+    ShownOption{"log-file", &show<&NodeOptions::log_file>},
+};
+
+struct DefaultText {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr std::array kDefaults = {
+    DefaultText{"node-id", "1"},
+    DefaultText{"ledger-keep-heads", "all"},
+    DefaultText{"ledger-keep", "all"},
+    DefaultText{"coordinator", "raft"},
+    DefaultText{"peer-transport", "tcp"},
+    DefaultText{"device", "cpu"},
+    DefaultText{"turn", "host"},
+    DefaultText{"resident-peers", "auto"},
+};
+
+template <typename Rows>
+auto find_row(const Rows& rows, std::string_view name) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+EffectiveOption effective_option(const OptionRow& row, const Invocation& invocation) {
+  EffectiveOption option{
+      std::string(row.name), {}, row.shape == OptionShape::List, std::string("default")};
+  for (const GivenOption& given : invocation.given) {
+    if (given.name == row.name) {
+      option.texts.push_back(given.text);
+      option.source = given.source;
+    }
+  }
+  if (const ShownOption* shown = find_row(kShown, row.name); shown != nullptr) {
+    option.texts = {shown->show(invocation.options)};
+  } else if (option.texts.empty() && !option.list) {
+    const DefaultText* fixed = find_row(kDefaults, row.name);
+    GCOORD_ASSERT(fixed != nullptr);
+    option.texts.emplace_back(fixed->text);
+  }
+  return option;
+}
+
+bool is_plain(std::string_view text) {
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isdigit(c) != 0;
+  });
+  const bool number = digits && text.size() <= 18 && (text.size() == 1 || text[0] != '0');
+  return number || text == "true" || text == "false";
+}
+
+// A TOML basic string: what it cannot hold is escaped.
+std::string toml_string(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string toml_value(const EffectiveOption& option) {
+  if (!option.list) {
+    const std::string& text = option.texts.front();
+    return is_plain(text) ? text : toml_string(text);
+  }
+  std::string out = "[";
+  for (const std::string& text : option.texts) {
+    out += (out.size() > 1 ? ", " : "") + toml_string(text);
+  }
+  return out + "]";
+}
+
+// A comment ends with its line: no byte of a source may end it before.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
+}  // namespace
+
+std::vector<EffectiveOption> effective_options(const Invocation& invocation) {
+  std::vector<EffectiveOption> options;
+  for (const OptionRow& row : option_table()) {
+    options.push_back(effective_option(row, invocation));
+  }
+  return options;
+}
+
+std::string effective_toml(const Invocation& invocation) {
+  std::string out;
+  for (const EffectiveOption& option : effective_options(invocation)) {
+    const bool unset = !option.list && option.texts.front().empty();
+    out += (unset ? "# " : "") + toml_name(option.name) + " = " + toml_value(option) + "  # " +
+           one_line(option.source) + "\n";
+  }
+  return out;
+}
+
+std::vector<std::string> changed_options(const Invocation& before, const Invocation& after) {
+  const auto earlier = effective_options(before);
+  const auto later = effective_options(after);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < earlier.size(); ++i) {
+    if (earlier[i].texts != later[i].texts) {
+      names.push_back(earlier[i].name);
+    }
+  }
+  return names;
+}
+
+}  // namespace gcoord::server

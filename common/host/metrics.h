@@ -13,6 +13,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord {
@@ -54,6 +55,10 @@ class Histogram {
 
   std::uint64_t sum_us() const { return sum_us_.load(std::memory_order_relaxed); }
 
+  // The upper bound of the bucket below which that share of the observations lies; 0 before the
+  // first. `percent` is 1 to 100.
+  std::uint64_t percentile_us(std::uint32_t percent) const;
+
  private:
   std::array<std::atomic<std::uint64_t>, kBucketCount> buckets_{};
   std::atomic<std::uint64_t> sum_us_{0};
@@ -89,6 +94,9 @@ class MetricsRegistry {
   Counter& counter(const MetricName& name);
   Gauge& gauge(const MetricName& name);
   Histogram& histogram(const MetricName& name);
+
+  // nullptr when nobody registered it. Without labels only.
+  const Histogram* find_histogram(std::string_view name) const;
 
   // Calls the visitors for every metric, under the lock; for the exposition endpoint.
   void visit(const std::function<void(const CounterRow&)>& on_counter,

@@ -102,5 +102,24 @@ TEST(MetricsRegistry, LosesNoCountBetweenThreads) {
   EXPECT_EQ(registry.counter({"gcoord_test_shared_total", "Shared.", "", ""}).value(), 4 * kAdds);
 }
 
+TEST(Histogram, APercentileIsTheBoundOfItsBucket) {
+  Histogram histogram;
+  EXPECT_EQ(histogram.percentile_us(99), 0u);
+  for (int count = 0; count < 99; ++count) {
+    histogram.observe_us(100);
+  }
+  histogram.observe_us(5000);
+  EXPECT_EQ(histogram.percentile_us(50), 128u);
+  EXPECT_EQ(histogram.percentile_us(99), 128u);
+  EXPECT_EQ(histogram.percentile_us(100), 8192u);
+}
+
+TEST(MetricsRegistry, AHistogramIsFoundByItsName) {
+  MetricsRegistry registry;
+  EXPECT_EQ(registry.find_histogram("gcoord_x_us"), nullptr);
+  const Histogram& made = registry.histogram({"gcoord_x_us", "x", "", ""});
+  EXPECT_EQ(registry.find_histogram("gcoord_x_us"), &made);
+}
+
 }  // namespace
 }  // namespace gcoord

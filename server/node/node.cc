@@ -158,6 +158,7 @@ class Node::Impl {
                       &ledger_stack_.ledger(),
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
+                      [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_us"); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
   }
 

@@ -2,6 +2,7 @@
 
 #include "common/base64.h"
 #include "common/json/value.h"
+#include "server/platform/boot_time.h"
 #include "server/platform/version.h"
 
 #include <algorithm>
@@ -176,6 +177,14 @@ Json shard_json(const ShardView& view, const StatusSources& sources) {
           {"state_hash", hex64(sources.state->state_hash(view.shard))}};
 }
 
+// The log of record; in memory mode it has no records and no times.
+Json wal_json(const NodeView& view, const Histogram* sync) {
+  return {
+      {"submitted", std::to_string(view.submitted_lsn.value)},
+      {"durable", std::to_string(view.durable_lsn.value)},
+      {"sync_p99_us", sync == nullptr ? Json() : Json(std::to_string(sync->percentile_us(99)))}};
+}
+
 }  // namespace
 
 std::string_view role_name(consensus::Role role) {
@@ -220,9 +229,8 @@ std::string StatusReports::node_status() const {
                {"coordinator", coordinator_json(sources_.service->coordinator())},
                {"connections", sources_.connection_count()},
                {"uptime_ms", std::to_string(sources_.uptime_ms())},
-               {"wal",
-                {{"submitted", std::to_string(view.submitted_lsn.value)},
-                 {"durable", std::to_string(view.durable_lsn.value)}}},
+               {"wall_ms", std::to_string(wall_ms())},
+               {"wal", wal_json(view, sources_.wal_sync())},
                {"checkpoint",
                 {{"lsn", std::to_string(view.checkpoint_lsn.value)},
                  {"count", std::to_string(view.checkpoint_count)}}},

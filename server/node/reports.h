@@ -8,7 +8,8 @@
 //    "locks", "waiters", "sessions", "deadlocks": {"found", "ended", "unconfirmed", "oversized"},
 //    "coordinator": {"method", "node": 0 if none is known, "elections", "won", "changes", "sent":
 //    {"election", "answer", "coordinator", "again"}, "dropped", "other_method", "others": [{"node",
-//    "method"}]}, "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint":
+//    "method"}]}, "connections", "uptime_ms", "wall_ms", "wal": {"submitted", "durable",
+//    "sync_p99_us" (null without a log)}, "checkpoint":
 //    {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes", "disk_bytes", "pruned",
 //    "keep"}, "entry_bytes", "publication": {"publishes", and if not "reason", else "publisher",
 //    "round", "ordered", "size", "signed", "published", "root", "age_ms", "signers", "first",
@@ -22,6 +23,7 @@
 // docs/reference/machine_interfaces.md names the fields for scripts. One thread.
 #pragma once
 
+#include "common/host/metrics.h"
 #include "ledger/history/worker.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/node_reports.h"
@@ -45,6 +47,7 @@ struct StatusSources {
   const NodeLedger* ledger = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
+  std::function<const Histogram*()> wal_sync;  // Times to persist a record; nullptr without a log.
   std::function<std::string(NodeId)>
       device_link;  // Whether shards' messages go from device to device.
 };

@@ -56,11 +56,11 @@ void fill_histogram(const Histogram& from, ClientMetric::Histogram& to) {
     cumulative += from.bucket(index);
     const bool last = index + 1 == Histogram::kBucketCount;
     const double bound = last ? std::numeric_limits<double>::infinity()
-                              : static_cast<double>(std::uint64_t{1} << index);
+                              : static_cast<double>(std::uint64_t{1} << index) * 1e-6;
     to.bucket.push_back({cumulative, bound});
   }
   to.sample_count = cumulative;
-  to.sample_sum = static_cast<double>(from.sum_us());
+  to.sample_sum = static_cast<double>(from.sum_us()) * 1e-6;
 }
 
 class RegistryCollectable final : public prometheus::Collectable {
@@ -72,11 +72,11 @@ class RegistryCollectable final : public prometheus::Collectable {
     registry_.visit(
         [&](const MetricsRegistry::CounterRow& row) {
           families.add(row.name, MetricType::Counter).counter.value =
-              static_cast<double>(row.metric.value());
+              static_cast<double>(row.metric.value()) * in_base_units(row.name.unit);
         },
         [&](const MetricsRegistry::GaugeRow& row) {
           families.add(row.name, MetricType::Gauge).gauge.value =
-              static_cast<double>(row.metric.value());
+              static_cast<double>(row.metric.value()) * in_base_units(row.name.unit);
         },
         [&](const MetricsRegistry::HistogramRow& row) {
           fill_histogram(row.metric, families.add(row.name, MetricType::Histogram).histogram);

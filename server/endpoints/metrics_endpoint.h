@@ -1,7 +1,7 @@
 // /metrics for Prometheus: one HTTP listener over the metrics registry of a node.
 //
-// A scrape reads relaxed atomics; it never touches the node's loop. Histograms are exposed in
-// microseconds, as their names say. The listener has threads of its own (prometheus-cpp).
+// A scrape reads relaxed atomics; it never touches the node's loop. Times are exposed in
+// seconds. The listener has threads of its own (prometheus-cpp).
 #pragma once
 
 #include "common/host/metrics.h"

@@ -43,8 +43,10 @@ struct LoopMetrics {
                                           "Leaderships handed to the node that should have them.",
                                           "",
                                           ""})),
-        turn_us(metrics.histogram(
-            {"gcoord_server_turn_duration_us", "Length of a turn that did something.", "", ""})),
+        turn_us(metrics.histogram({"gcoord_server_turn_duration_seconds",
+                                   "Length of a turn that did something.",
+                                   "",
+                                   ""})),
         turns(metrics.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
 
   Counter& leader_transfers;
@@ -95,7 +97,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(frontend_.listen());
     welcome_ = make_welcome(options_, frontend_.port());
     frontend_.set_welcome(welcome_);
-    tell_durability(options_, metrics_);
+    tell_settings(options_, metrics_);
     GCOORD_TRY_STATUS(endpoints_.open(options_, ledger_stack_.ledger(), metrics_));
     events_.watch_engine(engine_->event_fds());
     log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
@@ -158,7 +160,7 @@ class Node::Impl {
                       &ledger_stack_.ledger(),
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
-                      [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_us"); },
+                      [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
   }
 

@@ -135,13 +135,14 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
   return result;
 }
 
-void tell_durability(const NodeOptions& options, MetricsRegistry& metrics) {
+void tell_settings(const NodeOptions& options, MetricsRegistry& metrics) {
   metrics
       .gauge({"gcoord_server_durability",
               "1 for the durability mode of this node",
               "mode",
               std::string(durability_name(options.durability))})
       .set(1);
+  metrics.gauge({"gcoord_server_shards", "Shards of the cluster"}).set(options.shards);
 }
 
 protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port) {

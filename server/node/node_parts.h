@@ -32,8 +32,8 @@ FrontEndOptions frontend_options(const NodeOptions& options);
 // service goes on without.
 Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, LockService& service);
 
-// A gauge of 1 for what answers of this node stand on, so that whoever alerts knows memory mode.
-void tell_durability(const NodeOptions& options, MetricsRegistry& metrics);
+// Gauges of settings that alerts compare with: the durability mode, and the number of shards.
+void tell_settings(const NodeOptions& options, MetricsRegistry& metrics);
 
 // To clients: `client_port` is where the node listens, unless it advertises another.
 protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);

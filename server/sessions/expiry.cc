@@ -34,6 +34,10 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
                              "Queries to other nodes about sessions before their expiry.",
                              "",
                              ""});
+  late_ = &metrics.histogram({"gcoord_server_session_expiry_lateness_seconds",
+                              "From the end of a session's time to the proposal of its expiry.",
+                              "",
+                              ""});
   dropped_ = &metrics.counter({"gcoord_server_peer_messages_bad_total",
                                "Service messages of peers that did not decode.",
                                "",
@@ -162,7 +166,7 @@ void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
     return clock.put_off(due, now + 1);
   }
   if (clock.dying(due.row)) {
-    return propose(due);
+    return propose(due, now);
   }
   const std::uint64_t silent = clock.silent_ticks(due.row, now);
   const std::uint64_t needed = silence_needed(due);
@@ -171,14 +175,21 @@ void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
   }
   const std::uint64_t self = bit_of(options_.node);
   if (majority(self)) {
-    return propose(due);
+    return propose(due, now);
   }
   clock.put_off(due, repeat_at(now));
   to_ask_.push_back({due, self, false});
 }
 
-void SessionExpiry::propose(const sessions::ExpiryProposal& agreed) {
-  if (locks_.clock().propose(agreed)) {
+void SessionExpiry::propose(const sessions::ExpiryProposal& agreed, Tick now) {
+  sessions::SessionClock& clock = locks_.clock();
+  const std::uint64_t silent = clock.silent_ticks(agreed.row, now);
+  const bool ran_out = !clock.dying(agreed.row);  // Others are ended on request.
+  if (clock.propose(agreed)) {
+    if (ran_out) {
+      const std::uint64_t late = silent - std::min(silent, silence_needed(agreed));
+      late_->observe_us(late * options_.tick_ms * 1000);
+    }
     log_.add(agreed);
   }
 }
@@ -314,7 +325,7 @@ void SessionExpiry::take_answer(std::uint64_t from,
   asked.silent_mask |= from;
   if (majority(asked.silent_mask) && leading(asked.due.shard) && stands(round, asked, now)) {
     round.close(asked);
-    propose(asked.due);
+    propose(asked.due, now);
   }
 }
 

@@ -130,7 +130,7 @@ class SessionExpiry {
                    ExpiryRound::Case& asked,
                    Tick now);
   bool stands(const ExpiryRound& round, const ExpiryRound::Case& asked, Tick now) const;
-  void propose(const sessions::ExpiryProposal& agreed);
+  void propose(const sessions::ExpiryProposal& agreed, Tick now);
   void settle(std::uint64_t number, Tick due);
 
   SessionExpiryOptions options_;
@@ -141,6 +141,7 @@ class SessionExpiry {
   ExpiryRounds rounds_;
   Counter* asked_ = nullptr;
   Counter* dropped_ = nullptr;
+  Histogram* late_ = nullptr;
   Tick next_scan_;
   Tick clear_after_;  // Before it this node cannot tell who was silent.
   // Collected from the clock, in the order of shards; those before the place were looked at.

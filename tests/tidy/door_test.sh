@@ -28,13 +28,13 @@ bench_wants_a_name() {
   [ "$status" -eq 2 ]
 }
 list_is_well_formed() {
-  awk '$1 !~ /^#/ && (NF < 3 || $2 !~ /^(build|bench|micro|optional)$/ || seen[$1]++) { print; bad = 1 } END { exit bad }' \
+  awk '$1 !~ /^#/ && (NF < 3 || $2 !~ /^(build|bench|micro|judge|optional)$/ || seen[$1]++) { print; bad = 1 } END { exit bad }' \
     deploy/debian-packages.txt
 }
 doctor_names() { printf '%s\n' "$report" | grep -q "^  $1 "; }
 
 expect "the shell accepts it" sh -n gcoord
-for verb in demo test build check chaos bench bundle doctor clean --yes; do
+for verb in demo test build check chaos bench judge bundle doctor clean --yes; do
   expect "--help names $verb" help_names "$verb"
 done
 expect "a wrong verb exits with 2" wrong_verb_is_usage

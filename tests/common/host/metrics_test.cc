@@ -67,7 +67,7 @@ TEST(MetricsRegistry, VisitsEveryMetricOnce) {
   MetricsRegistry registry;
   registry.counter({"gcoord_test_a_total", "A.", "", ""}).add(5);
   registry.gauge({"gcoord_test_b", "B.", "", ""}).add(-2);
-  registry.histogram({"gcoord_test_c_us", "C.", "", ""}).observe_us(9);
+  registry.histogram({"gcoord_test_c_seconds", "C.", "", ""}).observe_us(9);
   std::vector<std::string> seen;
   registry.visit(
       [&](const auto& row) {
@@ -82,8 +82,9 @@ TEST(MetricsRegistry, VisitsEveryMetricOnce) {
         seen.push_back(row.name.name);
         EXPECT_EQ(row.metric.sum_us(), 9u);
       });
-  EXPECT_EQ(seen,
-            (std::vector<std::string>{"gcoord_test_a_total", "gcoord_test_b", "gcoord_test_c_us"}));
+  EXPECT_EQ(
+      seen,
+      (std::vector<std::string>{"gcoord_test_a_total", "gcoord_test_b", "gcoord_test_c_seconds"}));
 }
 
 TEST(MetricsRegistry, LosesNoCountBetweenThreads) {

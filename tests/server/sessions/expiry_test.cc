@@ -71,6 +71,26 @@ TEST(SessionExpiryTest, NothingEndsWithoutALease) {
   EXPECT_EQ(bench.engine.proposals.size(), 1u);
 }
 
+TEST(SessionExpiryTest, TheMetricsTellHowLateAnExpiryIs) {
+  LockBench bench;
+  bench.lead_all();
+  const auto late_us = [&] {
+    return bench.metrics.find_histogram("gcoord_server_session_expiry_lateness_seconds")->sum_us();
+  };
+  bench.decided(bench.acquire(5, 1, "a", 0, 200));
+  bench.engine.lease = false;
+  for (int i = 0; i < 50; ++i) {
+    bench.pass_ms(10);
+  }
+  EXPECT_EQ(late_us(), 0u);
+  bench.engine.lease = true;
+  bench.pass_ms(10);
+  bench.pass_ms(10);
+  ASSERT_EQ(bench.engine.proposals.size(), 1u);
+  EXPECT_GE(late_us(), 280'000u);  // A TTL of 200 ms and up to two ticks ended 300 ms ago.
+  EXPECT_LE(late_us(), 330'000u);
+}
+
 TEST(SessionExpiryTest, AStalledLeaderEndsNobodyForItsOwnSilence) {
   LockBench bench;
   bench.lead_all();

@@ -2,6 +2,7 @@
 
 #include "common/base64.h"
 #include "common/json/value.h"
+#include "server/health/pages.h"
 #include "server/platform/version.h"
 
 #include <algorithm>
@@ -219,6 +220,7 @@ std::string StatusReports::node_status() const {
                {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                {"coordinator", coordinator_json(sources_.service->coordinator())},
                {"connections", sources_.connection_count()},
+               {"health", health_json(sources_.health->report())},
                {"uptime_ms", std::to_string(sources_.uptime_ms())},
                {"wal",
                 {{"submitted", std::to_string(view.submitted_lsn.value)},

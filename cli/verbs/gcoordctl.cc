@@ -130,6 +130,7 @@ int main_of(std::vector<std::string> arguments) {
   context.set_child_command(cut_child_command(arguments));
   add_globals(app, context.globals());
   add_status_commands(app, context);
+  add_health_command(app, context);
   add_shard_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);

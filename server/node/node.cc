@@ -98,7 +98,7 @@ class Node::Impl {
     welcome_ = make_welcome(options_, frontend_.port());
     frontend_.set_welcome(welcome_);
     tell_settings(options_, metrics_);
-    GCOORD_TRY_STATUS(endpoints_.open(options_, ledger_stack_.ledger(), metrics_));
+    GCOORD_TRY_STATUS(endpoints_.open(options_, {health_, ledger_stack_.ledger(), metrics_}));
     events_.watch_engine(engine_->event_fds());
     log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
     return events_.watch_signals();
@@ -116,11 +116,14 @@ class Node::Impl {
     while (!events_.stopping()) {
       if (!ready && is_ready(engine_->view())) {
         ready = true;
+        look_at_health();
+        health_.on_ready();
         on_ready();
       }
       GCOORD_TRY_STATUS(pass());
     }
     log_info("stopping: {}", events_.stop_reason());
+    health_.on_stopping(events_.stop_reason());
     GCOORD_TRY_STATUS(hand_over());
     frontend_.stop();
     return Status{};
@@ -158,6 +161,7 @@ class Node::Impl {
                       &ledger_stack_.machine(),
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
+                      &health_.board(),
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
@@ -224,6 +228,9 @@ class Node::Impl {
     const std::uint64_t before_us = set_time();
     GCOORD_TRY_STATUS(time_.failure());
     const std::uint64_t before_ms = before_us / 1000;
+    if (health_.on_turn(before_us)) {
+      look_at_health();
+    }
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
@@ -243,6 +250,10 @@ class Node::Impl {
       sleep();
     }
     return Status{};
+  }
+
+  void look_at_health() {
+    health_.on_look(engine_->view(), ledger_stack_.ledger(), time_.read() / 1000);
   }
 
   // Gives the shards that are led here to the other nodes, so that nobody has to miss this one for
@@ -281,7 +292,7 @@ class Node::Impl {
     const std::uint64_t wait_ms = std::min({engine_ms,
                                             service_.until_next_deadline_ms(),
                                             client_services_->until_next_deadline_ms(),
-                                            kSweepMs});
+                                            health_.until_next_ms(time_.read(), kSweepMs)});
     if (wait_ms > 0) {
       context_.run_one_for(std::chrono::milliseconds(wait_ms));
     }
@@ -295,12 +306,13 @@ class Node::Impl {
   FrontEnd frontend_;
   LockService service_;
   LedgerStack ledger_stack_;
+  NodeHealth health_;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<ClientServices> client_services_;
-  HttpEndpoints endpoints_;  // Reads the ledger until it is gone.
+  HttpEndpoints endpoints_;  // Reads the ledger and the health until it is gone.
   LoopEvents events_;
   NodeLog log_;
   std::unique_ptr<Upkeep> upkeep_;

@@ -2,6 +2,7 @@
 
 #include "common/base64.h"
 #include "common/json/value.h"
+#include "server/health/pages.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/version.h"
 
@@ -228,6 +229,7 @@ std::string StatusReports::node_status() const {
                {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                {"coordinator", coordinator_json(sources_.service->coordinator())},
                {"connections", sources_.connection_count()},
+               {"health", health_json(sources_.health->report())},
                {"uptime_ms", std::to_string(sources_.uptime_ms())},
                {"wall_ms", std::to_string(wall_ms())},
                {"wal", wal_json(view, sources_.wal_sync())},

@@ -241,8 +241,8 @@ constexpr std::array kTable = {
     OptionRow{"listen-metrics",
               OptionShape::Value,
               "HOST:PORT|off",
-              "address at which Prometheus reads /metrics (default 127.0.0.1, 200 above the client "
-              "port: 7600)",
+              "address of /metrics, /livez and /readyz over HTTP (default 127.0.0.1, 200 above the "
+              "client port: 7600)",
               &endpoint_or_off<&NodeOptions::listen_metrics>},
     OptionRow{"listen-ledger",
               OptionShape::Value,

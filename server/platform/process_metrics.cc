@@ -33,6 +33,7 @@ void ProcessMetrics::refresh() {
   if (!facts.ok()) {
     return;
   }
+  const std::lock_guard lock{mutex_};
   const auto cpu_us = static_cast<std::uint64_t>(facts.value().cpu_seconds * 1e6);
   cpu_us_.add(cpu_us - std::min(cpu_us, cpu_us_told_));
   cpu_us_told_ = std::max(cpu_us_told_, cpu_us);

@@ -2,13 +2,13 @@
 // libraries: process_cpu_seconds_total, process_resident_memory_bytes, process_open_fds and so on,
 // and gcoord_build_info.
 //
-// They are read from the kernel when somebody asks: call refresh() before each scrape. One thread
-// at a time.
+// They are read from the kernel when somebody asks: call refresh() before each scrape. Thread-safe.
 #pragma once
 
 #include "common/host/metrics.h"
 
 #include <cstdint>
+#include <mutex>
 
 namespace gcoord::server {
 
@@ -20,6 +20,7 @@ class ProcessMetrics {
   void refresh();
 
  private:
+  std::mutex mutex_;  // Of who refreshes.
   Counter& cpu_us_;
   Gauge& resident_bytes_;
   Gauge& virtual_bytes_;

@@ -136,6 +136,7 @@ enum class ErrorCode : std::uint32_t {
   HoldInvalid = 6025,
   HoldConflict = 6026,
   PermitsDiffer = 6027,
+  NoteControl = 6028,
   HoldBroken = 6030,
   LockDelayed = 6031,
   DelayTooLong = 6032,

@@ -23,7 +23,7 @@ struct KeepPolicy {
   friend bool operator==(const KeepPolicy& a, const KeepPolicy& b) = default;
 };
 
-// "all", or bounds with commas between: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d).
+// "all", or bounds with commas between: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:TIME.
 // InvalidArgument says what is wrong.
 Result<KeepPolicy> parse_keep_policy(std::string_view text);
 // The same back.

@@ -1,5 +1,6 @@
 #include "server/options/option_table.h"
 
+#include "common/text/duration.h"
 #include "protocol/limits.h"
 
 #include <algorithm>
@@ -39,23 +40,15 @@ Status number(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
-// "30s", "500ms", "2m", "1h"; a bare number is refused because its unit would be a guess.
+// A time with a unit (common/text/duration.h).
 template <std::uint32_t NodeOptions::*member, std::uint32_t lowest, std::uint32_t highest>
 Status duration(const std::string& text, NodeOptions& options) {
-  std::uint64_t amount = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
-  const std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
-  const std::uint64_t factor = unit == "ms"  ? 1
-                               : unit == "s" ? 1000
-                               : unit == "m" ? 60'000
-                               : unit == "h" ? 3'600'000
-                                             : 0;
-  const bool sane = error == std::errc{} && factor != 0 && amount <= highest;
-  if (!sane || amount * factor < lowest || amount * factor > highest) {
+  const auto ms = parse_milliseconds(text);
+  if (!ms.has_value() || *ms < lowest || *ms > highest) {
     return wrong("'" + text + "' is not a time from " + std::to_string(lowest) + "ms to " +
-                 std::to_string(highest) + "ms; write it with a unit: 500ms, 30s, 2m or 1h");
+                 std::to_string(highest) + "ms; write it with a unit: 500ms, 1.5s, 1h30m or 1d");
   }
-  options.*member = static_cast<std::uint32_t>(amount * factor);
+  options.*member = static_cast<std::uint32_t>(*ms);
   return Status{};
 }
 
@@ -292,7 +285,7 @@ constexpr std::array kTable = {
         OptionShape::Value,
         "all|BOUND,...",
         "retention of each shard's history: all, or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], "
-        "age:N(s|m|h|d); the oldest entries are pruned first, 256 at a time (default all)",
+        "age:TIME; the oldest entries are pruned first, 256 at a time (default all)",
         &ledger_keep},
     OptionRow{"cluster-name",
               OptionShape::Value,

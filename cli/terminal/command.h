@@ -95,6 +95,7 @@ class Context {
 // One per file of verbs.
 void add_status_commands(Command& app, Context& context);
 void add_shard_commands(Command& app, Context& context);
+void add_cluster_commands(Command& app, Context& context);
 void add_lock_commands(Command& app, Context& context);
 void add_lock_look_commands(Command& lock, Context& context);
 void add_lock_break_command(Command& lock, Context& context);

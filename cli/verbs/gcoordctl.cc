@@ -131,6 +131,7 @@ int main_of(std::vector<std::string> arguments) {
   add_globals(app, context.globals());
   add_status_commands(app, context);
   add_shard_commands(app, context);
+  add_cluster_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
   add_top_command(app, context);

@@ -86,6 +86,9 @@ class Command {
   // How often the option of this name was given.
   std::size_t count(const std::string& name) const;
 
+  // Whether it stands on the command line; a variable of the environment may have given it, too.
+  bool typed(const std::string& name) const;
+
   const std::string& name() const;
 
   // Whether the word is this command's name or alias.

@@ -32,6 +32,12 @@ void add_globals(Command& app, Globals& globals) {
       ->type_name("FORMAT");
   app.add_option("--timeout", globals.timeout, "time limit of a request (default 5s)")
       ->type_name("TIME");
+  app.add_option("--context",
+                 globals.context,
+                 "take endpoints, timeout and output that are not given from this context "
+                 "(gcoordctl context)")
+      ->type_name("NAME");
+  globals.program = &app;
 }
 
 void add_version_command(Command& app, Context& context) {
@@ -142,6 +148,7 @@ int main_of(std::vector<std::string> arguments) {
   add_quorum_commands(app, context);
   add_bench_commands(app, context);
   add_version_command(app, context);
+  add_context_commands(app, context);
   add_completion_command(app, context);
   line.settle();
   const ParseOutcome outcome = line.parse(arguments);

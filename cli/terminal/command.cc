@@ -39,8 +39,28 @@ std::string chosen_endpoints(const Globals& globals) {
 
 }  // namespace
 
+void Context::take_context() {
+  if (globals_.program == nullptr) {
+    return;
+  }
+  chosen_ = choose_own_values(*globals_.program, globals_.values());
+  if (!chosen_.ok()) {
+    return;
+  }
+  for (const auto& [option, value] : chosen_.value().by_option) {
+    std::string& into = option == "endpoints" ? globals_.endpoints
+                        : option == "timeout" ? globals_.timeout
+                                              : globals_.output;
+    into = value.text;
+  }
+}
+
 int Context::run() {
+  take_context();
   output_ = Output(globals_.output == "json" ? Format::JsonLines : Format::Tables);
+  if (!chosen_.ok() && !globals_.keeps_contexts) {
+    return fail(chosen_.status());
+  }
   const auto timeout = duration("--timeout", globals_.timeout);
   if (!timeout.has_value()) {
     return exit_code_;

@@ -268,6 +268,11 @@ std::size_t Command::count(const std::string& name) const {
   return parsed_->count(name);
 }
 
+bool Command::typed(const std::string& name) const {
+  const auto& order = parsed_->parse_order();
+  return std::ranges::find(order, parsed_->get_option_no_throw(name)) != order.end();
+}
+
 const std::string& Command::name() const {
   return parsed_->get_name();
 }

@@ -100,6 +100,9 @@ class Command {
   // How often the option of this name was given.
   std::size_t count(const std::string& name) const;
 
+  // Whether it stands on the command line; a variable of the environment may have given it, too.
+  bool typed(const std::string& name) const;
+
   const std::string& name() const;
 
   const std::vector<std::string>& aliases() const;

@@ -35,6 +35,12 @@ void add_globals(Command& app, Globals& globals) {
       ->type_name("FORMAT");
   app.add_option("--timeout", globals.timeout, "time limit of a request (default 5s)")
       ->type_name("TIME");
+  app.add_option("--context",
+                 globals.context,
+                 "take endpoints, timeout and output that are not given from this context "
+                 "(gcoordctl context)")
+      ->type_name("NAME");
+  globals.program = &app;
 }
 
 void add_version_command(Command& app, Context& context) {
@@ -84,6 +90,7 @@ void add_verbs(Command& app, Context& context) {
   add_doctor_command(app, context);
   add_health_command(app, context);
   add_shard_commands(app, context);
+  add_cluster_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
   add_top_command(app, context);
@@ -94,6 +101,7 @@ void add_verbs(Command& app, Context& context) {
   add_quorum_commands(app, context);
   add_bench_commands(app, context);
   add_version_command(app, context);
+  add_context_commands(app, context);
   add_completion_command(app, context);
 }
 

@@ -27,10 +27,12 @@ inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds:
 // Options of Client::connect. Only `endpoints` has no default.
 struct ClientOptions {
   // "host:port" of client ports, one or more. The other nodes are learned from the first that
-  // answers.
+  // answers. "srv:_gcoord._tcp.example.org" stands for the hosts and ports of that name's SRV
+  // records in DNS, which connect() looks up; "srv:NAME@ADDRESS[:PORT]" asks this name server.
   std::vector<std::string> endpoints{};
 
-  // How long connect() may take, and one attempt at one node.
+  // How long connect() may take, and one attempt at one node. Before that, looking up "srv:..."
+  // may take as long.
   std::chrono::milliseconds connect_timeout{3000};
 
   // From call to answer, retries and redirects included; a lock's wait is added to it. Longer than

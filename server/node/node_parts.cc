@@ -131,7 +131,9 @@ Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, Loc
 FrontEndOptions frontend_options(const NodeOptions& options) {
   FrontEndOptions result;
   result.listen = options.listen_client;
-  result.connections_max = options.connections_max;
+  result.limits = {.connections_max = options.connections_max,
+                   .source_connections_max = options.source_connections_max,
+                   .bytes_max = options.client_memory_bytes};
   return result;
 }
 

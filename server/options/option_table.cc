@@ -52,6 +52,23 @@ Status duration(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+// "512MiB", "1GiB"; a bare number is bytes.
+template <std::uint64_t NodeOptions::*member, std::uint64_t lowest, std::uint64_t highest>
+Status memory(const std::string& text, NodeOptions& options) {
+  std::uint64_t amount = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  const std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
+  const bool known = unit.empty() || unit == "KiB" || unit == "MiB" || unit == "GiB";
+  const unsigned shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : 0;
+  const bool sane = error == std::errc{} && known && amount <= (highest >> shift);
+  if (!sane || amount << shift < lowest) {
+    return wrong("'" + text + "' is not a size from " + std::to_string(lowest >> 20) + "MiB to " +
+                 std::to_string(highest >> 30) + "GiB; units are KiB, MiB and GiB");
+  }
+  options.*member = amount << shift;
+  return Status{};
+}
+
 template <Endpoint NodeOptions::*member>
 Status endpoint(const std::string& text, NodeOptions& options) {
   auto parsed = parse_endpoint(text, PortZero::Allowed);
@@ -204,6 +221,10 @@ Status log_level(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+constexpr std::uint32_t kConnectionsMax = 100'000;
+// A few of the largest frames of each use.
+constexpr std::uint64_t kMemoryMin = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
 constexpr std::uint32_t kDayMs = protocol::kTtlMsMax;
 constexpr std::uint32_t kRowsMax = 1u << 28;
 constexpr std::uint32_t kCheckOneInMax = 1'000'000;
@@ -334,8 +355,22 @@ constexpr std::array kTable = {
     OptionRow{"connections-max",
               OptionShape::Value,
               "N",
-              "maximum of client connections, 1 to 100000 (default 4096)",
-              &number<&NodeOptions::connections_max, 1, 100000>},
+              "maximum of client connections, 1 to 100000; a sixteenth is kept for this host and "
+              "for addresses with few connections (default 4096)",
+              &number<&NodeOptions::connections_max, 1, kConnectionsMax>},
+    OptionRow{"source-connections-max",
+              OptionShape::Value,
+              "N",
+              "maximum of client connections from one address, an IPv6 network of 64 bits being "
+              "one (default 0: three quarters of --connections-max)",
+              &number<&NodeOptions::source_connections_max, 0, kConnectionsMax>},
+    OptionRow{"client-memory-max",
+              OptionShape::Value,
+              "BYTES[KiB|MiB|GiB]",
+              "maximum of memory for requests and unread replies of clients, 16MiB to 1024GiB; the "
+              "connection that holds the most is closed first (default 512MiB, or 128KiB for each "
+              "of --connections-max where that is more)",
+              &memory<&NodeOptions::client_memory_bytes, kMemoryMin, kMemoryMax>},
     OptionRow{"locks-max",
               OptionShape::Value,
               "N",

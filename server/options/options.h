@@ -73,6 +73,8 @@ struct NodeOptions {
 
   std::uint32_t ttl_ms_max = 24u * 60 * 60 * 1000;
   std::uint32_t connections_max = 4096;
+  std::uint32_t source_connections_max = 0;  // 0: three quarters of all.
+  std::uint64_t client_memory_bytes = 0;     // 0: by the number of connections.
   std::uint32_t locks_max = 16u << 20;
   std::uint32_t waiters_max = 4u << 20;
   std::uint32_t sessions_max = 16u << 20;

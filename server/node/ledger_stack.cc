@@ -20,9 +20,9 @@ Status LedgerStack::open() {
   return Status{};
 }
 
-Status LedgerStack::open_history() {
+Status LedgerStack::open_history(ledger::DiskRoom& room) {
   GCOORD_TRY(auto store,
-             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
+             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards, &room));
   GCOORD_TRY_STATUS(history_.open(std::move(store)));
   for (const ShardId shard : ledger_->repaired_shards()) {
     history_.worker().forget(shard);

@@ -16,6 +16,7 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/disk/disk_room.h"
 #include "server/history/history.h"
 #include "server/history/node_ledger.h"
 #include "server/history/publication_service.h"
@@ -40,7 +41,8 @@ class LedgerStack {
   Status open();
 
   // ReplicaOptions::on_directory. Shards that are repaired begin without history.
-  Status open_history();
+  // What history writes waits for `room`, which outlives this.
+  Status open_history(ledger::DiskRoom& room);
 
   // Waits until history has what was applied. Failures: history's, by which --rejoin is found to
   // be needed.

@@ -61,7 +61,8 @@ class Node::Impl {
   explicit Impl(const NodeOptions& options)
       : options_(options),
         frontend_(context_, frontend_options(options), metrics_),
-        service_(service_options(options), frontend_, metrics_),
+        space_({.metrics = &metrics_, .marks = {}}),
+        service_(service_options(options, space_), frontend_, metrics_),
         ledger_stack_(options_, service_, metrics_),
         events_(context_),
         loop_metrics_(metrics_) {}
@@ -71,6 +72,7 @@ class Node::Impl {
     if (client_services_ != nullptr) {
       client_services_->end_snapshots();
     }
+    space_.stop();  // Nothing waits for space any more, so the threads of the engine end.
     engine_.reset();
     ledger_stack_.stop_listening();
   }
@@ -134,8 +136,9 @@ class Node::Impl {
   }
 
   Status open_engine(ReplicaOptions engine) {
+    engine.space = &space_;
     engine.before_start = [this] { return probe_ports(); };
-    engine.on_directory = [this] { return ledger_stack_.open_history(); };
+    engine.on_directory = [this] { return ledger_stack_.open_history(space_); };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     StateMachine& machine = ledger_stack_.machine();
     if (options_.turn == TurnOption::Resident) {
@@ -156,6 +159,7 @@ class Node::Impl {
                       &ledger_stack_.machine(),
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
+                      &space_,
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
@@ -171,6 +175,8 @@ class Node::Impl {
                                     .history = ledger_stack_.history(),
                                     .ledger = ledger_stack_.ledger(),
                                     .wake = waker()});
+    disk_upkeep_ = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{
+        .engine = *engine_, .service = service_, .space = space_, .log = log_});
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options_,
                                                            .welcome = welcome_,
                                                            .engine = *engine_,
@@ -179,6 +185,7 @@ class Node::Impl {
                                                            .ledger = ledger_stack_.ledger(),
                                                            .device_links = *device_links_,
                                                            .log = log_},
+                                       *disk_upkeep_,
                                        loop_metrics_.leader_transfers);
     open_sinks();
     frontend_.set_handler(
@@ -290,6 +297,7 @@ class Node::Impl {
   asio::io_context context_{1};
   protocol::Welcome welcome_;
   FrontEnd frontend_;
+  ledger::SpaceGuard space_;  // Of the data directory; what writes there ends before.
   LockService service_;
   LedgerStack ledger_stack_;
   std::unique_ptr<TraceFile> trace_;
@@ -300,6 +308,7 @@ class Node::Impl {
   HttpEndpoints endpoints_;  // Reads the ledger until it is gone.
   LoopEvents events_;
   NodeLog log_;
+  std::unique_ptr<DiskUpkeep> disk_upkeep_;
   std::unique_ptr<Upkeep> upkeep_;
   LoopMetrics loop_metrics_;
 };

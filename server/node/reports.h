@@ -10,11 +10,12 @@
 //    {"election", "answer", "coordinator", "again"}, "dropped", "other_method", "others": [{"node",
 //    "method"}]}, "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint":
 //    {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes", "disk_bytes", "pruned",
-//    "keep"}, "entry_bytes", "publication": {"publishes", and if not "reason", else "publisher",
-//    "round", "ordered", "size", "signed", "published", "root", "age_ms", "signers", "first",
-//    "key", "refusal", "alarms": [{"node", "shard", "index", "unconfirmed"}], "repair": [{"shard",
-//    "index"}]}, in memory mode and once a directory was replaced "memory": {"voting", "forgotten",
-//    "unled" (shards), "rejoining"}, "peers":
+//    "keep"}, "disk": {"free_bytes", "total_bytes",
+//    "reserve_bytes": held now, "low_bytes", "low"}, "entry_bytes", "publication": {"publishes",
+//    and if not "reason", else "publisher", "round", "ordered", "size", "signed", "published",
+//    "root", "age_ms", "signers", "first", "key", "refusal", "alarms": [{"node", "shard", "index",
+//    "unconfirmed"}], "repair": [{"shard", "index"}]}, in memory mode and once a directory was
+//    replaced "memory": {"voting", "forgotten", "unled" (shards), "rejoining"}, "peers":
 //    [{"node", "address", "state", "live", "phi_milli": null where the turn is resident,
 //    "incarnation", "transport", "device_link", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
@@ -23,6 +24,7 @@
 #pragma once
 
 #include "ledger/history/worker.h"
+#include "ledger/space/space_guard.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/node_reports.h"
 #include "server/interfaces/replicated_log.h"
@@ -43,6 +45,7 @@ struct StatusSources {
       nullptr;  // What the engine applies to: its digests are those of traces.
   const ledger::HistoryWorker* history = nullptr;
   const NodeLedger* ledger = nullptr;
+  const ledger::SpaceGuard* space = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
   std::function<std::string(NodeId)>

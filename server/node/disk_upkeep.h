@@ -1,0 +1,40 @@
+// The work of a node's loop that is done once a second for its disk: the operator's log hears when
+// it is low, and a checkpoint then lets the log of record give segments back.
+//
+// One thread, the loop's.
+#pragma once
+
+#include "common/ids.h"
+#include "ledger/space/space_guard.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/lock_service/lock_service.h"
+#include "server/node/node_log.h"
+
+namespace gcoord::server {
+
+class DiskUpkeep {
+ public:
+  // All outlive it, but that the engine may end before.
+  struct Environment {
+    ReplicatedLog& engine;
+    const LockService& service;
+    const ledger::SpaceGuard& space;
+    NodeLog& log;
+  };
+
+  explicit DiskUpkeep(const Environment& environment) : environment_(environment) {}
+
+  void look();
+
+  // As of the last look.
+  bool is_low() const { return low_; }
+
+  // Whether the peer has said that its own is.
+  bool is_low(NodeId peer) const { return environment_.service.disk_is_low(peer); }
+
+ private:
+  Environment environment_;
+  bool low_ = false;
+};
+
+}  // namespace gcoord::server

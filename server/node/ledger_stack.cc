@@ -47,6 +47,14 @@ Status LedgerStack::start(const ReplicatedLog& engine, std::function<void()> wak
       std::move(wake));
 }
 
+void LedgerStack::bound(std::uint64_t bytes_max) {
+  ledger::NodeBound bound{.bytes_max = bytes_max, .published = {}};
+  if (const auto sizes = ledger_->published_sizes(); sizes != nullptr) {
+    bound.published = [sizes](ShardId shard) { return sizes->at(shard); };
+  }
+  history_.worker().bound(std::move(bound));
+}
+
 Status LedgerStack::settle() {
   GCOORD_TRY_STATUS(history_.settle());
   return ledger_->settle();

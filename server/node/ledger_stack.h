@@ -24,6 +24,7 @@
 #include "server/interfaces/state_machine.h"
 #include "server/options/options.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -50,6 +51,9 @@ class LedgerStack {
 
   // `wake` wakes the loop, from any thread. As NodeLedger::start.
   Status start(const ReplicatedLog& engine, std::function<void()> wake);
+
+  // After start(): bounds the histories of all shards together; 0: no bound.
+  void bound(std::uint64_t bytes_max);
 
   // ReplicaOptions::before_checkpoint, by the thread of the checkpoints: on return all is durable
   // that must be before one.

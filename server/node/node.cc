@@ -175,8 +175,14 @@ class Node::Impl {
                                     .history = ledger_stack_.history(),
                                     .ledger = ledger_stack_.ledger(),
                                     .wake = waker()});
-    disk_upkeep_ = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{
-        .engine = *engine_, .service = service_, .space = space_, .log = log_});
+    disk_upkeep_ = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
+                                                                        .metrics = metrics_,
+                                                                        .engine = *engine_,
+                                                                        .ledger = ledger_stack_,
+                                                                        .service = service_,
+                                                                        .space = space_,
+                                                                        .log = log_});
+    disk_upkeep_->start(time_.read() / 1000);
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options_,
                                                            .welcome = welcome_,
                                                            .engine = *engine_,

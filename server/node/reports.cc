@@ -89,7 +89,8 @@ Json ledger_json(const ledger::HistoryWorker& worker) {
           {"pending_bytes", std::to_string(history.pending_bytes())},
           {"disk_bytes", std::to_string(history.disk_bytes())},
           {"pruned", std::to_string(counts.pruned)},
-          {"keep", ledger::keep_policy_text(worker.policy())}};
+          {"keep", ledger::keep_policy_text(worker.policy())},
+          {"bytes_max", ledger::bytes_max_text(worker.bytes_max())}};
 }
 
 Json disk_json(const ledger::SpaceReport& space) {

@@ -10,7 +10,7 @@
 //    {"election", "answer", "coordinator", "again"}, "dropped", "other_method", "others": [{"node",
 //    "method"}]}, "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint":
 //    {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes", "disk_bytes", "pruned",
-//    "keep"}, "disk": {"free_bytes", "total_bytes",
+//    "keep", "bytes_max"}, "disk": {"free_bytes", "total_bytes",
 //    "reserve_bytes": held now, "low_bytes", "low"}, "entry_bytes", "publication": {"publishes",
 //    and if not "reason", else "publisher", "round", "ordered", "size", "signed", "published",
 //    "root", "age_ms", "signers", "first", "key", "refusal", "alarms": [{"node", "shard", "index",

@@ -37,7 +37,7 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
   announce();
   log_device_links();
   release_memory();
-  disk_.look();
+  disk_.look(now_ms);
   if (!stopping) {
     leader_transfers_.add(disk_.is_low() ? relief_.sweep(view) : balance_.sweep(view));
   }

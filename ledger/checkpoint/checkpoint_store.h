@@ -20,7 +20,7 @@
 #include "common/status.h"
 #include "ledger/base/lsn.h"
 #include "ledger/checkpoint/checkpoint_batch.h"
-#include "ledger/disk/disk_room.h"
+#include "ledger/disk/room.h"
 
 #include <atomic>
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include "common/assert.h"
 #include "ledger/base/error_details.h"
 #include "ledger/disk/posix_disk.h"
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -4,7 +4,7 @@
 //   DIR/identity     who the directory belongs to (identity_file.h)
 //   DIR/wal/         segments of the log of record (wal.h)
 //   DIR/checkpoint/  the checkpoint store (checkpoint_store.h)
-//   DIR/reserve      space that nobody else shall take (space_guard.h)
+//   DIR/reserve      space that nobody else shall take (guard.h)
 //
 // open() refuses, with a message that says what to do: a directory in use (kDirectoryLocked), one
 // that others than its owner may enter (kDirectoryPermissions), and one of another cluster, node or
@@ -16,7 +16,7 @@
 #include "common/status.h"
 #include "ledger/directory/identity_file.h"
 #include "ledger/disk/disk.h"
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 #include "ledger/wal/options.h"
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 #include "common/ids.h"
 #include "common/status.h"
-#include "ledger/disk/disk_room.h"
+#include "ledger/disk/room.h"
 #include "ledger/history/batch.h"
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 // The environment of a RocksDB database that never meets a full disk.
 //
-// Every append to a file of the database waits for its room first (ledger/disk/disk_room.h), also
+// Every append to a file of the database waits for its room first (ledger/disk/room.h), also
 // those of its own threads, which flush and merge. Reads and removals wait for nothing, so what the
 // database knows can be read meanwhile. A write that nobody waits for any more fails.
 #pragma once
 
-#include "ledger/disk/disk_room.h"
+#include "ledger/disk/room.h"
 
 #include <rocksdb/env.h>
 

@@ -3,7 +3,7 @@
 
 #include "common/ids.h"
 #include "ledger/base/lsn.h"
-#include "ledger/disk/disk_room.h"
+#include "ledger/disk/room.h"
 
 #include <cstdint>
 

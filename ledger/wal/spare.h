@@ -9,7 +9,7 @@
 
 #include "common/status.h"
 #include "ledger/disk/disk.h"
-#include "ledger/disk/disk_room.h"
+#include "ledger/disk/room.h"
 
 #include <cstdint>
 #include <memory>

@@ -7,7 +7,7 @@
 
 #include "common/host/metrics.h"
 #include "common/ids.h"
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
 #include "server/node/ledger_bound.h"

@@ -16,7 +16,7 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "common/status.h"
-#include "ledger/disk/disk_room.h"
+#include "ledger/disk/room.h"
 #include "server/history/history.h"
 #include "server/history/node_ledger.h"
 #include "server/history/publication_service.h"

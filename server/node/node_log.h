@@ -6,7 +6,7 @@
 // stops. One thread.
 #pragma once
 
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 #include "server/interfaces/replica_view.h"
 #include "server/node/node.h"
 #include "server/options/options.h"

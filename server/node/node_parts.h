@@ -6,7 +6,7 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "ledger/snapshot/format.h"
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 #include "protocol/hello.h"
 #include "server/endpoints/frontend.h"
 #include "server/history/history.h"

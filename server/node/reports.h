@@ -24,7 +24,7 @@
 #pragma once
 
 #include "ledger/history/worker.h"
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/node_reports.h"
 #include "server/interfaces/replicated_log.h"

@@ -13,7 +13,7 @@
 #include "ledger/checkpoint/checkpoint_store.h"
 #include "ledger/disk/disk.h"
 #include "ledger/disk/storage_driver.h"
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 #include "netcore/memory/registry.h"
 #include "netcore/peers/network.h"
 #include "server/interfaces/replica_view.h"

@@ -20,7 +20,7 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "ledger/disk/disk.h"
-#include "ledger/disk/disk_room.h"
+#include "ledger/disk/room.h"
 #include "ledger/disk/storage_driver.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "ledger/space/space_guard.h"
+#include "ledger/space/guard.h"
 
 #include "ledger/base/error_details.h"
 #include "ledger/disk/memory_disk.h"

@@ -2,7 +2,7 @@
 //
 // A database that meets a full disk cannot be trusted to go on, and a log that meets one has
 // failed. So both ask before they take space, and wait here instead of being refused there
-// (ledger/space/space_guard.h). Any thread.
+// (ledger/space/guard.h). Any thread.
 #pragma once
 
 #include "common/status.h"

@@ -61,6 +61,7 @@ enum class ErrorCode : std::uint32_t {
   DiskSyncFailed = 2103,
   DiskReadFailed = 2104,
   DiskFailed = 2105,
+  DiskLow = 2106,
   LogRot = 2201,
   LogSegmentMissing = 2202,
   LogAbsent = 2203,

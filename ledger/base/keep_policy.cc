@@ -88,6 +88,19 @@ Result<KeepPolicy> parse_keep_policy(std::string_view text) {
   }
 }
 
+Result<std::uint64_t> parse_bytes_max(std::string_view text) {
+  std::uint64_t bytes = 0;
+  if (text != "all" && !parse_number(text, kByteUnits, bytes).ok()) {
+    return Status{StatusCode::InvalidArgument,
+                  "\"" + std::string(text) + "\" is neither all nor N[KiB|MiB|GiB|TiB]"};
+  }
+  return bytes;
+}
+
+std::string bytes_max_text(std::uint64_t bytes_max) {
+  return bytes_max == 0 ? "all" : number_text(bytes_max, kByteUnits);
+}
+
 std::string keep_policy_text(const KeepPolicy& policy) {
   if (policy.keeps_all()) {
     return "all";

@@ -28,7 +28,10 @@ CoordinatorDriverOptions office_options(const LockServiceOptions& options) {
 ServiceTasks::ServiceTasks(const LockServiceOptions& options,
                            MetricsRegistry& metrics,
                            const Environment& environment)
-    : features({.node = options.node, .nodes = options.nodes, .tick_ms = options.tick_ms}),
+    : features({.node = options.node,
+                .nodes = options.nodes,
+                .tick_ms = options.tick_ms,
+                .disk_is_low = options.disk_is_low}),
       sweeps(metrics),
       expiry(expiry_options(options), environment.locks, metrics, expiry_doors()),
       office(office_options(options), metrics, office_doors()),

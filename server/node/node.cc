@@ -63,7 +63,8 @@ class Node::Impl {
   explicit Impl(const NodeOptions& options)
       : options_(options),
         frontend_(context_, frontend_options(options), metrics_),
-        service_(service_options(options), frontend_, metrics_),
+        space_({.metrics = &metrics_, .marks = {}}),
+        service_(service_options(options, space_), frontend_, metrics_),
         ledger_stack_(options_, service_, metrics_),
         events_(context_),
         loop_metrics_(metrics_) {}
@@ -73,6 +74,7 @@ class Node::Impl {
     if (client_services_ != nullptr) {
       client_services_->end_snapshots();
     }
+    space_.stop();  // Nothing waits for space any more, so the threads of the engine end.
     engine_.reset();
     ledger_stack_.stop_listening();
   }
@@ -139,8 +141,9 @@ class Node::Impl {
   }
 
   Status open_engine(ReplicaOptions engine) {
+    engine.space = &space_;
     engine.before_start = [this] { return probe_ports(); };
-    engine.on_directory = [this] { return ledger_stack_.open_history(); };
+    engine.on_directory = [this] { return ledger_stack_.open_history(space_); };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     StateMachine& machine = ledger_stack_.machine();
     if (options_.turn == TurnOption::Resident) {
@@ -162,6 +165,7 @@ class Node::Impl {
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
                       &health_.board(),
+                      &space_,
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
@@ -178,6 +182,14 @@ class Node::Impl {
                                     .history = ledger_stack_.history(),
                                     .ledger = ledger_stack_.ledger(),
                                     .wake = waker()});
+    disk_upkeep_ = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
+                                                                        .metrics = metrics_,
+                                                                        .engine = *engine_,
+                                                                        .ledger = ledger_stack_,
+                                                                        .service = service_,
+                                                                        .space = space_,
+                                                                        .log = log_});
+    disk_upkeep_->start(time_.read() / 1000);
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options_,
                                                            .welcome = welcome_,
                                                            .engine = *engine_,
@@ -186,6 +198,7 @@ class Node::Impl {
                                                            .ledger = ledger_stack_.ledger(),
                                                            .device_links = *device_links_,
                                                            .log = log_},
+                                       *disk_upkeep_,
                                        loop_metrics_.leader_transfers);
     open_sinks();
     frontend_.set_handler(
@@ -304,6 +317,7 @@ class Node::Impl {
   asio::io_context context_{1};
   protocol::Welcome welcome_;
   FrontEnd frontend_;
+  ledger::SpaceGuard space_;  // Of the data directory; what writes there ends before.
   LockService service_;
   LedgerStack ledger_stack_;
   NodeHealth health_;
@@ -315,6 +329,7 @@ class Node::Impl {
   HttpEndpoints endpoints_;  // Reads the ledger and the health until it is gone.
   LoopEvents events_;
   NodeLog log_;
+  std::unique_ptr<DiskUpkeep> disk_upkeep_;
   std::unique_ptr<Upkeep> upkeep_;
   LoopMetrics loop_metrics_;
 };

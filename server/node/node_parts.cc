@@ -60,7 +60,7 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
           .publishes = options.turn == TurnOption::Host};
 }
 
-LockServiceOptions service_options(const NodeOptions& options) {
+LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space) {
   LockServiceOptions result;
   result.node = options.node;
   result.nodes = all_nodes(options);
@@ -75,6 +75,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
   }
   result.session_locks_max = options.session_locks_max;
   result.index_seed = draw_random();
+  result.disk_is_low = [&space] { return space.is_low(); };
   result.wall_ms = wall_ms;
   result.deadlock_interval_ms = options.deadlock_interval_ms;
   result.coordinator = options.coordinator;

@@ -6,6 +6,7 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "ledger/snapshot/format.h"
+#include "ledger/space/guard.h"
 #include "protocol/hello.h"
 #include "server/endpoints/frontend.h"
 #include "server/history/history.h"
@@ -23,7 +24,8 @@ namespace gcoord::server {
 
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics);
 NodeLedgerOptions ledger_options(const NodeOptions& options);
-LockServiceOptions service_options(const NodeOptions& options);
+// `space` outlives the service.
+LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space);
 ReplicaOptions engine_options(const NodeOptions& options);
 FrontEndOptions frontend_options(const NodeOptions& options);
 

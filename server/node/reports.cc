@@ -91,7 +91,16 @@ Json ledger_json(const ledger::HistoryWorker& worker) {
           {"pending_bytes", std::to_string(history.pending_bytes())},
           {"disk_bytes", std::to_string(history.disk_bytes())},
           {"pruned", std::to_string(counts.pruned)},
-          {"keep", ledger::keep_policy_text(worker.policy())}};
+          {"keep", ledger::keep_policy_text(worker.policy())},
+          {"bytes_max", ledger::bytes_max_text(worker.bytes_max())}};
+}
+
+Json disk_json(const ledger::SpaceReport& space) {
+  return {{"free_bytes", std::to_string(space.free_bytes)},
+          {"total_bytes", std::to_string(space.total_bytes)},
+          {"reserve_bytes", std::to_string(space.reserve_bytes)},
+          {"low_bytes", std::to_string(space.low_bytes)},
+          {"low", space.low}};
 }
 
 Json index_json(std::uint64_t index) {
@@ -237,6 +246,7 @@ std::string StatusReports::node_status() const {
                 {{"lsn", std::to_string(view.checkpoint_lsn.value)},
                  {"count", std::to_string(view.checkpoint_count)}}},
                {"ledger", ledger_json(*sources_.history)},
+               {"disk", disk_json(sources_.space->report())},
                {"entry_bytes", std::to_string(view.entry_bytes)},
                {"peers", peers}};
   if (sources_.ledger->publishes()) {

@@ -9,6 +9,7 @@
 
 #include "common/host/metrics.h"
 #include "ledger/history/worker.h"
+#include "ledger/space/guard.h"
 #include "server/health/board.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/node_reports.h"
@@ -31,6 +32,7 @@ struct StatusSources {
   const ledger::HistoryWorker* history = nullptr;
   const NodeLedger* ledger = nullptr;
   const HealthBoard* health = nullptr;
+  const ledger::SpaceGuard* space = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
   std::function<const Histogram*()> wal_sync;  // Times to persist a record; nullptr without a log.

@@ -134,6 +134,11 @@ Status ledger_keep(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status ledger_bytes_max(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.ledger_bytes_max, ledger::parse_bytes_max(text));
+  return Status{};
+}
+
 Status peer(const std::string& text, NodeOptions& options) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) {
@@ -308,6 +313,15 @@ constexpr std::array kTable = {
         "retention of each shard's history: all, or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], "
         "age:TIME; the oldest entries are pruned first, 256 at a time (default all)",
         &ledger_keep},
+    OptionRow{"ledger-bytes-max",
+              OptionShape::Value,
+              "all|N[KiB|MiB|GiB|TiB]",
+              "bound of the histories of all shards together: the oldest entries of the largest "
+              "shards are "
+              "pruned, never those behind the newest published head (default: a tenth of the file "
+              "system, "
+              "at least 1GiB; all in data directories of releases without this option)",
+              &ledger_bytes_max},
     OptionRow{"cluster-name",
               OptionShape::Value,
               "NAME",

@@ -97,7 +97,10 @@ struct NodeOptions {
   bool insecure = false;
   ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
   ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
-  std::string trace_file;                // Empty: no trace.
+  // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the
+  // release that made the data directory (ledger_bytes_max() in server/node/ledger_bound.h).
+  std::optional<std::uint64_t> ledger_bytes_max;
+  std::string trace_file;  // Empty: no trace.
   std::string log_level = "info";
 };
 

@@ -109,9 +109,18 @@ TEST_F(OptionsTest, AClientPortThatLeavesNoRoomForTheOthersSaysSo) {
 
 TEST_F(OptionsTest, AllHistoryIsKeptUnlessBoundsAreGiven) {
   EXPECT_TRUE(accepted(minimal_).ledger_keep.keeps_all());
+  EXPECT_FALSE(accepted(minimal_).ledger_bytes_max.has_value());
   const auto bounded = accepted(with(minimal_, {"--ledger-keep", "age:7d,entries:1000"}));
   EXPECT_EQ(bounded.ledger_keep,
             (ledger::KeepPolicy{.entries = 1000, .age_ms = 7ull * 24 * 3600 * 1000}));
+}
+
+TEST_F(OptionsTest, TheWholeLedgerIsBoundedWhereBytesAreGivenAndNotWhereAllIs) {
+  const auto bounded = accepted(with(minimal_, {"--ledger-bytes-max", "20GiB"}));
+  EXPECT_EQ(bounded.ledger_bytes_max, std::uint64_t{20} << 30);
+  const auto all = accepted(with(minimal_, {"--ledger-bytes-max", "all"}));
+  EXPECT_EQ(all.ledger_bytes_max, std::uint64_t{0});
+  refused(with(minimal_, {"--ledger-bytes-max", "20GB"}), ErrorCode::OptionInvalid, "GiB");
 }
 
 TEST_F(OptionsTest, DurabilityIsDurableUnlessMemoryIsAskedFor) {

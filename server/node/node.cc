@@ -182,14 +182,14 @@ class Node::Impl {
                                     .history = ledger_stack_.history(),
                                     .ledger = ledger_stack_.ledger(),
                                     .wake = waker()});
-    disk_upkeep_ = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
-                                                                        .metrics = metrics_,
-                                                                        .engine = *engine_,
-                                                                        .ledger = ledger_stack_,
-                                                                        .service = service_,
-                                                                        .space = space_,
-                                                                        .log = log_});
-    disk_upkeep_->start(time_.read() / 1000);
+    auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
+                                                                            .metrics = metrics_,
+                                                                            .engine = *engine_,
+                                                                            .ledger = ledger_stack_,
+                                                                            .service = service_,
+                                                                            .space = space_,
+                                                                            .log = log_});
+    disk_upkeep->start(time_.read() / 1000);
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options_,
                                                            .welcome = welcome_,
                                                            .engine = *engine_,
@@ -198,7 +198,7 @@ class Node::Impl {
                                                            .ledger = ledger_stack_.ledger(),
                                                            .device_links = *device_links_,
                                                            .log = log_},
-                                       *disk_upkeep_,
+                                       std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
     frontend_.set_handler(
@@ -329,7 +329,6 @@ class Node::Impl {
   HttpEndpoints endpoints_;  // Reads the ledger and the health until it is gone.
   LoopEvents events_;
   NodeLog log_;
-  std::unique_ptr<DiskUpkeep> disk_upkeep_;
   std::unique_ptr<Upkeep> upkeep_;
   LoopMetrics loop_metrics_;
 };

@@ -20,6 +20,7 @@
 #include "server/watch/hub.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace gcoord::server {
 
@@ -40,8 +41,8 @@ class Upkeep {
     NodeLog& log;
   };
 
-  // `disk` outlives it. `leader_transfers` counts the leaderships that were handed to another node.
-  Upkeep(Environment parts, DiskUpkeep& disk, Counter& leader_transfers);
+  // `leader_transfers` counts the leaderships that were handed to another node.
+  Upkeep(Environment parts, std::unique_ptr<DiskUpkeep> disk, Counter& leader_transfers);
   Upkeep(const Upkeep&) = delete;
   Upkeep& operator=(const Upkeep&) = delete;
 
@@ -59,7 +60,7 @@ class Upkeep {
   void release_memory();
 
   Environment environment_;
-  DiskUpkeep& disk_;
+  std::unique_ptr<DiskUpkeep> disk_;
   LeaderBalance balance_;
   LeaderRelief relief_;
   Counter& leader_transfers_;

@@ -136,6 +136,43 @@ void check_disks(const Inspection& inspected) {
   });
 }
 
+void check_space(const Inspection& inspected) {
+  inspected.each_report([&](const NodeFacts& node) {
+    const Json* disk = node.report.find("disk");
+    if (disk == nullptr) {
+      return;
+    }
+    const auto free_bytes = node.number("disk", "free_bytes");
+    const auto total_bytes = node.number("disk", "total_bytes");
+    if (disk->value("low", false)) {
+      inspected.add(Severity::Error,
+                    node.node,
+                    {"its disk is full: as a leader it refuses new locks and sessions",
+                     "Free space on it; the refusals end by themselves. --ledger-bytes-max bounds "
+                     "the ledger."});
+    } else if (free_bytes < total_bytes.value_or(0) / 10) {
+      inspected.add(Severity::Warning,
+                    node.node,
+                    {"less than a tenth of its disk is free",
+                     "Free space on it, or bound the ledger by --ledger-bytes-max."});
+    }
+  });
+}
+
+void check_health(const Inspection& inspected) {
+  inspected.each_report([&](const NodeFacts& node) {
+    for (const Json& check : node.report["health"].value("checks", Json::array())) {
+      if (!check.value("ok", true) && check.value("required", true)) {
+        inspected.add(Severity::Error,
+                      node.node,
+                      {"it is not ready: " + check.value("name", std::string{}) + ": " +
+                           check.value("detail", std::string{}),
+                       "See docs/how-to/health_checks.md."});
+      }
+    }
+  });
+}
+
 void check_answers(const Inspection& inspected) {
   inspected.each_report([&](const NodeFacts& node) {
     const std::uint64_t ms = node.answered_ms - std::min(node.asked_ms, node.answered_ms);
@@ -248,13 +285,15 @@ void check_deadlocks(const Inspection& inspected) {
 
 using Check = void (*)(const Inspection&);
 
-constexpr std::array<std::pair<std::string_view, Check>, 12> kChecks{{
+constexpr std::array<std::pair<std::string_view, Check>, 14> kChecks{{
     {"reachable", check_reachable},
     {"endpoints", check_endpoints},
     {"size", check_size},
     {"versions", check_versions},
     {"clocks", check_clocks},
     {"disks", check_disks},
+    {"space", check_space},
+    {"health", check_health},
     {"answers", check_answers},
     {"peers", check_peers},
     {"leaders", check_leaders},

@@ -114,6 +114,7 @@ LEDGER = ("gcoord-ledger", "gcoord: ledger", [
     ("History", [
         Panel("Entries hashed", "ops", [(rate("gcoord_ledger_history_entries_total"), "{{instance}}")], "Into the shards' trees."),
         Panel("Entries not hashed yet", "none", [(f"gcoord_ledger_history_lag_entries{{{OF}}}", "{{instance}}")], "Proofs of them wait."),
+        Panel("Free on the disk", "bytes", [(f"gcoord_ledger_disk_free_bytes{{{OF}}}", "{{instance}}")], "Of the file system of the data directory."),
         Panel("Disk of the history", "bytes", [(f"gcoord_ledger_history_disk_bytes{{{OF}}}", "{{instance}}")], "--ledger-keep bounds it."),
         Panel("Entries pruned", "ops", [(rate("gcoord_ledger_history_pruned_total"), "{{instance}}")], "The oldest ones."),
     ]),

@@ -104,6 +104,26 @@ TEST(Examination, SlowDisksAndSlowAnswersAreFound) {
   EXPECT_EQ(found(facts), (Lines{"warning disks 1", "warning answers 2"}));
 }
 
+TEST(Examination, AFullDiskAndOneThatIsNearlyFullAreFound) {
+  ClusterFacts facts = healthy_cluster();
+  facts.nodes[0].report["disk"] = {{"low", false}, {"free_bytes", "100"}, {"total_bytes", "1000"}};
+  EXPECT_EQ(found(facts), Lines{});
+  facts.nodes[0].report["disk"]["free_bytes"] = "99";
+  facts.nodes[1].report["disk"] = {{"low", true}, {"free_bytes", "0"}, {"total_bytes", "1000"}};
+  EXPECT_EQ(found(facts), (Lines{"error space 2", "warning space 1"}));
+}
+
+TEST(Examination, WhyANodeIsNotReadyIsFound) {
+  ClusterFacts facts = healthy_cluster();
+  facts.nodes[2].report["health"] = parse_json(
+      R"({"checks":[{"name":"turns","ok":true,"required":true,"detail":""},
+                    {"name":"majority","ok":false,"required":true,"detail":"heard 1 of 3"},
+                    {"name":"ledger","ok":false,"required":false,"detail":"lags"}]})");
+  const auto findings = examine(facts, ExaminationLimits{});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].what, "it is not ready: majority: heard 1 of 3");
+}
+
 TEST(Examination, APeerThatIsNotHeardIsFoundWithTheReason) {
   ClusterFacts facts = healthy_cluster();
   facts.nodes[0].report["peers"] =

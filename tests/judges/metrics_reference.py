@@ -26,7 +26,9 @@ HEAD = """# Metrics
 
 All metrics of `/metrics` (`--listen-metrics`), in Prometheus's text format. Times are in seconds, sizes in bytes; a
 histogram's buckets are powers of two of a microsecond. Dashboards and alert rules for them are in
-[monitor.md](../how-to/monitor.md). This page is generated from running nodes: run
+[monitor.md](../how-to/monitor.md). Nodes with a GPU show `gcoord_gpu_busy_ratio`, `gcoord_gpu_memory_used_bytes`,
+`gcoord_gpu_memory_bytes`, `gcoord_gpu_power_watts`, `gcoord_gpu_energy_joules_total` and
+`gcoord_gpu_temperature_celsius` of every GPU (label `gpu`, its UUID) besides. This page is generated from running nodes: run
 `tests/judges/metrics_reference.py --write`; a test compares.
 
 | metric | type | labels | meaning | nodes |

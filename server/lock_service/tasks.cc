@@ -71,7 +71,7 @@ Tick ServiceTasks::next_deadline() const {
 }
 
 void ServiceTasks::on_loop_gap(std::uint64_t ticks) {
-  expiry.on_loop_gap(ticks, env_.clock.now + ticks);
+  expiry.on_loop_gap(env_.clock.now);
   office.on_loop_gap(ticks);
 }
 

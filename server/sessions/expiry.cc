@@ -70,6 +70,10 @@ void SessionExpiry::on_pass(Tick now) {
   if (now < next_deadline()) {
     return;
   }
+  if (now < clear_after_) {
+    next_scan_ = clear_after_;
+    return;
+  }
   rounds_.forget(now - std::min(now.value, options_.election_ticks));
   if (cost(now) >= kExpiryCostMax) {
     next_scan_ = now + 1;  // Or when something is decided.
@@ -257,8 +261,8 @@ void SessionExpiry::answer(NodeId to, ExpiryMessage& message, Tick now) {
 
 void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick now) {
   ExpiryRound* const round = rounds_.find(message.round);
-  if (round == nullptr || round->open_count == 0) {
-    return;  // All of it is decided, or it is too long ago.
+  if (round == nullptr || round->open_count == 0 || now < clear_after_) {
+    return;  // All of it is decided, or it is too long ago, or it is asked again.
   }
   const auto same = [](const ExpiryCase& answered, const ExpiryRound::Case& asked) {
     return answered.session == asked.due.session.value && answered.shard == asked.due.shard.value &&
@@ -348,9 +352,10 @@ void SessionExpiry::on_refused(std::uint64_t number, Tick now) {
   next_scan_ = min_id(next_scan_, now + 1);
 }
 
-void SessionExpiry::on_loop_gap(std::uint64_t ticks, Tick now) {
-  locks_.clock().pause_guard(ticks);
-  clear_after_ = now + options_.election_ticks;
+// In a quarter of an election time, as long as the shortest gap, a loop that goes on reads all that
+// has come meanwhile.
+void SessionExpiry::on_loop_gap(Tick now) {
+  clear_after_ = now + options_.election_ticks / 4;
 }
 
 }  // namespace gcoord::server

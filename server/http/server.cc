@@ -341,7 +341,9 @@ class HttpServer::Impl {
       exchange.answer = {.status = 503, .body = "the node stops\n"};
       resume(exchange);
     }
-    MHD_run(daemon_);
+    for (int pass = 0; pass < 3; ++pass) {  // One takes the answers, the next ones send them.
+      MHD_run(daemon_);
+    }
     MHD_stop_daemon(daemon_);
   }
 

@@ -244,13 +244,15 @@ class Node::Impl {
     if (health_.on_turn(before_us)) {
       look_at_health();
     }
+    std::size_t done = client_services_->serve_dear() ? 1 : 0;
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
     GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
-    std::size_t done = engine_->turn();
+    const std::size_t turned = engine_->turn();
+    done += turned;
     GCOORD_TRY_STATUS(engine_->failure());
-    GCOORD_TRY_STATUS(ledger_stack_.end_turn(done == 0));
+    GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
     loop_metrics_.turns.add();
     time_.read();

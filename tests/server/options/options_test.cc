@@ -2,6 +2,7 @@
 #include "server/options/options.h"
 
 #include "protocol/error_codes.h"
+#include "server/options/option_groups.h"
 #include "server/options/option_sources.h"
 #include "server/options/option_table.h"
 #include "tests/scratch_folder.h"
@@ -157,6 +158,25 @@ TEST_F(OptionsTest, HelpNamesEveryOption) {
     EXPECT_THAT(parsed.value().text, HasSubstr("--" + std::string(row.name)));
   }
   EXPECT_THAT(parsed.value().text, HasSubstr("dev"));
+}
+
+TEST_F(OptionsTest, HelpHasOptionsInGroups) {
+  const std::string text = parse({"--help"}).value().text;
+  const auto under = [&text](const std::string& option, const std::string& group) {
+    const std::size_t at = text.find("\n  --" + option + " ");
+    const std::size_t heading = text.rfind("\n\n", at) + 2;
+    return at != text.npos && text.compare(heading, group.size() + 2, group + ":\n") == 0;
+  };
+  EXPECT_TRUE(under("config", "Options"));
+  EXPECT_TRUE(under("peer", "Cluster"));
+  EXPECT_TRUE(under("listen-metrics", "Addresses"));
+  EXPECT_TRUE(under("shards", "Data"));
+  EXPECT_TRUE(under("ledger-keep", "Ledger"));
+  EXPECT_TRUE(under("session-ttl-max", "Limits"));
+  EXPECT_TRUE(under("tick-ms", "Times and elections"));
+  EXPECT_TRUE(under("turn-stripes", "Devices"));
+  EXPECT_TRUE(under("log-level", "Logs"));
+  EXPECT_EQ(option_group("something-new"), "Other options");
 }
 
 TEST_F(OptionsTest, VersionIsAnAnswer) {

@@ -49,6 +49,9 @@ class Context {
   // On failure the error has been printed and exit_code() says what to return.
   std::optional<client::Client> connect();
 
+  // The same, and waits up to a second for the other nodes; who is missing comes later.
+  std::optional<client::Client> connect_to_all();
+
   int exit_code() const { return exit_code_; }
 
   // Prints a failure of the client library with what is known of each node.
@@ -80,8 +83,6 @@ class Context {
     }
     return read.has_value();
   }
-
-  client::ClientOptions client_options() const;
 
  private:
   Globals globals_;

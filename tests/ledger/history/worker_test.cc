@@ -197,6 +197,8 @@ TEST(KeepPolicy, ReadsWhatItWritesAndRefusesTheRest) {
     ASSERT_TRUE(policy.ok()) << text;
     EXPECT_EQ(keep_policy_text(policy.value()), text);
   }
+  EXPECT_EQ(parse_keep_policy("age:1h30m").value().age_ms, 5'400'000u);
+  EXPECT_EQ(parse_keep_policy("age:1.5d").value(), parse_keep_policy("age:36h").value());
   for (const char* text : {"",
                            "some",
                            "entries:",

@@ -74,6 +74,14 @@ TEST_F(OptionsTest, DefaultsNeedOnlyADataDirectory) {
   EXPECT_EQ(options.cluster, cluster_id_of("gcoord"));
 }
 
+TEST_F(OptionsTest, ATimeMayHaveAPointAndSeveralUnits) {
+  const auto interval = [this](const std::string& text) {
+    return accepted(with(minimal_, {"--checkpoint-interval", text})).checkpoint_interval_ms;
+  };
+  EXPECT_EQ(interval("1.5s"), 1500u);
+  EXPECT_EQ(interval("1m30s"), 90'000u);
+}
+
 TEST_F(OptionsTest, PortsWithoutAnOptionFollowTheClientPort) {
   EXPECT_EQ(accepted(minimal_).listen_peer, (Endpoint{"127.0.0.1", 7500}));
   EXPECT_EQ(accepted(minimal_).listen_metrics, (Endpoint{"127.0.0.1", 7600}));

@@ -91,6 +91,20 @@ void take_brackets(CLI::App& app) {
   }
 }
 
+// Of verbs, not of their groups.
+void add_examples_below(CLI::App& group,
+                        const std::string& words,
+                        const std::function<std::string(const std::string&)>& example_of) {
+  for (CLI::App* each : group.get_subcommands({})) {
+    const std::string verb = words + (words.empty() ? "" : " ") + each->get_name();
+    const std::string example = example_of(verb);
+    if (!example.empty()) {
+      each->footer("Example: " + example + "\n\n" + each->get_footer());
+    }
+    add_examples_below(*each, verb, example_of);
+  }
+}
+
 // CLI11 takes a number that is too large for the largest one.
 std::string within_64_bits(const std::string& text) {
   std::uint64_t number = 0;
@@ -277,6 +291,11 @@ CommandLine::CommandLine(const std::string& description, const std::string& name
       program_(std::make_unique<Command>(*parsed_)) {}
 
 CommandLine::~CommandLine() = default;
+
+void CommandLine::add_examples(
+    const std::function<std::string(const std::string& verb)>& example_of) {
+  add_examples_below(*parsed_, "", example_of);
+}
 
 void CommandLine::settle() {
   fall_through(*parsed_);

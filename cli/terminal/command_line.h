@@ -123,6 +123,10 @@ class CommandLine {
 
   Command& program() { return *program_; }
 
+  // For all verbs, after the last was added: the help of each ends with its example, of which
+  // `example_of` is told the verb's words ("lock get"), and then with what it ended with before.
+  void add_examples(const std::function<std::string(const std::string& verb)>& example_of);
+
   // For all commands, after the last was added: options of a group may stand behind its verbs,
   // variables GCOORD_<NAME> stand for options that are not given, numbers have no sign.
   void settle();

@@ -1,5 +1,6 @@
 // gcoordctl: parse, call, print. The verbs are in ctl_*.cc, one file per group.
 #include "cli/terminal/command.h"
+#include "cli/verbs/examples.h"
 #include "cli/verbs/top.h"
 #include "protocol/error_codes.h"
 #include "server/platform/version.h"
@@ -150,6 +151,7 @@ int main_of(std::vector<std::string> arguments) {
   add_version_command(app, context);
   add_context_commands(app, context);
   add_completion_command(app, context);
+  line.add_examples(&example_of);
   line.settle();
   const ParseOutcome outcome = line.parse(arguments);
   if (outcome == ParseOutcome::Helped) {

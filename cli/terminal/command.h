@@ -63,6 +63,9 @@ class Context {
   // On failure the error has been printed and exit_code() says what to return.
   std::optional<client::Client> connect();
 
+  // The same, and waits up to a second for the other nodes; who is missing comes later.
+  std::optional<client::Client> connect_to_all();
+
   int exit_code() const { return exit_code_; }
 
   // Prints a failure of the client library with what is known of each node.
@@ -95,8 +98,6 @@ class Context {
     return read.has_value();
   }
 
-  client::ClientOptions client_options() const;
-
  private:
   // Takes the values of the context in use for what nobody gave.
   void take_context();
@@ -112,6 +113,8 @@ class Context {
 
 // One per file of verbs.
 void add_status_commands(Command& app, Context& context);
+void add_doctor_command(Command& app, Context& context);
+void add_health_command(Command& app, Context& context);
 void add_shard_commands(Command& app, Context& context);
 void add_cluster_commands(Command& app, Context& context);
 void add_lock_commands(Command& app, Context& context);

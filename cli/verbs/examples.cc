@@ -15,6 +15,8 @@ struct VerbExample {
 
 constexpr std::array kExamples = {
     VerbExample{"status", "-o json"},
+    VerbExample{"doctor", "-o json"},
+    VerbExample{"health", "-o json"},
     VerbExample{"shard ls", "--node 2 --first 1000"},
     VerbExample{"shard show", "17"},
     VerbExample{"cluster init", "--nodes 3"},

@@ -126,6 +126,10 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
   if (!kinds_mask(options.kinds)) {
     return failure(protocol::ErrorCode::WatchInvalid, "unknown kinds of events");
   }
+  if (const auto code = protocol::check_prefix(options.prefix.value_or(""));
+      code != protocol::ErrorCode::None) {
+    return failure(code);
+  }
   if (core_->on_own_thread()) {
     return failure(protocol::ErrorCode::BlockedCallback);
   }

@@ -78,7 +78,7 @@ struct SessionListOptions {
   // Whether pages carry only the number of sessions and no descriptions. The total is the sum of
   // the pages' counts.
   bool count_only = false;
-  std::string cursor;  // Of the last page; empty: from the beginning.
+  std::string cursor{};  // Of the last page; empty: from the beginning.
 };
 
 // One page of Client::list_sessions: sessions of one node. Each session is shown by one node only;

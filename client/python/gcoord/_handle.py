@@ -24,6 +24,10 @@ class Handle:
             raise ValueError("this object was closed")
         return self._handle
 
+    @property
+    def closed(self) -> bool:
+        return self._handle is None
+
     def free(self) -> None:
         with self._lock:
             handle, self._handle = self._handle, None
@@ -45,6 +49,14 @@ class Held:
 
     def __init__(self, handle: int) -> None:
         self._handle = Handle(handle, self._free_function)
+
+    def __repr__(self) -> str:
+        what = "closed" if self._handle.closed else self._described()
+        return f"<gcoord.{type(self).__name__} {what}>"
+
+    def _described(self) -> str:
+        """What repr() shows of it while its handle is there. Asks no node."""
+        return "open"
 
     def detach(self) -> None:
         """Gives nothing back: it lives on with its session, and a session or a lease for the rest of its TTL."""

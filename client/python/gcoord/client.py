@@ -5,7 +5,7 @@ import weakref
 from concurrent.futures import Future
 from ctypes import byref, c_int32, c_void_p, sizeof, string_at
 from types import TracebackType
-from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
 from ._handle import Handle, wait_for
@@ -26,6 +26,10 @@ def _holder(found: lib.HolderFields) -> Holder:
 
 def _candidate(seen: lib.CandidateFields) -> Candidate:
     return Candidate(seen.session_id, seen.waited_ms / 1000, seen.priority, string_at(seen.value, seen.value_bytes))
+
+
+def _clock_of(clock: Callable[[], int]) -> Any:
+    return lib.ClockCallback(lambda _: clock())
 
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
@@ -66,12 +70,16 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         options.retry_budget, options.breaker_failures = retry_budget, breaker_failures
         options.fail_fast = fail_fast
         # Kept for as long as the library may call it.
-        self._clock = lib.ClockCallback(lambda _: clock()) if clock else lib.ClockCallback()
+        self._clock = lib.no_callback(lib.ClockCallback) if clock is None else _clock_of(clock)
         options.now_ns = self._clock
+        self._endpoints = joined
         handle = c_void_p()
         lib.call("gcoord_client_connect", byref(options), byref(handle))
         self._handle = Handle(handle.value or 0, "gcoord_client_free")
         _open.add(self)
+
+    def __repr__(self) -> str:
+        return f"<gcoord.Client {self._endpoints} {'closed' if self._handle.closed else 'open'}>"
 
     def _pointer(self) -> int:
         return self._handle.pointer()
@@ -242,7 +250,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
 
     def now_ns(self) -> int:
         """The client's clock, with which leases and elections are asked."""
-        return lib.library().gcoord_client_now_ns(self._handle.pointer())
+        return lib.number("gcoord_client_now_ns", self._handle.pointer())
 
     def clock_moved(self) -> None:
         lib.library().gcoord_client_clock_moved(self._handle.pointer())

@@ -24,31 +24,34 @@ class Lease(Held, Eventful):
         self._client = client  # Lives at least as long as what it serves.
         self._event = event
 
+    def _described(self) -> str:
+        return f"{self.name!r} fence={self.fence} {'valid' if self.valid else 'not valid'}"
+
     @property
     def name(self) -> str:
-        return lib.library().gcoord_lease_name(self._handle.pointer()).decode("utf-8", "surrogateescape")
+        return lib.words("gcoord_lease_name", self._handle.pointer())
 
     @property
     def fence(self) -> int:
-        return lib.library().gcoord_lease_fence(self._handle.pointer())
+        return lib.number("gcoord_lease_fence", self._handle.pointer())
 
     @property
     def session_id(self) -> int:
-        return lib.library().gcoord_lease_session_id(self._handle.pointer())
+        return lib.number("gcoord_lease_session_id", self._handle.pointer())
 
     @property
     def valid(self) -> bool:
         """Whether nobody else can hold it now."""
-        return lib.library().gcoord_lease_valid(self._handle.pointer())
+        return lib.truth("gcoord_lease_valid", self._handle.pointer())
 
     @property
     def remaining(self) -> float:
-        return lib.library().gcoord_lease_remaining_ms(self._handle.pointer()) / 1000
+        return lib.number("gcoord_lease_remaining_ms", self._handle.pointer()) / 1000
 
     @property
     def certain_until_ns(self) -> int:
         """A moment of Client.now_ns(); 0 when it is lost."""
-        return lib.library().gcoord_lease_certain_until_ns(self._handle.pointer())
+        return lib.number("gcoord_lease_certain_until_ns", self._handle.pointer())
 
     def renew(self) -> None:
         lib.call("gcoord_lease_renew", self._handle.pointer())

@@ -11,8 +11,6 @@ namespace gcoord::cli {
 
 namespace {
 
-// Values of these names are names of locks, and of elections, which are the same.
-constexpr std::array kLockValues = {"NAME", "PREFIX", "P"};
 constexpr std::array kFileValues = {"FILE", "DIR", "http://HOST:PORT|DIR"};
 
 template <typename Names>
@@ -31,7 +29,7 @@ void add_values(const OptionFacts& option, Candidates& found) {
   for (const std::string& choice : option.choices) {
     add(found, found.before + choice);
   }
-  found.lock_names = among(kLockValues, option.value_name);
+  found.lock_names = option.lock_name;
   found.files = among(kFileValues, option.value_name);
 }
 

@@ -161,7 +161,8 @@ Command* add_elect_verb(Command& elect,
                         int (*body)(Context&, const Options&)) {
   Command* app = add_verb(elect, context, options, verb, help, body);
   app->add_option("NAME", options->name, "name of the election, which is the name of a lock")
-      ->required();
+      ->required()
+      ->names_locks();
   return app;
 }
 

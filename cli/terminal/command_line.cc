@@ -175,6 +175,7 @@ OptionFacts Option::facts() const {
   OptionFacts facts{.names = names_of(*parsed_)};
   facts.value_name = facts.names.empty() ? parsed_->get_name(true) : parsed_->get_type_name();
   facts.choices = choices_;
+  facts.lock_name = names_locks_;
   facts.takes_value = parsed_->get_items_expected_max() > 0;
   facts.many = facts.names.empty() && parsed_->get_items_expected_max() > 1;
   return facts;
@@ -183,6 +184,11 @@ OptionFacts Option::facts() const {
 Option* Option::one_of(const std::vector<std::string>& words) {
   choices_ = words;
   parsed_->check(CLI::IsMember(words));
+  return this;
+}
+
+Option* Option::names_locks() {
+  names_locks_ = true;
   return this;
 }
 

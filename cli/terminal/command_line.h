@@ -27,7 +27,8 @@ struct OptionFacts {
   std::string value_name;            // "FORMAT"; of a positional argument its own name.
   std::vector<std::string> choices;  // The only values, if they were named.
   bool takes_value = true;
-  bool many = false;  // A positional argument that takes all further ones.
+  bool lock_name = false;  // The value is a name of a lock or an election, or the beginning of one.
+  bool many = false;       // A positional argument that takes all further ones.
 };
 
 // One option or positional argument of a command. What changes it returns it.
@@ -52,9 +53,13 @@ class Option {
   Option* in_range(std::uint32_t least, std::uint32_t most);
   Option* one_of(const std::vector<std::string>& words);
 
+  // For completion: OptionFacts::lock_name.
+  Option* names_locks();
+
  private:
   CLI::Option* parsed_;
   std::vector<std::string> choices_;
+  bool names_locks_ = false;
 };
 
 // A verb, a group of verbs, or the program itself.

@@ -230,7 +230,9 @@ void add_lock_commands(Command& app, Context& context) {
                            "--wait or --try says otherwise, and leaves the queue when a signal "
                            "ends it",
                            acquire);
-  verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
+  verb->add_option("NAME", options->names, "name of the lock, or names of several")
+      ->required()
+      ->names_locks();
   verb->add_option("--ttl",
                    options->ttl,
                    "TTL of the lock (default 10s; with --session, the TTL of that session)")

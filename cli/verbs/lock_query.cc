@@ -334,7 +334,7 @@ void add_lock_look_commands(Command& lock, Context& context) {
 
   verb = add_verb(lock, context, options, "list", "list held locks", list);
   verb->alias("ls");
-  verb->add_option("PREFIX", options->prefix, "only names with this prefix");
+  verb->add_option("PREFIX", options->prefix, "only names with this prefix")->names_locks();
   verb->add_flag(
       "--waiters", options->waiters, "show the waiters too: position, session, waiting time");
   verb->add_option("--limit", options->limit, "maximum number of rows (default 1000)")

@@ -312,12 +312,13 @@ int run(Context& context, const RunOptions& options) {
 void add_lock_run_command(Command& lock, Context& context) {
   auto options = std::make_shared<RunOptions>();
   Command* app = lock.add_subcommand("run", "run a command while holding a lock");
-  app->add_option("NAME", options->name, "name of the lock");
+  app->add_option("NAME", options->name, "name of the lock")->names_locks();
   app->add_option(
          "--lock", options->more, "name of one of several locks, all or none; may be repeated")
       ->expected(1)
       ->take_all()
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->names_locks();
   app->footer(
       "Put the command and its arguments after --: lock run NAME -- CMD ARGUMENTS\n"
       "The command's environment has GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN, GCOORD_LOCK_SESSION "

@@ -364,9 +364,10 @@ void add_watch_command(Command& app, Context& context) {
   auto flags = std::make_shared<WatchFlags>();
   Command* verb =
       app.add_subcommand("watch", "print the events of names, one line each, until a signal comes");
-  verb->add_option("NAME", flags->name, "name of a lock or of an election");
+  verb->add_option("NAME", flags->name, "name of a lock or of an election")->names_locks();
   verb->add_option("--prefix", flags->prefix, "all names with this prefix; '' for all names")
-      ->type_name("P");
+      ->type_name("P")
+      ->names_locks();
   verb->add_option("--session", flags->session, "the holds and waits of a session")->type_name("S");
   verb->add_option("--from",
                    flags->from,
@@ -398,7 +399,8 @@ void add_elect_observe_command(Command& elect, Context& context) {
   Command* verb = elect.add_subcommand(
       "observe", "print the leader and each new leader, one line each, until a signal comes");
   verb->add_option("NAME", flags->name, "name of the election, which is the name of a lock")
-      ->required();
+      ->required()
+      ->names_locks();
   verb->add_option("--count", flags->count, "exit after this number of leaders, 1 or more")
       ->in_range(1, 0xffff'ffffu)
       ->type_name("N");

@@ -20,12 +20,13 @@ class CandidatesTest : public testing::Test {
     app.add_option("-o,--output", value_, "format")->one_of({"table", "json"})->type_name("FORMAT");
     Command* lock = app.add_subcommand("lock", "locks");
     Command* acquire = lock->add_subcommand("acquire", "take some");
-    acquire->add_option("NAME", names_, "names")->required();
+    acquire->add_option("NAME", names_, "names")->required()->names_locks();
     acquire->add_option("--ttl", value_, "time to live")->type_name("TIME");
     Command* list = lock->add_subcommand("list", "all")->alias("ls");
-    list->add_option("PREFIX", value_, "beginning");
+    list->add_option("PREFIX", value_, "beginning")->names_locks();
     Command* run = lock->add_subcommand("run", "run a command");
-    run->add_option("NAME", value_, "name");
+    run->add_option("NAME", value_, "name")->names_locks();
+    app.add_option("--context", value_, "of another kind")->type_name("NAME");
     Command* bench = app.add_subcommand("bench", "measure");
     bench->add_option("--history", value_, "file")->type_name("FILE");
     app.add_subcommand("completion", "print a script")
@@ -50,7 +51,7 @@ TEST_F(CandidatesTest, VerbsFollowGroupsAndTheirOptions) {
 
 TEST_F(CandidatesTest, OptionsAreThoseOfTheVerbAndAllAboveIt) {
   EXPECT_THAT(after({"lock", "acquire", "a", "--"}).words,
-              UnorderedElementsAre("--ttl", "--help", "--endpoints", "--output"));
+              UnorderedElementsAre("--ttl", "--help", "--endpoints", "--output", "--context"));
   EXPECT_THAT(after({"lock", "ls", "x", "--o"}).words, UnorderedElementsAre("--output"));
   EXPECT_THAT(after({"lock", "ls", "x", ""}).words, Contains("--output"))
       << "nothing else can follow";
@@ -73,6 +74,7 @@ TEST_F(CandidatesTest, NamesOfLocksFollowWhereALockIsNamed) {
   EXPECT_TRUE(after({"lock", "ls", ""}).lock_names);
   EXPECT_FALSE(after({"lock", "ls", "a", ""}).lock_names);
   EXPECT_FALSE(after({"lock", ""}).lock_names);
+  EXPECT_FALSE(after({"--context", ""}).lock_names) << "a name of something else";
 }
 
 TEST_F(CandidatesTest, ACommandFollowsTheDashesOfLockRun) {

@@ -84,6 +84,22 @@ TEST(Front, A12WhatATerminalWouldObeyIsRefusedInWhatIsNew) {
   EXPECT_EQ(ctl.json({"lock", "get", "\u202e"}, 1)["held"], false) << "it may be there";
 }
 
+TEST(Front, NothingOfOurOwnIsPrintedAsItsNumber) {
+  DevNode node;
+  const Ctl ctl = node.ctl();
+  ctl.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::vector<std::vector<std::string>> shown = {{"top", "--once", "--interval", "100ms"},
+                                                       {"status"},
+                                                       {"shard", "ls"},
+                                                       {"lock", "ls"},
+                                                       {"session", "list"}};
+  for (const std::vector<std::string>& words : shown) {
+    const Finished finished = ctl(words);
+    EXPECT_EQ(finished.code, 0) << words[0] << finished.err;
+    EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("\\u{"))) << words[0];
+  }
+}
+
 // Counts sessions as an operator does.
 int session_count(const Ctl& ctl) {
   return ctl.json({"session", "list", "--count"})["count"];

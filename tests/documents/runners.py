@@ -214,7 +214,7 @@ def compile_blocks(blocks: List[Block], place: Place, language: str) -> List[str
     heads = list(dict.fromkeys(line for head, _ in units for line in head.split("\n") if line))
     source.write_text("\n".join(heads) + "\n" + "".join(text for _, text in units), "utf-8")
     compiler = [place.compiler, "-std=c++20"] if language == "cpp" else [shutil.which("cc") or "cc", "-std=c11"]
-    done = run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-missing-field-initializers",
+    done = run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused",
                 "-I", str(place.root / "client/include"), str(source)], place, place.scratch)
     return [f"the {language} blocks do not compile:\n    " + done.stdout.replace("\n", "\n    ")] \
         if done.returncode != 0 else []

@@ -80,11 +80,11 @@ struct CheckReport {
 
 // The health checks of a session; without checks it is always healthy.
 struct SessionHealth {
-  std::vector<HealthCheck> checks;
+  std::vector<HealthCheck> checks{};
   UnhealthyAction on_unhealthy = UnhealthyAction::Starve;
 
   // On the client's own thread: returns soon, and calls nothing that blocks.
-  std::function<void(const CheckReport&)> on_report;
+  std::function<void(const CheckReport&)> on_report{};
 };
 
 }  // namespace gcoord::client

@@ -97,12 +97,12 @@ struct SessionOptions {
   std::chrono::milliseconds ttl{10'000};
 
   // Must return soon and must not call blocking functions of the library (they refuse there).
-  std::function<void(SessionEvent)> on_event;
+  std::function<void(SessionEvent)> on_event{};
 
   // The session lives, but an operator broke its hold of a lock (Client::break_lock): told once for
   // each, with the next keep-alive. That Lock is not valid any more, and its release fails with
   // GC6030. As on_event.
-  std::function<void(const LostLock&)> on_lost;
+  std::function<void(const LostLock&)> on_lost{};
 
   // Checks that it is bound to; none by default.
   SessionHealth health{};
@@ -131,7 +131,7 @@ struct AttachOptions {
 
   // Whether to keep the session alive from here too. A tool that only releases a lock does not.
   bool keep_alive = false;
-  std::function<void(SessionEvent)> on_event;
+  std::function<void(SessionEvent)> on_event{};
 
   // Of a session that is kept alive from here (else GC6352). They are not run before the call
   // returns: the session is there already.
@@ -147,7 +147,7 @@ struct AcquireOptions {
   // 512 bytes (GC6024). Of an acquire that finds the lock held by its own session, nothing comes.
   // Copied by the call. A view, so that options need no destructor: g++ 12 runs it twice for an
   // argument that is made in the midst of a co_await.
-  std::string_view note;
+  std::string_view note{};
 
   // Above 0: reentrant. An acquire of what the session holds already then counts one hold more
   // under the same token, up to this many (GC6022), and as many releases free the lock. At most
@@ -196,7 +196,7 @@ struct CampaignOptions {
 
   // What others read of this candidate while it waits, and of the leader it becomes: an address, a
   // name. Up to 512 bytes (GC6024); proclaim() changes it. A view, copied by the call.
-  std::string_view value;
+  std::string_view value{};
 
   // Among candidates; 0 to 255, higher is preferred.
   std::uint32_t priority = 0;

@@ -135,8 +135,8 @@ struct ElectionView {
 // every page.
 struct ListOptions {
   // Only locks whose names begin with it; empty: all locks.
-  std::string prefix;
-  std::string cursor;  // Of the last page; empty: from the beginning.
+  std::string prefix{};
+  std::string cursor{};  // Of the last page; empty: from the beginning.
   // The maximum number of locks on a page, 1 to 1,000 (GC1111).
   std::uint32_t limit = 100;
   // Whether descriptions include the waiters, and not only their number.

@@ -3,7 +3,9 @@
 // stdout gets one line when the node serves and has heard a majority of its cluster: "gcoordd
 // ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr. Exit
 // codes are those of protocol/error_codes.h.
+#include "cli/gcoordd/temporary_directory.h"
 #include "common/device/device_errors.h"
+#include "common/text/printable.h"
 #include "protocol/error_codes.h"
 #include "server/node/node.h"
 #include "server/node/rejoin.h"
@@ -16,7 +18,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -26,7 +27,7 @@ namespace gcoord {
 namespace {
 
 int fail(const Status& status) {
-  std::cerr << "gcoordd: " << status.to_string() << "\n";
+  std::cerr << "gcoordd: " + shown(status.to_string()) + "\n";
   return static_cast<int>(protocol::exit_code(status));
 }
 
@@ -43,30 +44,6 @@ void start_logging(const server::NodeOptions& options) {
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(logger);
 }
-
-// The data directory of `dev` without --data-dir: made here, removed at the end.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = std::filesystem::temp_directory_path() / "gcoord-dev-XXXXXX";
-    path_ = ::mkdtemp(pattern.data()) == nullptr ? std::string{} : pattern;
-  }
-
-  ~TemporaryDirectory() {
-    if (!path_.empty()) {
-      std::error_code ignored;
-      std::filesystem::remove_all(path_, ignored);
-    }
-  }
-
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string at(const server::Endpoint& endpoint, std::uint16_t port) {
   return port == 0 ? "off" : server::to_string({endpoint.host, port});
@@ -123,13 +100,13 @@ int run(const server::Invocation& invocation) {
     options.data_dir = temporary->path();
   }
   start_logging(options);
-  server::Invocation shown = invocation;
-  shown.options = options;
+  server::Invocation opened = invocation;
+  opened.options = options;
   auto node = server::open_node(options);
   bool said = false;
   const auto on_ready = [&] {
     if (!std::exchange(said, true)) {
-      say_ready(shown, node.value()->ports());
+      say_ready(opened, node.value()->ports());
     }
   };
   Status status;
@@ -139,7 +116,7 @@ int run(const server::Invocation& invocation) {
     if (!server::is_taken_over(status)) {
       break;
     }
-    spdlog::warn("{}", status.message());
+    spdlog::warn("{}", shown(status.message()));
     node.value().reset();  // It holds the directory.
     node = server::open_node(options);
   }

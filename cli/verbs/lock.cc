@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -143,8 +142,8 @@ int give_up(const LockOptions& options, client::Session& session, GrantWait& wai
     granted.value().detach();  // What the session held before stays its own.
   }
   leave_session(options, session);
-  std::cerr << "gcoordctl: stopped acquiring '" << options.names.front() << "'"
-            << (left.ok() ? "" : "; the request ends with its session") << "\n";
+  talk("stopped acquiring '" + options.names.front() + "'" +
+       (left.ok() ? "" : "; the request ends with its session"));
   return 128 + waited.signal;
 }
 

@@ -112,6 +112,10 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOp
   if (options.before_start) {
     GCOORD_TRY_STATUS(options.before_start());
   }
+  if (options.space != nullptr) {
+    GCOORD_TRY(auto disk, PosixDisk::open_directory(options.path));
+    GCOORD_TRY_STATUS(options.space->open(std::move(disk)));
+  }
   GCOORD_TRY(directory->identity_,
              IdentityFile::open(*root_disk, options.identity, options.random_id));
   directory->root_disk_ = std::move(root_disk);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -211,6 +212,16 @@ Result<std::vector<std::string>> PosixDisk::list() {
 Status PosixDisk::sync_directory() {
   return ::fsync(directory_fd_) == 0 ? Status{}
                                      : failure(errno, "cannot persist", path_, kDiskSyncFailed);
+}
+
+Result<DiskSpace> PosixDisk::space() {
+  struct statvfs found {};
+
+  if (::fstatvfs(directory_fd_, &found) != 0) {
+    return failure(errno, "cannot ask for the free space of", path_, kDiskFailed);
+  }
+  const std::uint64_t block_bytes = found.f_frsize;
+  return DiskSpace{found.f_bavail * block_bytes, found.f_blocks * block_bytes};
 }
 
 }  // namespace gcoord::ledger

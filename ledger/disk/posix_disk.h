@@ -22,6 +22,7 @@ class PosixDisk final : public Disk {
   static Result<std::unique_ptr<PosixDisk>> open_directory(const std::string& path);
   ~PosixDisk() override;
 
+  Result<DiskSpace> space() override;
   Result<std::unique_ptr<DiskFile>> open(const std::string& name) override;
   Result<std::unique_ptr<DiskFile>> create(const std::string& name,
                                            std::uint64_t size_bytes) override;

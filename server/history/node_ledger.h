@@ -88,6 +88,11 @@ class NodeLedger final : public LedgerView {
 
   bool publishes() const { return options_.publishes; }
 
+  // After start(): what is published of each shard, for any thread; nullptr where nothing is.
+  std::shared_ptr<const PublishedSizes> published_sizes() const {
+    return publication_ == nullptr ? nullptr : publication_->published_sizes();
+  }
+
   NodeLedgerStatus status() const;
 
   // LedgerView, after start().

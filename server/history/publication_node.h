@@ -88,6 +88,11 @@ class PublicationNode final : public PublicationListener, private PublicationPor
 
   std::shared_ptr<const ledger::TreeReader> cluster_log_reader() const { return log_; }
 
+  // For any thread, and for longer than this lives.
+  std::shared_ptr<const PublishedSizes> published_sizes() const {
+    return publication_->published_sizes();
+  }
+
   // PublicationListener.
   void on_applied(ShardId shard, std::uint64_t size) override;
   void on_publication_round(const RoundEntry& round) override;

@@ -46,6 +46,9 @@ void CommandSubmitter::submit(const ClientRequest& request,
   if (counted && env_.locks.stands_in_line(shard, command)) {
     return env_.outcomes.rebind_wait(pending, shard);
   }
+  if (!env_.admission.space().takes(shard, command, env_.locks)) {
+    return env_.replies.refuse(request, ErrorCode::DiskLow);
+  }
   const ErrorCode error = error_of_limit(env_.locks.would_exceed(shard, command));
   if (error != ErrorCode::None) {
     return env_.replies.refuse(request, error);

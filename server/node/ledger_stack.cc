@@ -20,9 +20,9 @@ Status LedgerStack::open() {
   return Status{};
 }
 
-Status LedgerStack::open_history() {
+Status LedgerStack::open_history(ledger::DiskRoom& room) {
   GCOORD_TRY(auto store,
-             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
+             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards, &room));
   GCOORD_TRY_STATUS(history_.open(std::move(store)));
   for (const ShardId shard : ledger_->repaired_shards()) {
     history_.worker().forget(shard);
@@ -45,6 +45,14 @@ Status LedgerStack::start(const ReplicatedLog& engine, std::function<void()> wak
       [history](ShardId shard) { return history->reader(shard); },
       [history](std::span<const ShardId> shards) { return history->heads(shards); },
       std::move(wake));
+}
+
+void LedgerStack::bound(std::uint64_t bytes_max) {
+  ledger::NodeBound bound{.bytes_max = bytes_max, .published = {}};
+  if (const auto sizes = ledger_->published_sizes(); sizes != nullptr) {
+    bound.published = [sizes](ShardId shard) { return sizes->at(shard); };
+  }
+  history_.worker().bound(std::move(bound));
 }
 
 Status LedgerStack::settle() {

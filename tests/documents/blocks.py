@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Dict, List, Tuple
 
 RUN = ("python", "c", "cpp", "sh", "console")
-SHOWN = ("text", "json", "hex", "gcoord-step", "cmake", "toml", "ini")  # No programs, or run by tests of their own.
+SHOWN = ("text", "json", "hex", "gcoord-step", "cmake", "toml", "ini", "yaml")  # No programs, or run by tests of their own.
 
 
 @dataclass

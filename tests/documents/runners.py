@@ -75,8 +75,9 @@ def failed(block: Block, said: str) -> str:
 
 
 def environment(place: Place) -> Dict[str, str]:
+    home = {"HOME": str(place.scratch), "XDG_CONFIG_HOME": str(place.scratch / "config")}  # Nothing of the user's.
     own = {name: value for name, value in os.environ.items() if not name.startswith("GCOORD_")}
-    return {**own, "GCOORD_CLIENT_LIBRARY": str(place.library), "PYTHONPATH": str(place.root / "client/python"),
+    return {**own, **home, "GCOORD_CLIENT_LIBRARY": str(place.library), "PYTHONPATH": str(place.root / "client/python"),
             "PYTHONDONTWRITEBYTECODE": "1", "GCOORD_ENDPOINTS": place.endpoint}
 
 

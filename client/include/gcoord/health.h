@@ -40,7 +40,7 @@ enum class CheckKind : std::uint8_t {
 struct HealthCheck {
   CheckKind kind{};
   // The command line, address or URL; at most 8,192 bytes.
-  std::string target;
+  std::string target{};
 
   // From the begin of one run to that of the next, unless that takes longer. 100 ms to a day.
   std::chrono::milliseconds interval{10'000};

@@ -27,10 +27,12 @@ inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds:
 // Options of Client::connect. Only `endpoints` has no default.
 struct ClientOptions {
   // "host:port" of client ports, one or more. The other nodes are learned from the first that
-  // answers.
-  std::vector<std::string> endpoints;
+  // answers. "srv:_gcoord._tcp.example.org" stands for the hosts and ports of that name's SRV
+  // records in DNS, which connect() looks up; "srv:NAME@ADDRESS[:PORT]" asks this name server.
+  std::vector<std::string> endpoints{};
 
-  // How long connect() may take, and one attempt at one node.
+  // How long connect() may take, and one attempt at one node. Before that, looking up "srv:..."
+  // may take as long.
   std::chrono::milliseconds connect_timeout{3000};
 
   // From call to answer, retries and redirects included; a lock's wait is added to it. Longer than
@@ -73,7 +75,7 @@ struct ClientOptions {
   // Only talk to this cluster; 0: to whichever answers.
   std::uint64_t cluster_id = 0;
 
-  // Shown in the nodes' logs.
+  // Sent to each node with the first message, at most 255 bytes of it. Nodes do not use it yet.
   std::string client_name = "libgcoord_client";
 
   // Seed of the back-off jitter; 0: from the system.
@@ -114,8 +116,8 @@ struct BreakOptions {
   std::uint64_t token = 0;
 
   // For the audit: who breaks it, up to 128 bytes, and why, up to 512. Both are needed (GC6034).
-  std::string who;
-  std::string reason;
+  std::string who{};
+  std::string reason{};
 };
 
 // Options of Client::attach_session.
@@ -144,9 +146,9 @@ struct AcquireOptions {
   std::chrono::milliseconds wait = kForever;
 
   // Left with the lock for others to read (LockDescription::note), as long as it is held so; up to
-  // 512 bytes (GC6024). Of an acquire that finds the lock held by its own session, nothing comes.
-  // Copied by the call. A view, so that options need no destructor: g++ 12 runs it twice for an
-  // argument that is made in the midst of a co_await.
+  // 512 bytes (GC6024) of UTF-8 without control characters (GC6028). Of an acquire that finds the
+  // lock held by its own session, nothing comes. Copied by the call. A view, so that options need
+  // no destructor: g++ 12 runs it twice for an argument that is made in the midst of a co_await.
   std::string_view note{};
 
   // Above 0: reentrant. An acquire of what the session holds already then counts one hold more
@@ -195,7 +197,8 @@ struct CampaignOptions {
   std::chrono::milliseconds wait = kForever;
 
   // What others read of this candidate while it waits, and of the leader it becomes: an address, a
-  // name. Up to 512 bytes (GC6024); proclaim() changes it. A view, copied by the call.
+  // name. Up to 512 bytes (GC6024) of UTF-8 without control characters (GC6028); proclaim() changes
+  // it. A view, copied by the call.
   std::string_view value{};
 
   // Among candidates; 0 to 255, higher is preferred.

@@ -91,6 +91,20 @@ void take_brackets(CLI::App& app) {
   }
 }
 
+// Of verbs, not of their groups.
+void add_examples_below(CLI::App& group,
+                        const std::string& words,
+                        const std::function<std::string(const std::string&)>& example_of) {
+  for (CLI::App* each : group.get_subcommands({})) {
+    const std::string verb = words + (words.empty() ? "" : " ") + each->get_name();
+    const std::string example = example_of(verb);
+    if (!example.empty()) {
+      each->footer("Example: " + example + "\n\n" + each->get_footer());
+    }
+    add_examples_below(*each, verb, example_of);
+  }
+}
+
 // With their dashes; none of a positional argument.
 std::vector<std::string> names_of(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -312,6 +326,11 @@ CommandLine::CommandLine(const std::string& description, const std::string& name
       program_(std::make_unique<Command>(*parsed_)) {}
 
 CommandLine::~CommandLine() = default;
+
+void CommandLine::add_examples(
+    const std::function<std::string(const std::string& verb)>& example_of) {
+  add_examples_below(*parsed_, "", example_of);
+}
 
 void CommandLine::version(const std::string& text) {
   parsed_->set_version_flag("--version", text, "print the version");

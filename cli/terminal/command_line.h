@@ -139,6 +139,10 @@ class CommandLine {
 
   Command& program() { return *program_; }
 
+  // For all verbs, after the last was added: the help of each ends with its example, of which
+  // `example_of` is told the verb's words ("lock get"), and then with what it ended with before.
+  void add_examples(const std::function<std::string(const std::string& verb)>& example_of);
+
   // --version prints the text and is an answer, as --help is.
   void version(const std::string& text);
 

@@ -4,12 +4,14 @@
 #include "server/platform/endpoint_name.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::cli {
 
 namespace {
 
 constexpr std::string_view kDefaultPort = ":7400";
+constexpr std::string_view kService = "srv:";
 
 bool has_port(std::string_view part) {
   const std::size_t bracket = part.find(']');
@@ -25,6 +27,10 @@ Result<std::vector<std::string>> parse_endpoints(std::string_view text) {
     std::string part{rest.substr(0, comma)};
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     if (part.empty()) {
+      continue;
+    }
+    if (part.starts_with(kService)) {
+      endpoints.push_back(std::move(part));  // The client library knows what names in DNS are.
       continue;
     }
     if (!has_port(part)) {

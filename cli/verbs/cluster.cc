@@ -139,7 +139,6 @@ void add_cluster_commands(Command& app, Context& context) {
   verb->add_flag("--insecure",
                  text->wishes.insecure,
                  "allow hosts beyond loopback, without encryption and authentication");
-  verb->footer("Example: gcoordctl cluster init --nodes 3");
 }
 
 }  // namespace gcoord::cli

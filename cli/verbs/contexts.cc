@@ -12,6 +12,9 @@ namespace gcoord::cli {
 
 namespace {
 
+// What gcoordctl reaches for where nobody says anything.
+const std::string kDefaultEndpoints = "127.0.0.1:7400";
+
 struct ContextText {
   std::string name;
 };
@@ -74,7 +77,8 @@ int show(Context& context, const ContextText& text) {
     const auto found = chosen.by_option.find(option);
     const auto source =
         found == chosen.by_option.end() ? ValueSource::Default : found->second.source;
-    json[option] = values.at(option);
+    const std::string& value = values.at(option);
+    json[option] = value.empty() ? kDefaultEndpoints : value;  // The others are never empty.
     json[option + "_from"] = value_source_name(source);
   }
   context.output().print_facts(json);
@@ -145,8 +149,7 @@ constexpr const char* kFooter =
     "GCOORD_ENDPOINTS, GCOORD_TIMEOUT or GCOORD_OUTPUT, else from the context that GCOORD_CONTEXT\n"
     "names, else from the one in use, else from a default. Contexts are in gcoord/contexts.json "
     "in\n"
-    "$XDG_CONFIG_HOME or ~/.config.\n"
-    "Example: gcoordctl context set prod --endpoints 10.0.0.1:7400,10.0.0.2:7400 --timeout 2s";
+    "$XDG_CONFIG_HOME or ~/.config.";
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/command_words.h"
 #include "cli/verbs/completion.h"
+#include "cli/verbs/examples.h"
 #include "cli/verbs/top.h"
 #include "protocol/error_codes.h"
 #include "server/platform/version.h"
@@ -127,6 +128,7 @@ int main_of(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   Context context;
   add_verbs(app, context);
+  line.add_examples(&example_of);
   line.settle();
   if (!arguments.empty() && arguments.front() == kCompleteVerb) {
     return complete(app, context, std::span{arguments}.subspan(1));

@@ -3,7 +3,7 @@
 // libcurl of Debian brings 30 other libraries, for protocols that nobody here speaks. Linked, each
 // start of gcoordctl would load them, and a bundle would carry them. So this compiles against the
 // headers and opens libcurl.so.4 when a program makes its first request; a program that makes none
-// does not need it. The members have libcurl's own names without the prefix.
+// does not need it (docs/adr/0087). The members have libcurl's own names without the prefix.
 #pragma once
 
 #include "common/status.h"

@@ -20,8 +20,6 @@ constexpr std::uint64_t kFloorBytesMax = 16 * kMiB;
 constexpr std::uint64_t kFloorShare = 8;  // Of the low-water mark.
 // A disk that writes 1 GiB a second takes half of the low-water mark in as long.
 constexpr std::chrono::milliseconds kLookEvery{100};
-// What may be taken between two looks: less than the floor.
-constexpr std::uint64_t kCreditBytesMax = 2 * kMiB;
 
 std::int64_t gauge_value(std::uint64_t bytes) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -183,10 +181,6 @@ bool SpaceGuard::has(std::uint64_t byte_count) {
 }
 
 Status SpaceGuard::await(std::uint64_t byte_count) {
-  const auto needed = gauge_value(byte_count);
-  if (credit_bytes_.fetch_sub(needed, std::memory_order_relaxed) >= needed) {
-    return Status{};
-  }
   std::unique_lock lock(mutex_);
   if (disk_ == nullptr) {
     return Status{};
@@ -198,8 +192,6 @@ Status SpaceGuard::await(std::uint64_t byte_count) {
       tell();
     }
     if (fits(byte_count)) {
-      const std::uint64_t left = space_.free_bytes - marks_.floor_bytes - byte_count;
-      credit_bytes_.store(gauge_value(std::min(left, kCreditBytesMax)), std::memory_order_relaxed);
       return Status{};
     }
     if (options_.driver == StorageDriver::Owner) {

@@ -99,8 +99,6 @@ class SpaceGuard final : public DiskRoom {
   SpaceGuardOptions options_;
   std::unique_ptr<Metrics> metrics_;
   std::atomic<bool> low_{false};
-  // Bytes that may be taken before the next look.
-  std::atomic<std::int64_t> credit_bytes_{0};
 
   mutable std::mutex report_mutex_;  // Guards the report alone, so that no reader waits for a disk.
   SpaceReport report_;

@@ -1,5 +1,6 @@
 #include "ledger/space/roomy_files.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -9,6 +10,15 @@ namespace {
 
 using rocksdb::Slice;
 
+// What a name in a directory may take.
+constexpr std::uint64_t kNameBytes = 4096;
+
+// A node that ends waits no more: what is left to write takes what is kept for small files. Nothing
+// is refused here, since RocksDB asserts that a file is not used again after an append has failed.
+void wait_for(DiskRoom& room, std::uint64_t byte_count) {
+  static_cast<void>(room.await(byte_count).ok());
+}
+
 // RocksDB appends by this one function unless it is told to bypass the system's cache or to hand
 // checksums over; no store of a node tells it so.
 class RoomyFile final : public rocksdb::WritableFileWrapper {
@@ -16,10 +26,16 @@ class RoomyFile final : public rocksdb::WritableFileWrapper {
   RoomyFile(DiskRoom& room, std::unique_ptr<rocksdb::WritableFile> file)
       : WritableFileWrapper(file.get()), room_(room), file_(std::move(file)) {}
 
-  // Not NoSpace: RocksDB would try to recover from that on a thread of its own.
   rocksdb::Status Append(const Slice& bytes) override {
-    const Status room = room_.await(bytes.size());
-    return room.ok() ? file_->Append(bytes) : rocksdb::Status::IOError(room.message());
+    wait_for(room_, bytes.size());
+    return file_->Append(bytes);
+  }
+
+  // By which RocksDB takes tens of MiB ahead: never what the reserve was given out for.
+  void PrepareWrite(std::size_t offset, std::size_t byte_count) override {
+    if (room_.has(byte_count)) {
+      file_->PrepareWrite(offset, byte_count);
+    }
   }
 
  private:
@@ -34,6 +50,7 @@ class RoomyEnvironment final : public rocksdb::EnvWrapper {
   rocksdb::Status NewWritableFile(const std::string& name,
                                   std::unique_ptr<rocksdb::WritableFile>* file,
                                   const rocksdb::EnvOptions& options) override {
+    wait_for(room_, kNameBytes);
     rocksdb::Status status = EnvWrapper::NewWritableFile(name, file, options);
     if (status.ok()) {
       *file = std::make_unique<RoomyFile>(room_, std::move(*file));

@@ -2,7 +2,8 @@
 //
 // Every append to a file of the database waits for its room first (ledger/disk/room.h), also
 // those of its own threads, which flush and merge. Reads and removals wait for nothing, so what the
-// database knows can be read meanwhile. A write that nobody waits for any more fails.
+// database knows can be read meanwhile. Once nobody waits any more, because the node ends, it
+// writes without room.
 #pragma once
 
 #include "ledger/disk/room.h"

@@ -15,8 +15,10 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       history_(history_options(options, metrics), inner),
       publication_(history_.service()) {}
 
-Status LedgerStack::open() {
-  GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
+Status LedgerStack::open(ledger::DiskRoom& room) {
+  NodeLedgerOptions options = ledger_options(options_);
+  options.room = &room;
+  GCOORD_TRY(ledger_, NodeLedger::open(std::move(options), metrics_));
   return Status{};
 }
 

@@ -38,8 +38,8 @@ class LedgerStack {
   LedgerStack(const LedgerStack&) = delete;
   LedgerStack& operator=(const LedgerStack&) = delete;
 
-  // Once. As NodeLedger::open.
-  Status open();
+  // Once. As NodeLedger::open. `room` of the data directory outlives this.
+  Status open(ledger::DiskRoom& room);
 
   // ReplicaOptions::on_directory. Shards that are repaired begin without history.
   // What history writes waits for `room`, which outlives this.

@@ -86,7 +86,7 @@ class Node::Impl {
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
     }
     set_time();
-    GCOORD_TRY_STATUS(ledger_stack_.open());
+    GCOORD_TRY_STATUS(ledger_stack_.open(space_));
     engine.repaired_shards = ledger_stack_.ledger().repaired_shards();
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
@@ -143,7 +143,10 @@ class Node::Impl {
   Status open_engine(ReplicaOptions engine) {
     engine.space = &space_;
     engine.before_start = [this] { return probe_ports(); };
-    engine.on_directory = [this] { return ledger_stack_.open_history(space_); };
+    engine.on_directory = [this] {
+      log_.on_space(space_.report());  // What is opened from here on may wait for space.
+      return ledger_stack_.open_history(space_);
+    };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     StateMachine& machine = ledger_stack_.machine();
     if (options_.turn == TurnOption::Resident) {

@@ -16,6 +16,11 @@ TEST(Endpoints, TakeTheDefaultPortWhereNoneIsGiven) {
   EXPECT_EQ(parse_endpoints("a:1,,b:2,").value(), (Endpoints{"a:1", "b:2"}));
 }
 
+TEST(Endpoints, LeaveNamesInDnsAsTheyAre) {
+  EXPECT_EQ(parse_endpoints("srv:_gcoord._tcp.example.org@127.0.0.1:8600,a").value(),
+            (Endpoints{"srv:_gcoord._tcp.example.org@127.0.0.1:8600", "a:7400"}));
+}
+
 TEST(Endpoints, WhatIsNoAddressIsRefusedByItsName) {
   for (const char* text : {",",
                            "a:b",

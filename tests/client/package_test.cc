@@ -201,12 +201,14 @@ TEST_F(InstalledPackage, TheTypesOfThePythonPackageAreStrict) {
   if (run("command -v mypy").code != 0) {
     GTEST_SKIP() << "mypy is missing (Debian: mypy)";
   }
-  const std::string mypy = "cd " + quoted(kSource / "client/python") +
-                           " && mypy --strict --python-version 3.9 --cache-dir=/dev/null gcoord ";
+  const std::filesystem::path folder = fresh_folder("types");
+  const std::string mypy =
+      "cd " + quoted(kSource / "client/python") +
+      " && mypy --strict --python-version 3.9 --cache-dir=" + quoted(folder / "cache") + " gcoord ";
   const Finished checked = run(mypy + quoted(kSource / "client/examples") + "/*.py");
   EXPECT_EQ(checked.code, 0) << checked.out;
   // A program that takes a coroutine for a lock is found.
-  const std::filesystem::path wrong = fresh_folder("types") / "wrong.py";
+  const std::filesystem::path wrong = folder / "wrong.py";
   std::ofstream{wrong} << "import gcoord.aio\n"
                           "async def fence_of(session: gcoord.aio.Session) -> int:\n"
                           "    return session.acquire('a').fence\n";

@@ -84,7 +84,7 @@ struct SessionHealth {
   UnhealthyAction on_unhealthy = UnhealthyAction::Starve;
 
   // On the client's own thread: returns soon, and calls nothing that blocks.
-  std::function<void(const CheckReport&)> on_report;
+  std::function<void(const CheckReport&)> on_report{};
 };
 
 }  // namespace gcoord::client

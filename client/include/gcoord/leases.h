@@ -42,7 +42,7 @@ struct GrantOptions {
   // and gets GC6301 too.
   std::uint64_t session_id = 0;
   // As SessionOptions::on_event: runs on the client's own thread and must return soon.
-  std::function<void(SessionEvent)> on_event;
+  std::function<void(SessionEvent)> on_event{};
   std::function<void(const LostLock&)> on_lost{};  // As SessionOptions::on_lost.
   SessionHealth health{};                          // As SessionOptions::health.
 };

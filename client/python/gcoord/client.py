@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
-from ._handle import Handle, wait_for
+from ._handle import Ended, Handle, wait_for
 from .lease import Lease, take_async
 from .looks import Looks, checks_of
 from .looks_async import LooksAsync
@@ -73,6 +73,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         self._clock = lib.no_callback(lib.ClockCallback) if clock is None else _clock_of(clock)
         options.now_ns = self._clock
         self._endpoints = joined
+        self._ended = Ended()
         handle = c_void_p()
         lib.call("gcoord_client_connect", byref(options), byref(handle))
         self._handle = Handle(handle.value or 0, "gcoord_client_free")
@@ -125,7 +126,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
 
     def _opening(self, function: str, ttl: float, session_id: int, listeners: Listeners, checks: Sequence[HealthCheck],
                  on_unhealthy: UnhealthyAction) -> Opening:
-        return Opening(function, self, self._pointer(), ttl, session_id, listeners, checks, on_unhealthy)
+        return Opening(function, self, self._ended, self._pointer(), ttl, session_id, listeners, checks, on_unhealthy)
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
                    on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
@@ -140,7 +141,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
                          on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
                          on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
                          on_report: Optional[ReportCallback] = None) -> "Future[Lease]":
-        return take_async(self, self._handle.pointer(), lib.text(name), ttl, wait,
+        return take_async(self, self._ended, self._handle.pointer(), lib.text(name), ttl, wait,
                           Listeners(on_event, None, on_report), checks, on_unhealthy)
 
     def check(self, name: str, token: int) -> Verdict:
@@ -256,7 +257,10 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         lib.library().gcoord_client_clock_moved(self._handle.pointer())
 
     def close(self) -> None:
-        """No callback runs after this. What is under way fails with GC4010."""
+        """Closes the open sessions and leases, unless they are detached, without waiting long for the answers. No callback
+        runs after this. What is under way fails with GC4010."""
+        if not self._handle.closed:
+            self._ended.end()
         self._handle.free()
 
     def __enter__(self) -> "Client":

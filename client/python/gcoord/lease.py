@@ -5,7 +5,7 @@ from ctypes import byref
 from typing import Optional, Sequence
 
 from . import _library as lib
-from ._handle import Held
+from ._handle import Ended, Held
 from ._session_library import Eventful, Listeners, options_of
 from .types import HealthCheck, UnhealthyAction
 
@@ -71,14 +71,20 @@ class Lease(Held, Eventful):
             lib.forget(self._event)
 
 
-def take_async(client: object, pointer: int, name: bytes, ttl: float, wait: Optional[float], listeners: Listeners,
+def take_async(client: object, ended: Ended, pointer: int, name: bytes, ttl: float, wait: Optional[float], listeners: Listeners,
                checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> "Future[Lease]":
     event = lib.expect(listeners)
     future: "Future[Lease]" = Future()
     try:
         options = options_of(ttl, 0, event, listeners, checks, on_unhealthy)
         stop = lib.Stop()
-        lib.start("gcoord_lease_take_stoppable_async", future, lambda handle: Lease(client, handle, event),
+
+        def made(handle: int) -> Lease:
+            lease = Lease(client, handle, event)
+            ended.add(lease)
+            return lease
+
+        lib.start("gcoord_lease_take_stoppable_async", future, made,
                   (pointer, name, byref(options), lib.wait_of(wait), stop.pointer), lib.on_handle,
                   lambda: lib.forget(event))
         stop.follow(future)

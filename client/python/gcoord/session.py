@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Optional, Sequence
 
 from . import _library as lib
-from ._handle import Held, wait_for
+from ._handle import Ended, Held, wait_for
 from ._session_library import Eventful, Listeners, Options, options_of
 from .election import Election
 from .multi_lock import MultiLock, acquire_fields
@@ -230,6 +230,7 @@ class Opening:
 
     function: str
     client: object
+    ended: Ended
     pointer: int
     ttl: float
     session_id: int
@@ -245,18 +246,24 @@ class Opening:
         except BaseException:
             lib.forget(event)
             raise
-        return Session(self.client, handle.value or 0, event)
+        return self._made(handle.value or 0, event)
 
     def without_waiting(self) -> "Future[Session]":
         event = lib.expect(self.listeners)
         future: "Future[Session]" = Future()
         try:
-            lib.start(self.function + "_async", future, lambda handle: Session(self.client, handle, event),
+            lib.start(self.function + "_async", future, lambda handle: self._made(handle, event),
                       (self.pointer, byref(self._options(event))), lib.on_handle, lambda: lib.forget(event))
         except BaseException:
             lib.forget(event)
             raise
         return future
+
+    def _made(self, handle: int, event: int) -> Session:
+        session = Session(self.client, handle, event)
+        if self.function != "gcoord_session_attach":  # Which another program opened.
+            self.ended.add(session)
+        return session
 
     def _options(self, event: int) -> Options:
         return options_of(self.ttl, self.session_id, event, self.listeners, self.checks, self.on_unhealthy)

@@ -13,6 +13,7 @@ from cluster import ENDPOINTS, PATIENCE, MovedClock
 
 class Asyncio(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
+        asyncio.get_running_loop().set_debug(False)  # It keeps a traceback of every task.
         self.clock = MovedClock()
         self.client = gcoord.aio.Client(ENDPOINTS, request_timeout=PATIENCE, clock=self.clock)
         await self.client.connect()

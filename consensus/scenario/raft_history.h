@@ -4,10 +4,10 @@
 // Four observers feed it, each with what its world shows: scenario/invariants.h sees every step
 // and whole logs, chaos/sim/sim_checker.h sees every step and digests of logs, and
 // chaos/check/raft_invariants.h reads traces afterwards, in any order and with members left out.
-// Of whole nodes, chaos/world/world_judge.h feeds votes and chaos/world/turn_watch.h commits, read
-// rounds and leases. An observer calls only the functions whose facts it has; each call compares a
-// new fact with the recorded one, records it if it is the first, and returns the breach or nothing.
-// A fact that contradicts the recorded one does not replace it.
+// Of whole nodes, chaos/world/world_judge.h feeds votes and chaos/promises/turn_watch.h commits,
+// read rounds and leases. An observer calls only the functions whose facts it has; each call
+// compares a new fact with the recorded one, records it if it is the first, and returns the breach
+// or nothing. A fact that contradicts the recorded one does not replace it.
 //
 // One replica's share of the invariants stays in consensus/step/invariants.h: a row asserts it
 // after each step, in kernels too, where neither containers nor a view of other nodes exist. The

@@ -1,5 +1,5 @@
 // What is promised by reads that need not be linearizable, and that their judge can say no.
-#include "chaos/world/weak_reads.h"
+#include "chaos/promises/weak_reads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "chaos/world/weak_reads.h"
+#include "chaos/promises/weak_reads.h"
 
 #include <fmt/format.h>
 

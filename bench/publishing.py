@@ -16,8 +16,8 @@ from pathlib import Path
 
 from three_nodes import Cluster, published, report, wait_for
 
-TOTAL = "gcoord_server_publication_duration_us"
-PHASE = "gcoord_server_publication_phase_us"
+TOTAL = "gcoord_server_publication_duration_seconds"
+PHASE = "gcoord_server_publication_phase_seconds"
 PHASES = ("wait", "collect", "agree", "order", "sign", "publish")
 AIM_BUCKET_MS = 1048.576  # The bucket that the aim of a second lies in.
 
@@ -34,9 +34,9 @@ def quantiles(before: dict, after: dict, name: str, label: str = "") -> dict:
     result = {"rounds": int(count)}
     for quantile, part in (("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99), ("max_ms", 1.0)):
         within = [limit for limit, value in buckets if value >= part * count]
-        result[quantile] = within[0] / 1000 if count and within else None
+        result[quantile] = within[0] * 1000 if count and within else None
     total = sum(value for key, value in grown.items() if key.startswith(name + "_sum"))
-    result["mean_ms"] = round(total / count / 1000, 1) if count else None
+    result["mean_ms"] = round(total / count * 1000, 1) if count else None
     return result
 
 

@@ -6,10 +6,12 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
-find_package(prometheus-cpp REQUIRED)  # Brings civetweb::civetweb, which serves the ledger too.
+find_package(prometheus-cpp REQUIRED)
 find_package(RocksDB REQUIRED)
+find_package(CURL 7.87 REQUIRED)  # Headers; the library is opened at the first request.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 if(GCOORD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -40,22 +40,33 @@ unsigned char byte_at(std::string_view text, std::size_t index) {
 
 }  // namespace
 
+Utf8Character utf8_first(std::string_view text) {
+  const unsigned char first = byte_at(text, 0);
+  const Lead lead = lead_of(first);
+  if (!lead.valid || text.size() <= lead.followers) {
+    return {};
+  }
+  // A lead byte has one mark more than it has followers, and a zero behind them.
+  char32_t code_point = lead.followers == 0 ? first : first & (0x3fu >> lead.followers);
+  for (std::size_t i = 1; i <= lead.followers; ++i) {
+    const unsigned char follower = byte_at(text, i);
+    const unsigned char low = i == 1 ? lead.second_min : 0x80;
+    const unsigned char high = i == 1 ? lead.second_max : 0xbf;
+    if (follower < low || follower > high) {
+      return {};
+    }
+    code_point = (code_point << 6) | (follower & 0x3fu);
+  }
+  return {.code_point = code_point, .bytes = 1 + lead.followers, .well_formed = true};
+}
+
 bool utf8_well_formed(std::string_view text) {
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const Lead lead = lead_of(byte_at(text, start));
-    if (!lead.valid || text.size() - start <= lead.followers) {
+  while (!text.empty()) {
+    const Utf8Character first = utf8_first(text);
+    if (!first.well_formed) {
       return false;
     }
-    for (std::size_t i = 1; i <= lead.followers; ++i) {
-      const unsigned char follower = byte_at(text, start + i);
-      const unsigned char low = i == 1 ? lead.second_min : 0x80;
-      const unsigned char high = i == 1 ? lead.second_max : 0xbf;
-      if (follower < low || follower > high) {
-        return false;
-      }
-    }
-    start += 1 + lead.followers;
+    text.remove_prefix(first.bytes);
   }
   return true;
 }

@@ -40,6 +40,7 @@ const ErrorEntry* find_error(std::uint32_t number) {
 
 bool is_passing(ErrorCode code) {
   switch (code) {
+    case ErrorCode::DiskLow:
     case ErrorCode::NoLeader:
     case ErrorCode::Overloaded:
     case ErrorCode::ProposalDropped:

@@ -122,13 +122,24 @@ class FrameDecoder {
   // Why next() said Bad.
   BadFrame bad() const { return bad_; }
 
-  // Bytes of memory held; at most two frames, and one read chunk when the stream is idle.
-  std::size_t capacity_bytes() const { return buffer_.size(); }
+  // Bytes of memory held; at most two frames, and one read chunk when the stream is idle. Where
+  // bytes come by append() it grows with what came, not with what a header announces.
+  std::size_t capacity_bytes() const { return buffer_.capacity(); }
+
+  // Whether the first bytes of a frame are here and its last are not, as of the last next().
+  bool begun() const { return begun_; }
+
+  // Of the last whole frame; 0 before the first.
+  std::uint64_t last_sequence() const { return last_sequence_; }
+
+  // Gives the memory back if no byte waits in it. Invalidates views, and the room of writable().
+  void release();
 
  private:
   BadFrame check_header(const FrameHeader& header, std::span<const std::byte> bytes) const;
   BadFrame check_body(const FrameHeader& header, std::span<const std::byte> frame) const;
   DecodeStep fail(BadFrame reason);
+  DecodeStep need_more(std::size_t byte_count);
   void compact();
 
   FrameDirection direction_;
@@ -137,6 +148,7 @@ class FrameDecoder {
   std::size_t begin_ = 0;         // First byte not yet consumed.
   std::size_t end_ = 0;           // First byte not yet filled.
   std::size_t needed_bytes_ = 0;  // Of the frame under way, once its header was believed.
+  bool begun_ = false;
   std::vector<std::byte> buffer_;
 };
 
@@ -162,6 +174,12 @@ class FrameBuilder {
 
   // Starts a new stream: forgets what was added and counts sequences from 1 again.
   void restart();
+
+  // Bytes of memory held.
+  std::size_t capacity_bytes() const { return slots_.capacity() + payloads_.capacity(); }
+
+  // Gives the memory back if nothing was added since the last finish().
+  void release();
 
  private:
   void add_bytes(const void* slot, std::span<const std::byte> payload);

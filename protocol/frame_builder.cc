@@ -2,6 +2,7 @@
 #include "common/crc32c.h"
 #include "protocol/frame.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -49,7 +50,10 @@ void FrameBuilder::finish(std::vector<std::byte>& out) {
   const auto bytes = std::as_bytes(std::span{&header, 1});
   header.header_crc32c = crc32c(bytes.first(offsetof(FrameHeader, header_crc32c)));
 
-  out.reserve(out.size() + header.frame_bytes);
+  if (out.capacity() - out.size() < header.frame_bytes) {
+    // Doubled where frames wait already: each would copy all of them anew.
+    out.reserve(std::max(out.size() + header.frame_bytes, 2 * out.size()));
+  }
   out.insert(out.end(), bytes.begin(), bytes.end());
   out.insert(out.end(), slots_.begin(), slots_.end());
   out.insert(out.end(), payloads_.begin(), payloads_.end());
@@ -62,6 +66,13 @@ void FrameBuilder::restart() {
   next_sequence_ = 1;
   slots_.clear();
   payloads_.clear();
+}
+
+void FrameBuilder::release() {
+  if (empty()) {
+    slots_ = std::vector<std::byte>();  // {} would keep the memory.
+    payloads_ = std::vector<std::byte>();
+  }
 }
 
 }  // namespace gcoord::protocol

@@ -100,8 +100,13 @@ void FrameDecoder::written(std::size_t byte_count) {
 
 void FrameDecoder::append(std::span<const std::byte> bytes) {
   compact();
-  if (buffer_.size() < end_ + bytes.size()) {
-    buffer_.resize(end_ + bytes.size());
+  const std::size_t wanted = end_ + bytes.size();
+  if (buffer_.capacity() < wanted) {
+    // Doubled, so that a large frame is not copied with each of its pieces, but not beyond its end.
+    buffer_.reserve(std::max(wanted, std::min(2 * wanted, begin_ + needed_bytes_)));
+  }
+  if (buffer_.size() < wanted) {
+    buffer_.resize(wanted);
   }
   std::ranges::copy(bytes, buffer_.begin() + static_cast<std::ptrdiff_t>(end_));
   end_ += bytes.size();
@@ -113,7 +118,7 @@ DecodeStep FrameDecoder::next(FrameView& frame) {
   }
   const auto bytes = std::span<const std::byte>{buffer_}.subspan(begin_, end_ - begin_);
   if (bytes.size() < kFrameHeaderBytes) {
-    return DecodeStep::NeedMore;
+    return need_more(bytes.size());
   }
   FrameHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
@@ -124,7 +129,7 @@ DecodeStep FrameDecoder::next(FrameView& frame) {
     needed_bytes_ = header.frame_bytes;
   }
   if (bytes.size() < needed_bytes_) {
-    return DecodeStep::NeedMore;
+    return need_more(bytes.size());
   }
   const auto whole = bytes.first(needed_bytes_);
   if (const BadFrame reason = check_body(header, whole); reason != BadFrame::None) {
@@ -136,6 +141,7 @@ DecodeStep FrameDecoder::next(FrameView& frame) {
   last_sequence_ = header.sequence;
   begin_ += needed_bytes_;
   needed_bytes_ = 0;
+  begun_ = false;
   return DecodeStep::Frame;
 }
 
@@ -181,6 +187,19 @@ BadFrame FrameDecoder::check_body(const FrameHeader& header,
                         ? ranges_fit<ReplySlot>(slots, area_bytes)
                         : ranges_fit<RequestSlot>(slots, area_bytes);
   return fits ? BadFrame::None : BadFrame::PayloadRange;
+}
+
+DecodeStep FrameDecoder::need_more(std::size_t byte_count) {
+  begun_ = byte_count > 0;
+  return DecodeStep::NeedMore;
+}
+
+void FrameDecoder::release() {
+  if (begin_ == end_) {
+    buffer_ = std::vector<std::byte>();  // {} would keep the memory.
+    begin_ = 0;
+    end_ = 0;
+  }
 }
 
 DecodeStep FrameDecoder::fail(BadFrame reason) {

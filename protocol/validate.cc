@@ -1,5 +1,6 @@
 #include "protocol/validate.h"
 
+#include "common/text/printable.h"
 #include "common/utf8.h"
 #include "protocol/election_messages.h"
 #include "protocol/force_messages.h"
@@ -48,6 +49,9 @@ ErrorCode check_acquire(const RequestSlot& slot,
                         const RequestLimits& limits) {
   if (const ErrorCode code = check_change(slot, name); code != ErrorCode::None) {
     return code;
+  }
+  if (!is_printable(name)) {
+    return ErrorCode::NameControl;
   }
   if (slot.has(RequestFlag::Wait)) {
     if (const ErrorCode code = check_wait(slot.deadline_ms); code != ErrorCode::None) {
@@ -103,8 +107,8 @@ ErrorCode check_proclaim(const RequestSlot& slot, std::span<const std::byte> pay
   if (!said.ok()) {
     return ErrorCode::PayloadMalformed;
   }
-  return said.value().value.size() > kNoteBytesMax ? ErrorCode::NoteTooLong
-                                                   : check_office(slot, said.value().name);
+  const ErrorCode code = check_note(said.value().value);
+  return code != ErrorCode::None ? code : check_office(slot, said.value().name);
 }
 
 // `asked`: by anybody, who need not name the term and has no session.
@@ -265,8 +269,13 @@ ErrorCode check_name(std::string_view name) {
   return utf8_well_formed(name) ? ErrorCode::None : ErrorCode::NameNotUtf8;
 }
 
+ErrorCode check_new_name(std::string_view name) {
+  const ErrorCode code = check_name(name);
+  return code == ErrorCode::None && !is_printable(name) ? ErrorCode::NameControl : code;
+}
+
 ErrorCode check_prefix(std::string_view prefix) {
-  const ErrorCode code = prefix.empty() ? ErrorCode::None : check_name(prefix);
+  const ErrorCode code = prefix.empty() ? ErrorCode::None : check_new_name(prefix);
   return code == ErrorCode::NameTooLong ? ErrorCode::PrefixTooLong : code;
 }
 
@@ -297,9 +306,16 @@ bool hold_sound(const LockHold& hold) {
 
 }  // namespace
 
-ErrorCode check_hold(const LockHold& hold) {
-  if (hold.note.size() > kNoteBytesMax) {
+ErrorCode check_note(std::string_view note) {
+  if (note.size() > kNoteBytesMax) {
     return ErrorCode::NoteTooLong;
+  }
+  return is_printable(note) ? ErrorCode::None : ErrorCode::NoteControl;
+}
+
+ErrorCode check_hold(const LockHold& hold) {
+  if (const ErrorCode code = check_note(hold.note); code != ErrorCode::None) {
+    return code;
   }
   if (hold.delay_ms > kDelayMsMax) {
     return ErrorCode::DelayTooLong;
@@ -314,8 +330,7 @@ ErrorCode check_break(const LockBreak& request) {
     return code;
   }
   const auto says = [](std::string_view text, std::size_t bytes_max) {
-    return !text.empty() && text.size() <= bytes_max && !has_control(text) &&
-           utf8_well_formed(text);
+    return !text.empty() && text.size() <= bytes_max && is_printable(text);
   };
   const bool said = says(request.who, kBreakWhoBytesMax) && says(request.reason, kNoteBytesMax);
   return said ? ErrorCode::None : ErrorCode::BreakUnexplained;

@@ -27,12 +27,20 @@ struct RequestLimits {
 // A session that no request may name: the shards keep records of their own under it.
 inline constexpr std::uint64_t kSessionReserved = ~std::uint64_t{0};
 
-// 1 to 1,024 bytes of valid UTF-8 (common/utf8.h) without control
-// characters (U+0000 to U+001F, U+007F): names are printed in tables and logs.
+// A name that a shard may have: 1 to 1,024 bytes of valid UTF-8 (common/utf8.h) without U+0000 to
+// U+001F and U+007F. Judges requests that read, release, break, move or watch what is there.
 ErrorCode check_name(std::string_view name);
 
-// The beginning of names, or of all when it is empty: as a name, but for PrefixTooLong. One that
-// ends within a character is not UTF-8.
+// A name that a shard may get: check_name(), and printable (common/text/printable.h), because names
+// are printed in tables and logs. Earlier versions took more, so a shard may have names that no
+// acquire gets any more; what applies commands judges none.
+ErrorCode check_new_name(std::string_view name);
+
+// A note, or the value of a leader: at most 512 bytes of printable UTF-8.
+ErrorCode check_note(std::string_view note);
+
+// The beginning of names, or of all when it is empty: as a new name, but for PrefixTooLong. One
+// that ends within a character is not UTF-8.
 ErrorCode check_prefix(std::string_view prefix);
 
 // Whether somebody may ask to hold a lock so. The name is judged by check_name().

@@ -365,13 +365,6 @@ bool SessionClock::propose(const ExpiryProposal& proposal) {
   return true;
 }
 
-void SessionClock::pause_guard(std::uint64_t gap_ticks) {
-  for (std::uint32_t row = 1; row < row_end_; ++row) {
-    heard_[row] = heard_[row] + gap_ticks;
-    deadline_[row] = deadline_[row] == kTickNever ? kTickNever : deadline_[row] + gap_ticks;
-  }
-}
-
 std::uint64_t SessionClock::remaining_ticks(SessionRow row, Tick now) const {
   const Tick deadline = deadline_[row.value];
   return deadline == kTickNever || deadline <= now ? 0 : deadline - now;

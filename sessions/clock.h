@@ -8,8 +8,8 @@
 // Rules (S7 and S8 of docs/reference/services.md):
 //   - a new leader continues: deadline = last keep-alive heard here + TTL + one election time,
 //     never a fresh TTL;
-//   - a node whose loop stalled calls pause_guard first, so that the silence that it caused itself
-//     expires nobody;
+//   - a node whose loop stalled reads what has come meanwhile before it ends anybody; that is up to
+//     whoever looks for what is due (server/sessions/expiry.h), and no deadline moves by it;
 //   - an expiry is proposed once until it is answered or given up.
 //
 // Times are ticks of the node. A TTL is rounded up and one tick is added, because a keep-alive
@@ -155,9 +155,6 @@ class SessionClock {
   bool dying(SessionRow row) const { return rows_[row.value].dying; }
 
   std::uint32_t ttl_ms(SessionRow row) const { return rows_[row.value].ttl_ms; }
-
-  // The loop stood still for gap_ticks: keep-alives of that time may be unread or lost.
-  void pause_guard(std::uint64_t gap_ticks);
 
   // Ticks until the row's deadline; 0 when it is past or none is set.
   std::uint64_t remaining_ticks(SessionRow row, Tick now) const;

@@ -34,6 +34,8 @@ inline std::vector<BadRequest> bad_requests() {
       {"a long name", ErrorCode::NameTooLong, Acquire, longest},
       {"no text", ErrorCode::NameNotUtf8, Acquire, no_text},
       {"a control character", ErrorCode::NameControl, Acquire, "a\n"},
+      {"a control character of C1", ErrorCode::NameControl, Acquire, "a\u009b2J"},
+      {"a mark that turns the direction", ErrorCode::NameControl, Acquire, "a\u202eb"},
       {"release: no name", ErrorCode::NameEmpty, Release, ""},
       {"release: a long name", ErrorCode::NameTooLong, Release, longest},
       {"release: no text", ErrorCode::NameNotUtf8, Release, no_text},

@@ -101,6 +101,9 @@ std::vector<Hold> holds_of(KeyOperations operations, const HoldEnds& ends) {
       continue;
     }
     Hold& hold = holds[found->second];
+    if (session_of(*operation) != session_of(*hold.grant)) {
+      continue;  // Nobody ends or renews the hold of another session.
+    }
     if (operation->op == Op::Release) {
       hold.until_ns = std::min(hold.until_ns, operation->call_ns);
     } else if (happened(*operation, Op::Renew)) {

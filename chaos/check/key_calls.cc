@@ -68,7 +68,11 @@ std::set<std::uint64_t> sessions_told_again(Operations operations) {
 }
 
 LockModel::Action action_of(const Operation& operation, LockModel::Kind kind) {
-  return {.kind = kind, .session = 0, .token = operation.token, .rank = 0, .lapse_ns = 0};
+  return {.kind = kind,
+          .session = session_of(operation),
+          .token = operation.token,
+          .rank = 0,
+          .lapse_ns = 0};
 }
 
 void add_acquire(LockCalls& calls,
@@ -104,7 +108,9 @@ void add_end_or_check(LockCalls& calls, std::size_t index, const Operation& oper
     calls.told(index, renewal);
   } else if (operation.op == Op::Check && ok && operation.verdict != TokenState::None) {
     const bool valid = operation.verdict == TokenState::Valid;
-    calls.told(index, action_of(operation, valid ? LockModel::IsValid : LockModel::IsPast));
+    LockModel::Action look = action_of(operation, valid ? LockModel::IsValid : LockModel::IsPast);
+    look.session = 0;  // Anybody may check a token, and equal checks are one class to the search.
+    calls.told(index, look);
   }
 }
 

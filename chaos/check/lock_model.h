@@ -21,7 +21,7 @@ struct LockModel {
     GrantAgain,  // The session held it already.
     Ghost,       // Granted, and never told.
     Release,
-    NotHeld,  // A release or a renewal was refused: not held under this token.
+    NotHeld,  // A release or a renewal was refused: this session does not hold it under this token.
     Busy,     // Refused: somebody holds it.
     IsValid,  // The token is the holder's.
     IsPast,
@@ -49,11 +49,12 @@ struct LockModel {
   // Whether the action could be answered like that, and what it leaves.
   static bool apply(State& state, const Action& action) {
     const bool by_token = state.held != 0 && state.ghost == 0 && state.token == action.token;
+    const bool by_holder = by_token && state.session == action.session;
     switch (action.kind) {
       case Grant:
         return state.held == 0 && grant(state, action);
       case GrantAgain:
-        return (by_token && state.session == action.session) ||
+        return by_holder ||
                (state.ghost != 0 && state.session == action.session && promote(state, action));
       case Ghost:
         if (state.held == 0) {
@@ -62,18 +63,19 @@ struct LockModel {
         }
         return false;
       case Release:
-        if (by_token) {
+        if (by_holder) {
           free(state);
         }
-        return by_token;
+        return by_holder;
       case Renew:
-        if (by_token && action.lapse_ns > state.lapse_ns) {
+        if (by_holder && action.lapse_ns > state.lapse_ns) {
           state.lapse_ns = action.lapse_ns;
         }
-        return by_token;
+        return by_holder;
       case IsValid:
         return by_token;
       case NotHeld:
+        return !by_holder;
       case IsPast:
         return !by_token;
       case Busy:
@@ -113,9 +115,9 @@ struct LockModel {
              ", a check of any token that says past";
     }
     const std::string end = state.lapse_ns == kNever ? " (its lease cannot have lapsed)" : "";
-    return state.ghost != 0
-               ? "busy, the end of that hold"
-               : "busy, release or check of token " + std::to_string(state.token) + end;
+    return state.ghost != 0 ? "busy, the end of that hold"
+                            : "busy, its release by session " + std::to_string(state.session) +
+                                  ", a check of token " + std::to_string(state.token) + end;
   }
 
  private:

@@ -20,7 +20,7 @@ HttpOrigin origin_of(const std::string& endpoint) {
 }  // namespace
 
 HttpPost::HttpPost(const std::string& endpoint)
-    : endpoint_(endpoint), client_(origin_of(endpoint), HttpClient::Connection::Kept) {}
+    : endpoint_(endpoint), client_(origin_of(endpoint), {.connection = HttpConnection::Kept}) {}
 
 Result<Json> HttpPost::post(const std::string& path,
                             const Json& body,

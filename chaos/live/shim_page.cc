@@ -62,6 +62,7 @@ void ShimPage::heal() {
   control_->sync_fails_in.store(0);
   control_->write_tears_in.store(0);
   control_->space_is_gone.store(0);
+  control_->capacity_bytes.store(0);
 }
 
 std::vector<std::pair<std::string, std::string>> ShimPage::environment(

@@ -41,6 +41,9 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"client_outlives_its_lease", "a client goes on after its session ran out"},
     {"client_renumbers_retries", "a client repeats requests under new numbers"},
     {"history_rewritten", "one node's history says another time of an entry than was decided"},
+    {"lease_kept_in_transfer", "a leader trusts its lease while it hands a shard over"},
+    {"read_confirmations_kept", "a read round begins with the confirmations of the one before"},
+    {"votes_right_after_restart", "a node votes at once although promises of its last life bind"},
 }};
 
 }  // namespace

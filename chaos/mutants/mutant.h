@@ -49,9 +49,13 @@ enum class Mutant : std::uint8_t {
   ClientRenumbersRetries,
   // Of the ledger.
   HistoryRewritten,
+  // Of the step again: what only a leader that is cut off at a bad moment shows.
+  LeaseKeptInTransfer,
+  ReadConfirmationsKept,
+  VotesRightAfterRestart,
 };
 
-inline constexpr std::size_t kMutantCount = 30;
+inline constexpr std::size_t kMutantCount = 33;
 
 // "acknowledged_before_durable".
 const char* mutant_name(Mutant mutant);

@@ -72,6 +72,8 @@ class MutantDisk final : public ledger::Disk {
     return lies ? Status{} : disk_.sync_directory();
   }
 
+  Result<ledger::DiskSpace> space() override { return disk_.space(); }
+
  private:
   Result<std::unique_ptr<ledger::DiskFile>> wrap(Result<std::unique_ptr<ledger::DiskFile>> file) {
     if (!file.ok()) {

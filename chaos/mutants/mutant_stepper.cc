@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,41 @@ void commit_unverified(const ShardRef& row, const Inbox& in) {
   }
 }
 
+// What the lease is judged by between two steps says nothing of a transfer; the step itself knows.
+class HiddenTransfers {
+ public:
+  void show(const ShardRef& row, std::uint32_t number) {
+    if (const auto hidden = slots_.find(number); hidden != slots_.end()) {
+      row.election().transfer_target = hidden->second;
+      slots_.erase(hidden);
+    }
+  }
+
+  void hide(const ShardRef& row, std::uint32_t number) {
+    if (row.hot().role == Role::Leader && row.election().transfer_target != consensus::kSlotNone) {
+      slots_[number] = std::exchange(row.election().transfer_target, consensus::kSlotNone);
+    }
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint8_t> slots_;  // By row.
+};
+
+// A leader's confirmations of the round before, or 0.
+consensus::SlotMask confirmations(const ShardRef& row) {
+  return row.hot().role == Role::Leader ? row.election().confirmed : consensus::SlotMask{0};
+}
+
+// The round that this step opened, if it did, has them, too. Whether it did.
+bool keep_confirmations(const ShardRef& row, const Inbox& in, consensus::SlotMask kept) {
+  const bool opened = in.read_sequence != 0 && row.hot().role == Role::Leader &&
+                      row.election().read_sequence == in.read_sequence;
+  if (opened) {
+    row.election().confirmed = static_cast<consensus::SlotMask>(row.election().confirmed | kept);
+  }
+  return opened;
+}
+
 class MutantStepper final : public consensus::Stepper {
  public:
   MutantStepper(Mutant mutant, std::unique_ptr<Stepper> stepper)
@@ -131,12 +167,22 @@ class MutantStepper final : public consensus::Stepper {
       }
     }
     in_.assign(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(rows.size()));
+    confirmed_.clear();
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      before(ShardRef(columns(), rows[k]), in_[k]);
+      const ShardRef row(columns(), rows[k]);
+      transfers_.show(row, rows[k]);
+      confirmed_.push_back(confirmations(row));
+      before(row, in_[k]);
     }
     const Status stepped = stepper_->step(rows, in_, out, changed(input));
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      after(ShardRef(columns(), rows[k]), in_[k]);
+      const ShardRef row(columns(), rows[k]);
+      after(row, in_[k]);
+      if (mutant_ == Mutant::LeaseKeptInTransfer) {
+        transfers_.hide(row, rows[k]);
+      } else if (mutant_ == Mutant::ReadConfirmationsKept) {
+        out[k].want_again(keep_confirmations(row, in_[k], confirmed_[k]));
+      }
     }
     return stepped;
   }
@@ -172,12 +218,19 @@ class MutantStepper final : public consensus::Stepper {
   StepInput changed(const StepInput& input) const {
     StepInput result = input;
     result.stored_at_once = mutant_ == Mutant::AcknowledgedBeforeDurable ? 1 : input.stored_at_once;
+    // A directory that nobody has admitted waits much longer, and for another reason.
+    const bool waits_once = input.vote_after <= input.tick + input.timing.election_ticks;
+    if (mutant_ == Mutant::VotesRightAfterRestart && waits_once) {
+      result.vote_after = Tick{};
+    }
     return result;
   }
 
   Mutant mutant_;
   std::unique_ptr<Stepper> stepper_;
   std::vector<Inbox> in_;
+  std::vector<consensus::SlotMask> confirmed_;  // Before the step, by position.
+  HiddenTransfers transfers_;
   bool first_ = true;
 };
 

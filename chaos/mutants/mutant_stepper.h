@@ -11,7 +11,8 @@ namespace gcoord::chaos {
 
 // Whether the mistake is one of the step's.
 constexpr bool of_stepper(Mutant mutant) {
-  return mutant >= Mutant::AcknowledgedBeforeDurable && mutant <= Mutant::CommitFallsBack;
+  return (mutant >= Mutant::AcknowledgedBeforeDurable && mutant <= Mutant::CommitFallsBack) ||
+         mutant >= Mutant::LeaseKeptInTransfer;
 }
 
 std::unique_ptr<consensus::Stepper> make_mutant_stepper(

@@ -34,6 +34,8 @@ void add(Totals& totals, const SimResult& result) {
   totals.counts.restarts += result.counts.restarts;
   totals.counts.pauses += result.counts.pauses;
   totals.counts.power_losses += result.counts.power_losses;
+  totals.counts.majority_restarts += result.counts.majority_restarts;
+  totals.counts.transfer_cuts += result.counts.transfer_cuts;
   totals.counts.lost_disks += result.counts.lost_disks;
   totals.counts.old_images += result.counts.old_images;
   totals.counts.reconfigurations += result.counts.reconfigurations;
@@ -55,12 +57,14 @@ gcoord::Json as_json(const Totals& totals) {
           {"elections", totals.elections},
           {"faults",
            {{"lost_disks", counts.lost_disks},
+            {"majority_restarts", counts.majority_restarts},
             {"old_images", counts.old_images},
             {"partitions", counts.partitions},
             {"pauses", counts.pauses},
             {"power_losses", counts.power_losses},
             {"reconfigurations", counts.reconfigurations},
             {"restarts", counts.restarts},
+            {"transfer_cuts", counts.transfer_cuts},
             {"transfers", counts.transfers}}},
           {"messages", totals.messages},
           {"mute_steps", counts.mute_steps},

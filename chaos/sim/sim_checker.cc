@@ -59,24 +59,13 @@ std::uint64_t SimChecker::applied_total() const {
   return total;
 }
 
-void SimChecker::on_leases(std::uint32_t shard, std::uint32_t holders, LogIndex commit) {
-  if (holders > 1) {
-    report("I12 Lease", shard, std::to_string(holders) + " nodes hold the lease");
-  }
-  if (holders == 1 && commit < shards_[shard].committed()) {
-    report("I12 Lease",
-           shard,
-           "the holder does not know index " + std::to_string(shards_[shard].committed().value));
-  }
+void SimChecker::on_leases(std::uint32_t shard,
+                           std::span<const consensus::scenario::LeaseHolder> holders) {
+  judge(shard, shards_[shard].on_leases(holders));
 }
 
-void SimChecker::on_read(std::uint32_t shard, LogIndex read_index, LogIndex committed_then) {
-  if (read_index < committed_then) {
-    report("I9 Linearizability",
-           shard,
-           "a read at " + std::to_string(read_index.value) + " misses index " +
-               std::to_string(committed_then.value));
-  }
+void SimChecker::on_read(std::uint32_t shard, const consensus::scenario::AnsweredRead& read) {
+  judge(shard, RaftHistory::on_read(read));
 }
 
 }  // namespace gcoord::chaos

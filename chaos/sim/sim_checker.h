@@ -2,7 +2,7 @@
 // did.
 //
 // consensus/scenario/raft_history.h states I1, I2, I4, I5 and I6, with digests of logs for
-// contents; I9 and I12 are stated here (docs/internals/faults.md has the numbers). A row asserts I3
+// contents, I9 for read rounds and I12 (docs/internals/faults.md has the numbers). A row asserts I3
 // and I7 itself after each step. The first violation is kept; later ones are consequences.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,11 @@ class SimChecker {
   // A node applied the entry at `index` (I6).
   void on_apply(std::uint32_t shard, NodeId node, LogIndex index, std::uint64_t chain);
 
-  // At one moment, `holders` nodes hold a lease; the holder knows `commit` (I12).
-  void on_leases(std::uint32_t shard, std::uint32_t holders, LogIndex commit);
+  // All nodes that hold the lease at one moment (I12).
+  void on_leases(std::uint32_t shard, std::span<const consensus::scenario::LeaseHolder> holders);
 
-  // A read round that was opened when `committed_then` was decided may answer at read_index (I9's
-  // precondition).
-  void on_read(std::uint32_t shard, LogIndex read_index, LogIndex committed_then);
+  // A read round may answer (I9's precondition).
+  void on_read(std::uint32_t shard, const consensus::scenario::AnsweredRead& read);
 
   // Newest decided index that any node ever knew.
   LogIndex committed(std::uint32_t shard) const { return shards_[shard].committed(); }

@@ -400,7 +400,11 @@ void SimNode::judge(std::uint32_t shard, const Outbox& out, Role before) {
     const bool by_round = reads_[shard].proof == consensus::ReadProof::Round;
     world_.counts.quorum_reads += by_round ? 1 : 0;
     if (by_round || world_.options.leases_judged) {
-      world_.checker.on_read(shard, out.read_index, reads_[shard].committed_then);
+      world_.checker.on_read(shard,
+                             {.node = options_.id,
+                              .round = out.read_sequence,
+                              .index = out.read_index,
+                              .owed = reads_[shard].committed_then});
     }
   }
 }

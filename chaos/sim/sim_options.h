@@ -29,6 +29,8 @@ struct SimOptions {
   std::uint32_t restart_ppm = 8'000;
   std::uint32_t pause_ppm = 8'000;
   std::uint32_t power_loss_ppm = 500;  // All nodes at once.
+  // A leader is cut off: all others restart, or it was handing over what it leads.
+  std::uint32_t leader_cut_ppm = 3'000;
   std::uint32_t reconfigure_ppm = 10'000;
   std::uint32_t transfer_ppm = 20'000;
 
@@ -76,6 +78,8 @@ struct SimCounts {
   std::uint64_t restarts = 0;
   std::uint64_t pauses = 0;
   std::uint64_t power_losses = 0;
+  std::uint64_t majority_restarts = 0;  // While the leader was cut off.
+  std::uint64_t transfer_cuts = 0;      // The old leader was cut off while it handed over.
   std::uint64_t lost_disks = 0;
   std::uint64_t old_images = 0;
   std::uint64_t reconfigurations = 0;

@@ -39,6 +39,7 @@ SimWorld::SimWorld(const SimOptions& options)
       faults_(options.seed, 1),
       load_(options.seed, 2),
       disk_faults_(options.seed, 3),
+      leader_faults_(options.seed, 4),
       network_(mix64(options.seed)),
       checker_(options.shard_count),
       parts_{options_, network_, checker_, counts_},
@@ -187,7 +188,55 @@ void SimWorld::draw_partition() {
   }
 }
 
+// The node that leads most and runs, or none.
+SimWorld::Process* SimWorld::busiest_leader() {
+  Process* busiest = nullptr;
+  std::uint32_t most = 0;
+  for (Process& process : processes_) {
+    std::uint32_t led = 0;
+    for (std::uint32_t shard = 0; process.node != nullptr && shard < options_.shard_count;
+         ++shard) {
+      led += process.node->leads(shard) ? 1u : 0u;
+    }
+    busiest = led > most && process.paused_until <= quantum_ ? &process : busiest;
+    most = std::max(most, led);
+  }
+  return busiest;
+}
+
+// A leader hears nobody any more. Either it was handing over what it leads, and its orders still
+// leave; or nothing does, and all others restart.
+void SimWorld::cut_leader() {
+  Process* leader = busiest_leader();
+  const bool restarts = leader_faults_.chance(500'000);
+  if (leader == nullptr || (restarts && options_.lives_end())) {
+    return;
+  }
+  const NodeId self{static_cast<std::uint32_t>(leader - processes_.data()) + 1};
+  const NodeId heir{
+      (self.value + leader_faults_.below(options_.node_count - 1)) % options_.node_count + 1};
+  for (std::uint32_t shard = 0; !restarts && shard < options_.shard_count; ++shard) {
+    leader->node->transfer(shard, heir);
+  }
+  for (std::uint32_t k = 0; k < options_.node_count; ++k) {
+    if (&processes_[k] == leader) {
+      continue;
+    }
+    network_.cut(NodeId{k + 1}, self);
+    if (restarts) {
+      network_.cut(self, NodeId{k + 1});
+      crash(k);
+      processes_[k].down_until = quantum_ + leader_faults_.between(1, 20);
+    }
+  }
+  counts_.majority_restarts += restarts ? 1 : 0;
+  counts_.transfer_cuts += restarts ? 0 : 1;
+}
+
 void SimWorld::draw_faults() {
+  if (leader_faults_.chance(options_.leader_cut_ppm)) {
+    cut_leader();
+  }
   if (faults_.chance(options_.partition_ppm)) {
     draw_partition();
   }
@@ -277,19 +326,17 @@ void SimWorld::draw_load() {
 }
 
 void SimWorld::judge_leases() {
-  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    std::uint32_t holders = 0;
-    LogIndex commit;
-    for (const Process& process : processes_) {
+  std::vector<consensus::scenario::LeaseHolder> holders;
+  for (std::uint32_t shard = 0; shard < options_.shard_count && options_.leases_judged; ++shard) {
+    holders.clear();
+    for (std::uint32_t k = 0; k < options_.node_count; ++k) {
+      const Process& process = processes_[k];
       const bool running = process.node != nullptr && process.paused_until <= quantum_;
       if (running && process.node->leads(shard) && process.node->holds_lease(shard, quantum_)) {
-        ++holders;
-        commit = process.node->columns().log[shard].commit;
+        holders.push_back({NodeId{k + 1}, process.node->columns().log[shard].commit});
       }
     }
-    if (options_.leases_judged) {
-      checker_.on_leases(shard, holders, commit);
-    }
+    checker_.on_leases(shard, holders);
   }
 }
 

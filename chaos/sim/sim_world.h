@@ -52,6 +52,8 @@ class SimWorld {
   consensus::SlotMask rememberers(std::uint32_t shard, std::uint32_t without) const;
   bool decidable(std::uint32_t shard, std::uint32_t without) const;
   bool may_crash(std::uint32_t k);
+  Process* busiest_leader();
+  void cut_leader();
   void draw_partition();
   void draw_load();
   void draw_reconfiguration(std::uint32_t shard, SimNode& leader);
@@ -65,6 +67,7 @@ class SimWorld {
   SimRandom faults_;
   SimRandom load_;
   SimRandom disk_faults_;
+  SimRandom leader_faults_;
   netcore::SimulatedNetwork network_;
   SimChecker checker_;
   SimCounts counts_;

@@ -21,14 +21,21 @@ class ClientWire {
  public:
   static constexpr std::uint32_t kDelayUsMax = 20'000;    // Of a wire that is well.
   static constexpr std::uint32_t kLateUsMax = 2'000'000;  // Of one that is not.
+  // Of a request that comes once more: in an old connection, behind newer ones, after a failover.
+  static constexpr std::uint32_t kRepeatUsMax = 6'000'000;
 
-  explicit ClientWire(std::uint64_t seed) : random_(seed, 3) {}
+  explicit ClientWire(std::uint64_t seed) : random_(seed, 3), repeats_(seed, 6) {}
 
   void send(std::uint32_t client,
             NodeId node,
             const protocol::RequestSlot& slot,
             std::span<const std::byte> payload,
             std::uint64_t now_us) {
+    if (repeat_ppm != 0 && repeats_.chance(repeat_ppm)) {
+      ++requests_repeated;
+      requests_.emplace(Key{now_us + 1 + repeats_.below(kRepeatUsMax), ++order_},
+                        Request{client, node, slot, {payload.begin(), payload.end()}});
+    }
     if (random_.chance(request_loss_ppm)) {
       ++requests_lost;
       return;
@@ -82,9 +89,11 @@ class ClientWire {
   // Faults, until changed back.
   std::uint32_t request_loss_ppm = 0;
   std::uint32_t reply_loss_ppm = 0;
+  std::uint32_t repeat_ppm = 0;
   std::uint32_t delay_us_max = kDelayUsMax;
 
   std::uint64_t requests_lost = 0;
+  std::uint64_t requests_repeated = 0;
   std::uint64_t replies_lost = 0;
 
  private:
@@ -110,6 +119,7 @@ class ClientWire {
   }
 
   SimRandom random_;
+  SimRandom repeats_;
   std::map<Key, Request> requests_;
   std::map<Key, Reply> replies_;
   std::vector<std::uint64_t> late_until_us_;  // By client.

@@ -38,17 +38,20 @@ enum class FaultClass : std::uint8_t {
   ReplacedDisk,
   OldDisk,
   WaiterHerd,
-  LeaseStorm,   // All clients fall silent beyond their TTL at once.
-  ClientRetry,  // A reply to a client is lost after the deed.
-  ClientLoss,   // A request of a client is lost.
-  Abandon,      // A client stops keeping its session alive.
-  Snapshot,     // A node misses so much that logs were compacted meanwhile.
-  DeviceFlip,   // A bit of a device's memory flips; counts when the node has found it.
-  DeviceError,  // A call to a device fails; the same.
-  LockMove,     // A lock is moved to another shard; counts when it has arrived.
+  LeaseStorm,       // All clients fall silent beyond their TTL at once.
+  ClientRetry,      // A reply to a client is lost after the deed.
+  ClientLoss,       // A request of a client is lost.
+  Abandon,          // A client stops keeping its session alive.
+  Snapshot,         // A node misses so much that logs were compacted meanwhile.
+  DeviceFlip,       // A bit of a device's memory flips; counts when the node has found it.
+  DeviceError,      // A call to a device fails; the same.
+  LockMove,         // A lock is moved to another shard; counts when it has arrived.
+  MajorityRestart,  // All nodes but a leader restart, while it is cut off.
+  TransferCut,      // A leader is cut off while it hands its shards over.
+  RequestRepeat,    // A request of a client is delivered once more, and late.
 };
 
-inline constexpr std::size_t kFaultClassCount = 35;
+inline constexpr std::size_t kFaultClassCount = 38;
 
 // Of which seeds draw; those behind them need nodes with devices, or are drawn apart: what they are
 // not in stays what it was.
@@ -64,6 +67,11 @@ using FaultMask = std::uint64_t;
 constexpr FaultMask mask_of(FaultClass fault) {
   return FaultMask{1} << static_cast<unsigned>(fault);
 }
+
+// These have random numbers of their own, so that worlds without them are what they were.
+inline constexpr FaultMask kFaultsApart = mask_of(FaultClass::MajorityRestart) |
+                                          mask_of(FaultClass::TransferCut) |
+                                          mask_of(FaultClass::RequestRepeat);
 
 inline constexpr FaultMask kDeviceFaults =
     mask_of(FaultClass::DeviceFlip) | mask_of(FaultClass::DeviceError);

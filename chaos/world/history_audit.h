@@ -7,7 +7,7 @@
 // applied to empty tables, lead to the state that answered the clients? One thread.
 #pragma once
 
-#include "chaos/world/weak_reads.h"
+#include "chaos/promises/weak_reads.h"
 
 #include <string>
 #include <vector>

@@ -20,7 +20,12 @@ constexpr std::uint32_t kHoldWaits = 40;
 
 // Many classes strike each more rarely, so that the world is never only in ruins.
 std::uint32_t pause_tenths(FaultMask faults) {
-  return static_cast<std::uint32_t>(std::clamp(std::popcount(faults), 3, 16)) * 10;
+  return static_cast<std::uint32_t>(std::clamp(std::popcount(faults & ~kFaultsApart), 3, 16)) * 10;
+}
+
+// Those that this class draws.
+FaultMask own_faults(const World& world) {
+  return world.options().faults & ~kFaultsApart;
 }
 
 }  // namespace
@@ -29,13 +34,26 @@ Nemesis::Nemesis(World& world, FaultCounts& counts, PowerCounts& power)
     : world_(world),
       counts_(counts),
       random_(world.options().seed, 4),
+      bad_moments_(
+          world,
+          {.idle = [this](std::uint32_t index) { return idle(index); },
+           .restart =
+               [this](std::uint32_t index, bool power_lost, std::uint64_t ms) {
+                 stop(index, power_lost);
+                 restart_later(index, ms);
+               },
+           .cut_for = [this](NodeId from, NodeId to, std::uint64_t ms) { cut_for(from, to, ms); },
+           .after = [this](std::uint64_t ms,
+                           std::function<void()> act) { after(ms, std::move(act)); },
+           .count = [this](FaultClass fault) { count(fault); }},
+          pause_tenths(world.options().faults)),
       machines_(world.options().node_count),
       power_(power) {
   const std::uint32_t tenths = pause_tenths(world.options().faults);
   for (std::size_t k = 0; k < kFaultClassCount; ++k) {
     // The cluster gets two election timeouts to begin with. What only some worlds have draws
     // nothing in the others.
-    if (k < kFaultClassesDrawn || has(world.options().faults, static_cast<FaultClass>(k))) {
+    if (k < kFaultClassesDrawn || has(own_faults(world), static_cast<FaultClass>(k))) {
       next_us_[k] = world.now_us() + some_ms(20, 20 + tenths) * 1000;
     }
   }
@@ -62,10 +80,11 @@ void Nemesis::pass() {
   if (world_.options().cuts_power) {
     return pass_power();
   }
+  bad_moments_.pass();
   const std::uint32_t tenths = pause_tenths(world_.options().faults);
   for (std::size_t k = 0; k < kFaultClassCount; ++k) {
     const auto fault = static_cast<FaultClass>(k);
-    if (has(world_.options().faults, fault) && world_.now_us() >= next_us_[k]) {
+    if (has(own_faults(world_), fault) && world_.now_us() >= next_us_[k]) {
       next_us_[k] = world_.now_us() + some_ms(tenths / 2, tenths * 3 / 2) * 1000;
       strike(fault);
     }
@@ -114,6 +133,9 @@ void Nemesis::strike(FaultClass fault) {
 }
 
 void Nemesis::cut_for(NodeId from, NodeId to, std::uint64_t ms) {
+  if (healed_) {
+    return;
+  }
   world_.network().cut(from, to);
   after(ms, [this, from, to] { world_.network().heal(from, to); });
 }
@@ -140,10 +162,8 @@ void Nemesis::swizzle() {
     }
     const std::uint64_t end_ms = some_ms(20, 40);
     after(some_ms(0, 15), [this, node, other, end_ms] {
-      if (!healed_) {
-        cut_for(node, NodeId{other}, end_ms);
-        cut_for(NodeId{other}, node, end_ms);
-      }
+      cut_for(node, NodeId{other}, end_ms);
+      cut_for(NodeId{other}, node, end_ms);
     });
   }
 }
@@ -278,6 +298,7 @@ void Nemesis::count_messages() {
   set(FaultClass::Corrupt, counts.corrupted);
   set(FaultClass::ClientRetry, world_.wire().replies_lost);
   set(FaultClass::ClientLoss, world_.wire().requests_lost);
+  set(FaultClass::RequestRepeat, world_.wire().requests_repeated);
   std::uint64_t moves = 0;
   for (const auto& client : world_.clients()) {
     moves += client->moves();
@@ -297,7 +318,7 @@ void Nemesis::heal() {
   // In order from now on, as a connection that stands delivers: what is overtaken is lost, and a
   // bound on convergence holds where nothing is lost any more.
   world_.network().set_defaults({.delay_ticks_min = 4, .delay_ticks_max = 4});
-  world_.wire().request_loss_ppm = world_.wire().reply_loss_ppm = 0;
+  world_.wire().request_loss_ppm = world_.wire().reply_loss_ppm = world_.wire().repeat_ppm = 0;
   world_.wire().delay_us_max = ClientWire::kDelayUsMax;
   for (const auto& client : world_.clients()) {
     client->set_paused(false);

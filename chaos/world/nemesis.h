@@ -6,6 +6,7 @@
 #pragma once
 
 #include "chaos/random/sim_random.h"
+#include "chaos/world/bad_moments.h"
 #include "chaos/world/fault_class.h"
 #include "chaos/world/power_count.h"
 #include "chaos/world/world_disk.h"
@@ -110,6 +111,7 @@ class Nemesis {
   World& world_;
   FaultCounts& counts_;
   SimRandom random_;
+  BadMoments bad_moments_;
   std::array<std::uint64_t, kFaultClassCount> next_us_{};
   std::multimap<std::uint64_t, std::function<void()>> later_;
   std::vector<Machine> machines_;

@@ -1,5 +1,6 @@
-// The product's stepper with a witness beside it, who sees every message before it leaves. Votes in
-// a trace are what a node has in mind; what binds it is what it said (I2). One thread.
+// The product's stepper with a witness beside it, who sees every step, and every message before it
+// leaves. Votes in a trace are what a node has in mind; what binds it is what it said (I2). One
+// thread.
 #pragma once
 
 #include "consensus/step/stepper.h"
@@ -13,16 +14,22 @@ namespace gcoord::chaos {
 class WitnessStepper final : public consensus::Stepper {
  public:
   using OnMessage = std::function<void(const consensus::Message&)>;
+  // The row after the step.
+  using OnStep = std::function<void(
+      const consensus::ShardRef&, const consensus::Inbox&, const consensus::Outbox&)>;
 
-  WitnessStepper(std::unique_ptr<Stepper> stepper, OnMessage on_message)
-      : stepper_(std::move(stepper)), on_message_(std::move(on_message)) {}
+  WitnessStepper(std::unique_ptr<Stepper> stepper, OnMessage on_message, OnStep on_step)
+      : stepper_(std::move(stepper)),
+        on_message_(std::move(on_message)),
+        on_step_(std::move(on_step)) {}
 
   Status step(std::span<const std::uint32_t> rows,
               std::span<const consensus::Inbox> in,
               std::span<consensus::Outbox> out,
               const consensus::StepInput& input) override {
     const Status stepped = stepper_->step(rows, in, out, input);
-    for (std::size_t k = 0; k < rows.size(); ++k) {
+    for (std::size_t k = 0; stepped.ok() && k < rows.size(); ++k) {
+      on_step_(consensus::ShardRef(columns(), rows[k]), in[k], out[k]);
       for (std::uint32_t m = 0; m < out[k].message_count; ++m) {
         on_message_(out[k].message[m]);
       }
@@ -41,6 +48,7 @@ class WitnessStepper final : public consensus::Stepper {
  private:
   std::unique_ptr<Stepper> stepper_;
   OnMessage on_message_;
+  OnStep on_step_;
 };
 
 }  // namespace gcoord::chaos

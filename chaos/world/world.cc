@@ -37,7 +37,8 @@ World::World(const WorldOptions& options)
       network_(options.seed, link_options()),
       wire_(options.seed),
       judge_(slack_of(options)),
-      audit_(options.node_count, options.shard_count) {
+      audit_(options.node_count, options.shard_count),
+      watch_(options.shard_count) {
   judge_.set_lives_apart(options.durability == consensus::Durability::Memory);
   add_nodes();
   add_clients();
@@ -59,6 +60,7 @@ void World::add_nodes() {
             .on_failing = [this](NodeId id) { nemesis_->note(id.value - 1); },
             .on_message = [this](const consensus::Message& message,
                                  std::uint32_t life) { on_message(message, life); },
+            .on_step = [this](const SeenStep& step) { report_if(watch_.on_step(step)); },
             .reply =
                 [this](NodeId from,
                        protocol::ConnectionId connection,
@@ -95,6 +97,12 @@ void World::on_message(const consensus::Message& message, std::uint32_t life) {
                  static_cast<unsigned long long>(message.commit.value),
                  static_cast<unsigned>(message.count),
                  static_cast<unsigned long long>(message.context));
+  }
+}
+
+void World::report_if(const std::string& broken) {
+  if (!broken.empty()) {
+    judge_.report(broken);
   }
 }
 
@@ -146,11 +154,13 @@ void World::step() {
       nemesis_->on_node_failed(node->id().value - 1, *failure);
     }
     nemesis_->look_at_power(node->id().value - 1);
-    const std::string forgotten = audit_.look_at_votes(node->id().value - 1, *node);
-    if (!forgotten.empty()) {
-      judge_.report(forgotten);
-    }
+    report_if(audit_.look_at_votes(node->id().value - 1, *node));
   }
+  report_if(watch_.end_turn([this](NodeId id, ShardId shard) {
+    WorldNode& node = *nodes_[id.value - 1];
+    const bool at_work = node.running() && !node.paused();
+    return at_work ? node.lease_of(shard, now_us_) : std::nullopt;
+  }));
   wire_.deliver_replies(now_us_, [this](NodeId from, auto client, auto& slot, auto payload) {
     clients_[client]->take_reply(from, slot, payload);
   });
@@ -282,15 +292,9 @@ void World::audit_history() {
   for (const auto& node : nodes_) {
     nodes.push_back(node.get());
   }
-  if (const std::string wrong = audit_histories(options_, nodes); !wrong.empty()) {
-    judge_.report(wrong);
-  }
-  if (const std::string wrong = audit_places(options_, *nodes_[0]); !wrong.empty()) {
-    judge_.report(wrong);
-  }
-  if (const std::string wrong = audit_reads(nodes, judge_.weak_reads()); !wrong.empty()) {
-    judge_.report(wrong);
-  }
+  report_if(audit_histories(options_, nodes));
+  report_if(audit_places(options_, *nodes_[0]));
+  report_if(audit_reads(nodes, judge_.weak_reads()));
 }
 
 void World::load_for(std::uint64_t ms) {

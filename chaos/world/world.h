@@ -7,6 +7,7 @@
 // (world_judge.h).
 #pragma once
 
+#include "chaos/promises/turn_watch.h"
 #include "chaos/world/client_wire.h"
 #include "chaos/world/fault_class.h"
 #include "chaos/world/power_count.h"
@@ -87,6 +88,7 @@ class World {
   void add_nodes();
   void add_clients();
   void on_message(const consensus::Message& message, std::uint32_t life);
+  void report_if(const std::string& broken);
   void step();
   bool converged();
   bool shard_converged(ShardId shard);
@@ -101,6 +103,7 @@ class World {
   ClientWire wire_;
   WorldJudge judge_;
   RecoveryAudit audit_;
+  TurnWatch watch_;
   std::map<std::string, std::uint64_t> guarded_;
   std::vector<std::unique_ptr<WorldNode>> nodes_;
   std::vector<std::unique_ptr<WorldClient>> clients_;

@@ -10,9 +10,9 @@
 #pragma once
 
 #include "chaos/check/operation.h"
+#include "chaos/promises/weak_reads.h"
 #include "chaos/random/sim_random.h"
 #include "chaos/world/cluster_knowledge.h"
-#include "chaos/world/weak_reads.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_options.h"
 #include "client/core/sequence_window.h"

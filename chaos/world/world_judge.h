@@ -7,7 +7,7 @@
 #include "chaos/check/checks.h"
 #include "chaos/check/operation.h"
 #include "chaos/check/trace.h"
-#include "chaos/world/weak_reads.h"
+#include "chaos/promises/weak_reads.h"
 #include "consensus/scenario/raft_history.h"
 #include "consensus/step/message.h"
 #include "server/interfaces/replica_view.h"

@@ -111,8 +111,12 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_
     stepper = make_mutant_stepper(options_.mutant, std::move(stepper));
   }
   return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
-      std::move(stepper), [this](const consensus::Message& message) {
-        environment_.on_message(message, life_count_);
+      std::move(stepper),
+      [this](const consensus::Message& message) { environment_.on_message(message, life_count_); },
+      [this](const consensus::ShardRef& row,
+             const consensus::Inbox& in,
+             const consensus::Outbox& out) {
+        environment_.on_step({id_, row, in, out});
       })};
 }
 
@@ -228,6 +232,12 @@ void WorldNode::stop() {
   ended->engine.reset();
   requests_.clear();
   environment_.network.forget(id_);
+}
+
+std::optional<LogIndex> WorldNode::lease_of(ShardId shard, std::uint64_t now_us) {
+  now_us_ = now_us;  // The engine looks at the clock again.
+  const server::ShardView view = life_->engine->view(shard);
+  return view.lease ? std::optional{view.commit} : std::nullopt;
 }
 
 std::vector<std::string> WorldNode::recovered() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "chaos/mutants/mutant_seams.h"
+#include "chaos/promises/turn_watch.h"
 #include "chaos/random/sim_random.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_disk.h"
@@ -36,6 +37,7 @@ struct WorldNodeEnvironment {
   std::function<void(NodeId)> on_failing;
   // Leaves a node.
   std::function<void(const consensus::Message&, std::uint32_t life)> on_message;
+  std::function<void(const SeenStep&)> on_step;
   std::function<void(NodeId from,
                      protocol::ConnectionId,
                      const protocol::ReplySlot&,
@@ -71,6 +73,10 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
 
   // Of the running process.
   server::HostReplicas& engine() { return *life_->engine; }
+
+  // Of the running process, if it would answer reads of the shard by itself at this time of the
+  // world: what it knows as committed there.
+  std::optional<LogIndex> lease_of(ShardId shard, std::uint64_t now_us);
 
   // What the process knows: a sentence about its node, then one for each shard.
   std::vector<std::string> recovered() const;

@@ -53,6 +53,14 @@ WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
   if (SimRandom{seed, 9}.below(2) == 0) {
     options.faults |= mask_of(FaultClass::LockMove);
   }
+  SimRandom apart{seed, 10};
+  for (const FaultClass fault :
+       {FaultClass::MajorityRestart, FaultClass::TransferCut, FaultClass::RequestRepeat}) {
+    options.faults |= apart.below(2) == 0 ? mask_of(fault) : 0;
+  }
+  if (options.durability == consensus::Durability::Memory) {
+    options.faults &= ~mask_of(FaultClass::MajorityRestart);
+  }
   options.device = device;
   // Every fourth world has devices in order, and is what it would be on CPUs.
   if (device.names_device() && seed % 4 != 0) {

@@ -5,7 +5,9 @@
 // file of --log-file. Exit codes are those of protocol/error_codes.h.
 #include "cli/gcoordd/reload.h"
 #include "cli/gcoordd/start_signals.h"
+#include "cli/gcoordd/temporary_directory.h"
 #include "common/device/device_errors.h"
+#include "common/text/printable.h"
 #include "protocol/error_codes.h"
 #include "server/log/output.h"
 #include "server/node/node.h"
@@ -19,7 +21,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <mutex>
 #include <optional>
@@ -31,7 +32,7 @@ namespace gcoord {
 namespace {
 
 int fail(const Status& status) {
-  std::cerr << "gcoordd: " << status.to_string() << "\n";
+  std::cerr << "gcoordd: " + shown(status.to_string()) + "\n";
   return static_cast<int>(protocol::exit_code(status));
 }
 
@@ -40,46 +41,27 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// The data directory of `dev` without --data-dir: made on request, removed at the end. Any thread.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() = default;
-
-  ~TemporaryDirectory() { remove(); }
-
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  // Its path; empty if none can be made.
-  std::string make() {
-    const std::lock_guard lock(mutex_);
-    std::string pattern = std::filesystem::temp_directory_path() / "gcoord-dev-XXXXXX";
-    path_ = ::mkdtemp(pattern.data()) == nullptr ? std::string{} : pattern;
-    return path_;
-  }
-
-  void remove() {
-    const std::lock_guard lock(mutex_);
-    if (!path_.empty()) {
-      std::error_code ignored;
-      std::filesystem::remove_all(path_, ignored);
-      path_.clear();
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::string path_;
-};
-
 // What the process has while it starts and runs, made before its options are read.
 struct Process {
   std::vector<std::string> arguments;
-  TemporaryDirectory temporary;
+  std::mutex mutex;  // Of the directory, which another thread removes when a signal ends the start.
+  std::optional<TemporaryDirectory> temporary;
   std::optional<StartSignals> start_signals;
 
+  // Its path; empty if none can be made.
+  std::string make_temporary() {
+    const std::lock_guard lock(mutex);
+    temporary.emplace();
+    return temporary->path();
+  }
+
+  void remove_temporary() {
+    const std::lock_guard lock(mutex);
+    temporary.reset();
+  }
+
   void begin_start() {
-    start_signals.emplace([this] { temporary.remove(); });
+    start_signals.emplace([this] { remove_temporary(); });
   }
 };
 
@@ -107,8 +89,8 @@ void say_ready(const server::Invocation& invocation, const server::NodePorts& po
 
 // A device that does not answer would hold up the end of the process: the driver waits for its
 // kernels when a program leaves by the door. Nothing is left to be written.
-[[noreturn]] void leave_at_once(int code, TemporaryDirectory& temporary) {
-  temporary.remove();
+[[noreturn]] void leave_at_once(int code, Process& process) {
+  process.remove_temporary();
   std::cout.flush();
   spdlog::shutdown();
   std::_Exit(code);
@@ -129,7 +111,7 @@ void keep_ports(server::NodeOptions& options, const server::NodePorts& ports) {
 int run(const server::Invocation& invocation, Process& process) {
   server::NodeOptions options = invocation.options;
   if (invocation.data_dir_temporary) {
-    options.data_dir = process.temporary.make();
+    options.data_dir = process.make_temporary();
     if (options.data_dir.empty()) {
       return fail(protocol::make_error(protocol::ErrorCode::DirectoryUnusable,
                                        "no temporary directory can be made; give --data-dir"));
@@ -138,13 +120,13 @@ int run(const server::Invocation& invocation, Process& process) {
   if (const Status logging = server::start_log(options); !logging.ok()) {
     return fail(logging);
   }
-  server::Invocation shown = invocation;
-  shown.options = options;
+  server::Invocation opened = invocation;
+  opened.options = options;
   auto node = server::open_node(options);
   bool said = false;
   const auto on_ready = [&] {
     if (!std::exchange(said, true)) {
-      say_ready(shown, node.value()->ports());
+      say_ready(opened, node.value()->ports());
     }
   };
   Reload reload(process.arguments, environment, invocation);
@@ -157,7 +139,7 @@ int run(const server::Invocation& invocation, Process& process) {
     if (!server::is_taken_over(status)) {
       break;
     }
-    spdlog::warn("{}", status.message());
+    spdlog::warn("{}", shown(status.message()));
     process.begin_start();
     node.value().reset();  // It holds the directory.
     node = server::open_node(options);
@@ -166,7 +148,7 @@ int run(const server::Invocation& invocation, Process& process) {
     return fail(node.status());
   }
   if (is_device_fault(status.detail())) {
-    leave_at_once(fail(status), process.temporary);
+    leave_at_once(fail(status), process);
   }
   return status.ok() ? 0 : fail(status);
 }
@@ -174,7 +156,7 @@ int run(const server::Invocation& invocation, Process& process) {
 // All that is wrong, for --check-config.
 int report(const std::vector<Status>& problems) {
   for (const Status& problem : problems) {
-    std::cerr << "gcoordd: " << problem.to_string() << "\n";
+    std::cerr << "gcoordd: " + shown(problem.to_string()) + "\n";
   }
   if (problems.empty()) {
     std::cout << "gcoordd: the options are valid\n";

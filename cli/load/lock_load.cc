@@ -84,7 +84,7 @@ LockLoad::LockLoad(LockLoadOptions options, History* history)
 LockLoad::~LockLoad() = default;
 
 client::Status LockLoad::open(client::Client& client) {
-  for (std::uint32_t index = 0; index < options_.clients; ++index) {
+  for (std::uint32_t index = 0; index < options_.clients && !stopping_.load(); ++index) {
     // Not of this load: the event may come when it is gone, while the client is being closed.
     const auto loss = std::make_shared<SessionLoss>();
     loss->history = history_;
@@ -116,7 +116,7 @@ LockLoadResults LockLoad::run(std::chrono::milliseconds length) {
     acquire(*lane);
   }
   std::unique_lock lock(mutex_);
-  idle_.wait_for(lock, length, [this] { return busy_lanes_ == 0; });
+  idle_.wait_for(lock, length, [this] { return busy_lanes_ == 0 || stopping_.load(); });
   stopping_.store(true, std::memory_order_relaxed);  // Seen late by a lane costs one more pair.
   const double seconds = static_cast<double>(now_ns() - started) / 1e9;
   // Every request has a deadline, so this ends; nothing may call back into a load that is gone.
@@ -130,14 +130,36 @@ LockLoadResults LockLoad::run(std::chrono::milliseconds length) {
   return results;
 }
 
+void LockLoad::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_.store(true);
+  }
+  idle_.notify_all();
+  waits_.request_stop();
+}
+
+void LockLoad::close() {
+  std::vector<client::Future<client::Status>> closing;
+  for (client::Session& session : sessions_) {
+    closing.push_back(session.close_async());
+  }
+  for (auto& each : closing) {
+    static_cast<void>(std::move(each).get());  // One that failed ends with its TTL.
+  }
+}
+
 void LockLoad::acquire(Lane& lane) {
   if (stopping_.load(std::memory_order_relaxed)) {
     finish_lane();
     return;
   }
   lane.called_ns = now_ns();
+  // Who has a name of its own does not wait.
+  const client::AcquireOptions how{.wait = kWaitMax,
+                                   .stop = options_.shared_name ? &waits_end_ : nullptr};
   lane.session->acquire_async(
-      lane.name, {kWaitMax}, [this, &lane](const client::Result<client::Grant>& grant) {
+      lane.name, how, [this, &lane](const client::Result<client::Grant>& grant) {
         on_granted(lane, grant);
       });
 }
@@ -158,7 +180,9 @@ void LockLoad::on_granted(Lane& lane, const client::Result<client::Grant>& grant
                      token});
   }
   if (!grant.ok()) {
-    note_error(grant.status());
+    if (!waits_end_.stop_requested()) {
+      note_error(grant.status());
+    }
     acquire(lane);
     return;
   }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,12 @@ class LockLoad {
   // Runs for this long, then waits for what is outstanding; each request has its own deadline.
   LockLoadResults run(std::chrono::milliseconds length);
 
+  // Ends open() and run() early, with what there is by then. Any thread.
+  void stop();
+
+  // Closes the sessions, and waits for the answers. After run(), once.
+  void close();
+
  private:
   struct Lane {
     client::Session* session = nullptr;
@@ -71,6 +78,8 @@ class LockLoad {
   std::vector<client::Session> sessions_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::atomic<bool> stopping_{false};
+  std::stop_source waits_;  // Ends those for a shared name.
+  std::stop_token waits_end_ = waits_.get_token();
   std::mutex mutex_;
   std::condition_variable idle_;
   std::size_t busy_lanes_ = 0;

@@ -18,6 +18,10 @@ constexpr milliseconds kTtl{60'000};
 // Between two looks at how long the queue is by now.
 constexpr milliseconds kLook{1};
 
+client::Status stopped() {
+  return {client::StatusCode::Cancelled, "stopped"};
+}
+
 }  // namespace
 
 client::Status QueueLoad::open_sessions() {
@@ -37,7 +41,7 @@ client::Status QueueLoad::open_sessions() {
 }
 
 client::Status QueueLoad::await_waiters(std::uint32_t count) {
-  while (true) {
+  while (!stopped_.load()) {
     const auto lock = client_.get(options_.name);
     if (!lock.ok()) {
       return lock.status();
@@ -47,6 +51,7 @@ client::Status QueueLoad::await_waiters(std::uint32_t count) {
     }
     std::this_thread::sleep_for(kLook);
   }
+  return stopped();
 }
 
 // One client's requests for one shard reach its leader in the order of the calls.
@@ -94,6 +99,9 @@ void QueueLoad::on_granted(std::uint32_t waiter, const client::Result<client::Gr
   if (results_.grants == options_.interlude_grants && options_.interlude) {
     options_.interlude();
   }
+  if (stopped_.load()) {
+    return;
+  }
   if (results_.grants < options_.handovers) {
     return release(sessions_[1 + waiter / kWaitsPerSession], grant.value().token);
   }
@@ -121,6 +129,27 @@ client::Status QueueLoad::queue_up() {
   return queued;
 }
 
+void QueueLoad::stop() {
+  const std::lock_guard lock{mutex_};
+  stopped_.store(true);
+  ended_ = true;
+  over_.notify_all();
+}
+
+void QueueLoad::close() {
+  std::vector<client::Future<client::Status>> closing;
+  for (client::Session& session : sessions_) {
+    if (sessions_.size() > kSessionsClosedMax) {
+      session.detach();
+    } else {
+      closing.push_back(session.close_async());
+    }
+  }
+  for (auto& each : closing) {
+    static_cast<void>(each.get());  // One that failed ends with its TTL.
+  }
+}
+
 client::Result<QueueLoadResults> QueueLoad::hand_on() {
   release(sessions_.front(), first_token_);
   {
@@ -131,6 +160,9 @@ client::Result<QueueLoadResults> QueueLoad::hand_on() {
     if (!failure_.ok()) {
       return failure_;
     }
+  }
+  if (stopped_.load()) {
+    return stopped();
   }
   const auto left = client_.get(options_.name);
   if (!left.ok()) {

@@ -10,8 +10,10 @@
 
 #include "gcoord/client.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -23,6 +25,10 @@ namespace gcoord::cli {
 // What the client library allows itself in one shard (protocol/limits.h: kOutstandingMax), less the
 // release that a grant brings.
 inline constexpr std::uint32_t kWaitsPerSession = 30;
+
+// Closing a session looks through all that is under way, so closing very many takes longer than
+// their TTL.
+inline constexpr std::size_t kSessionsClosedMax = 1000;
 
 struct QueueLoadOptions {
   std::string name;
@@ -73,6 +79,13 @@ class QueueLoad {
   // sessions, a minute later.
   client::Result<QueueLoadResults> hand_on();
 
+  // Ends queue_up() and hand_on() early, which then fail with Cancelled. Any thread.
+  void stop();
+
+  // After they were stopped, once: closes the sessions, up to kSessionsClosedMax of them, and waits
+  // for the answers. More of them end with their TTL.
+  void close();
+
  private:
   using Moment = std::chrono::steady_clock::time_point;
 
@@ -92,6 +105,7 @@ class QueueLoad {
   std::mutex mutex_;
   std::condition_variable over_;
   bool ended_ = false;
+  std::atomic<bool> stopped_{false};
   client::Status failure_;
 };
 

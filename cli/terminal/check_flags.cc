@@ -1,18 +1,17 @@
 #include "cli/terminal/check_flags.h"
 
-#include <iostream>
 #include <utility>
 
 namespace gcoord::cli {
 
 namespace {
 
-// On the client's thread: one write, so that lines of two threads do not mix.
+// On the client's thread.
 void tell(const std::string& check, std::uint32_t failures, const client::CheckReport& report) {
   if (report.failures_in_row > failures) {
     return;  // That it fails on is no news.
   }
-  std::string line = "gcoordctl: " + check + ": ";
+  std::string line = check + ": ";
   if (report.passing) {
     line += "passes again";
   } else {
@@ -20,7 +19,7 @@ void tell(const std::string& check, std::uint32_t failures, const client::CheckR
             std::to_string(failures) + ")";
     line += report.failures_in_row == failures ? "; the session is no longer kept alive" : "";
   }
-  std::cerr << line + "\n";
+  talk(line);
 }
 
 }  // namespace

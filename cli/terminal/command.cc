@@ -1,27 +1,16 @@
 #include "cli/terminal/command.h"
 
 #include "cli/terminal/duration.h"
+#include "cli/terminal/endpoints.h"
 #include "protocol/error_codes.h"
 
 #include <cstdlib>
-#include <sstream>
 
 namespace gcoord::cli {
 
 namespace {
 
-constexpr const char* kDefaultEndpoint = "127.0.0.1:7400";
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) {
-      parts.push_back(part);
-    }
-  }
-  return parts;
-}
+constexpr const char* kDefaultEndpoint = "127.0.0.1";
 
 // "cause (a: refused; b: timed out). Fix." -> what is said of each endpoint.
 std::vector<std::string> evidence_of(const std::string& message) {
@@ -50,8 +39,28 @@ std::string chosen_endpoints(const Globals& globals) {
 
 }  // namespace
 
+void Context::take_context() {
+  if (globals_.program == nullptr) {
+    return;
+  }
+  chosen_ = choose_own_values(*globals_.program, globals_.values());
+  if (!chosen_.ok()) {
+    return;
+  }
+  for (const auto& [option, value] : chosen_.value().by_option) {
+    std::string& into = option == "endpoints" ? globals_.endpoints
+                        : option == "timeout" ? globals_.timeout
+                                              : globals_.output;
+    into = value.text;
+  }
+}
+
 int Context::run() {
+  take_context();
   output_ = Output(globals_.output == "json" ? Format::JsonLines : Format::Tables);
+  if (!chosen_.ok() && !globals_.keeps_contexts) {
+    return fail(chosen_.status());
+  }
   const auto timeout = duration("--timeout", globals_.timeout);
   if (!timeout.has_value()) {
     return exit_code_;
@@ -60,17 +69,18 @@ int Context::run() {
   return body_(*this);
 }
 
-client::ClientOptions Context::client_options() const {
+std::optional<client::Client> Context::connect() {
+  auto endpoints = parse_endpoints(chosen_endpoints(globals_));
+  if (!endpoints.ok()) {
+    refuse(endpoints.status());
+    return std::nullopt;
+  }
   client::ClientOptions options;
-  options.endpoints = split(chosen_endpoints(globals_));
+  options.endpoints = std::move(endpoints).value();
   options.connect_timeout = timeout_;
   options.request_timeout = timeout_;
   options.client_name = "gcoordctl";
-  return options;
-}
-
-std::optional<client::Client> Context::connect() {
-  auto connected = client::Client::connect(client_options());
+  auto connected = client::Client::connect(std::move(options));
   if (!connected.ok()) {
     // A table's reader sees the evidence in the message already.
     const bool json = output_.format() == Format::JsonLines;
@@ -82,14 +92,25 @@ std::optional<client::Client> Context::connect() {
   return std::move(connected).value();
 }
 
+std::optional<client::Client> Context::connect_to_all() {
+  auto client = connect();
+  if (client.has_value()) {
+    static_cast<void>(client->wait_for_all_nodes(std::chrono::milliseconds(1000)).ok());
+  }
+  return client;
+}
+
 int Context::fail(const client::Client& client, const client::Status& status) const {
   std::vector<std::string> evidence;
   for (const client::NodeView& node : client.cluster().nodes) {
     const std::string state = node.connected            ? "connected"
                               : node.last_error.empty() ? "not connected"
                                                         : node.last_error;
-    evidence.push_back("node " + std::to_string(node.node_id) + " at " + node.address + ": " +
-                       state);
+    // Of an endpoint that never answered nobody knows which node it is.
+    const std::string who = node.node_id == 0
+                                ? "endpoint " + node.address
+                                : "node " + std::to_string(node.node_id) + " at " + node.address;
+    evidence.push_back(who + ": " + state);
   }
   const bool reachability =
       protocol::exit_code(to_status(status)) == protocol::ExitCode::Unreachable ||
@@ -109,7 +130,7 @@ std::optional<std::chrono::milliseconds> Context::duration(const std::string& fl
                       : ttl && beyond_a_day(text) ? protocol::ErrorCode::TtlTooLong
                                                   : protocol::ErrorCode::OptionInvalid;
     exit_code_ = fail(protocol::make_error(
-        code, flag + " '" + text + "' is not a time up to a day; write 500ms, 5s, 2m or 1h"));
+        code, flag + " '" + text + "' is not a time up to a day; write 500ms, 1.5s, 1h30m or 1d"));
   }
   return parsed;
 }

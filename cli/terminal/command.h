@@ -5,6 +5,7 @@
 // through the client library. One thread.
 #pragma once
 
+#include "cli/terminal/chosen_values.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/output.h"
 #include "gcoord/client.h"
@@ -22,6 +23,16 @@ struct Globals {
   std::string endpoints;  // Comma-separated; --endpoints, else GCOORD_ENDPOINTS, else loopback.
   std::string output = "table";
   std::string timeout = "5s";
+  std::string context;
+  const Command* program = nullptr;  // That they are options of.
+  // The verb is about contexts: it runs also where the one in use cannot be read.
+  bool keeps_contexts = false;
+
+  // By name, as the parser or a context has them.
+  ContextValues values() const {
+    return {
+        {"endpoints", endpoints}, {"output", output}, {"timeout", timeout}, {"context", context}};
+  }
 };
 
 // The parser's results, and the doors to the cluster.
@@ -44,10 +55,16 @@ class Context {
 
   const Output& output() const { return output_; }
 
+  // Where the global options got their values; the failure, for a verb that keeps contexts.
+  const Result<ChosenValues>& chosen() const { return chosen_; }
+
   std::chrono::milliseconds timeout() const { return timeout_; }
 
   // On failure the error has been printed and exit_code() says what to return.
   std::optional<client::Client> connect();
+
+  // The same, and waits up to a second for the other nodes; who is missing comes later.
+  std::optional<client::Client> connect_to_all();
 
   int exit_code() const { return exit_code_; }
 
@@ -81,10 +98,12 @@ class Context {
     return read.has_value();
   }
 
-  client::ClientOptions client_options() const;
-
  private:
+  // Takes the values of the context in use for what nobody gave.
+  void take_context();
+
   Globals globals_;
+  Result<ChosenValues> chosen_{ChosenValues{}};
   std::vector<std::string> child_command_;
   Body body_;
   Output output_{Format::Tables};
@@ -94,7 +113,10 @@ class Context {
 
 // One per file of verbs.
 void add_status_commands(Command& app, Context& context);
+void add_doctor_command(Command& app, Context& context);
+void add_health_command(Command& app, Context& context);
 void add_shard_commands(Command& app, Context& context);
+void add_cluster_commands(Command& app, Context& context);
 void add_lock_commands(Command& app, Context& context);
 void add_lock_look_commands(Command& lock, Context& context);
 void add_lock_break_command(Command& lock, Context& context);
@@ -111,6 +133,7 @@ void add_snapshot_commands(Command& app, Context& context);
 void add_quorum_commands(Command& app, Context& context);
 void add_bench_commands(Command& app, Context& context);
 void add_bench_queue_command(Command& bench, Context& context);
+void add_context_commands(Command& app, Context& context);
 void add_completion_command(Command& app, Context& context);
 
 // A verb of a group whose body runs with these options when the command line names it.
@@ -138,7 +161,8 @@ Command* add_elect_verb(Command& elect,
                         int (*body)(Context&, const Options&)) {
   Command* app = add_verb(elect, context, options, verb, help, body);
   app->add_option("NAME", options->name, "name of the election, which is the name of a lock")
-      ->required();
+      ->required()
+      ->names_locks();
   return app;
 }
 

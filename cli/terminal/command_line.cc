@@ -23,7 +23,7 @@ void fall_through(CLI::App& app) {
 
 // What names one object of one command. No variable stands for these: `lock run` exports variables
 // of its own, and GCOORD_TO or GCOORD_ID would change what a command is done to.
-constexpr std::array kOnlyTyped = {"id", "node", "to", "count", "session", "token"};
+constexpr std::array kOnlyTyped = {"id", "node", "to", "count", "session", "token", "version"};
 
 // --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
 // excludes another option: a variable must not forbid what the user typed.
@@ -91,6 +91,32 @@ void take_brackets(CLI::App& app) {
   }
 }
 
+// Of verbs, not of their groups.
+void add_examples_below(CLI::App& group,
+                        const std::string& words,
+                        const std::function<std::string(const std::string&)>& example_of) {
+  for (CLI::App* each : group.get_subcommands({})) {
+    const std::string verb = words + (words.empty() ? "" : " ") + each->get_name();
+    const std::string example = example_of(verb);
+    if (!example.empty()) {
+      each->footer("Example: " + example + "\n\n" + each->get_footer());
+    }
+    add_examples_below(*each, verb, example_of);
+  }
+}
+
+// With their dashes; none of a positional argument.
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) {
+    names.push_back("-" + name);
+  }
+  for (const std::string& name : option.get_lnames()) {
+    names.push_back("--" + name);
+  }
+  return names;
+}
+
 // CLI11 takes a number that is too large for the largest one.
 std::string within_64_bits(const std::string& text) {
   std::uint64_t number = 0;
@@ -145,8 +171,24 @@ Option* Option::in_range(std::uint32_t least, std::uint32_t most) {
   return this;
 }
 
+OptionFacts Option::facts() const {
+  OptionFacts facts{.names = names_of(*parsed_)};
+  facts.value_name = facts.names.empty() ? parsed_->get_name(true) : parsed_->get_type_name();
+  facts.choices = choices_;
+  facts.lock_name = names_locks_;
+  facts.takes_value = parsed_->get_items_expected_max() > 0;
+  facts.many = facts.names.empty() && parsed_->get_items_expected_max() > 1;
+  return facts;
+}
+
 Option* Option::one_of(const std::vector<std::string>& words) {
+  choices_ = words;
   parsed_->check(CLI::IsMember(words));
+  return this;
+}
+
+Option* Option::names_locks() {
+  names_locks_ = true;
   return this;
 }
 
@@ -211,7 +253,10 @@ Option* Command::add_flag(const std::string& name, bool& value, const std::strin
 }
 
 Option* Command::get_option(const std::string& name) {
-  return keep(parsed_->get_option(name));
+  CLI::Option* const parsed = parsed_->get_option(name);
+  const auto known =
+      std::ranges::find_if(options_, [parsed](const auto& each) { return each->wraps(*parsed); });
+  return known == options_.end() ? keep(parsed) : known->get();
 }
 
 Command* Command::add_subcommand(const std::string& name, const std::string& help) {
@@ -243,8 +288,17 @@ std::size_t Command::count(const std::string& name) const {
   return parsed_->count(name);
 }
 
+bool Command::typed(const std::string& name) const {
+  const auto& order = parsed_->parse_order();
+  return std::ranges::find(order, parsed_->get_option_no_throw(name)) != order.end();
+}
+
 const std::string& Command::name() const {
   return parsed_->get_name();
+}
+
+const std::vector<std::string>& Command::aliases() const {
+  return parsed_->get_aliases();
 }
 
 bool Command::check_name(const std::string& word) const {
@@ -259,12 +313,18 @@ std::vector<const Command*> Command::subcommands() const {
   return all;
 }
 
-std::vector<std::string> Command::long_names() const {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : std::as_const(*parsed_).get_options()) {
-    names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+std::vector<OptionFacts> Command::options() const {
+  std::vector<OptionFacts> all;
+  for (const auto& each : options_) {
+    all.push_back(each->facts());
   }
-  return names;
+  const CLI::App& parsed = *parsed_;
+  for (const CLI::Option* own : {parsed.get_help_ptr(), parsed.get_version_ptr()}) {
+    if (own != nullptr) {
+      all.push_back({.names = names_of(*own), .takes_value = false});
+    }
+  }
+  return all;
 }
 
 CommandLine::CommandLine(const std::string& description, const std::string& name)
@@ -272,6 +332,15 @@ CommandLine::CommandLine(const std::string& description, const std::string& name
       program_(std::make_unique<Command>(*parsed_)) {}
 
 CommandLine::~CommandLine() = default;
+
+void CommandLine::add_examples(
+    const std::function<std::string(const std::string& verb)>& example_of) {
+  add_examples_below(*parsed_, "", example_of);
+}
+
+void CommandLine::version(const std::string& text) {
+  parsed_->set_version_flag("--version", text, "print the version");
+}
 
 void CommandLine::settle() {
   fall_through(*parsed_);

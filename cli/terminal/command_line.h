@@ -21,10 +21,24 @@ class Option;
 
 namespace gcoord::cli {
 
+// What an option or a positional argument accepts.
+struct OptionFacts {
+  std::vector<std::string> names;    // "-o", "--output"; none of a positional argument.
+  std::string value_name;            // "FORMAT"; of a positional argument its own name.
+  std::vector<std::string> choices;  // The only values, if they were named.
+  bool takes_value = true;
+  bool lock_name = false;  // The value is a name of a lock or an election, or the beginning of one.
+  bool many = false;       // A positional argument that takes all further ones.
+};
+
 // One option or positional argument of a command. What changes it returns it.
 class Option {
  public:
   explicit Option(CLI::Option& parsed) : parsed_(&parsed) {}
+
+  OptionFacts facts() const;
+
+  bool wraps(const CLI::Option& parsed) const { return parsed_ == &parsed; }
 
   Option* required();
   Option* type_name(const std::string& name);
@@ -39,8 +53,13 @@ class Option {
   Option* in_range(std::uint32_t least, std::uint32_t most);
   Option* one_of(const std::vector<std::string>& words);
 
+  // For completion: OptionFacts::lock_name.
+  Option* names_locks();
+
  private:
   CLI::Option* parsed_;
+  std::vector<std::string> choices_;
+  bool names_locks_ = false;
 };
 
 // A verb, a group of verbs, or the program itself.
@@ -86,15 +105,20 @@ class Command {
   // How often the option of this name was given.
   std::size_t count(const std::string& name) const;
 
+  // Whether it stands on the command line; a variable of the environment may have given it, too.
+  bool typed(const std::string& name) const;
+
   const std::string& name() const;
+
+  const std::vector<std::string>& aliases() const;
 
   // Whether the word is this command's name or alias.
   bool check_name(const std::string& word) const;
 
   std::vector<const Command*> subcommands() const;
 
-  // Of its options, without the dashes; of each, all.
-  std::vector<std::string> long_names() const;
+  // Of its own, without those of the groups that it belongs to; --help is one of them.
+  std::vector<OptionFacts> options() const;
 
  private:
   template <typename Value>
@@ -119,6 +143,13 @@ class CommandLine {
   ~CommandLine();
 
   Command& program() { return *program_; }
+
+  // For all verbs, after the last was added: the help of each ends with its example, of which
+  // `example_of` is told the verb's words ("lock get"), and then with what it ended with before.
+  void add_examples(const std::function<std::string(const std::string& verb)>& example_of);
+
+  // --version prints the text and is an answer, as --help is.
+  void version(const std::string& text);
 
   // For all commands, after the last was added: options of a group may stand behind its verbs,
   // variables GCOORD_<NAME> stand for options that are not given, numbers have no sign.

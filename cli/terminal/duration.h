@@ -1,4 +1,4 @@
-// Times as operators write them: 500ms, 5s, 2m, 1h. Pure; thread-safe.
+// Times as verbs take them: common/text/duration.h, up to a day. Pure; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,10 @@
 
 namespace gcoord::cli {
 
-// Empty for anything else, for a number without a unit, and for more than a day.
+// Empty for what is no time, and for more than a day.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 
-// Whether it is a number with a unit, but of more than a day.
+// Whether it is a time, but of more than a day.
 bool beyond_a_day(std::string_view text);
 
 }  // namespace gcoord::cli

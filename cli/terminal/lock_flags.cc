@@ -3,7 +3,7 @@
 namespace gcoord::cli {
 
 void add_lock_name(Command& app, std::string& name) {
-  app.add_option("NAME", name, "name of the lock")->required();
+  app.add_option("NAME", name, "name of the lock")->required()->names_locks();
 }
 
 void add_lock_token(Command& app, std::uint64_t& token) {

@@ -1,6 +1,10 @@
 #include "cli/terminal/output.h"
 
+#include "common/text/cells.h"
+#include "common/text/printable.h"
 #include "protocol/error_codes.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +16,13 @@ namespace gcoord::cli {
 namespace {
 
 std::string cell_text(const Json& value) {
-  return value.is_string() ? value.text() : value.dump();
+  return value.is_string() ? shown(value.text()) : value.dump();
+}
+
+void show_all(std::vector<std::string>& cells) {
+  for (std::string& cell : cells) {
+    cell = shown(cell);
+  }
 }
 
 std::string code_text(std::uint32_t detail) {
@@ -26,7 +36,7 @@ void print_row(const std::vector<std::string>& cells, const std::vector<std::siz
   for (std::size_t column = 0; column < cells.size(); ++column) {
     line += cells[column];
     if (column + 1 < cells.size()) {
-      line.append(widths[column] - cells[column].size() + 2, ' ');
+      line.append(widths[column] - cells_of(cells[column]) + 2, ' ');
     }
   }
   std::cout << line << "\n";
@@ -39,22 +49,23 @@ void Output::print(const Json& json, const Table& table) const {
     std::cout << json.dump() << "\n";
     return;
   }
+  std::vector<std::vector<std::string>> rows = table.rows;
+  rows.insert(rows.begin(), table.columns);
   std::vector<std::size_t> widths(table.columns.size());
-  for (std::size_t column = 0; column < widths.size(); ++column) {
-    widths[column] = table.columns[column].size();
-    for (const auto& row : table.rows) {
-      widths[column] = std::max(widths[column], row[column].size());
+  for (std::vector<std::string>& row : rows) {
+    show_all(row);
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+      widths[column] = std::max(widths[column], cells_of(row[column]));
     }
   }
   if (!table.caption.empty()) {
-    std::cout << table.caption << "\n";
+    std::cout << shown(table.caption) << "\n";
   }
-  print_row(table.columns, widths);
-  for (const auto& row : table.rows) {
+  for (const auto& row : rows) {
     print_row(row, widths);
   }
   for (const std::string& note : table.notes) {
-    std::cout << note << "\n";
+    std::cout << shown(note) << "\n";
   }
 }
 
@@ -65,10 +76,11 @@ void Output::print_facts(const Json& json) const {
   }
   std::size_t width = 0;
   for (const auto& [name, value] : json.items()) {
-    width = std::max(width, name.size());
+    width = std::max(width, cells_of(shown(name)));
   }
   for (const auto& [name, value] : json.items()) {
-    std::cout << name << std::string(width - name.size() + 2, ' ') << cell_text(value) << "\n";
+    const std::string label = shown(name);
+    std::cout << label << std::string(width - cells_of(label) + 2, ' ') << cell_text(value) << "\n";
   }
 }
 
@@ -80,9 +92,9 @@ int Output::fail(const Status& status, const std::vector<std::string>& evidence)
                   {"evidence", evidence}};
     std::cout << Json{{"error", error}}.dump() << "\n";
   } else {
-    std::cerr << "gcoordctl: " << status.to_string() << "\n";
+    talk(status.to_string());
     for (const std::string& line : evidence) {
-      std::cerr << "  " << line << "\n";
+      std::cerr << "  " << shown(line) << "\n";
     }
   }
   return static_cast<int>(protocol::exit_code(status));
@@ -97,6 +109,22 @@ Status to_status(const client::Status& status) {
     return Status{};
   }
   return Status{static_cast<StatusCode>(status.code()), status.message(), status.detail()};
+}
+
+void print_text(std::string_view text) {
+  if (::isatty(STDOUT_FILENO) != 1) {
+    std::cout << text;
+    return;
+  }
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::cout << shown(text.substr(0, end)) << "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void talk(std::string_view line) {
+  std::cerr << "gcoordctl: " + shown(line) + "\n";
 }
 
 double rounded(double value) {

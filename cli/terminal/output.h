@@ -2,8 +2,9 @@
 //
 // stdout carries the value and nothing else; stderr carries talk. With -o json every command prints
 // one JSON object in one line, errors too: {"error": {"code", "status", "message", "evidence"}}.
-// Integers over 32 bits are strings; bytes of the user's that are not UTF-8 become U+FFFD. One
-// thread.
+// Integers over 32 bits are strings; bytes of the user's that are not UTF-8 become U+FFFD. What
+// would control a terminal, whoever it came from, is printed as \u{...} (common/text/printable.h),
+// and in JSON as an escape of JSON. One thread, except talk().
 #pragma once
 
 #include "common/json/value.h"
@@ -19,7 +20,7 @@ namespace gcoord::cli {
 
 enum class Format : std::uint8_t { Tables, JsonLines };
 
-// A table: columns are as wide as their widest cell; the last one is not padded.
+// A table: columns are as wide as their widest cell on a terminal; the last one is not padded.
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
@@ -46,6 +47,13 @@ class Output {
  private:
   Format format_;
 };
+
+// Text of several lines that is data, unchanged; on a terminal each line as shown() has it.
+void print_text(std::string_view text);
+
+// A line on stderr, "gcoordctl: ..."; one write, so that lines of two threads do not mix. Any
+// thread.
+void talk(std::string_view line);
 
 // To three digits behind the point, as figures are printed.
 double rounded(double value);

@@ -1,5 +1,7 @@
 #include "cli/terminal/screen.h"
 
+#include "common/text/cells.h"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,20 +18,6 @@ constexpr const char* kEnd = "\x1b[?25h\x1b[?1049l";
 constexpr const char* kHome = "\x1b[H";
 constexpr const char* kLineEnd = "\x1b[K\r\n";
 constexpr const char* kRest = "\x1b[J";
-
-bool continues(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
-}
-
-std::string cut(const std::string& line, std::size_t columns) {
-  std::size_t shown = 0;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    if (!continues(line[at]) && shown++ == columns) {
-      return line.substr(0, at);
-    }
-  }
-  return line;
-}
 
 }  // namespace
 
@@ -71,7 +59,7 @@ std::string fitted(const std::string& text, std::size_t columns, std::size_t row
   std::string shown;
   std::size_t row = 0;
   for (std::string line; row < rows && std::getline(lines, line); ++row) {
-    shown += cut(line, columns) + "\n";
+    shown += std::string{fitting(line, columns)} + "\n";
   }
   return shown;
 }

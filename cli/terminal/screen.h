@@ -24,7 +24,7 @@ class Screen {
   bool terminal_;
 };
 
-// The lines of the text that fit, cut where they are too long; UTF-8 is not cut within a character.
+// The lines of the text that fit, cut where they are wider than so many cells.
 std::string fitted(const std::string& text, std::size_t columns, std::size_t rows);
 
 }  // namespace gcoord::cli

@@ -1,9 +1,10 @@
 // gcoordctl bench lock: lock and unlock as fast as the cluster answers, and what that was.
 #include "cli/load/lock_load.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/signal_closes.h"
 #include "protocol/error_codes.h"
 
-#include <iostream>
+#include <csignal>
 #include <memory>
 
 namespace gcoord::cli {
@@ -50,7 +51,9 @@ protocol::ExitCode exit_code_of(const LockLoadResults& results) {
 }
 
 int bench_lock(Context& context, const BenchOptions& options) {
-  const auto length = context.duration("--seconds", options.seconds + "s");
+  // A number is seconds, as the option's name says.
+  const bool number = options.seconds.find_first_not_of("0123456789.") == std::string::npos;
+  const auto length = context.duration("--seconds", options.seconds + (number ? "s" : ""));
   const auto ttl = context.duration("--ttl", options.ttl);
   if (!length.has_value() || !ttl.has_value()) {
     return context.exit_code();
@@ -63,24 +66,26 @@ int bench_lock(Context& context, const BenchOptions& options) {
     }
     history = std::move(opened).value();
   }
-  auto client = context.connect();
+  const SignalFd signals{SIGINT, SIGTERM, SIGHUP};  // Before any thread starts.
+  auto client = context.connect_to_all();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  const auto others = client->wait_for_all_nodes(std::chrono::milliseconds(1000));
-  static_cast<void>(others.ok());
   LockLoadOptions load_options;
   load_options.clients = options.clients;
   load_options.pipeline = options.pipeline;
   load_options.shared_name = options.names == "shared";
   load_options.ttl = *ttl;
   LockLoad load(load_options, history.get());
+  const SignalCloses interrupted{signals, [&load] { load.stop(); }};
   if (const client::Status opened = load.open(*client); !opened.ok()) {
     return context.fail(*client, opened);
   }
   const LockLoadResults results = load.run(*length);
+  load.close();
   context.output().print_facts(results_json(options, results));
-  return static_cast<int>(exit_code_of(results));
+  return interrupted.signal() != 0 ? 128 + interrupted.signal()
+                                   : static_cast<int>(exit_code_of(results));
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 #include "cli/load/lock_load.h"
 #include "cli/load/queue_load.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/signal_closes.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <numeric>
 
@@ -35,20 +37,22 @@ Json queue_json(const QueueFlags& flags, const QueueLoadResults& results) {
 }
 
 int bench_queue(Context& context, const QueueFlags& flags) {
-  auto client = context.connect();
+  const SignalFd signals{SIGINT, SIGTERM, SIGHUP};  // Before any thread starts.
+  auto client = context.connect_to_all();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  const auto others = client->wait_for_all_nodes(std::chrono::milliseconds(1000));
-  static_cast<void>(others.ok());
   QueueLoad load(*client,
                  {.name = flags.name,
                   .waiters = flags.waiters,
                   .handovers = std::min(flags.handovers, flags.waiters)});
-  if (const client::Status queued = load.queue_up(); !queued.ok()) {
-    return context.fail(*client, queued);
+  const SignalCloses interrupted{signals, [&load] { load.stop(); }};
+  const client::Status queued = load.queue_up();
+  const auto results = queued.ok() ? load.hand_on() : client::Result<QueueLoadResults>{queued};
+  if (interrupted.signal() != 0) {
+    load.close();
+    return 128 + interrupted.signal();
   }
-  const auto results = load.hand_on();
   if (!results.ok()) {
     return context.fail(*client, results.status());
   }

@@ -1,75 +1,74 @@
-// gcoordctl completion bash | zsh | fish: a script that completes verbs and flags.
-//
-// The words come from the parser itself, so they are never out of date. All three shells are given
-// the same thing: for each chain of verbs, what may follow.
-#include "cli/terminal/command.h"
+// gcoordctl completion bash | zsh | fish: a script that completes verbs, options and values.
+#include "cli/verbs/completion.h"
+
+#include "cli/completion/candidates.h"
+#include "cli/completion/scripts.h"
+#include "common/text/printable.h"
 
 #include <iostream>
-#include <map>
 #include <memory>
 
 namespace gcoord::cli {
 
 namespace {
 
-using Words = std::map<std::string, std::vector<std::string>>;  // "lock acquire" -> words.
+// More than a person looks through.
+constexpr std::uint32_t kNamesMax = 200;
 
-void collect(const Command& app, const std::string& path, Words& words) {
-  std::vector<std::string>& here = words[path];
-  for (const Command* verb : app.subcommands()) {
-    here.push_back(verb->name());
-    collect(*verb, path.empty() ? verb->name() : path + " " + verb->name(), words);
-  }
-  for (const std::string& flag : app.long_names()) {
-    here.push_back("--" + flag);
-  }
-}
+// Nobody waits longer for a key.
+constexpr const char* kPatience = "1s";
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : " ") + word;
-  }
-  return text;
-}
-
-std::string bash_script(const Words& words) {
-  std::string cases;
-  for (const auto& [path, follow] : words) {
-    cases += "    '" + path + "') words='" + joined(follow) + "' ;;\n";
-  }
-  return "_gcoordctl() {\n"
-         "  local path='' words='' word\n"
-         "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-         "    [[ $word == -* ]] || path=\"${path:+$path }$word\"\n"
-         "  done\n"
-         "  case $path in\n" +
-         cases +
-         "  esac\n"
-         "  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
-         "}\n"
-         "complete -F _gcoordctl gcoordctl\n";
-}
-
-std::string zsh_script(const Words& words) {
-  return "#compdef gcoordctl\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(words);
-}
-
-std::string fish_script(const Words& words) {
-  std::string script;
-  for (const auto& [path, follow] : words) {
-    std::string condition = "__fish_use_subcommand";
-    if (!path.empty()) {
-      condition = "string match -q -- '" + path +
-                  "' (commandline -opc | string match -v -- '-*' "
-                  "| string join ' ' | string replace 'gcoordctl ' '')";
+// Names that a shell would print as they are. None when no node answers.
+std::vector<std::string> lock_names(Context& context,
+                                    std::span<const std::string> words,
+                                    const std::string& beginning) {
+  context.globals().endpoints = given_value(words, "--endpoints");
+  context.globals().timeout = kPatience;
+  std::vector<std::string> names;
+  context.choose([&names, &beginning](Context& chosen) {
+    auto client = chosen.connect();
+    if (!client.has_value()) {
+      return 0;
     }
-    script += "complete -c gcoordctl -f -n \"" + condition + "\" -a '" + joined(follow) + "'\n";
-  }
-  return script;
+    client::ListOptions query{.prefix = beginning, .limit = kNamesMax};
+    do {
+      const auto page = client->list(query);
+      if (!page.ok()) {
+        return 0;
+      }
+      for (const client::LockDescription& lock : page.value().locks) {
+        if (is_printable(lock.name)) {
+          names.push_back(lock.name);
+        }
+      }
+      query.cursor = page.value().next_cursor;
+    } while (!query.cursor.empty() && names.size() < kNamesMax);
+    return 0;
+  });
+  context.run();
+  return names;
 }
 
 }  // namespace
+
+int complete(const Command& program, Context& context, std::span<const std::string> words) {
+  const Candidates found = candidates_of(program, words);
+  for (const std::string& word : found.words) {
+    std::cout << word << "\n";
+  }
+  if (found.files) {
+    std::cout << kFilesLine << "\n";
+  }
+  if (found.commands) {
+    std::cout << kCommandsLine << "\n";
+  }
+  if (found.lock_names) {
+    for (const std::string& name : lock_names(context, words, found.beginning)) {
+      std::cout << found.before << name << "\n";
+    }
+  }
+  return 0;
+}
 
 void add_completion_command(Command& app, Context& context) {
   auto shell = std::make_shared<std::string>();
@@ -77,13 +76,14 @@ void add_completion_command(Command& app, Context& context) {
   verb->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->one_of({"bash", "zsh", "fish"});
-  verb->callback([&app, &context, shell] {
-    context.choose([&app, shell](Context&) {
-      Words words;
-      collect(app, "", words);
-      std::cout << (*shell == "bash"  ? bash_script(words)
-                    : *shell == "zsh" ? zsh_script(words)
-                                      : fish_script(words));
+  verb->footer(
+      "bash: source <(gcoordctl completion bash)\n"
+      "zsh:  source <(gcoordctl completion zsh), after compinit\n"
+      "fish: gcoordctl completion fish | source\n"
+      "Names of locks are those of the cluster that GCOORD_ENDPOINTS or --endpoints names.");
+  verb->callback([&context, shell] {
+    context.choose([shell](Context&) {
+      std::cout << completion_script(*shell);
       return 0;
     });
   });

@@ -4,7 +4,6 @@
 #include "protocol/error_codes.h"
 
 #include <chrono>
-#include <iostream>
 
 namespace gcoord::cli {
 
@@ -58,7 +57,7 @@ int deadlocks(Context& context) {
     }
   }
   if (!unreachable.empty()) {
-    std::cerr << "gcoordctl: the list may be incomplete: a node did not answer\n";
+    talk("the list may be incomplete: a node did not answer");
   }
   context.output().print({{"deadlocks", found}, {"unreachable", unreachable}}, table);
   return static_cast<int>(unreachable.empty() ? protocol::ExitCode::Ok

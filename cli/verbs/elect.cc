@@ -121,8 +121,7 @@ int hold_office(Context& context,
   const client::Status resigned = election.resign();
   const client::Status closed = session.close();
   if (!resigned.ok() && !closed.ok()) {
-    std::cerr << "gcoordctl: could not resign; the term ends with its session: "
-              << resigned.to_string() << "\n";
+    talk("could not resign; the term ends with its session: " + resigned.to_string());
   }
   return 0;
 }
@@ -174,8 +173,8 @@ int campaign(Context& context, const ElectOptions& options) {
   const int signal = wait_for_office(election.campaign_async(*how), signals, outcome);
   if (signal != 0) {
     const client::Status closed = session.close();
-    std::cerr << "gcoordctl: stopped campaigning in '" << options.name << "'"
-              << (closed.ok() ? "" : "; it leaves the queue when its session ends") << "\n";
+    talk("stopped campaigning in '" + options.name + "'" +
+         (closed.ok() ? "" : "; it leaves the queue when its session ends"));
     return 128 + signal;
   }
   if (!outcome->ok()) {

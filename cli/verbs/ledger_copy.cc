@@ -109,7 +109,7 @@ int watch(Context& context, const CopyFlags& flags) {
       return context.fail(ledger_failure(sighting.status()));
     }
     if (absent) {
-      std::cerr << "gcoordctl: " << sighting.status().to_string() << "\n";
+      talk(sighting.status().to_string());
     } else if (sighting.value().news || flags.count != 0) {
       const ledger::CheckpointNote& seen = sighting.value().checkpoint;
       const std::string before = std::to_string(sighting.value().size_before);

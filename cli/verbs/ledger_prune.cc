@@ -33,7 +33,7 @@ Result<client::LedgerPruning> order_of(const PruneFlags& flags) {
     const auto keep = ledger::parse_keep_policy(flags.keep);
     if (!keep.ok() || keep.value().keeps_all()) {
       return protocol::make_error(protocol::ErrorCode::OptionInvalid,
-                                  "--keep is entries:N, bytes:N or age:N, not " + flags.keep);
+                                  "--keep is entries:N, bytes:N or age:TIME, not " + flags.keep);
     }
     order.entries_kept = keep.value().entries;
     order.bytes_kept = keep.value().bytes;
@@ -131,7 +131,7 @@ void add_ledger_prune(Command& ledger, Context& context) {
       ->type_name("INDEX");
   verb->add_option("--keep",
                    flags->keep,
-                   "part of each log to keep: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d), "
+                   "part of each log to keep: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:TIME, "
                    "or several separated by commas, of which the tightest applies")
       ->type_name("BOUNDS");
   verb->add_option("--node", flags->node, "prune only on this node (default: on all nodes)")

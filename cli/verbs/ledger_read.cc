@@ -148,7 +148,7 @@ int prove(Context& context, const ReadFlags& flags) {
   }
   const std::string text = print_proof(proof.value());
   if (flags.out.empty()) {
-    std::cout << text;
+    print_text(text);
     return 0;
   }
   const Status written = write_file(flags.out, text);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -143,8 +142,8 @@ int give_up(const LockOptions& options, client::Session& session, GrantWait& wai
     granted.value().detach();  // What the session held before stays its own.
   }
   leave_session(options, session);
-  std::cerr << "gcoordctl: stopped acquiring '" << options.names.front() << "'"
-            << (left.ok() ? "" : "; the request ends with its session") << "\n";
+  talk("stopped acquiring '" + options.names.front() + "'" +
+       (left.ok() ? "" : "; the request ends with its session"));
   return 128 + waited.signal;
 }
 
@@ -231,7 +230,9 @@ void add_lock_commands(Command& app, Context& context) {
                            "--wait or --try says otherwise, and leaves the queue when a signal "
                            "ends it",
                            acquire);
-  verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
+  verb->add_option("NAME", options->names, "name of the lock, or names of several")
+      ->required()
+      ->names_locks();
   verb->add_option("--ttl",
                    options->ttl,
                    "TTL of the lock (default 10s; with --session, the TTL of that session)")

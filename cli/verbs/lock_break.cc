@@ -58,7 +58,7 @@ void add_lock_break_command(Command& lock, Context& context) {
   Command* app = lock.add_subcommand(
       "break",
       "take a lock from its holders by force; the ledger records the author and the reason");
-  app->add_option("NAME", flags->name, "name of the lock")->required();
+  app->add_option("NAME", flags->name, "name of the lock")->required()->names_locks();
   app->add_option("--reason", flags->reason, "reason for the ledger; up to 512 bytes")
       ->required()
       ->type_name("TEXT");

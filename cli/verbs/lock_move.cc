@@ -31,7 +31,7 @@ void add_lock_move_command(Command& lock, Context& context) {
   auto flags = std::make_shared<MoveFlags>();
   Command* app =
       lock.add_subcommand("move", "move a lock to another shard, with its holder and its queue");
-  app->add_option("NAME", flags->name, "name of the lock")->required();
+  app->add_option("NAME", flags->name, "name of the lock")->required()->names_locks();
   app->add_option("--to-shard", flags->to_shard, "number of the target shard")
       ->required()
       ->type_name("S");

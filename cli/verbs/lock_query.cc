@@ -6,7 +6,6 @@
 #include "protocol/error_codes.h"
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -83,15 +82,20 @@ Json details_json(const client::LockDescription& lock) {
   } else {
     json["note_hex"] = hexadecimal(lock.note);
   }
+  json["held"] = true;
   return json;
+}
+
+// Of a lock that is neither held nor waited for, however it was asked for.
+Json absent_json(const std::string& name) {
+  return {{"name", name}, {"held", false}};
 }
 
 int print_reading(Context& context,
                   const QueryOptions& options,
                   const client::LockReading& reading) {
   const bool held = reading.lock.has_value();
-  Json json = held ? details_json(*reading.lock) : Json{{"name", options.name}};
-  json["held"] = held;
+  Json json = held ? details_json(*reading.lock) : absent_json(options.name);
   add_freshness(json, reading.at);
   context.output().print_facts(json);
   return static_cast<int>(held ? protocol::ExitCode::Ok : protocol::ExitCode::Negative);
@@ -131,6 +135,10 @@ int get(Context& context, const QueryOptions& options) {
     return read_lock(context, *client, options);
   }
   const auto lock = client->get(options.name, options.waiters);
+  if (lock.status().detail() == static_cast<std::uint32_t>(protocol::ErrorCode::LockAbsent)) {
+    context.output().print_facts(absent_json(options.name));
+    return static_cast<int>(protocol::ExitCode::Negative);
+  }
   if (!lock.ok()) {
     return context.fail(*client, lock.status());
   }
@@ -259,8 +267,7 @@ int list(Context& context, const QueryOptions& options) {
                           std::to_string(lock.shard)});
   }
   if (!listed.value().answered) {
-    std::cerr << "gcoordctl: the list may be incomplete: a node or the leader of a shard did not "
-                 "answer\n";
+    talk("the list may be incomplete: a node or the leader of a shard did not answer");
   }
   const bool complete = listed.value().answered && !listed.value().cut;
   context.output().print({{"locks", locks}, {"complete", complete}}, table);
@@ -327,7 +334,7 @@ void add_lock_look_commands(Command& lock, Context& context) {
 
   verb = add_verb(lock, context, options, "list", "list held locks", list);
   verb->alias("ls");
-  verb->add_option("PREFIX", options->prefix, "only names with this prefix");
+  verb->add_option("PREFIX", options->prefix, "only names with this prefix")->names_locks();
   verb->add_flag(
       "--waiters", options->waiters, "show the waiters too: position, session, waiting time");
   verb->add_option("--limit", options->limit, "maximum number of rows (default 1000)")

@@ -30,7 +30,6 @@
 #include <atomic>
 #include <cerrno>
 #include <initializer_list>
-#include <iostream>
 #include <memory>
 #include <utility>
 
@@ -118,7 +117,7 @@ class Watch {
     while (child_.running()) {
       const milliseconds left = session_.remaining();
       if (left <= kill_margin(session_.ttl())) {
-        std::cerr << "gcoordctl: the session is lost; sending the command SIGKILL\n";
+        talk("the session is lost; sending the command SIGKILL");
         child_.kill_all();
         return true;
       }
@@ -139,7 +138,7 @@ class Watch {
  private:
   // Somebody else has the lock by now, so the command has little time.
   void end_broken() {
-    std::cerr << "gcoordctl: an operator broke the lock; sending the command SIGTERM\n";
+    talk("an operator broke the lock; sending the command SIGTERM");
     go_on();
     child_.signal(SIGTERM);
     child_.signal(SIGCONT);
@@ -150,10 +149,10 @@ class Watch {
   void look_at_lease(milliseconds left) {
     const bool in_danger = left <= term_margin(session_.ttl());
     if (in_danger && !told_) {
-      std::cerr << "gcoordctl: the session cannot be kept alive; sending the command SIGTERM\n";
+      talk("the session cannot be kept alive; sending the command SIGTERM");
       child_.signal(SIGTERM);
     } else if (!in_danger && told_) {
-      std::cerr << "gcoordctl: the session is safe again; the lock was never lost\n";
+      talk("the session is safe again; the lock was never lost");
     }
     told_ = in_danger;
   }
@@ -245,7 +244,7 @@ int run_command(Context& context,
   }
   if (Watch(command, hold.session, terminal, hold.broken).until_end(signals)) {
     command.kill_all();  // What it left running, too.
-    std::cerr << "gcoordctl: the lock on '" << first << "' was lost\n";
+    talk("the lock on '" + first + "' was lost");
     return kLockLostExit;
   }
   command.leave();
@@ -290,8 +289,8 @@ int run(Context& context, const RunOptions& options) {
   GrantWait waited = wait_for_grant(session.value(), options.names, *how, signals);
   if (waited.signal != 0) {
     const client::Status closed = session.value().close();
-    std::cerr << "gcoordctl: stopped waiting for '" << options.names.front() << "'"
-              << (closed.ok() ? "" : "; it leaves the queue when its session ends") << "\n";
+    talk("stopped waiting for '" + options.names.front() + "'" +
+         (closed.ok() ? "" : "; it leaves the queue when its session ends"));
     return 128 + waited.signal;
   }
   if (!waited.granted->ok()) {
@@ -303,8 +302,7 @@ int run(Context& context, const RunOptions& options) {
   const client::Status released = locks.release();
   const client::Status closed = session.value().close();
   if (!released.ok() && !closed.ok()) {
-    std::cerr << "gcoordctl: the lock could not be released; it ends with its session: "
-              << released.to_string() << "\n";
+    talk("the lock could not be released; it ends with its session: " + released.to_string());
   }
   return code;
 }
@@ -314,12 +312,13 @@ int run(Context& context, const RunOptions& options) {
 void add_lock_run_command(Command& lock, Context& context) {
   auto options = std::make_shared<RunOptions>();
   Command* app = lock.add_subcommand("run", "run a command while holding a lock");
-  app->add_option("NAME", options->name, "name of the lock");
+  app->add_option("NAME", options->name, "name of the lock")->names_locks();
   app->add_option(
          "--lock", options->more, "name of one of several locks, all or none; may be repeated")
       ->expected(1)
       ->take_all()
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->names_locks();
   app->footer(
       "Put the command and its arguments after --: lock run NAME -- CMD ARGUMENTS\n"
       "The command's environment has GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN, GCOORD_LOCK_SESSION "

@@ -124,6 +124,22 @@ void add_rejoining(std::vector<std::string>& notes, const Json& nodes, std::uint
   }
 }
 
+// A line for each node whose disk is too full for new locks.
+void add_low_disks(std::vector<std::string>& notes, const Json& nodes) {
+  for (const Json& node : nodes) {
+    const Json disk = node.value("disk", Json::object());
+    if (disk.value("low", false)) {
+      const std::string free = disk.value("free_bytes", std::string{"0"});
+      const bool used = disk.value("reserve_bytes", std::string{"0"}) == "0";
+      notes.push_back(
+          "node " + text_of(node, "node") +
+          ": WARNING: its disk is almost full, so it takes no new sessions and locks: " +
+          std::to_string(std::strtoull(free.c_str(), nullptr, 10) >> 20) + " MiB are free" +
+          (used ? ", its reserve among them" : ""));
+    }
+  }
+}
+
 // What it did since it started; nothing is said of a node that met none.
 void add_deadlocks(std::vector<std::string>& notes, const Json& nodes) {
   for (const Json& node : nodes) {
@@ -281,6 +297,7 @@ int show_status(Context& context) {
   const std::vector<std::string> devices = device_notes(nodes);
   table.notes.insert(table.notes.end(), devices.begin(), devices.end());
   add_rejoining(table.notes, nodes, cluster.shard_count);
+  add_low_disks(table.notes, nodes);
   add_deadlocks(table.notes, nodes);
   add_coordinators(table.notes, nodes);
   add_strangers(json, table.notes, cluster);

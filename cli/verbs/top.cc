@@ -142,7 +142,7 @@ class Top {
     table.caption = std::to_string(answered) + " of " + std::to_string(nodes.size()) +
                     " nodes answer; " + rate_text(static_cast<double>(heat.grants) / seconds()) +
                     " grants/s, " + rate_text(static_cast<double>(heat.expiries) / seconds()) +
-                    " expiries/s; every " + rate_text(interval_seconds()) + " s, Ctrl-C ends it\n";
+                    " expiries/s; every " + rate_text(interval_seconds()) + " s, Ctrl-C ends it";
     for (const NodeReading& look : nodes) {
       table.rows.push_back({std::to_string(look.node.node_id),
                             look.node.address,

@@ -5,6 +5,7 @@
 // long polls are: it looks first, so that nothing is missed between the look and the wait.
 #include "cli/terminal/command.h"
 #include "cli/terminal/signal_closes.h"
+#include "common/text/printable.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ void print_line(const Context& context, const Json& json) {
     std::string line;
     for (const auto& [key, value] : json.items()) {
       const bool quoted = !value.is_string() || key == "value" || key == "previous_value";
-      const std::string text = quoted ? value.dump() : value.text();
+      const std::string text = quoted ? value.dump() : shown(value.text());
       const bool bare = key == "event" || key == "name";
       line += (line.empty() ? "" : " ") + (bare ? text : key + "=" + text);
     }
@@ -205,10 +206,10 @@ class Majority {
     }
     const bool lacking = node_count - failed <= node_count / 2;
     if (lacking && !lacking_) {
-      std::cerr << "gcoordctl: waiting: " << connected << " of " << node_count
-                << " nodes can be reached; nothing happens until a majority is up\n";
+      talk("waiting: " + std::to_string(connected) + " of " + std::to_string(node_count) +
+           " nodes can be reached; nothing happens until a majority is up");
     } else if (lacking_ && connected > node_count / 2) {
-      std::cerr << "gcoordctl: a majority can be reached again\n";
+      talk("a majority can be reached again");
     }
     lacking_ = lacking || (lacking_ && connected <= node_count / 2);
   }
@@ -363,9 +364,10 @@ void add_watch_command(Command& app, Context& context) {
   auto flags = std::make_shared<WatchFlags>();
   Command* verb =
       app.add_subcommand("watch", "print the events of names, one line each, until a signal comes");
-  verb->add_option("NAME", flags->name, "name of a lock or of an election");
+  verb->add_option("NAME", flags->name, "name of a lock or of an election")->names_locks();
   verb->add_option("--prefix", flags->prefix, "all names with this prefix; '' for all names")
-      ->type_name("P");
+      ->type_name("P")
+      ->names_locks();
   verb->add_option("--session", flags->session, "the holds and waits of a session")->type_name("S");
   verb->add_option("--from",
                    flags->from,
@@ -378,7 +380,9 @@ void add_watch_command(Command& app, Context& context) {
       "--previous",
       flags->previous,
       "include the state before each event: a hold, nothing, or unknown to an earlier release");
-  verb->add_option("--count", flags->count, "exit after this number of events")->type_name("N");
+  verb->add_option("--count", flags->count, "exit after this number of events, 1 or more")
+      ->in_range(1, 0xffff'ffffu)
+      ->type_name("N");
   verb->add_option("--wait-for",
                    flags->wait_for,
                    "wait until NAME is free, is held, or changes; exit 1 if this does not happen "
@@ -395,8 +399,11 @@ void add_elect_observe_command(Command& elect, Context& context) {
   Command* verb = elect.add_subcommand(
       "observe", "print the leader and each new leader, one line each, until a signal comes");
   verb->add_option("NAME", flags->name, "name of the election, which is the name of a lock")
-      ->required();
-  verb->add_option("--count", flags->count, "exit after this number of leaders")->type_name("N");
+      ->required()
+      ->names_locks();
+  verb->add_option("--count", flags->count, "exit after this number of leaders, 1 or more")
+      ->in_range(1, 0xffff'ffffu)
+      ->type_name("N");
   verb->callback([&context, flags] {
     context.choose([flags](Context& chosen) { return observe(chosen, *flags); });
   });

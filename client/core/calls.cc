@@ -121,6 +121,9 @@ void list_node(Core& core,
                NodeId node,
                const ListOptions& options,
                Callback<Result<LockPage>> callback) {
+  if (const auto code = protocol::check_prefix(options.prefix); code != protocol::ErrorCode::None) {
+    return refuse(core, std::move(callback), failure(code));
+  }
   OperationPtr operation = node_operation(core, protocol::RequestKind::LockList, node);
   if (options.waiters) {
     operation->slot.set(protocol::RequestFlag::Waiters);

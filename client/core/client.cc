@@ -11,6 +11,7 @@
 #include "client/core/session_impl.h"
 #include "client/core/watch_feed.h"
 #include "client/core/watch_state.h"
+#include "client/discovery/endpoint_list.h"
 #include "client/net/failure.h"
 #include "protocol/validate.h"
 
@@ -125,6 +126,10 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
   if (!kinds_mask(options.kinds)) {
     return failure(protocol::ErrorCode::WatchInvalid, "unknown kinds of events");
   }
+  if (const auto code = protocol::check_prefix(options.prefix.value_or(""));
+      code != protocol::ErrorCode::None) {
+    return failure(code);
+  }
   if (core_->on_own_thread()) {
     return failure(protocol::ErrorCode::BlockedCallback);
   }
@@ -161,6 +166,14 @@ Result<Client> Client::connect(ClientOptions options) {
     return failure(protocol::ErrorCode::OptionInvalid,
                    "backoff_min must be above 0 and at most backoff_max");
   }
+  auto endpoints =
+      resolve_endpoints(options.endpoints,
+                        options.connect_timeout,
+                        options.wait_for_cluster ? IfAbsent::AskAgain : IfAbsent::Fail);
+  if (!endpoints.ok()) {
+    return endpoints.status();
+  }
+  options.endpoints = std::move(endpoints).value();
   auto impl = std::make_unique<Impl>(std::move(options));
   const Status status = await<Status>(
       *impl->core(), [&](auto callback) { impl->core()->start(std::move(callback)); });

@@ -33,7 +33,7 @@ bool released_before(const Operation& operation, protocol::ErrorCode code) {
 bool refuses_shard(protocol::ErrorCode code) {
   return code == protocol::ErrorCode::NotLeader || code == protocol::ErrorCode::NoLeader ||
          code == protocol::ErrorCode::Overloaded || code == protocol::ErrorCode::ProposalDropped ||
-         code == protocol::ErrorCode::QuorumUnavailable;
+         code == protocol::ErrorCode::QuorumUnavailable || code == protocol::ErrorCode::DiskLow;
 }
 
 // The wait has ended, or has nobody that it could grant anything to: no place is left of it.

@@ -26,7 +26,7 @@ protocol::ErrorCode check_list(const std::vector<std::string>& sorted) {
                     std::ranges::adjacent_find(sorted) == sorted.end();
   auto code = good ? protocol::ErrorCode::None : protocol::ErrorCode::NamesInvalid;
   for (const std::string& name : sorted) {
-    code = code == protocol::ErrorCode::None ? protocol::check_name(name) : code;
+    code = code == protocol::ErrorCode::None ? protocol::check_new_name(name) : code;
   }
   return code;
 }

@@ -308,6 +308,9 @@ void read_list(Core& core,
   if (!core.has(protocol::Feature::Sessions)) {
     return refuse(core, std::move(callback), failure(ErrorCode::FeatureMissing));
   }
+  if (const ErrorCode code = protocol::check_prefix(list.prefix); code != ErrorCode::None) {
+    return refuse(core, std::move(callback), failure(code));
+  }
   std::vector<std::uint32_t> shards;
   for (const Position& each : core.positions().all()) {
     shards.push_back(each.shard);

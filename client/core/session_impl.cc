@@ -82,7 +82,7 @@ protocol::LockHold hold_of(std::string_view name, const AcquireOptions& options)
 protocol::ErrorCode check_options(const Core& core,
                                   std::string_view name,
                                   const AcquireOptions& options) {
-  protocol::ErrorCode code = protocol::check_name(name);
+  protocol::ErrorCode code = protocol::check_new_name(name);
   if (code == protocol::ErrorCode::None && options.wait != kForever) {
     code = protocol::check_wait(protocol_ms(options.wait));
   }

@@ -48,8 +48,8 @@ void SessionImpl::proclaim(std::string_view name,
                            std::string_view value,
                            Session::StatusCallback callback) {
   auto code = check_office(*core_, name, token);
-  if (code == protocol::ErrorCode::None && value.size() > protocol::kNoteBytesMax) {
-    code = protocol::ErrorCode::NoteTooLong;
+  if (code == protocol::ErrorCode::None) {
+    code = protocol::check_note(value);
   }
   if (code != protocol::ErrorCode::None) {
     return refuse<Status>(*core_, std::move(callback), failure(code));

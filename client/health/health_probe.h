@@ -4,6 +4,9 @@
 // kills its command with all that it started in its process group; the end of a command kills what
 // it left running there, as long as the exit status was not taken by somebody else. Who starts it
 // watches the time.
+//
+// The GET is not that of common/http: a check must never hold up the client's one thread, reads
+// nothing but a status line, and belongs to a library whose users have libcrypto and nothing more.
 #pragma once
 
 #include "gcoord/health.h"

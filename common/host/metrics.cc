@@ -28,6 +28,21 @@ void Histogram::observe_us(std::uint64_t duration_us) {
   sum_us_.fetch_add(duration_us, std::memory_order_relaxed);
 }
 
+std::uint64_t Histogram::percentile_us(std::uint32_t percent) const {
+  std::uint64_t count = 0;
+  for (std::size_t index = 0; index < kBucketCount; ++index) {
+    count += bucket(index);
+  }
+  std::uint64_t below = 0;
+  for (std::size_t index = 0; index < kBucketCount; ++index) {
+    below += bucket(index);
+    if (count != 0 && below >= (count * percent + 99) / 100) {
+      return std::uint64_t{1} << index;
+    }
+  }
+  return 0;
+}
+
 Counter& MetricsRegistry::counter(const MetricName& name) {
   const std::lock_guard lock(mutex_);
   return find_or_add(counters_, name);
@@ -41,6 +56,13 @@ Gauge& MetricsRegistry::gauge(const MetricName& name) {
 Histogram& MetricsRegistry::histogram(const MetricName& name) {
   const std::lock_guard lock(mutex_);
   return find_or_add(histograms_, name);
+}
+
+const Histogram* MetricsRegistry::find_histogram(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::ranges::find_if(histograms_, [&](const auto& row) { return row.name.name == name; });
+  return found == histograms_.end() ? nullptr : &found->metric;
 }
 
 void MetricsRegistry::visit(const std::function<void(const CounterRow&)>& on_counter,

@@ -1,305 +1,354 @@
 #include "common/http/client.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
+#include "common/http/curl_library.h"
+
+#include <arpa/inet.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <optional>
+#include <array>
 #include <string_view>
 #include <utility>
 
 namespace gcoord {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
+// Of all heads of one exchange: interim answers, redirects and trailers too.
 constexpr std::size_t kHeadBytesMax = 8192;
-constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
-Status unavailable(const std::string& why) {
-  return Status{StatusCode::Unavailable, why};
+bool is_loopback(const std::string& host) {
+  in_addr v4{};
+  in6_addr v6{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+    return ntohl(v4.s_addr) >> 24 == 127;
+  }
+  if (::inet_pton(AF_INET6, host.c_str(), &v6) == 1) {
+    return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
+  }
+  return host == "localhost";
 }
 
-Status no_http() {
-  return Status{StatusCode::DataLoss, "what came back is not HTTP"};
+// What may stand in the first line of a request, which a blank or a line's end would cut.
+bool printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char byte) { return byte > 0x20 && byte < 0x7f; });
 }
 
-// All of the text must be the number.
-template <typename Number>
-std::optional<Number> number_of(std::string_view text, int base = 10) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number)
-                                                                  : std::nullopt;
-}
+// What one exchange has taken in, and why it was broken off.
+struct Exchange {
+  const CurlLibrary& library;
+  CURL* curl;
+  std::size_t body_bytes_max;
+  bool sent_once;  // It must not go out again.
 
-std::string lower(std::string_view text) {
-  std::string low{text};
-  std::transform(low.begin(), low.end(), low.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return low;
-}
-
-struct Head {
-  int status = 0;
-  std::size_t bytes = 0;  // With the empty line.
-  std::optional<std::size_t> length;
-  bool chunked = false;
-  bool closes = false;
+  std::string body{};
+  std::size_t head_bytes = 0;
+  std::uint32_t sent = 0;
+  bool head_whole = false;
+  bool head_refused = false;
+  bool body_too_long = false;
 };
 
-// The value of a header, of a head in lower case; empty when it is absent.
-std::string_view header_of(std::string_view head, const std::string& name) {
-  const std::string line = "\r\n" + name + ":";
-  const std::size_t at = head.find(line);
-  if (at == head.npos) {
-    return {};
-  }
-  std::string_view value = head.substr(at + line.size());
-  value = value.substr(0, value.find("\r\n"));
-  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-  return value;
+curl_off_t announced_bytes(const Exchange& exchange) {
+  curl_off_t bytes = -1;
+  exchange.library.easy_getinfo(exchange.curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes);
+  return bytes;
 }
 
-// "HTTP/1.1 200 OK", headers, an empty line. Nothing while it is not whole, or is no such thing.
-std::optional<Head> parse_head(const std::string& bytes) {
-  const std::size_t end = bytes.find(kHeadEnd);
-  if (!bytes.starts_with("HTTP/1.") || end == bytes.npos || end > kHeadBytesMax || end < 12) {
-    return std::nullopt;
-  }
-  const auto status = number_of<int>(std::string_view{bytes}.substr(9, 3));
-  if (!status) {
-    return std::nullopt;
-  }
-  const std::string low = lower(std::string_view{bytes}.substr(0, end + 2));
-  return Head{.status = *status,
-              .bytes = end + kHeadEnd.size(),
-              .length = number_of<std::size_t>(header_of(low, "content-length")),
-              .chunked = header_of(low, "transfer-encoding") == "chunked",
-              .closes = header_of(low, "connection") == "close"};
+bool announces_too_much(const Exchange& exchange) {
+  const curl_off_t bytes = announced_bytes(exchange);
+  return bytes > 0 && static_cast<std::size_t>(bytes) > exchange.body_bytes_max;
 }
 
-// Chunks joined.
-struct Chunks {
-  std::string body;
-  bool whole = false;
+// What libcurl hands over while easy_perform() runs. False breaks the transfer off.
+bool take_head_line(std::string_view line, Exchange& exchange) {
+  exchange.head_bytes += line.size();
+  // libcurl takes later versions from those who pretend to speak them.
+  exchange.head_refused = exchange.head_bytes > kHeadBytesMax ||
+                          (line.starts_with("HTTP/") && !line.starts_with("HTTP/1."));
+  exchange.head_whole =
+      exchange.head_whole ? !line.starts_with("HTTP/") : line == "\r\n" || line == "\n";
+  return !exchange.head_refused;
+}
+
+bool take_body(std::string_view bytes, Exchange& exchange) {
+  const std::size_t room = exchange.body_bytes_max - exchange.body.size();
+  exchange.body.append(bytes, 0, room);
+  exchange.body_too_long = bytes.size() > room || announces_too_much(exchange);
+  return !exchange.body_too_long;
+}
+
+bool may_send(Exchange& exchange) {
+  ++exchange.sent;
+  return !exchange.sent_once || exchange.sent == 1;
+}
+
+// The same as libcurl calls it, with the sizes of what it hands over in two factors, the first of
+// which is 1. Another number than that of the bytes breaks the transfer off.
+template <bool (*take)(std::string_view, Exchange&)>
+constexpr auto kTake = +[](char* bytes, std::size_t, std::size_t count, void* context) {
+  return take({bytes, count}, *static_cast<Exchange*>(context)) ? count : std::size_t{0};
 };
 
-Chunks join_chunks(std::string_view raw) {
-  Chunks chunks;
-  for (;;) {
-    const std::size_t line = raw.find("\r\n");
-    const std::string_view size = raw.substr(0, line);
-    const auto bytes = number_of<std::size_t>(size.substr(0, size.find(';')), 16);
-    if (line == raw.npos || !bytes) {
-      return chunks;
-    }
-    if (*bytes == 0) {
-      // Nobody sends trailers without having been asked to.
-      chunks.whole = raw.substr(line).starts_with(kHeadEnd);
-      return chunks;
-    }
-    raw.remove_prefix(line + 2);
-    chunks.body += raw.substr(0, *bytes);
-    if (raw.size() < 2 || *bytes > raw.size() - 2) {
-      return chunks;
-    }
-    raw.remove_prefix(*bytes + 2);
-  }
+template <typename... Ignored>
+int allow_sending(void* context, Ignored...) {
+  return may_send(*static_cast<Exchange*>(context)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
-HttpResponse response_of(const Head& head, const std::string& bytes, std::size_t body_bytes_max) {
-  HttpResponse response{
-      .status = head.status, .extent = HttpBody::Unsized, .body = bytes.substr(head.bytes)};
-  if (head.chunked) {
-    Chunks chunks = join_chunks(response.body);
-    response.body = std::move(chunks.body);
-    response.extent = chunks.whole ? HttpBody::Whole : HttpBody::Cut;
-  } else if (head.length) {
-    response.extent = *head.length == response.body.size() ? HttpBody::Whole : HttpBody::Cut;
+// libcurl's own sockets would pass to child processes.
+constexpr auto kSocket = +[](void*, curlsocktype, curl_sockaddr* address) -> curl_socket_t {
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+};
+
+HttpResponse response_of(Exchange& exchange, HttpBody extent) {
+  long status = 0;
+  exchange.library.easy_getinfo(exchange.curl, CURLINFO_RESPONSE_CODE, &status);
+  if (exchange.body_too_long || announces_too_much(exchange)) {
+    extent = HttpBody::TooLong;
   }
-  if (std::max(response.body.size(), head.length.value_or(0)) > body_bytes_max) {
-    response.extent = HttpBody::TooLong;
-    response.body.resize(std::min(response.body.size(), body_bytes_max));
-  }
-  return response;
+  return {.status = static_cast<int>(status), .extent = extent, .body = std::move(exchange.body)};
 }
 
-// The most that is read of an answer: chunks of some length cost a small part more than their body.
-std::size_t bytes_max(const HttpLimits& limits) {
-  return kHeadBytesMax + limits.body_bytes_max + limits.body_bytes_max / 8;
+// How a body was delimited that came to its end.
+HttpBody extent_at_end(const Exchange& exchange) {
+  long status = 0;
+  exchange.library.easy_getinfo(exchange.curl, CURLINFO_RESPONSE_CODE, &status);
+  curl_header* coding = nullptr;
+  const bool coded =
+      exchange.library.easy_header(
+          exchange.curl, "Transfer-Encoding", 0, CURLH_HEADER, -1, &coding) == CURLHE_OK;
+  const bool bodiless = status == 204 || status == 304;
+  return coded || bodiless || announced_bytes(exchange) >= 0 ? HttpBody::Whole : HttpBody::Unsized;
+}
+
+bool is_no_http(CURLcode code) {
+  switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL:  // Another protocol, or another version.
+    case CURLE_WEIRD_SERVER_REPLY:    // A length that is none.
+    case CURLE_OUT_OF_MEMORY:         // A line without an end.
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_HTTP2:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
-// A connection that gives up at a moment.
-class HttpClient::Socket {
+// A handle of libcurl with its connection, and the origin as libcurl has it.
+class HttpClient::Handle {
  public:
-  Socket() = default;
-
-  ~Socket() {
-    if (socket_ >= 0) {
-      ::close(socket_);
+  static Result<std::unique_ptr<Handle>> create(const HttpOrigin& origin,
+                                                const HttpOptions& options) {
+    GCOORD_TRY(const CurlLibrary* library, load_curl_library());
+    auto handle = std::make_unique<Handle>(*library, origin, options);
+    if (handle->curl_ == nullptr || handle->url_ == nullptr) {
+      return Status{StatusCode::ResourceExhausted, "libcurl has no memory"};
     }
+    if (!handle->set_origin()) {
+      return Status{StatusCode::InvalidArgument, handle->name() + " is no host and port"};
+    }
+    return handle;
   }
 
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
+  Handle(const CurlLibrary& library, const HttpOrigin& origin, const HttpOptions& options)
+      : library_(library),
+        origin_(origin),
+        options_(options),
+        curl_(library.easy_init()),
+        url_(library.url()) {}
 
-  void give_up_at(Clock::time_point deadline) { deadline_ = deadline; }
-
-  // To the first of the addresses that answers.
-  Status connect(const HttpOrigin& origin) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (const int error = getaddrinfo(origin.host.c_str(), origin.port.c_str(), &hints, &found)) {
-      return unavailable(origin.host + ": " + gai_strerror(error));
-    }
-    Status status = unavailable(origin.host + " has no address");
-    for (const addrinfo* each = found; each != nullptr && !status.ok(); each = each->ai_next) {
-      status = connect(*each);
-    }
-    freeaddrinfo(found);
-    return status.ok() ? status
-                       : unavailable(origin.host + ":" + origin.port + ": " + status.message());
+  ~Handle() {
+    library_.easy_cleanup(curl_);
+    library_.url_cleanup(url_);
+    library_.slist_free_all(headers_);
   }
 
-  Status send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent > 0) {
-        bytes.remove_prefix(static_cast<std::size_t>(sent));
-      } else if (!may_wait() || !wait(POLLOUT)) {
-        return failed("send");
-      }
-    }
-    return {};
-  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
 
-  // Appends what has come; false at the end of the connection.
-  Result<bool> receive(std::string& bytes) {
-    std::string piece(std::size_t{64} << 10, '\0');
-    for (;;) {
-      const ssize_t got = ::recv(socket_, piece.data(), piece.size(), 0);
-      if (got >= 0) {
-        bytes.append(piece, 0, static_cast<std::size_t>(got));
-        return got > 0;
-      }
-      if (!may_wait() || !wait(POLLIN)) {
-        return failed("receive");
-      }
+  Result<HttpResponse> exchange(const std::string& path,
+                                const HttpContent* content,
+                                const HttpLimits& limits) {
+    if (!set_path(path)) {
+      return Status{StatusCode::InvalidArgument, "no path of HTTP"};
     }
+    Exchange exchange{.library = library_,
+                      .curl = curl_,
+                      .body_bytes_max = limits.body_bytes_max,
+                      .sent_once = content != nullptr};
+    library_.easy_reset(curl_);  // Its connection stays.
+    set_request(content);
+    set_limits(limits);
+    set_proxy();
+    set_callbacks(exchange);
+    if (refused_ != CURLE_OK) {
+      return unavailable(refused_);
+    }
+    return judge(exchange, library_.easy_perform(curl_));
   }
 
  private:
-  static bool may_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+  std::string name() const { return origin_.host + ":" + origin_.port; }
 
-  static Status failed(const std::string& what) {
-    return unavailable(what + ": " + std::strerror(errno));
+  // "fe80::1%eth0" has its zone apart.
+  bool set_origin() {
+    const std::size_t percent = origin_.host.find('%');
+    const bool v6 = origin_.host.find(':') != std::string::npos;
+    const std::string host = v6 ? "[" + origin_.host.substr(0, percent) + "]" : origin_.host;
+    return set_part(CURLUPART_SCHEME, "http") && set_part(CURLUPART_HOST, host) &&
+           (!v6 || percent == std::string::npos ||
+            set_part(CURLUPART_ZONEID, origin_.host.substr(percent + 1))) &&
+           set_part(CURLUPART_PORT, origin_.port);
   }
 
-  Status connect(const addrinfo& address) {
-    if (socket_ >= 0) {
-      ::close(socket_);
-    }
-    socket_ = ::socket(
-        address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
-    if (socket_ < 0) {
-      return failed("socket");
-    }
-    const int on = 1;
-    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (::connect(socket_, address.ai_addr, address.ai_addrlen) == 0) {
-      return {};
-    }
-    if (errno != EINPROGRESS || !wait(POLLOUT)) {
-      return failed("connect");
-    }
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size);
-    errno = error;
-    return error == 0 ? Status{} : failed("connect");
+  bool set_path(const std::string& path) {
+    const std::size_t query = std::min(path.find('?'), path.size());
+    return path.starts_with('/') && printable(path) &&
+           set_part(CURLUPART_PATH, path.substr(0, query)) &&
+           (query == path.size() ? library_.url_set(url_, CURLUPART_QUERY, nullptr, 0) == CURLUE_OK
+                                 : set_part(CURLUPART_QUERY, path.substr(query + 1)));
   }
 
-  // False, and errno says why, when the time is over.
-  bool wait(short event) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-    pollfd waiting{.fd = socket_, .events = event, .revents = 0};
-    const int ready = left <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(left));
-    if (ready == 0) {
-      errno = ETIMEDOUT;
-    }
-    return ready > 0 || (ready < 0 && errno == EINTR);
+  bool set_part(CURLUPart part, const std::string& text) {
+    return !text.empty() && library_.url_set(url_, part, text.c_str(), 0) == CURLUE_OK;
   }
 
-  Clock::time_point deadline_;
-  int socket_ = -1;
+  // By type, because libcurl's function takes any.
+  void set(CURLoption option, long value) { keep(library_.easy_setopt(curl_, option, value)); }
+
+  void set(CURLoption option, const char* value) {
+    keep(library_.easy_setopt(curl_, option, value));
+  }
+
+  void set(CURLoption option, void* value) { keep(library_.easy_setopt(curl_, option, value)); }
+
+  template <typename Return, typename... Arguments>
+  void set(CURLoption option, Return (*value)(Arguments...)) {
+    keep(library_.easy_setopt(curl_, option, value));
+  }
+
+  void keep(CURLcode code) { refused_ = refused_ == CURLE_OK ? code : refused_; }
+
+  void set_request(const HttpContent* content) {
+    refused_ = CURLE_OK;
+    set(CURLOPT_CURLU, static_cast<void*>(url_));
+    set(CURLOPT_PATH_AS_IS, 1L);
+    set(CURLOPT_PROTOCOLS_STR, "http");
+    set(CURLOPT_REDIR_PROTOCOLS_STR, "http");
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(CURLOPT_USERAGENT, "gcoord");
+    library_.slist_free_all(std::exchange(headers_, nullptr));
+    if (options_.connection == HttpConnection::Fresh) {
+      set(CURLOPT_FORBID_REUSE, 1L);
+      add_header("Connection: close");
+    }
+    if (content != nullptr) {
+      set(CURLOPT_POSTFIELDSIZE, static_cast<long>(content->body.size()));
+      set(CURLOPT_POSTFIELDS, static_cast<void*>(const_cast<char*>(content->body.data())));
+      add_header("Content-Type: " + content->type);
+      add_header("Expect:");  // A server that does not know it would cost a second.
+    } else if (options_.redirects_max > 0) {
+      set(CURLOPT_FOLLOWLOCATION, 1L);
+      set(CURLOPT_MAXREDIRS, static_cast<long>(options_.redirects_max));
+    }
+    set(CURLOPT_HTTPHEADER, static_cast<void*>(headers_));
+  }
+
+  void add_header(const std::string& line) {
+    headers_ = library_.slist_append(headers_, line.c_str());
+  }
+
+  // Zero would mean no limit.
+  void set_limits(const HttpLimits& limits) {
+    set(CURLOPT_NOSIGNAL, 1L);
+    // A look-up that is under way is left to its thread when the time is over.
+    set(CURLOPT_QUICK_EXIT, 1L);
+    set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(limits.timeout.count())));
+    const auto connecting = limits.connect_timeout.count() > 0
+                                ? std::min(limits.connect_timeout, limits.timeout)
+                                : limits.timeout;
+    set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(connecting.count())));
+  }
+
+  void set_proxy() {
+    const bool none = options_.proxy == HttpProxy::None ||
+                      (options_.proxy == HttpProxy::BeyondLoopback && is_loopback(origin_.host));
+    if (none) {
+      set(CURLOPT_PROXY, "");
+    }
+  }
+
+  void set_callbacks(Exchange& exchange) {
+    error_.fill('\0');
+    set(CURLOPT_ERRORBUFFER, static_cast<void*>(error_.data()));
+    set(CURLOPT_HEADERFUNCTION, kTake<&take_head_line>);
+    set(CURLOPT_HEADERDATA, static_cast<void*>(&exchange));
+    set(CURLOPT_WRITEFUNCTION, kTake<&take_body>);
+    set(CURLOPT_WRITEDATA, static_cast<void*>(&exchange));
+    // The addresses and ports of both ends are of no interest.
+    set(CURLOPT_PREREQFUNCTION, &allow_sending<char*, char*, int, int>);
+    set(CURLOPT_PREREQDATA, static_cast<void*>(&exchange));
+    set(CURLOPT_OPENSOCKETFUNCTION, kSocket);
+  }
+
+  // A transfer that was broken off is judged by what it was broken off for.
+  Result<HttpResponse> judge(Exchange& exchange, CURLcode code) const {
+    if (exchange.head_refused || is_no_http(code) || (code == CURLE_OK && !exchange.head_whole)) {
+      return Status{StatusCode::DataLoss, name() + ": what came back is not HTTP"};
+    }
+    if (exchange.sent_once && exchange.sent > 1) {
+      return Status{StatusCode::Unavailable, name() + ": closed the connection without an answer"};
+    }
+    if (exchange.body_too_long) {
+      return response_of(exchange, HttpBody::TooLong);
+    }
+    if (code == CURLE_OK) {
+      return response_of(exchange, extent_at_end(exchange));
+    }
+    if (code == CURLE_PARTIAL_FILE || (code == CURLE_RECV_ERROR && exchange.head_whole)) {
+      return response_of(exchange, HttpBody::Cut);
+    }
+    return unavailable(code);
+  }
+
+  Status unavailable(CURLcode code) const {
+    const char* why = error_[0] != '\0' ? error_.data() : library_.easy_strerror(code);
+    return Status{StatusCode::Unavailable, name() + ": " + why};
+  }
+
+  const CurlLibrary& library_;
+  const HttpOrigin& origin_;
+  const HttpOptions& options_;
+  CURL* curl_;
+  CURLU* url_;
+  curl_slist* headers_ = nullptr;
+  CURLcode refused_ = CURLE_OK;  // The first option that this libcurl does not take.
+  std::array<char, CURL_ERROR_SIZE> error_{};
 };
 
-HttpClient::HttpClient(HttpOrigin origin, Connection connection)
-    : origin_(std::move(origin)), connection_(connection) {}
+HttpClient::HttpClient(HttpOrigin origin, HttpOptions options)
+    : origin_(std::move(origin)), options_(options) {}
 
 HttpClient::~HttpClient() = default;
 
-std::string HttpClient::head_of(const char* method, const std::string& path) const {
-  return method + (" " + path) + " HTTP/1.1\r\nHost: " + origin_.host + ":" + origin_.port +
-         (connection_ == Connection::Fresh ? "\r\nConnection: close\r\n" : "\r\n");
-}
-
 Result<HttpResponse> HttpClient::get(const std::string& path, const HttpLimits& limits) {
-  return exchange(head_of("GET", path) + "\r\n", limits);
+  return exchange(path, nullptr, limits);
 }
 
 Result<HttpResponse> HttpClient::post(const std::string& path,
                                       const HttpContent& content,
                                       const HttpLimits& limits) {
-  return exchange(head_of("POST", path) + "Content-Type: " + content.type + "\r\nContent-Length: " +
-                      std::to_string(content.body.size()) + "\r\n\r\n" + content.body,
-                  limits);
+  return exchange(path, &content, limits);
 }
 
-Result<HttpResponse> HttpClient::exchange(const std::string& request, const HttpLimits& limits) {
-  // Out of the member, so that a failure leaves none behind.
-  std::unique_ptr<Socket> socket = std::move(socket_);
-  const auto deadline = Clock::now() + limits.timeout;
-  if (socket == nullptr) {
-    socket = std::make_unique<Socket>();
-    socket->give_up_at(deadline);
-    GCOORD_TRY_STATUS(socket->connect(origin_));
+Result<HttpResponse> HttpClient::exchange(const std::string& path,
+                                          const HttpContent* content,
+                                          const HttpLimits& limits) {
+  if (handle_ == nullptr) {
+    GCOORD_TRY(handle_, Handle::create(origin_, options_));
   }
-  socket->give_up_at(deadline);
-  GCOORD_TRY_STATUS(socket->send(request));
-
-  std::string bytes;
-  std::optional<Head> head;
-  for (bool more = true; more && bytes.size() <= bytes_max(limits);) {
-    GCOORD_TRY(more, socket->receive(bytes));
-    head = head ? head : parse_head(bytes);
-    if (!head && bytes.size() > kHeadBytesMax + kHeadEnd.size()) {
-      return no_http();
-    }
-    if (!head || connection_ == Connection::Fresh || head->closes) {
-      continue;  // The end of the connection is the end of the answer.
-    }
-    HttpResponse response = response_of(*head, bytes, limits.body_bytes_max);
-    if (response.extent == HttpBody::Whole) {
-      socket_ = std::move(socket);
-      return response;
-    }
-  }
-  return head ? Result<HttpResponse>{response_of(*head, bytes, limits.body_bytes_max)} : no_http();
+  return handle_->exchange(path, content, limits);
 }
 
 }  // namespace gcoord

@@ -1,8 +1,12 @@
 // A client of HTTP/1.1 for one server: a request goes out, one bounded answer comes back.
 //
-// The only place in this repository that speaks HTTP as a client (client/network_probe, which is
-// asynchronous, apart). No TLS, no redirects. The server is not trusted: no more is read than was
-// allowed, and nothing waits longer than the timeout. Blocking; one thread per object.
+// The only place in this repository that speaks HTTP as a client, apart from client/health, which
+// says why. libcurl does the work (common/http/curl_library.h): chunked answers, kept connections,
+// IPv6. No TLS yet. The server is not trusted: it gets no more than the limits allow, whatever it
+// sends, announces or leaves out.
+//
+// Threads: every function blocks. One thread at a time per object; objects share nothing, so that
+// several threads may use one each. No signals are used, and no descriptor passes to a child.
 #pragma once
 
 #include "common/status.h"
@@ -21,9 +25,11 @@ struct HttpOrigin {
   std::string port;
 };
 
+// All that a server can make a client spend. The head of an answer may have 8 KiB besides.
 struct HttpLimits {
-  std::chrono::milliseconds timeout;  // Of the whole exchange, connecting included.
+  std::chrono::milliseconds timeout;  // Of the whole exchange: names, connecting, redirects.
   std::size_t body_bytes_max;
+  std::chrono::milliseconds connect_timeout{0};  // Names and connecting alone; 0: no own limit.
 };
 
 struct HttpContent {
@@ -35,8 +41,8 @@ struct HttpContent {
 enum class HttpBody : std::uint8_t {
   Whole,
   Unsized,  // It ended with the connection, and nothing said how long it should be.
-  Cut,      // It is not as long as the answer said.
-  TooLong,  // Above body_bytes_max.
+  Cut,      // It ended before what the answer had announced.
+  TooLong,  // Above body_bytes_max, or announced so.
 };
 
 struct HttpResponse {
@@ -45,36 +51,56 @@ struct HttpResponse {
   std::string body;  // Of one that is not whole, some of its beginning.
 };
 
+enum class HttpConnection : std::uint8_t {
+  Fresh,  // One connection for each request.
+  Kept,   // One for all of them, opened again when the server has closed it.
+};
+
+// Which proxies a request may take. Loopback is 127.0.0.0/8, ::1 and localhost, as the origin has
+// it; nothing is resolved to find out.
+enum class HttpProxy : std::uint8_t {
+  BeyondLoopback,  // That of the environment (http_proxy, no_proxy), but to loopback none.
+  Environment,     // That of the environment, to loopback too.
+  None,
+};
+
+struct HttpOptions {
+  HttpConnection connection = HttpConnection::Fresh;
+  HttpProxy proxy = HttpProxy::BeyondLoopback;
+  // Redirects that a get() follows, to any server but by HTTP only. 0: the redirect is the answer.
+  std::uint32_t redirects_max = 0;
+};
+
 class HttpClient {
  public:
-  enum class Connection : std::uint8_t {
-    Fresh,  // One connection for each request.
-    Kept,   // One for all of them, opened again after a failure.
-  };
-
-  explicit HttpClient(HttpOrigin origin, Connection connection = Connection::Fresh);
+  explicit HttpClient(HttpOrigin origin, HttpOptions options = {});
   ~HttpClient();
 
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // `path` begins with '/'. Any status of HTTP is an answer, not a failure. Failures: Unavailable
-  // when no connection or no whole answer came in time (the server may have acted), DataLoss when
-  // what came back is not HTTP.
+  // `path` begins with '/' and is as it goes out, query and escapes included. Any status of HTTP is
+  // an answer, not a failure. Failures: InvalidArgument for an origin or a path that no request can
+  // name, Unavailable when no connection or no whole answer came in time (the server may have
+  // acted), DataLoss when what came back is not HTTP.
+  //
+  // A kept connection may turn out to be closed. A get() then takes a new one and goes out again; a
+  // post() goes out once at most, and is Unavailable.
   Result<HttpResponse> get(const std::string& path, const HttpLimits& limits);
   Result<HttpResponse> post(const std::string& path,
                             const HttpContent& content,
                             const HttpLimits& limits);
 
  private:
-  class Socket;
+  class Handle;
 
-  Result<HttpResponse> exchange(const std::string& request, const HttpLimits& limits);
-  std::string head_of(const char* method, const std::string& path) const;
+  Result<HttpResponse> exchange(const std::string& path,
+                                const HttpContent* content,
+                                const HttpLimits& limits);
 
   HttpOrigin origin_;
-  Connection connection_;
-  std::unique_ptr<Socket> socket_;  // Connected, or null.
+  HttpOptions options_;
+  std::unique_ptr<Handle> handle_;  // Null before the first request.
 };
 
 }  // namespace gcoord

@@ -1,9 +1,14 @@
 #include "common/json/text.h"
 
+#include "common/text/printable.h"
+#include "common/utf8.h"
+
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,6 +22,42 @@ using Library = nlohmann::ordered_json;
 
 // Reports of nodes have four. Writing and destroying are recursive.
 constexpr int kDepthMax = 64;
+
+void append_unit(std::string& text, std::uint32_t unit) {
+  char escape[8];
+  std::snprintf(escape, sizeof(escape), "\\u%04x", unit & 0xffffu);
+  text += escape;
+}
+
+// Beyond 16 bits as the two units of UTF-16.
+void append_escape(std::string& text, char32_t code_point) {
+  if (code_point > 0xffff) {
+    append_unit(text, 0xd800u + ((code_point - 0x10000u) >> 10));
+    append_unit(text, 0xdc00u + ((code_point - 0x10000u) & 0x3ffu));
+  } else {
+    append_unit(text, code_point);
+  }
+}
+
+// JSON with escapes for what would control a terminal. The library writes those below U+0020; the
+// others stand in texts only, since all else in JSON is ASCII.
+std::string escaped(std::string json) {
+  const auto beyond = [](char byte) { return static_cast<unsigned char>(byte) >= 0x7f; };
+  if (std::ranges::none_of(json, beyond)) {
+    return json;
+  }
+  std::string text;
+  for (std::string_view rest = json; !rest.empty();) {
+    const Utf8Character first = utf8_first(rest);
+    if (first.code_point >= 0x7f && !is_printable(first.code_point)) {
+      append_escape(text, first.code_point);
+    } else {
+      text += rest.substr(0, first.bytes);
+    }
+    rest.remove_prefix(first.bytes);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -144,7 +185,8 @@ Result<Json> parse_json_strict(std::string_view text) {
 }
 
 std::string Json::dump(int indent) const {
-  return JsonText::encode(*this).dump(indent, ' ', false, Library::error_handler_t::replace);
+  constexpr auto kReplace = Library::error_handler_t::replace;
+  return escaped(JsonText::encode(*this).dump(indent, ' ', false, kReplace));
 }
 
 }  // namespace gcoord

@@ -55,7 +55,7 @@ class Json {
   static Json object();
 
   // As text, in one line or with `indent` spaces for each level. Bytes that are not UTF-8 become
-  // U+FFFD. Defined in text.cc, beside the reading of text.
+  // U+FFFD; what is not printable is an escape. Defined in text.cc, beside the reading of text.
   std::string dump(int indent = -1) const;
 
   bool is_null() const;

@@ -157,12 +157,11 @@ void InvariantChecker::check_read(const StepReport& report, History& history) {
   if (report.out.read == ReadVerdict::None || asked == history.reads.end()) {
     return;
   }
-  if (report.out.read == ReadVerdict::Ready && report.out.read_index < asked->second) {
-    violate(fmt::format("stale read: node {} answers round {} at {} after {} was decided",
-                        report.node.value,
-                        report.out.read_sequence,
-                        report.out.read_index.value,
-                        asked->second.value));
+  if (report.out.read == ReadVerdict::Ready) {
+    judge(RaftHistory::on_read({.node = report.node,
+                                .round = report.out.read_sequence,
+                                .index = report.out.read_index,
+                                .owed = asked->second}));
   }
   history.reads.erase(asked);
 }
@@ -299,26 +298,15 @@ void InvariantChecker::check_applied(const Replica& replica, History& history) {
 
 // I12: one holder at one moment, and it knows every decision.
 void InvariantChecker::check_leases(ShardId shard, const History& history) {
-  NodeId holder;
+  std::vector<LeaseHolder> holders;
   for (const auto& node : nodes_) {
     const Replica* replica = node->replica(shard);
-    if (replica == nullptr || !node->running() ||
-        lease_expires(replica->row(), node->step_input()) <= node->tick()) {
-      continue;
-    }
-    if (holder.value != 0) {
-      violate(fmt::format("lease: nodes {} and {} hold the lease of shard {} at once",
-                          holder.value,
-                          node->self().value,
-                          shard.value));
-    }
-    holder = node->self();
-    if (replica->row().log().commit.value < history.decided.size()) {
-      violate(fmt::format("lease: node {} holds the lease of shard {} without all decisions",
-                          holder.value,
-                          shard.value));
+    if (replica != nullptr && node->running() &&
+        lease_expires(replica->row(), node->step_input()) > node->tick()) {
+      holders.push_back({node->self(), replica->row().log().commit});
     }
   }
+  judge(history.raft.on_leases(holders));
 }
 
 }  // namespace gcoord::consensus::scenario

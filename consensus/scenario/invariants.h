@@ -2,9 +2,9 @@
 //
 // The step asserts what one replica can see. Here is the view from above: who ever led a term, who
 // voted for whom over all lives, what was ever decided, what is durable when a message leaves, and
-// who believes to hold a lease at one moment. raft_history.h states I1 to I7; the rest is stated
-// here, because only this observer sees storage. A violation is a sentence; the checker collects
-// them and goes on. Host only.
+// who believes to hold a lease at one moment. raft_history.h states I1 to I7, I9 for rounds and
+// I12; the rest is stated here, because only this observer sees storage. A violation is a sentence;
+// the checker collects them and goes on. Host only.
 #pragma once
 
 #include "consensus/scenario/content_numbers.h"

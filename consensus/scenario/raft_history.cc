@@ -40,6 +40,10 @@ std::string_view name_of(RaftInvariant invariant) {
       return "state machine safety";
     case RaftInvariant::Monotone:
       return "monotone";
+    case RaftInvariant::FreshReads:
+      return "stale read";
+    case RaftInvariant::OneLease:
+      return "lease";
   }
   return "unknown";
 }
@@ -235,6 +239,34 @@ std::vector<RaftBreach> RaftHistory::on_progress(NodeId node,
   note("commit index", before.commit, now.commit);
   note("applied index", before.applied, now.applied);
   return breaches;
+}
+
+std::optional<RaftBreach> RaftHistory::on_read(const AnsweredRead& read) {
+  if (read.index >= read.owed) {
+    return {};
+  }
+  return breach_of(RaftInvariant::FreshReads,
+                   fmt::format("node {} answers round {} at {} after {} was decided",
+                               read.node.value,
+                               read.round,
+                               read.index.value,
+                               read.owed.value));
+}
+
+std::optional<RaftBreach> RaftHistory::on_leases(std::span<const LeaseHolder> holders) const {
+  if (holders.size() > 1) {
+    return breach_of(RaftInvariant::OneLease,
+                     fmt::format("nodes {} and {} hold the lease at once",
+                                 holders[0].node.value,
+                                 holders[1].node.value));
+  }
+  if (!holders.empty() && holders[0].commit < committed_) {
+    return breach_of(RaftInvariant::OneLease,
+                     fmt::format("node {} holds the lease and does not know that {} is decided",
+                                 holders[0].node.value,
+                                 committed_.value));
+  }
+  return {};
 }
 
 std::optional<NodeId> RaftHistory::leader_of(Term term) const {

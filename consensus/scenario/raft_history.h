@@ -1,12 +1,13 @@
 // History of one shard over a whole run, and the one statement of Raft's invariants I1 to I7 over
-// it (docs/internals/faults.md).
+// it, of I9 for read rounds and of I12 for leader leases (docs/internals/faults.md).
 //
-// Three observers feed it, each with what its world shows: scenario/invariants.h sees every step
+// Four observers feed it, each with what its world shows: scenario/invariants.h sees every step
 // and whole logs, chaos/sim/sim_checker.h sees every step and digests of logs, and
 // chaos/check/raft_invariants.h reads traces afterwards, in any order and with members left out.
-// chaos/world/world_judge.h feeds votes alone. An observer calls only the functions whose facts it
-// has; each call compares a new fact with the recorded one, records it if it is the first, and
-// returns the breach or nothing. A fact that contradicts the recorded one does not replace it.
+// Of whole nodes, chaos/world/world_judge.h feeds votes and chaos/promises/turn_watch.h commits,
+// read rounds and leases. An observer calls only the functions whose facts it has; each call
+// compares a new fact with the recorded one, records it if it is the first, and returns the breach
+// or nothing. A fact that contradicts the recorded one does not replace it.
 //
 // One replica's share of the invariants stays in consensus/step/invariants.h: a row asserts it
 // after each step, in kernels too, where neither containers nor a view of other nodes exist. The
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -36,6 +38,8 @@ enum class RaftInvariant : std::uint8_t {
   LeaderCompleteness,
   StateMachineSafety,
   Monotone,
+  FreshReads = 9,
+  OneLease = 12,
 };
 
 // For example "election safety".
@@ -67,6 +71,20 @@ struct RaftVote {
   Incarnation life;  // Tells voters of one node apart that share no memory.
   Term term;
   NodeId candidate;
+};
+
+// A replica that may answer reads at this moment without asking anybody.
+struct LeaseHolder {
+  NodeId node;
+  LogIndex commit;  // What it knows as committed.
+};
+
+// A read round that was answered.
+struct AnsweredRead {
+  NodeId node;
+  std::uint64_t round = 0;
+  LogIndex index;  // The answer shows everything up to here.
+  LogIndex owed;   // committed() when the round was opened.
 };
 
 // A leader that led before and leads on in the same term.
@@ -162,6 +180,13 @@ class RaftHistory {
   static std::vector<RaftBreach> on_progress(NodeId node,
                                              const RaftState& before,
                                              const RaftState& now);
+
+  // I9. A read round shows everything that was committed when it was opened.
+  static std::optional<RaftBreach> on_read(const AnsweredRead& read);
+
+  // I12 at one moment. `holders` are all that hold the lease: at most one does, and it knows
+  // everything that is committed.
+  std::optional<RaftBreach> on_leases(std::span<const LeaseHolder> holders) const;
 
   // The leader of the term as far as on_leader() and on_elected() know it.
   std::optional<NodeId> leader_of(Term term) const;

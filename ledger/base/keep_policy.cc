@@ -1,5 +1,7 @@
 #include "ledger/base/keep_policy.h"
 
+#include "common/text/duration.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -18,13 +20,13 @@ constexpr std::array<Unit, 5> kByteUnits = {{{"TiB", std::uint64_t{1} << 40},
                                              {"MiB", std::uint64_t{1} << 20},
                                              {"KiB", std::uint64_t{1} << 10},
                                              {"", 1}}};
-constexpr std::array<Unit, 4> kAgeUnits = {
-    {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}}};
+constexpr std::array<Unit, 5> kAgeUnits = {
+    {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
 Status invalid(std::string_view text) {
   return {StatusCode::InvalidArgument,
           "\"" + std::string(text) +
-              "\" is none of all, entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d)"};
+              "\" is none of all, entries:N, bytes:N[KiB|MiB|GiB|TiB], age:TIME"};
 }
 
 Status parse_number(std::string_view text, std::span<const Unit> units, std::uint64_t& value) {
@@ -41,6 +43,15 @@ Status parse_number(std::string_view text, std::span<const Unit> units, std::uin
   return {};
 }
 
+Status parse_age(std::string_view text, std::uint64_t& age_ms) {
+  const auto ms = parse_milliseconds(text);
+  if (ms.value_or(0) == 0 || *ms == std::numeric_limits<std::uint64_t>::max()) {
+    return invalid(text);
+  }
+  age_ms = *ms;
+  return {};
+}
+
 Status parse_bound(std::string_view text, KeepPolicy& policy) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
@@ -51,7 +62,7 @@ Status parse_bound(std::string_view text, KeepPolicy& policy) {
   if (name == "bytes") {
     return parse_number(number, kByteUnits, policy.bytes);
   }
-  return name == "age" ? parse_number(number, kAgeUnits, policy.age_ms) : invalid(text);
+  return name == "age" ? parse_age(number, policy.age_ms) : invalid(text);
 }
 
 std::string number_text(std::uint64_t value, std::span<const Unit> units) {
@@ -75,6 +86,19 @@ Result<KeepPolicy> parse_keep_policy(std::string_view text) {
     }
     rest = rest.substr(comma + 1);
   }
+}
+
+Result<std::uint64_t> parse_bytes_max(std::string_view text) {
+  std::uint64_t bytes = 0;
+  if (text != "all" && !parse_number(text, kByteUnits, bytes).ok()) {
+    return Status{StatusCode::InvalidArgument,
+                  "\"" + std::string(text) + "\" is neither all nor N[KiB|MiB|GiB|TiB]"};
+  }
+  return bytes;
+}
+
+std::string bytes_max_text(std::uint64_t bytes_max) {
+  return bytes_max == 0 ? "all" : number_text(bytes_max, kByteUnits);
 }
 
 std::string keep_policy_text(const KeepPolicy& policy) {

@@ -23,10 +23,13 @@ struct KeepPolicy {
   friend bool operator==(const KeepPolicy& a, const KeepPolicy& b) = default;
 };
 
-// "all", or bounds with commas between: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d).
+// "all", or bounds with commas between: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:TIME.
 // InvalidArgument says what is wrong.
 Result<KeepPolicy> parse_keep_policy(std::string_view text);
+// "all", which is 0, or N[KiB|MiB|GiB|TiB]; as above.
+Result<std::uint64_t> parse_bytes_max(std::string_view text);
 // The same back.
 std::string keep_policy_text(const KeepPolicy& policy);
+std::string bytes_max_text(std::uint64_t bytes_max);
 
 }  // namespace gcoord::ledger

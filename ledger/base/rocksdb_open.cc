@@ -32,8 +32,11 @@ Status rocks_status(const RocksStoreNames& names, const rocksdb::Status& status)
                 names.failed};
 }
 
-rocksdb::DBOptions rocks_options() {
+rocksdb::DBOptions rocks_options(rocksdb::Env* environment) {
   rocksdb::DBOptions options;
+  if (environment != nullptr) {
+    options.env = environment;
+  }
   options.create_if_missing = true;
   options.paranoid_checks = true;
   options.max_background_jobs = 2;

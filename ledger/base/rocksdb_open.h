@@ -9,6 +9,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/options.h>
 
 #include <cstddef>
@@ -38,8 +39,9 @@ inline std::span<const std::byte> bytes_in(const rocksdb::Slice& slice) {
   return std::as_bytes(std::span{slice.data(), slice.size()});
 }
 
-// The options in common; the caller adds its own.
-rocksdb::DBOptions rocks_options();
+// The options in common; the caller adds its own. `environment` outlives the database; nullptr:
+// RocksDB's own.
+rocksdb::DBOptions rocks_options(rocksdb::Env* environment);
 
 struct RocksColumnBounds {
   std::shared_ptr<rocksdb::Cache> cache;

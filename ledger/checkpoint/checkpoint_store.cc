@@ -4,6 +4,7 @@
 #include "common/bytes.h"
 #include "ledger/base/error_details.h"
 #include "ledger/base/rocksdb_open.h"
+#include "ledger/space/roomy_files.h"
 
 #include <rocksdb/write_batch.h>
 
@@ -55,8 +56,8 @@ Status status_of(const rocksdb::Status& status) {
   return rocks_status(kNames, status);
 }
 
-rocksdb::DBOptions database_options() {
-  rocksdb::DBOptions options = rocks_options();
+rocksdb::DBOptions database_options(rocksdb::Env* environment) {
+  rocksdb::DBOptions options = rocks_options(environment);
   options.create_missing_column_families = true;
   options.db_write_buffer_size = kMemtablesBytes;
   options.max_total_wal_size = kLogBytesMax;
@@ -101,6 +102,7 @@ std::uint64_t batch_of_key(std::string_view key) {
 
 struct Database {
   std::string path;
+  std::unique_ptr<rocksdb::Env> environment;  // nullptr: RocksDB's own.
   RocksDatabase db;
 
   rocksdb::ColumnFamilyHandle* column(CheckpointColumn which) const {
@@ -360,10 +362,14 @@ Status RocksStore::load(CheckpointVisitor& visitor) const {
 
 }  // namespace
 
-Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string& path) {
+Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string& path,
+                                                               DiskRoom* room) {
   auto database = std::make_unique<Database>();
   database->path = path;
-  GCOORD_TRY(database->db, RocksDatabase::open(kNames, path, database_options(), columns()));
+  database->environment = roomy_environment(room);
+  GCOORD_TRY(
+      database->db,
+      RocksDatabase::open(kNames, path, database_options(database->environment.get()), columns()));
 
   // 0: a store that was never written.
   GCOORD_TRY(const std::uint64_t format, database->number(CheckpointColumn::Meta, kFormatKey));

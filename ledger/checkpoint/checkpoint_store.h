@@ -20,6 +20,7 @@
 #include "common/status.h"
 #include "ledger/base/lsn.h"
 #include "ledger/checkpoint/checkpoint_batch.h"
+#include "ledger/disk/room.h"
 
 #include <atomic>
 #include <cstddef>
@@ -46,8 +47,10 @@ class CheckpointVisitor {
 
 class CheckpointStore {
  public:
-  // Opens the store in the directory `path`, in RocksDB, creating it when there is none.
-  static Result<std::unique_ptr<CheckpointStore>> open(const std::string& path);
+  // Opens the store in the directory `path`, in RocksDB, creating it when there is none. What it
+  // writes waits for `room`, which outlives it; nullptr: for nothing.
+  static Result<std::unique_ptr<CheckpointStore>> open(const std::string& path,
+                                                       DiskRoom* room = nullptr);
   CheckpointStore() = default;
   virtual ~CheckpointStore() = default;
   CheckpointStore(const CheckpointStore&) = delete;

@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "ledger/base/error_details.h"
 #include "ledger/disk/posix_disk.h"
+#include "ledger/space/guard.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -66,6 +67,7 @@ Status replace_damaged(const DataDirectoryOptions& options) {
   // Held while it moves, so that no other process finds half of it.
   GCOORD_TRY(const auto lock, DirectoryLock::take(path));
   const std::unique_ptr<IdentityFile> old = readable_identity(*old_disk);
+  GCOORD_TRY_STATUS(old_disk->remove(kReserveName));  // Evidence of nothing, and large.
   GCOORD_TRY_STATUS(move_aside(path, damaged_path(path)));
   GCOORD_TRY(const auto fresh, DataDirectory::open(options));
   return old == nullptr ? Status{} : fresh->identity().succeed(*old, options.random_id);

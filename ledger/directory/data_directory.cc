@@ -104,7 +104,7 @@ DirectoryLock::~DirectoryLock() {
 }
 
 Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOptions& options) {
-  GCOORD_TRY(auto root_disk, PosixDisk::open_directory(options.path));
+  GCOORD_TRY(auto root_disk, PosixDisk::open_directory(options.path, options.space));
   GCOORD_TRY_STATUS(check_permissions(options.path));
   std::unique_ptr<DataDirectory> directory{new DataDirectory(options.path)};
   GCOORD_TRY(directory->lock_, DirectoryLock::take(options.path));
@@ -112,11 +112,15 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOp
   if (options.before_start) {
     GCOORD_TRY_STATUS(options.before_start());
   }
+  if (options.space != nullptr) {
+    GCOORD_TRY(auto disk, PosixDisk::open_directory(options.path));
+    GCOORD_TRY_STATUS(options.space->open(std::move(disk)));
+  }
   GCOORD_TRY(directory->identity_,
              IdentityFile::open(*root_disk, options.identity, options.random_id));
   directory->root_disk_ = std::move(root_disk);
   directory->created_ = !directory->identity_->in_use();
-  GCOORD_TRY(directory->wal_disk_, PosixDisk::open_directory(options.path + "/wal"));
+  GCOORD_TRY(directory->wal_disk_, PosixDisk::open_directory(options.path + "/wal", options.space));
   return directory;
 }
 

@@ -4,6 +4,7 @@
 //   DIR/identity     who the directory belongs to (identity_file.h)
 //   DIR/wal/         segments of the log of record (wal.h)
 //   DIR/checkpoint/  the checkpoint store (checkpoint_store.h)
+//   DIR/reserve      space that nobody else shall take (guard.h)
 //
 // open() refuses, with a message that says what to do: a directory in use (kDirectoryLocked), one
 // that others than its owner may enter (kDirectoryPermissions), and one of another cluster, node or
@@ -15,6 +16,7 @@
 #include "common/status.h"
 #include "ledger/directory/identity_file.h"
 #include "ledger/disk/disk.h"
+#include "ledger/space/guard.h"
 #include "ledger/wal/options.h"
 
 #include <cstdint>
@@ -32,6 +34,9 @@ struct DataDirectoryOptions {
   // Called when the directory is locked and complete, before the incarnation rises: what else can
   // refuse the start. Its failure is that of open(), and uses up no incarnation. May be empty.
   std::function<Status()> before_start = {};
+  // Opened with the directory, before anything is written there; outlives it. nullptr: nobody
+  // guards the directory's space.
+  SpaceGuard* space = nullptr;
 };
 
 // The lock on a directory, held for the life of the object.

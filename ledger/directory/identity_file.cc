@@ -28,6 +28,7 @@ constexpr std::uint32_t kEstablished = 2;
 constexpr std::uint32_t kNoLog = 4;
 constexpr std::uint32_t kRejoining = 8;  // A release that does not know it refuses the incarnation.
 constexpr std::uint32_t kRestored = 16;
+constexpr std::uint32_t kLedgerBounded = 32;  // A release that does not know it drops it.
 constexpr std::size_t kCrcBytes = 4;
 
 Status mismatch(std::uint32_t detail,
@@ -78,6 +79,7 @@ Result<std::unique_ptr<IdentityFile>> IdentityFile::open(Disk& disk,
   } else {
     file->identity_ = expected;
     file->directory_id_ = random_id;
+    file->ledger_bounded_ = true;
   }
   if (start_of(file->incarnation_) >= kStartMax) {
     return used_up("2097152 starts");
@@ -98,6 +100,7 @@ Status IdentityFile::create(Disk& disk,
   file.directory_id_ = random_id;
   file.incarnation_ = before;
   file.restored_ = true;
+  file.ledger_bounded_ = true;
   return file.persist();
 }
 
@@ -211,6 +214,7 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
   established_ = (flags & kEstablished) != 0;
   rejoining_ = (flags & kRejoining) != 0;
   restored_ = (flags & kRestored) != 0;
+  ledger_bounded_ = (flags & kLedgerBounded) != 0;
   identity_.keeps_log = (flags & kNoLog) == 0;
   const std::size_t peer_count = load<std::uint32_t>(at + 36);
   const bool has_life = version != kVersionWithoutLife;
@@ -260,7 +264,7 @@ Status IdentityFile::persist() {
   at = store(at,
              (in_use_ ? kInUse : 0u) | (established_ ? kEstablished : 0u) |
                  (identity_.keeps_log ? 0u : kNoLog) | (rejoining_ ? kRejoining : 0u) |
-                 (restored_ ? kRestored : 0u));
+                 (restored_ ? kRestored : 0u) | (ledger_bounded_ ? kLedgerBounded : 0u));
   at = store(at, static_cast<std::uint32_t>(peers_.size()));
   for (const PeerIdentity& peer : peers_) {
     at = store(at, peer.node.value);

@@ -107,6 +107,10 @@ class IdentityFile {
   // Whether the directory was made by create(): it holds what was decided before its first start.
   bool restored() const { return restored_; }
 
+  // Whether the ledger in this directory is bounded unless an operator says otherwise. Directories
+  // of releases before are not, for ever: whoever relies on their whole history finds it.
+  bool ledger_bounded() const { return ledger_bounded_; }
+
   // Whether this node may have forgotten what it promised from an earlier directory, in some shard.
   bool rejoining() const { return rejoining_; }
 
@@ -140,6 +144,7 @@ class IdentityFile {
   bool established_ = false;
   bool rejoining_ = false;
   bool restored_ = false;
+  bool ledger_bounded_ = false;
   std::vector<PeerIdentity> peers_;
 };
 

@@ -46,6 +46,12 @@ class DiskFile {
   virtual Result<std::uint64_t> size_bytes() const = 0;
 };
 
+// Of the file system that a directory lies on, for this process.
+struct DiskSpace {
+  std::uint64_t free_bytes = 0;  // Without what the system keeps for its administrator.
+  std::uint64_t total_bytes = 0;
+};
+
 class Disk {
  public:
   Disk() = default;
@@ -66,6 +72,8 @@ class Disk {
   virtual Result<std::vector<std::string>> list() = 0;
   // Makes all creations, renames and removals so far durable.
   virtual Status sync_directory() = 0;
+  // How much fits now; another process may take it at any time.
+  virtual Result<DiskSpace> space() = 0;
 };
 
 // The whole file; for small files and for recovery, which reads one segment at a time.

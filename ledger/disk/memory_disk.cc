@@ -239,6 +239,11 @@ Status MemoryDisk::sync_directory() {
   return Status{};
 }
 
+Result<DiskSpace> MemoryDisk::space() {
+  const std::uint64_t used = std::min(used_bytes(), capacity_bytes_);
+  return DiskSpace{capacity_bytes_ - used, capacity_bytes_};
+}
+
 void MemoryDisk::lose_power(std::uint64_t seed) {
   const auto operation_count = static_cast<std::uint32_t>(unsynced_directories_.size());
   const std::uint32_t kept = random_below(random64(seed, 0, 0), operation_count + 1);

@@ -33,6 +33,7 @@ class MemoryDisk final : public Disk {
   Result<bool> exists(const std::string& name) override;
   Result<std::vector<std::string>> list() override;
   Status sync_directory() override;
+  Result<DiskSpace> space() override;
 
   // Faults and losses, for tests and schedules; files must not be in use on another thread.
   // The machine loses power and comes back with what this seed leaves.

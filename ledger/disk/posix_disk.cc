@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,9 +32,26 @@ Status failure(int error, const std::string& what, const std::string& path, std:
                 detail};
 }
 
+// Calls once more what failed for want of space: a look at the room gives a reserve out. The call
+// answers with an error of the system, or 0.
+template <typename Call>
+int with_reserve(DiskRoom* room, Call&& call) {
+  const int error = call();
+  if (room == nullptr || (error != ENOSPC && error != EDQUOT)) {
+    return error;
+  }
+  room->has(0);
+  return call();
+}
+
+int error_of(int result) {
+  return result < 0 ? errno : 0;
+}
+
 class PosixFile final : public DiskFile {
  public:
-  PosixFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  PosixFile(std::string path, int fd, DiskRoom* room)
+      : path_(std::move(path)), fd_(fd), room_(room) {}
 
   ~PosixFile() override { ::close(fd_); }
 
@@ -58,18 +76,8 @@ class PosixFile final : public DiskFile {
 
   Status write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     std::size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t count = ::pwrite(
-          fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-      if (count < 0 && errno == EINTR) {
-        continue;
-      }
-      if (count < 0) {
-        return failure(errno, "cannot write", path_, kDiskWriteFailed);
-      }
-      done += static_cast<std::size_t>(count);
-    }
-    return Status{};
+    const int error = with_reserve(room_, [&] { return write_rest(offset, bytes, done); });
+    return error == 0 ? Status{} : failure(error, "cannot write", path_, kDiskWriteFailed);
   }
 
   Status sync() override {
@@ -94,8 +102,22 @@ class PosixFile final : public DiskFile {
   }
 
  private:
+  // From byte `done` on, which moves.
+  int write_rest(std::uint64_t offset, std::span<const std::byte> bytes, std::size_t& done) const {
+    while (done < bytes.size()) {
+      const ssize_t count = ::pwrite(
+          fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+      if (count < 0 && errno != EINTR) {
+        return errno;
+      }
+      done += count < 0 ? 0 : static_cast<std::size_t>(count);
+    }
+    return 0;
+  }
+
   std::string path_;
   int fd_;
+  DiskRoom* room_;
 };
 
 // Makes the directory's own name durable.
@@ -114,14 +136,15 @@ Status sync_parent(const std::string& path) {
 
 }  // namespace
 
-PosixDisk::PosixDisk(std::string path, int directory_fd)
-    : path_(std::move(path)), directory_fd_(directory_fd) {}
+PosixDisk::PosixDisk(std::string path, int directory_fd, DiskRoom* room)
+    : path_(std::move(path)), directory_fd_(directory_fd), room_(room) {}
 
 PosixDisk::~PosixDisk() {
   ::close(directory_fd_);
 }
 
-Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& path) {
+Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& path,
+                                                             DiskRoom* room) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return failure(errno, "cannot create directory", path, kDiskFailed);
   }
@@ -131,7 +154,7 @@ Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& 
   if (fd < 0) {
     return failure(errno, "cannot open directory", path, kDiskFailed);
   }
-  return std::unique_ptr<PosixDisk>{new PosixDisk(path, fd)};
+  return std::unique_ptr<PosixDisk>{new PosixDisk(path, fd, room)};
 }
 
 Result<std::unique_ptr<DiskFile>> PosixDisk::open(const std::string& name) {
@@ -140,20 +163,24 @@ Result<std::unique_ptr<DiskFile>> PosixDisk::open(const std::string& name) {
   if (fd < 0) {
     return failure(errno, "cannot open", path, kDiskFailed);
   }
-  return std::unique_ptr<DiskFile>{std::make_unique<PosixFile>(path, fd)};
+  return std::unique_ptr<DiskFile>{std::make_unique<PosixFile>(path, fd, room_)};
 }
 
 Result<std::unique_ptr<DiskFile>> PosixDisk::create(const std::string& name,
                                                     std::uint64_t size_bytes) {
   const std::string path = path_ + "/" + name;
-  const int fd =
-      ::openat(directory_fd_, name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    return failure(errno, "cannot create", path, kDiskFailed);
+  int fd = -1;
+  const int uncreated = with_reserve(room_, [&] {
+    fd = ::openat(directory_fd_, name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return error_of(fd);
+  });
+  if (uncreated != 0) {
+    return failure(uncreated, "cannot create", path, kDiskFailed);
   }
-  auto file = std::make_unique<PosixFile>(path, fd);
+  auto file = std::make_unique<PosixFile>(path, fd, room_);
   if (size_bytes > 0) {
-    const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(size_bytes));
+    const int error = with_reserve(
+        room_, [&] { return ::posix_fallocate(fd, 0, static_cast<off_t>(size_bytes)); });
     if (error != 0) {
       return failure(error, "cannot reserve space for", path, kDiskFailed);
     }
@@ -162,9 +189,12 @@ Result<std::unique_ptr<DiskFile>> PosixDisk::create(const std::string& name,
 }
 
 Status PosixDisk::rename(const std::string& from, const std::string& to) {
-  return ::renameat(directory_fd_, from.c_str(), directory_fd_, to.c_str()) == 0
+  const int error = with_reserve(room_, [&] {
+    return error_of(::renameat(directory_fd_, from.c_str(), directory_fd_, to.c_str()));
+  });
+  return error == 0
              ? Status{}
-             : failure(errno, "cannot rename " + from + " to", path_ + "/" + to, kDiskFailed);
+             : failure(error, "cannot rename " + from + " to", path_ + "/" + to, kDiskFailed);
 }
 
 Status PosixDisk::remove(const std::string& name) {
@@ -211,6 +241,16 @@ Result<std::vector<std::string>> PosixDisk::list() {
 Status PosixDisk::sync_directory() {
   return ::fsync(directory_fd_) == 0 ? Status{}
                                      : failure(errno, "cannot persist", path_, kDiskSyncFailed);
+}
+
+Result<DiskSpace> PosixDisk::space() {
+  struct statvfs found {};
+
+  if (::fstatvfs(directory_fd_, &found) != 0) {
+    return failure(errno, "cannot ask for the free space of", path_, kDiskFailed);
+  }
+  const std::uint64_t block_bytes = found.f_frsize;
+  return DiskSpace{found.f_bavail * block_bytes, found.f_blocks * block_bytes};
 }
 
 }  // namespace gcoord::ledger

@@ -4,11 +4,13 @@
 // followed by posix_fadvise(DONTNEED), after which a page that the kernel wrongly holds for clean
 // is read again from the device. Files are created with mode 0600 and closed on exec.
 //
-// Interrupted reads and writes are continued; an interrupted sync is a failure like any other. The
-// messages name the full path, the cause and what to do.
+// Where the file system is full, what may be held in reserve there is given out (DiskRoom), and the
+// call is tried once more. Interrupted reads and writes are continued; an interrupted sync is a
+// failure like any other. The messages name the full path, the cause and what to do.
 #pragma once
 
 #include "ledger/disk/disk.h"
+#include "ledger/disk/room.h"
 
 #include <memory>
 #include <string>
@@ -18,10 +20,13 @@ namespace gcoord::ledger {
 class PosixDisk final : public Disk {
  public:
   // Opens the directory, creating it (mode 0700, its parent must exist) when there is none; its
-  // creation is durable on return.
-  static Result<std::unique_ptr<PosixDisk>> open_directory(const std::string& path);
+  // creation is durable on return. `room`, which may have a reserve, outlives it; nullptr: none
+  // has.
+  static Result<std::unique_ptr<PosixDisk>> open_directory(const std::string& path,
+                                                           DiskRoom* room = nullptr);
   ~PosixDisk() override;
 
+  Result<DiskSpace> space() override;
   Result<std::unique_ptr<DiskFile>> open(const std::string& name) override;
   Result<std::unique_ptr<DiskFile>> create(const std::string& name,
                                            std::uint64_t size_bytes) override;
@@ -32,10 +37,11 @@ class PosixDisk final : public Disk {
   Status sync_directory() override;
 
  private:
-  PosixDisk(std::string path, int directory_fd);
+  PosixDisk(std::string path, int directory_fd, DiskRoom* room);
 
   std::string path_;
   int directory_fd_;
+  DiskRoom* room_;
 };
 
 }  // namespace gcoord::ledger

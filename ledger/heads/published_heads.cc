@@ -8,16 +8,16 @@ bool PublishedHeads::touch(ShardId shard, std::uint64_t size) {
   Row& row = rows_[shard.value];
   row.wanted = std::max(row.wanted, size);
   look(shard.value);
-  return row.wanted > row.head.size;
+  return row.wanted > sizes_->at(shard);
 }
 
 void PublishedHeads::on_leaf(std::uint64_t index, const ledger::ShardHead& head) {
   if (head.shard.value >= rows_.size()) {
     return;  // Of a cluster with more shards; nothing here is published by it.
   }
-  PublishedHead& known = rows_[head.shard.value].head;
-  if (head.size >= known.size) {
-    known = {.size = head.size, .leaf = index};
+  if (head.size >= sizes_->at(head.shard)) {
+    rows_[head.shard.value].leaf = index;
+    sizes_->set(head.shard, head.size);
     refreshed_.reset(head.shard.value);
   }
   look(head.shard.value);
@@ -30,7 +30,7 @@ void PublishedHeads::refresh(ShardId shard) {
 
 void PublishedHeads::look(std::uint32_t shard) {
   const Row& row = rows_[shard];
-  const bool changed = row.wanted > row.head.size || refreshed_.test(shard);
+  const bool changed = row.wanted > sizes_->at(ShardId{shard}) || refreshed_.test(shard);
   if (changed && !changed_.test(shard)) {
     changed_.set(shard);
     ++changed_count_;

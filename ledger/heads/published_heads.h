@@ -9,7 +9,9 @@
 #include "common/shard_bits.h"
 #include "ledger/notes/shard_head.h"
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace gcoord::server {
@@ -19,10 +21,31 @@ struct PublishedHead {
   std::uint64_t leaf = 0;  // Its index there.
 };
 
+// Of each shard the size of its newest published head. One thread writes, any thread reads.
+class PublishedSizes {
+ public:
+  explicit PublishedSizes(std::uint32_t shard_count) : sizes_(shard_count) {}
+
+  std::uint64_t at(ShardId shard) const {
+    return sizes_[shard.value].load(std::memory_order_relaxed);
+  }
+
+  // Relaxed: a reader that sees an older size takes less for published.
+  void set(ShardId shard, std::uint64_t size) {
+    sizes_[shard.value].store(size, std::memory_order_relaxed);
+  }
+
+ private:
+  std::vector<std::atomic<std::uint64_t>> sizes_;
+};
+
 class PublishedHeads {
  public:
   explicit PublishedHeads(std::uint32_t shard_count)
-      : rows_(shard_count), changed_(shard_count), refreshed_(shard_count) {}
+      : rows_(shard_count),
+        sizes_(std::make_shared<PublishedSizes>(shard_count)),
+        changed_(shard_count),
+        refreshed_(shard_count) {}
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
@@ -37,7 +60,12 @@ class PublishedHeads {
 
   bool refreshed(ShardId shard) const { return refreshed_.test(shard.value); }
 
-  PublishedHead at(ShardId shard) const { return rows_[shard.value].head; }
+  PublishedHead at(ShardId shard) const {
+    return {.size = sizes_->at(shard), .leaf = rows_[shard.value].leaf};
+  }
+
+  // Lives on for those who hold it.
+  std::shared_ptr<const PublishedSizes> sizes() const { return sizes_; }
 
   // Shards with news.
   std::uint32_t changed_count() const { return changed_count_; }
@@ -50,12 +78,13 @@ class PublishedHeads {
  private:
   struct Row {
     std::uint64_t wanted = 0;
-    PublishedHead head;
+    std::uint64_t leaf = 0;  // As in PublishedHead.
   };
 
   void look(std::uint32_t shard);
 
   std::vector<Row> rows_;
+  std::shared_ptr<PublishedSizes> sizes_;
   std::uint32_t changed_count_ = 0;
   ShardBits changed_;  // Or to be published again.
   ShardBits refreshed_;

@@ -22,12 +22,12 @@ const char* text(RoundPhase phase) {
 
 RoundTimes::RoundTimes(MetricsRegistry& metrics)
     : total_(metrics.histogram(
-          {"gcoord_server_publication_duration_us",
+          {"gcoord_server_publication_duration_seconds",
            "From the first entry of a publisher's round to a majority's signatures",
            "",
            ""})) {
   for (const char* phase : kTexts) {
-    phases_.push_back(&metrics.histogram({"gcoord_server_publication_phase_us",
+    phases_.push_back(&metrics.histogram({"gcoord_server_publication_phase_seconds",
                                           "Time of a publisher's rounds by phase",
                                           "phase",
                                           phase}));

@@ -117,6 +117,7 @@ Status History::append(const std::shared_ptr<const HistoryEntries>& batch) {
   for (const HistoryEntry& entry : fresh->entries) {
     Row& row = rows_[entry.shard];
     row.bytes.fetch_add(entry.length, std::memory_order_relaxed);
+    hashed_bytes_.fetch_add(entry.length, std::memory_order_relaxed);
     // Release: pairs with the acquire of size(); the entry can be looked up by now.
     row.size.store(entry.index + 1, std::memory_order_release);
   }
@@ -329,7 +330,7 @@ Result<std::vector<ShardHead>> History::heads(std::span<const ShardId> shards) c
 }
 
 HistoryCounts History::counts() const {
-  return {hashed_.load(), repeated_.load(), flushes_.load(), pruned_.load()};
+  return {hashed_.load(), repeated_.load(), flushes_.load(), pruned_.load(), hashed_bytes_.load()};
 }
 
 std::size_t History::pending_bytes() const {

@@ -67,6 +67,7 @@ struct HistoryCounts {
   std::uint64_t repeated = 0;  // Entries that it had already.
   std::uint64_t flushes = 0;
   std::uint64_t pruned = 0;  // Entries.
+  std::uint64_t bytes = 0;   // Of the entries appended in this life.
 };
 
 class History final : public std::enable_shared_from_this<History> {
@@ -206,6 +207,7 @@ class History final : public std::enable_shared_from_this<History> {
   std::atomic<std::uint64_t> repeated_{0};
   std::atomic<std::uint64_t> flushes_{0};
   std::atomic<std::uint64_t> pruned_{0};
+  std::atomic<std::uint64_t> hashed_bytes_{0};
   std::atomic<std::size_t> pending_bytes_{0};
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace gcoord::ledger {
 namespace {
@@ -23,20 +24,42 @@ std::uint64_t newest_ms(const TileEntries& entries,
 }  // namespace
 
 Status HistoryKeeper::advance(History& history, std::uint64_t now_ms) {
-  if (policy_.keeps_all()) {
+  if (policy_.keeps_all() && node_.bytes_max == 0) {
     return {};
+  }
+  if (next_ == 0) {
+    begin_round(history);
   }
   const std::uint32_t count = std::min(kShardsPerLook, history.shard_count());
   for (std::uint32_t k = 0; k < count; ++k) {
     const ShardId shard{next_};
     next_ = (next_ + 1) % history.shard_count();
+    const bool within = share_bytes_ == 0 || history.entry_bytes(shard) <= share_bytes_;
+    if (policy_.keeps_all() && within) {
+      continue;
+    }
     const auto gone = look(history, shard, now_ms);
     // Publication finds and repairs rot; stopping would end every start, too.
     if (!gone.ok() && gone.status().code() != StatusCode::DataLoss) {
       return gone.status();
     }
+    if (next_ == 0) {
+      break;  // The next round begins with the next call.
+    }
   }
   return {};
+}
+
+void HistoryKeeper::begin_round(const History& history) {
+  share_bytes_ = 0;
+  if (node_.bytes_max == 0) {
+    return;
+  }
+  std::vector<std::uint64_t> bytes(history.shard_count());
+  for (std::uint32_t shard = 0; shard < history.shard_count(); ++shard) {
+    bytes[shard] = history.entry_bytes(ShardId{shard});
+  }
+  share_bytes_ = share_of_each(std::move(bytes), node_.bytes_max);
 }
 
 Result<std::uint64_t> HistoryKeeper::look(History& history,
@@ -47,8 +70,17 @@ Result<std::uint64_t> HistoryKeeper::look(History& history,
     return std::uint64_t{0};
   }
   GCOORD_TRY(const std::uint64_t first, first_to_keep(history, shard, now_ms));
-  history.prune(shard, clues_.floor ? std::min(first, clues_.floor(shard)) : first);
+  history.prune(shard, last_to_go(history, shard, first));
   return history.first(shard) - before;
+}
+
+// Nothing that recovery, a save or a published head may need.
+std::uint64_t HistoryKeeper::last_to_go(const History& history,
+                                        ShardId shard,
+                                        std::uint64_t wanted) const {
+  const std::uint64_t floor = clues_.floor ? clues_.floor(shard) : history.size(shard);
+  const bool by_node = share_bytes_ != 0 && node_.published;
+  return std::min({wanted, floor, by_node ? node_.published(shard) : floor});
 }
 
 Result<std::uint64_t> HistoryKeeper::first_to_keep(const History& history,
@@ -57,9 +89,12 @@ Result<std::uint64_t> HistoryKeeper::first_to_keep(const History& history,
   const std::uint64_t size = history.size(shard);
   std::uint64_t first = history.first(shard);
   const std::uint64_t bytes = history.entry_bytes(shard);
-  if (policy_.bytes != 0 && bytes > policy_.bytes) {
+  const std::uint64_t bytes_max = policy_.bytes == 0  ? share_bytes_
+                                  : share_bytes_ == 0 ? policy_.bytes
+                                                      : std::min(policy_.bytes, share_bytes_);
+  if (bytes_max != 0 && bytes > bytes_max) {
     const std::uint64_t entry_bytes = std::max<std::uint64_t>(bytes / (size - first), 1);
-    first += (bytes - policy_.bytes) / entry_bytes;
+    first += (bytes - bytes_max) / entry_bytes;
   }
   if (policy_.entries != 0 && size > policy_.entries) {
     first = std::max(first, size - policy_.entries);

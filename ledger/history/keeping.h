@@ -2,7 +2,8 @@
 //
 // A policy bounds each shard by count, bytes or age of its entries; what exceeds any bound is
 // pruned, oldest first, by whole tiles of 256 entries (history.h). So a shard keeps up to a tile
-// more than it must, and one with less than two tiles keeps all. Age is what entries say of
+// more than it must, and one with less than two tiles keeps all. A bound of the node (node_bound.h)
+// becomes one of each shard with every round over all of them. Age is what entries say of
 // themselves; a tile whose entries say nothing is as old as the one before it.
 #pragma once
 
@@ -10,10 +11,12 @@
 #include "common/status.h"
 #include "ledger/base/keep_policy.h"
 #include "ledger/history/history.h"
+#include "ledger/history/node_bound.h"
 
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 
 namespace gcoord::ledger {
 
@@ -28,6 +31,9 @@ class HistoryKeeper {
 
   HistoryKeeper(const KeepPolicy& policy, Clues clues)
       : policy_(policy), clues_(std::move(clues)) {}
+
+  // Beside the policy, from the next round on.
+  void bound(NodeBound node) { node_ = std::move(node); }
 
   // Looks at the next shards, a bounded number of them. A failure is the store's.
   Status advance(History& history, std::uint64_t now_ms);
@@ -45,8 +51,13 @@ class HistoryKeeper {
                                     ShardId shard,
                                     std::uint64_t now_ms) const;
 
+  std::uint64_t last_to_go(const History& history, ShardId shard, std::uint64_t wanted) const;
+  void begin_round(const History& history);
+
   KeepPolicy policy_;
   Clues clues_;
+  NodeBound node_;
+  std::uint64_t share_bytes_ = 0;  // Of each shard in this round, by the node's bound; 0: no bound.
   std::uint32_t next_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "common/bytes.h"
 #include "ledger/base/error_details.h"
 #include "ledger/base/rocksdb_open.h"
+#include "ledger/space/roomy_files.h"
 
 #include <rocksdb/compaction_filter.h>
 #include <rocksdb/write_batch.h>
@@ -117,7 +118,8 @@ class RocksHistoryCursor final : public HistoryCursor {
 
 class RocksHistoryStore final : public HistoryStore {
  public:
-  explicit RocksHistoryStore(std::uint32_t shard_count) : filter_(shard_count) {}
+  RocksHistoryStore(std::uint32_t shard_count, DiskRoom* room)
+      : filter_(shard_count), environment_(roomy_environment(room)) {}
 
   ~RocksHistoryStore() override {
     stopping_ = true;
@@ -130,7 +132,7 @@ class RocksHistoryStore final : public HistoryStore {
     GCOORD_TRY(db_,
                RocksDatabase::open(kNames,
                                    path,
-                                   rocks_options(),
+                                   rocks_options(environment_.get()),
                                    {{rocksdb::kDefaultColumnFamilyName, column_options(filter_)}}));
     std::string stored;
     const rocksdb::Status found = db_->Get(rocksdb::ReadOptions(), kFormatKey, &stored);
@@ -257,14 +259,16 @@ class RocksHistoryStore final : public HistoryStore {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> reclaiming_{false};
   std::thread reclaimer_;
+  std::unique_ptr<rocksdb::Env> environment_;  // nullptr: RocksDB's own.
   RocksDatabase db_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path,
-                                                         std::uint32_t shard_count) {
-  auto store = std::make_unique<RocksHistoryStore>(shard_count);
+                                                         std::uint32_t shard_count,
+                                                         DiskRoom* room) {
+  auto store = std::make_unique<RocksHistoryStore>(shard_count, room);
   GCOORD_TRY_STATUS(store->open(path));
   return std::unique_ptr<HistoryStore>{std::move(store)};
 }

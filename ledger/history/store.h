@@ -12,6 +12,7 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/disk/room.h"
 #include "ledger/history/batch.h"
 
 #include <cstddef>
@@ -53,9 +54,11 @@ class HistoryStore {
   // Keys and values live for the call. False: enough was seen.
   using Visitor = std::function<bool(std::string_view key, std::span<const std::byte> value)>;
 
-  // Opens the store in the directory `path`, in RocksDB, creating it when there is none.
+  // Opens the store in the directory `path`, in RocksDB, creating it when there is none. What it
+  // writes waits for `room`, which outlives it; nullptr: for nothing.
   static Result<std::unique_ptr<HistoryStore>> open(const std::string& path,
-                                                    std::uint32_t shard_count);
+                                                    std::uint32_t shard_count,
+                                                    DiskRoom* room = nullptr);
   HistoryStore() = default;
   virtual ~HistoryStore() = default;
   HistoryStore(const HistoryStore&) = delete;

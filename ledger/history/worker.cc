@@ -107,6 +107,14 @@ void HistoryWorker::keep() {
   submit({[this] { return prune_some(); }});
 }
 
+void HistoryWorker::bound(NodeBound node) {
+  bytes_max_.store(node.bytes_max, std::memory_order_relaxed);
+  submit({[this, node = std::move(node)] {
+    keeper_.bound(node);
+    return Status{};
+  }});
+}
+
 Status HistoryWorker::settle() {
   auto done = std::make_shared<std::promise<Status>>();
   std::future<Status> flushed = done->get_future();

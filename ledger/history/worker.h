@@ -66,6 +66,8 @@ class HistoryWorker {
   void forget(ShardId shard);
   // Prunes a bounded number of shards, as the thread does about once a second.
   void keep();
+  // Bounds all shards together from now on; what `node` calls outlives this.
+  void bound(NodeBound node);
 
   // --- Any thread.
 
@@ -91,6 +93,9 @@ class HistoryWorker {
 
   const KeepPolicy& policy() const { return options_.keep; }
 
+  // Of all shards together; 0: no bound.
+  std::uint64_t bytes_max() const { return bytes_max_.load(std::memory_order_relaxed); }
+
  private:
   struct Task {
     std::function<Status()> work;
@@ -115,6 +120,7 @@ class HistoryWorker {
   std::atomic<std::uint64_t> appended_{0};
   std::atomic<std::uint64_t> begun_{0};
   std::atomic<std::uint64_t> queued_entries_{0};
+  std::atomic<std::uint64_t> bytes_max_{0};
   std::uint64_t begin_count_ = 0;
   std::optional<HistoryMetrics> metrics_;
   std::uint64_t kept_ms_ = 0;  // Of the thread: when it pruned last.

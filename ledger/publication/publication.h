@@ -106,6 +106,9 @@ class Publication {
 
   PublishedHead head(ShardId shard) const { return base_.heads.at(shard); }
 
+  // For any thread.
+  std::shared_ptr<const PublishedSizes> published_sizes() const { return base_.heads.sizes(); }
+
  private:
   // False: the message is dropped.
   bool take(NodeId from, PublicationMessage& message);

@@ -3,6 +3,7 @@
 
 #include "common/ids.h"
 #include "ledger/base/lsn.h"
+#include "ledger/disk/room.h"
 
 #include <cstdint>
 
@@ -24,6 +25,8 @@ struct WalOptions {
   // Records up to this lsn are covered by the checkpoint: they are verified but not replayed.
   Lsn replay_after;
   WalAbsence on_absence = WalAbsence::Create;
+  // Asked before a segment takes space, and waited for; outlives the log. nullptr: always there.
+  DiskRoom* room = nullptr;
 };
 
 }  // namespace gcoord::ledger

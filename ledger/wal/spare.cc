@@ -28,6 +28,10 @@ Status WalSpare::advance(std::uint64_t byte_count) {
     return Status{};
   }
   if (file_ == nullptr) {
+    if (room_ != nullptr && !room_->has(segment_bytes_)) {
+      owed_bytes_ = 0;  // The next chunk asks again.
+      return Status{};
+    }
     auto created = disk_.create(kSpareName, segment_bytes_);
     if (!created.ok()) {
       disk_full_ = created.status().code() == StatusCode::ResourceExhausted;
@@ -49,18 +53,26 @@ Status WalSpare::advance(std::uint64_t byte_count) {
 Result<SpareFile> WalSpare::take(std::uint64_t segment_bytes) {
   GCOORD_ASSERT(segment_bytes >= segment_bytes_);
   if (segment_bytes > segment_bytes_) {
-    GCOORD_TRY(auto large, disk_.create(kLargeName, segment_bytes));
+    GCOORD_TRY(auto large, create(kLargeName, segment_bytes));
     GCOORD_TRY_STATUS(fill(*large, 0, segment_bytes));
     return SpareFile{std::move(large), kLargeName};
   }
   if (file_ == nullptr) {
-    GCOORD_TRY(file_, disk_.create(kSpareName, segment_bytes_));
+    GCOORD_TRY(file_, create(kSpareName, segment_bytes_));
     filled_bytes_ = 0;
   }
   GCOORD_TRY_STATUS(fill(*file_, filled_bytes_, segment_bytes_));
   disk_full_ = false;
   owed_bytes_ = 0;
   return SpareFile{std::move(file_), kSpareName};
+}
+
+Result<std::unique_ptr<DiskFile>> WalSpare::create(const std::string& name,
+                                                   std::uint64_t size_bytes) {
+  if (room_ != nullptr) {
+    GCOORD_TRY_STATUS(room_->await(size_bytes));
+  }
+  return disk_.create(name, size_bytes);
 }
 
 Status WalSpare::fill(DiskFile& file, std::uint64_t from, std::uint64_t to) {

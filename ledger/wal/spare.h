@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "ledger/disk/disk.h"
+#include "ledger/disk/room.h"
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,10 @@ struct SpareFile {
 
 class WalSpare {
  public:
-  WalSpare(Disk& disk, std::uint64_t segment_bytes) : disk_(disk), segment_bytes_(segment_bytes) {}
+  // `room`, unless it is nullptr, is asked before a file is made ahead, and waited for once one is
+  // needed; it outlives this.
+  WalSpare(Disk& disk, std::uint64_t segment_bytes, DiskRoom* room)
+      : disk_(disk), segment_bytes_(segment_bytes), room_(room) {}
 
   // Removes what an earlier life left behind.
   Status discard();
@@ -38,9 +42,11 @@ class WalSpare {
 
  private:
   Status fill(DiskFile& file, std::uint64_t from, std::uint64_t to);
+  Result<std::unique_ptr<DiskFile>> create(const std::string& name, std::uint64_t size_bytes);
 
   Disk& disk_;
   std::uint64_t segment_bytes_;
+  DiskRoom* room_;
   std::unique_ptr<DiskFile> file_;
   std::uint64_t filled_bytes_ = 0;
   std::uint64_t owed_bytes_ = 0;  // Asked for and not yet filled; less than a chunk.

@@ -21,7 +21,7 @@ std::uint64_t round_up_to_page(std::uint64_t bytes) {
 }  // namespace
 
 Wal::Wal(Disk& disk, const WalOptions& options)
-    : disk_(disk), options_(options), spare_(disk, options.segment_bytes) {}
+    : disk_(disk), options_(options), spare_(disk, options.segment_bytes, options.room) {}
 
 Result<std::unique_ptr<Wal>> Wal::open(Disk& disk,
                                        const WalOptions& options,

@@ -20,7 +20,7 @@ constexpr std::size_t kRecordBytes = std::size_t{64} << 20;
 struct WalWriter::Metrics {
   explicit Metrics(MetricsRegistry& registry)
       : sync_us(registry.histogram(
-            {"gcoord_ledger_wal_sync_us", "Time to write and persist one record.", "", ""})),
+            {"gcoord_ledger_wal_sync_seconds", "Time to write and persist one record.", "", ""})),
         bytes(registry.counter(
             {"gcoord_ledger_wal_bytes_total", "Bytes written to the log of record.", "", ""})),
         records(registry.counter(

@@ -126,6 +126,9 @@ class LockCpu {
   // Grows the pools so that commands of this demand find their rows. apply() does it by itself.
   void reserve(const LockDemand& demand);
 
+  // Whether the command's very request was applied, and its answer is kept.
+  bool remembers(ShardId shard, const LockCommand& command) const;
+
   // Which cap a command of a client would exceed, for the leader before it proposes. None for a
   // request that is remembered already, since it takes nothing more; and for releases, which give
   // back.
@@ -233,7 +236,6 @@ class LockCpu {
   const LockTables& tables() const { return pools_.tables(); }
 
  private:
-  bool remembers(ShardId shard, const LockCommand& command) const;
   HeldLock describe(LockRow row) const;
 
   LockOptions options_;

@@ -1,5 +1,7 @@
 #include "netcore/transport/ucx_library.h"
 
+#include "common/library_symbols.h"
+
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -7,26 +9,6 @@
 
 namespace gcoord::netcore {
 namespace {
-
-// Looks functions up in one opened library; remembers the first name that is missing.
-class Symbols {
- public:
-  explicit Symbols(void* library) : library_(library) {}
-
-  template <typename Function>
-  void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(::dlsym(library_, name));
-    if (function == nullptr && missing_.empty()) {
-      missing_ = name;
-    }
-  }
-
-  const std::string& missing() const { return missing_; }
-
- private:
-  void* library_;
-  std::string missing_;
-};
 
 Result<const UcxLibrary*> open_library() {
   ::setenv("UCX_LOG_LEVEL", "fatal", 0);
@@ -43,7 +25,7 @@ Result<const UcxLibrary*> open_library() {
                   std::string{"ucx is not available: "} + ::dlerror() + "; install libucx0"};
   }
   static UcxLibrary library;
-  Symbols symbols{ucp};
+  LibrarySymbols symbols{ucp};
   symbols.find(library.config_read, "ucp_config_read");
   symbols.find(library.config_modify, "ucp_config_modify");
   symbols.find(library.config_release, "ucp_config_release");

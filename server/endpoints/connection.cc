@@ -7,16 +7,15 @@
 
 namespace gcoord::server {
 
-Connection::Connection(protocol::ConnectionId id,
-                       asio::ip::tcp::socket socket,
-                       const Events& events)
-    : id_(id), socket_(std::move(socket)), events_(events) {
+Connection::Connection(Accepted accepted, const Events& events)
+    : id_(accepted.id),
+      socket_(std::move(accepted.socket)),
+      share_(std::move(accepted.share)),
+      events_(events) {
   asio::error_code ignored;
   // Replies of a turn leave in one write; waiting for more would only add latency.
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
-  const asio::ip::tcp::endpoint client = socket_.remote_endpoint(ignored);
-  local_ = !ignored && client.address().is_loopback();
 }
 
 void Connection::start() {
@@ -34,26 +33,37 @@ void Connection::read() {
   }
   GCOORD_ASSERT(slot_next_ == frame_.slot_count());  // The decoder may forget the frame now.
   reading_ = true;
-  const std::span<std::byte> room = decoder_.writable();
-  socket_.async_read_some(
-      asio::buffer(room.data(), room.size()),
-      [self = shared_from_this()](const asio::error_code& error, std::size_t byte_count) {
-        self->reading_ = false;
-        if (!self->open() || self->closing_) {
-          return;
-        }
-        if (error) {
-          self->close(CloseReason::ByClient);
-          return;
-        }
-        self->on_read(byte_count);
-      });
+  // Only waits: a connection that is idle needs no room for bytes that do not come.
+  socket_.async_wait(asio::ip::tcp::socket::wait_read,
+                     [self = shared_from_this()](const asio::error_code& error) {
+                       self->reading_ = false;
+                       if (!self->open() || self->closing_) {
+                         return;
+                       }
+                       if (error) {
+                         self->close(CloseReason::ByClient);
+                         return;
+                       }
+                       if (self->may_read()) {  // Else the flush that makes room reads on.
+                         self->on_readable();
+                       }
+                     });
 }
 
-void Connection::on_read(std::size_t byte_count) {
-  events_.on_input();
-  decoder_.written(byte_count);
-  take_frames();
+void Connection::on_readable() {
+  asio::error_code error;
+  const std::size_t byte_count =
+      socket_.read_some(asio::buffer(events_.scratch.data(), events_.scratch.size()), error);
+  if (error && error != asio::error::would_block) {
+    close(CloseReason::ByClient);
+    return;
+  }
+  if (byte_count > 0) {
+    events_.on_input();
+    decoder_.append(events_.scratch.first(byte_count));
+    take_frames();
+    count_memory();
+  }
   read();
 }
 
@@ -77,6 +87,32 @@ void Connection::take_frames() {
     events_.on_request(*this, request, frame_.payload(request));
   }
   taking_frames_ = false;
+}
+
+// Nothing is left to take when the connection may read on: then a frame has begun, or none has.
+void Connection::count_memory() {
+  if (!open()) {
+    return;
+  }
+  const std::size_t input_bytes = decoder_.capacity_bytes();
+  share_.hold(HeldBytes::In, begun() ? 0 : input_bytes);
+  share_.hold(HeldBytes::Begun, begun() ? input_bytes : 0);
+  share_.hold(HeldBytes::Out, out_.capacity_bytes());
+  for (const HeldBytes kind : {HeldBytes::In, HeldBytes::Begun, HeldBytes::Out}) {
+    if (share_.crowded(kind)) {
+      events_.on_crowded(*this, kind);
+    }
+  }
+}
+
+void Connection::shrink() {
+  if (slot_next_ == frame_.slot_count() && !taking_frames_) {
+    frame_ = protocol::FrameView{};
+    slot_next_ = 0;
+    decoder_.release();
+  }
+  out_.release();
+  count_memory();
 }
 
 void Connection::park() {
@@ -125,6 +161,7 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
   }
   out_.add(slot, payload);
   note_dirty();
+  count_memory();
 }
 
 void Connection::flush() {
@@ -142,6 +179,7 @@ void Connection::flush() {
     take_frames();
     read();
   }
+  count_memory();
 }
 
 void Connection::write() {
@@ -155,7 +193,7 @@ void Connection::write() {
       socket_.async_wait(asio::ip::tcp::socket::wait_write,
                          [self = shared_from_this()](const asio::error_code& failed) {
                            self->waiting_to_write_ = false;
-                           self->blocked_since = 0;
+                           self->swept.blocked_since = 0;
                            if (!failed && self->open()) {
                              self->flush();
                            }
@@ -186,6 +224,7 @@ void Connection::close(CloseReason reason) {
   asio::error_code ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);
+  share_.give_back();
   events_.on_closed(*this, reason);
 }
 

@@ -1,11 +1,12 @@
 // One client connection: bytes in, requests out; replies in, frames out. Bounded in every way.
 //
-// Input: at most two frames are buffered (protocol/frame.h). Taking requests pauses, within a frame
-// too, while too many are unanswered (waits for locks apart) or too many bytes unsent, so a client
-// that pipelines without end is slowed by its own socket. Output: the replies of a turn leave in as
-// few frames as they fit; a client that does not read them is closed when its bytes exceed
+// Input: at most two frames are buffered (protocol/frame.h), in memory that grows with what comes;
+// a connection that waits for input holds none. Taking requests pauses, within a frame too, while
+// too many are unanswered (waits for locks apart) or too many bytes unsent, so a client that
+// pipelines without end is slowed by its own socket. Output: the replies of a turn leave in as few
+// frames as they fit; a client that does not read them is closed when its bytes exceed
 // kUnsentBytesMax or have not moved for a while. A frame that is malformed, out of order, or before
-// its Hello closes the connection.
+// its Hello closes the connection. All that it holds is in its share of the account.
 //
 // Owned by the front end through shared_ptr; asynchronous operations keep it alive until they end.
 // One thread.
@@ -13,6 +14,7 @@
 
 #include "protocol/frame.h"
 #include "protocol/reply_sink.h"
+#include "server/endpoints/connection_account.h"
 #include "server/endpoints/reply_outbox.h"
 
 #include <asio/ip/tcp.hpp>
@@ -42,7 +44,10 @@ enum class CloseReason : std::uint8_t {
   Idle = 4,
   Full = 5,  // The node's cap of connections.
   Stopping = 6,
-  Count = 7,
+  Memory = 7,     // The connection that held the most when the account's memory was full.
+  GaveWay = 8,    // It was idle, and a newcomer needed its place.
+  SlowFrame = 9,  // A frame began and did not end in time.
+  Count = 10,
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -57,9 +62,31 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&, CloseReason)> on_closed;
     // It has output that flush() shall send at the end of the turn.
     std::function<void(Connection&)> on_dirty;
+    // More of this is held than the account allows; the connection may be closed in the call.
+    std::function<void(Connection&, HeldBytes)> on_crowded;
+    // Where input is read to first, of the thread that serves the socket.
+    std::span<std::byte> scratch;
   };
 
-  Connection(protocol::ConnectionId id, asio::ip::tcp::socket socket, const Events& events);
+  // What sweeps note of it.
+  struct Swept {
+    // Whether something came since the last one, and at which one that was last so.
+    bool active = true;
+    std::uint64_t active_at = 0;
+    std::uint64_t blocked_since = 0;  // 0: the client reads.
+    // The first that saw the frame which follows the one with that sequence unfinished; 0: none.
+    std::uint64_t begun_since = 0;
+    std::uint64_t begun_after = 0;
+  };
+
+  struct Accepted {
+    protocol::ConnectionId id;
+    asio::ip::tcp::socket socket;
+    ConnectionAccount::Share share;
+  };
+
+  // `events` outlives it.
+  Connection(Accepted accepted, const Events& events);
 
   // Begins to read. Call once.
   void start();
@@ -84,8 +111,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   bool open() const { return socket_.is_open(); }
 
-  // Whether the client is on this host, as far as its address says.
-  bool local() const { return local_; }
+  const ConnectionAccount::Share& share() const { return share_; }
 
   bool welcomed() const { return welcomed_; }
 
@@ -97,26 +123,34 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::size_t outstanding() const { return outstanding_ + parked_; }
 
-  // What sweeps know: whether something came since the last one, and at which one that was last so.
-  bool active = true;
-  std::uint64_t active_at = 0;
-  std::uint64_t blocked_since = 0;  // 0: the client reads.
+  Swept swept;
 
   bool blocked() const { return waiting_to_write_; }
 
+  // Whether the rest of a frame is awaited: it has begun, and the connection reads.
+  bool begun() const { return decoder_.begun() && may_read(); }
+
+  // Of the last whole frame that came.
+  std::uint64_t last_sequence() const { return decoder_.last_sequence(); }
+
+  // Gives back the memory that a quiet connection does not need.
+  void shrink();
+
  private:
   void read();
-  void on_read(std::size_t byte_count);
+  void on_readable();
   void take_frames();
   bool next_frame();
   bool may_read() const;
   void note_dirty();
   void write();
+  void count_memory();
 
   std::size_t unsent_bytes() const { return out_.bytes(); }
 
   protocol::ConnectionId id_;
   asio::ip::tcp::socket socket_;
+  ConnectionAccount::Share share_;
   const Events& events_;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
   // The frame whose slots are being taken; a view into the decoder, so nothing is read before the
@@ -126,7 +160,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReplyOutbox out_;
   std::size_t outstanding_ = 0;  // At most kOutstandingMax.
   std::size_t parked_ = 0;
-  bool local_ = false;
   bool welcomed_ = false;
   bool reading_ = false;
   bool taking_frames_ = false;

@@ -5,6 +5,7 @@
 
 #include <asio/ip/address.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,12 +13,8 @@ namespace gcoord::server {
 
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Count)> kCloseNames = {
-    "by_client", "bad_frame", "bad_hello", "slow_reader", "idle", "full", "stopping"};
-
-protocol::ConnectionId make_id(std::uint32_t place, std::uint32_t generation) {
-  return protocol::ConnectionId{std::uint64_t{generation} << 32 | (place + 1u)};
-}
+// Of one read: some hundred requests, or a sixteenth of the largest frame.
+constexpr std::size_t kScratchBytes = std::size_t{64} << 10;
 
 Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
   return protocol::make_error(protocol::ErrorCode::ListenFailed,
@@ -27,7 +24,12 @@ Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
 }  // namespace
 
 FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRegistry& metrics)
-    : context_(context), options_(std::move(options)), acceptor_(context) {
+    : context_(context),
+      options_(std::move(options)),
+      acceptor_(context),
+      account_(options_.limits),
+      scratch_(kScratchBytes),
+      metrics_(metrics) {
   events_.on_request = [this](Connection& connection,
                               const protocol::RequestSlot& request,
                               auto payload) { on_request(connection, request, payload); };
@@ -40,35 +42,16 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   events_.on_dirty = [this](Connection& connection) {
     dirty_.push_back(connection.shared_from_this());
   };
+  events_.on_crowded = [this](Connection& connection, HeldBytes kind) {
+    on_crowded(connection, kind);
+  };
   events_.on_input = [] {};
-  register_metrics(metrics);
+  events_.scratch = scratch_;
 }
 
 // Whoever did not stop it met a failure: what is still queued here is not to be believed.
 FrontEnd::~FrontEnd() {
   close_all();
-}
-
-void FrontEnd::register_metrics(MetricsRegistry& metrics) {
-  connections_ =
-      &metrics.gauge({"gcoord_server_connections", "Client connections that are open.", "", ""});
-  accepted_ = &metrics.counter({"gcoord_server_connections_accepted_total",
-                                "Client connections that were accepted.",
-                                "",
-                                ""});
-  for (std::size_t reason = 0; reason < closed_.size(); ++reason) {
-    closed_[reason] = &metrics.counter({"gcoord_server_connections_closed_total",
-                                        "Client connections that were closed, by reason.",
-                                        "reason",
-                                        std::string(kCloseNames[reason])});
-  }
-  for (std::size_t reason = 1; reason < bad_frames_.size(); ++reason) {
-    const auto name = protocol::bad_frame_name(static_cast<protocol::BadFrame>(reason));
-    bad_frames_[reason] = &metrics.counter({"gcoord_server_client_frames_bad_total",
-                                            "Frames of clients that were refused, by reason.",
-                                            "reason",
-                                            std::string(name)});
-  }
 }
 
 void FrontEnd::set_handler(OnRequest on_request, std::function<void()> on_input) {
@@ -123,48 +106,64 @@ void FrontEnd::accept() {
   });
 }
 
-void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(places_.size()));
-    places_.emplace_back();
+// Empty if there is no place, not even one that an idle connection gives up.
+ConnectionAccount::Share FrontEnd::find_place(const ClientSource& source) {
+  ConnectionAccount::Admission admission = account_.admit(source);
+  if (admission.verdict != ConnectionAccount::Verdict::Admitted) {
+    const bool same_source = admission.verdict == ConnectionAccount::Verdict::SourceFull;
+    if (Connection* idle = table_.gives_way(source, same_source, swept_ms_); idle != nullptr) {
+      idle->close(CloseReason::GaveWay);
+      admission = account_.admit(source);
+    }
   }
-  const std::uint32_t place = free_.back();
-  free_.pop_back();
-  Place& here = places_[place];
-  ++here.generation;
-  const protocol::ConnectionId id = make_id(place, here.generation);
-  here.connection = std::make_shared<Connection>(id, std::move(socket), events_);
-  ++connection_count_;
-  accepted_->add();
-  connections_->set(static_cast<std::int64_t>(connection_count_));
-  if (connection_count_ > options_.connections_max) {
+  return std::move(admission.share);
+}
+
+void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
+  asio::error_code failed;
+  const asio::ip::tcp::endpoint client = socket.remote_endpoint(failed);
+  if (failed) {
+    return;  // It is gone already.
+  }
+  ConnectionAccount::Share share = find_place(ClientSource::of(client.address()));
+  const bool placed = share.placed();
+  const protocol::ConnectionId id = table_.reserve();
+  const auto connection = std::make_shared<Connection>(
+      Connection::Accepted{id, std::move(socket), std::move(share)}, events_);
+  table_.put(id, connection);
+  metrics_.accepted.add();
+  metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
+  if (!placed) {
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
-    here.connection->reply(error_reply(hello, protocol::ErrorCode::ConnectionsExhausted), {});
-    here.connection->close_after_flush(CloseReason::Full);
+    connection->reply(error_reply(hello, protocol::ErrorCode::ConnectionsExhausted), {});
+    connection->close_after_flush(CloseReason::Full);
     return;
   }
-  here.connection->start();
+  connection->start();
+}
+
+void FrontEnd::on_crowded(const Connection& connection, HeldBytes kind) {
+  while (account_.crowded(kind) || connection.share().source_crowded(kind)) {
+    Connection* const largest =
+        table_.largest(kind, account_.crowded(kind) ? nullptr : &connection);
+    if (largest == nullptr) {
+      return;
+    }
+    largest->close(CloseReason::Memory);
+  }
 }
 
 protocol::RecordOrigin FrontEnd::origin(protocol::ConnectionId connection) const {
-  const Connection* const found = find(connection);
-  return found != nullptr && found->local() ? protocol::RecordOrigin::Loopback
-                                            : protocol::RecordOrigin::Remote;
-}
-
-Connection* FrontEnd::find(protocol::ConnectionId id) const {
-  const auto place = static_cast<std::uint32_t>(id.value) - 1u;
-  if (place >= places_.size() || make_id(place, places_[place].generation) != id) {
-    return nullptr;
-  }
-  return places_[place].connection.get();
+  const Connection* const found = table_.find(connection);
+  return found != nullptr && found->share().loopback() ? protocol::RecordOrigin::Loopback
+                                                       : protocol::RecordOrigin::Remote;
 }
 
 void FrontEnd::on_request(Connection& connection,
                           const protocol::RequestSlot& request,
                           std::span<const std::byte> payload) {
-  connection.active = true;
+  connection.swept.active = true;
   if (connection.welcomed()) {
     handler_(connection.id(), request, payload);
   } else {
@@ -207,7 +206,7 @@ void FrontEnd::on_hello(Connection& connection,
 }
 
 void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
-  bad_frames_[static_cast<std::size_t>(reason)]->add();
+  metrics_.bad_frames[static_cast<std::size_t>(reason)]->add();
   if (reason == protocol::BadFrame::Version && !connection.welcomed()) {
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
@@ -218,24 +217,21 @@ void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
 }
 
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
-  closed_[static_cast<std::size_t>(reason)]->add();
-  const auto place = static_cast<std::uint32_t>(connection.id().value) - 1u;
-  GCOORD_ASSERT(find(connection.id()) == &connection);
+  metrics_.closed[static_cast<std::size_t>(reason)]->add();
+  GCOORD_ASSERT(table_.find(connection.id()) == &connection);
   // The caller may still be inside the connection: it goes with the next flush.
-  dirty_.push_back(std::move(places_[place].connection));
-  free_.push_back(place);
-  --connection_count_;
-  connections_->set(static_cast<std::int64_t>(connection_count_));
+  dirty_.push_back(table_.take(connection.id()));
+  metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
 }
 
 void FrontEnd::park(protocol::ConnectionId connection) {
-  if (Connection* found = find(connection); found != nullptr) {
+  if (Connection* found = table_.find(connection); found != nullptr) {
     found->park();
   }
 }
 
 void FrontEnd::unpark(protocol::ConnectionId connection) {
-  if (Connection* found = find(connection); found != nullptr) {
+  if (Connection* found = table_.find(connection); found != nullptr) {
     found->unpark();
   }
 }
@@ -243,7 +239,7 @@ void FrontEnd::unpark(protocol::ConnectionId connection) {
 void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
-  if (Connection* found = find(connection); found != nullptr) {
+  if (Connection* found = table_.find(connection); found != nullptr) {
     found->reply(slot, payload);
   }
 }
@@ -251,13 +247,13 @@ void FrontEnd::reply(protocol::ConnectionId connection,
 void FrontEnd::push(protocol::ConnectionId connection,
                     const protocol::ReplySlot& slot,
                     std::span<const std::byte> payload) {
-  if (Connection* found = find(connection); found != nullptr) {
+  if (Connection* found = table_.find(connection); found != nullptr) {
     found->push(slot, payload);
   }
 }
 
 std::optional<std::size_t> FrontEnd::backlog_bytes(protocol::ConnectionId connection) const {
-  const Connection* const found = find(connection);
+  const Connection* const found = table_.find(connection);
   return found == nullptr ? std::nullopt : std::optional{found->backlog_bytes()};
 }
 
@@ -274,28 +270,43 @@ bool FrontEnd::flush() {
   return any;
 }
 
+void FrontEnd::sweep(Connection& connection, std::uint64_t now_ms) const {
+  Connection::Swept& swept = connection.swept;
+  if (connection.blocked() && swept.blocked_since == 0) {
+    swept.blocked_since = now_ms;
+  }
+  if (std::exchange(swept.active, false)) {
+    swept.active_at = now_ms;
+  } else {
+    connection.shrink();
+  }
+  if (!connection.begun()) {
+    swept.begun_since = 0;
+  } else if (swept.begun_since == 0 || swept.begun_after != connection.last_sequence()) {
+    swept.begun_since = now_ms;
+    swept.begun_after = connection.last_sequence();
+  }
+  const std::uint64_t quiet_ms = now_ms - std::min(now_ms, swept.active_at);
+  const bool late = !connection.welcomed() && quiet_ms > options_.hello_limit_ms;
+  const bool idle = connection.outstanding() == 0 && quiet_ms > options_.idle_limit_ms;
+  if (connection.blocked() && now_ms - swept.blocked_since > options_.blocked_limit_ms) {
+    connection.close(CloseReason::SlowReader);
+  } else if (late || idle) {
+    connection.close(CloseReason::Idle);
+  } else if (swept.begun_since != 0 && now_ms - swept.begun_since > options_.frame_limit_ms) {
+    connection.close(CloseReason::SlowFrame);
+  }
+}
+
 void FrontEnd::sweep(std::uint64_t now_ms) {
-  for (std::size_t place = 0; place < places_.size(); ++place) {
-    const std::shared_ptr<Connection> connection = places_[place].connection;
-    if (connection == nullptr) {
-      continue;
-    }
-    if (connection->blocked() && connection->blocked_since == 0) {
-      connection->blocked_since = now_ms;
-    }
-    if (std::exchange(connection->active, false)) {
-      connection->active_at = now_ms;
-    }
-    const std::uint64_t quiet_ms = now_ms - std::min(now_ms, connection->active_at);
-    const bool late = !connection->welcomed() && quiet_ms > options_.hello_limit_ms;
-    const bool idle = connection->outstanding() == 0 && quiet_ms > options_.idle_limit_ms;
-    const bool stuck =
-        connection->blocked() && now_ms - connection->blocked_since > options_.blocked_limit_ms;
-    if (late || idle || stuck) {
-      connection->close(stuck ? CloseReason::SlowReader : CloseReason::Idle);
+  swept_ms_ = now_ms;
+  for (const auto& connection : table_.all()) {
+    if (connection->open()) {
+      sweep(*connection, now_ms);
     }
   }
   flush();
+  metrics_.show(account_);
   accept();
 }
 
@@ -308,8 +319,8 @@ void FrontEnd::close_all() {
   stopping_ = true;
   asio::error_code ignored;
   acceptor_.close(ignored);
-  for (std::size_t place = 0; place < places_.size(); ++place) {
-    if (const std::shared_ptr<Connection> connection = places_[place].connection) {
+  for (const auto& connection : table_.all()) {
+    if (connection->open()) {
       connection->close(CloseReason::Stopping);
     }
   }

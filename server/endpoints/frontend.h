@@ -3,10 +3,13 @@
 //
 // The first frame of a connection is a Hello; everything after it goes to the request handler given
 // at construction. Malformed input closes the connection, is counted by reason and applies nothing.
-// Connections are capped; one beyond the cap is told so and closed. Connections that never said
-// Hello, that idle with nothing outstanding, or that do not read are closed by sweep().
+// Connections are capped, of each source and in all; one beyond the cap is told so and closed,
+// unless another that is idle gives way. Memory is bounded likewise, and the connection that holds
+// the most of the source that holds the most is closed first (connection_account.h). Connections
+// that never said Hello, that idle with nothing outstanding, that do not read, or that do not end a
+// frame are closed by sweep(). docs/reference/limits.md has the numbers.
 //
-// One thread, the one that runs the io_context.
+// One thread, the one that runs the io_context; the account could serve several.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -14,12 +17,15 @@
 #include "protocol/hello.h"
 #include "protocol/reply_sink.h"
 #include "server/endpoints/connection.h"
+#include "server/endpoints/connection_account.h"
+#include "server/endpoints/connection_table.h"
+#include "server/endpoints/frontend_metrics.h"
 #include "server/platform/endpoint_name.h"
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,13 +36,15 @@ namespace gcoord::server {
 struct FrontEndOptions {
   Endpoint listen;
   protocol::Welcome welcome;  // Told to every client; `version` and `features` are negotiated.
-  std::size_t connections_max = 4096;
+  AccountLimits limits;
   // From accept to Hello. A client sends it at once, so this only bounds the half-open.
   std::uint64_t hello_limit_ms = 5'000;
   // With nothing outstanding. Clients with sessions speak every third of a TTL.
   std::uint64_t idle_limit_ms = 600'000;
   // Unsent bytes that do not move.
   std::uint64_t blocked_limit_ms = 10'000;
+  // From the first byte of a frame to its last: 1 MiB at 35 kB/s.
+  std::uint64_t frame_limit_ms = 30'000;
 };
 
 class FrontEnd final : public protocol::ReplySink {
@@ -79,17 +87,18 @@ class FrontEnd final : public protocol::ReplySink {
   // Stops accepting and closes every connection after what is queued for it was written once.
   void stop();
 
-  std::size_t connection_count() const { return connection_count_; }
+  std::size_t connection_count() const { return table_.size(); }
+
+  // What all connections hold.
+  const ConnectionAccount& account() const { return account_; }
 
  private:
-  struct Place {
-    std::uint32_t generation = 0;
-    std::shared_ptr<Connection> connection;
-  };
-
   void accept();
   void close_all();
   void on_accepted(asio::ip::tcp::socket socket);
+  ConnectionAccount::Share find_place(const ClientSource& source);
+  void on_crowded(const Connection& connection, HeldBytes kind);
+  void sweep(Connection& connection, std::uint64_t now_ms) const;
   void on_request(Connection& connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload);
@@ -99,8 +108,6 @@ class FrontEnd final : public protocol::ReplySink {
   void on_bad_frame(Connection& connection, protocol::BadFrame reason);
   void on_closed(Connection& connection, CloseReason reason);
   void refuse(Connection& connection, const protocol::RequestSlot& request, std::uint32_t error);
-  Connection* find(protocol::ConnectionId id) const;
-  void register_metrics(MetricsRegistry& metrics);
 
   asio::io_context& context_;
   FrontEndOptions options_;
@@ -110,15 +117,13 @@ class FrontEnd final : public protocol::ReplySink {
   std::uint16_t port_ = 0;
   bool accepting_ = false;
   bool stopping_ = false;
-  std::vector<Place> places_;
-  std::vector<std::uint32_t> free_;
-  std::size_t connection_count_ = 0;
+  std::uint64_t swept_ms_ = 0;  // The time of the last sweep.
+  ConnectionAccount account_;
+  ConnectionTable table_;
+  std::vector<std::byte> scratch_;
   std::vector<std::shared_ptr<Connection>> dirty_;
   std::vector<std::shared_ptr<Connection>> flushing_;
-  Gauge* connections_ = nullptr;
-  Counter* accepted_ = nullptr;
-  std::array<Counter*, static_cast<std::size_t>(CloseReason::Count)> closed_{};
-  std::array<Counter*, static_cast<std::size_t>(protocol::BadFrame::Count)> bad_frames_{};
+  FrontEndMetrics metrics_;
 };
 
 }  // namespace gcoord::server

@@ -69,7 +69,8 @@ Result<std::unique_ptr<NodeLedger>> NodeLedger::open(NodeLedgerOptions options,
   // The engine makes the data directory otherwise, and this comes before it.
   GCOORD_TRY(const auto parent, ledger::PosixDisk::open_directory(node->options_.data_directory));
   GCOORD_TRY(node->disk_,
-             ledger::PosixDisk::open_directory(node->options_.data_directory + "/publication"));
+             ledger::PosixDisk::open_directory(node->options_.data_directory + "/publication",
+                                               node->options_.room));
   GCOORD_TRY(node->repair_, ledger::read_repair_file(*node->disk_));
   node->repaired_gauge_.set(static_cast<std::int64_t>(node->repair_.size()));
   return node;
@@ -104,7 +105,8 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .now_ms = &ledger_now_ms,
                                     .key_seed = draw_seed(),
                                     .wake = std::move(wake),
-                                    .keep = options_.keep},
+                                    .keep = options_.keep,
+                                    .room = options_.room},
                                    metrics_));
   service.set_listener(publication_.get());
   if (!repair_.empty()) {

@@ -16,6 +16,7 @@
 #include "common/status.h"
 #include "ledger/cluster/repair_file.h"
 #include "ledger/disk/disk.h"
+#include "ledger/disk/room.h"
 #include "server/history/publication_node.h"
 #include "server/interfaces/ledger_view.h"
 
@@ -34,7 +35,9 @@ struct NodeLedgerOptions {
   std::uint32_t shard_count = 0;
   std::string data_directory;
   ledger::KeepPolicy keep;  // Of the cluster log.
-  bool publishes = true;    // False: the log has no records (docs/adr/0032), nothing is done.
+  ledger::DiskRoom* room =
+      nullptr;            // Of the directory, if there is a reserve; outlives the ledger.
+  bool publishes = true;  // False: the log has no records (docs/adr/0032), nothing is done.
 };
 
 // The clock of what NodeLedgerStatus says: milliseconds that only grow, above 0. Thread-safe.
@@ -87,6 +90,11 @@ class NodeLedger final : public LedgerView {
   }
 
   bool publishes() const { return options_.publishes; }
+
+  // After start(): what is published of each shard, for any thread; nullptr where nothing is.
+  std::shared_ptr<const PublishedSizes> published_sizes() const {
+    return publication_ == nullptr ? nullptr : publication_->published_sizes();
+  }
 
   NodeLedgerStatus status() const;
 

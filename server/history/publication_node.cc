@@ -34,7 +34,7 @@ PublicationNode::~PublicationNode() {
 }
 
 Status PublicationNode::open_files() {
-  GCOORD_TRY(disk_, ledger::PosixDisk::open_directory(options_.directory));
+  GCOORD_TRY(disk_, ledger::PosixDisk::open_directory(options_.directory, options_.room));
   GCOORD_TRY(signer_, ledger::SignerState::open(*disk_));
   GCOORD_TRY(log_, ledger::ClusterLog::open(*disk_, signer_->last().size));
   const std::string name = ledger::node_key_name(options_.cluster.value, options_.node.value);

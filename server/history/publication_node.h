@@ -15,6 +15,7 @@
 #include "ledger/cluster/cluster_log.h"
 #include "ledger/cluster/signer_state.h"
 #include "ledger/disk/disk.h"
+#include "ledger/disk/room.h"
 #include "ledger/publication/ledger_notary.h"
 #include "ledger/publication/mailbox.h"
 #include "ledger/publication/publication.h"
@@ -50,7 +51,8 @@ struct PublicationNodeOptions {
   ledger::NoteSeed key_seed{};
   // Wakes the loop; for any thread.
   std::function<void()> wake;
-  ledger::KeepPolicy keep;  // Of the cluster log.
+  ledger::KeepPolicy keep;           // Of the cluster log.
+  ledger::DiskRoom* room = nullptr;  // Of the directory, if there is a reserve; outlives the node.
 };
 
 // What the loop is to know or do.
@@ -87,6 +89,11 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   const LedgerNotary& notary() const { return *notary_; }
 
   std::shared_ptr<const ledger::TreeReader> cluster_log_reader() const { return log_; }
+
+  // For any thread, and for longer than this lives.
+  std::shared_ptr<const PublishedSizes> published_sizes() const {
+    return publication_->published_sizes();
+  }
 
   // PublicationListener.
   void on_applied(ShardId shard, std::uint64_t size) override;

@@ -75,6 +75,8 @@ struct NodeView {
   consensus::Durability durability = consensus::Durability::Durable;
   // Whether this node comes back without an earlier data directory of its own.
   bool rejoining = false;
+  // Whether its ledger is bounded by default (ledger/directory/identity_file.h).
+  bool ledger_bounded = false;
   // Whether the next three mean anything: in memory mode, and once a directory was replaced.
   bool readmits = false;
   // Shards in which this node votes, those in which it has forgotten what it promised, and those

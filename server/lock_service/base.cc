@@ -30,6 +30,6 @@ LockServiceBase::LockServiceBase(const LockServiceOptions& options,
       views({options.limits.shard_count, options.tick_ms},
             locks,
             [this](ShardId shard) { return leaders.leads(shard); }),
-      admission(options.session_locks_max, views) {}
+      admission(options.session_locks_max, views, SpaceAdmission{options.disk_is_low}) {}
 
 }  // namespace gcoord::server

@@ -1,5 +1,7 @@
 #include "server/lock_service/command_submitter.h"
 
+#include "protocol/lease_messages.h"
+
 namespace gcoord::server {
 
 using protocol::ErrorCode;
@@ -22,6 +24,13 @@ ErrorCode error_of_limit(locks::LockLimit limit) {
   return ErrorCode::None;
 }
 
+// An acquire that was sent twice may come once more behind the end of its session. It would
+// register the session anew, and hold the lock for nobody until that is ended in turn. Ids that
+// clients choose may come again.
+bool is_over(const locks::LockCpu& locks, SessionId session) {
+  return session.value >= protocol::kSessionIdChosenEnd && locks.clock().remembers_expired(session);
+}
+
 }  // namespace
 
 void CommandSubmitter::submit(const ClientRequest& request,
@@ -38,6 +47,9 @@ void CommandSubmitter::submit(const ClientRequest& request,
   if (counted && env_.admission.is_closed(command.session)) {
     return env_.replies.refuse(request, ErrorCode::SessionClosed);
   }
+  if (counted && is_over(env_.locks, command.session)) {
+    return env_.replies.refuse(request, ErrorCode::SessionExpired);
+  }
   Pending pending;
   pending.kind = PendingKind::Request;
   pending.connection = request.connection;
@@ -45,6 +57,9 @@ void CommandSubmitter::submit(const ClientRequest& request,
   pending.request = request.slot;
   if (counted && env_.locks.stands_in_line(shard, command)) {
     return env_.outcomes.rebind_wait(pending, shard);
+  }
+  if (!env_.admission.space().takes(shard, command, env_.locks)) {
+    return env_.replies.refuse(request, ErrorCode::DiskLow);
   }
   const ErrorCode error = error_of_limit(env_.locks.would_exceed(shard, command));
   if (error != ErrorCode::None) {

@@ -1,4 +1,5 @@
-// The last checks between a client's request and the log: leadership, moves, caps, quota.
+// The last checks between a client's request and the log: leadership, moves, space,
+// caps, quota.
 //
 // Every command that a client asks for passes here, whichever class decoded the request, so the
 // order of refusals is the same for all. A command that passes is proposed, or bound to a wait that

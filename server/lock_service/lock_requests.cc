@@ -116,6 +116,9 @@ void LockRequests::move(const ClientRequest& request) {
   if (!env_.leaders.leads(shard)) {
     return env_.replies.redirect(request, env_.leaders.leader(shard));
   }
+  if (!env_.space.takes_more()) {
+    return env_.replies.refuse(request, ErrorCode::DiskLow);
+  }
   env_.moves.on_request(
       request.connection, request.slot, shard, move.value().to, move.value().name);
 }

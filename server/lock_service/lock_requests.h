@@ -11,6 +11,7 @@
 #include "server/requests/reply_writer.h"
 #include "server/requests/service_log.h"
 #include "server/requests/shard_leaders.h"
+#include "server/requests/space_admission.h"
 
 namespace gcoord::server {
 
@@ -22,6 +23,7 @@ class LockRequests {
     const ServiceLog& log;
     const ShardLeaders& leaders;
     const LockLocator& locator;
+    const SpaceAdmission& space;
     LockMoves& moves;
   };
 

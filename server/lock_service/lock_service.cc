@@ -54,8 +54,13 @@ LockService::LockService(const LockServiceOptions& options,
 
 LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
   const std::uint32_t shard_count = options_.limits.shard_count;
-  return {.locks = LockRequests(
-              {submitter_, base_.replies, base_.log, base_.leaders, base_.locator, tasks_.moves}),
+  return {.locks = LockRequests({submitter_,
+                                 base_.replies,
+                                 base_.log,
+                                 base_.leaders,
+                                 base_.locator,
+                                 base_.admission.space(),
+                                 tasks_.moves}),
           .holders = HolderRequests({submitter_,
                                      base_.replies,
                                      base_.log,

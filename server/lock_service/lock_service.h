@@ -141,6 +141,9 @@ class LockService final : public StateMachine {
 
   DeadlockWatch::Counts deadlock_counts() const { return tasks_.deadlocks.counts(); }
 
+  // Whether another node has said that its disk is low.
+  bool disk_is_low(NodeId node) const { return tasks_.features.disk_is_low(node); }
+
   // The elected coordinator, or with raft the leader of shard 0.
   CoordinatorView coordinator() const;
 

@@ -23,6 +23,8 @@ struct LockServiceOptions {
   locks::LockLimits caps;               // Of the tables.
   std::uint32_t session_locks_max = 0;  // See session_quota.h; 0: no limit.
   std::uint64_t index_seed = 0;
+  // Whether the node's disk has no room for more (space_admission.h); any thread. Empty: never.
+  std::function<bool()> disk_is_low;
   // Unix milliseconds, for the records in the log; empty: they say no time.
   std::function<std::uint64_t()> wall_ms;
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.

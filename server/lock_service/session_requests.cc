@@ -45,6 +45,9 @@ void SessionRequests::open(const ClientRequest& request) {
   if (!admitted()) {
     return env_.replies.refuse(request, ErrorCode::NotReady);
   }
+  if (!env_.admission.space().takes_more()) {
+    return env_.replies.refuse(request, ErrorCode::DiskLow);
+  }
   ++opened_count_;
   protocol::ReplySlot reply = protocol::reply_to(request.slot);
   reply.extra = id_prefix_ | opened_count_;

@@ -28,7 +28,10 @@ CoordinatorDriverOptions office_options(const LockServiceOptions& options) {
 ServiceTasks::ServiceTasks(const LockServiceOptions& options,
                            MetricsRegistry& metrics,
                            const Environment& environment)
-    : features({.node = options.node, .nodes = options.nodes, .tick_ms = options.tick_ms}),
+    : features({.node = options.node,
+                .nodes = options.nodes,
+                .tick_ms = options.tick_ms,
+                .disk_is_low = options.disk_is_low}),
       sweeps(metrics),
       expiry(expiry_options(options), environment.locks, metrics, expiry_doors()),
       office(office_options(options), metrics, office_doors()),
@@ -68,7 +71,7 @@ Tick ServiceTasks::next_deadline() const {
 }
 
 void ServiceTasks::on_loop_gap(std::uint64_t ticks) {
-  expiry.on_loop_gap(ticks, env_.clock.now + ticks);
+  expiry.on_loop_gap(env_.clock.now);
   office.on_loop_gap(ticks);
 }
 

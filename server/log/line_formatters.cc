@@ -1,6 +1,7 @@
 #include "server/log/line_formatters.h"
 
-#include "server/log/escaped_text.h"
+#include "common/json/value.h"
+#include "common/text/printable.h"
 
 #include <spdlog/details/log_msg.h>
 #include <spdlog/pattern_formatter.h>
@@ -28,7 +29,7 @@ class EscapedMessage : public spdlog::custom_flag_formatter {
   void format(const spdlog::details::log_msg& line,
               const std::tm& /*time*/,
               spdlog::memory_buf_t& out) override {
-    append(escape_for_text(view_of(line.payload)), out);
+    append(shown(view_of(line.payload)), out);
   }
 
   std::unique_ptr<custom_flag_formatter> clone() const override {
@@ -57,9 +58,9 @@ class JsonFormatter : public spdlog::formatter {
     append(R"({"time":")" + utc_time(line.time), out);
     append(R"(","level":")", out);
     append(view_of(spdlog::level::to_string_view(line.level)), out);
-    append(R"(","node":)" + std::to_string(node_.value) + R"(,"message":")", out);
-    append(escape_for_json(view_of(line.payload)), out);
-    append("\"}\n", out);
+    append(R"(","node":)" + std::to_string(node_.value) + R"(,"message":)", out);
+    append(Json(view_of(line.payload)).dump(), out);
+    append("}\n", out);
   }
 
   std::unique_ptr<formatter> clone() const override {

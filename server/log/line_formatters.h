@@ -2,7 +2,7 @@
 //
 // Text: "2026-01-31T12:00:00.250 info node 1: message", local time, for people.
 // JSON: {"time":"2026-01-31T12:00:00.250Z","level":"info","node":1,"message":"..."}, one object a
-// line, UTC. Both escape the message (escaped_text.h).
+// line, UTC. Both escape the message (common/text/printable.h).
 #pragma once
 
 #include "common/ids.h"

@@ -13,18 +13,21 @@ ClientServices::ClientServices(Environment parts)
       snapshots_(std::make_unique<SnapshotDownloads>(snapshot_environment())),
       pruning_(pruning_environment()),
       watches_(WatchHubOptions{.shard_count = environment_.options.shards}, watch_environment()),
-      past_(HistoricalReadsOptions{.shard_count = environment_.options.shards},
-            past_environment()) {
+      past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
+      dear_(environment_.replies, environment_.metrics) {
   environment_.service.set_tap(&watches_);
 }
 
 RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
-  return RequestRouter({.service = environment_.service,
+  RequestRouter router({.service = environment_.service,
                         .snapshots = snapshots_.get(),
                         .pruning = &pruning_,
                         .watches = &watches_,
                         .past = &past_,
-                        .now_ms = std::move(now_ms)});
+                        .now_ms = std::move(now_ms),
+                        .dear = &dear_});
+  dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
+  return router;
 }
 
 bool ClientServices::advance(std::uint64_t now_ms) {

@@ -13,6 +13,7 @@
 #include "server/history/node_ledger.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
+#include "server/node/dear_requests.h"
 #include "server/node/request_table.h"
 #include "server/options/options.h"
 #include "server/reads/historical_reads.h"
@@ -48,6 +49,9 @@ class ClientServices {
   // clock.
   RequestRouter router(std::function<std::uint64_t()> now_ms);
 
+  // Once per pass, before the turn: dear requests whose turn has come. Whether there were any.
+  bool serve_dear() { return dear_.serve(); }
+
   // After each turn. `now_ms`: of the node's clock, which only grows. Whether there is more to be
   // done at once.
   bool advance(std::uint64_t now_ms);
@@ -75,6 +79,7 @@ class ClientServices {
   LedgerPruning pruning_;
   WatchHub watches_;
   HistoricalReads past_;
+  DearRequests dear_;
 };
 
 }  // namespace gcoord::server

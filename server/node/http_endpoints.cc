@@ -1,15 +1,65 @@
 #include "server/node/http_endpoints.h"
 
-namespace gcoord::server {
+#include "server/endpoints/metrics_page.h"
+#include "server/gpu/metrics.h"
+#include "server/gpu/nvml.h"
+#include "server/health/pages.h"
+#include "server/platform/process_metrics.h"
 
-Status HttpEndpoints::open(const NodeOptions& options,
-                           const LedgerView& ledger,
-                           MetricsRegistry& metrics) {
+#include <memory>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// Of a node that may work on a GPU; nothing where NVML shows none.
+std::shared_ptr<GpuMetrics> gpu_metrics(const DeviceChoice& device, MetricsRegistry& metrics) {
+  const bool wanted =
+      device.kind == DeviceChoice::Kind::Cuda || device.kind == DeviceChoice::Kind::Auto;
+  auto nvml = wanted ? Nvml::open() : Result<std::unique_ptr<Nvml>>{nullptr};
+  return nvml.ok() && nvml.value() != nullptr
+             ? std::make_shared<GpuMetrics>(metrics, std::move(nvml).value())
+             : nullptr;
+}
+
+HttpHandler operator_pages(const HealthBoard& health,
+                           MetricsRegistry& metrics,
+                           const DeviceChoice& device) {
+  const auto process = std::make_shared<ProcessMetrics>(metrics);
+  const auto gpus = gpu_metrics(device, metrics);
+  return [&health, &metrics, process, gpus](const HttpRequest& request) {
+    if (request.path == "/metrics") {
+      process->refresh();
+      if (gpus != nullptr) {
+        gpus->refresh();
+      }
+      return metrics_page(metrics);
+    }
+    if (request.path == "/livez") {
+      return livez_page(health.report(), request);
+    }
+    if (request.path == "/readyz") {
+      return readyz_page(health.report(), request);
+    }
+    return not_found();
+  };
+}
+
+}  // namespace
+
+Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
   if (!options.listen_metrics.empty()) {
-    GCOORD_TRY(metrics_, MetricsEndpoint::open(options.listen_metrics, metrics));
+    GCOORD_TRY(metrics_,
+               HttpServer::open({.port_name = "metrics",
+                                 .option = "listen-metrics",
+                                 .listen = options.listen_metrics,
+                                 .limits = {}},
+                                operator_pages(pages.health.board(), pages.metrics, options.device),
+                                pages.metrics));
   }
   if (!options.listen_ledger.empty()) {
-    GCOORD_TRY(ledger_, LedgerEndpoint::open(to_string(options.listen_ledger), ledger, metrics));
+    GCOORD_TRY(ledger_,
+               LedgerEndpoint::open(to_string(options.listen_ledger), pages.ledger, pages.metrics));
   }
   return Status{};
 }

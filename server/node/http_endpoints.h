@@ -1,14 +1,19 @@
-// The HTTP ports of a node, each only if its option names an address: metrics, and the ledger.
+// The HTTP ports of a node, each only if its option names an address: metrics with health, and the
+// ledger.
 //
-// Both have threads of their own and read what outlives this: the registry and the ledger. One
-// thread opens, asks and ends it.
+//   --listen-metrics  /metrics, /livez, /readyz
+//   --listen-ledger   the ledger (ledger_pages.h)
+//
+// Both have threads of their own and read what outlives this: the registry, the health and the
+// ledger. One thread opens, asks and ends it.
 #pragma once
 
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "server/endpoints/ledger_endpoint.h"
-#include "server/endpoints/metrics_endpoint.h"
+#include "server/http/server.h"
 #include "server/interfaces/ledger_view.h"
+#include "server/node/health.h"
 #include "server/options/options.h"
 
 #include <cstdint>
@@ -18,15 +23,22 @@ namespace gcoord::server {
 
 class HttpEndpoints {
  public:
+  // All outlive the endpoints.
+  struct Pages {
+    const NodeHealth& health;
+    const LedgerView& ledger;
+    MetricsRegistry& metrics;
+  };
+
   // Once. ListenFailed: an address cannot be bound.
-  Status open(const NodeOptions& options, const LedgerView& ledger, MetricsRegistry& metrics);
+  Status open(const NodeOptions& options, const Pages& pages);
 
   // The port that is listened on; 0 if it is off, and before open().
   std::uint16_t metrics_port() const;
   std::uint16_t ledger_port() const;
 
  private:
-  std::unique_ptr<MetricsEndpoint> metrics_;
+  std::unique_ptr<HttpServer> metrics_;
   std::unique_ptr<LedgerEndpoint> ledger_;
 };
 

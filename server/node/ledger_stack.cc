@@ -15,14 +15,16 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       history_(history_options(options, metrics), inner),
       publication_(history_.service()) {}
 
-Status LedgerStack::open() {
-  GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
+Status LedgerStack::open(ledger::DiskRoom& room) {
+  NodeLedgerOptions options = ledger_options(options_);
+  options.room = &room;
+  GCOORD_TRY(ledger_, NodeLedger::open(std::move(options), metrics_));
   return Status{};
 }
 
-Status LedgerStack::open_history() {
+Status LedgerStack::open_history(ledger::DiskRoom& room) {
   GCOORD_TRY(auto store,
-             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
+             ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards, &room));
   GCOORD_TRY_STATUS(history_.open(std::move(store)));
   for (const ShardId shard : ledger_->repaired_shards()) {
     history_.worker().forget(shard);
@@ -45,6 +47,14 @@ Status LedgerStack::start(const ReplicatedLog& engine, std::function<void()> wak
       [history](ShardId shard) { return history->reader(shard); },
       [history](std::span<const ShardId> shards) { return history->heads(shards); },
       std::move(wake));
+}
+
+void LedgerStack::bound(std::uint64_t bytes_max) {
+  ledger::NodeBound bound{.bytes_max = bytes_max, .published = {}};
+  if (const auto sizes = ledger_->published_sizes(); sizes != nullptr) {
+    bound.published = [sizes](ShardId shard) { return sizes->at(shard); };
+  }
+  history_.worker().bound(std::move(bound));
 }
 
 Status LedgerStack::settle() {

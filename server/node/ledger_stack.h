@@ -16,6 +16,7 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/disk/room.h"
 #include "server/history/history.h"
 #include "server/history/node_ledger.h"
 #include "server/history/publication_service.h"
@@ -23,6 +24,7 @@
 #include "server/interfaces/state_machine.h"
 #include "server/options/options.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -36,11 +38,12 @@ class LedgerStack {
   LedgerStack(const LedgerStack&) = delete;
   LedgerStack& operator=(const LedgerStack&) = delete;
 
-  // Once. As NodeLedger::open.
-  Status open();
+  // Once. As NodeLedger::open. `room` of the data directory outlives this.
+  Status open(ledger::DiskRoom& room);
 
   // ReplicaOptions::on_directory. Shards that are repaired begin without history.
-  Status open_history();
+  // What history writes waits for `room`, which outlives this.
+  Status open_history(ledger::DiskRoom& room);
 
   // Waits until history has what was applied. Failures: history's, by which --rejoin is found to
   // be needed.
@@ -48,6 +51,9 @@ class LedgerStack {
 
   // `wake` wakes the loop, from any thread. As NodeLedger::start.
   Status start(const ReplicatedLog& engine, std::function<void()> wake);
+
+  // After start(): bounds the histories of all shards together; 0: no bound.
+  void bound(std::uint64_t bytes_max);
 
   // ReplicaOptions::before_checkpoint, by the thread of the checkpoints: on return all is durable
   // that must be before one.

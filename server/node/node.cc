@@ -43,8 +43,10 @@ struct LoopMetrics {
                                           "Leaderships handed to the node that should have them.",
                                           "",
                                           ""})),
-        turn_us(metrics.histogram(
-            {"gcoord_server_turn_duration_us", "Length of a turn that did something.", "", ""})),
+        turn_us(metrics.histogram({"gcoord_server_turn_duration_seconds",
+                                   "Length of a turn that did something.",
+                                   "",
+                                   ""})),
         turns(metrics.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
 
   Counter& leader_transfers;
@@ -61,7 +63,8 @@ class Node::Impl {
   explicit Impl(const NodeOptions& options)
       : options_(options),
         frontend_(context_, frontend_options(options), metrics_),
-        service_(service_options(options), frontend_, metrics_),
+        space_({.metrics = &metrics_, .marks = {}}),
+        service_(service_options(options, space_), frontend_, metrics_),
         ledger_stack_(options_, service_, metrics_),
         events_(context_),
         loop_metrics_(metrics_) {}
@@ -71,6 +74,7 @@ class Node::Impl {
     if (client_services_ != nullptr) {
       client_services_->end_snapshots();
     }
+    space_.stop();  // Nothing waits for space any more, so the threads of the engine end.
     engine_.reset();
     ledger_stack_.stop_listening();
   }
@@ -82,7 +86,7 @@ class Node::Impl {
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
     }
     set_time();
-    GCOORD_TRY_STATUS(ledger_stack_.open());
+    GCOORD_TRY_STATUS(ledger_stack_.open(space_));
     engine.repaired_shards = ledger_stack_.ledger().repaired_shards();
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
@@ -95,8 +99,8 @@ class Node::Impl {
     GCOORD_TRY_STATUS(frontend_.listen());
     welcome_ = make_welcome(options_, frontend_.port());
     frontend_.set_welcome(welcome_);
-    tell_durability(options_, metrics_);
-    GCOORD_TRY_STATUS(endpoints_.open(options_, ledger_stack_.ledger(), metrics_));
+    tell_settings(options_, metrics_);
+    GCOORD_TRY_STATUS(endpoints_.open(options_, {health_, ledger_stack_.ledger(), metrics_}));
     events_.watch_engine(engine_->event_fds());
     log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
     return events_.watch_signals();
@@ -114,6 +118,8 @@ class Node::Impl {
     while (!events_.stopping()) {
       if (!ready && is_ready(engine_->view())) {
         ready = true;
+        look_at_health();
+        health_.on_ready();
         events.on_ready();
       }
       if (events_.take_hangup()) {
@@ -122,6 +128,7 @@ class Node::Impl {
       GCOORD_TRY_STATUS(pass());
     }
     log_info("stopping: {}", events_.stop_reason());
+    health_.on_stopping(events_.stop_reason());
     GCOORD_TRY_STATUS(hand_over());
     frontend_.stop();
     return Status{};
@@ -137,8 +144,12 @@ class Node::Impl {
   }
 
   Status open_engine(ReplicaOptions engine) {
+    engine.space = &space_;
     engine.before_start = [this] { return probe_ports(); };
-    engine.on_directory = [this] { return ledger_stack_.open_history(); };
+    engine.on_directory = [this] {
+      log_.on_space(space_.report());  // What is opened from here on may wait for space.
+      return ledger_stack_.open_history(space_);
+    };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     StateMachine& machine = ledger_stack_.machine();
     if (options_.turn == TurnOption::Resident) {
@@ -159,8 +170,11 @@ class Node::Impl {
                       &ledger_stack_.machine(),
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
+                      &health_.board(),
+                      &space_,
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
+                      [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
   }
 
@@ -174,6 +188,14 @@ class Node::Impl {
                                     .history = ledger_stack_.history(),
                                     .ledger = ledger_stack_.ledger(),
                                     .wake = waker()});
+    auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
+                                                                            .metrics = metrics_,
+                                                                            .engine = *engine_,
+                                                                            .ledger = ledger_stack_,
+                                                                            .service = service_,
+                                                                            .space = space_,
+                                                                            .log = log_});
+    disk_upkeep->start(time_.read() / 1000);
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options_,
                                                            .welcome = welcome_,
                                                            .engine = *engine_,
@@ -182,6 +204,7 @@ class Node::Impl {
                                                            .ledger = ledger_stack_.ledger(),
                                                            .device_links = *device_links_,
                                                            .log = log_},
+                                       std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
     frontend_.set_handler(
@@ -224,13 +247,18 @@ class Node::Impl {
     const std::uint64_t before_us = set_time();
     GCOORD_TRY_STATUS(time_.failure());
     const std::uint64_t before_ms = before_us / 1000;
+    if (health_.on_turn(before_us)) {
+      look_at_health();
+    }
+    std::size_t done = client_services_->serve_dear() ? 1 : 0;
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
     GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
-    std::size_t done = engine_->turn();
+    const std::size_t turned = engine_->turn();
+    done += turned;
     GCOORD_TRY_STATUS(engine_->failure());
-    GCOORD_TRY_STATUS(ledger_stack_.end_turn(done == 0));
+    GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
     loop_metrics_.turns.add();
     time_.read();
@@ -243,6 +271,10 @@ class Node::Impl {
       sleep();
     }
     return Status{};
+  }
+
+  void look_at_health() {
+    health_.on_look(engine_->view(), ledger_stack_.ledger(), time_.read() / 1000);
   }
 
   // Gives the shards that are led here to the other nodes, so that nobody has to miss this one for
@@ -281,7 +313,7 @@ class Node::Impl {
     const std::uint64_t wait_ms = std::min({engine_ms,
                                             service_.until_next_deadline_ms(),
                                             client_services_->until_next_deadline_ms(),
-                                            kSweepMs});
+                                            health_.until_next_ms(time_.read(), kSweepMs)});
     if (wait_ms > 0) {
       context_.run_one_for(std::chrono::milliseconds(wait_ms));
     }
@@ -293,14 +325,16 @@ class Node::Impl {
   asio::io_context context_{1};
   protocol::Welcome welcome_;
   FrontEnd frontend_;
+  ledger::SpaceGuard space_;  // Of the data directory; what writes there ends before.
   LockService service_;
   LedgerStack ledger_stack_;
+  NodeHealth health_;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<ClientServices> client_services_;
-  HttpEndpoints endpoints_;  // Reads the ledger until it is gone.
+  HttpEndpoints endpoints_;  // Reads the ledger and the health until it is gone.
   LoopEvents events_;
   NodeLog log_;
   std::unique_ptr<Upkeep> upkeep_;

@@ -192,6 +192,27 @@ void NodeLog::on_look(const NodeView& view) {
   }
 }
 
+void NodeLog::on_space(const ledger::SpaceReport& space) {
+  if (space.low && !disk_low_) {
+    log_error("GC{} {}",
+              static_cast<std::uint32_t>(protocol::ErrorCode::DiskLow),
+              protocol::make_error(protocol::ErrorCode::DiskLow,
+                                   std::to_string(space.free_bytes >> 20) + " MiB of " +
+                                       std::to_string(space.total_bytes >> 20) + " are free")
+                  .message());
+  } else if (!space.low && disk_low_) {
+    log_info("the disk has space again, {} MiB: new sessions and locks are taken",
+             space.free_bytes >> 20);
+  }
+  const bool used = space.low && space.reserve_bytes == 0;
+  if (used && !reserve_used_) {
+    log_warning("the reserve is in use: {} MiB are left for releases and checkpoints",
+                space.free_bytes >> 20);
+  }
+  disk_low_ = space.low;
+  reserve_used_ = used;
+}
+
 // What this node has forgotten, until it votes everywhere again; and shards that stay
 // without a leader although enough nodes can be heard, which only forgetting explains.
 void NodeLog::look_at_memory(const NodeView& view, bool majority) {

@@ -6,6 +6,7 @@
 // stops. One thread.
 #pragma once
 
+#include "ledger/space/guard.h"
 #include "server/interfaces/replica_view.h"
 #include "server/node/node.h"
 #include "server/options/options.h"
@@ -44,6 +45,9 @@ class NodeLog {
   // Compares with the last call; about once a second.
   void on_look(const NodeView& view);
 
+  // The same: the disk has become low, its reserve was given out, there is space again.
+  void on_space(const ledger::SpaceReport& space);
+
  private:
   struct PeerSeen {
     netcore::LinkState state = netcore::LinkState::Idle;
@@ -65,6 +69,8 @@ class NodeLog {
   void look_at_memory(const NodeView& view, bool majority);
 
   std::map<std::uint32_t, PeerSeen> peers_;
+  bool disk_low_ = false;
+  bool reserve_used_ = false;
   bool majority_ = false;
   bool refused_by_all_ = false;
   Awaited awaited_ = Awaited::Nobody;

@@ -60,7 +60,7 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
           .publishes = options.turn == TurnOption::Host};
 }
 
-LockServiceOptions service_options(const NodeOptions& options) {
+LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space) {
   LockServiceOptions result;
   result.node = options.node;
   result.nodes = all_nodes(options);
@@ -75,6 +75,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
   }
   result.session_locks_max = options.session_locks_max;
   result.index_seed = draw_random();
+  result.disk_is_low = [&space] { return space.is_low(); };
   result.wall_ms = wall_ms;
   result.deadlock_interval_ms = options.deadlock_interval_ms;
   result.coordinator = options.coordinator;
@@ -131,17 +132,20 @@ Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, Loc
 FrontEndOptions frontend_options(const NodeOptions& options) {
   FrontEndOptions result;
   result.listen = options.listen_client;
-  result.connections_max = options.connections_max;
+  result.limits = {.connections_max = options.connections_max,
+                   .source_connections_max = options.source_connections_max,
+                   .bytes_max = options.client_memory_bytes};
   return result;
 }
 
-void tell_durability(const NodeOptions& options, MetricsRegistry& metrics) {
+void tell_settings(const NodeOptions& options, MetricsRegistry& metrics) {
   metrics
       .gauge({"gcoord_server_durability",
               "1 for the durability mode of this node",
               "mode",
               std::string(durability_name(options.durability))})
       .set(1);
+  metrics.gauge({"gcoord_server_shards", "Shards of the cluster"}).set(options.shards);
 }
 
 protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port) {

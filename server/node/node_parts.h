@@ -6,6 +6,7 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "ledger/snapshot/format.h"
+#include "ledger/space/guard.h"
 #include "protocol/hello.h"
 #include "server/endpoints/frontend.h"
 #include "server/history/history.h"
@@ -23,7 +24,8 @@ namespace gcoord::server {
 
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics);
 NodeLedgerOptions ledger_options(const NodeOptions& options);
-LockServiceOptions service_options(const NodeOptions& options);
+// `space` outlives the service.
+LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space);
 ReplicaOptions engine_options(const NodeOptions& options);
 FrontEndOptions frontend_options(const NodeOptions& options);
 
@@ -32,8 +34,8 @@ FrontEndOptions frontend_options(const NodeOptions& options);
 // service goes on without.
 Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, LockService& service);
 
-// A gauge of 1 for what answers of this node stand on, so that whoever alerts knows memory mode.
-void tell_durability(const NodeOptions& options, MetricsRegistry& metrics);
+// Gauges of settings that alerts compare with: the durability mode, and the number of shards.
+void tell_settings(const NodeOptions& options, MetricsRegistry& metrics);
 
 // To clients: `client_port` is where the node listens, unless it advertises another.
 protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);

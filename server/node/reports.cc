@@ -2,6 +2,8 @@
 
 #include "common/base64.h"
 #include "common/json/value.h"
+#include "server/health/pages.h"
+#include "server/platform/boot_time.h"
 #include "server/platform/version.h"
 
 #include <algorithm>
@@ -89,7 +91,16 @@ Json ledger_json(const ledger::HistoryWorker& worker) {
           {"pending_bytes", std::to_string(history.pending_bytes())},
           {"disk_bytes", std::to_string(history.disk_bytes())},
           {"pruned", std::to_string(counts.pruned)},
-          {"keep", ledger::keep_policy_text(worker.policy())}};
+          {"keep", ledger::keep_policy_text(worker.policy())},
+          {"bytes_max", ledger::bytes_max_text(worker.bytes_max())}};
+}
+
+Json disk_json(const ledger::SpaceReport& space) {
+  return {{"free_bytes", std::to_string(space.free_bytes)},
+          {"total_bytes", std::to_string(space.total_bytes)},
+          {"reserve_bytes", std::to_string(space.reserve_bytes)},
+          {"low_bytes", std::to_string(space.low_bytes)},
+          {"low", space.low}};
 }
 
 Json index_json(std::uint64_t index) {
@@ -176,6 +187,14 @@ Json shard_json(const ShardView& view, const StatusSources& sources) {
           {"state_hash", hex64(sources.state->state_hash(view.shard))}};
 }
 
+// The log of record; in memory mode it has no records and no times.
+Json wal_json(const NodeView& view, const Histogram* sync) {
+  return {
+      {"submitted", std::to_string(view.submitted_lsn.value)},
+      {"durable", std::to_string(view.durable_lsn.value)},
+      {"sync_p99_us", sync == nullptr ? Json() : Json(std::to_string(sync->percentile_us(99)))}};
+}
+
 }  // namespace
 
 std::string_view role_name(consensus::Role role) {
@@ -219,14 +238,15 @@ std::string StatusReports::node_status() const {
                {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                {"coordinator", coordinator_json(sources_.service->coordinator())},
                {"connections", sources_.connection_count()},
+               {"health", health_json(sources_.health->report())},
                {"uptime_ms", std::to_string(sources_.uptime_ms())},
-               {"wal",
-                {{"submitted", std::to_string(view.submitted_lsn.value)},
-                 {"durable", std::to_string(view.durable_lsn.value)}}},
+               {"wall_ms", std::to_string(wall_ms())},
+               {"wal", wal_json(view, sources_.wal_sync())},
                {"checkpoint",
                 {{"lsn", std::to_string(view.checkpoint_lsn.value)},
                  {"count", std::to_string(view.checkpoint_count)}}},
                {"ledger", ledger_json(*sources_.history)},
+               {"disk", disk_json(sources_.space->report())},
                {"entry_bytes", std::to_string(view.entry_bytes)},
                {"peers", peers}};
   if (sources_.ledger->publishes()) {

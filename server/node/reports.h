@@ -1,28 +1,16 @@
 // The reports of a running node, from its engine and its lock service.
 //
-// node_status:
-//   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "turn",
-//    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches",
-//    "check_one_in", "steps_checked", "rows_swept", "sweep_looks", "sweeps": {"on_device": whether
-//    the device sweeps what is large, "sessions", "waits", "checked"}}, "shards", "leaders",
-//    "locks", "waiters", "sessions", "deadlocks": {"found", "ended", "unconfirmed", "oversized"},
-//    "coordinator": {"method", "node": 0 if none is known, "elections", "won", "changes", "sent":
-//    {"election", "answer", "coordinator", "again"}, "dropped", "other_method", "others": [{"node",
-//    "method"}]}, "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint":
-//    {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes", "disk_bytes", "pruned",
-//    "keep"}, "entry_bytes", "publication": {"publishes", and if not "reason", else "publisher",
-//    "round", "ordered", "size", "signed", "published", "root", "age_ms", "signers", "first",
-//    "key", "refusal", "alarms": [{"node", "shard", "index", "unconfirmed"}], "repair": [{"shard",
-//    "index"}]}, in memory mode and once a directory was replaced "memory": {"voting", "forgotten",
-//    "unled" (shards), "rejoining"}, "peers":
-//    [{"node", "address", "state", "live", "phi_milli": null where the turn is resident,
-//    "incarnation", "transport", "device_link", "reason"}]}
+// node_status: one JSON object; docs/reference/schemas/gcoordctl.json has every member, as
+// $defs/node_report, and a test holds it against that.
 // shard_show: one row with its configuration; shard_list: rows without.
 //
 // docs/reference/machine_interfaces.md names the fields for scripts. One thread.
 #pragma once
 
+#include "common/host/metrics.h"
 #include "ledger/history/worker.h"
+#include "ledger/space/guard.h"
+#include "server/health/board.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/node_reports.h"
 #include "server/interfaces/replicated_log.h"
@@ -43,8 +31,11 @@ struct StatusSources {
       nullptr;  // What the engine applies to: its digests are those of traces.
   const ledger::HistoryWorker* history = nullptr;
   const NodeLedger* ledger = nullptr;
+  const HealthBoard* health = nullptr;
+  const ledger::SpaceGuard* space = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
+  std::function<const Histogram*()> wal_sync;  // Times to persist a record; nullptr without a log.
   std::function<std::string(NodeId)>
       device_link;  // Whether shards' messages go from device to device.
 };

@@ -3,6 +3,7 @@
 #include "common/enumerators.h"
 #include "server/history/ledger_pruning.h"
 #include "server/lock_service/lock_service.h"
+#include "server/node/dear_requests.h"
 #include "server/reads/historical_reads.h"
 #include "server/snapshots/downloads.h"
 #include "server/watch/hub.h"
@@ -75,6 +76,7 @@ constexpr bool kByAnyNode = false;
 
 using enum RequestOwner;
 using enum Permission;
+using enum RequestCost;
 
 // clang-format off
 constexpr RequestRow kRows[] = {
@@ -90,16 +92,16 @@ constexpr RequestRow kRows[] = {
     // Of lists and batches, each node answers for the shards that it leads.
     {RequestKind::LockCheckBatch, Reads, kReads<&ReadRequests::read>, kByAnyNode, Read},
     {RequestKind::LockGet, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
-    {RequestKind::LockList, Reads, kReads<&ReadRequests::read>, kByAnyNode, Read},
+    {RequestKind::LockList, Reads, kReads<&ReadRequests::read>, kByAnyNode, Read, Dear},
     {RequestKind::LockAcquireHold, Locks, kLocks<&LockRequests::hold>, kByLeader, Write},
     {RequestKind::LockBreak, Locks, kLocks<&LockRequests::break_lock>, kByLeader, Admin},
     {RequestKind::SessionLosses, Sessions, kSessions<&SessionRequests::losses>, kByAnyNode, Read},
-    {RequestKind::NodeStatus, Node, kNode<&NodeRequests::node_status>, kByAnyNode, Read},
-    {RequestKind::ShardList, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, Read},
+    {RequestKind::NodeStatus, Node, kNode<&NodeRequests::node_status>, kByAnyNode, Read, Dear},
+    {RequestKind::ShardList, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, Read, Dear},
     {RequestKind::ShardShow, Node, kNode<&NodeRequests::shard_show>, kByAnyNode, Read},
-    {RequestKind::LeaderMap, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, None},
-    {RequestKind::SnapshotOpen, Snapshots, kSnapshots, kByAnyNode, Admin},
-    {RequestKind::SnapshotRead, Snapshots, kSnapshots, kByAnyNode, Admin},
+    {RequestKind::LeaderMap, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, None, Dear},
+    {RequestKind::SnapshotOpen, Snapshots, kSnapshots, kByAnyNode, Admin, Dear},
+    {RequestKind::SnapshotRead, Snapshots, kSnapshots, kByAnyNode, Admin, Dear},
     {RequestKind::WatchOpen, Watches, kWatches, kByAnyNode, Read},
     {RequestKind::WatchClose, Watches, kWatches, kByAnyNode, Read},
     {RequestKind::WatchProgress, Watches, kWatches, kByAnyNode, Read},
@@ -107,16 +109,16 @@ constexpr RequestRow kRows[] = {
     {RequestKind::ElectTransfer, Holders, kHolders<&HolderRequests::transfer>, kByLeader, Write},
     {RequestKind::ElectCandidates, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
     {RequestKind::ElectAsk, Holders, kHolders<&HolderRequests::ask>, kByLeader, Write},
-    {RequestKind::LockDeadlocks, Node, kNode<&NodeRequests::deadlocks>, kByAnyNode, Read},
+    {RequestKind::LockDeadlocks, Node, kNode<&NodeRequests::deadlocks>, kByAnyNode, Read, Dear},
     {RequestKind::LockMove, Locks, kLocks<&LockRequests::move>, kByLeader, Admin},
     {RequestKind::LedgerPrune, Ledger, kPruning, kByAnyNode, Admin},
     // A linearizable read takes the leaders of its shards, shard by shard; others any replica.
     {RequestKind::LockRead, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Read},
-    {RequestKind::LockReadList, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Read},
+    {RequestKind::LockReadList, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Read, Dear},
     {RequestKind::SessionGrant, Sessions, kSessions<&SessionRequests::grant>, kByLeader, Write},
     {RequestKind::SessionShow, Sessions, kSessions<&SessionRequests::show>, kByLeader, Read},
-    {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Read},
-    {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read},
+    {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Read, Dear},
+    {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
 };
 // clang-format on
 
@@ -155,6 +157,15 @@ void RequestRouter::on_request(protocol::ConnectionId connection,
                                std::span<const std::byte> payload) const {
   const ClientRequest request{connection, slot, payload};
   const RequestRow* const row = find_request(slot.kind);
+  if (owners_.dear != nullptr && row != nullptr && row->cost == RequestCost::Dear) {
+    owners_.dear->add(request);
+  } else {
+    serve(request);
+  }
+}
+
+void RequestRouter::serve(const ClientRequest& request) const {
+  const RequestRow* const row = find_request(request.slot.kind);
   (row == nullptr ? unserved : row->handler)(owners_, request);
 }
 

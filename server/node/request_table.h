@@ -1,5 +1,5 @@
-// The table of request kinds: for each its owner, its handler, whether only a leader serves it, and
-// the permission that it takes; and the router that follows the table.
+// The table of request kinds: for each its owner, its handler, whether only a leader serves it, the
+// permission that it takes, and what it costs; and the router that follows the table.
 //
 // A new kind is a row here; the compiler refuses a table that lacks one (request_table.cc). Nothing
 // checks permissions yet. Whether a leader is needed is judged by the handlers, since the order of
@@ -18,6 +18,7 @@
 
 namespace gcoord::server {
 
+class DearRequests;
 class LedgerPruning;
 class LockService;
 class HistoricalReads;
@@ -46,6 +47,12 @@ enum class Permission : std::uint8_t {
   Admin,  // Act on what others hold, or on the cluster's data as a whole.
 };
 
+// What a request may cost the node, beside what the client pays for sending it.
+enum class RequestCost : std::uint8_t {
+  Cheap,  // Some microseconds, or as much as its own bytes: it is served when it comes.
+  Dear,   // Rows or shards by the thousand, files, history: it waits for its turn.
+};
+
 // The owners in a node. The parts beside the lock service may be absent, in tests and in the
 // simulator: then nobody serves their kinds.
 struct RequestOwners {
@@ -55,6 +62,7 @@ struct RequestOwners {
   WatchHub* watches = nullptr;
   HistoricalReads* past = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
+  DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
 };
 
 using RequestHandler = void (*)(const RequestOwners& owners, const ClientRequest& request);
@@ -66,6 +74,7 @@ struct RequestRow {
   // Only the leader of the request's shard serves it; any other node names the leader.
   bool needs_leader = false;
   Permission permission = Permission::Admin;
+  RequestCost cost = RequestCost::Cheap;
 };
 
 // All rows.
@@ -83,6 +92,9 @@ class RequestRouter {
   void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& slot,
                   std::span<const std::byte> payload) const;
+
+  // The same, where its turn has come.
+  void serve(const ClientRequest& request) const;
 
  private:
   RequestOwners owners_;

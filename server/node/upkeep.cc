@@ -12,11 +12,17 @@
 
 namespace gcoord::server {
 
-Upkeep::Upkeep(Environment parts, Counter& leader_transfers)
+Upkeep::Upkeep(Environment parts, std::unique_ptr<DiskUpkeep> disk, Counter& leader_transfers)
     : environment_(parts),
+      disk_(std::move(disk)),
       balance_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
                 .transfer = [this](ShardId shard,
-                                   NodeId to) { environment_.engine.transfer(shard, to); }}),
+                                   NodeId to) { environment_.engine.transfer(shard, to); },
+                .takes = [this](NodeId peer) { return !disk_->is_low(peer); }}),
+      relief_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
+               .transfer = [this](ShardId shard,
+                                  NodeId to) { environment_.engine.transfer(shard, to); },
+               .takes = [this](NodeId peer) { return !disk_->is_low(peer); }}),
       leader_transfers_(leader_transfers) {}
 
 Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
@@ -31,8 +37,9 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
   announce();
   log_device_links();
   release_memory();
+  disk_->look(now_ms);
   if (!stopping) {
-    leader_transfers_.add(balance_.sweep(view));
+    leader_transfers_.add(disk_->is_low() ? relief_.sweep(view) : balance_.sweep(view));
   }
   return environment_.ledger.sweep(environment_.engine);
 }

@@ -1,6 +1,6 @@
 // The work of a node's loop that is done once a second: connections, watches and the operator's log
 // hear how the node is; peers are sent what a lost message may have kept from them; leaderships are
-// balanced; memory is given back; the ledger ends a repair.
+// balanced, or given away while the disk is low; memory is given back; the ledger ends a repair.
 //
 // One thread, the loop's.
 #pragma once
@@ -11,13 +11,16 @@
 #include "server/endpoints/frontend.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/node/disk_upkeep.h"
 #include "server/node/node_log.h"
 #include "server/options/options.h"
 #include "server/peers/device_links.h"
 #include "server/peers/leader_balance.h"
+#include "server/peers/leader_relief.h"
 #include "server/watch/hub.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace gcoord::server {
 
@@ -39,7 +42,7 @@ class Upkeep {
   };
 
   // `leader_transfers` counts the leaderships that were handed to another node.
-  Upkeep(Environment parts, Counter& leader_transfers);
+  Upkeep(Environment parts, std::unique_ptr<DiskUpkeep> disk, Counter& leader_transfers);
   Upkeep(const Upkeep&) = delete;
   Upkeep& operator=(const Upkeep&) = delete;
 
@@ -57,7 +60,9 @@ class Upkeep {
   void release_memory();
 
   Environment environment_;
+  std::unique_ptr<DiskUpkeep> disk_;
   LeaderBalance balance_;
+  LeaderRelief relief_;
   Counter& leader_transfers_;
   std::uint64_t next_sweep_ms_ = 0;
   bool idle_ = true;  // Nothing was done since the last sweep.

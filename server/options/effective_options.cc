@@ -71,6 +71,7 @@ constexpr std::array kShown = {
     ShownOption{"session-ttl-max", &show_ms<&NodeOptions::ttl_ms_max>},
     ShownOption{"deadlock-interval", &show_ms<&NodeOptions::deadlock_interval_ms>},
     ShownOption{"connections-max", &show<&NodeOptions::connections_max>},
+    ShownOption{"source-connections-max", &show<&NodeOptions::source_connections_max>},
     ShownOption{"locks-max", &show<&NodeOptions::locks_max>},
     ShownOption{"waiters-max", &show<&NodeOptions::waiters_max>},
     ShownOption{"sessions-max", &show<&NodeOptions::sessions_max>},
@@ -93,6 +94,8 @@ constexpr std::array kDefaults = {
     DefaultText{"node-id", "1"},
     DefaultText{"ledger-keep-heads", "all"},
     DefaultText{"ledger-keep", "all"},
+    DefaultText{"ledger-bytes-max", ""},   // By the file system, when the node starts.
+    DefaultText{"client-memory-max", ""},  // By the number of connections.
     DefaultText{"coordinator", "raft"},
     DefaultText{"peer-transport", "tcp"},
     DefaultText{"device", "cpu"},

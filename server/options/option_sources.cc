@@ -1,6 +1,7 @@
 #include "server/options/option_sources.h"
 
 #include "protocol/error_codes.h"
+#include "server/options/option_groups.h"
 #include "server/platform/version.h"
 
 #include <CLI/CLI.hpp>
@@ -41,11 +42,12 @@ void add_options(CLI::App& app, FlagValues& out, bool* flags) {
     const std::string flag = "--" + std::string(table[row].name);
     const std::string help{table[row].help};
     if (table[row].shape == OptionShape::Flag) {
-      app.add_flag(flag, flags[row], help);
+      app.add_flag(flag, flags[row], help)->group(option_group(table[row].name));
       continue;
     }
     auto* option = app.add_option(flag, out.values[row], help);
     option->type_name(std::string(table[row].placeholder))->type_size(1)->allow_extra_args(false);
+    option->group(option_group(table[row].name));
     if (table[row].shape == OptionShape::Value) {
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     } else {

@@ -1,5 +1,6 @@
 #include "server/options/option_table.h"
 
+#include "common/text/duration.h"
 #include "protocol/limits.h"
 
 #include <algorithm>
@@ -39,23 +40,32 @@ Status number(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
-// "30s", "500ms", "2m", "1h"; a bare number is refused because its unit would be a guess.
+// A time with a unit (common/text/duration.h).
 template <std::uint32_t NodeOptions::*member, std::uint32_t lowest, std::uint32_t highest>
 Status duration(const std::string& text, NodeOptions& options) {
+  const auto ms = parse_milliseconds(text);
+  if (!ms.has_value() || *ms < lowest || *ms > highest) {
+    return wrong("'" + text + "' is not a time from " + std::to_string(lowest) + "ms to " +
+                 std::to_string(highest) + "ms; write it with a unit: 500ms, 1.5s, 1h30m or 1d");
+  }
+  options.*member = static_cast<std::uint32_t>(*ms);
+  return Status{};
+}
+
+// "512MiB", "1GiB"; a bare number is bytes.
+template <std::uint64_t NodeOptions::*member, std::uint64_t lowest, std::uint64_t highest>
+Status memory(const std::string& text, NodeOptions& options) {
   std::uint64_t amount = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
   const std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
-  const std::uint64_t factor = unit == "ms"  ? 1
-                               : unit == "s" ? 1000
-                               : unit == "m" ? 60'000
-                               : unit == "h" ? 3'600'000
-                                             : 0;
-  const bool sane = error == std::errc{} && factor != 0 && amount <= highest;
-  if (!sane || amount * factor < lowest || amount * factor > highest) {
-    return wrong("'" + text + "' is not a time from " + std::to_string(lowest) + "ms to " +
-                 std::to_string(highest) + "ms; write it with a unit: 500ms, 30s, 2m or 1h");
+  const bool known = unit.empty() || unit == "KiB" || unit == "MiB" || unit == "GiB";
+  const unsigned shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : 0;
+  const bool sane = error == std::errc{} && known && amount <= (highest >> shift);
+  if (!sane || amount << shift < lowest) {
+    return wrong("'" + text + "' is not a size from " + std::to_string(lowest >> 20) + "MiB to " +
+                 std::to_string(highest >> 30) + "GiB; units are KiB, MiB and GiB");
   }
-  options.*member = static_cast<std::uint32_t>(amount * factor);
+  options.*member = amount << shift;
   return Status{};
 }
 
@@ -121,6 +131,11 @@ Status ledger_keep_heads(const std::string& text, NodeOptions& options) {
 
 Status ledger_keep(const std::string& text, NodeOptions& options) {
   GCOORD_TRY(options.ledger_keep, ledger::parse_keep_policy(text));
+  return Status{};
+}
+
+Status ledger_bytes_max(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.ledger_bytes_max, ledger::parse_bytes_max(text));
   return Status{};
 }
 
@@ -219,6 +234,10 @@ Status log_format(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+constexpr std::uint32_t kConnectionsMax = 100'000;
+// A few of the largest frames of each use.
+constexpr std::uint64_t kMemoryMin = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
 constexpr std::uint32_t kDayMs = protocol::kTtlMsMax;
 constexpr std::uint32_t kRowsMax = 1u << 28;
 constexpr std::uint32_t kCheckOneInMax = 1'000'000;
@@ -249,8 +268,8 @@ constexpr std::array kTable = {
     OptionRow{"listen-metrics",
               OptionShape::Value,
               "HOST:PORT|off",
-              "address at which Prometheus reads /metrics (default 127.0.0.1, 200 above the client "
-              "port: 7600)",
+              "address of /metrics, /livez and /readyz over HTTP (default 127.0.0.1, 200 above the "
+              "client port: 7600)",
               &endpoint_or_off<&NodeOptions::listen_metrics>},
     OptionRow{"listen-ledger",
               OptionShape::Value,
@@ -300,8 +319,17 @@ constexpr std::array kTable = {
         OptionShape::Value,
         "all|BOUND,...",
         "retention of each shard's history: all, or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], "
-        "age:N(s|m|h|d); the oldest entries are pruned first, 256 at a time (default all)",
+        "age:TIME; the oldest entries are pruned first, 256 at a time (default all)",
         &ledger_keep},
+    OptionRow{"ledger-bytes-max",
+              OptionShape::Value,
+              "all|N[KiB|MiB|GiB|TiB]",
+              "bound of the histories of all shards together: the oldest entries of the largest "
+              "shards are "
+              "pruned, never those behind the newest published head (default: a tenth of the file "
+              "system, "
+              "at least 1GiB; all in data directories of releases without this option)",
+              &ledger_bytes_max},
     OptionRow{"cluster-name",
               OptionShape::Value,
               "NAME",
@@ -349,8 +377,22 @@ constexpr std::array kTable = {
     OptionRow{"connections-max",
               OptionShape::Value,
               "N",
-              "maximum of client connections, 1 to 100000 (default 4096)",
-              &number<&NodeOptions::connections_max, 1, 100000>},
+              "maximum of client connections, 1 to 100000; a sixteenth is kept for this host and "
+              "for addresses with few connections (default 4096)",
+              &number<&NodeOptions::connections_max, 1, kConnectionsMax>},
+    OptionRow{"source-connections-max",
+              OptionShape::Value,
+              "N",
+              "maximum of client connections from one address, an IPv6 network of 64 bits being "
+              "one (default 0: three quarters of --connections-max)",
+              &number<&NodeOptions::source_connections_max, 0, kConnectionsMax>},
+    OptionRow{"client-memory-max",
+              OptionShape::Value,
+              "BYTES[KiB|MiB|GiB]",
+              "maximum of memory for requests and unread replies of clients, 16MiB to 1024GiB; the "
+              "connection that holds the most is closed first (default 512MiB, or 128KiB for each "
+              "of --connections-max where that is more)",
+              &memory<&NodeOptions::client_memory_bytes, kMemoryMin, kMemoryMax>},
     OptionRow{"locks-max",
               OptionShape::Value,
               "N",

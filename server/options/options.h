@@ -76,6 +76,8 @@ struct NodeOptions {
 
   std::uint32_t ttl_ms_max = 24u * 60 * 60 * 1000;
   std::uint32_t connections_max = 4096;
+  std::uint32_t source_connections_max = 0;  // 0: three quarters of all.
+  std::uint64_t client_memory_bytes = 0;     // 0: by the number of connections.
   std::uint32_t locks_max = 16u << 20;
   std::uint32_t waiters_max = 4u << 20;
   std::uint32_t sessions_max = 16u << 20;
@@ -98,7 +100,10 @@ struct NodeOptions {
   bool insecure = false;
   ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
   ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
-  std::string trace_file;                // Empty: no trace.
+  // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the
+  // release that made the data directory (ledger_bytes_max() in server/node/ledger_bound.h).
+  std::optional<std::uint64_t> ledger_bytes_max;
+  std::string trace_file;  // Empty: no trace.
   std::string log_level = "info";
   LogFormat log_format = LogFormat::Text;
   std::string log_file;  // Empty: stderr.

@@ -41,7 +41,8 @@ void LeaderBalance::take_note(const NodeView& node) {
 
 bool LeaderBalance::settled(NodeId peer) const {
   const auto found = live_sweeps_.find(peer.value);
-  return found != live_sweeps_.end() && found->second >= kSettledSweeps;
+  return found != live_sweeps_.end() && found->second >= kSettledSweeps &&
+         (!hooks_.takes || hooks_.takes(peer));
 }
 
 }  // namespace gcoord::server

@@ -25,6 +25,7 @@ class LeaderBalance {
   struct Hooks {
     std::function<ShardView(ShardId)> view;
     std::function<void(ShardId, NodeId)> transfer;
+    std::function<bool(NodeId)> takes = {};  // Whether a peer is to have more; empty: each is.
   };
 
   explicit LeaderBalance(Hooks hooks) : hooks_(std::move(hooks)) {}

@@ -14,12 +14,16 @@ constexpr std::uint64_t kAnnouncedEveryMs = 1000;
 // As it travels. A later release may say more behind it.
 struct Announcement {
   std::byte kind = kNodeFeaturesKind;
-  std::byte reserved[3]{};
+  std::byte state{};  // Earlier releases say 0 and do not look.
+  std::byte reserved[2]{};
   std::uint32_t incarnation = 0;
   std::uint64_t features = 0;
 };
 
 static_assert(sizeof(Announcement) == 16);
+
+// Bits of the state; never renumber.
+constexpr std::byte kDiskIsLow{1};
 
 }  // namespace
 
@@ -52,6 +56,7 @@ void NodeFeatures::announce() {
   Announcement said;
   said.features = options_.features;
   said.incarnation = incarnation_.value;
+  said.state = options_.disk_is_low && options_.disk_is_low() ? kDiskIsLow : std::byte{};
   std::vector<std::byte> message(sizeof(said));
   std::memcpy(message.data(), &said, sizeof(said));
   for (const Node& node : others_) {
@@ -70,6 +75,7 @@ void NodeFeatures::look() {
                             peer->link.incarnation != node.incarnation;
     if (other_life) {
       node.features = 0;
+      node.disk_is_low = false;
     }
     common_ &= node.features;
   }
@@ -78,6 +84,11 @@ void NodeFeatures::look() {
 bool NodeFeatures::has(NodeId node, protocol::Feature feature) const {
   const auto found = std::ranges::find(others_, node, &Node::id);
   return found != others_.end() && (found->features & static_cast<std::uint64_t>(feature)) != 0;
+}
+
+bool NodeFeatures::disk_is_low(NodeId node) const {
+  const auto found = std::ranges::find(others_, node, &Node::id);
+  return found != others_.end() && found->disk_is_low;
 }
 
 bool NodeFeatures::is_ours(std::span<const std::byte> message) {
@@ -95,6 +106,7 @@ bool NodeFeatures::on_message(NodeId from, std::span<const std::byte> message) {
     return false;
   }
   node->features = said.features;
+  node->disk_is_low = (said.state & kDiskIsLow) != std::byte{};
   node->incarnation = Incarnation{said.incarnation};
   look();
   return true;

@@ -1,4 +1,5 @@
-// Features that every node of the cluster understands, so that a leader proposes nothing else.
+// Features that every node of the cluster understands, so that a leader proposes nothing else; and
+// with them, whether a node has space.
 //
 // A follower of an older release would take a command that it does not know for one that changes
 // nothing, and its state would go another way. So nodes tell each other their features
@@ -19,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,6 +34,7 @@ struct NodeFeaturesOptions {
   std::vector<NodeId> nodes;  // All of the cluster, this one too.
   std::uint32_t tick_ms = 10;
   std::uint64_t features = protocol::kFeatures;  // Of this node.
+  std::function<bool()> disk_is_low;             // Of this node, now; empty: never.
 };
 
 class NodeFeatures {
@@ -53,6 +56,9 @@ class NodeFeatures {
   // Whether another node has it.
   bool has(NodeId node, protocol::Feature feature) const;
 
+  // Whether another node has said that its disk is low; nodes of older releases never do.
+  bool disk_is_low(NodeId node) const;
+
   // Whether all nodes have it, this one too.
   bool all_have(protocol::Feature feature) const {
     return (common_ & static_cast<std::uint64_t>(feature)) != 0;
@@ -63,6 +69,7 @@ class NodeFeatures {
     NodeId id;
     std::uint64_t features = 0;
     Incarnation incarnation;  // The life that said so; 0: none has.
+    bool disk_is_low = false;
   };
 
   void announce();

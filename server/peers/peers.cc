@@ -52,11 +52,11 @@ bool ReplicaPeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbe
 void ReplicaPeers::register_gauges(MetricsRegistry& registry) {
   for (const PeerLiveness& peer : records_) {
     gauges_.push_back(&registry.gauge(
-        {.name = "gcoord_server_peer_phi_milli",
-         .help =
-             "1000 times -log10 of the probability that the peer's next heartbeat is still to come",
+        {.name = "gcoord_server_peer_phi",
+         .help = "-log10 of the probability that the peer's next heartbeat is still to come",
          .label_key = "peer",
-         .label_value = std::to_string(peer.node.value)}));
+         .label_value = std::to_string(peer.node.value),
+         .unit = MetricUnit::Thousandths}));
   }
 }
 

@@ -23,12 +23,12 @@ DeviceMetrics::DeviceMetrics(MetricsRegistry& registry)
                                     "Checks of idle rows in device memory",
                                     "",
                                     ""})),
-      step_us_(registry.histogram({"gcoord_server_device_step_us",
-                                   "Microseconds of a batch: staging, device, copying back",
+      step_us_(registry.histogram({"gcoord_server_device_step_seconds",
+                                   "Time of a batch: staging, device, copying back",
                                    "",
                                    ""})),
       sweep_us_(registry.histogram(
-          {"gcoord_server_device_sweep_us", "Microseconds of a check of idle rows", "", ""})) {}
+          {"gcoord_server_device_row_scan_seconds", "Time of a check of idle rows", "", ""})) {}
 
 void DeviceMetrics::observe(const consensus::Stepper& stepper,
                             std::uint64_t duration_us,

@@ -1,5 +1,7 @@
 #include "server/platform/operator_log.h"
 
+#include "common/text/printable.h"
+
 #include <spdlog/spdlog.h>
 
 namespace gcoord::server {
@@ -23,7 +25,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
 void log_at(LogLevel level, fmt::string_view format, fmt::format_args arguments) {
   spdlog::logger* logger = spdlog::default_logger_raw();
   if (logger->should_log(level_of(level))) {
-    logger->log(level_of(level), fmt::vformat(format, arguments));
+    logger->log(level_of(level), shown(fmt::vformat(format, arguments)));
   }
 }
 

@@ -1,4 +1,4 @@
-// Lines of the node's log, for people.
+// Lines of the node's log, for people; printable, whoever's words are in them.
 //
 // The text is made in say.cc and goes to spdlog's default logger, which gcoordd sets up. spdlog's
 // own functions would have every file that says something instantiate the formatter and the logger,

@@ -81,9 +81,10 @@ Status ReplicaDisk::open_directory(const ReplicaOptions& options, std::uint64_t 
     identity_ = identity_owned_.get();
     wal_disk_ = options.wal_disk;
   } else {
-    GCOORD_TRY(directory_,
-               ledger::DataDirectory::open(
-                   {options.data_directory, identity, random_id, options.before_start}));
+    GCOORD_TRY(
+        directory_,
+        ledger::DataDirectory::open(
+            {options.data_directory, identity, random_id, options.before_start, options.space}));
     identity_ = &directory_->identity();
     wal_disk_ = &directory_->wal_disk();
     checkpoint_path = directory_->checkpoint_path();
@@ -93,8 +94,9 @@ Status ReplicaDisk::open_directory(const ReplicaOptions& options, std::uint64_t 
     GCOORD_TRY_STATUS(options.on_directory());
   }
   GCOORD_TRY(store_,
-             options.open_checkpoint_store ? options.open_checkpoint_store()
-                                           : ledger::CheckpointStore::open(checkpoint_path));
+             options.open_checkpoint_store
+                 ? options.open_checkpoint_store()
+                 : ledger::CheckpointStore::open(checkpoint_path, options.space));
   return Status{};
 }
 
@@ -156,7 +158,8 @@ Status ReplicaDisk::replay_log(const ReplicaOptions& options,
       .salt_seed = identity_->directory_id(),
       .segment_bytes = options.wal_segment_bytes,
       .replay_after = store_->covered_lsn(),
-      .on_absence = first_boot_ ? ledger::WalAbsence::Create : ledger::WalAbsence::Refuse};
+      .on_absence = first_boot_ ? ledger::WalAbsence::Create : ledger::WalAbsence::Refuse,
+      .room = options.space};
   GCOORD_TRY(auto wal, ledger::Wal::open(*wal_disk_, wal_options, recovery));
   if (wal->last_lsn() < recovery.newest_checkpoint_lsn()) {
     return Status{StatusCode::DataLoss,

@@ -50,9 +50,10 @@ void register_labelled(MetricsRegistry& registry,
 }  // namespace
 
 ReplicaMetrics::ReplicaMetrics(MetricsRegistry& registry)
-    : turns(registry.counter(plain("turns_total", "Turns of the loop"))),
+    : turns(registry.counter(plain("engine_turns_total", "Turns of the replicated log"))),
       steps(registry.counter(plain("steps_total", "Steps of shard rows"))),
-      stepped_us(registry.counter(plain("step_us_total", "Microseconds spent in stepping"))),
+      stepped_us(registry.counter(
+          in(MetricUnit::Microseconds, plain("step_seconds_total", "Time spent in stepping")))),
       active_rows(registry.gauge(plain("active_rows", "Rows stepped in the last turn"))),
       entries_applied(registry.counter(plain("entries_applied_total", "Entries applied"))),
       proposals(registry.counter(plain("proposals_total", "Proposals taken from services"))),
@@ -75,7 +76,8 @@ ReplicaMetrics::ReplicaMetrics(MetricsRegistry& registry)
       snapshots_installed(
           registry.counter(plain("snapshots_installed_total", "Snapshots installed"))),
       loop_gaps(registry.counter(plain("loop_gaps_total", "Stalls of the loop"))),
-      turn_time(registry.histogram(plain("turn_us", "Microseconds of a turn"))) {
+      turn_time(registry.histogram(
+          plain("engine_turn_seconds", "Time of a turn of the replicated log"))) {
   MetricName name = plain("messages_in_total", "Messages from peers");
   name.label_key = "kind";
   register_labelled(registry, name, kKindNames, messages_in);

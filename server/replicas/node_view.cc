@@ -13,7 +13,8 @@ NodeView make_node_view(const ReplicaOptions& options,
           .tick = now,
           .established = identity.established(),
           .durability = options.durability,
-          .rejoining = identity.rejoining()};
+          .rejoining = identity.rejoining(),
+          .ledger_bounded = identity.ledger_bounded()};
 }
 
 }  // namespace gcoord::server

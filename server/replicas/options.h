@@ -13,6 +13,7 @@
 #include "ledger/checkpoint/checkpoint_store.h"
 #include "ledger/disk/disk.h"
 #include "ledger/disk/storage_driver.h"
+#include "ledger/space/guard.h"
 #include "netcore/memory/registry.h"
 #include "netcore/peers/network.h"
 #include "server/interfaces/replica_view.h"
@@ -49,6 +50,9 @@ struct ReplicaOptions {
   ledger::Disk* identity_disk = nullptr;
   ledger::Disk* wal_disk = nullptr;
   std::function<Result<std::unique_ptr<ledger::CheckpointStore>>()> open_checkpoint_store;
+  // Guards the space of data_directory, and what is written there waits for it. Outlives the
+  // engine; nullptr: nobody does.
+  ledger::SpaceGuard* space = nullptr;
   // Called when the data directory is locked, before this start counts as an incarnation
   // (ledger/directory/data_directory.h). Empty: nothing else can refuse the start.
   std::function<Status()> before_start;

@@ -27,10 +27,10 @@ LockServiceMetrics::LockServiceMetrics(MetricsRegistry& registry)
       sessions(&registry.gauge(
           named("session_registrations", "Registrations of sessions in shards here."))),
       locks(&registry.gauge(named("locks", "Locks held in shards of this node."))),
-      command_us(&registry.histogram(
-          named("command_duration_us", "From request to answer of what goes through the log."))),
+      command_us(&registry.histogram(named(
+          "command_duration_seconds", "From request to answer of what goes through the log."))),
       wait_us(&registry.histogram(
-          named("wait_duration_us", "From request to answer of acquires that waited."))),
+          named("wait_duration_seconds", "From request to answer of acquires that waited."))),
       peer_messages_bad(&registry.counter(
           named("peer_messages_bad_total", "Service messages of peers that did not decode."))) {}
 

@@ -1,5 +1,5 @@
 // The sessions that may ask for more locks: those that were not closed here and are within their
-// quota.
+// quota, where the node has space for more.
 //
 // Guards the door of the log only; the tables decide (closed_sessions.h, session_quota.h). One
 // thread, the node's loop.
@@ -7,19 +7,24 @@
 
 #include "common/ids.h"
 #include "protocol/request.h"
+#include "server/requests/space_admission.h"
 #include "server/sessions/closed.h"
 #include "server/sessions/quota.h"
 #include "server/sessions/views.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace gcoord::server {
 
 class SessionAdmission {
  public:
   // locks_max 0: no limit.
-  SessionAdmission(std::uint32_t locks_max, const SessionViews& views)
-      : quota_(locks_max), views_(views) {}
+  SessionAdmission(std::uint32_t locks_max, const SessionViews& views, SpaceAdmission space)
+      : quota_(locks_max), space_(std::move(space)), views_(views) {}
+
+  // For whatever grows, of no session too.
+  const SpaceAdmission& space() const { return space_; }
 
   void note_closed(SessionId session) { closed_.note(session); }
 
@@ -34,6 +39,7 @@ class SessionAdmission {
  private:
   ClosedSessions closed_;
   SessionQuota quota_;
+  SpaceAdmission space_;
   const SessionViews& views_;
 };
 

@@ -68,8 +68,8 @@ void DeviceSweeps::register_metrics() {
        "1: the device has no memory left for scans and searches, and the host does them",
        "",
        ""});
-  us_ = &metrics_.histogram({"gcoord_server_device_sweeps_us",
-                             "Microseconds of one scan or search, with its copies",
+  us_ = &metrics_.histogram({"gcoord_server_device_sweep_seconds",
+                             "Time of one scan or search, with its copies",
                              "",
                              ""});
 }

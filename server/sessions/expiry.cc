@@ -34,6 +34,10 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
                              "Queries to other nodes about sessions before their expiry.",
                              "",
                              ""});
+  late_ = &metrics.histogram({"gcoord_server_session_expiry_lateness_seconds",
+                              "From the end of a session's time to the proposal of its expiry.",
+                              "",
+                              ""});
   dropped_ = &metrics.counter({"gcoord_server_peer_messages_bad_total",
                                "Service messages of peers that did not decode.",
                                "",
@@ -64,6 +68,10 @@ bool SessionExpiry::leading(ShardId shard) {
 
 void SessionExpiry::on_pass(Tick now) {
   if (now < next_deadline()) {
+    return;
+  }
+  if (now < clear_after_) {
+    next_scan_ = clear_after_;
     return;
   }
   rounds_.forget(now - std::min(now.value, options_.election_ticks));
@@ -162,7 +170,7 @@ void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
     return clock.put_off(due, now + 1);
   }
   if (clock.dying(due.row)) {
-    return propose(due);
+    return propose(due, now);
   }
   const std::uint64_t silent = clock.silent_ticks(due.row, now);
   const std::uint64_t needed = silence_needed(due);
@@ -171,14 +179,21 @@ void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
   }
   const std::uint64_t self = bit_of(options_.node);
   if (majority(self)) {
-    return propose(due);
+    return propose(due, now);
   }
   clock.put_off(due, repeat_at(now));
   to_ask_.push_back({due, self, false});
 }
 
-void SessionExpiry::propose(const sessions::ExpiryProposal& agreed) {
-  if (locks_.clock().propose(agreed)) {
+void SessionExpiry::propose(const sessions::ExpiryProposal& agreed, Tick now) {
+  sessions::SessionClock& clock = locks_.clock();
+  const std::uint64_t silent = clock.silent_ticks(agreed.row, now);
+  const bool ran_out = !clock.dying(agreed.row);  // Others are ended on request.
+  if (clock.propose(agreed)) {
+    if (ran_out) {
+      const std::uint64_t late = silent - std::min(silent, silence_needed(agreed));
+      late_->observe_us(late * options_.tick_ms * 1000);
+    }
     log_.add(agreed);
   }
 }
@@ -246,8 +261,8 @@ void SessionExpiry::answer(NodeId to, ExpiryMessage& message, Tick now) {
 
 void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick now) {
   ExpiryRound* const round = rounds_.find(message.round);
-  if (round == nullptr || round->open_count == 0) {
-    return;  // All of it is decided, or it is too long ago.
+  if (round == nullptr || round->open_count == 0 || now < clear_after_) {
+    return;  // All of it is decided, or it is too long ago, or it is asked again.
   }
   const auto same = [](const ExpiryCase& answered, const ExpiryRound::Case& asked) {
     return answered.session == asked.due.session.value && answered.shard == asked.due.shard.value &&
@@ -314,7 +329,7 @@ void SessionExpiry::take_answer(std::uint64_t from,
   asked.silent_mask |= from;
   if (majority(asked.silent_mask) && leading(asked.due.shard) && stands(round, asked, now)) {
     round.close(asked);
-    propose(asked.due);
+    propose(asked.due, now);
   }
 }
 
@@ -337,9 +352,10 @@ void SessionExpiry::on_refused(std::uint64_t number, Tick now) {
   next_scan_ = min_id(next_scan_, now + 1);
 }
 
-void SessionExpiry::on_loop_gap(std::uint64_t ticks, Tick now) {
-  locks_.clock().pause_guard(ticks);
-  clear_after_ = now + options_.election_ticks;
+// In a quarter of an election time, as long as the shortest gap, a loop that goes on reads all that
+// has come meanwhile.
+void SessionExpiry::on_loop_gap(Tick now) {
+  clear_after_ = now + options_.election_ticks / 4;
 }
 
 }  // namespace gcoord::server

@@ -8,9 +8,17 @@
 // the registration, stands for neither side. A keep-alive that comes here before the proposal saves
 // the session; after it, its client is told that it is lost.
 //
-// What else is guarded: nothing is proposed unless the leader's lease is valid; after a gap of the
-// loop all deadlines move by it, and questions are answered with "cannot tell" for one election
-// time, because the keep-alives of that time may still be unread.
+// What else is guarded: nothing is proposed unless the leader's lease is valid. After a gap of the
+// loop nothing is looked at for a quarter of an election time, and questions are answered with
+// "cannot tell": keep-alives of the gap may still be unread. Deadlines do not move by the gap. What
+// was not read was not acknowledged either, so its client does not count on it, and a session never
+// ends early by that.
+//
+// How late: without a keep-alive a session ends at most a TTL, one and a half election times and
+// kEndTicksMax after the last one, while a majority runs, whenever in between its shard's leader is
+// lost or stands still once: the others need that long to elect, and a new leader gives one
+// election time more (S7). What happens to leaders afterwards adds its own time without a leader,
+// and a node that restarted counts from its restart.
 //
 // Very many that end together share the log with everybody else's requests. So a pass takes a part
 // of them, the next pass the next part, and none is taken while kExpiryCostMax is not decided: a
@@ -53,6 +61,11 @@ inline constexpr std::size_t kQuestionCost = 2 * kEndCost;
 inline constexpr std::size_t kExpiriesSortedMin = std::size_t{1} << 12;
 inline constexpr std::size_t kExpiriesSortedMax = std::size_t{1} << 16;
 
+// From the deadline of a session at its leader to the proposal of its end, with nodes and links
+// that are not busy: the silence that is needed beyond the TTL, the question, its answer, and a
+// second question because ticks are rounded.
+inline constexpr std::uint64_t kEndTicksMax = 12;
+
 struct SessionExpiryOptions {
   NodeId node;
   std::vector<NodeId> nodes;  // All of the cluster, this one too; at most 64.
@@ -90,7 +103,8 @@ class SessionExpiry {
   // This node leads a shard now, so deadlines may be past already.
   void on_led() { next_scan_ = Tick{}; }
 
-  void on_loop_gap(std::uint64_t ticks, Tick now);
+  // The loop stood still until now.
+  void on_loop_gap(Tick now);
   void on_peer_message(NodeId from, std::span<const std::byte> message, Tick now);
 
   // Whether more ends are due or under way than one pass takes.
@@ -130,7 +144,7 @@ class SessionExpiry {
                    ExpiryRound::Case& asked,
                    Tick now);
   bool stands(const ExpiryRound& round, const ExpiryRound::Case& asked, Tick now) const;
-  void propose(const sessions::ExpiryProposal& agreed);
+  void propose(const sessions::ExpiryProposal& agreed, Tick now);
   void settle(std::uint64_t number, Tick due);
 
   SessionExpiryOptions options_;
@@ -141,8 +155,9 @@ class SessionExpiry {
   ExpiryRounds rounds_;
   Counter* asked_ = nullptr;
   Counter* dropped_ = nullptr;
+  Histogram* late_ = nullptr;
   Tick next_scan_;
-  Tick clear_after_;  // Before it this node cannot tell who was silent.
+  Tick clear_after_;  // After a gap: before it this node cannot tell who was silent.
   // Collected from the clock, in the order of shards; those before the place were looked at.
   std::vector<sessions::ExpiryProposal> due_;
   std::size_t due_place_ = 0;

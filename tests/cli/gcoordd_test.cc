@@ -189,8 +189,8 @@ TEST(GcoorddTest, MetricsAreExposed) {
   node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"});
   const std::string page = http_get(node.metrics(), "/metrics");
   for (const std::string name : {"gcoord_server_requests_total",
-                                 "gcoord_server_turn_duration_us_bucket",
-                                 "gcoord_server_command_duration_us_count",
+                                 "gcoord_server_turn_duration_seconds_bucket",
+                                 "gcoord_server_command_duration_seconds_count",
                                  "gcoord_server_locks 1"}) {
     EXPECT_THAT(page, HasSubstr(name));
   }

@@ -47,7 +47,9 @@ inline ChildOptions program(const std::string& name, std::vector<std::string> ar
   options.arguments = {chaos::program_beside(name).string()};
   options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
   options.capture_output = true;
-  options.environment = {{"GCOORD_ENDPOINTS", ""}};
+  // Whoever runs the tests has contexts, and may have chosen one.
+  options.environment = {
+      {"GCOORD_ENDPOINTS", ""}, {"GCOORD_CONTEXT", ""}, {"XDG_CONFIG_HOME", "/nonexistent"}};
   return options;
 }
 

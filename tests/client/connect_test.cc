@@ -1,5 +1,6 @@
 // Finding the nodes, losing them, and saying why.
 #include "tests/client/client_fixture.h"
+#include "tests/client/discovery/dns_server.h"
 
 #include <gmock/gmock.h>
 
@@ -23,6 +24,22 @@ TEST_F(Connect, LearnsAllNodesFromOne) {
   ASSERT_EQ(view.nodes.size(), 3u);
   EXPECT_EQ(view.nodes[2].node_id, 3u);
   EXPECT_TRUE(view.nodes[2].connected);
+}
+
+TEST_F(Connect, FindsTheClusterByItsNameInDns) {
+  const std::string endpoint = cluster_.endpoints().front();
+  const auto port =
+      static_cast<std::uint16_t>(std::stoul(endpoint.substr(endpoint.rfind(':') + 1)));
+  const DnsServer server([port](const std::string& query) {
+    const std::string record = DnsBytes{}.record(33, srv_content({0, 0, port, "node-1"})).bytes();
+    return std::vector{
+        dns_answer(query, {1, record + address_record("node-1", {"\x7f\0\0\1", 4}), 1})};
+  });
+  ClientOptions by_name = options();
+  by_name.endpoints = {"srv:_gcoord._tcp.example.org@" + server.text()};
+  auto client = Client::connect(by_name);
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  EXPECT_EQ(client.value().cluster().cluster_id, 77u);
 }
 
 TEST_F(Connect, LearnsAnAddressThatTheFirstNodeDoesNotKnowFromAnother) {

@@ -197,21 +197,66 @@ TEST_F(InstalledPackage, ThePythonPackageKeepsItsPromisesAgainstThreeNodes) {
   EXPECT_THAT(finished.out, testing::ContainsRegex("Ran [1-9][0-9]* tests")) << finished.out;
 }
 
-TEST_F(InstalledPackage, PipInstallsThePythonPackageWithoutANetwork) {
+TEST_F(InstalledPackage, TheTypesOfThePythonPackageAreStrict) {
+  if (run("command -v mypy").code != 0) {
+    GTEST_SKIP() << "mypy is missing (Debian: mypy)";
+  }
+  const std::filesystem::path folder = fresh_folder("types");
+  const std::string mypy =
+      "cd " + quoted(kSource / "client/python") +
+      " && mypy --strict --python-version 3.9 --cache-dir=" + quoted(folder / "cache") + " gcoord ";
+  const Finished checked = run(mypy + quoted(kSource / "client/examples") + "/*.py");
+  EXPECT_EQ(checked.code, 0) << checked.out;
+  // A program that takes a coroutine for a lock is found.
+  const std::filesystem::path wrong = folder / "wrong.py";
+  std::ofstream{wrong} << "import gcoord.aio\n"
+                          "async def fence_of(session: gcoord.aio.Session) -> int:\n"
+                          "    return session.acquire('a').fence\n";
+  const Finished found = run(mypy + quoted(wrong));
+  EXPECT_EQ(found.code, 1) << found.out;
+  EXPECT_THAT(found.out, testing::HasSubstr("has no attribute \"fence\"")) << found.out;
+}
+
+// The folder of flit_core, of this Python or of Debian's package flit; empty when there is none.
+std::string flit_core() {
+  for (const char* interpreter : {GCOORD_PYTHON, "/usr/bin/python3"}) {
+    const Finished found = run(std::string{interpreter} +
+                               " -c 'import flit_core; print(flit_core.__path__[0], end=\"\")'");
+    if (found.code == 0) {
+      return found.out;
+    }
+  }
+  return "";
+}
+
+TEST_F(InstalledPackage, PipBuildsAWheelOfThePythonPackageAndInstallsItWithoutANetwork) {
   install("pip");
   const std::filesystem::path environment = folder_ / "venv";
   const Finished made = run(std::string{GCOORD_PYTHON} + " -m venv " + quoted(environment));
   if (made.code != 0) {
     GTEST_SKIP() << "python3 -m venv does not work here (Debian: python3-venv): " << made.out;
   }
+  const std::string backend = flit_core();
+  if (backend.empty()) {
+    GTEST_SKIP() << "the build backend flit_core is missing (Debian: flit)";
+  }
   start_nodes();
-  // A copy, so that nothing is written into the source tree.
+  // Copies, so that nothing is written into the source tree and nothing else of Debian's is seen.
   const std::filesystem::path copy = folder_ / "source";
   std::filesystem::copy(kSource / "client/python", copy, std::filesystem::copy_options::recursive);
-  const Finished installed = run(quoted(environment / "bin/pip") +
-                                 " install --no-index --disable-pip-version-check " + quoted(copy));
+  std::filesystem::create_directories(folder_ / "backend");
+  std::filesystem::create_directory_symlink(backend, folder_ / "backend/flit_core");
+  const std::string pip = quoted(environment / "bin/pip") + " --disable-pip-version-check ";
+  const Finished built = run("PYTHONPATH=" + quoted(folder_ / "backend") + " " + pip +
+                             "wheel --no-index --no-deps --no-build-isolation -w " +
+                             quoted(folder_ / "wheels") + " " + quoted(copy));
+  ASSERT_EQ(built.code, 0) << built.out;
+  const Finished installed =
+      run(pip + "install --no-index " + quoted(folder_ / "wheels") + "/gcoord-*-py3-none-any.whl");
   ASSERT_EQ(installed.code, 0) << installed.out;
-  for (const char* example : {"lock_with_fence.py", "several_locks.py"}) {
+  const Finished shown = run(pip + "show --verbose gcoord");
+  EXPECT_THAT(shown.out, testing::HasSubstr("Typing :: Typed"));
+  for (const char* example : {"lock_with_fence.py", "several_locks.py", "locks_with_asyncio.py"}) {
     const Finished finished = run("cd / && LD_LIBRARY_PATH=" + quoted(library()) + " " +
                                   quoted(environment / "bin/python") + " " +
                                   quoted(kSource / "client/examples" / example));

@@ -87,6 +87,22 @@ TEST_F(PutBack, AReadOfALeaderBelowIsRefusedAndOneOfAnyPastIsNot) {
   EXPECT_TRUE(client.read_check("name", 7, {.consistency = Consistency::Serializable}).ok());
 }
 
+// docs/adr/0084: what a client saw is its own, and ends with it.
+TEST_F(PutBack, ANewClientTakesTheClusterAsItIs) {
+  {
+    Client before = connect();
+    Session session = open(before);
+    auto lock = session.acquire("name");
+    ASSERT_TRUE(lock.ok());
+    ASSERT_TRUE(lock.value().release().ok());
+    index_ = 12;
+    EXPECT_EQ(session.acquire("name").status().detail(), kDetailAnswerBehind);
+  }
+  Client after = connect();
+  Session session = open(after);
+  EXPECT_TRUE(session.acquire("name").ok());
+}
+
 // A write that was under way while a later one was answered is decided below that one, and sound.
 TEST_F(PutBack, WhatWasAskedBeforeALaterAnswerMayBeDecidedBelowIt) {
   FakeCluster alone{1};

@@ -2,3 +2,7 @@
 gcoord_fuzz_test(NAME node_reply_fuzz
   SOURCES node_reply_fuzz.cc
   DEPS client/net common protocol)
+# Messages of name servers.
+gcoord_fuzz_test(NAME dns_answer_fuzz
+  SOURCES dns_answer_fuzz.cc
+  DEPS client/discovery)

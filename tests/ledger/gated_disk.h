@@ -116,6 +116,8 @@ class GatedDisk final : public Disk {
 
   Status sync_directory() override { return disk_.sync_directory(); }
 
+  Result<DiskSpace> space() override { return disk_.space(); }
+
  private:
   Result<std::unique_ptr<DiskFile>> gated(Result<std::unique_ptr<DiskFile>> file) {
     if (!file.ok()) {

@@ -76,6 +76,13 @@ TEST(ErrorCodes, SayWhatHappenedAndWhatToDo) {
   }
 }
 
+TEST(ErrorCodes, TheFixOfAFreeLockFitsEveryVerbThatMeetsIt) {
+  const std::string fix{find_error(6002)->fix};
+  for (const char* verb : {"release", "break", "move"}) {
+    EXPECT_THAT(fix, HasSubstr(verb));
+  }
+}
+
 TEST(ErrorCodes, AreFoundByNumber) {
   EXPECT_EQ(find_error(6001)->code, ErrorCode::LockBusy);
   EXPECT_EQ(find_error(0), nullptr);

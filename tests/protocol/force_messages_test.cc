@@ -42,6 +42,8 @@ TEST(ForceMessages, ABreakSaysWhoAndWhyWithinBounds) {
   EXPECT_EQ(judged("ann", std::string(kNoteBytesMax + 1, 'r')), ErrorCode::BreakUnexplained);
   EXPECT_EQ(judged("ann", "\xff"), ErrorCode::BreakUnexplained);
   EXPECT_EQ(judged("ann", "a\nb"), ErrorCode::BreakUnexplained);
+  EXPECT_EQ(judged("ann", "\u009b2J"), ErrorCode::BreakUnexplained);
+  EXPECT_EQ(judged("ann\u202e", "x"), ErrorCode::BreakUnexplained);
   EXPECT_EQ(check_break({.name = "", .who = "ann", .reason = "x"}), ErrorCode::NameEmpty);
 }
 

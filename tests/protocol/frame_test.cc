@@ -218,6 +218,28 @@ TEST(Frame, ClaimedToBeLargeTakesNoMoreMemoryThanAFrame) {
   EXPECT_LE(decoder.capacity_bytes(), kFrameBytesMax + idle_bytes);
 }
 
+TEST(Frame, ThatComesInPiecesTakesMemoryAsItsBytesCome) {
+  FrameBuilder builder{FrameDirection::Requests};
+  builder.add(numbered(1), Bytes(kPayloadBytesMax));
+  Bytes bytes;
+  builder.finish(bytes);
+  builder.release();
+  EXPECT_EQ(builder.capacity_bytes(), 0u);
+  FrameDecoder decoder{FrameDirection::Requests};
+  FrameView frame;
+  constexpr std::size_t kPiece = 5000;
+  for (std::size_t sent = 0; sent < bytes.size(); sent += kPiece) {
+    const std::size_t piece = std::min(kPiece, bytes.size() - sent);
+    decoder.append(std::span(bytes).subspan(sent, piece));
+    ASSERT_LE(decoder.capacity_bytes(), std::min(2 * (sent + piece), kFrameBytesMax));
+    const bool whole = sent + piece == bytes.size();
+    ASSERT_EQ(decoder.next(frame), whole ? DecodeStep::Frame : DecodeStep::NeedMore);
+    ASSERT_EQ(decoder.begun(), !whole);
+  }
+  decoder.release();
+  EXPECT_EQ(decoder.capacity_bytes(), 0u);
+}
+
 TEST(Frame, OfTheLargestSizeFitsAndOneByteMoreDoesNot) {
   FrameBuilder builder{FrameDirection::Requests};
   EXPECT_FALSE(builder.fits(kPayloadBytesMax + 1));

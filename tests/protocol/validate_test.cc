@@ -1,10 +1,15 @@
 #include "protocol/validate.h"
 
+#include "protocol/election_messages.h"
+#include "protocol/force_messages.h"
 #include "protocol/lock_messages.h"
+#include "protocol/move_messages.h"
+#include "protocol/past_messages.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace gcoord::protocol {
 namespace {
@@ -157,6 +162,79 @@ TEST(Validate, NamesAreBoundedPrintableUtf8) {
   EXPECT_EQ(check_name(std::string_view{"a\0b", 3}), ErrorCode::NameControl);
   EXPECT_EQ(check_name("line\n"), ErrorCode::NameControl);
   EXPECT_EQ(check_name("\x7f"), ErrorCode::NameControl);
+}
+
+// What a terminal obeys in place of printing it, and what Unicode forbids in text.
+const std::vector<std::string> kUnprintable = {"\u0080",
+                                               "\u009b",
+                                               "\u009f",
+                                               "\u2028",
+                                               "\u2029",
+                                               "\u061c",
+                                               "\u200e",
+                                               "\u202a",
+                                               "\u202e",
+                                               "\u2066",
+                                               "\u2069",
+                                               "\ufdd0",
+                                               "\uffff",
+                                               "\U0001fffe",
+                                               "\U0010ffff"};
+
+TEST(Validate, A12NewNamesPrefixesAndNotesArePrintable) {
+  for (const std::string& bad : kUnprintable) {
+    const std::string name = "a" + bad;
+    EXPECT_EQ(check_name(name), ErrorCode::None) << name;
+    EXPECT_EQ(check_new_name(name), ErrorCode::NameControl) << name;
+    EXPECT_EQ(check_prefix(name), ErrorCode::NameControl) << name;
+    EXPECT_EQ(check_note(name), ErrorCode::NoteControl) << name;
+  }
+  for (const std::string& bad :
+       {std::string{"\x1b[2J"}, std::string{"a\nb"}, std::string{"\xff"}}) {
+    EXPECT_EQ(check_note(bad), ErrorCode::NoteControl);
+  }
+  EXPECT_EQ(check_new_name(""), ErrorCode::NameEmpty);
+  EXPECT_EQ(check_new_name("\xff"), ErrorCode::NameNotUtf8);
+  EXPECT_EQ(check_new_name("Schl\u00fcssel \u65e5\u672c \U0001f512"), ErrorCode::None);
+  EXPECT_EQ(check_note(""), ErrorCode::None);
+  EXPECT_EQ(check_note(std::string(513, 'n')), ErrorCode::NoteTooLong);
+}
+
+// A name that an earlier release let in is a name all the same.
+TEST(Validate, A12ANameThatIsThereIsReadReleasedBrokenAndMovedWhateverItIs) {
+  for (const std::string& bad : kUnprintable) {
+    const auto judged = [](RequestKind kind, std::span<const std::byte> payload) {
+      RequestSlot slot = good_acquire();
+      slot.kind = kind;
+      slot.token = 7;
+      return check_request(slot, payload, kLimits);
+    };
+    const auto name = bytes_of(bad);
+    EXPECT_EQ(judged(RequestKind::LockAcquire, name), ErrorCode::NameControl);
+    EXPECT_EQ(judged(RequestKind::LockAcquireHold, encode_hold({.name = bad, .note = "n"})),
+              ErrorCode::NameControl);
+    EXPECT_EQ(judged(RequestKind::LockAcquireHold, encode_hold({.name = "a", .note = bad})),
+              ErrorCode::NoteControl);
+    EXPECT_EQ(judged(RequestKind::ElectProclaim, encode_proclamation({"a", bad})),
+              ErrorCode::NoteControl);
+    for (const RequestKind kind : {RequestKind::LockRelease,
+                                   RequestKind::LockCancel,
+                                   RequestKind::LockCheck,
+                                   RequestKind::LockGet,
+                                   RequestKind::ElectCandidates}) {
+      EXPECT_EQ(judged(kind, name), ErrorCode::None);
+    }
+    EXPECT_EQ(judged(RequestKind::ElectProclaim, encode_proclamation({bad, "v"})), ErrorCode::None);
+    EXPECT_EQ(judged(RequestKind::ElectTransfer, encode_nomination({SessionId{3}, bad})),
+              ErrorCode::None);
+    EXPECT_EQ(judged(RequestKind::LockMove, encode_move({ShardId{1}, bad})), ErrorCode::None);
+    EXPECT_EQ(
+        judged(RequestKind::LockGetAt, encode_past_query({.index = LogIndex{1}, .name = bad})),
+        ErrorCode::None);
+    EXPECT_EQ(
+        judged(RequestKind::LockBreak, encode_break({.name = bad, .who = "ann", .reason = "x"})),
+        ErrorCode::None);
+  }
 }
 
 }  // namespace

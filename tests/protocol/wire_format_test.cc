@@ -57,6 +57,19 @@ TEST(WireFormat, RequestOfTheDocumentIsWhatTheCodeWrites) {
   EXPECT_EQ(documented("request"), written);
 }
 
+TEST(WireFormat, TheDocumentHasEveryKind) {
+  std::ostringstream text;
+  text << std::ifstream{in_sources("docs/reference/wire_format.md")}.rdbuf();
+  for (std::uint16_t number = 0; number < 1000; ++number) {
+    const auto kind = static_cast<RequestKind>(number);
+    if (request_kind_known(kind)) {
+      const std::string row =
+          "| " + std::to_string(number) + " | " + std::string{request_kind_name(kind)} + " |";
+      EXPECT_NE(text.str().find(row), std::string::npos) << row;
+    }
+  }
+}
+
 TEST(WireFormat, ReplyOfTheDocumentIsWhatTheCodeWrites) {
   ReplySlot reply = reply_to(example_acquire());
   reply.token = 19;

@@ -195,6 +195,7 @@ struct LockBench {
     options.tick_ms = 10;
     options.election_ticks = 10;
     options.limits = {4, 100, 60'000};
+    options.disk_is_low = [this] { return disk_is_low; };
     service = std::make_unique<LockService>(options, sink, metrics);
     router = std::make_unique<RequestRouter>(RequestOwners{.service = *service});
     service->set_time(1'000'000);
@@ -289,6 +290,7 @@ struct LockBench {
   std::uint64_t now_us = 1'000'000;
   std::uint64_t request_last = 0;
   std::uint64_t connection = 1;
+  bool disk_is_low = false;
 };
 
 }  // namespace gcoord::server

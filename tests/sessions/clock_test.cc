@@ -174,16 +174,6 @@ TEST_F(SessionClockTest, LostLeadershipTakesProposalsBack) {
   EXPECT_TRUE(expired(Tick{203}).empty());
 }
 
-TEST_F(SessionClockTest, S8StallOfTheNodeMovesEveryDeadlineByTheGap) {
-  add(1, 7, Tick{0});
-  add(2, 8, Tick{0}, false);
-  clock_.pause_guard(500);
-  EXPECT_TRUE(expired(Tick{500 + kTtlTicks - 1}).empty());
-  EXPECT_EQ(expired(Tick{500 + kTtlTicks}).size(), 1u);
-  clock_.on_led(SessionRow{2}, Tick{501}, 0);
-  EXPECT_EQ(clock_.remaining_ticks(SessionRow{2}, Tick{501}), kTtlTicks - 1);
-}
-
 TEST_F(SessionClockTest, SmallOutputStarvesNobody) {
   for (std::uint32_t row = 1; row <= 100; ++row) {
     add(row, row, Tick{0});

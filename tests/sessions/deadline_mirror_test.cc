@@ -139,9 +139,6 @@ TEST_P(DeadlineMirrorTest, S8TheSameRunOutAsWithoutADevice) {
       befall(1 + static_cast<std::uint32_t>(random % (30 + round * kRows / 300)), random, now);
     }
     keep_alives(round, 300, now);
-    if (round % 64 == 63) {
-      both([](SessionClock& clock) { clock.pause_guard(7); });
-    }
     looks += collect_both(now, round % 3 == 0 ? 4000 : 17) ? 1 : 0;
     expect_equal_columns();
     if (HasFailure()) {

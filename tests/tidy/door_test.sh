@@ -27,18 +27,36 @@ bench_wants_a_name() {
   ./gcoord bench 2>/dev/null || status=$?
   [ "$status" -eq 2 ]
 }
+unknown_bench_is_usage() { # Before anything is built: no cmake is called.
+  stubs=$(mktemp -d)
+  printf '#!/bin/sh\ntouch %s/called\nexit 1\n' "$stubs" >"$stubs/cmake"
+  chmod +x "$stubs/cmake"
+  status=0
+  PATH=$stubs:$PATH ./gcoord bench no-such-benchmark 2>/dev/null || status=$?
+  called=no
+  [ ! -e "$stubs/called" ] || called=yes
+  rm -r "$stubs"
+  [ "$status" -eq 2 ] && [ "$called" = no ]
+}
+door_knows_bench() { # door_knows_bench NAME: the verb does not refuse it as unknown.
+  sed -n '/^verb_bench()/,/^}/p' gcoord | grep -Eq "(^| )$1( |\\))"
+}
 list_is_well_formed() {
-  awk '$1 !~ /^#/ && (NF < 3 || $2 !~ /^(build|bench|micro|optional)$/ || seen[$1]++) { print; bad = 1 } END { exit bad }' \
+  awk '$1 !~ /^#/ && (NF < 3 || $2 !~ /^(build|bench|micro|judge|optional)$/ || seen[$1]++) { print; bad = 1 } END { exit bad }' \
     deploy/debian-packages.txt
 }
 doctor_names() { printf '%s\n' "$report" | grep -q "^  $1 "; }
 
 expect "the shell accepts it" sh -n gcoord
-for verb in demo test build check chaos bench bundle doctor clean --yes; do
+for verb in demo test build check chaos bench judge bundle doctor clean --yes; do
   expect "--help names $verb" help_names "$verb"
 done
 expect "a wrong verb exits with 2" wrong_verb_is_usage
 expect "bench without a name exits with 2" bench_wants_a_name
+expect "a benchmark that there is not exits with 2, and builds nothing" unknown_bench_is_usage
+for name in $(sed -n 's/^    {"\([a-z-]*\)",.*/\1/p' bench/main.cc); do
+  expect "./gcoord bench knows $name" door_knows_bench "$name"
+done
 expect "every package says when and what for, once" list_is_well_formed
 report=$(./gcoord doctor || true) # Its status says whether something is missing.
 if command -v dpkg-query >/dev/null; then

@@ -33,6 +33,10 @@ struct ShimControl {
                                               // the process ends in it by SIGKILL. 0: none.
   std::atomic<std::uint32_t> space_is_gone;   // What needs space fails with ENOSPC.
   std::atomic<std::uint64_t> tear_seed;
+  // Size of the disk, of which its files take as many bytes as they are long: statvfs says so, and
+  // what does not fit fails with ENOSPC. 0: it is as large as the real one. Where space_is_gone,
+  // statvfs knows nothing of that, like that of a quota.
+  std::atomic<std::uint64_t> capacity_bytes;
 
   // Counts, for the record that a fault was more than a wish.
   std::atomic<std::uint64_t> clock_reads_changed;

@@ -7,6 +7,8 @@
 #include "chaos/live/shim/shim_state.h"
 #include "common/random.h"
 
+#include <dlfcn.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -41,10 +43,20 @@ int refuse(int error) {
   return -1;
 }
 
-// Whether what needs space must be refused now; counts it.
-bool space_refused() {
+// What fits on a disk that the nemesis has given a size.
+std::uint64_t free_bytes(std::uint64_t capacity_bytes) {
+  return capacity_bytes - std::min(capacity_bytes, state().used_bytes());
+}
+
+// Whether so many bytes more must be refused now; counts it.
+bool space_refused(std::uint64_t bytes) {
   ShimControl* control = state().control();
-  if (control == nullptr || control->space_is_gone.load(std::memory_order_relaxed) == 0) {
+  if (control == nullptr) {
+    return false;
+  }
+  const std::uint64_t capacity = control->capacity_bytes.load(std::memory_order_relaxed);
+  const bool gone = control->space_is_gone.load(std::memory_order_relaxed) != 0;
+  if (!gone && (capacity == 0 || bytes <= free_bytes(capacity))) {
     return false;
   }
   control->space_refusals.fetch_add(1, std::memory_order_relaxed);
@@ -84,7 +96,7 @@ ssize_t write_file(const Journal& journal, int fd, const void* from, std::size_t
   const auto* first = static_cast<const std::byte*>(from);
   if (control != nullptr) {
     control->writes.fetch_add(1, std::memory_order_relaxed);
-    if (grows(fd, bytes, at) && space_refused()) {
+    if (grows(fd, bytes, at) && space_refused(bytes)) {
       return refuse(ENOSPC);
     }
     if (at >= 0 && journal->is_log_of_record() && is_due(control->write_tears_in)) {
@@ -127,7 +139,7 @@ int open_file(int folder, const char* path, int flags, mode_t mode) {
   }
   const bool fresh = (flags & O_CREAT) != 0 && ::access(on_disk.c_str(), F_OK) != 0;
   if (fresh) {
-    if (space_refused()) {
+    if (space_refused(0)) {
       return refuse(ENOSPC);
     }
     state().changing(DirectoryChange::Create, on_disk);
@@ -151,7 +163,7 @@ int reserve_file(int fd, int mode, off_t at, off_t bytes) {
   if (journal == nullptr) {
     return raw::fallocate(fd, mode, at, bytes);
   }
-  if (space_refused()) {
+  if (space_refused(static_cast<std::uint64_t>(bytes))) {
     return refuse(ENOSPC);
   }
   return mode == 0 ? journal->reserve(fd, at, bytes) : raw::fallocate(fd, mode, at, bytes);
@@ -160,6 +172,22 @@ int reserve_file(int fd, int mode, off_t at, off_t bytes) {
 int truncate_file(int fd, off_t size) {
   const Journal journal = state().journal(fd);
   return journal == nullptr ? raw::ftruncate(fd, size) : journal->truncate(fd, size);
+}
+
+using StatvfsCall = int (*)(int, struct statvfs*);
+
+int tell_space(int fd, struct statvfs* into) {
+  static const auto call = reinterpret_cast<StatvfsCall>(::dlsym(RTLD_NEXT, "fstatvfs"));
+  const int result = call(fd, into);
+  ShimControl* control = state().control();
+  const std::uint64_t capacity =
+      control == nullptr ? 0 : control->capacity_bytes.load(std::memory_order_relaxed);
+  if (result == 0 && capacity != 0 && state().is_directory_of_disk(fd)) {
+    into->f_frsize = 1;
+    into->f_blocks = capacity;
+    into->f_bfree = into->f_bavail = free_bytes(capacity);
+  }
+  return result;
 }
 
 int remove_file(int folder, const char* path, int flags) {
@@ -328,6 +356,10 @@ int posix_fallocate(int fd, off_t at, off_t bytes) {
 
 int posix_fallocate64(int fd, off_t at, off_t bytes) {
   return live::reserve_file(fd, 0, at, bytes) == 0 ? 0 : errno;
+}
+
+int fstatvfs(int fd, struct statvfs* into) noexcept {
+  return live::tell_space(fd, into);
 }
 
 int unlink(const char* path) noexcept {

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace gcoord::chaos {
 
@@ -90,6 +92,29 @@ std::string ShimState::on_disk(int folder, const char* path) const {
 
 bool ShimState::is_disk(int folder, const char* path) const {
   return !disk_.empty() && path != nullptr && absolute(folder, path) == disk_;
+}
+
+bool ShimState::is_directory_of_disk(int fd) const {
+  if (disk_.empty()) {
+    return false;
+  }
+  const std::string folder = folder_of(fd);
+  return folder == disk_ || folder.rfind(disk_ + "/", 0) == 0;
+}
+
+// Files come and go meanwhile: those that are gone take nothing.
+std::uint64_t ShimState::used_bytes() const {
+  std::uint64_t sum = 0;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator file{disk_, error}, end; file != end;) {
+    std::error_code gone;
+    if (file->is_regular_file(gone)) {
+      const std::uint64_t bytes = file->file_size(gone);
+      sum += gone ? 0 : bytes;
+    }
+    file.increment(error);
+  }
+  return sum;
 }
 
 std::string ShimState::absolute(int folder, const char* path) {

@@ -34,6 +34,12 @@ class ShimState {
   // Whether the path is the faulty disk itself.
   bool is_disk(int folder, const char* path) const;
 
+  // Whether the descriptor is of the faulty disk, or of a directory there.
+  bool is_directory_of_disk(int fd) const;
+
+  // Of all files there.
+  std::uint64_t used_bytes() const;
+
   // After the system opened `fd`; `fresh`: it did not exist before.
   void opened(int fd, const std::string& path, bool fresh);
   void closing(int fd);

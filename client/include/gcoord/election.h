@@ -76,8 +76,8 @@ class GCOORD_API Election {
   Future<Status> resign_async();
 
   // Changes the value that others read of the leader, within its term, exactly once and in the
-  // order of the calls. At most 512 bytes (GC6024). GC6110 when it does not lead (any more); then
-  // nothing has changed.
+  // order of the calls. At most 512 bytes (GC6024) of printable UTF-8 (GC6028). GC6110 when it does
+  // not lead (any more); then nothing has changed.
   Status proclaim(std::string_view value);
   Future<Status> proclaim_async(std::string_view value);
 

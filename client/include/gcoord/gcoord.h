@@ -109,7 +109,7 @@ typedef struct gcoord_client_options {
   int64_t drift_margin_ms;
   // The only cluster to connect to; 0: whichever answers.
   uint64_t cluster_id;
-  // Shown in the nodes' logs.
+  // Sent to each node with the first message, at most 255 bytes of it. Nodes do not use it yet.
   const char* client_name;
   // Keep on trying within connect_timeout_ms although every endpoint has refused once.
   bool wait_for_cluster;
@@ -240,7 +240,7 @@ GCOORD_API gcoord_status gcoord_leader(gcoord_client* client,
                                        gcoord_holder* leader,
                                        gcoord_error* error);
 
-// One candidate of an election. `value` has value_bytes of any bytes and lives during the callback;
+// One candidate of an election. `value` has value_bytes bytes and lives during the callback;
 // waited_ms is measured by the node that answered.
 typedef struct gcoord_candidate {
   uint64_t session_id;
@@ -526,8 +526,9 @@ GCOORD_API gcoord_status gcoord_election_stand(gcoord_election* election,
 // resigns nothing.
 GCOORD_API void gcoord_election_detach(gcoord_election* election);
 
-// Changes the value that others read of this leader, within its term: value_bytes of any bytes, at
-// most 512 (GC6024). GC6110 when it does not lead; then nothing has changed.
+// Changes the value that others read of this leader, within its term: value_bytes of UTF-8 without
+// control characters (GC6028), at most 512 (GC6024). GC6110 when it does not lead; then nothing has
+// changed.
 GCOORD_API gcoord_status gcoord_election_proclaim(gcoord_election* election,
                                                   const char* value,
                                                   size_t value_bytes,

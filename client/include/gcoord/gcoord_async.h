@@ -331,8 +331,9 @@ GCOORD_API gcoord_status gcoord_session_close_async(gcoord_session* session,
                                                     gcoord_error* error);
 
 // Changes the value of the leader of `epoch`, for an election without a gcoord_election handle in
-// this program; gcoord_session_proclaim without waiting. `value` has value_bytes of any bytes, at
-// most 512; it is copied, here and below. GC6110 when the session does not lead under this epoch.
+// this program; gcoord_session_proclaim without waiting. `value` has value_bytes of printable
+// UTF-8, at most 512; it is copied, here and below. GC6110 when the session does not lead under
+// this epoch.
 GCOORD_API gcoord_status gcoord_session_proclaim_async(gcoord_session* session,
                                                        const char* name,
                                                        uint64_t epoch,

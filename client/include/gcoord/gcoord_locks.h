@@ -43,7 +43,7 @@ extern "C" {
 typedef struct gcoord_acquire_options {
   size_t struct_bytes;  // Set by init: what the caller was compiled with.
   int64_t wait_ms;      // As of gcoord_lock_acquire.
-  const char* note;     // Any bytes, note_bytes of them; may be NULL.
+  const char* note;     // UTF-8 without control characters, note_bytes of it; may be NULL.
   size_t note_bytes;
   // 0: one hold. Above: the session may hold the lock this many times, at most 65,535 (GC6022).
   uint32_t holds_max;
@@ -65,9 +65,10 @@ typedef struct gcoord_acquire_options {
 GCOORD_API void gcoord_acquire_options_init(gcoord_acquire_options* options);
 
 // Acquires a lock with options; `options` NULL means their defaults. Otherwise as
-// gcoord_lock_acquire. GC6024 for a note above 512 bytes, GC6025 for options that contradict each
-// other, GC6026 when the session holds the lock with other options, GC6027 when its sharers use
-// another permits_max, GC6031 during a lock-delay, GC6032 for a delay above a minute.
+// gcoord_lock_acquire. GC6024 for a note above 512 bytes, GC6028 for one that is not printable
+// UTF-8, GC6025 for options that contradict each other, GC6026 when the session holds the lock with
+// other options, GC6027 when its sharers use another permits_max, GC6031 during a lock-delay,
+// GC6032 for a delay above a minute.
 GCOORD_API gcoord_status gcoord_lock_acquire_as(gcoord_session* session,
                                                 const char* name,
                                                 const gcoord_acquire_options* options,

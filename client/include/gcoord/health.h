@@ -40,7 +40,7 @@ enum class CheckKind : std::uint8_t {
 struct HealthCheck {
   CheckKind kind{};
   // The command line, address or URL; at most 8,192 bytes.
-  std::string target;
+  std::string target{};
 
   // From the begin of one run to that of the next, unless that takes longer. 100 ms to a day.
   std::chrono::milliseconds interval{10'000};
@@ -80,11 +80,11 @@ struct CheckReport {
 
 // The health checks of a session; without checks it is always healthy.
 struct SessionHealth {
-  std::vector<HealthCheck> checks;
+  std::vector<HealthCheck> checks{};
   UnhealthyAction on_unhealthy = UnhealthyAction::Starve;
 
   // On the client's own thread: returns soon, and calls nothing that blocks.
-  std::function<void(const CheckReport&)> on_report;
+  std::function<void(const CheckReport&)> on_report{};
 };
 
 }  // namespace gcoord::client

@@ -39,7 +39,7 @@ struct LeaseOptions {
   std::chrono::milliseconds wait = kForever;
 
   // Jeopardy, Safe, Expired, on the client's own thread; see SessionOptions::on_event.
-  std::function<void(SessionEvent)> on_event;
+  std::function<void(SessionEvent)> on_event{};
 
   // As SessionOptions::health.
   SessionHealth health{};

@@ -42,7 +42,7 @@ struct GrantOptions {
   // and gets GC6301 too.
   std::uint64_t session_id = 0;
   // As SessionOptions::on_event: runs on the client's own thread and must return soon.
-  std::function<void(SessionEvent)> on_event;
+  std::function<void(SessionEvent)> on_event{};
   std::function<void(const LostLock&)> on_lost{};  // As SessionOptions::on_lost.
   SessionHealth health{};                          // As SessionOptions::health.
 };
@@ -78,7 +78,7 @@ struct SessionListOptions {
   // Whether pages carry only the number of sessions and no descriptions. The total is the sum of
   // the pages' counts.
   bool count_only = false;
-  std::string cursor;  // Of the last page; empty: from the beginning.
+  std::string cursor{};  // Of the last page; empty: from the beginning.
 };
 
 // One page of Client::list_sessions: sessions of one node. Each session is shown by one node only;

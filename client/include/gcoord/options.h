@@ -27,10 +27,12 @@ inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds:
 // Options of Client::connect. Only `endpoints` has no default.
 struct ClientOptions {
   // "host:port" of client ports, one or more. The other nodes are learned from the first that
-  // answers.
-  std::vector<std::string> endpoints;
+  // answers. "srv:_gcoord._tcp.example.org" stands for the hosts and ports of that name's SRV
+  // records in DNS, which connect() looks up; "srv:NAME@ADDRESS[:PORT]" asks this name server.
+  std::vector<std::string> endpoints{};
 
-  // How long connect() may take, and one attempt at one node.
+  // How long connect() may take, and one attempt at one node. Before that, looking up "srv:..."
+  // may take as long.
   std::chrono::milliseconds connect_timeout{3000};
 
   // From call to answer, retries and redirects included; a lock's wait is added to it. Longer than
@@ -73,7 +75,7 @@ struct ClientOptions {
   // Only talk to this cluster; 0: to whichever answers.
   std::uint64_t cluster_id = 0;
 
-  // Shown in the nodes' logs.
+  // Sent to each node with the first message, at most 255 bytes of it. Nodes do not use it yet.
   std::string client_name = "libgcoord_client";
 
   // Seed of the back-off jitter; 0: from the system.
@@ -97,12 +99,12 @@ struct SessionOptions {
   std::chrono::milliseconds ttl{10'000};
 
   // Must return soon and must not call blocking functions of the library (they refuse there).
-  std::function<void(SessionEvent)> on_event;
+  std::function<void(SessionEvent)> on_event{};
 
   // The session lives, but an operator broke its hold of a lock (Client::break_lock): told once for
   // each, with the next keep-alive. That Lock is not valid any more, and its release fails with
   // GC6030. As on_event.
-  std::function<void(const LostLock&)> on_lost;
+  std::function<void(const LostLock&)> on_lost{};
 
   // Checks that it is bound to; none by default.
   SessionHealth health{};
@@ -114,8 +116,8 @@ struct BreakOptions {
   std::uint64_t token = 0;
 
   // For the audit: who breaks it, up to 128 bytes, and why, up to 512. Both are needed (GC6034).
-  std::string who;
-  std::string reason;
+  std::string who{};
+  std::string reason{};
 };
 
 // Options of Client::attach_session.
@@ -131,7 +133,7 @@ struct AttachOptions {
 
   // Whether to keep the session alive from here too. A tool that only releases a lock does not.
   bool keep_alive = false;
-  std::function<void(SessionEvent)> on_event;
+  std::function<void(SessionEvent)> on_event{};
 
   // Of a session that is kept alive from here (else GC6352). They are not run before the call
   // returns: the session is there already.
@@ -144,10 +146,10 @@ struct AcquireOptions {
   std::chrono::milliseconds wait = kForever;
 
   // Left with the lock for others to read (LockDescription::note), as long as it is held so; up to
-  // 512 bytes (GC6024). Of an acquire that finds the lock held by its own session, nothing comes.
-  // Copied by the call. A view, so that options need no destructor: g++ 12 runs it twice for an
-  // argument that is made in the midst of a co_await.
-  std::string_view note;
+  // 512 bytes (GC6024) of UTF-8 without control characters (GC6028). Of an acquire that finds the
+  // lock held by its own session, nothing comes. Copied by the call. A view, so that options need
+  // no destructor: g++ 12 runs it twice for an argument that is made in the midst of a co_await.
+  std::string_view note{};
 
   // Above 0: reentrant. An acquire of what the session holds already then counts one hold more
   // under the same token, up to this many (GC6022), and as many releases free the lock. At most
@@ -195,8 +197,9 @@ struct CampaignOptions {
   std::chrono::milliseconds wait = kForever;
 
   // What others read of this candidate while it waits, and of the leader it becomes: an address, a
-  // name. Up to 512 bytes (GC6024); proclaim() changes it. A view, copied by the call.
-  std::string_view value;
+  // name. Up to 512 bytes (GC6024) of UTF-8 without control characters (GC6028); proclaim() changes
+  // it. A view, copied by the call.
+  std::string_view value{};
 
   // Among candidates; 0 to 255, higher is preferred.
   std::uint32_t priority = 0;

@@ -39,7 +39,7 @@ struct Position {
 struct ReadOptions {
   Consistency consistency = Consistency::Lease;
   std::chrono::milliseconds max_staleness{0};  // Of Bounded.
-  std::vector<Position> after;                 // Of Monotonic, beside the client's own.
+  std::vector<Position> after{};               // Of Monotonic, beside the client's own.
   // Which node to ask; 0: any, or the leader where only that one may answer.
   std::uint32_t node_id = 0;
 };

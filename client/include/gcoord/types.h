@@ -5,8 +5,10 @@
 // node measured when it answered; they are not corrected for the way of the answer, so a program
 // that needs certainty uses the functions of Lock, Lease and Election, which count by the client's
 // own clock. A session id of 0 stands for "no session", a token of 0 for "no token": neither is
-// ever assigned. Names are UTF-8; notes and values are any bytes. gcoord/client.h says which
-// function returns which type.
+// ever assigned. Names are UTF-8, compared by bytes: what Unicode writes in two ways (NFC, NFD) is
+// two names. New names, notes and values have no control characters (GC1114, GC6028); a name that
+// an earlier release let in may have some, and a note or value of then is any bytes.
+// gcoord/client.h says which function returns which type.
 #pragma once
 
 #include <chrono>
@@ -135,8 +137,8 @@ struct ElectionView {
 // every page.
 struct ListOptions {
   // Only locks whose names begin with it; empty: all locks.
-  std::string prefix;
-  std::string cursor;  // Of the last page; empty: from the beginning.
+  std::string prefix{};
+  std::string cursor{};  // Of the last page; empty: from the beginning.
   // The maximum number of locks on a page, 1 to 1,000 (GC1111).
   std::uint32_t limit = 100;
   // Whether descriptions include the waiters, and not only their number.

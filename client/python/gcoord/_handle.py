@@ -1,6 +1,7 @@
 """Handles of the C library as objects: made once, freed once, by whoever comes first."""
 
 import threading
+import weakref
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
@@ -24,6 +25,10 @@ class Handle:
             raise ValueError("this object was closed")
         return self._handle
 
+    @property
+    def closed(self) -> bool:
+        return self._handle is None
+
     def free(self) -> None:
         with self._lock:
             handle, self._handle = self._handle, None
@@ -45,10 +50,20 @@ class Held:
 
     def __init__(self, handle: int) -> None:
         self._handle = Handle(handle, self._free_function)
+        self._detached = False
+
+    def __repr__(self) -> str:
+        what = "closed" if self._handle.closed else self._described()
+        return f"<gcoord.{type(self).__name__} {what}>"
+
+    def _described(self) -> str:
+        """What repr() shows of it while its handle is there. Asks no node."""
+        return "open"
 
     def detach(self) -> None:
         """Gives nothing back: it lives on with its session, and a session or a lease for the rest of its TTL."""
         getattr(library(), self._detach_function)(self._handle.pointer())
+        self._detached = True
 
     def _give_back(self) -> None:
         call(self._give_back_function, self._handle.pointer())
@@ -65,6 +80,25 @@ class Held:
             self._give_back()
         else:
             self._handle.free()  # Gives it back too; the error of the block is the one to hear of.
+
+
+class Ended:
+    """Sessions and leases that end with their client."""
+
+    def __init__(self) -> None:
+        self._held: "weakref.WeakSet[Held]" = weakref.WeakSet()
+
+    def add(self, held: Held) -> None:
+        self._held.add(held)
+
+    def end(self) -> None:
+        """Begins to close them; the client's end waits for the answers, not for long."""
+        for held in list(self._held):
+            if not held._handle.closed and not held._detached:
+                try:
+                    held._give_back_async()
+                except Exception:  # It is lost, or was closed meanwhile.
+                    pass
 
 
 def wait_for(future: "Future[T]", abandon: Callable[[T], Any]) -> T:

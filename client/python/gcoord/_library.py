@@ -10,7 +10,7 @@ import math
 import os
 from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .errors import GcoordError, make_error
 
@@ -86,7 +86,7 @@ _HANDLE_OUT = POINTER(c_void_p)
 _ERROR = POINTER(Error)
 
 # Name -> (result, arguments). A status is an int32.
-_FUNCTIONS = {
+_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "gcoord_abi_version": (c_uint32, []),
     "gcoord_client_options_init_as": (None, [POINTER(ClientOptions), c_size_t]),
     "gcoord_client_connect": (c_int32, [POINTER(ClientOptions), _HANDLE_OUT, _ERROR]),
@@ -203,6 +203,27 @@ def call(name: str, *arguments: Any) -> None:
         raise error.exception()
 
 
+def number(name: str, *arguments: Any) -> int:
+    """What a function says that cannot fail."""
+    result: int = getattr(library(), name)(*arguments)
+    return result
+
+
+def no_callback(kind: Any) -> Any:
+    """NULL where the library takes a function of this kind."""
+    return kind()
+
+
+def truth(name: str, *arguments: Any) -> bool:
+    result: bool = getattr(library(), name)(*arguments)
+    return result
+
+
+def words(name: str, *arguments: Any) -> str:
+    result: bytes = getattr(library(), name)(*arguments)
+    return result.decode("utf-8", "surrogateescape")
+
+
 def refusal(number: int, message: str) -> GcoordError:
     """As the library says it of an argument; for what cannot be passed on to it."""
     return make_error(3, number, message)
@@ -253,17 +274,17 @@ def wait_of(seconds: Optional[float]) -> int:
 # ---- callbacks -------------------------------------------------------------------------------------------------------
 
 _numbers = itertools.count(1)
-_waiting: Dict[int, Callable[..., None]] = {}  # By the number that the library carries as `user`.
+_waiting: Dict[int, Any] = {}  # By the number that the library carries as `user`.
 
 
-def expect(callback: Callable[..., None]) -> int:
+def expect(callback: Any) -> int:
     """A number for a callback; forget() ends it."""
     number = next(_numbers)
     _waiting[number] = callback
     return number
 
 
-def forget(number: int, waiting: Dict[int, Callable[..., None]] = _waiting) -> None:
+def forget(number: int, waiting: Dict[int, Any] = _waiting) -> None:
     waiting.pop(number, None)
 
 
@@ -276,32 +297,32 @@ def _reason(error: Any) -> Optional[GcoordError]:
 
 
 @CheckCallback
-def on_checked(number, verdict, error):
+def on_checked(number, verdict, error):  # type: ignore[no-untyped-def]
     _once(number, verdict, _reason(error))
 
 
 @HandleCallback
-def on_handle(number, handle, error):
+def on_handle(number, handle, error):  # type: ignore[no-untyped-def]
     _once(number, handle, _reason(error))
 
 
 @HolderCallback
-def on_holder(number, holder, error):
+def on_holder(number, holder, error):  # type: ignore[no-untyped-def]
     _once(number, holder, _reason(error))
 
 
 @LineCallback
-def on_line(number, epoch, line, count, error):
+def on_line(number, epoch, line, count, error):  # type: ignore[no-untyped-def]
     _once(number, epoch, line, count, _reason(error))
 
 
 @DoneCallback
-def on_done(number, error):
+def on_done(number, error):  # type: ignore[no-untyped-def]
     _once(number, _reason(error))
 
 
 @EventCallback
-def on_event(number, event):
+def on_event(number, event):  # type: ignore[no-untyped-def]
     callback = _waiting.get(number)
     if callback is not None:
         callback(event)
@@ -331,7 +352,7 @@ def start_done(name: str, keep: Any, *arguments: Any) -> "Future[None]":
     return future
 
 
-def start(name: str, future: "Future[Any]", finish: Callable[..., Any], arguments: tuple, callback: Any,
+def start(name: str, future: "Future[Any]", finish: Callable[..., Any], arguments: Tuple[Any, ...], callback: Any,
           on_failure: Callable[[], None] = lambda: None) -> None:
     """Calls an async function; the future gets finish(what the callback brought), or the error. finish is kept until then,
     and with it what it needs: the callback may come when nobody else has the object that was asked. on_failure is called

@@ -2,7 +2,7 @@
 
 import ctypes
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Callable, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Union
 
 from . import _library as lib
 from ._handle import Handle
@@ -87,7 +87,7 @@ lib._FUNCTIONS.update({
 
 
 @FactsCallback
-def on_facts(number, facts, error):
+def on_facts(number, facts, error):  # type: ignore[no-untyped-def]
     lib._once(number, facts, lib._reason(error))
 
 
@@ -105,14 +105,14 @@ class Listeners:
 
 
 @LostCallback
-def _on_lost(number, name, token):
+def _on_lost(number, name, token):  # type: ignore[no-untyped-def]
     listeners = lib._waiting.get(number)
     if isinstance(listeners, Listeners) and listeners.on_lost is not None:
         listeners.on_lost(LostLock(name.decode("utf-8", "surrogateescape"), token))
 
 
 @ReportCallback
-def _on_report(number, report):
+def _on_report(number, report):  # type: ignore[no-untyped-def]
     listeners = lib._waiting.get(number)
     told = report.contents
     if isinstance(listeners, Listeners) and listeners.on_report is not None:
@@ -153,9 +153,9 @@ def options_of(ttl: float, session_id: int, number: int, listeners: Listeners, c
     options = Options()
     lib.library().gcoord_session_options_init(byref(options))
     options.ttl_ms, options.session_id, options.user = lib.milliseconds(ttl), session_id, number
-    options.on_event = lib.on_event if listeners.on_event else lib.EventCallback()
-    options.on_lost = _on_lost if listeners.on_lost else LostCallback()
-    options.on_report = _on_report if listeners.on_report else ReportCallback()
+    options.on_event = lib.on_event if listeners.on_event else lib.no_callback(lib.EventCallback)
+    options.on_lost = _on_lost if listeners.on_lost else lib.no_callback(LostCallback)
+    options.on_report = _on_report if listeners.on_report else lib.no_callback(ReportCallback)
     options.checks = (_Check * len(checks))(*(_check(each) for each in checks))
     options.check_count, options.on_unhealthy = len(checks), on_unhealthy
     return options

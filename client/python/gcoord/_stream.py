@@ -1,13 +1,13 @@
 """Streams of the C library as iterators that end with close()."""
 
 from types import TracebackType
-from typing import Generic, Iterator, Optional, Type, TypeVar
+from typing import Any, Generic, Iterator, Optional, Type, TypeVar
 
 from . import _library as lib
 from ._handle import Handle
 
 T = TypeVar("T")
-S = TypeVar("S", bound="Stream")
+S = TypeVar("S", bound="Stream[Any]")
 
 
 class Stream(Generic[T]):
@@ -16,10 +16,14 @@ class Stream(Generic[T]):
     _free_function = ""
     _close_function = ""
 
-    def __init__(self, client: object, handle: int) -> None:
+    def __init__(self, client: object, handle: int, of: str) -> None:
         self._client = client  # Lives at least as long as its stream.
         self._closed = False
+        self._of = of  # What repr() says that it follows.
         self._handle = Handle(handle, self._free_function)
+
+    def __repr__(self) -> str:
+        return f"<gcoord.{type(self).__name__} of {self._of} {'closed' if self._closed else 'open'}>"
 
     def next(self, timeout: Optional[float] = None) -> Optional[T]:
         """The next one; None when there is none in time. Without a timeout it waits until there is one."""

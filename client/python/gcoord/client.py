@@ -5,10 +5,10 @@ import weakref
 from concurrent.futures import Future
 from ctypes import byref, c_int32, c_void_p, sizeof, string_at
 from types import TracebackType
-from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
-from ._handle import Handle, wait_for
+from ._handle import Ended, Handle, wait_for
 from .lease import Lease, take_async
 from .looks import Looks, checks_of
 from .looks_async import LooksAsync
@@ -26,6 +26,10 @@ def _holder(found: lib.HolderFields) -> Holder:
 
 def _candidate(seen: lib.CandidateFields) -> Candidate:
     return Candidate(seen.session_id, seen.waited_ms / 1000, seen.priority, string_at(seen.value, seen.value_bytes))
+
+
+def _clock_of(clock: Callable[[], int]) -> Any:
+    return lib.ClockCallback(lambda _: clock())
 
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
@@ -66,12 +70,17 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         options.retry_budget, options.breaker_failures = retry_budget, breaker_failures
         options.fail_fast = fail_fast
         # Kept for as long as the library may call it.
-        self._clock = lib.ClockCallback(lambda _: clock()) if clock else lib.ClockCallback()
+        self._clock = lib.no_callback(lib.ClockCallback) if clock is None else _clock_of(clock)
         options.now_ns = self._clock
+        self._endpoints = joined
+        self._ended = Ended()
         handle = c_void_p()
         lib.call("gcoord_client_connect", byref(options), byref(handle))
         self._handle = Handle(handle.value or 0, "gcoord_client_free")
         _open.add(self)
+
+    def __repr__(self) -> str:
+        return f"<gcoord.Client {self._endpoints} {'closed' if self._handle.closed else 'open'}>"
 
     def _pointer(self) -> int:
         return self._handle.pointer()
@@ -117,7 +126,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
 
     def _opening(self, function: str, ttl: float, session_id: int, listeners: Listeners, checks: Sequence[HealthCheck],
                  on_unhealthy: UnhealthyAction) -> Opening:
-        return Opening(function, self, self._pointer(), ttl, session_id, listeners, checks, on_unhealthy)
+        return Opening(function, self, self._ended, self._pointer(), ttl, session_id, listeners, checks, on_unhealthy)
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
                    on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
@@ -132,7 +141,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
                          on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
                          on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
                          on_report: Optional[ReportCallback] = None) -> "Future[Lease]":
-        return take_async(self, self._handle.pointer(), lib.text(name), ttl, wait,
+        return take_async(self, self._ended, self._handle.pointer(), lib.text(name), ttl, wait,
                           Listeners(on_event, None, on_report), checks, on_unhealthy)
 
     def check(self, name: str, token: int) -> Verdict:
@@ -242,13 +251,16 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
 
     def now_ns(self) -> int:
         """The client's clock, with which leases and elections are asked."""
-        return lib.library().gcoord_client_now_ns(self._handle.pointer())
+        return lib.number("gcoord_client_now_ns", self._handle.pointer())
 
     def clock_moved(self) -> None:
         lib.library().gcoord_client_clock_moved(self._handle.pointer())
 
     def close(self) -> None:
-        """No callback runs after this. What is under way fails with GC4010."""
+        """Closes the open sessions and leases, unless they are detached, without waiting long for the answers. No callback
+        runs after this. What is under way fails with GC4010."""
+        if not self._handle.closed:
+            self._ended.end()
         self._handle.free()
 
     def __enter__(self) -> "Client":

@@ -22,25 +22,28 @@ class Election(Held):
         lib.call("gcoord_election_make", session_pointer, lib.text(name), byref(handle))
         super().__init__(handle.value or 0)
 
+    def _described(self) -> str:
+        return f"{self.name!r} epoch={self.epoch} {'leads' if self.is_leader() else 'does not lead'}"
+
     @property
     def name(self) -> str:
-        return lib.library().gcoord_election_name(self._handle.pointer()).decode("utf-8", "surrogateescape")
+        return lib.words("gcoord_election_name", self._handle.pointer())
 
     @property
     def epoch(self) -> int:
         """Fencing token of the last term of office that this candidate won; 0 before the first."""
-        return lib.library().gcoord_election_epoch(self._handle.pointer())
+        return lib.number("gcoord_election_epoch", self._handle.pointer())
 
     @property
     def leader_until_ns(self) -> int:
         """Until when it leads for certain, by Client.now_ns(); 0 when it does not."""
-        return lib.library().gcoord_election_leader_until_ns(self._handle.pointer())
+        return lib.number("gcoord_election_leader_until_ns", self._handle.pointer())
 
     def is_leader(self, now_ns: Optional[int] = None) -> bool:
         """Now, or at a moment of Client.now_ns(). False before a node could elect another."""
         if now_ns is None:
-            return lib.library().gcoord_election_is_leader(self._handle.pointer())
-        return lib.library().gcoord_election_is_leader_at(self._handle.pointer(), now_ns)
+            return lib.truth("gcoord_election_is_leader", self._handle.pointer())
+        return lib.truth("gcoord_election_is_leader_at", self._handle.pointer(), now_ns)
 
     def campaign(self, wait: Optional[float] = None, value: bytes = b"", priority: int = 0,
                  hysteresis: Optional[float] = None, review: float = 0) -> None:

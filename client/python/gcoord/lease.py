@@ -5,7 +5,7 @@ from ctypes import byref
 from typing import Optional, Sequence
 
 from . import _library as lib
-from ._handle import Held
+from ._handle import Ended, Held
 from ._session_library import Eventful, Listeners, options_of
 from .types import HealthCheck, UnhealthyAction
 
@@ -24,31 +24,34 @@ class Lease(Held, Eventful):
         self._client = client  # Lives at least as long as what it serves.
         self._event = event
 
+    def _described(self) -> str:
+        return f"{self.name!r} fence={self.fence} {'valid' if self.valid else 'not valid'}"
+
     @property
     def name(self) -> str:
-        return lib.library().gcoord_lease_name(self._handle.pointer()).decode("utf-8", "surrogateescape")
+        return lib.words("gcoord_lease_name", self._handle.pointer())
 
     @property
     def fence(self) -> int:
-        return lib.library().gcoord_lease_fence(self._handle.pointer())
+        return lib.number("gcoord_lease_fence", self._handle.pointer())
 
     @property
     def session_id(self) -> int:
-        return lib.library().gcoord_lease_session_id(self._handle.pointer())
+        return lib.number("gcoord_lease_session_id", self._handle.pointer())
 
     @property
     def valid(self) -> bool:
         """Whether nobody else can hold it now."""
-        return lib.library().gcoord_lease_valid(self._handle.pointer())
+        return lib.truth("gcoord_lease_valid", self._handle.pointer())
 
     @property
     def remaining(self) -> float:
-        return lib.library().gcoord_lease_remaining_ms(self._handle.pointer()) / 1000
+        return lib.number("gcoord_lease_remaining_ms", self._handle.pointer()) / 1000
 
     @property
     def certain_until_ns(self) -> int:
         """A moment of Client.now_ns(); 0 when it is lost."""
-        return lib.library().gcoord_lease_certain_until_ns(self._handle.pointer())
+        return lib.number("gcoord_lease_certain_until_ns", self._handle.pointer())
 
     def renew(self) -> None:
         lib.call("gcoord_lease_renew", self._handle.pointer())
@@ -68,14 +71,20 @@ class Lease(Held, Eventful):
             lib.forget(self._event)
 
 
-def take_async(client: object, pointer: int, name: bytes, ttl: float, wait: Optional[float], listeners: Listeners,
+def take_async(client: object, ended: Ended, pointer: int, name: bytes, ttl: float, wait: Optional[float], listeners: Listeners,
                checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> "Future[Lease]":
     event = lib.expect(listeners)
     future: "Future[Lease]" = Future()
     try:
         options = options_of(ttl, 0, event, listeners, checks, on_unhealthy)
         stop = lib.Stop()
-        lib.start("gcoord_lease_take_stoppable_async", future, lambda handle: Lease(client, handle, event),
+
+        def made(handle: int) -> Lease:
+            lease = Lease(client, handle, event)
+            ended.add(lease)
+            return lease
+
+        lib.start("gcoord_lease_take_stoppable_async", future, made,
                   (pointer, name, byref(options), lib.wait_of(wait), stop.pointer), lib.on_handle,
                   lambda: lib.forget(event))
         stop.follow(future)

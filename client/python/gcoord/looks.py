@@ -244,6 +244,6 @@ def read_options(consistency: Consistency, max_staleness: float, after: Iterable
     places = [(place.shard, place.index) for place in after]
     options.consistency, options.node_id = consistency, node_id
     options.max_staleness_ms = lib.milliseconds(max_staleness)
-    options.after = (_Position * len(places))(*places)
+    options.after = (_Position * len(places))(*(_Position(*place) for place in places))
     options.after_count = len(places)
     return options

@@ -73,7 +73,7 @@ class LooksAsync:
     def _pointer(self) -> int:
         raise NotImplementedError
 
-    def _start(self, function: str, finish: Any, arguments: tuple, callback: Any) -> "Future[Any]":
+    def _start(self, function: str, finish: Any, arguments: Tuple[Any, ...], callback: Any) -> "Future[Any]":
         future: "Future[Any]" = Future()
         lib.start(function, future, lambda *brought, _=self: finish(*brought), (self._pointer(), *arguments), callback)
         return future

@@ -66,6 +66,9 @@ class MultiLock(Held):
         super().__init__(handle)
         self._session = session  # Lives at least as long as its locks, or they would end with it.
 
+    def _described(self) -> str:
+        return f"{self.fences} {'valid' if self.valid else 'not valid'}"
+
     @property
     def fences(self) -> Dict[str, int]:
         """The fencing token of each name, in the order in which they were taken."""
@@ -80,7 +83,7 @@ class MultiLock(Held):
     @property
     def valid(self) -> bool:
         """Whether all of them are held."""
-        return lib.library().gcoord_multi_lock_valid(self._handle.pointer())
+        return lib.truth("gcoord_multi_lock_valid", self._handle.pointer())
 
     def release(self) -> None:
         """Gives all of them back; raises the first failure, when all have been given back."""

@@ -32,7 +32,7 @@ class LeaderStream(Stream[Office]):
     def __init__(self, client: object, pointer: int, name: str) -> None:
         handle = c_void_p()
         lib.call("gcoord_observe", pointer, lib.text(name), byref(handle))
-        super().__init__(client, handle.value or 0)
+        super().__init__(client, handle.value or 0, repr(name))
 
     def next(self, timeout: Optional[float] = None) -> Optional[Office]:
         """The next leader; None when there is none in time. Without a timeout it waits until there is one."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Optional, Sequence
 
 from . import _library as lib
-from ._handle import Held, wait_for
+from ._handle import Ended, Held, wait_for
 from ._session_library import Eventful, Listeners, Options, options_of
 from .election import Election
 from .multi_lock import MultiLock, acquire_fields
@@ -28,38 +28,41 @@ class Lock(Held):
         super().__init__(handle)
         self._session = session  # Lives at least as long as its locks, or they would end with it.
 
+    def _described(self) -> str:
+        return f"{self.name!r} fence={self.fence} {'valid' if self.valid else 'not valid'}"
+
     @property
     def name(self) -> str:
-        return lib.library().gcoord_lock_name(self._handle.pointer()).decode("utf-8", "surrogateescape")
+        return lib.words("gcoord_lock_name", self._handle.pointer())
 
     @property
     def fence(self) -> int:
         """The fencing token. It goes along with every write to what the lock guards."""
-        return lib.library().gcoord_lock_fence(self._handle.pointer())
+        return lib.number("gcoord_lock_fence", self._handle.pointer())
 
     @property
     def epoch(self) -> int:
         """Term of the node that granted it."""
-        return lib.library().gcoord_lock_epoch(self._handle.pointer())
+        return lib.number("gcoord_lock_epoch", self._handle.pointer())
 
     @property
     def already_held(self) -> bool:
-        return lib.library().gcoord_lock_already_held(self._handle.pointer())
+        return lib.truth("gcoord_lock_already_held", self._handle.pointer())
 
     @property
     def held_again(self) -> bool:
         """The session held it before, and owes one release more now (holds_max)."""
-        return lib.library().gcoord_lock_held_again(self._handle.pointer())
+        return lib.truth("gcoord_lock_held_again", self._handle.pointer())
 
     @property
     def valid(self) -> bool:
         """False once released, or when the session's lease has run out by the local clock."""
-        return lib.library().gcoord_lock_valid(self._handle.pointer())
+        return lib.truth("gcoord_lock_valid", self._handle.pointer())
 
     @property
     def certain_until_ns(self) -> int:
         """Until when it stays valid if nothing more is heard: a moment of Client.now_ns(), of the past when it is not."""
-        return lib.library().gcoord_lock_certain_until_ns(self._handle.pointer())
+        return lib.number("gcoord_lock_certain_until_ns", self._handle.pointer())
 
     def release(self) -> None:
         self._give_back()
@@ -84,65 +87,92 @@ class Session(Held, Eventful):
         self._client = client  # Lives at least as long as what it serves.
         self._event = event
 
+    def _described(self) -> str:
+        return f"{self.id} ttl={self.ttl:g} {'alive' if self.alive else 'ended'}"
+
     @property
     def id(self) -> int:
-        return lib.library().gcoord_session_id(self._handle.pointer())
+        return lib.number("gcoord_session_id", self._handle.pointer())
 
     @property
     def ttl(self) -> float:
-        return lib.library().gcoord_session_ttl_ms(self._handle.pointer()) / 1000
+        return lib.number("gcoord_session_ttl_ms", self._handle.pointer()) / 1000
 
     @property
     def remaining(self) -> float:
         """How long it is certain to live by the local clock; 0 when it is lost."""
-        return lib.library().gcoord_session_remaining_ms(self._handle.pointer()) / 1000
+        return lib.number("gcoord_session_remaining_ms", self._handle.pointer()) / 1000
 
     @property
     def certain_until_ns(self) -> int:
         """Until when it is certain to live if nothing more is heard: a moment of Client.now_ns()."""
-        return lib.library().gcoord_session_certain_until_ns(self._handle.pointer())
+        return lib.number("gcoord_session_certain_until_ns", self._handle.pointer())
 
     @property
     def alive(self) -> bool:
-        return lib.library().gcoord_session_alive(self._handle.pointer())
+        return lib.truth("gcoord_session_alive", self._handle.pointer())
 
     @property
     def healthy(self) -> bool:
         """False while one of its health checks fails."""
-        return lib.library().gcoord_session_healthy(self._handle.pointer())
+        return lib.truth("gcoord_session_healthy", self._handle.pointer())
 
-    def acquire(self, name: str, wait: Optional[float] = None, **how: Any) -> Lock:
+    def acquire(self, name: str, wait: Optional[float] = None, *, note: bytes = b"", holds_max: int = 0,
+                shared: bool = False, permits: int = 1, permits_max: int = 0, detect_deadlock: bool = False,
+                downgrade: bool = False, priority: int = 0, delay: float = 0) -> Lock:
         """wait None: until granted or the session ends; 0: not at all (LockBusy); else WaitTimedOut after it.
 
-        Further options by the names of AcquireOptions: note (bytes), holds_max, shared, permits, permits_max,
-        detect_deadlock, downgrade, priority, and delay (seconds).
+        The further options are those of AcquireOptions (gcoord/options.h); delay is seconds.
         """
-        return wait_for(self.acquire_async(name, wait, **how), lambda late: late._handle.free())
+        future = self.acquire_async(name, wait, note=note, holds_max=holds_max, shared=shared, permits=permits,
+                                    permits_max=permits_max, detect_deadlock=detect_deadlock, downgrade=downgrade,
+                                    priority=priority, delay=delay)
+        return wait_for(future, lambda late: late._handle.free())
 
-    def try_acquire(self, name: str, **how: Any) -> Lock:
-        return self.acquire(name, wait=0, **how)
+    def try_acquire(self, name: str, *, note: bytes = b"", holds_max: int = 0, shared: bool = False, permits: int = 1,
+                    permits_max: int = 0, detect_deadlock: bool = False, downgrade: bool = False, priority: int = 0,
+                    delay: float = 0) -> Lock:
+        """The lock if it is free now; LockBusy otherwise."""
+        return self.acquire(name, 0, note=note, holds_max=holds_max, shared=shared, permits=permits,
+                            permits_max=permits_max, detect_deadlock=detect_deadlock, downgrade=downgrade,
+                            priority=priority, delay=delay)
 
-    def acquire_async(self, name: str, wait: Optional[float] = None, **how: Any) -> "Future[Lock]":
+    def acquire_async(self, name: str, wait: Optional[float] = None, *, note: bytes = b"", holds_max: int = 0,
+                      shared: bool = False, permits: int = 1, permits_max: int = 0, detect_deadlock: bool = False,
+                      downgrade: bool = False, priority: int = 0, delay: float = 0) -> "Future[Lock]":
         """With asyncio: await asyncio.wrap_future(session.acquire_async(...)). Cancelling the future ends the wait at the
         nodes, too."""
+        fields = acquire_fields(wait, note=note, holds_max=holds_max, shared=shared, permits=permits,
+                                permits_max=permits_max, detect_deadlock=detect_deadlock, downgrade=downgrade,
+                                priority=priority, delay=delay)
         future: "Future[Lock]" = Future()
         stop = lib.Stop()
         lib.start("gcoord_lock_acquire_stoppable_async", future, lambda handle: Lock(self, handle),
-                  (self._handle.pointer(), lib.text(name), byref(acquire_fields(wait, **how)), stop.pointer), lib.on_handle)
+                  (self._handle.pointer(), lib.text(name), byref(fields), stop.pointer), lib.on_handle)
         stop.follow(future)
         return future
 
-    def acquire_all(self, names: Iterable[str], wait: Optional[float] = None, **how: Any) -> MultiLock:
+    def acquire_all(self, names: Iterable[str], wait: Optional[float] = None, *, note: bytes = b"", holds_max: int = 0,
+                    shared: bool = False, permits: int = 1, permits_max: int = 0, detect_deadlock: bool = False,
+                    downgrade: bool = False, priority: int = 0, delay: float = 0) -> MultiLock:
         """Several locks, all or none within the wait; options as of acquire."""
-        return wait_for(self.acquire_all_async(names, wait, **how), lambda late: late._handle.free())
+        future = self.acquire_all_async(names, wait, note=note, holds_max=holds_max, shared=shared, permits=permits,
+                                        permits_max=permits_max, detect_deadlock=detect_deadlock, downgrade=downgrade,
+                                        priority=priority, delay=delay)
+        return wait_for(future, lambda late: late._handle.free())
 
-    def acquire_all_async(self, names: Iterable[str], wait: Optional[float] = None, **how: Any) -> "Future[MultiLock]":
+    def acquire_all_async(self, names: Iterable[str], wait: Optional[float] = None, *, note: bytes = b"",
+                          holds_max: int = 0, shared: bool = False, permits: int = 1, permits_max: int = 0, detect_deadlock: bool = False,
+                          downgrade: bool = False, priority: int = 0, delay: float = 0) -> "Future[MultiLock]":
+        fields = acquire_fields(wait, note=note, holds_max=holds_max, shared=shared, permits=permits,
+                                permits_max=permits_max, detect_deadlock=detect_deadlock, downgrade=downgrade,
+                                priority=priority, delay=delay)
         future: "Future[MultiLock]" = Future()
         asked = [lib.text(name) for name in names]
         stop = lib.Stop()
         lib.start("gcoord_lock_acquire_all_stoppable_async", future, lambda handle: MultiLock(self, handle),
                   (self._handle.pointer(), (c_char_p * len(asked))(*asked), len(asked),
-                   byref(acquire_fields(wait, **how)), stop.pointer), lib.on_handle)
+                   byref(fields), stop.pointer), lib.on_handle)
         stop.follow(future)
         return future
 
@@ -200,6 +230,7 @@ class Opening:
 
     function: str
     client: object
+    ended: Ended
     pointer: int
     ttl: float
     session_id: int
@@ -215,18 +246,24 @@ class Opening:
         except BaseException:
             lib.forget(event)
             raise
-        return Session(self.client, handle.value or 0, event)
+        return self._made(handle.value or 0, event)
 
     def without_waiting(self) -> "Future[Session]":
         event = lib.expect(self.listeners)
         future: "Future[Session]" = Future()
         try:
-            lib.start(self.function + "_async", future, lambda handle: Session(self.client, handle, event),
+            lib.start(self.function + "_async", future, lambda handle: self._made(handle, event),
                       (self.pointer, byref(self._options(event))), lib.on_handle, lambda: lib.forget(event))
         except BaseException:
             lib.forget(event)
             raise
         return future
+
+    def _made(self, handle: int, event: int) -> Session:
+        session = Session(self.client, handle, event)
+        if self.function != "gcoord_session_attach":  # Which another program opened.
+            self.ended.add(session)
+        return session
 
     def _options(self, event: int) -> Options:
         return options_of(self.ttl, self.session_id, event, self.listeners, self.checks, self.on_unhealthy)

@@ -2,7 +2,7 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
 
 class Verdict(enum.IntEnum):
@@ -155,7 +155,7 @@ class VerdictReading:
 class BatchReading:
     """Answers in the order asked; shards are those of the names, each once."""
 
-    answers: "list"
+    answers: "list[Any]"  # LockDescription or None, or Verdict.
     shards: "list[Freshness]"
 
 

@@ -76,6 +76,11 @@ class Wanted:
     kinds: Iterable[EventKind]
     previous: bool
 
+    def title(self) -> str:
+        if self.name is not None:
+            return repr(self.name)
+        return f"prefix {self.prefix!r}" if self.prefix is not None else f"session {self.session_id}"
+
 
 class _Revision(lib.Fields):
     _fields_ = [("shard", c_uint32), ("revision", c_uint64)]
@@ -185,7 +190,7 @@ class Watch(Stream[Batch]):
             lib.forget(self._listener)
             raise
         self._forget = lib.forget  # Kept, as the function of the handle is.
-        super().__init__(client, handle.value or 0)
+        super().__init__(client, handle.value or 0, wanted.title())
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """The next batch; None when there is none in time. Without a timeout it waits until there is one."""

@@ -131,9 +131,10 @@ Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplica
 Status ResidentReplicas::open_directory() {
   const ReplicaOptions& options = options_.engine;
   const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count, false};
-  GCOORD_TRY(directory_,
-             ledger::DataDirectory::open(
-                 {options.data_directory, identity, options.seed, options.before_start}));
+  GCOORD_TRY(
+      directory_,
+      ledger::DataDirectory::open(
+          {options.data_directory, identity, options.seed, options.before_start, options.space}));
   identity_ = &directory_->identity();
   has_promised_ = identity_->in_use() || identity_->rejoining();
   return options.on_directory ? options.on_directory() : Status{};

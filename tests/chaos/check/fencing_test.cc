@@ -51,9 +51,14 @@ Operation grant(std::uint64_t token, Span span, std::uint64_t session = 1) {
           .return_ns = span.told};
 }
 
-Operation release(std::uint64_t token, Span span) {
-  return {
-      .op = Op::Release, .key = "a", .token = token, .call_ns = span.call, .return_ns = span.told};
+// By the session of the token's number, unless another one is named.
+Operation release(std::uint64_t token, Span span, std::uint64_t session = 0) {
+  return {.op = Op::Release,
+          .key = "a",
+          .session = session == 0 ? token : session,
+          .token = token,
+          .call_ns = span.call,
+          .return_ns = span.told};
 }
 
 Operation check(std::uint64_t token, TokenState expected, TokenState verdict) {
@@ -92,6 +97,13 @@ TEST(Fencing, ALongHoldBehindAShortOneIsStillSeenToOverlap) {
   EXPECT_EQ(verdicts.exclusion, 2u);
 }
 
+TEST(Fencing, AReleaseByAnotherSessionEndsNoHold) {
+  Operation refused = release(1, {20, 30}, 2);
+  refused.outcome = Outcome::Fail;
+  refused.reason = Reason::NotHeld;
+  EXPECT_EQ(judge({grant(1, {0, 10}), refused, grant(2, {35, 40}, 2)}).exclusion, 1u);
+}
+
 TEST(Fencing, AReleaseOfUnknownOutcomeEndsTheHoldAllTheSame) {
   Operation unknown = release(1, {20, 5000});
   unknown.outcome = Outcome::Unknown;
@@ -120,8 +132,8 @@ TEST(Fencing, ATokenIsGrantedOnce) {
 }
 
 TEST(Fencing, ALowerTokenForALaterGrantMeansThatTheFirstWasForgotten) {
-  const Verdicts verdicts =
-      judge({grant(9, {0, 10}), release(9, {11, 12}), grant(4, {20, 30}), release(4, {31, 32})});
+  const Verdicts verdicts = judge(
+      {grant(9, {0, 10}), release(9, {11, 12}, 1), grant(4, {20, 30}), release(4, {31, 32}, 1)});
   EXPECT_EQ(verdicts.tokens, 1u);
 }
 

@@ -179,11 +179,11 @@ const std::vector<Letter<L::Action>> kLockLetters = {{{L::Grant, 1, 1, 0, kNever
                                                      {{L::GrantAgain, 1, 1, 0, kNever}},
                                                      {{L::GrantAgain, 3, 3, 1, 4}},
                                                      {{L::Ghost, 3, 0, 0, 0}, true},
-                                                     {{L::Release, 0, 1, 0, 0}},
-                                                     {{L::Release, 0, 1, 0, 0}, true},
+                                                     {{L::Release, 1, 1, 0, 0}},
+                                                     {{L::Release, 1, 1, 0, 0}, true},
                                                      {{L::Busy, 0, 0, 0, 0}},
                                                      {{L::IsPast, 0, 1, 0, 0}},
-                                                     {{L::Renew, 0, 3, 0, 6}}};
+                                                     {{L::Renew, 2, 3, 0, 6}}};
 
 TEST(LinearSearch, AgreesWithTheOracleOnAllRegisterHistoriesOfUpToFour) {
   for (std::size_t count = 1; count <= 4; ++count) {
@@ -279,6 +279,20 @@ TEST(LinearSearch, MoreThanSixtyFourAtOnceNeedMoreThanOneWord) {
   EXPECT_EQ(find_order<R>(calls).verdict, Verdict::Ok);
   calls[100].action.from = 777;
   EXPECT_EQ(find_order<R>(calls).verdict, Verdict::Violation);
+}
+
+TEST(LinearSearch, OnlyTheSessionThatHoldsMayReleaseOrRenew) {
+  const auto verdict_of = [](L::Kind kind, std::uint64_t session) {
+    const Calls<L> calls = {{{L::Grant, 1, 1, 0, kNever}, 0, 10, 0},
+                            {{kind, session, 1, 0, kNever}, 20, 30, 1}};
+    return find_order<L>(calls).verdict;
+  };
+  for (const L::Kind kind : {L::Release, L::Renew}) {
+    EXPECT_EQ(verdict_of(kind, 1), Verdict::Ok);
+    EXPECT_EQ(verdict_of(kind, 2), Verdict::Violation);
+  }
+  EXPECT_EQ(verdict_of(L::NotHeld, 1), Verdict::Violation);
+  EXPECT_EQ(verdict_of(L::NotHeld, 2), Verdict::Ok);
 }
 
 TEST(LinearSearch, AHoldLapsesNoSoonerThanItMay) {

@@ -14,6 +14,8 @@
 namespace gcoord::chaos {
 namespace {
 
+using consensus::scenario::LeaseHolder;
+
 SimOptions small_world(std::uint64_t seed) {
   SimOptions options = options_of_seed(seed);
   options.shard_count = 4;
@@ -59,6 +61,8 @@ TEST(Simulator, FaultsAndDecisionsHappen) {
     counts.partitions += result.counts.partitions;
     counts.restarts += result.counts.restarts;
     counts.pauses += result.counts.pauses;
+    counts.majority_restarts += result.counts.majority_restarts;
+    counts.transfer_cuts += result.counts.transfer_cuts;
     counts.reconfigurations += result.counts.reconfigurations;
     counts.transfers += result.counts.transfers;
     counts.snapshots += result.counts.snapshots;
@@ -67,6 +71,8 @@ TEST(Simulator, FaultsAndDecisionsHappen) {
   EXPECT_GT(counts.partitions, 0u);
   EXPECT_GT(counts.restarts, 0u);
   EXPECT_GT(counts.pauses, 0u);
+  EXPECT_GT(counts.majority_restarts, 0u);
+  EXPECT_GT(counts.transfer_cuts, 0u);
   EXPECT_GT(counts.reconfigurations, 0u);
   EXPECT_GT(counts.transfers, 0u);
   EXPECT_GT(counts.snapshots, 0u);
@@ -222,12 +228,20 @@ TEST(SimChecker, TwoStatesAtOneIndexAreCaught) {
 
 TEST(SimChecker, TwoLeaseHoldersAndABlindOneAreCaught) {
   SimChecker two(1);
-  two.on_leases(0, 2, LogIndex{});
+  two.on_leases(0, std::vector<LeaseHolder>{{NodeId{1}, {}}, {NodeId{2}, {}}});
   EXPECT_THAT(two.violation(), testing::HasSubstr("I12"));
   SimChecker blind(1);
   blind.on_commit(0, LogIndex{5}, Term{1});
-  blind.on_leases(0, 1, LogIndex{4});
+  blind.on_leases(0, std::vector<LeaseHolder>{{NodeId{1}, LogIndex{4}}});
   EXPECT_THAT(blind.violation(), testing::HasSubstr("I12"));
+}
+
+TEST(SimChecker, AReadOlderThanItsRoundIsCaught) {
+  SimChecker checker(1);
+  checker.on_read(0, {NodeId{1}, 7, LogIndex{5}, LogIndex{5}});
+  EXPECT_FALSE(checker.violated());
+  checker.on_read(0, {NodeId{1}, 8, LogIndex{4}, LogIndex{5}});
+  EXPECT_THAT(checker.violation(), testing::HasSubstr("I9"));
 }
 
 }  // namespace

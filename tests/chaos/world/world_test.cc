@@ -5,6 +5,7 @@
 #include "chaos/world/bit_flips.h"
 #include "chaos/world/lone_node.h"
 #include "chaos/world/world_runs.h"
+#include "server/sessions/expiry.h"
 #include "tests/source_dir.h"
 
 #include <gtest/gtest.h>
@@ -106,6 +107,67 @@ TEST(World, AMistakeThatIsPlantedIsFound) {
   WorldOptions options = world_of_seed(1);
   options.mutant = Mutant::EntrySkipped;
   EXPECT_NE(run_apart(options).violation, "");
+}
+
+// Sessions that some node still has.
+bool any_session(World& world) {
+  for (std::uint32_t index = 0; index < world.options().node_count; ++index) {
+    if (world.node(index).service().locks().usage().sessions != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::uint32_t busiest_leader(World& world) {
+  const auto led = [&](std::uint32_t index) {
+    return world.node(index).engine().view().leader_count;
+  };
+  std::uint32_t busiest = 0;
+  for (std::uint32_t index = 1; index < world.options().node_count; ++index) {
+    busiest = led(index) > led(busiest) ? index : busiest;
+  }
+  return busiest;
+}
+
+void hand_all_to(World& world, std::uint32_t heir) {
+  for (std::uint32_t index = 0; index < world.options().node_count; ++index) {
+    for (std::uint32_t shard = 0; index != heir && shard < world.options().shard_count; ++shard) {
+      world.node(index).engine().transfer(ShardId{shard}, NodeId{heir + 1});
+    }
+  }
+}
+
+// S7: late by a bound, never early. The leader stands still beyond its election timeout, and leads
+// again soon after it went on.
+TEST(World, S7ASilentSessionEndsWithinItsBoundAlthoughItsLeaderStoodStill) {
+  WorldOptions options = world_of_seed(3);
+  options.node_count = 3;
+  options.faults = 0;
+  options.durability = consensus::Durability::Durable;
+  options.ttl_ms = static_cast<std::uint32_t>(options.election_ms());
+  World world(options);
+  world.load_for(8'000);
+  for (const auto& client : world.clients()) {
+    client->set_paused(true);
+  }
+  ASSERT_TRUE(any_session(world));
+  const std::uint64_t silent_us = world.now_us();
+  const std::uint32_t paused = busiest_leader(world);
+  world.node(paused).set_paused(true);
+  world.load_for(options.election_ms() * 13 / 10);
+  world.node(paused).set_paused(false);
+  world.load_for(options.election_ms() / 10);
+  hand_all_to(world, paused);
+  const auto silent_ms = [&] { return (world.now_us() - silent_us) / 1000; };
+  while (any_session(world) && silent_ms() < 60'000) {
+    world.load_for(options.tick_ms);
+  }
+  const std::uint64_t decision_ms = 4 * options.tick_ms;
+  EXPECT_LE(silent_ms(),
+            options.ttl_ms + options.election_ms() * 3 / 2 +
+                server::kEndTicksMax * options.tick_ms + decision_ms);
+  EXPECT_GE(silent_ms(), options.ttl_ms - options.ttl_ms / 3) << "since its last keep-alive";
 }
 
 std::uint64_t count_of(const WorldResult& result, PowerCount which) {

@@ -8,8 +8,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace gcoord::cli {
@@ -41,6 +43,55 @@ class FullDiskTest : public testing::Test {
     }
   }
 
+  // Of the node's files now.
+  std::uint64_t used_bytes(std::uint32_t node) const {
+    std::uint64_t sum = 0;
+    std::error_code gone;  // Files come and go.
+    for (std::filesystem::recursive_directory_iterator file{cluster_->data_directory(node), gone},
+         end;
+         file != end;
+         file.increment(gone)) {
+      std::error_code error;
+      const std::uint64_t bytes = file->is_regular_file(error) ? file->file_size(error) : 0;
+      sum += error ? 0 : bytes;
+    }
+    return sum;
+  }
+
+  // The node's disk is so large that `mib` are left beside its files.
+  void leave(std::uint32_t node, std::uint64_t mib) {
+    disks_[node - 1]->control().capacity_bytes.store(used_bytes(node) + (mib << 20));
+  }
+
+  nlohmann::json status(std::uint32_t node) const {
+    const Ctl ctl{cluster_->endpoints()[node - 1]};
+    const nlohmann::json all = ctl.json({"--timeout", "60s", "status"});
+    for (const nlohmann::json& each : all["nodes"]) {
+      if (each.value("node", 0u) == node) {
+        return each;
+      }
+    }
+    return {};
+  }
+
+  // Until the node's status says so; false: it has not for a long time.
+  template <typename Says>
+  bool until(std::uint32_t node, Says says) const {
+    for (const auto end = std::chrono::steady_clock::now() + kPatience;
+         std::chrono::steady_clock::now() < end;) {
+      if (const nlohmann::json now = status(node); now.contains("disk") && says(now)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Finished acquire(const std::string& name, const std::string& timeout) const {
+    const Ctl ctl{comma_list(cluster_->endpoints())};
+    return ctl(
+        {"--timeout", timeout, "-o", "json", "lock", "acquire", name, "--try", "--ttl", "600s"});
+  }
+
   const ScratchFolder directory_;
   std::vector<std::unique_ptr<chaos::ShimPage>> disks_;
   std::unique_ptr<chaos::LocalCluster> cluster_;
@@ -70,6 +121,70 @@ TEST_F(FullDiskTest, AnAcquireThatAMajorityOfFullDisksCannotDecideLacksAQuorum) 
   }
   EXPECT_EQ(refused.code, 5) << refused.out << refused.err;
   EXPECT_EQ(refused.error_code(), "GC5001") << refused.out;
+}
+
+bool is_low(const nlohmann::json& status) {
+  return status["disk"]["low"].get<bool>();
+}
+
+bool has_reserve(const nlohmann::json& status) {
+  return status["disk"]["reserve_bytes"] != "0";
+}
+
+TEST_F(FullDiskTest, ANodeWithAFullDiskHandsItsShardsToThoseThatHaveSpace) {
+  leave(1, 60);
+  EXPECT_TRUE(until(1, [](const nlohmann::json& now) {
+    return is_low(now) && now["leaders"] == 0;
+  })) << file_text(cluster_->log_file(1));
+  for (int k = 0; k < 8; ++k) {
+    const Finished granted = acquire("name-" + std::to_string(k), "60s");
+    EXPECT_EQ(granted.code, 0) << granted.out << granted.err;
+  }
+  EXPECT_TRUE(cluster_->running(1));
+}
+
+// Clients waited for a majority that did not come, two nodes ended and one was aborted.
+TEST_F(FullDiskTest, AClusterOfFullDisksRefusesNewLocksAndGoesOnWithAllElse) {
+  const Ctl ctl{comma_list(cluster_->endpoints())};
+  const nlohmann::json held =
+      ctl.json({"--timeout", "60s", "lock", "acquire", "held", "--ttl", "600s"});
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    leave(node, 20);
+  }
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    EXPECT_TRUE(
+        until(node, [](const nlohmann::json& now) { return is_low(now) && !has_reserve(now); }));
+    EXPECT_FALSE(std::filesystem::exists(cluster_->data_directory(node) / "reserve"));
+  }
+  Finished refused;
+  do {  // Until no try is on its way when the time is over.
+    refused = acquire("new", "2s");
+  } while (refused.error_code() == "GC4009");
+  EXPECT_EQ(refused.code, 5) << refused.out << refused.err;
+  EXPECT_EQ(refused.error_code(), "GC2106") << refused.out;
+  EXPECT_EQ(ctl({"lock", "get", "held"}).code, 0);
+  EXPECT_EQ(ctl({"lock", "list"}).code, 0);
+  const Finished released = ctl({"--timeout",
+                                 "60s",
+                                 "lock",
+                                 "release",
+                                 "held",
+                                 "--token",
+                                 held["token"].get<std::string>(),
+                                 "--session",
+                                 held["session"].get<std::string>()});
+  EXPECT_EQ(released.code, 0) << released.out << released.err;
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    EXPECT_TRUE(cluster_->running(node)) << file_text(cluster_->log_file(node));
+    EXPECT_NE(file_text(cluster_->log_file(node)).find("GC2106"), std::string::npos);
+    disks_[node - 1]->heal();
+  }
+  const Finished granted = acquire("new", "60s");
+  EXPECT_EQ(granted.code, 0) << granted.out << granted.err;
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    EXPECT_TRUE(
+        until(node, [](const nlohmann::json& now) { return !is_low(now) && has_reserve(now); }));
+  }
 }
 
 }  // namespace

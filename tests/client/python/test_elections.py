@@ -37,12 +37,14 @@ class Elections(ClusterTest):
             first.proclaim(b"early")
         self.assertEqual(caught.exception.number, 6110)
         first.campaign(value=b"a:1", review=0.05)
-        first.proclaim(b"a:2\x00\xff")
+        first.proclaim("a:ü".encode())
+        for wrong in (b"a\0b", b"\xff", b"\x1b[2J"):
+            self.assert_number(6028, first.proclaim, wrong)
         waiting = [second.campaign_async(), third.campaign_async(value=b"c", priority=9)]
         while len(self.client.candidates(self.name).candidates) < 2:
             pass
         line = self.client.candidates(self.name)
-        self.assertEqual((line.leader.value, line.epoch), (b"a:2\x00\xff", first.epoch))
+        self.assertEqual((line.leader.value, line.epoch), ("a:ü".encode(), first.epoch))
         self.assertEqual([(each.session_id, each.priority, each.value) for each in line.candidates],
                          [(sessions[1].id, 0, b""), (sessions[2].id, 9, b"c")])
         with self.assertRaises(gcoord.GcoordError) as caught:

@@ -43,10 +43,10 @@ class Futures(ClusterTest):
         with self.assertRaises(gcoord.ElectionVacant):
             self.client.leader_async(self.name).result(PATIENCE)
         election.campaign_async().result(PATIENCE)
-        election.proclaim_async(b"a:1\0").result(PATIENCE)
+        election.proclaim_async(b"a:1").result(PATIENCE)
         leader = self.client.leader_async(self.name).result(PATIENCE)
         self.assertEqual((leader.session_id, leader.epoch), (session.id, election.epoch))
-        self.assertEqual(self.client.candidates(self.name).leader.value, b"a:1\0")
+        self.assertEqual(self.client.candidates(self.name).leader.value, b"a:1")
         session.proclaim_async(self.name, election.epoch, b"a:2").result(PATIENCE)
         self.assertEqual(self.client.candidates(self.name).leader.value, b"a:2")
         self.assert_number(6111, election.transfer_async(other.id).result, PATIENCE)
@@ -153,12 +153,12 @@ class Futures(ClusterTest):
         session, other = self.session(), self.session()
         election, waiting = session.election(self.name), other.election(self.name)
         self.assert_number(6101, self.client.candidates_async(self.name).result, PATIENCE)
-        election.campaign(value=b"a\0b")
+        election.campaign(value=b"a b")
         leads = waiting.campaign_async()
         while self.client.leader(self.name).waiter_count == 0:
             pass
         line = self.client.candidates_async(self.name).result(PATIENCE)
-        self.assertEqual((line.leader.session_id, line.leader.value, line.epoch), (session.id, b"a\0b", election.epoch))
+        self.assertEqual((line.leader.session_id, line.leader.value, line.epoch), (session.id, b"a b", election.epoch))
         self.assertEqual([each.session_id for each in line.candidates], [other.id])
         self.assert_number(6111, self.client.ask_transfer_async(self.name, 4711).result, PATIENCE)
         self.client.ask_transfer_async(self.name, other.id, election.epoch).result(PATIENCE)

@@ -220,18 +220,20 @@ class MoreThanPlain(ClusterTest):
             return
 
     def test_L20_a_note_is_read_by_others_and_the_line_is_seen(self):
-        with self.session().acquire(self.name, note=b"where\0\xff") as lock:
+        with self.session().acquire(self.name, note="woß".encode()) as lock:
             waiting = self.session()
             coming = waiting.acquire_async(self.name)
             while self.client.get(self.name).waiter_count == 0:
                 pass
             found = self.client.get(self.name, waiters=True)
-            self.assertEqual((found.note, found.token, found.name), (b"where\0\xff", lock.fence, self.name))
+            self.assertEqual((found.note, found.token, found.name), ("woß".encode(), lock.fence, self.name))
             self.assertEqual([each.session_id for each in found.waiters], [waiting.id])
             listed = [each for each in self.client.list(self.name).locks if each.name == self.name]
             self.assertEqual([each.token for each in listed], [lock.fence])
         coming.result(PATIENCE).release()
         self.assert_number(6024, self.session().acquire, self.name, note=b"x" * 513)
+        for wrong in (b"a\0b", b"\xff", b"\x1b[2J", "\u202e".encode()):
+            self.assert_number(6028, self.session().acquire, self.name, note=wrong)
 
 
 if __name__ == "__main__":

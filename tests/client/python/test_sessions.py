@@ -134,5 +134,21 @@ class Events(ClusterTest):
         waiting.result(PATIENCE).release()
 
 
+    def test_the_end_of_a_client_ends_its_sessions_but_not_detached_ones(self):
+        other = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
+        lock = other.open_session(ttl=3600).acquire(self.name)
+        lease = other.take_lease(self.name + "/lease", ttl=3600)
+        kept, session = other.open_session(ttl=3600), self.session()
+        kept.acquire(self.name + "/kept").detach()
+        kept.detach()
+        other.close()
+        with session.acquire(self.name, wait=PATIENCE) as next_lock:
+            self.assertGreater(next_lock.fence, lock.fence)
+        with session.acquire(self.name + "/lease", wait=PATIENCE):
+            self.assertFalse(lease.valid)
+        with self.assertRaises(gcoord.LockBusy):
+            session.try_acquire(self.name + "/kept")
+
+
 if __name__ == "__main__":
     unittest.main()

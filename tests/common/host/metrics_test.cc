@@ -67,7 +67,7 @@ TEST(MetricsRegistry, VisitsEveryMetricOnce) {
   MetricsRegistry registry;
   registry.counter({"gcoord_test_a_total", "A.", "", ""}).add(5);
   registry.gauge({"gcoord_test_b", "B.", "", ""}).add(-2);
-  registry.histogram({"gcoord_test_c_us", "C.", "", ""}).observe_us(9);
+  registry.histogram({"gcoord_test_c_seconds", "C.", "", ""}).observe_us(9);
   std::vector<std::string> seen;
   registry.visit(
       [&](const auto& row) {
@@ -82,8 +82,9 @@ TEST(MetricsRegistry, VisitsEveryMetricOnce) {
         seen.push_back(row.name.name);
         EXPECT_EQ(row.metric.sum_us(), 9u);
       });
-  EXPECT_EQ(seen,
-            (std::vector<std::string>{"gcoord_test_a_total", "gcoord_test_b", "gcoord_test_c_us"}));
+  EXPECT_EQ(
+      seen,
+      (std::vector<std::string>{"gcoord_test_a_total", "gcoord_test_b", "gcoord_test_c_seconds"}));
 }
 
 TEST(MetricsRegistry, LosesNoCountBetweenThreads) {
@@ -100,6 +101,25 @@ TEST(MetricsRegistry, LosesNoCountBetweenThreads) {
   }
   threads.clear();
   EXPECT_EQ(registry.counter({"gcoord_test_shared_total", "Shared.", "", ""}).value(), 4 * kAdds);
+}
+
+TEST(Histogram, APercentileIsTheBoundOfItsBucket) {
+  Histogram histogram;
+  EXPECT_EQ(histogram.percentile_us(99), 0u);
+  for (int count = 0; count < 99; ++count) {
+    histogram.observe_us(100);
+  }
+  histogram.observe_us(5000);
+  EXPECT_EQ(histogram.percentile_us(50), 128u);
+  EXPECT_EQ(histogram.percentile_us(99), 128u);
+  EXPECT_EQ(histogram.percentile_us(100), 8192u);
+}
+
+TEST(MetricsRegistry, AHistogramIsFoundByItsName) {
+  MetricsRegistry registry;
+  EXPECT_EQ(registry.find_histogram("gcoord_x_us"), nullptr);
+  const Histogram& made = registry.histogram({"gcoord_x_us", "x", "", ""});
+  EXPECT_EQ(registry.find_histogram("gcoord_x_us"), &made);
 }
 
 }  // namespace

@@ -48,6 +48,13 @@ TEST(JsonTest, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(Json("a\xff").dump(), "\"a\xef\xbf\xbd\"");
 }
 
+TEST(JsonTest, A12WhatWouldControlATerminalIsAnEscape) {
+  const Json json = {{"a\u009b", "\x1b[2J\u202e\x7f\U0001fffe"}};
+  EXPECT_EQ(json.dump(), R"({"a\u009b":"\u001b[2J\u202e\u007f\ud83f\udffe"})");
+  EXPECT_EQ(parse_json(json.dump()).value("a\u009b", std::string{}), "\x1b[2J\u202e\x7f\U0001fffe");
+  EXPECT_EQ(Json("\u00fc \u65e5").dump(), "\"\u00fc \u65e5\"");
+}
+
 TEST(JsonTest, WhatIsAbsentOrOfAnotherTypeIsWhatTheCallerSays) {
   const Json json = parse_json(R"({"text":"t","truth":true,"rows":[{"a":1},{"a":2}]})");
   EXPECT_EQ(json.value("text", std::string{"else"}), "t");

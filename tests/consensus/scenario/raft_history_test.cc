@@ -227,6 +227,24 @@ TEST(RaftHistory, TermCommitAndAppliedNeverFall) {
             "index of node 1 fell from 4 to 3");
 }
 
+TEST(RaftHistory, ARoundShowsWhatWasCommittedWhenItWasOpened) {
+  EXPECT_EQ(said(RaftHistory::on_read({NodeId{1}, 7, LogIndex{5}, LogIndex{5}})), "");
+  EXPECT_EQ(said(RaftHistory::on_read({NodeId{1}, 7, LogIndex{4}, LogIndex{5}})),
+            "I9 stale read: node 1 answers round 7 at 4 after 5 was decided");
+}
+
+TEST(RaftHistory, OneNodeHoldsTheLeaseAndKnowsEveryCommit) {
+  RaftHistory history;
+  history.on_commit(Term{}, LogIndex{5});
+  using Holders = std::vector<LeaseHolder>;
+  EXPECT_EQ(said(history.on_leases(Holders{})), "");
+  EXPECT_EQ(said(history.on_leases(Holders{{NodeId{1}, LogIndex{5}}})), "");
+  EXPECT_EQ(said(history.on_leases(Holders{{NodeId{1}, LogIndex{5}}, {NodeId{3}, LogIndex{5}}})),
+            "I12 lease: nodes 1 and 3 hold the lease at once");
+  EXPECT_EQ(said(history.on_leases(Holders{{NodeId{1}, LogIndex{4}}})),
+            "I12 lease: node 1 holds the lease and does not know that 5 is decided");
+}
+
 TEST(RaftHistory, ABreachNamesTheSightingOfTheFirstFact) {
   RaftHistory history;
   history.set_sighting(11);

@@ -51,6 +51,23 @@ TEST(IdentityFile, EachMismatchHasItsOwnError) {
   EXPECT_EQ(IdentityFile::open(disk, other, 1).status().detail(), kDirectoryDurability);
 }
 
+// The flags lie behind magic, version, node, cluster, shards, incarnation and directory id.
+TEST(IdentityFile, ALedgerIsBoundedWhereTheDirectoryWasMadeSoAndNeverWhereAReleaseBeforeMadeIt) {
+  MemoryDisk disk;
+  EXPECT_TRUE(IdentityFile::open(disk, kNode, kRandomId).value()->ledger_bounded());
+  EXPECT_TRUE(IdentityFile::open(disk, kNode, kRandomId).value()->ledger_bounded());
+  std::vector<std::byte> bytes = disk.image("identity");
+  constexpr std::size_t kFlagsAt = 40;
+  constexpr std::uint32_t kBounded = 32;
+  const auto flags = load<std::uint32_t>(&bytes[kFlagsAt]);
+  ASSERT_NE(flags & kBounded, 0u);
+  store(&bytes[kFlagsAt], flags & ~kBounded);
+  store(&bytes[bytes.size() - 4], crc32c(std::span{bytes}.first(bytes.size() - 4)));
+  disk.set_image("identity", bytes);
+  EXPECT_FALSE(IdentityFile::open(disk, kNode, kRandomId).value()->ledger_bounded());
+  EXPECT_FALSE(IdentityFile::open(disk, kNode, kRandomId).value()->ledger_bounded());
+}
+
 TEST(IdentityFile, ADirectoryWithoutALogStaysOne) {
   MemoryDisk disk;
   NodeIdentity memory = kNode;

@@ -64,5 +64,29 @@ TEST(PosixDisk, AFullDeviceIsTyped) {
   EXPECT_EQ(status.detail(), kDiskFull);
 }
 
+// A room that frees space when it is asked, as one with a reserve does.
+class CountedRoom final : public DiskRoom {
+ public:
+  bool has(std::uint64_t) override {
+    ++looks;
+    return false;
+  }
+
+  Status await(std::uint64_t) override { return {}; }
+
+  int looks = 0;
+};
+
+TEST(PosixDisk, AsksForTheReserveOnceBeforeADeviceIsFull) {
+  CountedRoom room;
+  const auto disk = PosixDisk::open_directory("/dev", &room).value();
+  const auto file = disk->open("full");
+  if (!file.ok()) {
+    GTEST_SKIP() << "/dev/full is not here: " << file.status().to_string();
+  }
+  EXPECT_EQ(file.value()->write(0, bytes_of("x")).detail(), kDiskFull);
+  EXPECT_EQ(room.looks, 1);
+}
+
 }  // namespace
 }  // namespace gcoord::ledger

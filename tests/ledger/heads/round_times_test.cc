@@ -71,7 +71,7 @@ TEST(RoundTimes, PhasesAddUpAndTheSlowestRoundIsKept) {
   // Signed by the others before it was here: what was not seen ends with what was.
   times.published(12, 420);
   EXPECT_EQ(times.slowest().heads, 10u);
-  const MetricName total{"gcoord_server_publication_duration_us", "", "", ""};
+  const MetricName total{"gcoord_server_publication_duration_seconds", "", "", ""};
   EXPECT_EQ(metrics.histogram(total).sum_us(), 410'000u);
   // Given up: its news are another round's.
   times.begin({.news_ms = 500, .begin_ms = 510, .size = 13, .heads = 1}, 511);

@@ -102,6 +102,45 @@ TEST(HistoryKeeping, WhatRecoveryMayNeedStays) {
   EXPECT_EQ(world.history->first(ShardId{0}), 256u);
 }
 
+TEST(HistoryKeeping, ABoundOfTheNodeTakesFromTheLargestShards) {
+  HistoryWorld world(4);
+  HistoryWorker worker(world.history, {.driver = StorageDriver::Owner});
+  for (std::uint64_t at = 0; at < 10'000; at += 1000) {
+    worker.append(batch_of(0, at, 1000));
+    worker.append(batch_of(1, at / 2, 500));
+    worker.append(batch_of(2, at / 10, 100));
+  }
+  const auto bytes = [&world](std::uint32_t shard) {
+    return world.history->entry_bytes(ShardId{shard});
+  };
+  const std::uint64_t third = bytes(2);
+  const std::uint64_t bytes_max = (bytes(0) + bytes(1) + third) / 2;
+  std::uint64_t published = 2048;
+  worker.bound({.bytes_max = bytes_max, .published = [&published](ShardId shard) {
+                  return shard == ShardId{0} ? published : 100'000;
+                }});
+  worker.keep();
+  EXPECT_EQ(world.history->first(ShardId{0}), 2048u);  // What is not published stays.
+  published = 10'000;
+  for (int round = 0; round < 3; ++round) {
+    worker.keep();
+  }
+  ASSERT_TRUE(worker.settle().ok());
+  EXPECT_GT(world.history->first(ShardId{1}), 0u);
+  EXPECT_EQ(world.history->first(ShardId{2}), 0u);
+  EXPECT_LT(bytes(0) + bytes(1) + bytes(2), bytes_max + bytes_max / 4);
+  EXPECT_GT(bytes(0) + bytes(1) + bytes(2), bytes_max - bytes_max / 4);
+}
+
+TEST(NodeBound, TheLargestGiveUntilAllFit) {
+  EXPECT_EQ(share_of_each({10, 20, 30}, 60), 0u);
+  EXPECT_EQ(share_of_each({10, 20, 30}, 59), 29u);
+  EXPECT_EQ(share_of_each({30, 10, 20}, 45), 17u);
+  EXPECT_EQ(share_of_each({30, 10, 20}, 9), 3u);
+  EXPECT_EQ(share_of_each({30, 10}, 1), 1u);
+  EXPECT_EQ(share_of_each({}, 1), 0u);
+}
+
 TEST(HistoryKeeping, PassesOverAShardThatCannotBeRead) {
   HistoryWorld world(2);
   HistoryWorkerOptions options{.driver = StorageDriver::Owner};
@@ -197,6 +236,8 @@ TEST(KeepPolicy, ReadsWhatItWritesAndRefusesTheRest) {
     ASSERT_TRUE(policy.ok()) << text;
     EXPECT_EQ(keep_policy_text(policy.value()), text);
   }
+  EXPECT_EQ(parse_keep_policy("age:1h30m").value().age_ms, 5'400'000u);
+  EXPECT_EQ(parse_keep_policy("age:1.5d").value(), parse_keep_policy("age:36h").value());
   for (const char* text : {"",
                            "some",
                            "entries:",
@@ -210,6 +251,17 @@ TEST(KeepPolicy, ReadsWhatItWritesAndRefusesTheRest) {
                            "bytes:999999999999TiB"}) {
     EXPECT_FALSE(parse_keep_policy(text).ok()) << text;
   }
+}
+
+TEST(KeepPolicy, ABoundOfBytesIsANumberWithAUnitOrAll) {
+  EXPECT_EQ(parse_bytes_max("all").value(), 0u);
+  EXPECT_EQ(parse_bytes_max("3GiB").value(), std::uint64_t{3} << 30);
+  EXPECT_EQ(parse_bytes_max("77").value(), 77u);
+  for (const char* wrong : {"", "0", "3GB", "-1", "all,1", "99999999TiB"}) {
+    EXPECT_FALSE(parse_bytes_max(wrong).ok()) << wrong;
+  }
+  EXPECT_EQ(bytes_max_text(0), "all");
+  EXPECT_EQ(bytes_max_text(std::uint64_t{3} << 30), "3GiB");
 }
 
 }  // namespace

@@ -210,6 +210,41 @@ TEST(Wal, AFullDiskIsTypedAndTheNextLifeGoesOnWhenSpaceIsFreed) {
   append_synced(*again, written + 1, written + 20, 2000);
 }
 
+// Room that the test grants.
+class GrantedRoom final : public DiskRoom {
+ public:
+  bool has(std::uint64_t) override { return false; }
+
+  Status await(std::uint64_t byte_count) override {
+    awaited += byte_count;
+    return granted ? Status{} : Status{StatusCode::Aborted, "no room", kDiskFull};
+  }
+
+  std::uint64_t awaited = 0;
+  bool granted = true;
+};
+
+TEST(Wal, MakesNoSegmentAheadWithoutRoomAndWaitsForTheOneThatItNeeds) {
+  MemoryDisk disk;
+  GrantedRoom room;
+  WalOptions options = small_log();
+  options.room = &room;
+  Opened opened{disk, options};
+  std::uint64_t number = 1;
+  for (; opened->segment_count() < 2; ++number) {
+    append_synced(*opened, number, number, 2000);
+    EXPECT_FALSE(disk.exists("wal-spare.tmp").value());
+  }
+  EXPECT_EQ(room.awaited, 2 * options.segment_bytes);
+  room.granted = false;
+  Status failure;
+  for (; failure.ok(); ++number) {
+    failure = opened->append(batch_of(number, 2000)).status();
+  }
+  EXPECT_EQ(failure.code(), StatusCode::Aborted);
+  EXPECT_EQ(opened->segment_count(), 2u);
+}
+
 TEST(Wal, LeftoversOfASpareSegmentAreRemoved) {
   MemoryDisk disk;
   append_synced(*Opened{disk}, 1, 15, 2000);

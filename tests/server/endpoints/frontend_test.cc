@@ -2,165 +2,17 @@
 #include "server/endpoints/frontend.h"
 
 #include "common/random.h"
-#include "protocol/error_codes.h"
-#include "protocol/frame.h"
+#include "tests/server/endpoints/frontend_bench.h"
 
-#include <asio/connect.hpp>
-#include <asio/read.hpp>
-#include <asio/write.hpp>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
 namespace {
-
-using asio::ip::tcp;
-
-// A client that sends any bytes it likes and decodes what comes back.
-class RawClient {
- public:
-  RawClient(asio::io_context& context, std::uint16_t port) : socket_(context) {
-    socket_.connect({asio::ip::address_v4::loopback(), port});
-    socket_.non_blocking(true);
-  }
-
-  // Returns how many bytes the socket took.
-  std::size_t send(std::span<const std::byte> bytes) {
-    asio::error_code error;
-    const std::size_t sent = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), error);
-    return sent;
-  }
-
-  // Reads what is there. False once the node has closed the connection.
-  bool receive() {
-    std::byte bytes[65536];
-    asio::error_code error;
-    const std::size_t count = socket_.read_some(asio::buffer(bytes), error);
-    if (error && error != asio::error::would_block) {
-      return false;
-    }
-    decoder_.append({bytes, count});
-    protocol::FrameView frame;
-    while (decoder_.next(frame) == protocol::DecodeStep::Frame) {
-      ++frames;
-      for (std::size_t i = 0; i < frame.slot_count(); ++i) {
-        replies.push_back(frame.reply(i));
-        const auto payload = frame.payload(replies.back());
-        payloads.emplace_back(payload.begin(), payload.end());
-      }
-    }
-    return true;
-  }
-
-  void reset() {
-    asio::error_code ignored;
-    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
-    socket_.close(ignored);
-  }
-
-  std::deque<protocol::ReplySlot> replies;
-  std::deque<std::vector<std::byte>> payloads;
-  std::size_t frames = 0;
-
- private:
-  tcp::socket socket_;
-  protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
-};
-
-class FrontEndTest : public testing::Test {
- protected:
-  FrontEndTest() { start({}); }
-
-  void start(FrontEndOptions options) {
-    options.listen = {"127.0.0.1", 0};
-    options.welcome.cluster = ClusterId{77};
-    options.welcome.node = NodeId{1};
-    options.welcome.shard_count = 4;
-    options.welcome.nodes = {{NodeId{1}, "127.0.0.1:7400"}};
-    frontend_.emplace(context_, options, metrics_);
-    frontend_->set_handler(
-        [this](
-            protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
-          ++requests_;
-          if (answer_) {
-            answer_(connection, request, payload);
-          }
-        },
-        [] {});
-    ASSERT_TRUE(frontend_->listen().ok());
-    answer_ = [this](protocol::ConnectionId connection,
-                     const protocol::RequestSlot& request,
-                     auto payload) {
-      frontend_->reply(connection, protocol::reply_to(request), payload);
-    };
-  }
-
-  RawClient connect() { return RawClient(context_, frontend_->port()); }
-
-  // Runs the front end's loop until the condition holds; false after ten seconds.
-  bool pump_until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) {
-        return false;
-      }
-      context_.restart();
-      context_.poll();
-      frontend_->flush();
-    }
-    return true;
-  }
-
-  bool closed(RawClient& client) {
-    return pump_until([&] { return !client.receive(); });
-  }
-
-  static std::vector<std::byte> frame_of(protocol::FrameBuilder& builder) {
-    std::vector<std::byte> bytes;
-    builder.finish(bytes);
-    return bytes;
-  }
-
-  static std::vector<std::byte> hello_frame(protocol::FrameBuilder& builder,
-                                            protocol::Hello hello = {}) {
-    protocol::RequestSlot slot;
-    slot.kind = protocol::RequestKind::Hello;
-    slot.request_id = 1;
-    builder.add(slot, protocol::encode(hello));
-    return frame_of(builder);
-  }
-
-  bool welcome(RawClient& client, protocol::FrameBuilder& builder) {
-    client.send(hello_frame(builder));
-    return pump_until([&] { return client.receive() && !client.replies.empty(); });
-  }
-
-  std::uint64_t closed_count(const std::string& reason) {
-    return metrics_.counter({"gcoord_server_connections_closed_total", "", "reason", reason})
-        .value();
-  }
-
-  asio::io_context context_;
-  MetricsRegistry metrics_;
-  std::optional<FrontEnd> frontend_;
-  std::function<void(
-      protocol::ConnectionId, const protocol::RequestSlot&, std::span<const std::byte>)>
-      answer_;
-  std::size_t requests_ = 0;
-};
-
-protocol::RequestSlot request(std::uint64_t id) {
-  protocol::RequestSlot slot;
-  slot.kind = protocol::RequestKind::LockCheck;
-  slot.request_id = id;
-  return slot;
-}
 
 TEST_F(FrontEndTest, WelcomesAClientAndServesItsRequests) {
   RawClient client = connect();
@@ -254,7 +106,7 @@ TEST_F(FrontEndTest, AClientOfAnotherClusterIsRefused) {
 
 TEST_F(FrontEndTest, ConnectionsBeyondTheCapAreToldSo) {
   FrontEndOptions options;
-  options.connections_max = 1;
+  options.limits.connections_max = 1;
   start(options);
   RawClient first = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);

@@ -30,6 +30,32 @@ TEST(LockServiceTest, GrantIsAnsweredOnlyWhenTheLogDecided) {
   EXPECT_EQ(reply.connection, protocol::ConnectionId{1});
 }
 
+TEST(LockServiceTest, ALowDiskRefusesWhatMakesTheLogGrowAndTakesWhatGivesBack) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto waits = bench.acquire(6, 1, "a", protocol::kForeverMs);
+  bench.decide();
+  bench.disk_is_low = true;
+  const auto refused = [&bench](std::uint64_t request) {
+    EXPECT_TRUE(bench.engine.proposals.empty());
+    EXPECT_EQ(bench.sink.take(request).slot.detail, number(ErrorCode::DiskLow));
+  };
+  refused(bench.acquire(5, 2, "b"));
+  refused(bench.acquire(7, 1, "a", protocol::kForeverMs));  // A place in a queue.
+  refused(bench.send(bench.slot(RequestKind::OpenSession), ""));
+  // The same request again is answered as before: it was decided, or stands in the queue.
+  const auto again = bench.decided(bench.acquire(5, 1, "a"));
+  EXPECT_EQ(again.slot.token, held.slot.token);
+  const auto rebound = bench.acquire(6, 1, "a", protocol::kForeverMs);
+  const auto released = bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(released.slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.sink.take(rebound).slot.code, StatusCode::Ok);
+  static_cast<void>(waits);
+  bench.disk_is_low = false;
+  EXPECT_EQ(bench.decided(bench.acquire(5, 3, "b")).slot.code, StatusCode::Ok);
+}
+
 TEST(LockServiceTest, OtherNodesNameTheLeader) {
   LockBench bench;
   bench.engine.other_leader = NodeId{3};

@@ -2,6 +2,7 @@
 #include "server/options/options.h"
 
 #include "protocol/error_codes.h"
+#include "server/options/option_groups.h"
 #include "server/options/option_sources.h"
 #include "server/options/option_table.h"
 #include "tests/scratch_folder.h"
@@ -74,6 +75,14 @@ TEST_F(OptionsTest, DefaultsNeedOnlyADataDirectory) {
   EXPECT_EQ(options.cluster, cluster_id_of("gcoord"));
 }
 
+TEST_F(OptionsTest, ATimeMayHaveAPointAndSeveralUnits) {
+  const auto interval = [this](const std::string& text) {
+    return accepted(with(minimal_, {"--checkpoint-interval", text})).checkpoint_interval_ms;
+  };
+  EXPECT_EQ(interval("1.5s"), 1500u);
+  EXPECT_EQ(interval("1m30s"), 90'000u);
+}
+
 TEST_F(OptionsTest, PortsWithoutAnOptionFollowTheClientPort) {
   EXPECT_EQ(accepted(minimal_).listen_peer, (Endpoint{"127.0.0.1", 7500}));
   EXPECT_EQ(accepted(minimal_).listen_metrics, (Endpoint{"127.0.0.1", 7600}));
@@ -101,9 +110,18 @@ TEST_F(OptionsTest, AClientPortThatLeavesNoRoomForTheOthersSaysSo) {
 
 TEST_F(OptionsTest, AllHistoryIsKeptUnlessBoundsAreGiven) {
   EXPECT_TRUE(accepted(minimal_).ledger_keep.keeps_all());
+  EXPECT_FALSE(accepted(minimal_).ledger_bytes_max.has_value());
   const auto bounded = accepted(with(minimal_, {"--ledger-keep", "age:7d,entries:1000"}));
   EXPECT_EQ(bounded.ledger_keep,
             (ledger::KeepPolicy{.entries = 1000, .age_ms = 7ull * 24 * 3600 * 1000}));
+}
+
+TEST_F(OptionsTest, TheWholeLedgerIsBoundedWhereBytesAreGivenAndNotWhereAllIs) {
+  const auto bounded = accepted(with(minimal_, {"--ledger-bytes-max", "20GiB"}));
+  EXPECT_EQ(bounded.ledger_bytes_max, std::uint64_t{20} << 30);
+  const auto all = accepted(with(minimal_, {"--ledger-bytes-max", "all"}));
+  EXPECT_EQ(all.ledger_bytes_max, std::uint64_t{0});
+  refused(with(minimal_, {"--ledger-bytes-max", "20GB"}), ErrorCode::OptionInvalid, "GiB");
 }
 
 TEST_F(OptionsTest, DurabilityIsDurableUnlessMemoryIsAskedFor) {
@@ -140,6 +158,25 @@ TEST_F(OptionsTest, HelpNamesEveryOption) {
     EXPECT_THAT(parsed.value().text, HasSubstr("--" + std::string(row.name)));
   }
   EXPECT_THAT(parsed.value().text, HasSubstr("dev"));
+}
+
+TEST_F(OptionsTest, HelpHasOptionsInGroups) {
+  const std::string text = parse({"--help"}).value().text;
+  const auto under = [&text](const std::string& option, const std::string& group) {
+    const std::size_t at = text.find("\n  --" + option + " ");
+    const std::size_t heading = text.rfind("\n\n", at) + 2;
+    return at != text.npos && text.compare(heading, group.size() + 2, group + ":\n") == 0;
+  };
+  EXPECT_TRUE(under("config", "Options"));
+  EXPECT_TRUE(under("peer", "Cluster"));
+  EXPECT_TRUE(under("listen-metrics", "Addresses"));
+  EXPECT_TRUE(under("shards", "Data"));
+  EXPECT_TRUE(under("ledger-keep", "Ledger"));
+  EXPECT_TRUE(under("session-ttl-max", "Limits"));
+  EXPECT_TRUE(under("tick-ms", "Times and elections"));
+  EXPECT_TRUE(under("turn-stripes", "Devices"));
+  EXPECT_TRUE(under("log-level", "Logs"));
+  EXPECT_EQ(option_group("something-new"), "Other options");
 }
 
 TEST_F(OptionsTest, VersionIsAnAnswer) {
@@ -332,6 +369,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{"--resident-peers", "nvlink"}, "none of auto, mapped, proxy"},
         BadValue{{"--log-level", "loud"}, "none of off, error"},
         BadValue{{"--connections-max", "0"}, "from 1 to 100000"},
+        BadValue{{"--source-connections-max", "100001"}, "from 0 to 100000"},
+        BadValue{{"--client-memory-max", "1MiB"}, "not a size from 16MiB to 1024GiB"},
+        BadValue{{"--client-memory-max", "64MB"}, "not a size from 16MiB to 1024GiB"},
+        BadValue{{"--client-memory-max", "18014398509481985KiB"}, "not a size from 16MiB"},
         BadValue{{"--session-ttl-max",
                   "1s",
                   "--tick-ms",

@@ -49,13 +49,15 @@ class LeaderBalanceTest : public testing::Test {
 
   NodeView node_;
   std::vector<bool> led_;
+  NodeId full_;
   std::vector<std::uint32_t> given_ = std::vector<std::uint32_t>(4);
   LeaderBalance balance_{{.view = [this](ShardId shard) { return view(shard); },
                           .transfer =
                               [this](ShardId shard, NodeId to) {
                                 led_[shard.value] = false;
                                 ++given_[to.value];
-                              }}};
+                              },
+                          .takes = [this](NodeId peer) { return peer != full_; }}};
 };
 
 TEST_F(LeaderBalanceTest, EveryNodeGetsItsShare) {
@@ -86,6 +88,12 @@ TEST_F(LeaderBalanceTest, HandsOverMoreWhereAllWereTakenOverAndLessWhereNot) {
   // Nobody takes any more.
   EXPECT_EQ(balance_.sweep(node_), membership::kTransfersMost / 2);
   EXPECT_EQ(balance_.sweep(node_), membership::kTransfersMost / 4);
+}
+
+TEST_F(LeaderBalanceTest, APeerThatIsToHaveNoMoreGetsNothing) {
+  full_ = NodeId{3};
+  EXPECT_EQ(sweep_times(10), 10u);
+  EXPECT_EQ(given_[3], 0u);
 }
 
 TEST_F(LeaderBalanceTest, ADeadPeerGetsNothing) {

@@ -104,5 +104,21 @@ TEST_F(NodeFeaturesTest, HostileMessagesChangeNothing) {
   EXPECT_FALSE(features_.all_have(kEnds));
 }
 
+TEST_F(NodeFeaturesTest, ALowDiskIsSaidUntilItIsNotOrAnotherLifeHasGreeted) {
+  greeted_by(2, 3);
+  NodeFeaturesOptions low = options(2);
+  low.disk_is_low = [] { return true; };
+  EXPECT_FALSE(features_.disk_is_low(NodeId{2}));
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(low, 3)));
+  EXPECT_TRUE(features_.disk_is_low(NodeId{2}));
+  EXPECT_FALSE(features_.disk_is_low(NodeId{3}));
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(options(2), 3)));
+  EXPECT_FALSE(features_.disk_is_low(NodeId{2}));
+  EXPECT_TRUE(features_.on_message(NodeId{2}, said_by(low, 3)));
+  greeted_by(2, 4);
+  features_.on_tick(Tick{200});
+  EXPECT_FALSE(features_.disk_is_low(NodeId{2}));
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -1,0 +1,55 @@
+// The plan of a new cluster: which node is where, and the configuration file of each.
+//
+// A file has the keys of gcoordd's options (server/options). Pure; thread-safe.
+#pragma once
+
+#include "common/status.h"
+#include "server/platform/endpoint_name.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gcoord::cli {
+
+struct ClusterWishes {
+  std::uint32_t nodes = 0;         // 0: one for each host, or three.
+  std::vector<std::string> hosts;  // One for each node; empty: all on this machine's loopback.
+  std::string name = "gcoord";
+  std::uint64_t cluster_id = 0;  // Never 0.
+  // Of the first node of each host; the next ones there have the next ports. Peers are 100 and
+  // metrics 200 above. 0: 7401 on loopback, else 7400.
+  std::uint32_t client_port = 0;
+  std::uint32_t shards = 0;
+  // An absolute path. The only node of a host takes it as it is; others, and all on loopback, take
+  // a folder node-ID in it.
+  std::string data_dir;
+  bool insecure = false;  // Beyond loopback nodes only listen if this is true.
+};
+
+struct PlannedNode {
+  std::uint32_t id = 0;
+  server::Endpoint client;
+  server::Endpoint peer;
+  server::Endpoint metrics;  // On loopback always: it has no use for strangers.
+  std::string data_dir;
+};
+
+struct ClusterPlan {
+  std::string name;
+  std::uint64_t cluster_id = 0;
+  std::uint32_t shards = 0;
+  bool insecure = false;
+  std::vector<PlannedNode> nodes;  // Ids 1, 2 and so on.
+
+  // "HOST:PORT,..." of the client addresses.
+  std::string endpoints() const;
+};
+
+// GC1001 for wishes that no cluster can have, GC1005 for hosts beyond loopback without `insecure`.
+Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes);
+
+// The text of a node's configuration file.
+std::string configuration_of(const ClusterPlan& plan, const PlannedNode& node);
+
+}  // namespace gcoord::cli

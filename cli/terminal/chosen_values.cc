@@ -1,0 +1,56 @@
+#include "cli/terminal/chosen_values.h"
+
+#include "cli/contexts/file.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace gcoord::cli {
+namespace {
+
+std::string variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+std::string variable_of(const std::string& option) {
+  std::string name = "GCOORD_" + option;
+  std::ranges::transform(name, name.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::toupper(letter));
+  });
+  return variable(name);
+}
+
+}  // namespace
+
+std::filesystem::path own_contexts_path() {
+  return contexts_path([](const std::string& name) { return std::optional{variable(name)}; });
+}
+
+ContextValues typed_values(const Command& program, const ContextValues& parsed) {
+  ContextValues typed;
+  for (const auto& [option, value] : parsed) {
+    if (program.typed("--" + option)) {
+      typed[option] = value;
+    }
+  }
+  return typed;
+}
+
+Result<ChosenValues> choose_own_values(const Command& program, const ContextValues& parsed) {
+  GivenValues given{.typed = typed_values(program, parsed),
+                    .environment = {},
+                    .context_typed = {},
+                    .context_environment = variable_of("context")};
+  given.context_typed = given.typed["context"];
+  for (const std::string& option : context_options()) {
+    given.environment[option] = variable_of(option);
+  }
+  GCOORD_TRY(const Contexts contexts, read_contexts(own_contexts_path()));
+  return choose_values(given, contexts);
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,89 @@
+#include "cli/verbs/examples.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace gcoord::cli {
+
+namespace {
+
+struct VerbExample {
+  std::string_view verb;
+  std::string_view rest;  // Behind "gcoordctl" and the verb.
+};
+
+constexpr std::array kExamples = {
+    VerbExample{"status", "-o json"},
+    VerbExample{"doctor", "-o json"},
+    VerbExample{"health", "-o json"},
+    VerbExample{"shard ls", "--node 2 --first 1000"},
+    VerbExample{"shard show", "17"},
+    VerbExample{"cluster init", "--nodes 3"},
+    VerbExample{"lock acquire", "jobs/train --ttl 30s --wait 1m"},
+    VerbExample{"lock release", "jobs/train --session 281474976710657 --token 7"},
+    VerbExample{"lock get", "jobs/train --waiters"},
+    VerbExample{"lock list", "jobs/"},
+    VerbExample{"lock check", "jobs/train --token 7"},
+    VerbExample{"lock break", "jobs/train --reason 'its host is gone'"},
+    VerbExample{"lock move", "jobs/train --to-shard 17"},
+    VerbExample{"lock run", "jobs/train --ttl 10s -- ./train.sh"},
+    VerbExample{"lock deadlocks", "-o json"},
+    VerbExample{"elect campaign", "leaders/scheduler --value 10.0.0.1:9000"},
+    VerbExample{"elect observe", "leaders/scheduler"},
+    VerbExample{"elect leader", "leaders/scheduler -o json"},
+    VerbExample{"elect resign", "leaders/scheduler --epoch 7 --session 281474976710657"},
+    VerbExample{"elect candidates", "leaders/scheduler"},
+    VerbExample{"elect proclaim",
+                "leaders/scheduler 10.0.0.1:9001 --epoch 7 --session 281474976710657"},
+    VerbExample{"elect transfer", "leaders/scheduler --to 281474976710658"},
+    VerbExample{"top", "--interval 5s"},
+    VerbExample{"watch", "--prefix jobs/ --events granted,released"},
+    VerbExample{"session open", "--ttl 1m"},
+    VerbExample{"session keep-alive", "281474976710657"},
+    VerbExample{"session show", "281474976710657"},
+    VerbExample{"session list", "-o json"},
+    VerbExample{"session close", "281474976710657"},
+    VerbExample{"lease grant", "--ttl 1m"},
+    VerbExample{"lease keep-alive", "281474976710657"},
+    VerbExample{"lease timetolive", "281474976710657"},
+    VerbExample{"lease list", "-o json"},
+    VerbExample{"lease revoke", "281474976710657"},
+    VerbExample{"ledger head", "--ledger http://127.0.0.1:7700"},
+    VerbExample{"ledger get", "4 --shard 17 --ledger http://127.0.0.1:7700"},
+    VerbExample{"ledger prove", "4 --shard 17 --ledger http://127.0.0.1:7700 --out proof.json"},
+    VerbExample{"ledger keys", "--ledger http://127.0.0.1:7700"},
+    VerbExample{"ledger verify", "proof.json --key \"$KEY\""},
+    VerbExample{"ledger fsck", "--ledger export --key \"$KEY\""},
+    VerbExample{"ledger export", "export --ledger http://127.0.0.1:7700"},
+    VerbExample{"ledger watch",
+                "--ledger http://127.0.0.1:7700 --key \"$KEY\" --state auditor.json"},
+    VerbExample{"ledger prune", "--node 1 --keep entries:100000"},
+    VerbExample{"snapshot save", "monday.snapshot --node 2"},
+    VerbExample{"snapshot inspect", "monday.snapshot"},
+    VerbExample{"snapshot restore",
+                "monday.snapshot --data-dir restored/node-1 --node 1 --nodes 1,2,3"},
+    VerbExample{"quorum eval", "--voters 1,2,3 --votes 1=yes,2=yes"},
+    VerbExample{"bench lock", "--seconds 10"},
+    VerbExample{"bench queue", "--waiters 1000"},
+    VerbExample{"version", "-o json"},
+    VerbExample{"completion", "bash"},
+    VerbExample{"context list", "-o json"},
+    VerbExample{"context use", "prod"},
+    VerbExample{"context set", "prod --endpoints 10.0.0.1:7400,10.0.0.2:7400 --timeout 2s"},
+    VerbExample{"context show", "prod"},
+    VerbExample{"context rm", "prod"},
+};
+
+}  // namespace
+
+std::string example_of(const std::string& verb) {
+  for (const VerbExample& each : kExamples) {
+    if (each.verb == verb) {
+      return "gcoordctl " + verb + " " + std::string{each.rest};
+    }
+  }
+  return {};
+}
+
+}  // namespace gcoord::cli

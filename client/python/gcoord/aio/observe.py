@@ -1,0 +1,73 @@
+"""Who leads in an election, one after the other, for asyncio."""
+
+import asyncio
+import threading
+from typing import Callable, Optional, Union
+
+from .. import observe
+from ..errors import GcoordError
+from ..types import Office
+from ._bridge import Bridge
+from ._pending import Entered
+
+
+def _pump(stream: observe.LeaderStream, tell: Callable[[Union[Office, GcoordError]], None]) -> None:
+    """The C interface has no descriptor for leaders, so a thread waits for them. It ends with its stream."""
+    try:
+        for office in stream:
+            tell(office)
+    except GcoordError as reason:
+        tell(reason)
+
+
+class LeaderStream(Entered):
+    """Leaders as they come, for `async for`, the present one first; never the same epoch twice, never an earlier one. Made
+    by Client.observe; leaving its `async with` block ends it. Each has a thread of its own: to follow thousands of elections,
+    watch their prefix."""
+
+    def __init__(self, bridge: Bridge, opened: observe.LeaderStream) -> None:
+        self._bridge = bridge
+        self._stream = opened
+        self._told: "asyncio.Queue[Union[Office, GcoordError, None]]" = asyncio.Queue()
+        self._end: Optional[GcoordError] = None
+        self._closed = False
+        told = self._told  # The thread keeps the queue alive, and not this object, whose end ends the thread.
+        threading.Thread(target=_pump, args=(opened, lambda what: bridge.post(lambda: told.put_nowait(what))),
+                         name="gcoord-aio-leaders", daemon=True).start()
+
+    def __repr__(self) -> str:
+        return repr(self._stream).replace("<gcoord.", "<gcoord.aio.", 1)
+
+    def __aiter__(self) -> "LeaderStream":
+        return self
+
+    async def __anext__(self) -> Office:
+        self._bridge.check_loop()
+        if self._closed:
+            raise StopAsyncIteration
+        if self._end is not None:
+            raise self._end
+        told = await self._told.get()
+        if isinstance(told, Office):
+            return told
+        if told is None:
+            raise StopAsyncIteration
+        self._end = told
+        raise told
+
+    def close(self) -> None:
+        """Ends it: an iteration ends."""
+        if not self._closed:
+            self._closed = True
+            self._stream.close()
+            self._told.put_nowait(None)
+
+    async def _give_back(self) -> None:
+        self.close()
+
+    def _let_go(self) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_stream"):
+            self._stream.close()

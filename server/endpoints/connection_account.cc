@@ -1,0 +1,147 @@
+#include "server/endpoints/connection_account.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+constexpr std::size_t kBytesMaxDefault = std::size_t{512} << 20;
+constexpr std::size_t kBytesOfConnection = std::size_t{128} << 10;
+
+std::size_t three_quarters(std::size_t of_all) {
+  return std::max<std::size_t>(1, of_all - of_all / 4);
+}
+
+}  // namespace
+
+std::size_t AccountLimits::connections_of_source() const {
+  return source_connections_max != 0 ? source_connections_max : three_quarters(connections_max);
+}
+
+std::size_t AccountLimits::bytes_of_all(HeldBytes kind) const {
+  const std::size_t all =
+      bytes_max != 0 ? bytes_max : std::max(kBytesMaxDefault, connections_max * kBytesOfConnection);
+  return kind == HeldBytes::Out ? all / 2 : all / 4;
+}
+
+std::size_t AccountLimits::bytes_of_source(HeldBytes kind) const {
+  return three_quarters(bytes_of_all(kind));
+}
+
+ClientSource ClientSource::of(const asio::ip::address& address) {
+  ClientSource source;
+  source.loopback = address.is_loopback();
+  if (address.is_v4()) {
+    source.bits = asio::ip::make_address_v6(asio::ip::v4_mapped, address.to_v4()).to_bytes();
+    return source;
+  }
+  const asio::ip::address_v6 six = address.to_v6();
+  source.bits = six.to_bytes();
+  if (six.is_v4_mapped()) {
+    source.loopback = asio::ip::make_address_v4(asio::ip::v4_mapped, six).is_loopback();
+  } else if (!source.loopback) {
+    std::fill(source.bits.begin() + 8, source.bits.end(), 0);
+  }
+  return source;
+}
+
+ConnectionAccount::Verdict ConnectionAccount::judge(const ClientSource& source,
+                                                    std::size_t source_connections) const {
+  const std::size_t taken = connection_count();
+  if (taken >= limits_.connections_max) {
+    return Verdict::NodeFull;
+  }
+  if (source_connections >= limits_.connections_of_source()) {
+    return Verdict::SourceFull;
+  }
+  if (source.loopback) {
+    return Verdict::Admitted;
+  }
+  const std::size_t left = limits_.connections_max - taken;
+  const std::size_t kept =
+      source_connections < kFewConnections ? limits_.reserve() / 2 : limits_.reserve();
+  return left > kept ? Verdict::Admitted : Verdict::NodeFull;
+}
+
+ConnectionAccount::Admission ConnectionAccount::admit(const ClientSource& source) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sources_.find(source.bits);
+  const std::size_t has = found == sources_.end() ? 0 : found->second->connections.load();
+  const Verdict verdict = judge(source, has);
+  if (verdict != Verdict::Admitted) {
+    return {verdict, Share{}};
+  }
+  auto& sums = sources_[source.bits];
+  if (sums == nullptr) {
+    sums = std::make_shared<SourceSums>();
+    sums->source = source;
+  }
+  sums->connections.fetch_add(1, std::memory_order_relaxed);
+  connections_.fetch_add(1, std::memory_order_relaxed);
+  return {verdict, Share(*this, sums)};
+}
+
+void ConnectionAccount::leave(SourceSums& source) {
+  const std::lock_guard lock(mutex_);
+  connections_.fetch_sub(1, std::memory_order_relaxed);
+  if (source.connections.fetch_sub(1, std::memory_order_relaxed) == 1) {
+    sources_.erase(source.source.bits);
+  }
+}
+
+std::size_t ConnectionAccount::source_count() const {
+  const std::lock_guard lock(mutex_);
+  return sources_.size();
+}
+
+void ConnectionAccount::Share::hold(HeldBytes kind, std::size_t byte_count) {
+  std::size_t& held = held_[static_cast<std::size_t>(kind)];
+  if (account_ == nullptr || held == byte_count) {
+    return;
+  }
+  // Unsigned: a smaller number adds what wraps to the difference.
+  const std::size_t more = byte_count - held;
+  held = byte_count;
+  source_->held[static_cast<std::size_t>(kind)].fetch_add(more, std::memory_order_relaxed);
+  account_->held_[static_cast<std::size_t>(kind)].fetch_add(more, std::memory_order_relaxed);
+}
+
+std::size_t ConnectionAccount::Share::source_held(HeldBytes kind) const {
+  return source_ == nullptr
+             ? 0
+             : source_->held[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
+}
+
+std::size_t ConnectionAccount::Share::source_connections() const {
+  return source_ == nullptr ? 0 : source_->connections.load(std::memory_order_relaxed);
+}
+
+bool ConnectionAccount::Share::crowded(HeldBytes kind) const {
+  return account_ != nullptr && (account_->crowded(kind) || source_crowded(kind));
+}
+
+bool ConnectionAccount::Share::source_crowded(HeldBytes kind) const {
+  return account_ != nullptr && source_held(kind) > account_->limits_.bytes_of_source(kind);
+}
+
+void ConnectionAccount::Share::give_back() {
+  if (account_ == nullptr) {
+    return;
+  }
+  for (std::size_t kind = 0; kind < kHeldKinds; ++kind) {
+    hold(static_cast<HeldBytes>(kind), 0);
+  }
+  account_->leave(*source_);
+  account_ = nullptr;
+  source_ = nullptr;
+}
+
+void ConnectionAccount::Share::swap(Share& other) noexcept {
+  std::swap(account_, other.account_);
+  std::swap(source_, other.source_);
+  std::swap(held_, other.held_);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,30 @@
+// Metrics of client connections: how many there are, why they were closed, what they hold.
+//
+// Any thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "protocol/frame.h"
+#include "server/endpoints/connection.h"
+#include "server/endpoints/connection_account.h"
+
+#include <array>
+#include <cstddef>
+
+namespace gcoord::server {
+
+struct FrontEndMetrics {
+  explicit FrontEndMetrics(MetricsRegistry& metrics);
+
+  // What the account says now.
+  void show(const ConnectionAccount& account);
+
+  Gauge& connections;
+  Gauge& sources;
+  Counter& accepted;
+  std::array<Counter*, static_cast<std::size_t>(CloseReason::Count)> closed{};
+  std::array<Counter*, static_cast<std::size_t>(protocol::BadFrame::Count)> bad_frames{};
+  std::array<Gauge*, kHeldKinds> held{};
+};
+
+}  // namespace gcoord::server

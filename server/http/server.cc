@@ -1,0 +1,386 @@
+#include "server/http/server.h"
+
+#include "common/host/event_level.h"
+#include "server/http/connection_table.h"
+#include "server/http/listen_socket.h"
+#include "server/platform/boot_time.h"
+
+#include <asio/post.hpp>
+#include <asio/thread_pool.hpp>
+#include <microhttpd.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+// Of the library's own limit above ours: those that are cut stay open until it has seen it.
+constexpr std::uint32_t kClosingConnections = 64;
+
+// The thread looks up at least so often, whatever the library says.
+constexpr std::uint64_t kWaitMs = 1000;
+
+std::uint64_t now_ms() {
+  return boot_time_us() / 1000;
+}
+
+// From a whole header to the end of the answer. The handler has it while `connection` is suspended.
+struct Exchange {
+  MHD_Connection* connection = nullptr;
+  HttpRequest request;
+  HttpAnswer answer;
+  bool answered = false;
+};
+
+int socket_of(MHD_Connection* connection) {
+  return ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+HttpSource source_of(MHD_Connection* connection) {
+  return http_source(
+      ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+}
+
+// Whether the header says that a body follows.
+bool has_body(MHD_Connection* connection) {
+  const char* length =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+  return (length != nullptr && std::string_view(length) != "0") ||
+         MHD_lookup_connection_value(
+             connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr;
+}
+
+// The library misses the end of what a client sends if it came together with the rest: it is told
+// of a change once, and takes a short read for the last one. Our own end it does not miss.
+void cut_if_ended(int socket) {
+  char byte = 0;
+  if (::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+    ::shutdown(socket, SHUT_RDWR);
+  }
+}
+
+// Paths are for the handler as they were sent: what is decoded twice is a hole.
+std::size_t leave_escaped(void*, MHD_Connection*, char* text) {
+  return std::string_view(text).size();
+}
+
+MHD_Result send_answer(MHD_Connection* connection, HttpAnswer& answer) {
+  auto* body = new std::string(std::move(answer.body));
+  MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
+      body->size(), body->data(), [](void* text) { delete static_cast<std::string*>(text); }, body);
+  if (response == nullptr) {
+    delete body;
+    return MHD_NO;
+  }
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type.c_str());
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, answer.cache_control.c_str());
+  if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+  }
+  const MHD_Result queued =
+      MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+}  // namespace
+
+class HttpServer::Impl {
+ public:
+  Impl(HttpServerOptions options, HttpHandler handler, MetricsRegistry& metrics)
+      : options_(std::move(options)),
+        handler_(std::move(handler)),
+        requests_(metrics.counter(
+            {"gcoord_http_requests_total", "Requests to this port.", "port", options_.port_name})),
+        open_(metrics.gauge({"gcoord_http_connections",
+                             "Open connections of this port.",
+                             "port",
+                             options_.port_name})),
+        slow_(metrics.counter({"gcoord_http_slow_connections_total",
+                               "Connections cut in a request or an answer that took too long.",
+                               "port",
+                               options_.port_name})),
+        crowded_(metrics.counter({"gcoord_http_crowded_connections_total",
+                                  "Connections cut or refused at a limit of connections.",
+                                  "port",
+                                  options_.port_name})),
+        table_(options_.limits),
+        handlers_(options_.limits.threads) {}
+
+  ~Impl() {
+    if (thread_.joinable()) {
+      stop();
+      thread_.join();
+    }
+    handlers_.stop();
+    handlers_.join();
+    end();
+  }
+
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Status start() {
+    wake_fd_ = wake_.get(false);
+    if (wake_fd_ < 0) {
+      return Status{StatusCode::Internal, "no descriptor for the HTTP port"};
+    }
+    GCOORD_TRY(const ListenSocket listen, open_listen_socket(options_.option, options_.listen));
+    port_ = listen.port;
+    daemon_ = start_daemon(listen.socket);
+    if (daemon_ == nullptr) {
+      ::close(listen.socket);
+      return Status{StatusCode::Internal, "libmicrohttpd does not start"};
+    }
+    thread_ = std::thread([this] { turn(); });
+    return Status{};
+  }
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  // The library's calls, all in turn()'s thread; their parameters are its own.
+  MHD_Daemon* start_daemon(int socket) {
+    const MHD_AcceptPolicyCallback accepting = [](void* self, const sockaddr* from, socklen_t) {
+      return static_cast<Impl*>(self)->accept(http_source(from)) ? MHD_YES : MHD_NO;
+    };
+    const MHD_AccessHandlerCallback requesting = [](void* self,
+                                                    MHD_Connection* connection,
+                                                    const char* path,
+                                                    const char* method,
+                                                    const char*,
+                                                    const char*,
+                                                    std::size_t* body_bytes,
+                                                    void** exchange) {
+      auto* impl = static_cast<Impl*>(self);
+      if (*exchange == nullptr) {
+        auto* fresh = new Exchange{.connection = connection, .request = {.path = path}};
+        *exchange = fresh;
+        return impl->on_header(*fresh, method);
+      }
+      return impl->on_body(*static_cast<Exchange*>(*exchange), *body_bytes);
+    };
+    const MHD_RequestCompletedCallback completing =
+        [](void* self, MHD_Connection* connection, void** exchange, MHD_RequestTerminationCode) {
+          delete static_cast<Exchange*>(*exchange);
+          *exchange = nullptr;
+          static_cast<Impl*>(self)->table_.on_answered(socket_of(connection), now_ms());
+        };
+    const MHD_NotifyConnectionCallback connecting =
+        [](void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what) {
+          static_cast<Impl*>(self)->on_connection(connection,
+                                                  what == MHD_CONNECTION_NOTIFY_STARTED);
+        };
+    const HttpServerLimits& limits = options_.limits;
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME,
+                            0,
+                            accepting,
+                            this,
+                            requesting,
+                            this,
+                            MHD_OPTION_LISTEN_SOCKET,
+                            socket,
+                            MHD_OPTION_CONNECTION_LIMIT,
+                            static_cast<unsigned>(limits.connections + kClosingConnections),
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            limits.header_bytes,
+                            MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+                            std::min<std::size_t>(limits.header_bytes / 4, 1024),
+                            MHD_OPTION_UNESCAPE_CALLBACK,
+                            &leave_escaped,
+                            nullptr,
+                            MHD_OPTION_NOTIFY_CONNECTION,
+                            connecting,
+                            this,
+                            MHD_OPTION_NOTIFY_COMPLETED,
+                            completing,
+                            this,
+                            MHD_OPTION_END);
+  }
+
+  void on_connection(MHD_Connection* connection, bool opened) {
+    if (opened) {
+      table_.open(socket_of(connection), source_of(connection), now_ms());
+    } else {
+      table_.close(socket_of(connection));
+    }
+    open_.set(static_cast<std::int64_t>(table_.size()));
+  }
+
+  bool accept(const HttpSource& source) {
+    const ConnectionTable::Room room = table_.make_room(source);
+    crowded_.add(room.cut.has_value() || !room.taken ? 1 : 0);
+    if (room.cut.has_value()) {
+      ::shutdown(*room.cut, SHUT_RDWR);
+    }
+    return room.taken;
+  }
+
+  // The header is whole. An answer that is queued here makes the library close the connection,
+  // which is right only before a body that nobody reads.
+  MHD_Result on_header(Exchange& exchange, std::string_view method) {
+    table_.on_header(socket_of(exchange.connection), now_ms());
+    requests_.add();
+    const bool body = has_body(exchange.connection);
+    if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
+      exchange.answer = {.status = 405, .body = "only GET and HEAD\n"};
+      exchange.answered = true;
+    } else if (body) {
+      exchange.answer = {.status = 413, .body = "no request has a body\n"};
+      exchange.answered = true;
+    }
+    return body ? send_answer(exchange.connection, exchange.answer) : MHD_YES;
+  }
+
+  // Later calls: with more of a body, when the request is whole, and after resume().
+  MHD_Result on_body(Exchange& exchange, std::size_t& bytes) {
+    if (bytes > 0) {
+      bytes = 0;  // Of a request that is refused already.
+      return MHD_YES;
+    }
+    return exchange.answered ? send_answer(exchange.connection, exchange.answer) : begin(exchange);
+  }
+
+  // The request is whole: a thread of the handlers has it from here to resume().
+  MHD_Result begin(Exchange& exchange) {
+    const MHD_KeyValueIterator add = [](void* names, MHD_ValueKind, const char* name, const char*) {
+      static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+      return MHD_YES;
+    };
+    MHD_get_connection_values(
+        exchange.connection, MHD_GET_ARGUMENT_KIND, add, &exchange.request.arguments);
+    MHD_suspend_connection(exchange.connection);
+    suspended_.insert(&exchange);
+    asio::post(handlers_, [this, &exchange] {
+      exchange.answer = handler_(exchange.request);
+      const std::lock_guard lock(mutex_);
+      done_.push_back(&exchange);
+      wake_.set(true);
+    });
+    return MHD_YES;
+  }
+
+  // ---- The thread of all sockets ----
+
+  void turn() {
+    while (!stop_.load()) {
+      wait();
+      for (Exchange* exchange : take_done()) {
+        resume(*exchange);
+      }
+      MHD_run(daemon_);
+      const ConnectionTable::Late late = table_.take_late(now_ms());
+      slow_.add(late.slow);
+      for (const int socket : late.sockets) {
+        ::shutdown(socket, SHUT_RDWR);
+      }
+      look_for_ends();
+    }
+  }
+
+  // Once a second.
+  void look_for_ends() {
+    const std::uint64_t time_ms = now_ms();
+    if (time_ms >= next_look_ms_) {
+      next_look_ms_ = time_ms + kWaitMs;
+      std::ranges::for_each(table_.waiting(), &cut_if_ended);
+    }
+  }
+
+  void wait() {
+    MHD_UNSIGNED_LONG_LONG library_ms = kWaitMs;
+    if (MHD_get_timeout(daemon_, &library_ms) != MHD_YES) {
+      library_ms = kWaitMs;
+    }
+    const std::uint64_t wait_ms =
+        table_.until_late_ms(now_ms(), std::min<std::uint64_t>(library_ms, kWaitMs));
+    const int library = ::MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    std::array<pollfd, 2> events{{{library, POLLIN, 0}, {wake_fd_, POLLIN, 0}}};
+    ::poll(events.data(), events.size(), static_cast<int>(wait_ms));
+  }
+
+  std::vector<Exchange*> take_done() {
+    const std::lock_guard lock(mutex_);
+    wake_.set(false);
+    return std::exchange(done_, {});
+  }
+
+  void resume(Exchange& exchange) {
+    exchange.answered = true;
+    suspended_.erase(&exchange);
+    MHD_resume_connection(exchange.connection);
+  }
+
+  void stop() {
+    stop_.store(true);
+    const std::lock_guard lock(mutex_);
+    wake_.set(true);
+  }
+
+  // No other thread is left. The library ends only when nothing is suspended.
+  void end() {
+    if (daemon_ == nullptr) {
+      return;
+    }
+    for (Exchange* exchange : take_done()) {
+      resume(*exchange);
+    }
+    while (!suspended_.empty()) {
+      Exchange& exchange = **suspended_.begin();
+      exchange.answer = {.status = 503, .body = "the node stops\n"};
+      resume(exchange);
+    }
+    for (int pass = 0; pass < 3; ++pass) {  // One takes the answers, the next ones send them.
+      MHD_run(daemon_);
+    }
+    MHD_stop_daemon(daemon_);
+  }
+
+  HttpServerOptions options_;
+  HttpHandler handler_;
+  Counter& requests_;
+  Gauge& open_;
+  Counter& slow_;
+  Counter& crowded_;
+  std::uint16_t port_ = 0;
+  MHD_Daemon* daemon_ = nullptr;
+  ConnectionTable table_;
+  std::uint64_t next_look_ms_ = 0;
+  std::unordered_set<Exchange*> suspended_;
+  std::mutex mutex_;
+  std::vector<Exchange*> done_;  // Under mutex_: the handler has answered, not resumed yet.
+  EventLevel wake_;              // Under mutex_: some are done, or stop_.
+  int wake_fd_ = -1;
+  std::atomic<bool> stop_{false};
+  asio::thread_pool handlers_;
+  std::thread thread_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::open(HttpServerOptions options,
+                                                     HttpHandler handler,
+                                                     MetricsRegistry& metrics) {
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(handler), metrics);
+  GCOORD_TRY_STATUS(impl->start());
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+std::uint16_t HttpServer::port() const {
+  return impl_->port();
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,103 @@
+#include "server/node/dear_requests.h"
+
+#include "server/interfaces/replies.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace gcoord::server {
+
+DearRequests::DearRequests(protocol::ReplySink& replies, MetricsRegistry& metrics)
+    : replies_(replies),
+      waiting_gauge_(metrics.gauge({"gcoord_server_dear_requests_waiting",
+                                    "Status requests, lists, saves and reads of the past that "
+                                    "wait for their turn.",
+                                    "",
+                                    ""})),
+      served_(metrics.counter({"gcoord_server_dear_requests_total",
+                               "Status requests, lists, saves and reads of the past that had "
+                               "their turn.",
+                               "",
+                               ""})),
+      refused_(metrics.counter({"gcoord_server_dear_requests_refused_total",
+                                "Status requests, lists, saves and reads of the past that were "
+                                "refused because too many waited.",
+                                "",
+                                ""})) {}
+
+std::size_t DearRequests::places_of_one() const {
+  const std::size_t even =
+      std::max<std::size_t>(1, kDearMax / std::max<std::size_t>(1, lines_.size()));
+  return waiting_ < kDearMax ? kDearPerConnection : std::min(kDearPerConnection, even);
+}
+
+void DearRequests::count(std::size_t waiting) {
+  waiting_ = waiting;
+  waiting_gauge_.set(static_cast<std::int64_t>(waiting));
+}
+
+void DearRequests::add(const ClientRequest& request) {
+  if (request.payload.size() > kDearPayloadBytesMax) {
+    handler_(request);
+    return;
+  }
+  const auto found = by_connection_.find(request.connection);
+  if (found != by_connection_.end() && found->second->requests.size() >= places_of_one()) {
+    refused_.add();
+    replies_.reply(
+        request.connection, error_reply(request.slot, protocol::ErrorCode::Overloaded), {});
+    return;
+  }
+  Lines::iterator line;
+  if (found == by_connection_.end()) {
+    line = lines_.insert(lines_.end(), {request.connection, {}});
+    by_connection_.emplace(request.connection, line);
+  } else {
+    line = found->second;
+  }
+  line->requests.push_back({request.slot, {request.payload.begin(), request.payload.end()}});
+  count(waiting_ + 1);
+}
+
+// The first line goes to the end, if anything of it is left. Whether a request of it was served.
+bool DearRequests::serve_first() {
+  Line& line = lines_.front();
+  const std::optional<std::size_t> backlog = replies_.backlog_bytes(line.connection);
+  std::optional<Waiting> next;
+  if (!backlog.has_value()) {
+    count(waiting_ - line.requests.size());
+    line.requests.clear();
+  } else if (*backlog < kDearBacklogBytes) {
+    next = std::move(line.requests.front());
+    line.requests.pop_front();
+    count(waiting_ - 1);
+  }
+  const protocol::ConnectionId connection = line.connection;
+  if (line.requests.empty()) {
+    by_connection_.erase(connection);
+    lines_.pop_front();
+  } else {
+    lines_.splice(lines_.end(), lines_, lines_.begin());
+  }
+  if (!next.has_value()) {
+    return false;
+  }
+  served_.add();
+  handler_({connection, next->slot, next->payload});  // May close the connection, never add.
+  return true;
+}
+
+bool DearRequests::serve() {
+  std::size_t served = 0;
+  for (std::size_t looks = lines_.size(); looks > 0 && served < kDearPerPass; --looks) {
+    served += serve_first() ? 1 : 0;
+  }
+  // Fewer connections than a pass serves: the rest of it is theirs, too.
+  while (served > 0 && served < kDearPerPass && !lines_.empty() && serve_first()) {
+    ++served;
+  }
+  return served > 0;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,88 @@
+// Queue of dear requests: kinds that cost a node far more than a client pays for them (status,
+// lists, saves, the past; the column `cost` of request_table.h).
+//
+// A pass of the loop serves kDearPerPass of them and no more, connection by connection in turn, so
+// that however many come, heartbeats, leases and cheap requests of the pass are not held up by
+// them. A connection whose replies wait to be read is passed over until they are; requests of one
+// that is gone are dropped. What finds no place is refused as Overloaded, which a client may repeat
+// later: a connection may have kDearPerConnection, and when all together have kDearMax, its even
+// share of them.
+//
+// One thread, the node's loop. Threads that serve sockets of their own would each have one.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "protocol/reply_sink.h"
+#include "protocol/request.h"
+#include "server/requests/client_request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+// Of one pass: few, because one may cost as much as thousands of cheap requests.
+inline constexpr std::size_t kDearPerPass = 4;
+
+inline constexpr std::size_t kDearPerConnection = 256;
+inline constexpr std::size_t kDearMax = 4096;
+
+// A longer payload is none that a dear kind takes: its owner refuses it at once.
+inline constexpr std::size_t kDearPayloadBytesMax = 4096;
+
+// Replies of a connection that wait to be read while nothing dear is done for it.
+inline constexpr std::size_t kDearBacklogBytes = std::size_t{1} << 20;
+
+class DearRequests {
+ public:
+  using Handler = std::function<void(const ClientRequest& request)>;
+
+  // `replies` outlives it.
+  DearRequests(protocol::ReplySink& replies, MetricsRegistry& metrics);
+  DearRequests(const DearRequests&) = delete;
+  DearRequests& operator=(const DearRequests&) = delete;
+
+  // What serves a request whose turn has come. Before the first request.
+  void set_handler(Handler handler) { handler_ = std::move(handler); }
+
+  // Takes a request with a copy of its payload, or refuses it.
+  void add(const ClientRequest& request);
+
+  // Once per pass. Whether any was served: then there may be more to do at once.
+  bool serve();
+
+  std::size_t waiting() const { return waiting_; }
+
+ private:
+  struct Waiting {
+    protocol::RequestSlot slot;
+    std::vector<std::byte> payload;
+  };
+
+  struct Line {
+    protocol::ConnectionId connection;
+    std::deque<Waiting> requests;
+  };
+
+  using Lines = std::list<Line>;
+
+  std::size_t places_of_one() const;
+  void count(std::size_t waiting);
+  bool serve_first();
+
+  protocol::ReplySink& replies_;
+  Handler handler_;
+  Lines lines_;  // In the order of their turn; none is empty.
+  std::unordered_map<protocol::ConnectionId, Lines::iterator> by_connection_;
+  std::size_t waiting_ = 0;
+  Gauge& waiting_gauge_;
+  Counter& served_;
+  Counter& refused_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,56 @@
+#include "server/options/option_groups.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gcoord::server {
+namespace {
+
+// A pattern is a name, or the beginning or the end of one with a '*' for the rest. The first rule
+// that fits holds.
+struct GroupRule {
+  std::string_view pattern;
+  std::string_view group;
+};
+
+constexpr std::array kRules = {
+    GroupRule{"node-id", "Cluster"},
+    GroupRule{"peer", "Cluster"},
+    GroupRule{"cluster-*", "Cluster"},
+    GroupRule{"listen-*", "Addresses"},
+    GroupRule{"insecure", "Addresses"},
+    GroupRule{"peer-transport", "Addresses"},
+    GroupRule{"data-dir", "Data"},
+    GroupRule{"shards", "Data"},
+    GroupRule{"durability", "Data"},
+    GroupRule{"rejoin", "Data"},
+    GroupRule{"checkpoint-*", "Data"},
+    GroupRule{"ledger-*", "Ledger"},
+    GroupRule{"*-ms", "Times and elections"},
+    GroupRule{"*-interval", "Times and elections"},
+    GroupRule{"coordinator", "Times and elections"},
+    GroupRule{"*-max", "Limits"},
+    GroupRule{"device*", "Devices"},
+    GroupRule{"turn*", "Devices"},
+    GroupRule{"resident-*", "Devices"},
+    GroupRule{"trace", "Logs"},
+    GroupRule{"log-*", "Logs"},
+    GroupRule{"slow-*", "Logs"},
+};
+
+bool fits(std::string_view name, std::string_view pattern) {
+  if (pattern.ends_with('*')) {
+    return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  }
+  return pattern.starts_with('*') ? name.ends_with(pattern.substr(1)) : name == pattern;
+}
+
+}  // namespace
+
+std::string option_group(std::string_view name) {
+  const auto* rule = std::ranges::find_if(
+      kRules, [name](const GroupRule& each) { return fits(name, each.pattern); });
+  return std::string{rule == kRules.end() ? "Other options" : rule->group};
+}
+
+}  // namespace gcoord::server

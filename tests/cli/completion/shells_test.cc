@@ -1,0 +1,103 @@
+// The completion scripts in their shells.
+#include "tests/cli/programs.h"
+
+#include <gmock/gmock.h>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+bool have(const std::string& shell) {
+  return std::filesystem::exists("/bin/" + shell) || std::filesystem::exists("/usr/bin/" + shell);
+}
+
+std::string output_of(const std::vector<std::string>& command, const std::string& endpoints) {
+  ChildOptions options;
+  options.arguments = command;
+  options.capture_output = true;
+  options.environment = {{"GCOORD_ENDPOINTS", endpoints}};
+  auto child = ChildProcess::start(options);
+  EXPECT_TRUE(child.ok());
+  const std::string out = child.value().read_all(kPatience);
+  EXPECT_EQ(child.value().wait_for(kPatience), 0);
+  return out;
+}
+
+// What bash offers behind a line whose words it has cut as it does, at "=" and ":" too.
+class BashCompletion : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!have("bash")) {
+      GTEST_SKIP() << "no bash here";
+    }
+    std::ofstream(script_) << run("gcoordctl", {"completion", "bash"}).out;
+  }
+
+  // `words` behind the program, as bash cuts `line`.
+  std::string offered(const std::string& line, const std::string& words) {
+    const std::string program = chaos::program_beside("gcoordctl").string();
+    return output_of({"/bin/bash",
+                      "-c",
+                      "source " + script_ + "\nCOMP_WORDS=(" + program + " " + words +
+                          ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\nCOMP_LINE='" + program + " " +
+                          line + "'\ncd " + folder_.path().string() +
+                          "\n_gcoordctl\nprintf '%s\\n' \"${COMPREPLY[@]}\""},
+                     endpoint_);
+  }
+
+  ScratchFolder folder_;
+  const std::string script_ = (folder_.path() / "completion").string();
+  std::string endpoint_ = "127.0.0.1:1";
+};
+
+TEST_F(BashCompletion, VerbsOptionsAndValues) {
+  EXPECT_THAT(offered("lock ", "lock ''"), HasSubstr("acquire\n"));
+  EXPECT_EQ(offered("-o json lock acq", "-o json lock acq"), "acquire\n");
+  EXPECT_EQ(offered("-o ", "-o ''"), "table\njson\n");
+  EXPECT_EQ(offered("--output=j", "--output = j"), "json\n");
+  EXPECT_THAT(offered("lock ls --", "lock ls --"), HasSubstr("--waiters\n"));
+  EXPECT_THAT(offered("lock ls --en", "lock ls --en"), HasSubstr("--endpoints\n"));
+  EXPECT_EQ(offered("bench lock --names ", "bench lock --names ''"), "distinct\nshared\n");
+}
+
+TEST_F(BashCompletion, Files) {
+  std::ofstream(folder_.path() / "history.jsonl") << "x";
+  EXPECT_EQ(offered("bench lock --history hist", "bench lock --history hist"), "history.jsonl\n");
+  EXPECT_EQ(offered("bench lock --history=hist", "bench lock --history = hist"), "history.jsonl\n");
+}
+
+TEST_F(BashCompletion, NamesOfLocks) {
+  DevNode node;
+  endpoint_ = node.endpoint();
+  node.ctl().json({"lock", "acquire", "jobs/a", "jobs/b c", "team:x", "other", "--ttl", "60s"});
+  EXPECT_EQ(offered("lock get jobs/", "lock get jobs/"), "jobs/a\njobs/b\\ c\n");
+  EXPECT_EQ(offered("lock ls t", "lock ls t"), "team:x\n");
+  EXPECT_EQ(offered("lock get team:", "lock get team :"), "x\n");
+  endpoint_ = "127.0.0.1:1";
+  EXPECT_EQ(offered("lock get jobs/", "lock get jobs/"), "\n") << "nobody answers";
+}
+
+TEST(Completion, EveryVerbIsOffered) {
+  const std::string verbs = run("gcoordctl", {"__complete", ""}).out;
+  for (const char* verb : {"lock\n", "quorum\n", "bench\n", "watch\n", "version\n"}) {
+    EXPECT_THAT(verbs, HasSubstr(verb));
+  }
+  EXPECT_EQ(run("gcoordctl", {"--help"}).out.find("__complete"), std::string::npos);
+}
+
+TEST(Completion, TheScriptsAreSoundInTheirShells) {
+  const ScratchFolder folder;
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const std::string file = (folder.path() / shell).string();
+    std::ofstream(file) << run("gcoordctl", {"completion", shell}).out;
+    EXPECT_THAT(file_text(file), HasSubstr("__complete"));
+    if (have(shell)) {
+      EXPECT_EQ(output_of({"/usr/bin/env", shell, "-n", file}, ""), "") << shell;
+    }
+  }
+  EXPECT_EQ(run("gcoordctl", {"completion", "tcsh"}).code, 2);
+}
+
+}  // namespace
+}  // namespace gcoord::cli

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Every verb of gcoordctl prints what docs/reference/schemas/gcoordctl.json promises, and nothing besides.
+
+Usage: verbs_keep_their_schemas.py --ctl GCOORDCTL --node GCOORDD --schema gcoordctl.json --directory DIR
+
+Runs a node, and each verb against it. A verb that the schema lacks fails the test, as does a schema that no answer was
+held against, a member that the schema does not name, and an exit code outside those of the verb.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+
+PATIENCE_S = 120  # Only an end for a test that fails.
+NO_JSON = {"completion", "lock run", "ledger prove"}  # A script, the output of the child, and a proof file.
+
+
+def closed(schema):
+    """The same schema, which takes no members but those that it names."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {name: closed(each) for name, each in schema.items()}
+    if "properties" in strict and strict.get("type") == "object":
+        strict.setdefault("additionalProperties", False)
+    return strict
+
+
+class Promise:
+    def __init__(self, path: Path):
+        whole = json.loads(path.read_text())
+        jsonschema.Draft202012Validator.check_schema({"$defs": {**whole["$defs"], **whole["verbs"]}})
+        self.definitions = closed(whole["$defs"])
+        self.verbs = closed(whole["verbs"])
+        self.seen = set()
+        self.failures = []
+        self.quiet = False
+
+    def fail(self, what: str) -> None:
+        self.failures.append(what)
+        if not self.quiet:
+            print(f"FAILED: {what}", file=sys.stderr)
+
+    def hold(self, verb: str, line: str) -> None:
+        schema = self.definitions["error"] if verb == "error" else self.verbs.get(verb)
+        if schema is None:
+            return self.fail(f"no schema for '{verb}', which printed {line}")
+        validator = jsonschema.Draft202012Validator({"$defs": self.definitions, **schema})
+        for error in validator.iter_errors(json.loads(line)):
+            deepest = jsonschema.exceptions.best_match([error])
+            self.fail(f"{verb}: {deepest.message[:500]} at {deepest.json_path} of {line[:500]}")
+        self.seen.add(verb)
+
+
+class Cluster:
+    def __init__(self, arguments, promise: Promise):
+        self.ctl = arguments.ctl
+        self.promise = promise
+        self.directory = arguments.directory
+        self.node = subprocess.Popen(
+            [arguments.node, "dev", "--listen-client", "127.0.0.1:0", "--listen-ledger", "127.0.0.1:0", "--listen-peer",
+             "127.0.0.1:0", "--listen-metrics", "off", "--shards", "16", "--data-dir", str(self.directory / "disk")],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        ready = self.node.stdout.readline()
+        self.client = re.search(r"client (\S+)", ready).group(1)
+        self.ledger = "http://" + re.search(r"ledger (\S+)", ready).group(1)
+        self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("GCOORD_")},
+                            "GCOORD_ENDPOINTS": self.client, "GCOORD_TIMEOUT": "60s",
+                            "XDG_CONFIG_HOME": str(self.directory / "config")}
+
+    def start(self, *words: str) -> subprocess.Popen:
+        return subprocess.Popen([self.ctl, "-o", "json", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, env=self.environment, cwd=self.directory)
+
+    def run(self, verb: str, *words: str, code: int = 0):
+        """The last answer of a verb that ends by itself; each line is held against its schema."""
+        done = subprocess.run([self.ctl, "-o", "json", *verb.split(), *words], capture_output=True, text=True,
+                              timeout=PATIENCE_S, env=self.environment, cwd=self.directory, check=False)
+        if done.returncode != code:
+            self.promise.fail(f"{verb} {' '.join(words)}: exit {done.returncode}, not {code}: {done.stdout}{done.stderr}")
+        lines = done.stdout.splitlines()
+        for line in lines:
+            self.promise.hold("error" if line.startswith('{"error"') else verb, line)
+        return json.loads(lines[-1]) if lines else None
+
+    def first_line(self, process: subprocess.Popen, verb: str):
+        line = process.stdout.readline()
+        self.promise.hold(verb, line)
+        return json.loads(line)
+
+
+def end(process: subprocess.Popen) -> None:
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)
+
+
+def locks(c: Cluster) -> None:
+    one = c.run("lock acquire", "a", "--ttl", "10m")
+    several = c.run("lock acquire", "b", "c", "--ttl", "10m")
+    c.run("lock get", "a")
+    c.run("lock get", "a", "--consistency", "linearizable")
+    c.run("lock get", "nobody's", "--consistency", "linearizable", code=1)
+    c.run("lock get", "a", "--at-index", c.run("lock get", "a")["acquired_index"])
+    c.run("lock get", "nobody's", code=1)
+    c.run("lock list")
+    c.run("lock check", "a", "--token", one["token"])
+    c.run("lock check", "a", "--token", "999999", code=1)
+    c.run("lock check", "a", "--token", one["token"], "--consistency", "linearizable")
+    c.run("lock acquire", "b", "--try", code=6)
+    waiting = c.start("lock", "acquire", "b", "--session", c.run("session open", "--ttl", "10m")["session"])
+    while c.run("lock get", "b", "--waiters")["waiter_count"] == 0:
+        pass
+    c.run("lock list", "--waiters")
+    c.run("lock break", "b", "--reason", "a test of the schemas")
+    c.promise.hold("lock acquire", waiting.communicate(timeout=PATIENCE_S)[0])
+    c.run("lock move", "a", "--to-shard", "3")
+    c.run("lock release", "c", "--token", several["locks"][1]["token"], "--session", several["session"])
+    c.run("lock deadlocks")
+
+
+def sessions(c: Cluster, group: str, words) -> None:
+    opened, show, close = words
+    session = c.run(f"{group} {opened}", "--ttl", "10m")["session"]
+    c.run(f"{group} keep-alive", session, "--once")
+    c.run("lock acquire", f"of/{group}", "--session", session)
+    c.run(f"{group} {show}", session)
+    c.run(f"{group} {show}", session, "--keys")
+    c.run(f"{group} list")
+    c.run(f"{group} list", "--count")
+    c.run(f"{group} {close}", session)
+    c.run(f"{group} {show}", session, code=1)
+    c.run(f"{group} {close}", session, code=1)
+
+
+def elections(c: Cluster) -> None:
+    boss = c.start("elect", "campaign", "boss", "--value", "first", "--ttl", "10m", "--review", "100ms")
+    c.first_line(boss, "elect campaign")
+    c.run("elect leader", "boss")
+    watching = c.start("elect", "observe", "boss")
+    c.first_line(watching, "elect observe")
+    end(watching)
+    heir = c.start("elect", "campaign", "boss", "--value", "second", "--ttl", "10m")
+    while not c.run("elect candidates", "boss")["candidates"]:
+        pass
+    c.run("elect transfer", "boss", "--to", "second", "--wait", "1m")
+    boss.communicate(timeout=PATIENCE_S)
+    office = c.first_line(heir, "elect campaign")
+    c.run("elect proclaim", "boss", "third", "--session", office["session"], "--epoch", office["epoch"])
+    end(heir)
+    office = c.run("elect campaign", "boss", "--once", "--ttl", "10m")
+    c.run("elect resign", "boss", "--session", office["session"], "--epoch", office["epoch"])
+    c.run("elect leader", "boss", code=1)
+
+
+def watches(c: Cluster) -> None:
+    # The first watch begins at the beginning of the log, so it needs nobody to hurry.
+    name = "watched"
+    held = c.run("lock acquire", name, "--ttl", "10m")
+    c.run("watch", name, "--wait-for", "held")
+    watching = c.start("watch", name, "--wait-for", "free", "--previous")
+    while c.run("lock get", name)["session"] != held["session"]:
+        pass
+    c.run("lock release", name, "--token", held["token"], "--session", held["session"])
+    c.promise.hold("watch", watching.communicate(timeout=PATIENCE_S)[0].splitlines()[-1])
+
+
+def ledgers(c: Cluster) -> None:
+    keys = c.run("ledger keys", "--ledger", c.ledger)["keys"]
+    where = ["--ledger", c.ledger, "--key", keys[0]["key"]]
+    c.run("ledger head", *where)
+    c.run("ledger get", "0", "--ledger", c.ledger, "--key", keys[0]["key"], "--shard", "3")
+    c.run("ledger fsck", *where)
+    c.run("ledger export", "exported", *where)
+    c.run("ledger watch", *where, "--state", "seen", "--count", "1")
+    subprocess.run([c.ctl, "ledger", "prove", "0", "--shard", "3", "--out", "proof", *where], check=True,
+                   timeout=PATIENCE_S, env=c.environment, cwd=c.directory)
+    c.run("ledger verify", "proof", "--key", keys[0]["key"])
+    c.run("ledger prune", "--keep", "entries:1000000")
+
+
+def snapshots(c: Cluster) -> None:
+    c.run("snapshot save", "file")
+    c.run("snapshot inspect", "file")
+    c.run("snapshot inspect", "file", "--shards")
+    c.run("snapshot restore", "file", "--data-dir", "restored", "--node", "1", "--nodes", "1")
+
+
+def the_rest(c: Cluster) -> None:
+    c.run("version")
+    c.run("status")
+    c.run("doctor")
+    c.run("health")
+    c.run("cluster init", "--dir", "made")
+    c.run("context set", "here", "--endpoints", c.client)
+    c.run("context list")
+    c.run("context show")
+    c.run("context show", "here")
+    c.run("context use", "here")
+    c.run("context rm", "here")
+    c.run("shard ls")
+    c.run("shard show", "3")
+    c.run("top", "--once", "--interval", "100ms")
+    c.run("quorum eval", "--voters", "1,2,3", "--votes", "1=yes", "--acknowledged", "1=7,2=7")
+    c.run("bench lock", "--seconds", "1", "--clients", "2")
+    c.run("bench queue", "--waiters", "10", "--handovers", "10")
+    c.run("no such verb", code=2)
+
+
+def leaves(ctl: str, words=()) -> list:
+    """All verbs, by their words, as the help lists them."""
+    text = subprocess.run([ctl, *words, "--help"], capture_output=True, text=True, timeout=PATIENCE_S,
+                          check=True).stdout
+    if "\nSubcommands:\n" not in text:
+        return [" ".join(words)]
+    listed = text.split("\nSubcommands:\n")[1].split("\n\n")[0]
+    names = re.findall(r"^  (\S+?),? ", listed, re.MULTILINE)
+    return [leaf for name in names for leaf in leaves(ctl, (*words, name))]
+
+
+def refuses_what_is_wrong(path: Path) -> bool:
+    """Whether answers that break the promise are found."""
+    wrong = ['{"gcoordctl":1}', '{"gcoordctl":"1","more":1}', "{}"]
+    for line in wrong:
+        promise = Promise(path)
+        promise.quiet = True
+        promise.hold("version", line)
+        if not promise.failures:
+            return False
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("ctl", "node", "schema", "directory"):
+        parser.add_argument(f"--{name}", required=True, type=lambda text: Path(text).resolve())
+    arguments = parser.parse_args()
+    shutil.rmtree(arguments.directory, ignore_errors=True)
+    arguments.directory.mkdir(parents=True)
+    promise = Promise(arguments.schema)
+    verbs = leaves(str(arguments.ctl))
+    for verb in set(verbs) - NO_JSON - promise.verbs.keys():
+        promise.fail(f"no schema for '{verb}'")
+    for verb in promise.verbs.keys() - set(verbs):
+        promise.fail(f"a schema for '{verb}', which is no verb")
+    if not refuses_what_is_wrong(arguments.schema):
+        promise.fail("an answer that breaks its schema passes")
+    cluster = Cluster(arguments, promise)
+    try:
+        locks(cluster)
+        sessions(cluster, "session", ("open", "show", "close"))
+        sessions(cluster, "lease", ("grant", "timetolive", "revoke"))
+        elections(cluster)
+        watches(cluster)
+        ledgers(cluster)
+        snapshots(cluster)
+        the_rest(cluster)
+    finally:
+        end(cluster.node)
+    for verb in promise.verbs.keys() - promise.seen:
+        promise.fail(f"nothing was held against the schema of '{verb}'")
+    print(f"{len(promise.seen)} schemas, {len(promise.failures)} failures")
+    return 1 if promise.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+#include "client/discovery/endpoint_list.h"
+
+#include "client/discovery/srv_lookup.h"
+#include "protocol/error_codes.h"
+#include "tests/client/discovery/dns_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Only a failure waits that long.
+constexpr milliseconds kPatience{60'000};
+constexpr milliseconds kBrief{300};
+
+std::string service(const DnsServer& server) {
+  return "srv:_gcoord._tcp.example.org@" + server.text();
+}
+
+Result<std::vector<std::string>> resolve(const std::vector<std::string>& endpoints,
+                                         milliseconds timeout = kPatience,
+                                         IfAbsent absent = IfAbsent::Fail) {
+  return resolve_endpoints(endpoints, timeout, absent);
+}
+
+std::string one(const std::string& query, std::uint16_t port = 7400) {
+  return dns_answer(query, {1, DnsBytes{}.record(33, srv_content({0, 0, port, "node"})).bytes()});
+}
+
+TEST(EndpointList, ServicesBecomeTheirHostsInOrderOfPriority) {
+  const DnsServer server([](const std::string& query) {
+    const std::string records = DnsBytes{}
+                                    .record(33, srv_content({9, 0, 7403, "c"}))
+                                    .record(33, srv_content({1, 1, 7402, "b"}))
+                                    .record(33, srv_content({1, 5, 7401, "a"}))
+                                    .bytes() +
+                                address_record("c", {"\x0a\0\0\3", 4});
+    return std::vector{dns_answer(query, {3, records, 1})};
+  });
+  EXPECT_THAT(resolve({"first:1", service(server), "last:2"}).value(),
+              ElementsAre("first:1", "a:7401", "b:7402", "10.0.0.3:7403", "last:2"));
+}
+
+TEST(EndpointList, WhatIsNoServiceIsRefused) {
+  for (const char* endpoint : {"srv:",
+                               "srv:a b",
+                               "srv:a@",
+                               "srv:a@name.of.a.server",
+                               "srv:a@127.0.0.1:x",
+                               "srv:a@127.0.0.1:0",
+                               "srv:@127.0.0.1"}) {
+    EXPECT_EQ(resolve({endpoint}).status().detail(),
+              static_cast<std::uint32_t>(protocol::ErrorCode::OptionInvalid))
+        << endpoint;
+  }
+  EXPECT_THAT(resolve({"anything else"}).value(), ElementsAre("anything else"));
+  EXPECT_EQ(parse_name_server("[::1]:8600")->text, "[::1]:8600");
+  EXPECT_EQ(parse_name_server("127.0.0.1")->text, "127.0.0.1:53");
+}
+
+TEST(EndpointList, AServerThatLiesOrBabblesIsNotBelieved) {
+  std::atomic<int> queries{0};
+  const DnsServer server([&](const std::string& query) {
+    ++queries;
+    std::string other_id = one(query, 1);
+    other_id[0] = static_cast<char>(other_id[0] ^ 1);
+    return std::vector{other_id,
+                       std::string(60'000, 'x'),
+                       one(query, 2).substr(0, 30),
+                       query,
+                       std::string{},
+                       one(query, 7400)};
+  });
+  EXPECT_THAT(resolve({service(server)}).value(), ElementsAre("node:7400"));
+  EXPECT_EQ(queries, 1);
+}
+
+TEST(EndpointList, ASilentServerIsGivenUpInTime) {
+  const DnsServer server([](const std::string&) { return std::vector<std::string>{}; });
+  const auto failed = resolve({service(server)}, kBrief).status();
+  EXPECT_EQ(failed.detail(), kDetailUnreachable);
+  EXPECT_THAT(failed.message(), HasSubstr(server.text() + ": no answer"));
+  // Those that can be had remain.
+  EXPECT_THAT(resolve({service(server), "known:1"}, kBrief).value(), ElementsAre("known:1"));
+}
+
+TEST(EndpointList, AFloodOfOtherAnswersIsNotReadForEver) {
+  const DnsServer server([](const std::string&) {
+    return std::vector<std::string>(200, "no answer at all, though it is long enough");
+  });
+  EXPECT_THAT(resolve({service(server)}).status().message(), HasSubstr("64 messages"));
+}
+
+TEST(EndpointList, AServerThatKnowsNoExtensionIsAskedWithout) {
+  const DnsServer server([](const std::string& query) {
+    return std::vector{query[11] == 1 ? dns_answer(query, {0, "", 0, 0x8181}) : one(query)};
+  });
+  EXPECT_THAT(resolve({service(server)}).value(), ElementsAre("node:7400"));
+}
+
+TEST(EndpointList, ARefusalAndANameWithoutHostsSayWhy) {
+  const DnsServer refusing([](const std::string& query) {
+    return std::vector{dns_answer(query, {0, "", 0, 0x8185})};
+  });
+  EXPECT_THAT(resolve({service(refusing)}).status().message(), HasSubstr("refused with code 5"));
+  const DnsServer absent([](const std::string& query) {
+    return std::vector{dns_answer(query, {0, "", 0, 0x8183})};
+  });
+  EXPECT_THAT(resolve({service(absent)}).status().message(), HasSubstr("name nobody"));
+}
+
+TEST(EndpointList, WhoWaitsForItsClusterAsksAgain) {
+  std::atomic<int> queries{0};
+  const DnsServer server([&](const std::string& query) {
+    return std::vector{++queries < 3 ? dns_answer(query, {0, "", 0, 0x8183}) : one(query)};
+  });
+  EXPECT_THAT(resolve({service(server)}, kPatience, IfAbsent::AskAgain).value(),
+              ElementsAre("node:7400"));
+}
+
+}  // namespace
+}  // namespace gcoord::client

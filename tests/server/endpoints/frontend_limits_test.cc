@@ -1,0 +1,234 @@
+// What hostile clients hold of a node, over real loopback sockets: connections that do not read,
+// that idle, that never end a frame. All figures are those of the account.
+#include "tests/server/endpoints/frontend_bench.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+constexpr const char* kAttacker = "127.0.0.66";
+
+class FrontEndLimitsTest : public FrontEndTest {
+ protected:
+  std::size_t held(HeldBytes kind) const { return frontend_->account().held(kind); }
+
+  RawClient& add(const char* from = kAttacker) {
+    clients_.push_back(std::make_unique<RawClient>(context_, frontend_->port(), from));
+    return *clients_.back();
+  }
+
+  // Connections that are welcomed, each with its builder.
+  void welcome_many(std::size_t count, const char* from = kAttacker) {
+    for (std::size_t k = 0; k < count; ++k) {
+      builders_.emplace_back(protocol::FrameDirection::Requests);
+      ASSERT_TRUE(welcome(add(from), builders_.back()));
+    }
+  }
+
+  // The first bytes of a frame of the largest size, which is announced and never sent.
+  static std::vector<std::byte> largest_frame() {
+    protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+    builder.add(request(1), std::vector<std::byte>(protocol::kPayloadBytesMax));
+    return frame_of(builder);
+  }
+
+  std::vector<std::unique_ptr<RawClient>> clients_;
+  std::deque<protocol::FrameBuilder> builders_;
+};
+
+// Issue 23: 1,000 of them held a gigabyte.
+TEST_F(FrontEndLimitsTest, AFrameTakesMemoryAsItsBytesCome) {
+  const std::vector<std::byte> frame = largest_frame();
+  constexpr std::size_t kCount = 100;
+  for (std::size_t k = 0; k < kCount; ++k) {
+    ASSERT_EQ(add().send(std::span(frame).first(1000)), 1000u);
+  }
+  ASSERT_TRUE(pump_until([&] { return held(HeldBytes::Begun) >= kCount * 1000; }));
+  EXPECT_LE(held(HeldBytes::Begun), kCount * 2048);
+  EXPECT_EQ(held(HeldBytes::In), 0u);
+}
+
+TEST_F(FrontEndLimitsTest, UnfinishedFramesAreBoundedInAllAndTheLargestGoesFirst) {
+  FrontEndOptions options;
+  options.limits.bytes_max = std::size_t{16} << 20;  // Four for frames, three of one source.
+  start(options);
+  RawClient other = connect();
+  const std::vector<std::byte> frame = largest_frame();
+  ASSERT_EQ(other.send(std::span(frame).first(5000)), 5000u);
+  ASSERT_TRUE(pump_until([&] { return held(HeldBytes::Begun) > 0; }));
+  std::size_t most = 0;
+  for (std::size_t k = 1; k <= 20; ++k) {
+    RawClient& client = add();
+    std::size_t sent = 0;
+    ASSERT_TRUE(pump_until([&] {
+      most = std::max(most, held(HeldBytes::Begun));
+      if (!client.receive() || sent + 1 == frame.size()) {
+        return true;
+      }
+      sent += client.send(std::span(frame).subspan(sent, frame.size() - 1 - sent));
+      return false;
+    }));
+  }
+  ASSERT_TRUE(pump_until([&] { return closed_count("memory") >= 17; }));
+  EXPECT_LE(most, std::size_t{4} << 20);
+  EXPECT_TRUE(other.receive()) << "another source";
+}
+
+TEST_F(FrontEndLimitsTest, AFrameThatDoesNotEndInTimeClosesItsConnection) {
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  RawClient client = connect();
+  ASSERT_TRUE(welcome(client, builder));
+  builder.add(request(8), std::vector<std::byte>(3000));
+  const std::vector<std::byte> frame = frame_of(builder);
+  std::size_t sent = 0;
+  const auto trickle = [&](std::uint64_t now_ms) {
+    sent += client.send(std::span(frame).subspan(sent, 1));
+    EXPECT_TRUE(pump_until([&] { return held(HeldBytes::Begun) >= sent; }));
+    frontend_->sweep(now_ms);
+  };
+  for (std::uint64_t now_ms = 1000; now_ms <= 31'000; now_ms += 1000) {
+    trickle(now_ms);
+  }
+  EXPECT_EQ(frontend_->connection_count(), 1u) << "30 seconds from the first byte";
+  trickle(32'000);
+  EXPECT_EQ(closed_count("slow_frame"), 1u);
+  EXPECT_TRUE(closed(client));
+  EXPECT_EQ(held(HeldBytes::Begun), 0u);
+}
+
+TEST_F(FrontEndLimitsTest, FramesThatFollowEachOtherAreNotOneSlowFrame) {
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  RawClient client = connect();
+  ASSERT_TRUE(welcome(client, builder));
+  std::vector<std::byte> rest;
+  for (std::uint64_t k = 0; k < 40; ++k) {
+    builder.add(request(k), std::vector<std::byte>(100));
+    const std::vector<std::byte> frame = frame_of(builder);
+    rest.insert(rest.end(), frame.begin(), frame.begin() + 50);
+    client.send(rest);
+    rest.assign(frame.begin() + 50, frame.end());
+    ASSERT_TRUE(pump_until([&] { return requests_ == k && held(HeldBytes::Begun) > 0; }));
+    frontend_->sweep(1000 * (k + 1));
+  }
+  EXPECT_EQ(frontend_->connection_count(), 1u);
+}
+
+// Issue 23: 20 stopped everybody for seconds, 100 refused newcomers.
+TEST_F(FrontEndLimitsTest, ConnectionsThatDoNotReadAreBoundedInAllAndOthersAreServed) {
+  FrontEndOptions options;
+  options.limits.bytes_max = std::size_t{32} << 20;  // Sixteen for replies, twelve of one source.
+  start(options);
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    frontend_->reply(connection,
+                     protocol::reply_to(slot),
+                     std::vector<std::byte>(slot.request_id == 1 ? 0 : 100'000));
+  };
+  RawClient reader = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(reader, builder));
+  welcome_many(100);
+  std::size_t most = 0;
+  for (std::size_t k = 0; k < clients_.size(); ++k) {
+    for (std::uint64_t id = 2; id < 66; ++id) {
+      builders_[k].add(request(id));
+    }
+    clients_[k]->send(frame_of(builders_[k]));
+    const std::size_t before = requests_;
+    ASSERT_TRUE(pump_until([&] { return requests_ > before; }));
+    most = std::max(most, held(HeldBytes::Out));
+    reader.replies.clear();
+    builder.add(request(1));
+    reader.send(frame_of(builder));
+    ASSERT_TRUE(pump_until([&] { return reader.receive() && !reader.replies.empty(); })) << k;
+  }
+  EXPECT_GT(closed_count("memory"), 0u);
+  EXPECT_LE(most, std::size_t{12} << 20);
+  EXPECT_LT(frontend_->connection_count(), 20u) << "each would hold a megabyte and more";
+}
+
+TEST_F(FrontEndLimitsTest, MemoryIsGivenBackAfterABurst) {
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(100'000));
+  };
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.replies.clear();
+  for (std::uint64_t id = 1; id <= 10; ++id) {
+    builder.add(request(id), std::vector<std::byte>(50'000));
+  }
+  const std::vector<std::byte> frame = frame_of(builder);
+  std::size_t sent = 0;
+  ASSERT_TRUE(pump_until([&] {
+    sent += client.send(std::span(frame).subspan(sent));
+    return client.receive() && client.replies.size() == 10;
+  }));
+  EXPECT_LE(held(HeldBytes::Out), 3 * ReplyOutbox::kKeptBytes);
+  frontend_->sweep(1000);
+  frontend_->sweep(2000);
+  EXPECT_EQ(held(HeldBytes::In) + held(HeldBytes::Begun) + held(HeldBytes::Out), 0u);
+}
+
+// Issue 23: 4,096 of them shut a node to newcomers for ten minutes. Here it has places for 64.
+TEST_F(FrontEndLimitsTest, IdleConnectionsOfOneSourceShutOutNeitherOthersNorTheirOwnHost) {
+  FrontEndOptions options;
+  options.limits.connections_max = 64;
+  start(options);
+  welcome_many(48);
+  RawClient& refused = add();
+  EXPECT_TRUE(closed(refused)) << "the 49th of one source, and the others are not idle yet";
+  ASSERT_EQ(refused.replies.size(), 1u);
+  EXPECT_EQ(refused.replies[0].detail,
+            static_cast<std::uint32_t>(protocol::ErrorCode::ConnectionsExhausted));
+  RawClient other = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  EXPECT_TRUE(welcome(other, builder)) << "another source";
+  frontend_->sweep(1'000);
+  frontend_->sweep(11'000);
+  builders_.emplace_back(protocol::FrameDirection::Requests);
+  EXPECT_TRUE(welcome(add(), builders_.back())) << "an operator on the host of the idle ones";
+  EXPECT_EQ(closed_count("gave_way"), 1u);
+  EXPECT_EQ(closed_count("full"), 1u);
+}
+
+TEST_F(FrontEndLimitsTest, ConnectionsWithWorkUnderWayDoNotGiveWay) {
+  FrontEndOptions options;
+  options.limits = {.connections_max = 8, .source_connections_max = 2};
+  start(options);
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot&, auto) {
+    frontend_->park(connection);
+  };
+  welcome_many(2);
+  for (std::size_t k = 0; k < 2; ++k) {
+    builders_[k].add(request(8));
+    clients_[k]->send(frame_of(builders_[k]));
+  }
+  ASSERT_TRUE(pump_until([&] { return requests_ == 2; }));
+  frontend_->sweep(1'000);
+  frontend_->sweep(100'000);
+  EXPECT_TRUE(closed(add()));
+  EXPECT_EQ(closed_count("full"), 1u);
+  EXPECT_EQ(frontend_->connection_count(), 2u);
+}
+
+TEST_F(FrontEndLimitsTest, WhoNeverSaidHelloGivesWayAtOnceTheOldestFirst) {
+  FrontEndOptions options;
+  options.limits = {.connections_max = 8, .source_connections_max = 2};
+  start(options);
+  RawClient& oldest = add();
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 1; }));
+  RawClient& second = add();
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 2; }));
+  welcome_many(1);
+  EXPECT_FALSE(oldest.receive());
+  EXPECT_TRUE(second.receive());
+  EXPECT_EQ(closed_count("gave_way"), 1u);
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -150,7 +150,7 @@ void check_space(const Inspection& inspected) {
                     {"its disk is full: as a leader it refuses new locks and sessions",
                      "Free space on it; the refusals end by themselves. --ledger-bytes-max bounds "
                      "the ledger."});
-    } else if (free_bytes < total_bytes.value_or(0) / 10) {
+    } else if (free_bytes.has_value() && *free_bytes < total_bytes.value_or(0) / 10) {
       inspected.add(Severity::Warning,
                     node.node,
                     {"less than a tenth of its disk is free",

@@ -108,6 +108,8 @@ TEST(Examination, AFullDiskAndOneThatIsNearlyFullAreFound) {
   ClusterFacts facts = healthy_cluster();
   facts.nodes[0].report["disk"] = {{"low", false}, {"free_bytes", "100"}, {"total_bytes", "1000"}};
   EXPECT_EQ(found(facts), Lines{});
+  facts.nodes[2].report["disk"] = {{"total_bytes", "1000"}};
+  EXPECT_EQ(found(facts), Lines{}) << "what is free is not told";
   facts.nodes[0].report["disk"]["free_bytes"] = "99";
   facts.nodes[1].report["disk"] = {{"low", true}, {"free_bytes", "0"}, {"total_bytes", "1000"}};
   EXPECT_EQ(found(facts), (Lines{"error space 2", "warning space 1"}));

@@ -62,5 +62,42 @@ TEST_F(DevFolder, OfAKilledNodeGoesWithTheNextOneAndOfALivingOneStays) {
   EXPECT_EQ(folders(), 0);
 }
 
+// Every directory of this name once went, if nobody had a lock on it.
+TEST_F(DevFolder, ADirectoryThatDevDidNotMakeStays) {
+  const std::filesystem::path mine = folder_.path() / "gcoord-dev-mine";
+  std::filesystem::create_directories(mine / "precious");
+  ChildProcess node = start();
+  node.signal(SIGTERM);
+  EXPECT_EQ(node.wait_for(kPatience), 0);
+  EXPECT_TRUE(std::filesystem::exists(mine / "precious"));
+}
+
+TEST_F(DevFolder, ALeftOneThatANodeUsesStays) {
+  ChildProcess killed = start();
+  killed.signal(SIGKILL);
+  killed.wait_for(kPatience);
+  const auto left = std::filesystem::directory_iterator(folder_.path())->path();
+  ChildOptions options = program("gcoordd",
+                                 {"dev",
+                                  "--listen-client",
+                                  "127.0.0.1:0",
+                                  "--listen-peer",
+                                  "127.0.0.1:0",
+                                  "--listen-metrics",
+                                  "off",
+                                  "--shards",
+                                  "4",
+                                  "--data-dir",
+                                  (left / "data").string()});
+  auto user = ChildProcess::start(options);
+  ASSERT_TRUE(user.ok() && user.value().read_line(kPatience).has_value());
+  ChildProcess next = start();
+  EXPECT_TRUE(std::filesystem::exists(left / "data"));
+  next.signal(SIGTERM);
+  next.wait_for(kPatience);
+  user.value().signal(SIGTERM);
+  EXPECT_EQ(user.value().wait_for(kPatience), 0);
+}
+
 }  // namespace
 }  // namespace gcoord::cli

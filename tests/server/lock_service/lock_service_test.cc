@@ -43,7 +43,9 @@ TEST(LockServiceTest, ALowDiskRefusesWhatMakesTheLogGrowAndTakesWhatGivesBack) {
   };
   refused(bench.acquire(5, 2, "b"));
   refused(bench.acquire(7, 1, "a", protocol::kForeverMs));  // A place in a queue.
-  refused(bench.send(bench.slot(RequestKind::OpenSession), ""));
+  protocol::RequestSlot open = bench.slot(RequestKind::OpenSession);
+  open.ttl_ms = 1000;
+  refused(bench.send(open, ""));
   // The same request again is answered as before: it was decided, or stands in the queue.
   const auto again = bench.decided(bench.acquire(5, 1, "a"));
   EXPECT_EQ(again.slot.token, held.slot.token);

@@ -6,7 +6,16 @@ namespace {
 
 // bash ends words at "=" and ":" too, and puts each reply in the place of the last such part alone:
 // so the parts are put together again, and what is before the last of them is cut off.
-constexpr std::string_view kBash = R"script(_gcoordctl() {
+//
+// A reply is put into the user's line, where the shell reads it: names of locks and of files are
+// other people's words. So each is quoted, and none is offered where quoting would not hold: inside
+// a quote that the user has opened, and where the quoted form opens one of its own ($'...').
+constexpr std::string_view kBash = R"script(_gcoordctl_offer() {
+  local quoted
+  printf -v quoted '%q' "$1"
+  [[ $quoted == \$* ]] || COMPREPLY+=("$quoted")
+}
+_gcoordctl() {
   local line=$COMP_LINE part reply head
   local -a words=() replies=()
   local i
@@ -21,8 +30,9 @@ constexpr std::string_view kBash = R"script(_gcoordctl() {
     line=${line#"${line%%[![:blank:]]*}"}
     line=${line#"$part"}
   done
-  mapfile -t replies < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
   part=${words[-1]}
+  [[ $part == *[\'\"\`\$]* ]] && return
+  mapfile -t replies < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
   head=${part%"${part##*[:=]}"}
   for reply in "${replies[@]}"; do
     case $reply in
@@ -30,8 +40,12 @@ constexpr std::string_view kBash = R"script(_gcoordctl() {
         compopt -o filenames 2>/dev/null
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "${part#"$head"}")
         ;;
-      :commands) mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -c -f -- "$part") ;;
-      *) COMPREPLY+=("$(printf '%q' "${reply#"$head"}")") ;;
+      :commands)
+        while IFS= read -r reply; do
+          _gcoordctl_offer "$reply"
+        done < <(compgen -c -f -- "$part")
+        ;;
+      *) _gcoordctl_offer "${reply#"$head"}" ;;
     esac
   done
 }

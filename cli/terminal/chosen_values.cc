@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace gcoord::cli {
 namespace {
@@ -41,7 +42,11 @@ ContextValues typed_values(const Command& program, const ContextValues& parsed) 
 }
 
 Result<ChosenValues> choose_own_values(const Command& program, const ContextValues& parsed) {
-  GivenValues given{.typed = typed_values(program, parsed),
+  return choose_own_values(typed_values(program, parsed));
+}
+
+Result<ChosenValues> choose_own_values(ContextValues typed) {
+  GivenValues given{.typed = std::move(typed),
                     .environment = {},
                     .context_typed = {},
                     .context_environment = variable_of("context")};

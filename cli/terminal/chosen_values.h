@@ -20,4 +20,7 @@ ContextValues typed_values(const Command& program, const ContextValues& parsed);
 // read_contexts() and choose_values().
 Result<ChosenValues> choose_own_values(const Command& program, const ContextValues& parsed);
 
+// The same, where `typed` is what stands on the command line.
+Result<ChosenValues> choose_own_values(ContextValues typed);
+
 }  // namespace gcoord::cli

@@ -10,8 +10,6 @@ namespace gcoord::cli {
 
 namespace {
 
-constexpr const char* kDefaultEndpoint = "127.0.0.1";
-
 // "cause (a: refused; b: timed out). Fix." -> what is said of each endpoint.
 std::vector<std::string> evidence_of(const std::string& message) {
   const std::size_t begin = message.find('(');

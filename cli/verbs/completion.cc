@@ -3,8 +3,11 @@
 
 #include "cli/completion/candidates.h"
 #include "cli/completion/scripts.h"
+#include "cli/terminal/chosen_values.h"
+#include "cli/terminal/endpoints.h"
 #include "common/text/printable.h"
 
+#include <chrono>
 #include <iostream>
 #include <memory>
 
@@ -16,42 +19,57 @@ namespace {
 constexpr std::uint32_t kNamesMax = 200;
 
 // Nobody waits longer for a key.
-constexpr const char* kPatience = "1s";
+constexpr std::chrono::seconds kPatience{1};
 
-// Names that a shell would print as they are. None when no node answers.
-std::vector<std::string> lock_names(Context& context,
-                                    std::span<const std::string> words,
-                                    const std::string& beginning) {
-  context.globals().endpoints = given_value(words, "--endpoints");
-  context.globals().timeout = kPatience;
-  std::vector<std::string> names;
-  context.choose([&names, &beginning](Context& chosen) {
-    auto client = chosen.connect();
-    if (!client.has_value()) {
-      return 0;
+// The addresses that the finished line would ask; none when it would be refused.
+std::vector<std::string> endpoints_of(std::span<const std::string> words) {
+  ContextValues typed;
+  for (const char* option : {"endpoints", "context"}) {
+    if (const std::string given = given_value(words, std::string{"--"} + option); !given.empty()) {
+      typed[option] = given;
     }
-    client::ListOptions query{.prefix = beginning, .limit = kNamesMax};
-    do {
-      const auto page = client->list(query);
-      if (!page.ok()) {
-        return 0;
+  }
+  const auto chosen = choose_own_values(std::move(typed));
+  if (!chosen.ok()) {
+    return {};
+  }
+  const auto found = chosen.value().by_option.find("endpoints");
+  const bool named = found != chosen.value().by_option.end();
+  const auto endpoints = parse_endpoints(named ? found->second.text : kDefaultEndpoint);
+  return endpoints.ok() ? endpoints.value() : std::vector<std::string>{};
+}
+
+// Names that a shell would print as they are. None, and not a word, when no node answers.
+std::vector<std::string> lock_names(std::span<const std::string> words,
+                                    const std::string& beginning) {
+  client::ClientOptions options;
+  options.endpoints = endpoints_of(words);
+  options.connect_timeout = kPatience;
+  options.request_timeout = kPatience;
+  auto client = client::Client::connect(std::move(options));
+  std::vector<std::string> names;
+  client::ListOptions query{.prefix = beginning, .limit = kNamesMax};
+  while (client.ok() && names.size() < kNamesMax) {
+    const auto page = client.value().list(query);
+    if (!page.ok()) {
+      break;
+    }
+    for (const client::LockDescription& lock : page.value().locks) {
+      if (is_printable(lock.name)) {
+        names.push_back(lock.name);
       }
-      for (const client::LockDescription& lock : page.value().locks) {
-        if (is_printable(lock.name)) {
-          names.push_back(lock.name);
-        }
-      }
-      query.cursor = page.value().next_cursor;
-    } while (!query.cursor.empty() && names.size() < kNamesMax);
-    return 0;
-  });
-  context.run();
+    }
+    query.cursor = page.value().next_cursor;
+    if (query.cursor.empty()) {
+      break;
+    }
+  }
   return names;
 }
 
 }  // namespace
 
-int complete(const Command& program, Context& context, std::span<const std::string> words) {
+int complete(const Command& program, std::span<const std::string> words) {
   const Candidates found = candidates_of(program, words);
   for (const std::string& word : found.words) {
     std::cout << word << "\n";
@@ -63,7 +81,7 @@ int complete(const Command& program, Context& context, std::span<const std::stri
     std::cout << kCommandsLine << "\n";
   }
   if (found.lock_names) {
-    for (const std::string& name : lock_names(context, words, found.beginning)) {
+    for (const std::string& name : lock_names(words, found.beginning)) {
       std::cout << found.before << name << "\n";
     }
   }
@@ -80,7 +98,7 @@ void add_completion_command(Command& app, Context& context) {
       "bash: source <(gcoordctl completion bash)\n"
       "zsh:  source <(gcoordctl completion zsh), after compinit\n"
       "fish: gcoordctl completion fish | source\n"
-      "Names of locks are those of the cluster that GCOORD_ENDPOINTS or --endpoints names.");
+      "Names of locks are those of the cluster that the finished line would ask.");
   verb->callback([&context, shell] {
     context.choose([shell](Context&) {
       std::cout << completion_script(*shell);

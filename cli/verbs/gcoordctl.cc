@@ -131,7 +131,7 @@ int main_of(std::vector<std::string> arguments) {
   line.add_examples(&example_of);
   line.settle();
   if (!arguments.empty() && arguments.front() == kCompleteVerb) {
-    return complete(app, context, std::span{arguments}.subspan(1));
+    return complete(app, std::span{arguments}.subspan(1));
   }
   context.set_child_command(cut_child_command(app, arguments));
   const Output output(wants_json(arguments) ? Format::JsonLines : Format::Tables);

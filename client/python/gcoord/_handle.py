@@ -87,13 +87,17 @@ class Ended:
 
     def __init__(self) -> None:
         self._held: "weakref.WeakSet[Held]" = weakref.WeakSet()
+        self._lock = threading.Lock()  # The library's threads add while the client ends.
 
     def add(self, held: Held) -> None:
-        self._held.add(held)
+        with self._lock:
+            self._held.add(held)
 
     def end(self) -> None:
         """Begins to close them; the client's end waits for the answers, not for long."""
-        for held in list(self._held):
+        with self._lock:
+            all_held = list(self._held)
+        for held in all_held:
             if not held._handle.closed and not held._detached:
                 try:
                     held._give_back_async()

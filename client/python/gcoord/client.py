@@ -39,7 +39,10 @@ _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
 def _close_all() -> None:
     """The library's threads must not call into an interpreter that is gone."""
     for client in list(_open):
-        client.close()
+        try:
+            client.close()
+        except Exception:  # The next one is closed all the same.
+            pass
 
 
 class Client(Looks, LooksAsync, Nodes, Sessions):
@@ -259,9 +262,11 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
     def close(self) -> None:
         """Closes the open sessions and leases, unless they are detached, without waiting long for the answers. No callback
         runs after this. What is under way fails with GC4010."""
-        if not self._handle.closed:
-            self._ended.end()
-        self._handle.free()
+        try:
+            if not self._handle.closed:
+                self._ended.end()
+        finally:
+            self._handle.free()
 
     def __enter__(self) -> "Client":
         return self

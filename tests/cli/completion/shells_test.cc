@@ -78,6 +78,45 @@ TEST_F(BashCompletion, NamesOfLocks) {
   EXPECT_EQ(offered("lock get jobs/", "lock get jobs/"), "\n") << "nobody answers";
 }
 
+// What a colleague calls a lock, or an archive a file, once ran in the shell of who pressed TAB.
+TEST_F(BashCompletion, WordsOfOthersAreQuotedOrNotOffered) {
+  DevNode node;
+  endpoint_ = node.endpoint();
+  node.ctl().json({"lock", "acquire", "jobs/$(touch P)", "--ttl", "60s"});
+  node.ctl().json({"lock", "acquire", "odd/\u0378;touch P", "--ttl", "60s"});
+  EXPECT_EQ(offered("lock get jobs/", "lock get jobs/"), "jobs/\\$\\(touch\\ P\\)\n");
+  EXPECT_EQ(offered("lock get \"jobs/", "lock get \\\"jobs/"), "\n") << "the quote is open";
+  EXPECT_EQ(offered("lock get odd/", "lock get odd/").find('$'), std::string::npos);
+  std::ofstream(folder_.path() / "qq data;touch P #") << "x";
+  EXPECT_EQ(offered("lock run a -- cat qq", "lock run a -- cat qq"),
+            "qq\\ data\\;touch\\ P\\ #\n");
+}
+
+// The environment and the user's contexts once took the place of what the line says.
+TEST_F(BashCompletion, TheClusterIsTheOneThatTheLineNames) {
+  DevNode node;
+  node.ctl().json({"lock", "acquire", "here", "--ttl", "60s"});
+  endpoint_ = "127.0.0.1:1";
+  EXPECT_EQ(output_of({chaos::program_beside("gcoordctl").string(),
+                       "__complete",
+                       "--endpoints",
+                       node.endpoint(),
+                       "lock",
+                       "get",
+                       "h"},
+                      endpoint_),
+            "here\n");
+  ChildOptions options;
+  options.arguments = {
+      chaos::program_beside("gcoordctl").string(), "__complete", "lock", "get", "h"};
+  options.capture_output = true;
+  options.environment = {{"GCOORD_ENDPOINTS", endpoint_}, {"GCOORD_OUTPUT", "json"}};
+  auto child = ChildProcess::start(options);
+  ASSERT_TRUE(child.ok());
+  EXPECT_EQ(child.value().read_all(kPatience), "") << "a failure is no candidate";
+  EXPECT_EQ(child.value().wait_for(kPatience), 0);
+}
+
 TEST(Completion, EveryVerbIsOffered) {
   const std::string verbs = run("gcoordctl", {"__complete", ""}).out;
   for (const char* verb : {"lock\n", "quorum\n", "bench\n", "watch\n", "version\n"}) {

@@ -7,6 +7,7 @@ from typing import Any
 import gcoord
 import gcoord.aio
 from gcoord import EventKind, SessionEvent, Verdict
+from gcoord.aio._bridge import Bridge
 
 from cluster import ENDPOINTS, PATIENCE, MovedClock
 
@@ -55,6 +56,21 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
             self.assertFalse(session.alive)
         with self.assertRaisesRegex(RuntimeError, "not connected"):
             await client.get(self.name)
+
+    async def test_a_callback_that_fails_stops_nothing_behind_it(self):
+        heard: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.set_result(context["exception"]))
+        bridge = Bridge()
+        later = asyncio.Event()
+        error = ValueError("the user's")
+
+        def fail() -> None:
+            raise error
+
+        bridge.post(fail)
+        bridge.post(later.set)  # The loop is woken once for both.
+        await asyncio.wait_for(later.wait(), PATIENCE)
+        self.assertIs(await heard, error)
 
     async def test_an_error_in_a_block_is_the_one_to_hear_of_and_gives_back(self):
         session, other = await self.session(), await self.session()

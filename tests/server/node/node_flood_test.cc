@@ -38,7 +38,7 @@ class RunningNode {
     auto opened = Node::open(options);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     node_ = std::move(opened).value();
-    thread_ = std::thread([this] { ended_ = node_->run([this] { ready_.set_value(); }); });
+    thread_ = std::thread([this] { ended_ = node_->run({[this] { ready_.set_value(); }, [] {}}); });
     ready_.get_future().wait();
   }
 

@@ -42,7 +42,11 @@ class Bridge:
     def _drain(self) -> None:
         self._woken = False  # Before the first is taken: whoever adds one from here on wakes the loop again.
         for _ in range(len(self._due)):
-            self._due.popleft()()
+            callback = self._due.popleft()
+            try:
+                callback()
+            except Exception as error:  # A user's; what came behind it has its turn all the same.
+                self._loop.call_exception_handler({"message": "a callback of gcoord.aio failed", "exception": error})
 
     def check_loop(self) -> None:
         if asyncio.get_running_loop() is not self._loop:

@@ -88,8 +88,7 @@ TEST_F(BashCompletion, WordsOfOthersAreQuotedOrNotOffered) {
   EXPECT_EQ(offered("lock get \"jobs/", "lock get \\\"jobs/"), "\n") << "the quote is open";
   EXPECT_EQ(offered("lock get odd/", "lock get odd/").find('$'), std::string::npos);
   std::ofstream(folder_.path() / "qq data;touch P #") << "x";
-  EXPECT_EQ(offered("lock run a -- cat qq", "lock run a -- cat qq"),
-            "qq\\ data\\;touch\\ P\\ #\n");
+  EXPECT_EQ(offered("lock run a -- cat qq", "lock run a -- cat qq"), "qq\\ data\\;touch\\ P\\ #\n");
 }
 
 // The environment and the user's contexts once took the place of what the line says.

@@ -19,7 +19,7 @@ namespace gcoord::client {
 
 enum class IfAbsent : std::uint8_t {
   Fail,
-  AskAgain,  // Until the time is over: the cluster may be about to be announced.
+  AskAgain,  // Until one is known or the time is over: the cluster may be about to be announced.
 };
 
 // At most 64 of each name. GC1001 for what begins with "srv:" and is no such endpoint, GC3001 when

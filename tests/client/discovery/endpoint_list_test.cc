@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,42 @@ TEST(EndpointList, ASilentServerIsGivenUpInTime) {
   EXPECT_THAT(failed.message(), HasSubstr(server.text() + ": no answer"));
   // Those that can be had remain.
   EXPECT_THAT(resolve({service(server), "known:1"}, kBrief).value(), ElementsAre("known:1"));
+}
+
+// It once took the time of all names behind it.
+TEST(EndpointList, ASilentServerLeavesTimeForTheOthers) {
+  const DnsServer silent([](const std::string&) { return std::vector<std::string>{}; });
+  const DnsServer server([](const std::string& query) { return std::vector{one(query)}; });
+  EXPECT_THAT(resolve({service(silent), service(server)}, milliseconds{3000}).value(),
+              ElementsAre("node:7400"));
+}
+
+TEST(EndpointList, ANameThatNeverComesKeepsNoOtherWaiting) {
+  const DnsServer absent([](const std::string& query) {
+    return std::vector{dns_answer(query, {0, "", 0, 0x8183})};
+  });
+  std::atomic<int> queries{0};
+  const DnsServer server([&](const std::string& query) {
+    return std::vector{++queries < 3 ? dns_answer(query, {0, "", 0, 0x8183}) : one(query)};
+  });
+  EXPECT_THAT(resolve({service(absent), service(server)}, kPatience, IfAbsent::AskAgain).value(),
+              ElementsAre("node:7400"));
+}
+
+TEST(EndpointList, AnAnswerMakesAtMostSixtyFourEndpointsEachOnce) {
+  constexpr std::uint16_t kMany = 24;
+  const DnsServer server([](const std::string& query) {
+    DnsBytes records;
+    std::string glue;
+    for (std::uint16_t k = 0; k < kMany; ++k) {
+      records.record(33, srv_content({0, 0, static_cast<std::uint16_t>(7000 + k), "c"}));
+      glue += address_record("c", std::string{"\x0a\0\0", 3} + static_cast<char>(k));
+    }
+    return std::vector{dns_answer(query, {kMany, records.bytes() + glue, kMany})};
+  });
+  const auto found = resolve({service(server)}).value();
+  EXPECT_EQ(found.size(), 64u);
+  EXPECT_EQ(std::set<std::string>(found.begin(), found.end()).size(), found.size());
 }
 
 TEST(EndpointList, AFloodOfOtherAnswersIsNotReadForEver) {

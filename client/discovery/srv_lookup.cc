@@ -114,7 +114,8 @@ class Exchange {
 
 // Whether the name is decided by this answer, or another server may know more.
 bool decides(const SrvAnswer& answer) {
-  return answer.result == 0 || answer.result == kDnsNoSuchName;
+  const bool whole = !answer.truncated || !answer.records.empty();
+  return (answer.result == 0 && whole) || answer.result == kDnsNoSuchName;
 }
 
 Heard ask(const NameServer& server, const std::string& name, milliseconds until) {
@@ -123,7 +124,9 @@ Heard ask(const NameServer& server, const std::string& name, milliseconds until)
     heard = Exchange(server).ask(name, DnsExtension::None, until);
   }
   if (heard.answer && !decides(*heard.answer)) {
-    heard.failure = "refused with code " + std::to_string(heard.answer->result);
+    heard.failure = heard.answer->result == 0
+                        ? "the answer is truncated"
+                        : "refused with code " + std::to_string(heard.answer->result);
   }
   return heard;
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <iterator>
+#include <utility>
 
 namespace gcoord::client {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::size_t kNameBytesMax = 253;  // As text.
 constexpr int kStepsMax = 255;
 
 constexpr std::uint16_t kTypeA = 1;
+constexpr std::uint16_t kTypeCname = 5;
 constexpr std::uint16_t kTypeAaaa = 28;
 constexpr std::uint16_t kTypeSrv = 33;
 constexpr std::uint16_t kTypeOpt = 41;
@@ -26,6 +28,7 @@ constexpr std::uint16_t kClassInternet = 1;
 
 constexpr std::uint16_t kIsAnswer = 0x8000;
 constexpr std::uint16_t kOpcode = 0x7800;
+constexpr std::uint16_t kTruncated = 0x0200;
 constexpr std::uint16_t kRecursionDesired = 0x0100;
 constexpr std::uint16_t kResultCode = 0x000f;
 
@@ -119,6 +122,25 @@ struct Glue {
   std::string address;
 };
 
+struct Alias {
+  std::string owner;
+  std::string target;
+};
+
+struct OwnedService {
+  std::string owner;
+  SrvRecord record;
+};
+
+// What a message has, whomever it concerns.
+struct Records {
+  std::vector<OwnedService> services;
+  std::vector<Alias> aliases;
+  std::vector<Glue> glue;
+};
+
+enum class Section : std::uint8_t { Answer, Other };
+
 std::string address_of(Reader& reader, std::uint16_t type) {
   std::array<std::uint8_t, 16> octets{};
   for (std::size_t i = 0; i < (type == kTypeA ? 4u : 16u); ++i) {
@@ -129,11 +151,21 @@ std::string address_of(Reader& reader, std::uint16_t type) {
   return text.data();
 }
 
+SrvRecord service_of(Reader& reader) {
+  SrvRecord record;
+  record.priority = reader.number();
+  record.weight = reader.number();
+  record.port = reader.number();
+  record.target = reader.name();
+  return record;
+}
+
 // One record; false when the message is malformed.
-bool take_record(Reader& reader, std::vector<SrvRecord>& records, std::vector<Glue>& glue) {
-  const std::string owner = reader.name();
+bool take_record(Reader& reader, Section section, Records& records) {
+  std::string owner = reader.name();
   const std::uint16_t type = reader.number();
   const bool internet = reader.number() == kClassInternet;
+  const bool answer = internet && section == Section::Answer;
   reader.skip(4);  // How long it may be kept.
   const std::uint16_t bytes = reader.number();
   Reader content = reader;
@@ -141,23 +173,50 @@ bool take_record(Reader& reader, std::vector<SrvRecord>& records, std::vector<Gl
   if (!reader.good()) {
     return false;
   }
-  if (internet && type == kTypeSrv) {
-    SrvRecord record;
-    record.priority = content.number();
-    record.weight = content.number();
-    record.port = content.number();
-    record.target = content.name();
-    if (!content.good() || content.at() > reader.at()) {
-      return false;
-    }
-    // The root as a target says that there is no such service.
-    if (record.port != 0 && is_dns_name(record.target)) {
-      records.push_back(std::move(record));
-    }
+  if (answer && type == kTypeSrv) {
+    records.services.push_back({std::move(owner), service_of(content)});
+  } else if (answer && type == kTypeCname) {
+    records.aliases.push_back({std::move(owner), content.name()});
   } else if (internet && ((type == kTypeA && bytes == 4) || (type == kTypeAaaa && bytes == 16))) {
-    glue.push_back({owner, address_of(content, type)});
+    records.glue.push_back({std::move(owner), address_of(content, type)});
   }
-  return true;
+  return content.good() && content.at() <= reader.at();
+}
+
+// The name itself and those that aliases lead to from there, in whatever order they came.
+std::vector<std::string> names_of(std::string_view name, const std::vector<Alias>& aliases) {
+  std::vector<std::string> names{std::string{name}};
+  const auto is_last = [&](const Alias& alias) { return same_name(alias.owner, names.back()); };
+  // Each alias leads one step further, unless they lead in a circle.
+  while (names.size() <= aliases.size()) {
+    const auto next = std::ranges::find_if(aliases, is_last);
+    if (next == aliases.end() || !is_dns_name(next->target)) {
+      break;
+    }
+    names.push_back(next->target);
+  }
+  return names;
+}
+
+// The services of this name that lead somewhere, with their addresses.
+std::vector<SrvRecord> services_of(std::string_view name, const Records& records) {
+  const std::vector<std::string> names = names_of(name, records.aliases);
+  std::vector<SrvRecord> services;
+  for (const auto& [owner, record] : records.services) {
+    const bool own = std::ranges::any_of(
+        names, [&owner = owner](const std::string& each) { return same_name(each, owner); });
+    // The root as a target says that there is no such service.
+    if (!own || record.port == 0 || !is_dns_name(record.target)) {
+      continue;
+    }
+    services.push_back(record);
+    for (const Glue& each : records.glue) {
+      if (same_name(each.host, record.target)) {
+        services.back().addresses.push_back(each.address);
+      }
+    }
+  }
+  return services;
 }
 
 }  // namespace
@@ -235,22 +294,16 @@ std::optional<SrvAnswer> decode_srv_answer(std::span<const std::byte> message,
   if (!reader.good() || !same || !srv || !internet) {
     return std::nullopt;
   }
-  SrvAnswer decoded{.result = flags & kResultCode, .records = {}};
-  std::vector<Glue> glue;
-  const std::size_t records = std::min(answers + authorities + additional, kRecordsMax);
-  for (std::size_t i = 0; i < records; ++i) {
-    if (!take_record(reader, decoded.records, glue)) {
+  Records records;
+  const std::size_t count = std::min(answers + authorities + additional, kRecordsMax);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!take_record(reader, i < answers ? Section::Answer : Section::Other, records)) {
       return std::nullopt;
     }
   }
-  for (SrvRecord& record : decoded.records) {
-    for (const Glue& each : glue) {
-      if (same_name(each.host, record.target)) {
-        record.addresses.push_back(each.address);
-      }
-    }
-  }
-  return decoded;
+  return SrvAnswer{.result = flags & kResultCode,
+                   .truncated = (flags & kTruncated) != 0,
+                   .records = services_of(without_last_dot(name), records)};
 }
 
 }  // namespace gcoord::client

@@ -34,6 +34,7 @@ struct SrvRecord {
 
 struct SrvAnswer {
   int result = 0;                  // 0: the name exists.
+  bool truncated = false;          // The server had more to say than fits.
   std::vector<SrvRecord> records;  // In their order. Those that lead nowhere are left out.
 };
 
@@ -51,7 +52,8 @@ std::vector<std::byte> encode_srv_query(std::uint16_t id,
                                         std::string_view name,
                                         DnsExtension extension);
 
-// Nothing for what is no answer to this query, or malformed.
+// Nothing for what is no answer to this query, or malformed. Services are believed only in the
+// answer section, under this name or one that aliases (CNAME) there lead to.
 std::optional<SrvAnswer> decode_srv_answer(std::span<const std::byte> message,
                                            std::uint16_t id,
                                            std::string_view name);

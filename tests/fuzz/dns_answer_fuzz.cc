@@ -47,6 +47,10 @@ std::vector<FuzzInput> fuzz_seeds() {
                     DnsBytes{}.record(33, srv_content({1, 2, 3, "a"})).record(33, pointer).bytes() +
                         address_record("a", {"\x0a\0\0\1", 4}),
                     1}),
+        dns_answer(query(),
+                   {2,
+                    DnsBytes{}.record(5, DnsBytes{}.name("b.org").bytes()).bytes() +
+                        record_of("b.org", 33, srv_content({1, 2, 3, "a"}))}),
         dns_answer(query(), {0, "", 0, 0x8183})}) {
     seeds.emplace_back(seed.begin(), seed.end());
   }

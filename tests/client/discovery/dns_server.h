@@ -78,16 +78,21 @@ inline std::string srv_content(const SrvFields& fields) {
       .bytes();
 }
 
-inline std::string address_record(std::string_view host, std::string_view octets) {
+// A record of any owner.
+inline std::string record_of(std::string_view owner, std::uint16_t type, std::string_view content) {
   return DnsBytes{}
-      .name(host)
-      .number(1)
+      .name(owner)
+      .number(type)
       .number(1)
       .number(0)
       .number(60)
-      .number(4)
-      .raw(octets)
+      .number(static_cast<std::uint16_t>(content.size()))
+      .raw(content)
       .bytes();
+}
+
+inline std::string address_record(std::string_view host, std::string_view octets) {
+  return record_of(host, 1, octets);
 }
 
 // The question of a query, as it stands there.

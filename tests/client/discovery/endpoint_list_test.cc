@@ -130,6 +130,21 @@ TEST(EndpointList, AnAnswerMakesAtMostSixtyFourEndpointsEachOnce) {
   EXPECT_EQ(std::set<std::string>(found.begin(), found.end()).size(), found.size());
 }
 
+TEST(EndpointList, ATruncatedAnswerWithoutHostsSaysSo) {
+  const DnsServer server([](const std::string& query) {
+    return std::vector{dns_answer(query, {0, "", 0, 0x8380})};
+  });
+  const auto failed = resolve({service(server)}).status();
+  EXPECT_EQ(failed.detail(), kDetailUnreachable);
+  EXPECT_THAT(failed.message(), HasSubstr("truncated"));
+  const DnsServer partial([](const std::string& query) {
+    std::string answer = one(query);
+    answer[2] = static_cast<char>(answer[2] | 2);
+    return std::vector{answer};
+  });
+  EXPECT_THAT(resolve({service(partial)}).value(), ElementsAre("node:7400"));
+}
+
 TEST(EndpointList, AFloodOfOtherAnswersIsNotReadForEver) {
   const DnsServer server([](const std::string&) {
     return std::vector<std::string>(200, "no answer at all, though it is long enough");

@@ -65,6 +65,45 @@ TEST(SrvMessage, WhatLeadsNowhereIsLeftOut) {
   EXPECT_EQ(decoded(dns_answer(query(), {0, "", 0, 0x8183}))->result, kDnsNoSuchName);
 }
 
+TEST(SrvMessage, ServicesOfOtherNamesAndSectionsAreNotBelieved) {
+  const std::string content = srv_content({0, 0, 7400, "evil"});
+  const std::string other = record_of("_other._tcp.example.org", 33, content);
+  EXPECT_TRUE(decoded(dns_answer(query(), {1, other}))->records.empty());
+  EXPECT_TRUE(decoded(dns_answer(query(), {0, one_record(), 1}))->records.empty());
+  const auto answer = decoded(dns_answer(query(), {2, other + one_record() + one_record(), 1}));
+  ASSERT_EQ(answer->records.size(), 1u);
+  EXPECT_EQ(answer->records[0].target, "node-1.example.org");
+  std::string authority = dns_answer(query(), {0, one_record()});
+  authority[9] = 1;
+  EXPECT_TRUE(decoded(authority)->records.empty());
+}
+
+TEST(SrvMessage, AliasesAreFollowed) {
+  const auto alias = [](std::string_view from, std::string_view to) {
+    return record_of(from, 5, DnsBytes{}.name(to).bytes());
+  };
+  const std::string service = record_of("C.org", 33, srv_content({0, 0, 7400, "node"}));
+  const auto found = [&](const std::string& aliases, std::uint16_t count) {
+    const auto answer =
+        decoded(dns_answer(query(), {static_cast<std::uint16_t>(count + 1), aliases + service}));
+    return answer ? answer->records.size() : 99;
+  };
+  EXPECT_EQ(found(alias(kName, "c.org"), 1), 1u);
+  EXPECT_EQ(found(alias("b.org", "c.org") + alias(kName, "b.org"), 2), 1u) << "in any order";
+  EXPECT_EQ(found(alias("b.org", "c.org"), 1), 0u) << "from elsewhere";
+  EXPECT_EQ(found(alias(kName, "b.org") + alias("b.org", kName), 2), 0u) << "in a circle";
+  const std::string outside = alias(kName, "c.org");
+  EXPECT_TRUE(decoded(dns_answer(query(), {1, service + outside, 1}))->records.empty());
+  const std::string unusable = record_of("c d", 33, srv_content({0, 0, 7400, "node"}));
+  EXPECT_TRUE(decoded(dns_answer(query(), {2, alias(kName, "a b") + unusable}))->records.empty());
+  EXPECT_FALSE(decoded(dns_answer(query(), {1, record_of(kName, 5, "\5short")})).has_value());
+}
+
+TEST(SrvMessage, ATruncatedAnswerIsKnown) {
+  EXPECT_FALSE(decoded(dns_answer(query(), {1, one_record()}))->truncated);
+  EXPECT_TRUE(decoded(dns_answer(query(), {1, one_record(), 0, 0x8380}))->truncated);
+}
+
 TEST(SrvMessage, AnswersToAnotherQuestionAreNone) {
   const std::string answer = dns_answer(query(), {1, one_record()});
   EXPECT_TRUE(decoded(answer).has_value());

@@ -28,7 +28,7 @@ HttpSource http_source(const sockaddr* address) {
   return source;
 }
 
-ConnectionTable::Room ConnectionTable::make_room(const HttpSource& source) {
+HttpConnectionTable::Room HttpConnectionTable::make_room(const HttpSource& source) {
   const auto own = of_source_.find(source);
   const bool source_full = own != of_source_.end() && own->second >= limits_.connections_per_source;
   if (!source_full && counted_ < limits_.connections) {
@@ -42,7 +42,7 @@ ConnectionTable::Room ConnectionTable::make_room(const HttpSource& source) {
   return {.cut = victim};
 }
 
-void ConnectionTable::open(int socket, const HttpSource& source, std::uint64_t now_ms) {
+void HttpConnectionTable::open(int socket, const HttpSource& source, std::uint64_t now_ms) {
   const bool added =
       connections_.try_emplace(socket, Connection{source, State::Header, now_ms}).second;
   GCOORD_ASSERT(added);
@@ -50,7 +50,7 @@ void ConnectionTable::open(int socket, const HttpSource& source, std::uint64_t n
   ++counted_;
 }
 
-void ConnectionTable::close(int socket) {
+void HttpConnectionTable::close(int socket) {
   const auto found = connections_.find(socket);
   if (found != connections_.end()) {
     cut(found->second);
@@ -58,7 +58,7 @@ void ConnectionTable::close(int socket) {
   }
 }
 
-void ConnectionTable::enter(int socket, State state, std::uint64_t now_ms) {
+void HttpConnectionTable::enter(int socket, State state, std::uint64_t now_ms) {
   const auto found = connections_.find(socket);
   if (found != connections_.end() && found->second.state != State::Cut) {
     found->second.state = state;
@@ -67,7 +67,7 @@ void ConnectionTable::enter(int socket, State state, std::uint64_t now_ms) {
 }
 
 // It counts no more.
-void ConnectionTable::cut(Connection& connection) {
+void HttpConnectionTable::cut(Connection& connection) {
   if (connection.state == State::Cut) {
     return;
   }
@@ -80,7 +80,7 @@ void ConnectionTable::cut(Connection& connection) {
   }
 }
 
-ConnectionTable::Late ConnectionTable::take_late(std::uint64_t now_ms) {
+HttpConnectionTable::Late HttpConnectionTable::take_late(std::uint64_t now_ms) {
   Late late;
   for (auto& [socket, connection] : connections_) {
     if (late_ms(connection) <= now_ms) {
@@ -92,7 +92,8 @@ ConnectionTable::Late ConnectionTable::take_late(std::uint64_t now_ms) {
   return late;
 }
 
-std::uint64_t ConnectionTable::until_late_ms(std::uint64_t now_ms, std::uint64_t at_most) const {
+std::uint64_t HttpConnectionTable::until_late_ms(std::uint64_t now_ms,
+                                                 std::uint64_t at_most) const {
   std::uint64_t first_ms = now_ms + at_most;
   for (const auto& [socket, connection] : connections_) {
     first_ms = std::min(first_ms, late_ms(connection));
@@ -100,7 +101,7 @@ std::uint64_t ConnectionTable::until_late_ms(std::uint64_t now_ms, std::uint64_t
   return first_ms - std::min(first_ms, now_ms);
 }
 
-std::uint64_t ConnectionTable::late_ms(const Connection& connection) const {
+std::uint64_t HttpConnectionTable::late_ms(const Connection& connection) const {
   const auto after = [&](std::chrono::milliseconds time) {
     return connection.since_ms + static_cast<std::uint64_t>(time.count());
   };
@@ -117,7 +118,7 @@ std::uint64_t ConnectionTable::late_ms(const Connection& connection) const {
   return std::numeric_limits<std::uint64_t>::max();
 }
 
-std::vector<int> ConnectionTable::waiting() const {
+std::vector<int> HttpConnectionTable::waiting() const {
   std::vector<int> sockets;
   for (const auto& [socket, connection] : connections_) {
     if (waits(connection.state)) {
@@ -127,7 +128,7 @@ std::vector<int> ConnectionTable::waiting() const {
   return sockets;
 }
 
-std::optional<int> ConnectionTable::longest_waiting(const HttpSource* source) const {
+std::optional<int> HttpConnectionTable::longest_waiting(const HttpSource* source) const {
   std::optional<int> longest;
   std::uint64_t since_ms = std::numeric_limits<std::uint64_t>::max();
   for (const auto& [socket, connection] : connections_) {

@@ -28,9 +28,9 @@ using HttpSource = std::array<std::uint8_t, 16>;
 // All zeros for another family.
 HttpSource http_source(const sockaddr* address);
 
-class ConnectionTable {
+class HttpConnectionTable {
  public:
-  explicit ConnectionTable(const HttpServerLimits& limits) : limits_(limits) {}
+  explicit HttpConnectionTable(const HttpServerLimits& limits) : limits_(limits) {}
 
   // Whether one more connection of `source` is taken, and which socket is to be shut down for it.
   // That one counts no more from here on.

@@ -1,5 +1,6 @@
 #include "server/http/server.h"
 
+#include "common/assert.h"
 #include "common/host/event_level.h"
 #include "server/http/connection_table.h"
 #include "server/http/listen_socket.h"
@@ -219,7 +220,7 @@ class HttpServer::Impl {
   }
 
   bool accept(const HttpSource& source) {
-    const ConnectionTable::Room room = table_.make_room(source);
+    const HttpConnectionTable::Room room = table_.make_room(source);
     crowded_.add(room.cut.has_value() || !room.taken ? 1 : 0);
     if (room.cut.has_value()) {
       ::shutdown(*room.cut, SHUT_RDWR);
@@ -254,6 +255,11 @@ class HttpServer::Impl {
 
   // The request is whole: a thread of the handlers has it from here to resume().
   MHD_Result begin(Exchange& exchange) {
+    if (stop_.load()) {  // No handler is left to end a suspension.
+      exchange.answer = {.status = 503, .body = "the node stops\n"};
+      exchange.answered = true;
+      return send_answer(exchange.connection, exchange.answer);
+    }
     const MHD_KeyValueIterator add = [](void* names, MHD_ValueKind, const char* name, const char*) {
       static_cast<std::vector<std::string>*>(names)->emplace_back(name);
       return MHD_YES;
@@ -280,7 +286,7 @@ class HttpServer::Impl {
         resume(*exchange);
       }
       MHD_run(daemon_);
-      const ConnectionTable::Late late = table_.take_late(now_ms());
+      const HttpConnectionTable::Late late = table_.take_late(now_ms());
       slow_.add(late.slow);
       for (const int socket : late.sockets) {
         ::shutdown(socket, SHUT_RDWR);
@@ -344,6 +350,7 @@ class HttpServer::Impl {
     for (int pass = 0; pass < 3; ++pass) {  // One takes the answers, the next ones send them.
       MHD_run(daemon_);
     }
+    GCOORD_ASSERT(suspended_.empty());  // The library would end the process.
     MHD_stop_daemon(daemon_);
   }
 
@@ -355,7 +362,7 @@ class HttpServer::Impl {
   Counter& crowded_;
   std::uint16_t port_ = 0;
   MHD_Daemon* daemon_ = nullptr;
-  ConnectionTable table_;
+  HttpConnectionTable table_;
   std::uint64_t next_look_ms_ = 0;
   std::unordered_set<Exchange*> suspended_;
   std::mutex mutex_;

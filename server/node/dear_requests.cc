@@ -39,7 +39,8 @@ void DearRequests::count(std::size_t waiting) {
 
 void DearRequests::add(const ClientRequest& request) {
   if (request.payload.size() > kDearPayloadBytesMax) {
-    handler_(request);
+    replies_.reply(
+        request.connection, error_reply(request.slot, protocol::ErrorCode::PayloadMalformed), {});
     return;
   }
   const auto found = by_connection_.find(request.connection);

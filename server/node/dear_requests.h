@@ -32,7 +32,7 @@ inline constexpr std::size_t kDearPerPass = 4;
 inline constexpr std::size_t kDearPerConnection = 256;
 inline constexpr std::size_t kDearMax = 4096;
 
-// A longer payload is none that a dear kind takes: its owner refuses it at once.
+// A longer payload is none that a dear kind takes: it is refused at once.
 inline constexpr std::size_t kDearPayloadBytesMax = 4096;
 
 // Replies of a connection that wait to be read while nothing dear is done for it.

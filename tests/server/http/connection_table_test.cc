@@ -44,8 +44,8 @@ TEST(HttpSource, IsAnIpv4AddressOrTheNetworkOfAnIpv6Address) {
   EXPECT_EQ(http_source(nullptr), HttpSource{});
 }
 
-TEST(ConnectionTable, AHeaderThatTakesTooLongIsLateWhateverComes) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, AHeaderThatTakesTooLongIsLateWhateverComes) {
+  HttpConnectionTable table(kLimits);
   table.open(1, ip4("10.0.0.1"), 100);
   EXPECT_EQ(table.until_late_ms(104, 1000), 6u);
   EXPECT_THAT(table.take_late(109).sockets, IsEmpty());
@@ -58,8 +58,8 @@ TEST(ConnectionTable, AHeaderThatTakesTooLongIsLateWhateverComes) {
   EXPECT_EQ(table.size(), 0u);
 }
 
-TEST(ConnectionTable, EachStateHasItsTime) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, EachStateHasItsTime) {
+  HttpConnectionTable table(kLimits);
   table.open(1, ip4("10.0.0.1"), 0);
   table.on_header(1, 5);
   EXPECT_THAT(table.take_late(104).sockets, IsEmpty());
@@ -71,8 +71,8 @@ TEST(ConnectionTable, EachStateHasItsTime) {
   EXPECT_EQ(table.take_late(233).slow, 1u);
 }
 
-TEST(ConnectionTable, AnIdleConnectionEndsWithoutBlame) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, AnIdleConnectionEndsWithoutBlame) {
+  HttpConnectionTable table(kLimits);
   table.open(1, ip4("10.0.0.1"), 0);
   table.on_header(1, 0);
   table.on_answered(1, 0);
@@ -81,8 +81,8 @@ TEST(ConnectionTable, AnIdleConnectionEndsWithoutBlame) {
   EXPECT_EQ(late.slow, 0u);
 }
 
-TEST(ConnectionTable, ASourceAtItsLimitMakesRoomByItsOwnOldest) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, ASourceAtItsLimitMakesRoomByItsOwnOldest) {
+  HttpConnectionTable table(kLimits);
   table.open(1, ip4("10.0.0.9"), 0);
   table.open(2, ip4("10.0.0.1"), 1);
   table.open(3, ip4("10.0.0.1"), 2);
@@ -90,8 +90,8 @@ TEST(ConnectionTable, ASourceAtItsLimitMakesRoomByItsOwnOldest) {
   EXPECT_FALSE(table.make_room(ip4("10.0.0.2")).cut.has_value());
 }
 
-TEST(ConnectionTable, AFullPortMakesRoomByTheOldestOfAll) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, AFullPortMakesRoomByTheOldestOfAll) {
+  HttpConnectionTable table(kLimits);
   for (int i = 0; i < 4; ++i) {
     table.open(i, ip4(("10.0.0." + std::to_string(i)).c_str()), static_cast<std::uint64_t>(i));
   }
@@ -103,8 +103,8 @@ TEST(ConnectionTable, AFullPortMakesRoomByTheOldestOfAll) {
   EXPECT_EQ(table.size(), 5u);
 }
 
-TEST(ConnectionTable, WhoIsBeingAnsweredIsNeverCutForANewcomer) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, WhoIsBeingAnsweredIsNeverCutForANewcomer) {
+  HttpConnectionTable table(kLimits);
   table.open(1, ip4("10.0.0.1"), 0);
   table.open(2, ip4("10.0.0.1"), 1);
   table.on_header(1, 2);
@@ -117,8 +117,8 @@ TEST(ConnectionTable, WhoIsBeingAnsweredIsNeverCutForANewcomer) {
   EXPECT_EQ(table.make_room(ip4("10.0.0.1")).cut, 2);
 }
 
-TEST(ConnectionTable, WhoWaitsIsNamed) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, WhoWaitsIsNamed) {
+  HttpConnectionTable table(kLimits);
   for (const int socket : {1, 2, 3}) {
     table.open(socket, ip4("10.0.0.1"), 0);
   }
@@ -128,8 +128,8 @@ TEST(ConnectionTable, WhoWaitsIsNamed) {
   EXPECT_THAT(table.waiting(), UnorderedElementsAre(1, 3));
 }
 
-TEST(ConnectionTable, AfterItsCutAConnectionIsNotHeardOfAgain) {
-  ConnectionTable table(kLimits);
+TEST(HttpConnectionTable, AfterItsCutAConnectionIsNotHeardOfAgain) {
+  HttpConnectionTable table(kLimits);
   table.open(1, ip4("10.0.0.1"), 0);
   EXPECT_THAT(table.take_late(10).sockets, UnorderedElementsAre(1));
   table.on_header(1, 11);  // It was on its way.

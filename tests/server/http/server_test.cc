@@ -223,6 +223,25 @@ TEST_F(HttpServerTest, ItEndsWithRequestsOfEveryKindOpen) {
   EXPECT_THAT(waiting.read_to_end(), StartsWith("HTTP/1.1 "));
 }
 
+// A request that became whole while the port ended was suspended for ever, and the library ended
+// the process.
+TEST_F(HttpServerTest, ARequestBehindTheOneThatIsAnsweredLastIsRefused) {
+  std::latch begun(1);
+  std::latch go_on(1);
+  open({.threads = 1}, [&](const HttpRequest&) {
+    begun.count_down();
+    go_on.wait();
+    return HttpAnswer{.body = "done"};
+  });
+  RawHttp client(server_->port());
+  client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n");
+  begun.wait();
+  std::thread ends([this] { server_.reset(); });
+  go_on.count_down();
+  ends.join();
+  EXPECT_THAT(client.read_to_end(), HasSubstr("\r\n\r\ndone"));
+}
+
 TEST_F(HttpServerTest, ATakenPortNamesTheOption) {
   open({});
   const auto again = HttpServer::open({.port_name = "other",

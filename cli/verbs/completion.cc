@@ -55,7 +55,8 @@ std::vector<std::string> lock_names(std::span<const std::string> words,
       break;
     }
     for (const client::LockDescription& lock : page.value().locks) {
-      if (is_printable(lock.name)) {
+      // One that begins as an option would be read as one.
+      if (is_printable(lock.name) && !lock.name.starts_with('-')) {
         names.push_back(lock.name);
       }
     }

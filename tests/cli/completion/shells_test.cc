@@ -83,9 +83,11 @@ TEST_F(BashCompletion, WordsOfOthersAreQuotedOrNotOffered) {
   DevNode node;
   endpoint_ = node.endpoint();
   node.ctl().json({"lock", "acquire", "jobs/$(touch P)", "--ttl", "60s"});
+  node.ctl().json({"lock", "acquire", "--ttl", "60s", "--", "--endpoints=evil:1"});
   node.ctl().json({"lock", "acquire", "odd/\u0378;touch P", "--ttl", "60s"});
   EXPECT_EQ(offered("lock get jobs/", "lock get jobs/"), "jobs/\\$\\(touch\\ P\\)\n");
   EXPECT_EQ(offered("lock get \"jobs/", "lock get \\\"jobs/"), "\n") << "the quote is open";
+  EXPECT_THAT(offered("lock get -", "lock get -"), testing::Not(HasSubstr("evil")));
   EXPECT_EQ(offered("lock get odd/", "lock get odd/").find('$'), std::string::npos);
   std::ofstream(folder_.path() / "qq data;touch P #") << "x";
   EXPECT_EQ(offered("lock run a -- cat qq", "lock run a -- cat qq"), "qq\\ data\\;touch\\ P\\ #\n");

@@ -1,9 +1,9 @@
 # Precompiles headers of the standard library, and for tests those of gtest and gmock, once for all targets of the same flags,
-# so that the compiler does not read them again for every source. A source includes what it uses all the same: the asan, tsan
-# and clang presets and all_verify_interface_header_sets build without these files. Only headers that most sources use are in
+# so that the compiler does not read them again for every source. A source includes what it uses all the same: the tsan and
+# clang presets and all_verify_interface_header_sets build without these files. Only headers that most sources use are in
 # a set, because g++ loads all of it for each source.
 option(GCOORD_PCH "Precompile headers of the standard library and of others (g++ only)" ON)
-if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU OR GCOORD_SANITIZE)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(GCOORD_PCH OFF)
 endif()
 
@@ -19,7 +19,7 @@ function(gcoord_precompile set)
   set(source ${CMAKE_BINARY_DIR}/precompiled/${set}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "// Empty: what is wanted is the header.\n")
   add_library(${set} OBJECT ${source})
-  target_link_libraries(${set} PRIVATE gcoord_warnings ${ARG_LINK})
+  target_link_libraries(${set} PRIVATE gcoord_warnings gcoord_sanitize ${ARG_LINK})
   target_precompile_headers(${set} PRIVATE
     <cstddef> <algorithm> <array> <atomic> <bit> <charconv> <chrono> <condition_variable> <cstdint> <cstdio> <cstring> <deque>
     <filesystem> <fstream> <functional> <iostream> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string>

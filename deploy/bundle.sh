@@ -31,6 +31,7 @@ DESTDIR='' cmake --install "$tree" --component bundle --strip --prefix "$part" >
   { cat "$part/install.log" >&2; rm -rf "$part"; fail "cmake --install failed"; }
 rm "$part/install.log"
 
+# shellcheck source=deploy/system-libraries.sh
 . "$here/system-libraries.sh"
 
 for program in "$part"/bin/*; do

@@ -10,7 +10,11 @@ set -eu
 readonly versions_max="GLIBC_2.39 GLIBCXX_3.4.33 CXXABI_1.3.15 GCC_14.0.0"
 readonly mib_max=64
 
-[ $# -eq 1 ] && [ -d "$1/bin" ] || { echo "usage: deploy/check-bundle.sh DIR" >&2; exit 2; }
+if [ $# -ne 1 ] || [ ! -d "$1/bin" ]; then
+  echo "usage: deploy/check-bundle.sh DIR" >&2
+  exit 2
+fi
+# shellcheck source=deploy/system-libraries.sh
 . "$(dirname "$0")/system-libraries.sh"
 bundle=$(cd "$1" && pwd)
 breaches=0

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Libraries that a bundle takes from the machine it runs on; read by bundle.sh and check-bundle.sh.
 #
 # The C library belongs to the kernel and the loader of the machine. The runtime of g++ is part of every Ubuntu (apt

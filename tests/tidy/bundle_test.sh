@@ -14,6 +14,7 @@ failed() {
 }
 check() { sh "$root/deploy/check-bundle.sh" "$scratch/moved" >"$scratch/told" 2>&1; }
 found() { grep -q "$1" "$scratch/told"; }
+refused() { ! check && found "$1"; }
 
 sh "$root/deploy/bundle.sh" "$build" "$scratch/made"
 mv "$scratch/made" "$scratch/moved"
@@ -26,13 +27,13 @@ done
 # Breaches, one at a time.
 library=$(find "$scratch/moved/lib" -name 'libfmt*' | head -n 1)
 mv "$library" "$scratch/aside"
-! check && found 'from outside\|does not start' || failed "a missing library is found"
+refused 'from outside\|does not start' || failed "a missing library is found"
 mv "$scratch/aside" "$library"
 head -c 64M /dev/zero >"$scratch/moved/large"
-! check && found 'at most 64' || failed "a bundle that is too large is found"
+refused 'at most 64' || failed "a bundle that is too large is found"
 rm "$scratch/moved/large"
 mv "$scratch/moved/licences/gcoord" "$scratch/aside"
-! check && found 'licences/gcoord is missing' || failed "a missing licence is found"
+refused 'licences/gcoord is missing' || failed "a missing licence is found"
 mv "$scratch/aside" "$scratch/moved/licences/gcoord"
 check || failed "it holds again"
 

@@ -3,6 +3,7 @@
 # the list with its purpose, and each line of that list says when the package is needed.
 #
 # usage: door_test.sh ROOT
+# shellcheck disable=SC2317,SC2013 # Functions are called by expect(), and lists are of words.
 set -eu
 cd "$1"
 failures=0

@@ -24,4 +24,7 @@ Status reopen_log();
 void set_log_level(const std::string& level);
 void set_log_format(const NodeOptions& options);
 
+// The newest lines, at most 1 MiB of them, as they were written elsewhere. Kept from start_log on.
+std::string recent_log();
+
 }  // namespace gcoord::server

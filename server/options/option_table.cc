@@ -462,6 +462,12 @@ constexpr std::array kTable = {
               "write every shard transition to FILE as JSON lines; if FILE exists, to FILE.2, "
               "FILE.3 and so on",
               &path<&NodeOptions::trace_file>},
+    OptionRow{"cpu-profiles",
+              OptionShape::Flag,
+              "",
+              "allow whoever reaches the metrics port to have CPU profiles made (/debug/profile), "
+              "by gperftools' libprofiler (default off)",
+              &flag<&NodeOptions::cpu_profiles>},
     OptionRow{"log-level",
               OptionShape::Value,
               "LEVEL",
@@ -500,6 +506,11 @@ const OptionRow* find_option(std::string_view name) {
   const auto* row = std::find_if(
       kTable.begin(), kTable.end(), [&](const OptionRow& each) { return each.name == name; });
   return row == kTable.end() ? nullptr : row;
+}
+
+Status apply_option(const OptionRow& row, const std::string& text, NodeOptions& options) {
+  Status status = row.apply(text, options);
+  return status.ok() || !row.secret ? status : wrong("the value, which is secret, is not valid");
 }
 
 std::string environment_name(std::string_view name) {

@@ -103,7 +103,8 @@ struct NodeOptions {
   // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the
   // release that made the data directory (ledger_bytes_max() in server/node/ledger_bound.h).
   std::optional<std::uint64_t> ledger_bytes_max;
-  std::string trace_file;  // Empty: no trace.
+  std::string trace_file;     // Empty: no trace.
+  bool cpu_profiles = false;  // Whoever reaches the metrics port may have one made.
   std::string log_level = "info";
   LogFormat log_format = LogFormat::Text;
   std::string log_file;  // Empty: stderr.

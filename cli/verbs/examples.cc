@@ -66,6 +66,7 @@ constexpr std::array kExamples = {
     VerbExample{"quorum eval", "--voters 1,2,3 --votes 1=yes,2=yes"},
     VerbExample{"bench lock", "--seconds 10"},
     VerbExample{"bench queue", "--waiters 1000"},
+    VerbExample{"debug bundle", "--out support.tar.gz"},
     VerbExample{"version", "-o json"},
     VerbExample{"completion", "bash"},
     VerbExample{"context list", "-o json"},

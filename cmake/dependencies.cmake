@@ -9,6 +9,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(RocksDB REQUIRED)
 find_package(CURL 7.87 REQUIRED)  # Headers; the library is opened at the first request.
+find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)

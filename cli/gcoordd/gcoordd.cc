@@ -4,11 +4,13 @@
 // ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr or in the
 // file of --log-file. Exit codes are those of protocol/error_codes.h.
 #include "cli/gcoordd/reload.h"
+#include "cli/gcoordd/shown_configuration.h"
 #include "cli/gcoordd/start_signals.h"
 #include "cli/gcoordd/temporary_directory.h"
 #include "common/device/device_errors.h"
 #include "common/text/printable.h"
 #include "protocol/error_codes.h"
+#include "server/debug/pages.h"
 #include "server/log/output.h"
 #include "server/node/node.h"
 #include "server/node/rejoin.h"
@@ -123,18 +125,28 @@ int run(const server::Invocation& invocation, Process& process) {
   }
   server::Invocation opened = invocation;
   opened.options = options;
-  auto node = server::open_node(options);
+  ShownConfiguration configuration;
+  const server::ProcessTexts texts{.configuration = [&] { return configuration.text(); },
+                                   .recent_log = &server::recent_log};
+  auto node = server::open_node(options, texts);
   bool said = false;
   const auto on_ready = [&] {
     if (!std::exchange(said, true)) {
       say_ready(opened, node.value()->ports());
     }
   };
+  const auto show = [&](const server::Invocation& running) {
+    configuration.show(running, options);
+  };
   Reload reload(process.arguments, environment, invocation);
+  reload.tell(show);
   const auto on_hangup = [&reload] { reload.on_hangup(); };
   Status status;
   while (node.ok()) {
     keep_ports(options, node.value()->ports());
+    if (configuration.text().empty()) {
+      show(invocation);
+    }
     process.start_signals->hand_over();
     status = node.value()->run({on_ready, on_hangup});
     if (!server::is_taken_over(status)) {
@@ -143,7 +155,7 @@ int run(const server::Invocation& invocation, Process& process) {
     server::log_warning(server::LogComponent::Disk, "{}", status.message());
     process.begin_start();
     node.value().reset();  // It holds the directory.
-    node = server::open_node(options);
+    node = server::open_node(options, texts);
   }
   if (!node.ok()) {
     return fail(node.status());

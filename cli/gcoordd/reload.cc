@@ -5,11 +5,24 @@
 #include "server/options/effective_options.h"
 #include "server/platform/operator_log.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace gcoord {
 
 namespace {
+
+bool can_change(const std::string& name) {
+  return name == "log-level" || name == "log-format";
+}
+
+// Of the options that can change.
+void take_sources(const server::Invocation& changed, server::Invocation& running) {
+  const auto changes = [](const server::GivenOption& given) { return can_change(given.name); };
+  std::erase_if(running.given, changes);
+  std::ranges::copy_if(changed.given, std::back_inserter(running.given), changes);
+}
 
 void add_name(const std::string& name, std::string& list) {
   list += (list.empty() ? "--" : ", --") + name;
@@ -46,8 +59,7 @@ void Reload::apply(server::Invocation changed) {
   std::string taken;
   std::string left;
   for (const std::string& name : server::changed_options(running_, changed)) {
-    const bool can_change = name == "log-level" || name == "log-format";
-    add_name(name, can_change ? taken : left);
+    add_name(name, can_change(name) ? taken : left);
   }
   // What cannot change is compared with what the node runs with the next time, too.
   if (running_.options.log_levels != changed.options.log_levels) {
@@ -57,6 +69,8 @@ void Reload::apply(server::Invocation changed) {
   running_.options.log_levels = changed.options.log_levels;
   running_.options.log_format = changed.options.log_format;
   server::set_log_format(running_.options);
+  take_sources(changed, running_);
+  told_(running_);
   server::log_info(server::LogComponent::Node,
                    "SIGHUP: options read; changed: {}",
                    taken.empty() ? "none" : taken);

@@ -7,7 +7,9 @@
 
 #include "server/options/options.h"
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord {
@@ -19,6 +21,9 @@ class Reload {
          server::Environment environment,
          server::Invocation running);
 
+  // `told` is called after each reload with what the node runs with then.
+  void tell(std::function<void(const server::Invocation&)> told) { told_ = std::move(told); }
+
   void on_hangup();
 
  private:
@@ -27,6 +32,7 @@ class Reload {
   std::vector<std::string> arguments_;
   server::Environment environment_;
   server::Invocation running_;
+  std::function<void(const server::Invocation&)> told_ = [](const auto&) {};
 };
 
 }  // namespace gcoord

@@ -67,8 +67,16 @@ int Context::run() {
   return body_(*this);
 }
 
+bool Context::timeout_given() const {
+  return chosen_.ok() && chosen_.value().by_option.contains("timeout");
+}
+
+Result<std::vector<std::string>> Context::endpoints() const {
+  return parse_endpoints(chosen_endpoints(globals_));
+}
+
 std::optional<client::Client> Context::connect() {
-  auto endpoints = parse_endpoints(chosen_endpoints(globals_));
+  auto endpoints = this->endpoints();
   if (!endpoints.ok()) {
     refuse(endpoints.status());
     return std::nullopt;

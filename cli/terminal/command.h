@@ -60,6 +60,12 @@ class Context {
 
   std::chrono::milliseconds timeout() const { return timeout_; }
 
+  // Whether the user, the environment or a context gave the time, or it is the default.
+  bool timeout_given() const;
+
+  // The addresses that connect() begins with. OptionInvalid when one is none.
+  Result<std::vector<std::string>> endpoints() const;
+
   // On failure the error has been printed and exit_code() says what to return.
   std::optional<client::Client> connect();
 
@@ -134,6 +140,7 @@ void add_quorum_commands(Command& app, Context& context);
 void add_log_commands(Command& app, Context& context);
 void add_bench_commands(Command& app, Context& context);
 void add_bench_queue_command(Command& bench, Context& context);
+void add_debug_commands(Command& app, Context& context);
 void add_context_commands(Command& app, Context& context);
 void add_completion_command(Command& app, Context& context);
 

@@ -67,6 +67,7 @@ constexpr std::array kExamples = {
     VerbExample{"log level", "info,peers=debug --node 2"},
     VerbExample{"bench lock", "--seconds 10"},
     VerbExample{"bench queue", "--waiters 1000"},
+    VerbExample{"debug bundle", "--out support.tar.gz"},
     VerbExample{"version", "-o json"},
     VerbExample{"completion", "bash"},
     VerbExample{"context list", "-o json"},

@@ -103,6 +103,7 @@ void add_verbs(Command& app, Context& context) {
   add_log_commands(app, context);
   add_bench_commands(app, context);
   add_version_command(app, context);
+  add_debug_commands(app, context);
   add_context_commands(app, context);
   add_completion_command(app, context);
 }

@@ -8,14 +8,24 @@
 
 namespace gcoord::server {
 
+// One of the query: {"seconds", "5"} of "?seconds=5", {"verbose", ""} of "?verbose".
+struct HttpArgument {
+  std::string name;
+  std::string value;
+};
+
 // GET or HEAD; the server removes the body of an answer to HEAD.
 struct HttpRequest {
-  std::string path;                    // As it was sent: begins with '/', nothing is decoded.
-  std::vector<std::string> arguments;  // Names in the query, decoded: {"verbose"} of "?verbose".
+  std::string path;  // As it was sent: begins with '/', nothing is decoded.
+  std::vector<HttpArgument> arguments;
 
-  bool has(std::string_view argument) const {
-    return std::ranges::find(arguments, argument) != arguments.end();
+  // The value of the first argument of this name; nullptr when there is none.
+  const std::string* find(std::string_view name) const {
+    const auto found = std::ranges::find(arguments, name, &HttpArgument::name);
+    return found == arguments.end() ? nullptr : &found->value;
   }
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
 };
 
 struct HttpAnswer {

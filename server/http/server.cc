@@ -260,10 +260,12 @@ class HttpServer::Impl {
       exchange.answered = true;
       return send_answer(exchange.connection, exchange.answer);
     }
-    const MHD_KeyValueIterator add = [](void* names, MHD_ValueKind, const char* name, const char*) {
-      static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-      return MHD_YES;
-    };
+    const MHD_KeyValueIterator add =
+        [](void* arguments, MHD_ValueKind, const char* name, const char* value) {
+          static_cast<std::vector<HttpArgument>*>(arguments)->push_back(
+              {name, value == nullptr ? "" : value});
+          return MHD_YES;
+        };
     MHD_get_connection_values(
         exchange.connection, MHD_GET_ARGUMENT_KIND, add, &exchange.request.arguments);
     MHD_suspend_connection(exchange.connection);

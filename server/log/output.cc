@@ -3,6 +3,7 @@
 #include "protocol/error_codes.h"
 #include "server/log/line_formatters.h"
 #include "server/log_levels/present.h"
+#include "server/log/recent_lines.h"
 
 #include <fcntl.h>
 #include <spdlog/sinks/base_sink.h>
@@ -70,6 +71,25 @@ class FileSink : public spdlog::sinks::base_sink<std::mutex> {
   int fd_ = -1;
 };
 
+constexpr std::size_t kRecentBytes = std::size_t{1} << 20;
+
+RecentLines& recent_lines() {
+  static RecentLines lines(kRecentBytes);
+  return lines;
+}
+
+// Every line that is written anywhere, in the same form.
+class RecentSink : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    spdlog::memory_buf_t buffer;
+    formatter_->format(line, buffer);
+    recent_lines().add({buffer.data(), buffer.size()});
+  }
+
+  void flush_() override {}
+};
+
 // Set by start_log, before there are other threads.
 std::shared_ptr<FileSink>& file_sink() {
   static std::shared_ptr<FileSink> sink;
@@ -88,7 +108,8 @@ Status start_log(const NodeOptions& options) {
     file_sink() = file;
     sink = std::move(file);
   }
-  auto logger = std::make_shared<spdlog::logger>("node", std::move(sink));
+  auto logger = std::make_shared<spdlog::logger>(
+      "node", spdlog::sinks_init_list{std::move(sink), std::make_shared<RecentSink>()});
   logger->set_level(spdlog::level::trace);  // Levels are by component (server/log_levels).
   spdlog::set_default_logger(std::move(logger));
   set_log_levels(options.log_levels);
@@ -104,6 +125,10 @@ void set_log_format(const NodeOptions& options) {
   spdlog::default_logger_raw()->set_formatter(options.log_format == LogFormat::Json
                                                   ? make_json_formatter(options.node)
                                                   : make_text_formatter(options.node));
+}
+
+std::string recent_log() {
+  return recent_lines().text();
 }
 
 }  // namespace gcoord::server

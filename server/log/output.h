@@ -21,4 +21,7 @@ Status reopen_log();
 // Of lines from now on; their levels are set_log_levels() (server/log_levels/present.h).
 void set_log_format(const NodeOptions& options);
 
+// The newest lines, at most 1 MiB of them, as they were written elsewhere. Kept from start_log on.
+std::string recent_log();
+
 }  // namespace gcoord::server

@@ -22,12 +22,17 @@ std::shared_ptr<GpuMetrics> gpu_metrics(const DeviceChoice& device, MetricsRegis
              : nullptr;
 }
 
-HttpHandler operator_pages(const HealthBoard& health,
-                           MetricsRegistry& metrics,
-                           const DeviceChoice& device) {
+// A page that takes its time holds one of them, and two are left for the rest.
+constexpr std::uint32_t kOperatorThreads = 3;
+
+HttpHandler operator_pages(const HttpEndpoints::Pages& pages,
+                           const DeviceChoice& device,
+                           DebugPages& debug) {
+  const HealthBoard& health = pages.health.board();
+  MetricsRegistry& metrics = pages.metrics;
   const auto process = std::make_shared<ProcessMetrics>(metrics);
   const auto gpus = gpu_metrics(device, metrics);
-  return [&health, &metrics, process, gpus](const HttpRequest& request) {
+  return [&health, &metrics, process, gpus, &debug](const HttpRequest& request) {
     if (request.path == "/metrics") {
       process->refresh();
       if (gpus != nullptr) {
@@ -41,20 +46,35 @@ HttpHandler operator_pages(const HealthBoard& health,
     if (request.path == "/readyz") {
       return readyz_page(health.report(), request);
     }
-    return not_found();
+    return debug.answer(request);
   };
+}
+
+DebugPagesOptions debug_options(const NodeOptions& options, const ProcessTexts& texts) {
+  return {.node = options.node,
+          .cluster = options.cluster,
+          .cluster_name = options.cluster_name,
+          .cpu_profiles = options.cpu_profiles,
+          .texts = texts};
 }
 
 }  // namespace
 
+HttpEndpoints::~HttpEndpoints() {
+  if (debug_ != nullptr) {
+    debug_->stop();
+  }
+}
+
 Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
   if (!options.listen_metrics.empty()) {
+    debug_ = std::make_unique<DebugPages>(debug_options(options, texts_));
     GCOORD_TRY(metrics_,
                HttpServer::open({.port_name = "metrics",
                                  .option = "listen-metrics",
                                  .listen = options.listen_metrics,
-                                 .limits = {}},
-                                operator_pages(pages.health.board(), pages.metrics, options.device),
+                                 .limits = {.threads = kOperatorThreads}},
+                                operator_pages(pages, options.device, *debug_),
                                 pages.metrics));
   }
   if (!options.listen_ledger.empty()) {

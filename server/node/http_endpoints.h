@@ -1,15 +1,16 @@
 // The HTTP ports of a node, each only if its option names an address: metrics with health, and the
 // ledger.
 //
-//   --listen-metrics  /metrics, /livez, /readyz
+//   --listen-metrics  /metrics, /livez, /readyz, /debug/...
 //   --listen-ledger   the ledger (ledger_pages.h)
 //
-// Both have threads of their own and read what outlives this: the registry, the health and the
-// ledger. One thread opens, asks and ends it.
+// Both have threads of their own and read what outlives this: the registry, the health, the ledger
+// and the texts of the process. One thread opens, asks and ends it.
 #pragma once
 
 #include "common/host/metrics.h"
 #include "common/status.h"
+#include "server/debug/pages.h"
 #include "server/endpoints/ledger_endpoint.h"
 #include "server/http/server.h"
 #include "server/interfaces/ledger_view.h"
@@ -18,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -30,6 +32,12 @@ class HttpEndpoints {
     MetricsRegistry& metrics;
   };
 
+  explicit HttpEndpoints(ProcessTexts texts) : texts_(std::move(texts)) {}
+
+  ~HttpEndpoints();  // Waits for no page that takes its time.
+  HttpEndpoints(const HttpEndpoints&) = delete;
+  HttpEndpoints& operator=(const HttpEndpoints&) = delete;
+
   // Once. ListenFailed: an address cannot be bound.
   Status open(const NodeOptions& options, const Pages& pages);
 
@@ -38,6 +46,8 @@ class HttpEndpoints {
   std::uint16_t ledger_port() const;
 
  private:
+  const ProcessTexts texts_;
+  std::unique_ptr<DebugPages> debug_;  // The server's handlers call it.
   std::unique_ptr<HttpServer> metrics_;
   std::unique_ptr<LedgerEndpoint> ledger_;
 };

@@ -60,12 +60,13 @@ struct LoopMetrics {
 // destructor says what ends earlier.
 class Node::Impl {
  public:
-  explicit Impl(const NodeOptions& options)
+  Impl(const NodeOptions& options, const ProcessTexts& texts)
       : options_(options),
         frontend_(context_, frontend_options(options), metrics_),
         space_({.metrics = &metrics_, .marks = {}}),
         service_(service_options(options, space_), frontend_, metrics_),
         ledger_stack_(options_, service_, metrics_),
+        endpoints_(texts),
         events_(context_),
         loop_metrics_(metrics_) {}
 
@@ -162,6 +163,12 @@ class Node::Impl {
     return Status{};
   }
 
+  // Empty: off.
+  std::string metrics_endpoint() const {
+    const std::uint16_t port = endpoints_.metrics_port();
+    return port == 0 ? "" : to_string(Endpoint{options_.listen_metrics.host, port});
+  }
+
   void open_reports() {
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
@@ -175,7 +182,8 @@ class Node::Impl {
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
-                      [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
+                      [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); },
+                      [this] { return metrics_endpoint(); }});
   }
 
   void open_client_services() {
@@ -345,8 +353,8 @@ Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Node::~Node() = default;
 
-Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options) {
-  auto impl = std::make_unique<Impl>(options);
+Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const ProcessTexts& texts) {
+  auto impl = std::make_unique<Impl>(options, texts);
   GCOORD_TRY_STATUS(impl->open());
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }

@@ -18,6 +18,8 @@
 
 namespace gcoord::server {
 
+struct ProcessTexts;  // server/debug/pages.h
+
 // Where a node can be reached, once it is open.
 struct NodePorts {
   std::uint16_t client = 0;
@@ -28,8 +30,9 @@ struct NodePorts {
 
 class Node {
  public:
-  // Opens the data directory, recovers, and listens. Failures are for the operator.
-  static Result<std::unique_ptr<Node>> open(const NodeOptions& options);
+  // Opens the data directory, recovers, and listens. Failures are for the operator. What the texts
+  // call outlives the node.
+  static Result<std::unique_ptr<Node>> open(const NodeOptions& options, const ProcessTexts& texts);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

@@ -9,10 +9,10 @@
 
 namespace gcoord::server {
 
-Result<std::unique_ptr<Node>> open_node(const NodeOptions& given) {
+Result<std::unique_ptr<Node>> open_node(const NodeOptions& given, const ProcessTexts& texts) {
   NodeOptions options = given;
   GCOORD_TRY(options.data_dir, ledger::real_directory(given.data_dir));
-  auto node = Node::open(options);
+  auto node = Node::open(options, texts);
   if (node.ok() || !options.rejoin || !ledger::is_rot(node.status().detail())) {
     return node;
   }
@@ -23,7 +23,7 @@ Result<std::unique_ptr<Node>> open_node(const NodeOptions& given) {
   const ledger::NodeIdentity identity{
       options.cluster, options.node, options.shards, options.durability == Durability::Durable};
   GCOORD_TRY_STATUS(ledger::replace_damaged({options.data_dir, identity, draw_random()}));
-  return Node::open(options);
+  return Node::open(options, texts);
 }
 
 bool is_taken_over(const Status& ended) {

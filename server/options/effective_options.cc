@@ -1,7 +1,6 @@
 #include "server/options/effective_options.h"
 
 #include "common/assert.h"
-#include "server/options/option_table.h"
 
 #include <algorithm>
 #include <array>
@@ -84,6 +83,7 @@ constexpr std::array kShown = {
     ShownOption{"turn-stripes", &show<&NodeOptions::turn_stripes>},
     ShownOption{"insecure", &show<&NodeOptions::insecure>},
     ShownOption{"trace", &show<&NodeOptions::trace_file>},
+    ShownOption{"cpu-profiles", &show<&NodeOptions::cpu_profiles>},
     ShownOption{"slow-request-ms", &show<&NodeOptions::slow_request_ms>},
     ShownOption{"log-level", &show<&NodeOptions::log_levels>},
     ShownOption{"log-format", &show<&NodeOptions::log_format>},
@@ -116,8 +116,11 @@ auto find_row(const Rows& rows, std::string_view name) {
 }
 
 EffectiveOption effective_option(const OptionRow& row, const Invocation& invocation) {
-  EffectiveOption option{
-      std::string(row.name), {}, row.shape == OptionShape::List, std::string("default")};
+  EffectiveOption option{.name = std::string(row.name),
+                         .texts = {},
+                         .list = row.shape == OptionShape::List,
+                         .secret = row.secret,
+                         .source = "default"};
   for (const GivenOption& given : invocation.given) {
     if (given.name == row.name) {
       option.texts.push_back(given.text);
@@ -178,11 +181,18 @@ std::string one_line(std::string text) {
   return text;
 }
 
+std::string toml_line(const EffectiveOption& option) {
+  const bool unset = !option.list && option.texts.front().empty();
+  return (unset ? "# " : "") + toml_name(option.name) + " = " + toml_value(option) + "  # " +
+         one_line(option.source) + "\n";
+}
+
 }  // namespace
 
-std::vector<EffectiveOption> effective_options(const Invocation& invocation) {
+std::vector<EffectiveOption> effective_options(const Invocation& invocation,
+                                               std::span<const OptionRow> table) {
   std::vector<EffectiveOption> options;
-  for (const OptionRow& row : option_table()) {
+  for (const OptionRow& row : table) {
     options.push_back(effective_option(row, invocation));
   }
   return options;
@@ -191,9 +201,18 @@ std::vector<EffectiveOption> effective_options(const Invocation& invocation) {
 std::string effective_toml(const Invocation& invocation) {
   std::string out;
   for (const EffectiveOption& option : effective_options(invocation)) {
-    const bool unset = !option.list && option.texts.front().empty();
-    out += (unset ? "# " : "") + toml_name(option.name) + " = " + toml_value(option) + "  # " +
-           one_line(option.source) + "\n";
+    out += toml_line(option);
+  }
+  return out;
+}
+
+std::string published_toml(const Invocation& invocation, std::span<const OptionRow> table) {
+  std::string out;
+  for (EffectiveOption& option : effective_options(invocation, table)) {
+    for (std::string& text : option.texts) {
+      text = option.secret && !text.empty() ? "(secret)" : text;
+    }
+    out += toml_line(option);
   }
   return out;
 }

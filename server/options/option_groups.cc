@@ -35,6 +35,7 @@ constexpr std::array kRules = {
     GroupRule{"turn*", "Devices"},
     GroupRule{"resident-*", "Devices"},
     GroupRule{"trace", "Logs"},
+    GroupRule{"cpu-profiles", "Logs"},
     GroupRule{"log-*", "Logs"},
 };
 

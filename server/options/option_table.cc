@@ -464,6 +464,12 @@ constexpr std::array kTable = {
               "log requests that are answered later than this, up to 3600000, waits in queues not "
               "counted; 0: none (default 1000)",
               &number<&NodeOptions::slow_request_ms, 0, 3'600'000>},
+    OptionRow{"cpu-profiles",
+              OptionShape::Flag,
+              "",
+              "allow whoever reaches the metrics port to have CPU profiles made (/debug/profile), "
+              "by gperftools' libprofiler (default off)",
+              &flag<&NodeOptions::cpu_profiles>},
     OptionRow{"log-level",
               OptionShape::Value,
               "LEVEL[,COMPONENT=LEVEL...]",
@@ -504,6 +510,11 @@ const OptionRow* find_option(std::string_view name) {
   const auto* row = std::find_if(
       kTable.begin(), kTable.end(), [&](const OptionRow& each) { return each.name == name; });
   return row == kTable.end() ? nullptr : row;
+}
+
+Status apply_option(const OptionRow& row, const std::string& text, NodeOptions& options) {
+  Status status = row.apply(text, options);
+  return status.ok() || !row.secret ? status : wrong("the value, which is secret, is not valid");
 }
 
 std::string environment_name(std::string_view name) {

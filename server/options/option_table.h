@@ -25,9 +25,15 @@ struct OptionRow {
   OptionShape shape;
   std::string_view placeholder;
   std::string_view help;  // One line; says the range and the default.
-  // Judges and stores one value. The Status says only what is wrong with the value.
+  // Judges and stores one value. The Status says only what is wrong with the value. Call
+  // apply_option() in its place.
   Status (*apply)(const std::string& text, NodeOptions& options);
+  // Its value is a password, a key or the like: pages and failures show none of it.
+  bool secret = false;
 };
+
+// Judges and stores one value by its row. A failure has nothing of a value that is secret.
+Status apply_option(const OptionRow& row, const std::string& text, NodeOptions& options);
 
 std::span<const OptionRow> option_table();
 

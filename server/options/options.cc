@@ -43,7 +43,7 @@ void apply_source(const std::vector<GivenOption>& given, Sources& sources) {
     }
     const OptionRow* row = find_option(option.name);
     GCOORD_ASSERT(row != nullptr);
-    const Status status = row->apply(option.text, sources.invocation.options);
+    const Status status = apply_option(*row, option.text, sources.invocation.options);
     if (!status.ok()) {
       sources.problems.push_back(refuse(option.source + ": " + status.message()));
     }

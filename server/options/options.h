@@ -104,7 +104,8 @@ struct NodeOptions {
   // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the
   // release that made the data directory (ledger_bytes_max() in server/node/ledger_bound.h).
   std::optional<std::uint64_t> ledger_bytes_max;
-  std::string trace_file;  // Empty: no trace.
+  std::string trace_file;     // Empty: no trace.
+  bool cpu_profiles = false;  // Whoever reaches the metrics port may have one made.
   // A request that is answered so late gets a line of the log; 0: none does. A second is what an
   // election takes by default, and far more than any request takes in a cluster that is well.
   std::uint32_t slow_request_ms = 1000;

@@ -200,6 +200,7 @@ def the_rest(c: Cluster) -> None:
     c.run("status")
     c.run("doctor", code=(0, 1))  # It judges this machine's disk, too.
     c.run("health")
+    c.run("debug bundle", "--seconds", "1", "--out", "bundle", code=1)  # This node has no pages.
     c.run("cluster init", "--dir", "made")
     c.run("context set", "here", "--endpoints", c.client)
     c.run("context list")

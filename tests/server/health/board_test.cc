@@ -43,7 +43,7 @@ TEST_F(HealthTest, AWarningLeavesANodeReadyAndIsShown) {
   EXPECT_TRUE(report.ready);
   EXPECT_EQ(readyz_page(report, {}).body, "ok\n");
   EXPECT_EQ(
-      readyz_page(report, {.path = "/readyz", .arguments = {"verbose"}}).body,
+      readyz_page(report, {.path = "/readyz", .arguments = {{"verbose", ""}}}).body,
       R"({"live":true,"ready":true,"checks":[{"name":"turns","ok":true,"required":true,"detail":""},)"
       R"({"name":"serves","ok":true,"required":true,"detail":""},)"
       R"({"name":"ledger","ok":false,"required":false,"detail":"does not sign"}]})"

@@ -70,6 +70,24 @@ class HttpServerTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
+TEST_F(HttpServerTest, ArgumentsHaveTheirValues) {
+  open({}, [](const HttpRequest& request) {
+    const std::string* seconds = request.find("seconds");
+    return HttpAnswer{.body = std::to_string(request.arguments.size()) +
+                              (request.has("verbose") ? " verbose " : " ") +
+                              (seconds == nullptr ? "nothing" : "[" + *seconds + "]")};
+  });
+  const auto answer = [this](const std::string& query) {
+    const std::string whole = http_answer(server_->port(), "GET /page" + query);
+    return whole.substr(whole.find("\r\n\r\n") + 4);
+  };
+  EXPECT_EQ(answer(""), "0 nothing");
+  EXPECT_EQ(answer("?seconds=5&verbose"), "2 verbose [5]");
+  EXPECT_EQ(answer("?seconds&seconds=5"), "2 []");
+  EXPECT_EQ(answer("?second=5"), "1 nothing");
+  EXPECT_EQ(answer("?seconds=%35"), "1 [%35]");  // Nothing is decoded.
+}
+
 TEST_F(HttpServerTest, PagesAreAnsweredAndNothingElse) {
   open({});
   const std::uint16_t port = server_->port();

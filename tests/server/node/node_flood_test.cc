@@ -1,6 +1,7 @@
 // A whole node in this process, flooded with status requests by clients that do not read.
 #include "common/http/client.h"
 #include "protocol/hello.h"
+#include "server/debug/pages.h"
 #include "server/node/dear_requests.h"
 #include "server/node/node.h"
 #include "tests/scratch_folder.h"
@@ -35,7 +36,7 @@ class RunningNode {
     options.listen_peer = {"127.0.0.1", 0};
     options.listen_metrics = {"127.0.0.1", 0};
     options.advertise_client = options.listen_client;
-    auto opened = Node::open(options);
+    auto opened = Node::open(options, {});
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     node_ = std::move(opened).value();
     thread_ = std::thread([this] { ended_ = node_->run({[this] { ready_.set_value(); }, [] {}}); });

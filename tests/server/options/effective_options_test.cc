@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Invocation read(const std::vector<std::string>& arguments) {
   auto invocation =
@@ -56,6 +57,59 @@ TEST(EffectiveOptionsTest, ChangesAreNamed) {
                                     "--device",
                                     "twin"})),
               ElementsAre("peer", "device", "log-level"));
+}
+
+// Of an option that takes no value, and says in its refusal what it was given.
+Status refuse(const std::string& text, NodeOptions&) {
+  return {StatusCode::InvalidArgument, "'" + text + "' is no key"};
+}
+
+// The table, and behind it an option with a secret value, a list of such and a plain one.
+std::vector<OptionRow> with_planted_secrets() {
+  std::vector<OptionRow> table(option_table().begin(), option_table().end());
+  table.push_back(
+      {.name = "planted-password", .shape = OptionShape::Value, .apply = &refuse, .secret = true});
+  table.push_back(
+      {.name = "planted-keys", .shape = OptionShape::List, .apply = &refuse, .secret = true});
+  table.push_back({.name = "planted-path", .shape = OptionShape::Value, .apply = &refuse});
+  return table;
+}
+
+TEST(PublishedOptionsTest, ASecretIsReplacedAndItsSourceIsNot) {
+  Invocation invocation = read({"--data-dir", "d"});
+  invocation.given.push_back({"planted-password", "hunter2", "GCOORD_PLANTED_PASSWORD"});
+  invocation.given.push_back({"planted-keys", "hunter3", "--planted-keys"});
+  invocation.given.push_back({"planted-keys", "hunter4", "--planted-keys"});
+  invocation.given.push_back({"planted-path", "a/path", "--planted-path"});
+  const std::string toml = published_toml(invocation, with_planted_secrets());
+  EXPECT_THAT(toml, Not(HasSubstr("hunter")));
+  EXPECT_THAT(toml, HasSubstr("planted_password = \"(secret)\"  # GCOORD_PLANTED_PASSWORD\n"));
+  EXPECT_THAT(toml, HasSubstr("planted_keys = [\"(secret)\", \"(secret)\"]  # --planted-keys\n"));
+  EXPECT_THAT(toml, HasSubstr("planted_path = \"a/path\"  # --planted-path\n"));
+  EXPECT_TRUE(toml.starts_with(published_toml(read({"--data-dir", "d"}))));
+}
+
+TEST(PublishedOptionsTest, WhatIsNotSecretIsAsTheOperatorHasIt) {
+  const Invocation invocation = read({"--data-dir", "d", "--peer", "2=127.0.0.1:7501"});
+  EXPECT_EQ(published_toml(invocation), effective_toml(invocation));
+}
+
+TEST(PublishedOptionsTest, AFailureHasNothingOfASecretValue) {
+  NodeOptions options;
+  const std::vector<OptionRow> table = with_planted_secrets();
+  const OptionRow& plain = table.back();
+  const OptionRow& secret = table[table.size() - 2];
+  EXPECT_THAT(apply_option(plain, "hunter2", options).message(), HasSubstr("hunter2"));
+  EXPECT_FALSE(apply_option(secret, "hunter2", options).ok());
+  EXPECT_THAT(apply_option(secret, "hunter2", options).message(), Not(HasSubstr("hunter2")));
+}
+
+TEST(PublishedOptionsTest, AnOptionThatIsNamedLikeASecretIsOne) {
+  for (const OptionRow& row : option_table()) {
+    for (const char* word : {"password", "passphrase", "secret", "token", "credential"}) {
+      EXPECT_TRUE(row.secret || row.name.find(word) == row.name.npos) << row.name;
+    }
+  }
 }
 
 }  // namespace

@@ -50,8 +50,9 @@ client::Result<client::Client> connect(const std::vector<std::string>& endpoints
                                        const Deadline& deadline) {
   client::ClientOptions options;
   options.endpoints = endpoints;
-  options.connect_timeout = std::min(kRequestTimeout, deadline.left() / 2);
-  options.request_timeout = std::min(kRequestTimeout, deadline.left() / 2);
+  // To connect, to wait for the other nodes and to hear their reports.
+  options.connect_timeout = std::min(kRequestTimeout, deadline.left() / 3);
+  options.request_timeout = options.connect_timeout;
   options.client_name = "gcoordctl";
   return client::Client::connect(std::move(options));
 }

@@ -29,8 +29,8 @@ Result<HttpAddress> by_rule(const server::Endpoint& client) {
 
 Result<HttpAddress> http_address_of(const std::string& endpoint, const Json& report) {
   GCOORD_TRY(const server::Endpoint client, server::parse_endpoint(endpoint));
-  const Json* told = report.find("metrics_endpoint");
-  if (told != nullptr && told->is_null()) {
+  const Json* told = report.find("metrics");
+  if (told != nullptr && told->is_string() && told->text().empty()) {
     return Status{StatusCode::NotFound, "its pages are off (--listen-metrics)"};
   }
   const auto metrics =

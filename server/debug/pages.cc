@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint32_t kSecondsMax = 30;  // Half of what an answer may take (http/limits.h).
 constexpr std::uint32_t kSecondsDefault = 5;
 
-// Three files a thread and look: ten looks a second at the fifteen threads of a node on the CPU
-// cost a thirtieth of a processor, measured with both cores overloaded.
+// Three files a thread and look: ten looks a second at a node's ten threads take half a hundredth
+// of a processor.
 constexpr std::chrono::milliseconds kLookInterval{100};
 
 std::optional<std::uint32_t> seconds_of(const HttpRequest& request) {

@@ -163,12 +163,6 @@ class Node::Impl {
     return Status{};
   }
 
-  // Empty: off.
-  std::string metrics_endpoint() const {
-    const std::uint16_t port = endpoints_.metrics_port();
-    return port == 0 ? "" : to_string(Endpoint{options_.listen_metrics.host, port});
-  }
-
   void open_reports() {
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
@@ -183,7 +177,7 @@ class Node::Impl {
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); },
-                      [this] { return metrics_endpoint(); }});
+                      [this] { return endpoints_.metrics_address(); }});
   }
 
   void open_client_services() {

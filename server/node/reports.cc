@@ -103,10 +103,6 @@ Json disk_json(const ledger::SpaceReport& space) {
           {"low", space.low}};
 }
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
 Json index_json(std::uint64_t index) {
   return index == kIndexUnknown ? Json(nullptr) : Json(std::to_string(index));
 }
@@ -242,7 +238,7 @@ std::string StatusReports::node_status() const {
                {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                {"coordinator", coordinator_json(sources_.service->coordinator())},
                {"connections", sources_.connection_count()},
-               {"metrics_endpoint", text_or_null(sources_.metrics_endpoint())},
+               {"metrics", sources_.metrics_address()},
                {"health", health_json(sources_.health->report())},
                {"uptime_ms", std::to_string(sources_.uptime_ms())},
                {"wall_ms", std::to_string(wall_ms())},

@@ -140,6 +140,23 @@ TEST_F(BundleOfThreeTest, AStoppedNodeIsAGapAndTheOthersAreAllThere) {
   EXPECT_EQ(of_the_third, 10u) << "its report and nine pages";
 }
 
+TEST_F(BundleOfThreeTest, ANodeThatHangsTakesNoLongerThanTheDeadline) {
+  ASSERT_TRUE(cluster_->start_all(kPatience).ok());
+  cluster_->signal(2, SIGSTOP);
+  const auto told = ctl().json(words({"--timeout", "3s"}), 3);
+  cluster_->signal(2, SIGCONT);
+  std::size_t of_the_second = 0;
+  std::size_t waited_for = 0;
+  for (const auto& gap : told["gaps"]) {
+    const std::string why = gap["why"];
+    const bool spared = why.starts_with("not tried: ") || why.starts_with("the time is over");
+    of_the_second += gap["node"] == 2 ? 1 : 0;
+    waited_for += gap["node"] == 2 && !spared ? 1 : 0;
+  }
+  EXPECT_EQ(of_the_second, 10u) << "its report and nine pages";
+  EXPECT_LE(waited_for, 2u) << "its report and the first of its pages";
+}
+
 TEST_F(BundleOfThreeTest, WithoutTheClientPortsTheUserSaysWhereThePagesAre) {
   ASSERT_TRUE(cluster_->spawn(1).ok());
   ASSERT_TRUE(cluster_->wait_serving(1, kPatience).ok());

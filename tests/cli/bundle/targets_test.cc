@@ -27,17 +27,14 @@ client::NodeView node(std::uint32_t id, const std::string& address) {
 }
 
 TEST(BundleTargets, ANodeTellsWhereItsPagesAre) {
-  EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics_endpoint":"10.9.0.1:9000"})"),
-            "http://10.9.0.1:9000");
-  EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics_endpoint":"[fe80::1]:9000"})"),
-            "http://[fe80::1]:9000");
+  EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics":"10.9.0.1:9000"})"), "http://10.9.0.1:9000");
+  EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics":"[fe80::1]:9000"})"), "http://[fe80::1]:9000");
 }
 
 TEST(BundleTargets, LoopbackAndEverywhereAreTheHostOfTheClientPort) {
   for (const char* host : {"127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"}) {
-    EXPECT_EQ(
-        url("node-1.example:7400", R"({"metrics_endpoint":")" + std::string{host} + R"(:9000"})"),
-        "http://node-1.example:9000")
+    EXPECT_EQ(url("node-1.example:7400", R"({"metrics":")" + std::string{host} + R"(:9000"})"),
+              "http://node-1.example:9000")
         << host;
   }
 }
@@ -50,14 +47,14 @@ TEST(BundleTargets, WithoutAWordTheyAre200AboveTheClientPort) {
 
 TEST(BundleTargets, WhatIsNoAddressCountsAsNotTold) {
   for (const char* told : {"7", "[]", R"("nonsense")", R"("a b:1")", R"("h:0")", R"("h:70000")"}) {
-    EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics_endpoint":)" + std::string{told} + "}"),
+    EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics":)" + std::string{told} + "}"),
               "http://10.0.0.1:7600")
         << told;
   }
 }
 
 TEST(BundleTargets, PagesThatAreOffAreNotLookedFor) {
-  EXPECT_THAT(url("10.0.0.1:7400", R"({"metrics_endpoint":null})"), HasSubstr("--listen-metrics"));
+  EXPECT_THAT(url("10.0.0.1:7400", R"({"metrics":""})"), HasSubstr("--listen-metrics"));
 }
 
 TEST(BundleTargets, AUserGivesAnAddressOrAUrl) {

@@ -142,6 +142,7 @@ Status IdentityFile::rise_above(Incarnation known, std::uint64_t random_id) {
 
 Status IdentityFile::succeed(const IdentityFile& damaged, std::uint64_t random_id) {
   peers_ = damaged.peers_;
+  ledger_bounded_ = damaged.ledger_bounded_;
   return take_over(damaged.incarnation_, random_id);
 }
 

@@ -101,14 +101,15 @@ class IdentityFile {
   Status begin_generation(std::uint64_t random_id);
 
   // The same for a new directory whose predecessor on this disk is damaged but could be read: its
-  // peers are remembered.
+  // peers are remembered, and whether its ledger is bounded.
   Status succeed(const IdentityFile& damaged, std::uint64_t random_id);
 
   // Whether the directory was made by create(): it holds what was decided before its first start.
   bool restored() const { return restored_; }
 
   // Whether the ledger in this directory is bounded unless an operator says otherwise. Directories
-  // of releases before are not, for ever: whoever relies on their whole history finds it.
+  // of releases before, and those that take their place (succeed), are not, for ever: nobody has
+  // agreed that their node deletes any of it.
   bool ledger_bounded() const { return ledger_bounded_; }
 
   // Whether this node may have forgotten what it promised from an earlier directory, in some shard.

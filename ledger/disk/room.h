@@ -8,8 +8,19 @@
 #include "common/status.h"
 
 #include <cstdint>
+#include <functional>
 
 namespace gcoord::ledger {
+
+// What somebody waits for: `wanted_bytes`, but no longer than until there are `least_bytes`.
+struct RoomWish {
+  std::uint64_t wanted_bytes = 0;
+  std::uint64_t least_bytes = 0;  // At most wanted_bytes.
+  // Called without any lock where wanted_bytes are not there: before what is kept back is given
+  // out, and about ten times a second while there is a wait. It may free some. A failure ends the
+  // wait. Empty: nothing.
+  std::function<Status()> meanwhile;
+};
 
 class DiskRoom {
  public:
@@ -21,9 +32,16 @@ class DiskRoom {
   // Whether so many bytes may be taken ahead of their use, now.
   virtual bool has(std::uint64_t byte_count) = 0;
 
-  // Returns when so many bytes may be taken, however long that is: what is kept back for this is
-  // given out first. Aborted: nobody waits any more, the node ends.
-  virtual Status await(std::uint64_t byte_count) = 0;
+  // Returns when there is room, however long that is, and how many bytes may be taken: wanted_bytes
+  // where there are as many, else least_bytes. What is kept back for this is given out first.
+  // Aborted: nobody waits any more, the node ends; else the failure of `meanwhile`.
+  virtual Result<std::uint64_t> await_room(const RoomWish& wish) = 0;
+
+  // The same for exactly so many.
+  Status await(std::uint64_t byte_count) {
+    return await_room({.wanted_bytes = byte_count, .least_bytes = byte_count, .meanwhile = {}})
+        .status();
+  }
 };
 
 }  // namespace gcoord::ledger

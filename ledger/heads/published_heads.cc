@@ -8,19 +8,26 @@ bool PublishedHeads::touch(ShardId shard, std::uint64_t size) {
   Row& row = rows_[shard.value];
   row.wanted = std::max(row.wanted, size);
   look(shard.value);
-  return row.wanted > sizes_->at(shard);
+  return row.wanted > row.size;
 }
 
 void PublishedHeads::on_leaf(std::uint64_t index, const ledger::ShardHead& head) {
   if (head.shard.value >= rows_.size()) {
     return;  // Of a cluster with more shards; nothing here is published by it.
   }
-  if (head.size >= sizes_->at(head.shard)) {
-    rows_[head.shard.value].leaf = index;
-    sizes_->set(head.shard, head.size);
+  Row& row = rows_[head.shard.value];
+  if (head.size >= row.size) {
+    row.leaf = index;
+    row.size = head.size;
     refreshed_.reset(head.shard.value);
   }
   look(head.shard.value);
+}
+
+void PublishedHeads::on_signed_leaf(const ledger::ShardHead& head) {
+  if (head.shard.value < rows_.size() && head.size > sizes_->at(head.shard)) {
+    sizes_->set(head.shard, head.size);
+  }
 }
 
 void PublishedHeads::refresh(ShardId shard) {
@@ -30,7 +37,7 @@ void PublishedHeads::refresh(ShardId shard) {
 
 void PublishedHeads::look(std::uint32_t shard) {
   const Row& row = rows_[shard];
-  const bool changed = row.wanted > sizes_->at(ShardId{shard}) || refreshed_.test(shard);
+  const bool changed = row.wanted > row.size || refreshed_.test(shard);
   if (changed && !changed_.test(shard)) {
     changed_.set(shard);
     ++changed_count_;

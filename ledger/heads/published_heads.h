@@ -1,6 +1,6 @@
 // Table of the heads in the cluster log, and of the shards with unpublished entries.
 //
-// One row per shard, 24 bytes: a million shards take 24 MB. Publication entries in shard 0 are not
+// One row per shard, 32 bytes: a million shards take 32 MB. Publication entries in shard 0 are not
 // counted as news, because a round would always leave one behind: they are published with whatever
 // comes next. One thread.
 #pragma once
@@ -17,11 +17,12 @@
 namespace gcoord::server {
 
 struct PublishedHead {
-  std::uint64_t size = 0;  // Of the newest head in the cluster log; 0: none.
+  std::uint64_t size = 0;  // Of the newest head in the cluster log, signed or not; 0: none.
   std::uint64_t leaf = 0;  // Its index there.
 };
 
-// Of each shard the size of its newest published head. One thread writes, any thread reads.
+// Of each shard the size of its newest head under a cluster log that a majority has signed, as far
+// as this node knows. One thread writes, any thread reads.
 class PublishedSizes {
  public:
   explicit PublishedSizes(std::uint32_t shard_count) : sizes_(shard_count) {}
@@ -55,16 +56,20 @@ class PublishedHeads {
   // A leaf of the cluster log; in the order of the log.
   void on_leaf(std::uint64_t index, const ledger::ShardHead& head);
 
+  // A leaf of the cluster log that a majority has signed.
+  void on_signed_leaf(const ledger::ShardHead& head);
+
   // The newest head of the shard is to be published again, whether or not it has changed.
   void refresh(ShardId shard);
 
   bool refreshed(ShardId shard) const { return refreshed_.test(shard.value); }
 
   PublishedHead at(ShardId shard) const {
-    return {.size = sizes_->at(shard), .leaf = rows_[shard.value].leaf};
+    const Row& row = rows_[shard.value];
+    return {.size = row.size, .leaf = row.leaf};
   }
 
-  // Lives on for those who hold it.
+  // As of on_signed_leaf. Lives on for those who hold it.
   std::shared_ptr<const PublishedSizes> sizes() const { return sizes_; }
 
   // Shards with news.
@@ -78,7 +83,8 @@ class PublishedHeads {
  private:
   struct Row {
     std::uint64_t wanted = 0;
-    std::uint64_t leaf = 0;  // As in PublishedHead.
+    std::uint64_t size = 0;  // As in PublishedHead, and the next.
+    std::uint64_t leaf = 0;
   };
 
   void look(std::uint32_t shard);

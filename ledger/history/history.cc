@@ -55,7 +55,7 @@ Status History::load() {
     Row& row = rows_[shard->value];
     row.size = head->frontier.size;
     row.first = head->first;
-    row.bytes = head->bytes;
+    add_bytes(row, head->bytes);
     store_.set_horizon(*shard, head->first);
     shards.push_back(shard->value);
     frontiers.push_back(std::move(head->frontier));
@@ -116,7 +116,7 @@ Status History::append(const std::shared_ptr<const HistoryEntries>& batch) {
   tell_pending();
   for (const HistoryEntry& entry : fresh->entries) {
     Row& row = rows_[entry.shard];
-    row.bytes.fetch_add(entry.length, std::memory_order_relaxed);
+    add_bytes(row, entry.length);
     hashed_bytes_.fetch_add(entry.length, std::memory_order_relaxed);
     // Release: pairs with the acquire of size(); the entry can be looked up by now.
     row.size.store(entry.index + 1, std::memory_order_release);
@@ -172,7 +172,7 @@ Status History::reset(ShardId shard, const MerkleFrontier& frontier) {
   Row& row = rows_[number];
   row.first.store(frontier.size, std::memory_order_release);
   row.size.store(frontier.size, std::memory_order_release);
-  row.bytes = 0;
+  take_bytes(row, row.bytes.load(std::memory_order_relaxed));
   cuts_[number] = 0;
   touched_.insert(number);
   std::size_t peak = 0;
@@ -278,6 +278,16 @@ void History::end_flush() {
   ++flushes_;
 }
 
+void History::add_bytes(Row& row, std::uint64_t bytes) {
+  row.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  entry_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void History::take_bytes(Row& row, std::uint64_t bytes) {
+  row.bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  entry_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
 void History::tell_pending() {
   pending_bytes_ =
       growing_->size_bytes() + (leaving_ == nullptr ? 0 : leaving_->pending().size_bytes());
@@ -298,7 +308,7 @@ void History::prune(ShardId shard, std::uint64_t wanted) {
   // In the same measure: tiles of one shard hold about as much each.
   const std::uint64_t bytes = row.bytes.load(std::memory_order_relaxed);
   const std::uint64_t share = bytes / (size(shard) - before) * (next - before);
-  row.bytes.fetch_sub(share, std::memory_order_relaxed);
+  take_bytes(row, share);
   pruned_bytes_ += share;
   row.first.store(next, std::memory_order_release);
   pruned_ += next - before;

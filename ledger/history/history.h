@@ -135,6 +135,9 @@ class History final : public std::enable_shared_from_this<History> {
     return rows_[shard.value].bytes.load(std::memory_order_relaxed);
   }
 
+  // The same of all shards together.
+  std::uint64_t entry_bytes() const { return entry_bytes_.load(std::memory_order_relaxed); }
+
   std::shared_ptr<const TreeReader> reader(ShardId shard) const;
 
   // As of what is appended; waits for a batch that is being hashed.
@@ -187,6 +190,8 @@ class History final : public std::enable_shared_from_this<History> {
   Status check_order(const HistoryEntries& batch);
   Status rewind(ShardId shard, std::uint64_t size);
   Status reset(ShardId shard, const MerkleFrontier& frontier);
+  void add_bytes(Row& row, std::uint64_t bytes);
+  void take_bytes(Row& row, std::uint64_t bytes);
   void tell_pending();
   Memory memory() const;
   std::vector<std::uint32_t> changed_shards() const;
@@ -208,6 +213,7 @@ class History final : public std::enable_shared_from_this<History> {
   std::atomic<std::uint64_t> flushes_{0};
   std::atomic<std::uint64_t> pruned_{0};
   std::atomic<std::uint64_t> hashed_bytes_{0};
+  std::atomic<std::uint64_t> entry_bytes_{0};  // The rows' bytes together.
   std::atomic<std::size_t> pending_bytes_{0};
 };
 

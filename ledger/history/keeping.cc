@@ -1,8 +1,6 @@
 #include "ledger/history/keeping.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 namespace gcoord::ledger {
 namespace {
@@ -30,6 +28,9 @@ Status HistoryKeeper::advance(History& history, std::uint64_t now_ms) {
   if (next_ == 0) {
     begin_round(history);
   }
+  if (policy_.keeps_all() && share_bytes_ == 0) {
+    return {};  // All is within the node's bound, and the next call looks again.
+  }
   const std::uint32_t count = std::min(kShardsPerLook, history.shard_count());
   for (std::uint32_t k = 0; k < count; ++k) {
     const ShardId shard{next_};
@@ -51,15 +52,13 @@ Status HistoryKeeper::advance(History& history, std::uint64_t now_ms) {
 }
 
 void HistoryKeeper::begin_round(const History& history) {
-  share_bytes_ = 0;
-  if (node_.bytes_max == 0) {
-    return;
-  }
-  std::vector<std::uint64_t> bytes(history.shard_count());
-  for (std::uint32_t shard = 0; shard < history.shard_count(); ++shard) {
-    bytes[shard] = history.entry_bytes(ShardId{shard});
-  }
-  share_bytes_ = share_of_each(std::move(bytes), node_.bytes_max);
+  share_bytes_ =
+      node_.bytes_max == 0
+          ? 0
+          : share_of_each({.total = history.entry_bytes(),
+                           .shard_count = history.shard_count(),
+                           .of = [&](ShardId shard) { return history.entry_bytes(shard); }},
+                          node_.bytes_max);
 }
 
 Result<std::uint64_t> HistoryKeeper::look(History& history,

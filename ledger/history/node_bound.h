@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 namespace gcoord::ledger {
 
@@ -21,8 +20,15 @@ struct NodeBound {
   std::function<std::uint64_t(ShardId)> published;
 };
 
+// What the shards of a node have.
+struct NodeBytes {
+  std::uint64_t total = 0;  // Of all shards together.
+  std::uint32_t shard_count = 0;
+  std::function<std::uint64_t(ShardId)> of;
+};
+
 // How many bytes each shard may have so that all have at most bytes_max together; 0: no bound is
-// needed. bytes_of_shard: of each shard, in any order.
-std::uint64_t share_of_each(std::vector<std::uint64_t> bytes_of_shard, std::uint64_t bytes_max);
+// needed. Looks at single shards only where all together have too much.
+std::uint64_t share_of_each(const NodeBytes& bytes, std::uint64_t bytes_max);
 
 }  // namespace gcoord::ledger

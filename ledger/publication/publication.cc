@@ -29,6 +29,7 @@ Publication::Publication(PublicationOptions options,
       audit_(base_, quarantine_),
       signing_(base_),
       copy_(base_, audit_, signing_),
+      signed_leaves_(ClusterLogCopy::kScannedMax),
       keeping_(base_, audit_),
       keys_(base_),
       publisher_(base_, quarantine_) {}
@@ -122,11 +123,12 @@ void Publication::advance(std::uint64_t now_ms) {
   if (base_.publisher) {
     base_.times.ordered(base_.state.size(), base_.port.now_ms());
   }
-  const bool more = audit_.advance(copy_.trusted());
+  const bool compares = audit_.advance(copy_.trusted());
   const std::uint64_t ordered = base_.state.size();
   signing_.sign(base_.up_to_date() && copy_.trusted() == ordered && audit_.compared() == ordered &&
                 quarantine_.clean());
   signing_.publish(copy_.trusted());
+  const bool follows = follow_signed();
   quarantine_.advance(audit_.compared() >= copy_.trusted());
   keeping_.advance(signing_.published().size);
   if (base_.publisher) {
@@ -139,10 +141,19 @@ void Publication::advance(std::uint64_t now_ms) {
   if (base_.heads.changed_count() == 0 && !publisher_.busy()) {
     base_.news_ms = 0;  // A round had it already.
   }
-  due_ms_ = now_ms + next_wait_ms(more);
+  due_ms_ = now_ms + next_wait_ms(compares || follows);
 }
 
-// more: heads are left to compare that need not be waited for.
+// Whether there is more to follow.
+bool Publication::follow_signed() {
+  const auto more = signed_leaves_.advance(base_.log(), signing_.published().size, base_.heads);
+  if (!more.ok()) {
+    base_.fail(more.status());
+  }
+  return more.ok() && more.value();
+}
+
+// more: there is work that need not be waited for.
 std::uint64_t Publication::next_wait_ms(bool more) const {
   const bool news = base_.publisher && base_.heads.changed_count() != 0;
   const bool signs = !quarantine_.doubts_any() && signing_.lags();

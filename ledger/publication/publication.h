@@ -24,6 +24,7 @@
 #include "common/status.h"
 #include "ledger/base/keep_policy.h"
 #include "ledger/heads/head_review.h"
+#include "ledger/heads/signed_leaves.h"
 #include "ledger/merkle/hash.h"
 #include "ledger/publication/announced_keys.h"
 #include "ledger/publication/cluster_log_copy.h"
@@ -106,12 +107,13 @@ class Publication {
 
   PublishedHead head(ShardId shard) const { return base_.heads.at(shard); }
 
-  // For any thread.
+  // Of what a majority has signed; for any thread.
   std::shared_ptr<const PublishedSizes> published_sizes() const { return base_.heads.sizes(); }
 
  private:
   // False: the message is dropped.
   bool take(NodeId from, PublicationMessage& message);
+  bool follow_signed();
   void answer_pages();
   void repeat();
   std::uint64_t next_wait_ms(bool more) const;
@@ -122,6 +124,7 @@ class Publication {
   HeadAudit audit_;
   LogSigning signing_;
   ClusterLogCopy copy_;
+  SignedLeaves signed_leaves_;
   LogKeeping keeping_;
   AnnouncedKeys keys_;
   RoundPublisher publisher_;

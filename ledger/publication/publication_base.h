@@ -86,7 +86,7 @@ struct PublicationBase {
   const PublicationOptions options;
   PublicationPort& port;
   PublicationCounters counters;
-  PublishedHeads heads;    // Written by ClusterLogCopy, LogKeeping and Publication::touch().
+  PublishedHeads heads;    // Written by ClusterLogCopy, LogKeeping and Publication.
   PublicationState state;  // As of the entries of shard 0 that were taken.
   RoundTimes times;        // Of this publisher.
   bool publisher = false;  // This node leads shard 0.

@@ -33,6 +33,11 @@ Status no_room(std::uint64_t free_bytes) {
           kDiskFull};
 }
 
+// Free space with which the disk is low no more.
+std::uint64_t enough_of(const SpaceMarks& marks) {
+  return marks.low_bytes + marks.low_bytes / 4;
+}
+
 }  // namespace
 
 SpaceMarks space_marks(std::uint64_t total_bytes) {
@@ -78,7 +83,7 @@ SpaceGuard::~SpaceGuard() {
 }
 
 Status SpaceGuard::open(std::unique_ptr<Disk> disk) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   GCOORD_ASSERT(disk_ == nullptr);
   GCOORD_TRY(space_, disk->space());
   disk_ = std::move(disk);
@@ -86,6 +91,7 @@ Status SpaceGuard::open(std::unique_ptr<Disk> disk) {
   GCOORD_ASSERT(marks_.floor_bytes <= marks_.low_bytes / 2);
   take_up();
   look_now();
+  fill_if_due(lock);
   if (!fits(0)) {
     return no_room(space_.free_bytes);
   }
@@ -109,27 +115,29 @@ void SpaceGuard::take_up() {
 }
 
 void SpaceGuard::look() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (disk_ != nullptr) {
     look_now();
+    fill_if_due(lock);
   }
 }
 
 void SpaceGuard::look_now() {
-  const auto found = disk_->space();
-  if (!found.ok()) {
-    return;  // What was seen last counts.
-  }
-  space_ = found.value();
-  const std::uint64_t enough_bytes = marks_.low_bytes + marks_.low_bytes / 4;
+  measure();
   if (held_ && space_.free_bytes < marks_.low_bytes / 2) {
     give_out();
-  } else if (!held_ && space_.free_bytes >= marks_.reserve_bytes + enough_bytes) {
-    fill();
   }
+  const std::uint64_t enough_bytes = enough_of(marks_);
   const std::uint64_t needed_bytes = is_low() ? enough_bytes : marks_.low_bytes;
   low_.store(!held_ || space_.free_bytes < needed_bytes, std::memory_order_relaxed);
   tell();
+}
+
+// What was seen last counts where the disk does not say.
+void SpaceGuard::measure() {
+  if (const auto found = disk_->space(); found.ok()) {
+    space_ = found.value();
+  }
 }
 
 void SpaceGuard::tell() {
@@ -150,20 +158,27 @@ void SpaceGuard::tell() {
 // Where the file cannot be removed, nothing is won, and the next look tries again.
 void SpaceGuard::give_out() {
   held_ = !disk_->remove(kReserveName).ok();
-  if (const auto found = disk_->space(); found.ok()) {
-    space_ = found.value();
-  }
+  measure();
 }
 
-// Whoever took the space meanwhile has it: the next look finds out.
-void SpaceGuard::fill() {
-  held_ = disk_->create(kReserveName, marks_.reserve_bytes).ok();
-  if (!held_) {
+// Without the mutex, because a large file takes a slow disk seconds: the log asks for room
+// meanwhile. Whoever took the space meanwhile has it: the next look finds out.
+void SpaceGuard::fill_if_due(std::unique_lock<std::mutex>& lock) {
+  const bool due =
+      !held_ && !filling_ && space_.free_bytes >= marks_.reserve_bytes + enough_of(marks_);
+  if (!due) {
+    return;
+  }
+  filling_ = true;
+  lock.unlock();
+  const bool made = disk_->create(kReserveName, marks_.reserve_bytes).ok();
+  if (!made) {
     (void)disk_->remove(kReserveName);
   }
-  if (const auto found = disk_->space(); found.ok()) {
-    space_ = found.value();
-  }
+  lock.lock();
+  filling_ = false;
+  held_ = made;
+  look_now();
 }
 
 bool SpaceGuard::fits(std::uint64_t byte_count) const {
@@ -180,25 +195,43 @@ bool SpaceGuard::has(std::uint64_t byte_count) {
   return !is_low() && space_.free_bytes - marks_.low_bytes >= byte_count;
 }
 
-Status SpaceGuard::await(std::uint64_t byte_count) {
+// A reserve that is being made is given out once it is there, if it is still wanted then.
+Result<std::optional<std::uint64_t>> SpaceGuard::room_for(const RoomWish& wish,
+                                                          std::unique_lock<std::mutex>& lock) {
+  look_now();
+  if (!fits(wish.wanted_bytes) && wish.meanwhile) {
+    lock.unlock();
+    const Status freed = wish.meanwhile();
+    lock.lock();
+    GCOORD_TRY_STATUS(freed);
+    look_now();
+  }
+  if (!fits(wish.wanted_bytes) && held_) {
+    give_out();
+    tell();
+  }
+  if (fits(wish.wanted_bytes)) {
+    return std::optional{wish.wanted_bytes};
+  }
+  return fits(wish.least_bytes) ? std::optional{wish.least_bytes} : std::nullopt;
+}
+
+Result<std::uint64_t> SpaceGuard::await_room(const RoomWish& wish) {
+  GCOORD_ASSERT(wish.least_bytes <= wish.wanted_bytes);
   std::unique_lock lock(mutex_);
   if (disk_ == nullptr) {
-    return Status{};
+    return wish.wanted_bytes;
   }
   for (bool waited = false;; waited = true) {
-    look_now();
-    if (!fits(byte_count) && held_) {
-      give_out();
-      tell();
-    }
-    if (fits(byte_count)) {
-      return Status{};
+    GCOORD_TRY(const std::optional<std::uint64_t> room, room_for(wish, lock));
+    if (room) {
+      return *room;
     }
     if (options_.driver == StorageDriver::Owner) {
       return no_room(space_.free_bytes);
     }
     if (stopping_) {
-      return {StatusCode::Aborted, "the node ends while its disk is full", kDiskFull};
+      return Status{StatusCode::Aborted, "the node ends while its disk is full", kDiskFull};
     }
     if (!waited && metrics_) {
       metrics_->held_writes.add();
@@ -229,6 +262,7 @@ void SpaceGuard::run() {
     wake_.wait_for(lock, kLookEvery, [this] { return stopping_; });
     if (!stopping_) {
       look_now();
+      fill_if_due(lock);
     }
   }
 }

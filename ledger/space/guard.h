@@ -14,7 +14,8 @@
 // elsewhere is not watched, and neither is a quota that statvfs does not tell of. A write that
 // fails nevertheless is final, as everywhere (disk.h).
 //
-// With StorageDriver::Thread a thread looks ten times a second, until stop(). Any thread.
+// With StorageDriver::Thread a thread looks ten times a second, until stop(), and fills the
+// reserve; whoever else looks waits for no more than a look. Any thread.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -82,7 +83,7 @@ class SpaceGuard final : public DiskRoom {
 
   bool has(std::uint64_t byte_count) override;
   // With StorageDriver::Owner nobody waits: ResourceExhausted (kDiskFull) instead.
-  Status await(std::uint64_t byte_count) override;
+  Result<std::uint64_t> await_room(const RoomWish& wish) override;
 
  private:
   struct Metrics;
@@ -91,8 +92,12 @@ class SpaceGuard final : public DiskRoom {
   // All below with the mutex.
   void look_now();
   bool fits(std::uint64_t byte_count) const;
+  // As await_room, without waiting: the bytes that may be taken now; nothing: too few.
+  Result<std::optional<std::uint64_t>> room_for(const RoomWish& wish,
+                                                std::unique_lock<std::mutex>& lock);
   void give_out();
-  void fill();
+  void fill_if_due(std::unique_lock<std::mutex>& lock);
+  void measure();
   void take_up();
   void tell();
 
@@ -103,12 +108,13 @@ class SpaceGuard final : public DiskRoom {
   mutable std::mutex report_mutex_;  // Guards the report alone, so that no reader waits for a disk.
   SpaceReport report_;
 
-  std::mutex mutex_;  // Guards all below; held while the disk is asked.
+  std::mutex mutex_;  // Guards all below; held while the disk is asked, but for a fill.
   std::condition_variable wake_;
   std::unique_ptr<Disk> disk_;
   SpaceMarks marks_;
   DiskSpace space_;
   bool held_ = false;
+  bool filling_ = false;  // The reserve is being made, without the mutex.
   bool stopping_ = false;
   std::thread thread_;
 };

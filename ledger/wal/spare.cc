@@ -50,29 +50,30 @@ Status WalSpare::advance(std::uint64_t byte_count) {
   return file_->sync();
 }
 
-Result<SpareFile> WalSpare::take(std::uint64_t segment_bytes) {
-  GCOORD_ASSERT(segment_bytes >= segment_bytes_);
-  if (segment_bytes > segment_bytes_) {
-    GCOORD_TRY(auto large, create(kLargeName, segment_bytes));
-    GCOORD_TRY_STATUS(fill(*large, 0, segment_bytes));
-    return SpareFile{std::move(large), kLargeName};
+Result<SpareFile> WalSpare::take(std::uint64_t needed_bytes) {
+  if (needed_bytes > segment_bytes_) {
+    return make(kLargeName, {needed_bytes, needed_bytes, while_full_});
   }
-  if (file_ == nullptr) {
-    GCOORD_TRY(file_, create(kSpareName, segment_bytes_));
-    filled_bytes_ = 0;
-  }
-  GCOORD_TRY_STATUS(fill(*file_, filled_bytes_, segment_bytes_));
   disk_full_ = false;
   owed_bytes_ = 0;
-  return SpareFile{std::move(file_), kSpareName};
+  if (file_ == nullptr) {
+    const std::uint64_t least_bytes =
+        std::min(segment_bytes_, std::max(needed_bytes, kShortSegmentBytes));
+    return make(kSpareName, {segment_bytes_, least_bytes, while_full_});
+  }
+  GCOORD_TRY_STATUS(fill(*file_, filled_bytes_, segment_bytes_));
+  return SpareFile{std::move(file_), kSpareName, segment_bytes_};
 }
 
-Result<std::unique_ptr<DiskFile>> WalSpare::create(const std::string& name,
-                                                   std::uint64_t size_bytes) {
+Result<SpareFile> WalSpare::make(const std::string& name, const RoomWish& wish) {
+  std::uint64_t size_bytes = wish.wanted_bytes;
   if (room_ != nullptr) {
-    GCOORD_TRY_STATUS(room_->await(size_bytes));
+    GCOORD_TRY(size_bytes, room_->await_room(wish));
   }
-  return disk_.create(name, size_bytes);
+  GCOORD_ASSERT(size_bytes >= wish.least_bytes && size_bytes <= wish.wanted_bytes);
+  GCOORD_TRY(auto file, disk_.create(name, size_bytes));
+  GCOORD_TRY_STATUS(fill(*file, 0, size_bytes));
+  return SpareFile{std::move(file), name, size_bytes};
 }
 
 Status WalSpare::fill(DiskFile& file, std::uint64_t from, std::uint64_t to) {

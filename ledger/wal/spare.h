@@ -4,7 +4,10 @@
 // system's journal, so segments are filled with zeros before use. Filling 64 MiB at once would
 // stall a turn; instead the log fills a little of the spare with every append, on the same thread,
 // and the work is the same in a simulation. Segments are never reused: recovery relies on it that
-// what was not written reads as zeros. One thread at a time.
+// what was not written reads as zeros.
+//
+// Where the disk has no room for a whole segment, a short one is made: what it acknowledges lets a
+// checkpoint end, and that frees the segments before it. One thread at a time.
 #pragma once
 
 #include "common/status.h"
@@ -12,8 +15,10 @@
 #include "ledger/disk/room.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace gcoord::ledger {
 
@@ -21,7 +26,12 @@ namespace gcoord::ledger {
 struct SpareFile {
   std::unique_ptr<DiskFile> file;
   std::string name;
+  std::uint64_t size_bytes = 0;
 };
+
+// A short segment has so much, or what its first record takes: a hundredth of an ordinary one, with
+// three syncs for hundreds of turns.
+inline constexpr std::uint64_t kShortSegmentBytes = std::uint64_t{1} << 20;
 
 class WalSpare {
  public:
@@ -33,20 +43,25 @@ class WalSpare {
   // Removes what an earlier life left behind.
   Status discard();
 
+  // Called while room is waited for (RoomWish::meanwhile).
+  void while_full(std::function<Status()> work) { while_full_ = std::move(work); }
+
   // Fills the next byte_count or more. A full disk is no failure here: take() will say so.
   Status advance(std::uint64_t byte_count);
 
-  // A file of at least segment_bytes: the spare, filled to its end now, or one made for a record
-  // that no ordinary segment holds.
-  Result<SpareFile> take(std::uint64_t segment_bytes);
+  // A file of at least needed_bytes: the spare, filled to its end now, a short one where the disk
+  // is full, or one made for a record that no ordinary segment holds.
+  Result<SpareFile> take(std::uint64_t needed_bytes);
 
  private:
   Status fill(DiskFile& file, std::uint64_t from, std::uint64_t to);
-  Result<std::unique_ptr<DiskFile>> create(const std::string& name, std::uint64_t size_bytes);
+  // One that is filled, in place of the spare.
+  Result<SpareFile> make(const std::string& name, const RoomWish& wish);
 
   Disk& disk_;
   std::uint64_t segment_bytes_;
   DiskRoom* room_;
+  std::function<Status()> while_full_;
   std::unique_ptr<DiskFile> file_;
   std::uint64_t filled_bytes_ = 0;
   std::uint64_t owed_bytes_ = 0;  // Asked for and not yet filled; less than a chunk.

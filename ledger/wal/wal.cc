@@ -135,16 +135,15 @@ Status Wal::drop_through(Lsn lsn) {
 // Ends the segment in use, if any, and begins the next, large enough for the record.
 Status Wal::roll(std::uint64_t record_bytes) {
   GCOORD_TRY_STATUS(sync());
-  const std::uint64_t segment_bytes =
-      std::max(options_.segment_bytes, round_up_to_page(kRecordsOffset + record_bytes));
-  GCOORD_TRY(SpareFile spare, spare_.take(segment_bytes));
+  const std::uint64_t needed_bytes = round_up_to_page(kRecordsOffset + record_bytes);
+  GCOORD_TRY(SpareFile spare, spare_.take(needed_bytes));
 
   SegmentHeader header;
   header.number = tail_ == nullptr ? 1 : tail_->header().number + 1;
   header.first_lsn = last_lsn_ + 1;
   header.cluster = options_.cluster;
   header.node = options_.node;
-  header.segment_bytes = segment_bytes;
+  header.segment_bytes = spare.size_bytes;
   header.salt = random64(options_.salt_seed, header.number, header.first_lsn.value);
   header.previous_crc = chain_crc_;
   std::array<std::byte, kPageBytes> page{};

@@ -30,7 +30,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace gcoord::ledger {
@@ -59,6 +61,10 @@ class Wal {
   // Removes the segments whose records all have lsn <= `lsn`. Only a checkpoint that is durable and
   // covers these records permits it. The segment in use always stays.
   Status drop_through(Lsn lsn);
+
+  // Called while a segment waits for room on the disk, by the thread that appends (RoomWish).
+  // drop_through may be called there, and is what frees some.
+  void while_full(std::function<Status()> work) { spare_.while_full(std::move(work)); }
 
   Lsn last_lsn() const { return last_lsn_; }
 

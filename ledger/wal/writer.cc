@@ -42,12 +42,13 @@ WalWriter::WalWriter(std::unique_ptr<Wal> wal, WalWriterOptions options)
   GCOORD_ASSERT(wal_ != nullptr);
   if (options_.metrics != nullptr) {
     metrics_ = std::make_unique<Metrics>(*options_.metrics);
-    metrics_->segments.set(static_cast<std::int64_t>(wal_->segment_count()));
+    tell_segments();
   }
   event_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   GCOORD_ASSERT(event_fd_ >= 0);
   durable_lsn_.store(wal_->durable_lsn().value, std::memory_order_release);
   queued_lsn_ = wal_->last_lsn() + 1;
+  wal_->while_full([this] { return drop(); });
   if (options_.driver == StorageDriver::Thread) {
     thread_ = std::thread{[this] { run(); }};
   }
@@ -130,36 +131,54 @@ void WalWriter::take_record() {
 }
 
 bool WalWriter::run_once() {
-  Lsn drop_lsn;
+  bool idle = false;
   bool stopping = false;
   {
     std::unique_lock lock(mutex_);
     wait_for_work(lock);
     take_record();
-    drop_lsn = std::exchange(drop_lsn_, Lsn{0});
+    idle = writing_.empty() && drop_lsn_ == Lsn{0};
     stopping = stopping_;
   }
   Status status;
   if (!writing_.empty()) {
     status = persist(writing_);
     writing_.clear();
-  } else if (drop_lsn == Lsn{0}) {
+  } else if (idle) {
     status = wal_->seal();  // Idle for seal_delay, or stopping.
     sealed_ = true;
   }
-  if (status.ok() && drop_lsn > Lsn{0}) {
-    const std::size_t before = wal_->segment_count();
-    status = wal_->drop_through(drop_lsn);
-    dropped_segments_.fetch_add(before - wal_->segment_count(), std::memory_order_relaxed);
+  if (status.ok()) {
+    status = drop();
   }
   if (!status.ok()) {
     fail(std::move(status));
     return false;
   }
+  tell_segments();
+  return !stopping || !sealed_;
+}
+
+void WalWriter::tell_segments() const {
   if (metrics_ != nullptr) {
     metrics_->segments.set(static_cast<std::int64_t>(wal_->segment_count()));
   }
-  return !stopping || !sealed_;
+}
+
+Status WalWriter::drop() {
+  Lsn lsn;
+  {
+    const std::lock_guard lock(mutex_);
+    lsn = std::exchange(drop_lsn_, Lsn{0});
+  }
+  if (lsn == Lsn{0}) {
+    return Status{};
+  }
+  const std::size_t before = wal_->segment_count();
+  GCOORD_TRY_STATUS(wal_->drop_through(lsn));
+  dropped_segments_.fetch_add(before - wal_->segment_count(), std::memory_order_relaxed);
+  tell_segments();
+  return Status{};
 }
 
 // Returns when something is queued, a drop is asked for, the end has come, or it is time to seal.

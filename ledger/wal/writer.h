@@ -5,6 +5,9 @@
 // to fill a batch, and batches grow by themselves when the disk is slow. When nothing more is
 // queued for seal_delay, the writer seals the log (wal.h) with one more fdatasync.
 //
+// Where the disk is full the thread waits for room for the next segment, and goes on dropping what
+// checkpoints cover meanwhile: that may be the only room there will be.
+//
 // submit, durable_lsn, drop_through, take_failure and the counters may be called from any thread.
 // A submitted batch is acknowledged when durable_lsn() >= the lsn that submit returned. After a
 // failure durable_lsn stands still for ever, take_failure() says why once, and nothing is retried:
@@ -83,10 +86,13 @@ class WalWriter {
   void run();
   // One pass: writes what is queued, drops what may go. False when the thread is to end.
   bool run_once();
+  // Drops what was asked for; also while persist() waits for room.
+  Status drop();
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   // Moves the oldest record to writing_. Called with the mutex held.
   void take_record();
   Status persist(const WalBatch& batch);
+  void tell_segments() const;
   void fail(Status status);
   void signal() const;
 

@@ -4,6 +4,7 @@
 #include "ledger/trees/cuda.h"
 #include "server/interfaces/log_record.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::server {
@@ -42,7 +43,9 @@ Status NodeHistory::open(std::unique_ptr<ledger::HistoryStore> store) {
   }
   // In memory mode recovery needs what lies behind a checkpoint; in durable mode saves do, and what
   // goes to another node while history is ahead: the tree at a checkpoint's size.
-  worker.clues.floor = [this](ShardId shard) { return service_.floor(shard); };
+  worker.clues.floor = [this](ShardId shard) {
+    return std::min(service_.floor(shard), pins_.floor(shard));
+  };
   worker_ = std::make_unique<ledger::HistoryWorker>(std::move(opened), std::move(worker));
   service_.attach(*worker_);
   return {};

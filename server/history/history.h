@@ -13,6 +13,7 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "ledger/disk/storage_driver.h"
+#include "ledger/history/pins.h"
 #include "ledger/history/store.h"
 #include "ledger/history/worker.h"
 #include "server/history/ledger_service.h"
@@ -55,6 +56,10 @@ class NodeHistory {
   // By any thread: what was applied before is durable on return.
   Status settle() { return worker_->settle(); }
 
+  // Keeps what recovery may need now, and with it what a save that begins now needs, for as long as
+  // what is returned lives.
+  std::shared_ptr<const void> pin() { return pins_.pin(service_.floors()); }
+
   // After open().
   ledger::HistoryWorker& worker() { return *worker_; }
 
@@ -64,6 +69,7 @@ class NodeHistory {
   NodeHistoryOptions options_;
   std::unique_ptr<ledger::HistoryStore> store_;
   LedgerService service_;
+  ledger::HistoryPins pins_;
   std::unique_ptr<ledger::HistoryWorker> worker_;  // Ends before the store.
 };
 

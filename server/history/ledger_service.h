@@ -64,6 +64,9 @@ class LedgerService final : public StateMachine {
     return covered_[shard.value].load(std::memory_order_relaxed);
   }
 
+  // The same of all shards.
+  std::vector<std::uint64_t> floors() const { return {covered_.begin(), covered_.end()}; }
+
   // server/interfaces/state_machine.h
   void apply(const AppliedEntry& entry) override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;

@@ -8,8 +8,9 @@
 
 namespace gcoord::server {
 
-ClientServices::ClientServices(Environment parts)
+ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& space)
     : environment_(std::move(parts)),
+      space_(space),
       snapshots_(std::make_unique<SnapshotDownloads>(snapshot_environment())),
       pruning_(pruning_environment()),
       watches_(WatchHubOptions{.shard_count = environment_.options.shards}, watch_environment()),
@@ -49,7 +50,9 @@ SnapshotDownloads::Environment ClientServices::snapshot_environment() {
       .frontier_at =
           [history = environment_.history.worker().history()](ShardId shard, std::uint64_t size) {
             return ledger::snapshot_frontier(*history->reader(shard), size);
-          }};
+          },
+      .pin = [this] { return environment_.history.pin(); },
+      .disk_is_low = [this] { return space_.is_low(); }};
 }
 
 LedgerPruning::Environment ClientServices::pruning_environment() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "ledger/space/guard.h"
 #include "protocol/reply_sink.h"
 #include "server/history/history.h"
 #include "server/history/ledger_pruning.h"
@@ -41,8 +42,8 @@ class ClientServices {
     std::function<void()> wake;
   };
 
-  // The lock service's observer is set to the watches.
-  explicit ClientServices(Environment parts);
+  // The lock service's observer is set to the watches. `space`: of the data directory; outlives it.
+  ClientServices(Environment parts, const ledger::SpaceGuard& space);
   ClientServices(const ClientServices&) = delete;
   ClientServices& operator=(const ClientServices&) = delete;
 
@@ -76,6 +77,7 @@ class ClientServices {
   WatchReplay::Reader past_reader();
 
   Environment environment_;
+  const ledger::SpaceGuard& space_;
   std::unique_ptr<SnapshotDownloads> snapshots_;
   LedgerPruning pruning_;
   WatchHub watches_;

@@ -1,7 +1,5 @@
 #include "server/node/disk_upkeep.h"
 
-#include <utility>
-
 namespace gcoord::server {
 
 void DiskUpkeep::start(std::uint64_t now_ms) {
@@ -17,9 +15,8 @@ void DiskUpkeep::look(std::uint64_t now_ms) {
   growth_.look(*environment_.ledger.history().worker().history(), now_ms);
   const ledger::SpaceReport space = environment_.space.report();
   environment_.log.on_space(space);
-  if (!std::exchange(low_, space.low) && space.low) {
-    environment_.engine.request_checkpoint();
-  }
+  low_ = space.low;
+  checkpoints_.look(environment_.engine, low_, now_ms);
 }
 
 }  // namespace gcoord::server

@@ -1,5 +1,5 @@
 // The work of a node's loop that is done once a second for its disk: the operator's log hears when
-// it is low, and a checkpoint then lets the log of record give segments back; and how fast a ledger
+// it is low, and checkpoints then let the log of record give segments back; and how fast a ledger
 // grows that nothing bounds.
 //
 // One thread, the loop's.
@@ -12,6 +12,7 @@
 #include "server/lock_service/lock_service.h"
 #include "server/node/ledger_bound.h"
 #include "server/node/ledger_stack.h"
+#include "server/node/low_disk_checkpoints.h"
 #include "server/node/node_log.h"
 #include "server/options/options.h"
 
@@ -49,6 +50,7 @@ class DiskUpkeep {
  private:
   Environment environment_;
   LedgerGrowth growth_;
+  LowDiskCheckpoints checkpoints_;
   bool low_ = false;
 };
 

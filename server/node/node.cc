@@ -189,7 +189,8 @@ class Node::Impl {
                                     .service = service_,
                                     .history = ledger_stack_.history(),
                                     .ledger = ledger_stack_.ledger(),
-                                    .wake = waker()});
+                                    .wake = waker()},
+        space_);
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
                                                                             .metrics = metrics_,
                                                                             .engine = *engine_,

@@ -66,7 +66,11 @@ void SnapshotDownloads::on_open(protocol::ConnectionId connection,
   Save save;
   save.number = ++newest_;
   save.checkpoint = environment_.engine.request_checkpoint();
+  save.opened_ms = now_ms_;
   save.read_at_ms = now_ms_;
+  if (may_pin()) {
+    save.pin = environment_.pin();
+  }
   saves_.push_back(std::move(save));
   log_debug(LogComponent::Disk,
             "snapshot {} begins, for {}",
@@ -75,6 +79,11 @@ void SnapshotDownloads::on_open(protocol::ConnectionId connection,
   protocol::ReplySlot reply = protocol::reply_to(request);
   reply.extra = newest_;
   environment_.replies.reply(connection, reply, {});
+}
+
+// Space comes first: on a disk that is low history has to go.
+bool SnapshotDownloads::may_pin() const {
+  return environment_.pin && !(environment_.disk_is_low && environment_.disk_is_low());
 }
 
 SnapshotDownloads::Save* SnapshotDownloads::find(std::uint64_t number) {
@@ -140,6 +149,10 @@ void SnapshotDownloads::advance(Save& save) {
     } else if (taken) {
       save.failure = taken->status();
     }
+  }
+  const bool ended = (save.piece && save.piece->last) || !save.failure.ok();
+  if (save.pin && (ended || now_ms_ - save.opened_ms >= kSavePinsMs || !may_pin())) {
+    save.pin.reset();
   }
   const bool due = save.waiting && now_ms_ - save.waiting->since_ms >= kReadPatienceMs;
   if (save.waiting && (due || save.piece || !save.failure.ok())) {

@@ -10,7 +10,12 @@
 // What a save holds: every shard at an index decided and applied, and all that this node had
 // applied when the save was opened. A node that follows may be a message behind its leader.
 //
-// Bounds: kSavesMax at once; one that nobody reads for a while gives way. One thread, the loop's.
+// While a save is open the node's history keeps what it needs: a shard's frontier is read when the
+// shard is its turn, long after it was saved. Where that is denied, a save goes on as long as what
+// it needs is there, and ends with kLedgerPruned where it is not.
+//
+// Bounds: kSavesMax at once; one that nobody reads for a while gives way; history is kept for
+// kSavePinsMs at most, and not on a disk that is low. One thread, the loop's.
 #pragma once
 
 #include "ledger/snapshot/format.h"
@@ -36,6 +41,9 @@ inline constexpr std::size_t kSavesMax = 4;
 inline constexpr std::uint64_t kSaveYieldsMs = 5'000;
 inline constexpr std::uint64_t kSaveEndsMs = 60'000;
 
+// For how long the history that a save needs is kept for it.
+inline constexpr std::uint64_t kSavePinsMs = 1'800'000;
+
 // How long a read waits for its piece.
 inline constexpr std::uint64_t kReadPatienceMs = 500;
 
@@ -51,6 +59,10 @@ class SnapshotDownloads {
     MakeHeader make_header;
     std::function<void()> wake;
     FrontierAt frontier_at{};  // Empty where the node keeps no trees.
+    // Keeps the history that a save which begins now needs, while what is returned lives; empty
+    // where there is none.
+    std::function<std::shared_ptr<const void>()> pin{};
+    std::function<bool()> disk_is_low{};  // Empty: never.
   };
 
   explicit SnapshotDownloads(Environment parts) : environment_(std::move(parts)) {}
@@ -75,6 +87,8 @@ class SnapshotDownloads {
   struct Save {
     std::uint64_t number = 0;
     std::uint64_t checkpoint = 0;  // Of the engine, that it waits for.
+    std::uint64_t opened_ms = 0;
+    std::shared_ptr<const void> pin;  // Of the history that it still needs.
     std::uint64_t read_at_ms = 0;
     std::unique_ptr<SnapshotStream> stream;  // Once the checkpoint has ended.
     std::uint64_t offset = 0;                // Of `piece` in the file, or of the one to come.
@@ -88,6 +102,7 @@ class SnapshotDownloads {
                const protocol::RequestSlot& request,
                std::span<const std::byte> payload);
   bool make_room();
+  bool may_pin() const;
   void advance(Save& save);
   void answer(Save& save);
   void refuse(protocol::ConnectionId connection,

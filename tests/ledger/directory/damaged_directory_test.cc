@@ -1,13 +1,19 @@
 #include "ledger/directory/damaged_directory.h"
 
+#include "common/bytes.h"
+#include "common/crc32c.h"
 #include "common/incarnation.h"
 #include "ledger/base/error_details.h"
+#include "ledger/disk/posix_disk.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace gcoord::ledger {
 namespace {
@@ -39,6 +45,37 @@ TEST(DamagedDirectory, IsKeptAsideAndSucceededByTheNextGeneration) {
   EXPECT_TRUE(fresh->identity().rejoining());
   ASSERT_EQ(fresh->identity().peers().size(), 1u);
   EXPECT_EQ(fresh->identity().peers()[0].directory_id, 55u);
+}
+
+// As a release before left it: without the flag that bounds a ledger.
+void make_unbounded(const std::string& path) {
+  const auto disk = PosixDisk::open_directory(path).value();
+  const auto file = disk->open("identity").value();
+  std::vector<std::byte> bytes = read_all(*file).value();
+  constexpr std::size_t kFlagsAt = 40;
+  constexpr std::uint32_t kBounded = 32;
+  const auto flags = load<std::uint32_t>(&bytes[kFlagsAt]);
+  ASSERT_NE(flags & kBounded, 0u);
+  store(&bytes[kFlagsAt], flags & ~kBounded);
+  store(&bytes[bytes.size() - 4], crc32c(std::span{bytes}.first(bytes.size() - 4)));
+  ASSERT_TRUE(write_atomically(*disk, "identity", bytes).ok());
+}
+
+// The node deleted from then on what nobody had agreed to lose.
+TEST(DamagedDirectory, OneThatKeepsItsWholeLedgerIsSucceededByOneThatDoes) {
+  const ScratchFolder parent;
+  use(parent);
+  make_unbounded(parent.path("node"));
+  ASSERT_TRUE(replace_damaged(options_for(parent, 992)).ok());
+  EXPECT_FALSE(DataDirectory::open(options_for(parent, 993)).value()->identity().ledger_bounded());
+  EXPECT_FALSE(DataDirectory::open(options_for(parent, 994)).value()->identity().ledger_bounded());
+}
+
+TEST(DamagedDirectory, OneWithABoundIsSucceededByOneWithABound) {
+  const ScratchFolder parent;
+  use(parent);
+  ASSERT_TRUE(replace_damaged(options_for(parent, 992)).ok());
+  EXPECT_TRUE(DataDirectory::open(options_for(parent, 993)).value()->identity().ledger_bounded());
 }
 
 TEST(DamagedDirectory, WithoutAReadableIdentityItIsAnEmptyOneThatPeersHaveToTell) {

@@ -72,7 +72,7 @@ class CountedRoom final : public DiskRoom {
     return false;
   }
 
-  Status await(std::uint64_t) override { return {}; }
+  Result<std::uint64_t> await_room(const RoomWish& wish) override { return wish.wanted_bytes; }
 
   int looks = 0;
 };

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <vector>
+
 namespace gcoord::ledger {
 namespace {
 
@@ -132,13 +135,65 @@ TEST(HistoryKeeping, ABoundOfTheNodeTakesFromTheLargestShards) {
   EXPECT_GT(bytes(0) + bytes(1) + bytes(2), bytes_max - bytes_max / 4);
 }
 
+std::uint64_t share(const std::vector<std::uint64_t>& bytes, std::uint64_t bytes_max) {
+  return share_of_each({.total = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0}),
+                        .shard_count = static_cast<std::uint32_t>(bytes.size()),
+                        .of = [&bytes](ShardId shard) { return bytes[shard.value]; }},
+                       bytes_max);
+}
+
 TEST(NodeBound, TheLargestGiveUntilAllFit) {
-  EXPECT_EQ(share_of_each({10, 20, 30}, 60), 0u);
-  EXPECT_EQ(share_of_each({10, 20, 30}, 59), 29u);
-  EXPECT_EQ(share_of_each({30, 10, 20}, 45), 17u);
-  EXPECT_EQ(share_of_each({30, 10, 20}, 9), 3u);
-  EXPECT_EQ(share_of_each({30, 10}, 1), 1u);
-  EXPECT_EQ(share_of_each({}, 1), 0u);
+  EXPECT_EQ(share({10, 20, 30}, 60), 0u);
+  EXPECT_EQ(share({10, 20, 30}, 59), 29u);
+  EXPECT_EQ(share({30, 10, 20}, 45), 17u);
+  EXPECT_EQ(share({30, 10, 20}, 9), 3u);
+  EXPECT_EQ(share({30, 10}, 1), 1u);
+  EXPECT_EQ(share({}, 1), 0u);
+}
+
+// Every round copied and sorted the sizes of a million shards, however far below the bound.
+TEST(NodeBound, LooksAtNoShardWhileAllTogetherFit) {
+  int looks = 0;
+  const NodeBytes bytes{.total = 3000, .shard_count = 3, .of = [&looks](ShardId) {
+                          ++looks;
+                          return std::uint64_t{1000};
+                        }};
+  EXPECT_EQ(share_of_each(bytes, 3000), 0u);
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(share_of_each(bytes, 2999), 999u);
+  EXPECT_EQ(looks, 3);
+}
+
+TEST(HistoryKeeping, TheBytesOfAllShardsAreThoseOfEach) {
+  HistoryWorld world(3);
+  const auto sum = [&world] {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t shard = 0; shard < 3; ++shard) {
+      bytes += world.history->entry_bytes(ShardId{shard});
+    }
+    return bytes;
+  };
+  {
+    HistoryWorkerOptions options{.driver = StorageDriver::Owner};
+    options.keep.entries = 600;
+    HistoryWorker worker(world.history, options);
+    worker.append(batch_of(0, 0, 2000));
+    worker.append(batch_of(1, 0, 1500));
+    worker.append(batch_of(2, 0, 700));
+    EXPECT_EQ(world.history->entry_bytes(), sum());
+    const std::uint64_t before = sum();
+    worker.keep();
+    EXPECT_LT(sum(), before);
+    EXPECT_EQ(world.history->entry_bytes(), sum());
+    worker.forget(ShardId{1});
+    EXPECT_EQ(world.history->entry_bytes(ShardId{1}), 0u);
+    EXPECT_EQ(world.history->entry_bytes(), sum());
+    ASSERT_TRUE(worker.settle().ok());
+  }
+  const std::uint64_t kept = sum();
+  world.reopen();
+  EXPECT_EQ(world.history->entry_bytes(), kept);
+  EXPECT_EQ(sum(), kept);
 }
 
 TEST(HistoryKeeping, PassesOverAShardThatCannotBeRead) {

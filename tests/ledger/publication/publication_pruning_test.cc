@@ -105,5 +105,57 @@ TEST(PublicationPruning, ANodeThatHearsOfARoundsSignaturesBehindTheNextRoundPrun
   expect_level(world);
 }
 
+// What a shard's newest head under the log that the node knows to be signed by a majority says.
+std::uint64_t signed_size(const PublicationWorld::Node& node, std::uint32_t shard) {
+  std::uint64_t size = 0;
+  for (std::uint64_t at = node.log->first(); at < node.newest.size; ++at) {
+    const auto head = ledger::decode_head(node.log->entries(at, 1).value().front()).value();
+    size = head.shard.value == shard ? std::max(size, head.size) : size;
+  }
+  return size;
+}
+
+// A head was taken for published when it was in the log, which a node that is cut off from the
+// others' signatures may never see signed: what the newest signed head needs was let go of.
+TEST(PublicationPruning, OnlyWhatAMajorityHasSignedCountsAsPublished) {
+  PublicationWorld world({.seed = 3, .loss_percent = 30});
+  world.lead(1);
+  bool ahead = false;  // Some leaf waited for its signatures.
+  for (int step = 0; step < 800; ++step) {
+    if (step % 20 == 0) {
+      world.decide(static_cast<std::uint32_t>(step / 20 % 4), std::to_string(step));
+    }
+    world.run(PublicationWorld::kStepMs);
+    for (auto& node : world.all()) {
+      ahead = ahead || node->newest.size < node->log->size();
+      for (std::uint32_t shard = 0; shard < 4; ++shard) {
+        ASSERT_EQ(node->publication->published_sizes()->at(ShardId{shard}),
+                  signed_size(*node, shard))
+            << "step " << step << " shard " << shard;
+      }
+    }
+  }
+  EXPECT_TRUE(ahead);
+  ASSERT_TRUE(world.settle(kLongMs));
+  EXPECT_GT(world.node(2).publication->published_sizes()->at(ShardId{3}), 0u);
+}
+
+TEST(PublicationPruning, AfterARestartNothingCountsAsPublishedBeforeAMajorityHasSignedAgain) {
+  PublicationWorld world({});
+  world.lead(1);
+  world.decide(2, "once");
+  ASSERT_TRUE(world.settle(kLongMs));
+  world.node(3).stop();
+  world.cut(3);
+  world.node(3).newest = {};
+  world.node(3).start();
+  world.run(2000);
+  EXPECT_EQ(world.node(3).publication->published_sizes()->at(ShardId{2}), 0u);
+  EXPECT_EQ(world.node(3).publication->head(ShardId{2}).size, 1u);
+  world.mend(3);
+  ASSERT_TRUE(world.settle(kLongMs));
+  EXPECT_EQ(world.node(3).publication->published_sizes()->at(ShardId{2}), 1u);
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -9,6 +9,8 @@
 #include <rocksdb/db.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -105,6 +107,35 @@ TEST(SpaceGuard, GivesOutTheReserveBeforeAnybodyWaits) {
   EXPECT_EQ(memory.guard.await(260 * kKiB).detail(), kDiskFull);
 }
 
+// What its waiter can free is taken before the reserve.
+TEST(SpaceGuard, WhoWaitsMayFreeRoomItselfBeforeTheReserveGoes) {
+  GuardedMemory memory{1000 * kKiB};
+  ASSERT_TRUE(memory.open().ok());
+  memory.fill_up_to(60 * kKiB);
+  const auto free_some = [&memory] { return memory.disk->remove("other"); };
+  const auto room = memory.guard.await_room(
+      {.wanted_bytes = 240 * kKiB, .least_bytes = 240 * kKiB, .meanwhile = free_some});
+  EXPECT_EQ(room.value(), 240 * kKiB);
+  EXPECT_TRUE(memory.has_reserve());
+}
+
+TEST(SpaceGuard, GivesTheLeastWhereThereIsNoMore) {
+  GuardedMemory memory{1000 * kKiB};
+  ASSERT_TRUE(memory.open().ok());
+  memory.fill_up_to(60 * kKiB);
+  int asked = 0;
+  RoomWish wish{.wanted_bytes = 400 * kKiB, .least_bytes = 200 * kKiB, .meanwhile = [&asked] {
+                  ++asked;
+                  return Status{};
+                }};
+  EXPECT_EQ(memory.guard.await_room(wish).value(), 200 * kKiB);  // The reserve went for it.
+  EXPECT_EQ(asked, 1);
+  wish.least_bytes = 300 * kKiB;
+  EXPECT_EQ(memory.guard.await_room(wish).status().detail(), kDiskFull);
+  wish.meanwhile = [] { return Status{StatusCode::DataLoss, "rot", kWalRot}; };
+  EXPECT_EQ(memory.guard.await_room(wish).status().detail(), kWalRot);
+}
+
 TEST(SpaceGuard, RefusesADiskWithLessThanTheFloor) {
   GuardedMemory memory{1000 * kKiB};
   ASSERT_TRUE(memory.disk->create("other", 995 * kKiB).ok());
@@ -127,6 +158,9 @@ class CountedDisk final : public Disk {
   Result<std::unique_ptr<DiskFile>> open(const std::string&) override { return none(); }
 
   Result<std::unique_ptr<DiskFile>> create(const std::string&, std::uint64_t) override {
+    if (on_create) {
+      on_create();
+    }
     return none();
   }
 
@@ -141,6 +175,8 @@ class CountedDisk final : public Disk {
   Status sync_directory() override { return {}; }
 
   Result<DiskSpace> space() override { return DiskSpace{free_bytes_.load(), 1000 * kKiB}; }
+
+  std::function<void()> on_create;
 
  private:
   static Status none() { return {StatusCode::NotFound, "no file"}; }
@@ -173,6 +209,26 @@ TEST(SpaceGuard, AWriteWaitsUntilSpaceIsFreed) {
   full.until_held();
   full.free_bytes = 40 * kKiB;
   EXPECT_TRUE(waits.get().ok());
+}
+
+// A large file takes a slow disk seconds; the log of record asked for room meanwhile, and waited.
+TEST(SpaceGuard, NobodyWaitsWhileTheReserveIsFilled) {
+  std::atomic<std::uint64_t> free_bytes{50 * kKiB};
+  SpaceGuard guard{{.driver = StorageDriver::Owner, .metrics = nullptr, .marks = kMarks}};
+  auto disk = std::make_unique<CountedDisk>(free_bytes);
+  std::future<Status> room;
+  bool served = false;
+  disk->on_create = [&] {
+    room = std::async(std::launch::async, [&guard] { return guard.await(20 * kKiB); });
+    served = room.wait_for(std::chrono::seconds{30}) == std::future_status::ready;
+  };
+  ASSERT_TRUE(guard.open(std::move(disk)).ok());
+  ASSERT_FALSE(room.valid());  // There is no space for a reserve yet.
+  free_bytes = 900 * kKiB;
+  guard.look();
+  ASSERT_TRUE(room.valid());
+  EXPECT_TRUE(served);
+  EXPECT_TRUE(room.get().ok());
 }
 
 TEST(SpaceGuard, NobodyWaitsForANodeThatEnds) {

@@ -215,14 +215,52 @@ class GrantedRoom final : public DiskRoom {
  public:
   bool has(std::uint64_t) override { return false; }
 
-  Status await(std::uint64_t byte_count) override {
-    awaited += byte_count;
-    return granted ? Status{} : Status{StatusCode::Aborted, "no room", kDiskFull};
+  Result<std::uint64_t> await_room(const RoomWish& wish) override {
+    if (!granted) {
+      return Status{StatusCode::Aborted, "no room", kDiskFull};
+    }
+    const std::uint64_t given = little ? wish.least_bytes : wish.wanted_bytes;
+    awaited += given;
+    return given;
   }
 
   std::uint64_t awaited = 0;
   bool granted = true;
+  bool little = false;  // No more than somebody cannot do without.
 };
+
+TEST(Wal, WhereThereIsNoRoomForASegmentItGoesOnInShortOnes) {
+  MemoryDisk disk;
+  GrantedRoom room;
+  WalOptions options = small_log();
+  options.segment_bytes = 4 * kShortSegmentBytes;
+  options.room = &room;
+  constexpr std::size_t kPayload = 200'000;
+  std::uint64_t number = 0;
+  {
+    Opened opened{disk, options};
+    room.little = true;
+    for (; opened->segment_count() < 4; ++number) {
+      append_synced(*opened, number + 1, number + 1, kPayload);
+    }
+    // One record that is larger than a short segment, and then an ordinary one again.
+    append_synced(*opened, number + 1, number + 1, 2 * kShortSegmentBytes);
+    ++number;
+    room.little = false;
+    for (const std::size_t before = opened->segment_count(); opened->segment_count() == before;) {
+      ++number;
+      append_synced(*opened, number, number, kPayload);
+    }
+  }
+  EXPECT_EQ(disk.open(segment_name(1)).value()->size_bytes().value(), options.segment_bytes);
+  EXPECT_EQ(disk.open(segment_name(2)).value()->size_bytes().value(), kShortSegmentBytes);
+  EXPECT_EQ(disk.open(segment_name(4)).value()->size_bytes().value(), kShortSegmentBytes);
+  EXPECT_GT(disk.open(segment_name(5)).value()->size_bytes().value(), 2 * kShortSegmentBytes);
+  EXPECT_EQ(disk.open(segment_name(6)).value()->size_bytes().value(), options.segment_bytes);
+  Opened again{disk, options};
+  expect_records(again.log, 1, number);
+  EXPECT_EQ(again.report.repaired_count, 0u);
+}
 
 TEST(Wal, MakesNoSegmentAheadWithoutRoomAndWaitsForTheOneThatItNeeds) {
   MemoryDisk disk;

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -176,6 +177,61 @@ TEST_F(WalWriterTest, DropsSegmentsWhenAsked) {
   writer.reset();
   EXPECT_EQ(segments.value(), 1);
   EXPECT_EQ(registry.counter({"gcoord_ledger_wal_records_total", "", "", ""}).value(), 100u);
+}
+
+// Room that a disk in memory has, for the thread that writes there.
+class RoomOfDisk final : public DiskRoom {
+ public:
+  explicit RoomOfDisk(MemoryDisk& disk) : disk_(disk) {}
+
+  bool has(std::uint64_t) override { return false; }
+
+  Result<std::uint64_t> await_room(const RoomWish& wish) override {
+    for (; !given_up; std::this_thread::yield()) {
+      if (wish.meanwhile) {
+        GCOORD_TRY_STATUS(wish.meanwhile());
+      }
+      if (disk_.space().value().free_bytes >= wish.wanted_bytes) {
+        return wish.wanted_bytes;
+      }
+      ++looks;
+    }
+    return Status{StatusCode::Aborted, "given up", kDiskFull};
+  }
+
+  std::atomic<std::uint64_t> looks{0};  // That found too little.
+  std::atomic<bool> given_up{false};
+
+ private:
+  MemoryDisk& disk_;
+};
+
+// The thread waited, and with it what would have made room.
+TEST_F(WalWriterTest, OnAFullDiskItDropsWhatACheckpointCoversAndGoesOn) {
+  RoomOfDisk room{memory_};
+  WalOptions options = small_log();
+  options.room = &room;
+  memory_.set_capacity_bytes(3 * options.segment_bytes);
+  Opened opened{memory_, options};
+  ASSERT_TRUE(opened.wal.ok());
+  WalWriter writer{std::move(opened.wal).value(), {.seal_delay = kNever}};
+  Lsn last;
+  while (room.looks == 0) {
+    last = writer.submit(batch_of(last.value + 1, 2000));
+    while (room.looks == 0 && writer.durable_lsn() < last) {
+      std::this_thread::yield();
+    }
+  }
+  const Lsn durable = writer.durable_lsn();
+  EXPECT_LT(durable, last);
+  writer.drop_through(durable);
+  // As many looks as a busy machine may take, and then the thread is let go.
+  constexpr std::uint64_t kLooksMax = 1'000'000;
+  while (writer.durable_lsn() < last && room.looks < kLooksMax) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(writer.durable_lsn(), last);
+  room.given_up = true;
 }
 
 TEST_F(WalWriterTest, ManyThreadsSubmitAndEachFindsItsRecordsInItsOrder) {

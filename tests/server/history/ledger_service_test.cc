@@ -89,6 +89,42 @@ TEST(LedgerService, LeavesAreTheEntriesAndWhatAnEngineMakesHasAHeader) {
   EXPECT_EQ(kept.head().root, ledger::root_at(model, 4).value());
 }
 
+// Two checkpoints later a slow save found the entries gone that its frontiers are made of.
+TEST(LedgerService, WhatASaveNeedsStaysWhileItIsOpen) {
+  ledger::HistoryMedium medium;
+  Kept kept(medium, ledger::StorageDriver::Owner, {.entries = 100});
+  const auto grow = [&kept](std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t index = from; index <= to; ++index) {
+      kept.apply(index, "entry " + std::to_string(index));
+    }
+    std::vector<std::byte> bytes;
+    kept.service().checkpoint(ShardId{1}, bytes);
+    kept.service().checkpoint(ShardId{1}, bytes);
+    ASSERT_TRUE(kept.history->end_turn(true).ok());
+  };
+  ledger::HistoryWorker& worker = kept.history->worker();
+  const auto history = worker.history();
+  // By policy and by hand; what goes is gone from the store, too.
+  const auto prune = [&worker] {
+    worker.keep();
+    return worker.prune({.shard = ShardId{1}, .below = 2000}, [] {}).get().ok();
+  };
+  const auto frontier = [&history] {
+    return ledger::snapshot_frontier(*history->reader(ShardId{1}), 1000).status();
+  };
+  grow(1, 1000);
+  auto pin = kept.history->pin();
+  grow(1001, 3000);
+  ASSERT_TRUE(kept.history->settle().ok());
+  EXPECT_TRUE(prune());
+  EXPECT_EQ(history->first(ShardId{1}), 768u);
+  EXPECT_TRUE(frontier().ok());
+  pin.reset();
+  EXPECT_TRUE(prune());
+  EXPECT_EQ(history->first(ShardId{1}), 2816u);
+  EXPECT_EQ(frontier().detail(), ledger::kLedgerPruned);
+}
+
 TEST(LedgerService, ASnapshotLeadsToTheSameTreeThoughTheWorkerIsBehind) {
   ledger::HistoryMedium medium;
   Kept source(medium);

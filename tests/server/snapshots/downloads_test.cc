@@ -1,6 +1,7 @@
 // Saves over the client protocol: what is sent is the store, piece by piece, at the reader's pace.
 #include "server/snapshots/downloads.h"
 
+#include "ledger/base/error_details.h"
 #include "ledger/checkpoint/memory_checkpoint_store.h"
 #include "protocol/snapshot_messages.h"
 #include "server/replicas/first_configuration.h"
@@ -126,6 +127,9 @@ class SnapshotSavesTest : public testing::Test {
     }
   }
 
+  // Saves whose history is kept for them.
+  long pins() const { return pinned_.use_count() - 1; }
+
   void pass(std::uint64_t ms) {
     now_ms_ += ms;
     saves_.advance(now_ms_);
@@ -138,6 +142,8 @@ class SnapshotSavesTest : public testing::Test {
   ledger::CheckpointMedium medium_;
   std::unique_ptr<ledger::CheckpointStore> store_ = ledger::open_memory_checkpoint_store(medium_);
   CheckpointedEngine engine_{store_.get()};
+  std::shared_ptr<int> pinned_ = std::make_shared<int>();  // Held by each save that pins.
+  bool disk_is_low_ = false;
   KeepingSink sink_;
   std::mutex mutex_;
   std::condition_variable woken_;
@@ -158,7 +164,9 @@ class SnapshotSavesTest : public testing::Test {
                                   const std::lock_guard lock(mutex_);
                                   ++wake_count_;
                                   woken_.notify_one();
-                                }}};
+                                },
+                            .pin = [this] { return pinned_; },
+                            .disk_is_low = [this] { return disk_is_low_; }}};
 };
 
 TEST_F(SnapshotSavesTest, SendsWhatTheStoreHoldsAfterACheckpoint) {
@@ -221,6 +229,78 @@ TEST_F(SnapshotSavesTest, SendsTheFrontiersOfANodeThatKeepsTrees) {
   ASSERT_TRUE(reader.shards[0].frontier.has_value());
   EXPECT_EQ(reader.shards[0].frontier->size, 2u);
   EXPECT_EQ(reader.shards[0].frontier->peaks[0], ledger::MerkleHash{std::byte{7}});
+}
+
+TEST_F(SnapshotSavesTest, KeepsTheHistoryThatItNeedsUntilItIsMadeOrGivenUp) {
+  fill(40, 100'000);
+  const std::uint64_t save = open();
+  const std::uint64_t idle = open();
+  EXPECT_EQ(pins(), 2);
+  engine_.ended = 2;
+  EXPECT_FALSE(read(save, 0).payload.empty());
+  EXPECT_EQ(pins(), 2);
+  EXPECT_FALSE(read_all(idle).empty());
+  EXPECT_EQ(pins(), 1) << "the save that is made needs nothing more";
+  pass(kSaveEndsMs);
+  EXPECT_EQ(pins(), 0);
+}
+
+TEST_F(SnapshotSavesTest, HistoryIsKeptForSoLongAtMost) {
+  fill(40, 100'000);
+  const std::uint64_t save = open();
+  engine_.ended = 1;
+  for (std::uint64_t ms = 0; ms < kSavePinsMs; ms += kSaveEndsMs / 2) {
+    EXPECT_EQ(pins(), 1) << "after " << ms;
+    pass(kSaveEndsMs / 2);
+    EXPECT_FALSE(read(save, 0).payload.empty());
+  }
+  EXPECT_EQ(pins(), 0);
+  EXPECT_FALSE(read_all(save).empty()) << "it goes on with what is there";
+}
+
+TEST_F(SnapshotSavesTest, NoHistoryIsKeptOnADiskThatIsLow) {
+  fill(1, 10);
+  const std::uint64_t save = open();
+  EXPECT_EQ(pins(), 1);
+  disk_is_low_ = true;
+  pass(1);
+  EXPECT_EQ(pins(), 0);
+  engine_.ended = 2;
+  EXPECT_FALSE(read_all(open()).empty());
+  EXPECT_EQ(pins(), 0);
+  EXPECT_FALSE(read_all(save).empty());
+}
+
+// What it needs is gone: it is told so, and not sent without it.
+TEST_F(SnapshotSavesTest, ASaveWhoseHistoryIsGoneIsRefused) {
+  fill(1, 10);
+  SnapshotDownloads saves{
+      {.engine = engine_,
+       .replies = sink_,
+       .make_header = ledger::sample_header,
+       .wake =
+           [this] {
+             const std::lock_guard lock(mutex_);
+             ++wake_count_;
+             woken_.notify_one();
+           },
+       .frontier_at =
+           [](ShardId, std::uint64_t) {
+             return Result<ledger::SnapshotFrontier>(
+                 Status{StatusCode::NotFound, "compacted away", ledger::kLedgerPruned});
+           }}};
+  protocol::RequestSlot request;
+  request.kind = protocol::RequestKind::SnapshotOpen;
+  request.request_id = 1;
+  saves.on_request(kClient, request, {});
+  const std::uint64_t save = sink_.take(1).slot.extra;
+  engine_.ended = 1;
+  saves.advance(now_ms_);
+  await_wake();
+  request.kind = protocol::RequestKind::SnapshotRead;
+  request.request_id = 2;
+  saves.on_request(kClient, request, protocol::encode_snapshot_read({save, 0}));
+  EXPECT_EQ(error_of(sink_.take(2)), ErrorCode::LedgerPruned);
 }
 
 TEST_F(SnapshotSavesTest, SaysNotYetWhileTheCheckpointIsUnderWay) {

@@ -293,6 +293,8 @@ void ResidentReplicas::on_frame(NodeId from,
     const std::span<const std::byte> message = (*payload).bytes;
     if (is_resident_ready(message)) {
       links_->on_ready_bytes(from, message);
+    } else if (is_socket_folder(message)) {
+      links_->on_folder_bytes(from, message);
     } else if (!ResidentStates::is_message(message)) {
       service_.on_peer_message(from, message);
     } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {

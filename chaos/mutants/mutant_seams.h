@@ -85,6 +85,8 @@ class MutantLog final : public server::ReplicatedLog {
 
   server::NodeView view() const override { return port_.view(); }
 
+  void note_gap() override { port_.note_gap(); }
+
   bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
     return port_.send_peer_message(to, message);
   }

@@ -41,6 +41,7 @@ server::LockServiceOptions WorldNode::service_options() const {
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
     result.nodes.push_back(NodeId{node});
   }
+  result.coordinator = options_.coordinator;
   result.tick_ms = options_.tick_ms;
   result.election_ticks = options_.election_ticks;
   result.limits = {options_.shard_count, options_.tick_ms * 2, protocol::kTtlMsMax};

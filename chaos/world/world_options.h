@@ -4,6 +4,7 @@
 #include "chaos/mutants/mutant.h"
 #include "chaos/world/fault_class.h"
 #include "consensus/step/inbox.h"
+#include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct WorldOptions {
   // and compared (consensus/device/device_check.h).
   server::DeviceChoice device;
   consensus::Durability durability = consensus::Durability::Durable;
+  server::CoordinatorMethod coordinator = server::CoordinatorMethod::Raft;
 
   // Times are milliseconds of the world. Real timings scaled by some factor: the ratios are those
   // of a node's defaults.

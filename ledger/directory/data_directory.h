@@ -5,6 +5,7 @@
 //   DIR/wal/         segments of the log of record (wal.h)
 //   DIR/checkpoint/  the checkpoint store (checkpoint_store.h)
 //   DIR/reserve      space that nobody else shall take (guard.h)
+//   DIR/turn-N.sock  while a resident node waits for node N (socket_folder.h)
 //
 // open() refuses, with a message that says what to do: a directory in use (kDirectoryLocked), one
 // that others than its owner may enter (kDirectoryPermissions), and one of another cluster, node or

@@ -117,6 +117,19 @@ void Connection::shrink() {
   count_memory();
 }
 
+void Connection::trim() {
+  out_.trim();
+  count_memory();
+}
+
+// Tells nobody that too much is held: it is called because of that.
+void Connection::give_back_kept() {
+  if (open()) {
+    out_.release();
+    share_.hold(HeldBytes::Out, out_.capacity_bytes());
+  }
+}
+
 void Connection::park() {
   GCOORD_ASSERT(outstanding_ > 0);
   --outstanding_;
@@ -163,7 +176,10 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
   }
   out_.add(slot, payload);
   note_dirty();
-  count_memory();
+  // Hundreds of replies leave in a turn, and few of them need more memory.
+  if (out_.capacity_bytes() != share_.held(HeldBytes::Out)) {
+    count_memory();
+  }
 }
 
 void Connection::flush() {

@@ -146,8 +146,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Of the last whole frame that came.
   std::uint64_t last_sequence() const { return decoder_.last_sequence(); }
 
-  // Gives back the memory that a quiet connection does not need.
+  // Gives back the memory that a quiet connection does not need; that no turn has needed lately;
+  // that is only kept for the replies of the next turn.
   void shrink();
+  void trim();
+  void give_back_kept();
 
  private:
   void read();

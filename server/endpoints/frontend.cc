@@ -145,7 +145,13 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   connection->start();
 }
 
+// First what nobody waits for, then connections.
 void FrontEnd::on_crowded(const Connection& connection, HeldBytes kind) {
+  if (kind == HeldBytes::Out) {
+    for (const auto& each : table_.all()) {
+      each->give_back_kept();
+    }
+  }
   while (account_.crowded(kind) || connection.share().source_crowded(kind)) {
     Connection* const largest =
         table_.largest(kind, account_.crowded(kind) ? nullptr : &connection);
@@ -288,6 +294,7 @@ void FrontEnd::sweep(Connection& connection, std::uint64_t now_ms) const {
   }
   if (std::exchange(swept.active, false)) {
     swept.active_at = now_ms;
+    connection.trim();
   } else {
     connection.shrink();
   }

@@ -62,8 +62,7 @@ void fill_histogram(const Histogram& from, ClientMetric::Histogram& to) {
   to.sample_sum = static_cast<double>(from.sum_us()) * 1e-6;
 }
 
-std::vector<MetricFamily> families_of(const MetricsRegistry& registry) {
-  Families families;
+void add_registry(const MetricsRegistry& registry, Families& families) {
   registry.visit(
       [&](const MetricsRegistry::CounterRow& row) {
         families.add(row.name, MetricType::Counter).counter.value =
@@ -76,14 +75,16 @@ std::vector<MetricFamily> families_of(const MetricsRegistry& registry) {
       [&](const MetricsRegistry::HistogramRow& row) {
         fill_histogram(row.metric, families.add(row.name, MetricType::Histogram).histogram);
       });
-  return families.take();
 }
 
 }  // namespace
 
-HttpAnswer metrics_page(const MetricsRegistry& registry) {
+HttpAnswer metrics_page(const MetricsRegistry& registry, const MetricsRegistry& more) {
+  Families families;
+  add_registry(registry, families);
+  add_registry(more, families);
   return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-          .body = prometheus::TextSerializer().Serialize(families_of(registry))};
+          .body = prometheus::TextSerializer().Serialize(families.take())};
 }
 
 }  // namespace gcoord::server

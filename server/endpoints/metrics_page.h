@@ -9,6 +9,7 @@
 
 namespace gcoord::server {
 
-HttpAnswer metrics_page(const MetricsRegistry& registry);
+// `more`: metrics of this page alone, under other names than the registry's.
+HttpAnswer metrics_page(const MetricsRegistry& registry, const MetricsRegistry& more = {});
 
 }  // namespace gcoord::server

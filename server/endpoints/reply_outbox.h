@@ -1,12 +1,15 @@
 // Outbox of a client connection: replies gather in a frame, and frames wait for the socket.
 //
-// Memory that a burst needed is given back when the socket has taken all of it, and what the socket
-// has taken of a long queue makes room for what comes. One thread.
+// Memory is kept from turn to turn, up to kKeptBytes of each buffer, as long as turns need it: what
+// a burst needed beyond that is given back when the socket has taken all of it, and trim() gives
+// back what no turn since the last call has used. What the socket has taken of a long queue makes
+// room for what comes. One thread.
 #pragma once
 
 #include "protocol/frame.h"
 #include "protocol/request.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -15,8 +18,12 @@ namespace gcoord::server {
 
 class ReplyOutbox {
  public:
-  // Bytes of each buffer that are kept for the next replies: those of a usual turn.
-  static constexpr std::size_t kKeptBytes = 4096;
+  // Bytes of each buffer that are kept for the next replies. A turn that needs more has thousands
+  // of replies, over which the allocation of its buffers divides.
+  static constexpr std::size_t kKeptBytes = std::size_t{256} << 10;
+
+  // trim() leaves so much alone: the replies of a few requests.
+  static constexpr std::size_t kLeftBytes = 4096;
 
   // Whether the frame that is gathered has room for a reply with such a payload.
   bool fits(std::size_t payload_bytes) const { return builder_.fits(payload_bytes); }
@@ -31,6 +38,7 @@ class ReplyOutbox {
       return;
     }
     builder_.finish(frames_);
+    used_ = std::max(used_, frames_.size());
     if (builder_.capacity_bytes() > 2 * kKeptBytes) {
       builder_.release();
     }
@@ -60,6 +68,14 @@ class ReplyOutbox {
     }
   }
 
+  // Gives back what is kept if it is much more than was used since the last call.
+  void trim() {
+    if (capacity_bytes() > kLeftBytes && capacity_bytes() / 8 > used_) {
+      release();
+    }
+    used_ = 0;
+  }
+
   // Gives back what is kept, if nothing waits.
   void release() {
     if (frames_.empty()) {
@@ -72,6 +88,7 @@ class ReplyOutbox {
   protocol::FrameBuilder builder_{protocol::FrameDirection::Replies};
   std::vector<std::byte> frames_;
   std::size_t begin_ = 0;
+  std::size_t used_ = 0;  // The most that waited in frames_ since the last trim().
 };
 
 }  // namespace gcoord::server

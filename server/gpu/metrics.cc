@@ -1,59 +1,69 @@
 #include "server/gpu/metrics.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 
 namespace gcoord::server {
 namespace {
 
-MetricName name_of(std::string_view what, std::string_view help, const std::string& uuid) {
-  return {.name = "gcoord_gpu_" + std::string{what},
-          .help = std::string{help},
-          .label_key = "gpu",
-          .label_value = uuid};
-}
+// The metrics of one GPU.
+class Shown {
+ public:
+  Shown(MetricsRegistry& page, const std::string& uuid) : page_(page), uuid_(uuid) {}
 
-void show(Gauge& gauge, std::optional<std::uint64_t> value) {
-  if (value.has_value()) {
-    gauge.set(static_cast<std::int64_t>(*value));
+  MetricName name(std::string_view what, std::string_view help) const {
+    return {.name = "gcoord_gpu_" + std::string{what},
+            .help = std::string{help},
+            .label_key = "gpu",
+            .label_value = uuid_};
   }
+
+  // `scale`: how many of the name's unit one of the value is.
+  template <typename Value>
+  void gauge(const MetricName& name,
+             const std::optional<Value>& value,
+             std::int64_t scale = 1) const {
+    if (value.has_value()) {
+      page_.gauge(name).set(static_cast<std::int64_t>(*value) * scale);
+    }
+  }
+
+  void counter(const MetricName& name, const std::optional<std::uint64_t>& value) const {
+    if (value.has_value()) {
+      page_.counter(name).add(*value);
+    }
+  }
+
+ private:
+  MetricsRegistry& page_;
+  const std::string& uuid_;
+};
+
+void show_gpu(const GpuFacts& facts, const Shown& gpu) {
+  constexpr auto kThousandths = MetricUnit::Thousandths;
+  gpu.gauge(in(kThousandths, gpu.name("busy_ratio", "Share of time with a kernel")),
+            facts.busy_percent,
+            10);
+  gpu.gauge(gpu.name("memory_used_bytes", "Memory in use"), facts.memory_used_bytes);
+  gpu.gauge(gpu.name("memory_bytes", "Memory of the GPU"), facts.memory_total_bytes);
+  gpu.gauge(in(kThousandths, gpu.name("power_watts", "Power drawn now")), facts.power_mw);
+  gpu.counter(
+      in(kThousandths, gpu.name("energy_joules_total", "Energy since the driver was loaded")),
+      facts.energy_mj);
+  gpu.gauge(gpu.name("temperature_celsius", "Temperature"), facts.temperature_c);
 }
 
 }  // namespace
 
-GpuMetrics::GpuMetrics(MetricsRegistry& registry, std::unique_ptr<Nvml> nvml)
-    : nvml_(std::move(nvml)) {
-  for (std::size_t gpu = 0; gpu < nvml_->count(); ++gpu) {
-    const std::string uuid = nvml_->uuid(gpu);
-    gpus_.push_back(
-        {.busy = registry.gauge(in(MetricUnit::Thousandths,
-                                   name_of("busy_ratio", "Share of time with a kernel", uuid))),
-         .memory_used = registry.gauge(name_of("memory_used_bytes", "Memory in use", uuid)),
-         .memory_total = registry.gauge(name_of("memory_bytes", "Memory of the GPU", uuid)),
-         .power = registry.gauge(
-             in(MetricUnit::Thousandths, name_of("power_watts", "Power drawn now", uuid))),
-         .energy = registry.counter(
-             in(MetricUnit::Thousandths,
-                name_of("energy_joules_total", "Energy since the driver was loaded", uuid))),
-         .temperature = registry.gauge(name_of("temperature_celsius", "Temperature", uuid))});
-  }
-}
-
-void GpuMetrics::refresh() {
-  const std::lock_guard lock{mutex_};
-  for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
-    const GpuFacts facts = nvml_->read(gpu);
-    const Gpu& shown = gpus_[gpu];
-    if (facts.busy_percent.has_value()) {
-      shown.busy.set(std::int64_t{*facts.busy_percent} * 10);
-    }
-    show(shown.memory_used, facts.memory_used_bytes);
-    show(shown.memory_total, facts.memory_total_bytes);
-    show(shown.power, facts.power_mw);
-    show(shown.temperature, facts.temperature_c);
-    const std::uint64_t told = shown.energy.value();
-    shown.energy.add(std::max(facts.energy_mj.value_or(0), told) - told);
+void show_gpus(const GpuSample& sample, MetricsRegistry& page) {
+  page.gauge(in(MetricUnit::Microseconds,
+                {"gcoord_gpu_sample_age_seconds",
+                 "Age of the values of GPUs; without a newer reading they are left out."}))
+      .set(sample.age.count());
+  for (const GpuReading& gpu : sample.gpus) {
+    show_gpu(gpu.facts, Shown(page, gpu.uuid));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -148,6 +149,20 @@ std::string Nvml::uuid(std::size_t gpu) const {
 
 GpuFacts Nvml::read(std::size_t gpu) const {
   return impl_->read(gpu);
+}
+
+GpuSource nvml_source(std::string library) {
+  return [library = std::move(library),
+          nvml = std::shared_ptr<Nvml>()]() mutable -> Result<std::vector<GpuReading>> {
+    if (nvml == nullptr) {
+      GCOORD_TRY(nvml, Nvml::open(library));
+    }
+    std::vector<GpuReading> gpus;
+    for (std::size_t gpu = 0; gpu < nvml->count(); ++gpu) {
+      gpus.push_back({nvml->uuid(gpu), nvml->read(gpu)});
+    }
+    return gpus;
+  };
 }
 
 }  // namespace gcoord::server

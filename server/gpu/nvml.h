@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -23,6 +25,19 @@ struct GpuFacts {
   std::optional<std::uint64_t> energy_mj;  // Millijoules since the driver was loaded.
   std::optional<std::uint32_t> temperature_c;
 };
+
+// One GPU, as it was read.
+struct GpuReading {
+  std::string uuid;  // As Nvml::uuid().
+  GpuFacts facts;
+};
+
+// Reads all GPUs. A call takes as long as the driver likes, which may be for ever. A failure: there
+// will be nothing to read.
+using GpuSource = std::function<Result<std::vector<GpuReading>>()>;
+
+// Of NVML, which the first call opens. `library` as for Nvml::open().
+GpuSource nvml_source(std::string library = "libnvidia-ml.so.1");
 
 class Nvml {
  public:

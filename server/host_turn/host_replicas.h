@@ -87,6 +87,7 @@ class HostReplicas final : public ReplicatedLog {
   std::vector<int> event_fds() const override;
   std::chrono::milliseconds until_next_deadline() const override;
   bool shrink() override;
+  void note_gap() override;
 
   Incarnation incarnation() const override { return disk_->identity().incarnation(); }
 
@@ -104,11 +105,6 @@ class HostReplicas final : public ReplicatedLog {
 
   // The tick of the last turn.
   Tick now() const { return clock_.tick(); }
-
-  // Length of a tick.
-  std::chrono::milliseconds tick_length() const {
-    return std::chrono::milliseconds(options_.tick_ms);
-  }
 
   // With ledger::StorageDriver::Owner: does what the disk threads would do next. False: nothing to
   // do. storage_queued tells whether a write waits (the seal of an idle log does not count).

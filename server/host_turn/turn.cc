@@ -65,12 +65,20 @@ void HostReplicas::take_checkpoint_end() {
   fail_unless(failed ? *end : admission_->remember());
 }
 
+// A standstill is told once, by whoever sees it first: here before the turn, or in the turn.
+void HostReplicas::note_gap() {
+  const Tick now = clock_.peek_tick();
+  const Tick since = max_id(turn_.tick, turn_.gap_told);
+  if (failure_.ok() && now > since && now - since > options_.timing.election_ticks / 4) {
+    metrics_.loop_gaps.add();
+    turn_.gap_told = now;
+    service_.on_loop_gap(now - since);
+  }
+}
+
 void HostReplicas::take_time() {
   const Tick tick = clock_.read();
-  if (tick - turn_.tick > options_.timing.election_ticks / 4) {
-    metrics_.loop_gaps.add();
-    service_.on_loop_gap(tick - turn_.tick);
-  }
+  note_gap();
   turn_.tick_began = tick != turn_.tick;
   turn_.tick = tick;
   // One try per tick, or when credit came back, does not keep a node awake while a peer is down.

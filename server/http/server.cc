@@ -17,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <unordered_set>
@@ -253,7 +254,8 @@ class HttpServer::Impl {
     return exchange.answered ? send_answer(exchange.connection, exchange.answer) : begin(exchange);
   }
 
-  // The request is whole: a thread of the handlers has it from here to resume().
+  // The request is whole: it is answered at once, or a thread of the handlers has it from here to
+  // resume().
   MHD_Result begin(Exchange& exchange) {
     if (stop_.load()) {  // No handler is left to end a suspension.
       exchange.answer = {.status = 503, .body = "the node stops\n"};
@@ -268,6 +270,11 @@ class HttpServer::Impl {
         };
     MHD_get_connection_values(
         exchange.connection, MHD_GET_ARGUMENT_KIND, add, &exchange.request.arguments);
+    if (auto answer = options_.at_once ? options_.at_once(exchange.request) : std::nullopt) {
+      exchange.answer = *std::move(answer);
+      exchange.answered = true;
+      return send_answer(exchange.connection, exchange.answer);
+    }
     MHD_suspend_connection(exchange.connection);
     suspended_.insert(&exchange);
     asio::post(handlers_, [this, &exchange] {

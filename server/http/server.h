@@ -3,7 +3,8 @@
 // Every port of a node that speaks HTTP is one of these, so that limits, and TLS once it comes, are
 // here alone. One thread turns all sockets, by libmicrohttpd: a connection that is slow, or says
 // nothing, holds memory and a place in the limits but no thread. `threads` more threads run the
-// handler. Who comes too late is closed and counted; a client can cause nothing else.
+// handler. Pages that must come while all of them are busy are answered at once, by the thread of
+// the sockets. Who comes too late is closed and counted; a client can cause nothing else.
 //
 // Metrics, each with the label `port`: gcoord_http_requests_total, gcoord_http_connections,
 // gcoord_http_slow_connections_total, gcoord_http_crowded_connections_total.
@@ -18,15 +19,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace gcoord::server {
+
+// Called by the thread of all sockets, for each request first. It never waits, because the whole
+// port would. Nothing: the page is the handler's.
+using HttpAnswerAtOnce = std::function<std::optional<HttpAnswer>(const HttpRequest&)>;
 
 struct HttpServerOptions {
   std::string port_name;  // Of the metrics' label: "ledger".
   std::string option;     // The flag that named the address, without its dashes.
   Endpoint listen;
   HttpServerLimits limits;
+  HttpAnswerAtOnce at_once = {};  // Empty: all pages are the handler's.
 };
 
 // Called by several threads at once, until the server has ended. It may wait for a disk.

@@ -87,6 +87,11 @@ class ReplicatedLog {
   // or has no credit.
   virtual bool send_peer_message(NodeId to, std::span<const std::byte> message) = 0;
 
+  // Tells the service of a standstill of the loop now (StateMachine::on_loop_gap), if there was one
+  // since the last turn, and not again in the turn that follows. To be called before anything acts
+  // on the time of a pass: a deadline that passed while nobody listened says nothing.
+  virtual void note_gap() {}
+
   // --- For the node's loop.
 
   // One turn. Returns how much was done (rows stepped, entries applied, answers given); 0 means

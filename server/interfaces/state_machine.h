@@ -105,7 +105,8 @@ class StateMachine {
   virtual bool behind() const { return false; }
 
   // The loop stood still for so many ticks (a pause of the process, a slow callback). What depends
-  // on the other nodes' patience must be confirmed before it is acted upon.
+  // on the other nodes' patience must be confirmed before it is acted upon. Called by
+  // ReplicatedLog::note_gap() and by the turn.
   virtual void on_loop_gap(std::uint64_t ticks) = 0;
 };
 

@@ -123,6 +123,7 @@ void LockService::refuse_kind(const ClientRequest& request) {
 }
 
 void LockService::on_tick() {
+  base_.log.note_gap();  // Else a node that was paused would act once on what it did not hear.
   if (ticked_ != base_.clock.now) {
     ticked_ = base_.clock.now;
     outcomes_.end_overdue_waits();

@@ -2,51 +2,54 @@
 
 #include "server/endpoints/metrics_page.h"
 #include "server/gpu/metrics.h"
-#include "server/gpu/nvml.h"
+#include "server/gpu/sampler.h"
 #include "server/health/pages.h"
 #include "server/platform/process_metrics.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace gcoord::server {
 namespace {
 
-// Of a node that may work on a GPU; nothing where NVML shows none.
-std::shared_ptr<GpuMetrics> gpu_metrics(const DeviceChoice& device, MetricsRegistry& metrics) {
-  const bool wanted =
-      device.kind == DeviceChoice::Kind::Cuda || device.kind == DeviceChoice::Kind::Auto;
-  auto nvml = wanted ? Nvml::open() : Result<std::unique_ptr<Nvml>>{nullptr};
-  return nvml.ok() && nvml.value() != nullptr
-             ? std::make_shared<GpuMetrics>(metrics, std::move(nvml).value())
-             : nullptr;
+// Of a node that may work on a GPU.
+bool may_use_gpu(const DeviceChoice& device) {
+  return device.kind == DeviceChoice::Kind::Cuda || device.kind == DeviceChoice::Kind::Auto;
 }
 
 // A page that takes its time holds one of them, and two are left for the rest.
 constexpr std::uint32_t kOperatorThreads = 3;
 
-HttpHandler operator_pages(const HttpEndpoints::Pages& pages,
-                           const DeviceChoice& device,
-                           DebugPages& debug) {
-  const HealthBoard& health = pages.health.board();
-  MetricsRegistry& metrics = pages.metrics;
+HttpHandler operator_pages(MetricsRegistry& metrics, GpuSource gpus, DebugPages& debug) {
   const auto process = std::make_shared<ProcessMetrics>(metrics);
-  const auto gpus = gpu_metrics(device, metrics);
-  return [&health, &metrics, process, gpus, &debug](const HttpRequest& request) {
-    if (request.path == "/metrics") {
-      process->refresh();
-      if (gpus != nullptr) {
-        gpus->refresh();
-      }
-      return metrics_page(metrics);
+  const auto sampler =
+      gpus ? std::make_shared<GpuSampler>(std::move(gpus)) : std::shared_ptr<GpuSampler>();
+  return [&metrics, process, sampler, &debug](const HttpRequest& request) {
+    if (request.path != "/metrics") {
+      return debug.answer(request);
     }
+    process->refresh();
+    MetricsRegistry of_gpus;
+    if (sampler != nullptr) {
+      if (const auto sample = sampler->sample()) {
+        show_gpus(*sample, of_gpus);
+      }
+    }
+    return metrics_page(metrics, of_gpus);
+  };
+}
+
+// Answered though every handler waits for something: a node is not dead because a scrape is slow.
+HttpAnswerAtOnce health_pages(const HealthBoard& health) {
+  return [&health](const HttpRequest& request) -> std::optional<HttpAnswer> {
     if (request.path == "/livez") {
       return livez_page(health.report(), request);
     }
     if (request.path == "/readyz") {
       return readyz_page(health.report(), request);
     }
-    return debug.answer(request);
+    return std::nullopt;
   };
 }
 
@@ -70,12 +73,14 @@ Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
   if (!options.listen_metrics.empty()) {
     metrics_listen_ = options.listen_metrics;
     debug_ = std::make_unique<DebugPages>(debug_options(options, texts_));
+    GpuSource gpus = may_use_gpu(options.device) ? pages.gpus : GpuSource{};
     GCOORD_TRY(metrics_,
                HttpServer::open({.port_name = "metrics",
                                  .option = "listen-metrics",
                                  .listen = options.listen_metrics,
-                                 .limits = {.threads = kOperatorThreads}},
-                                operator_pages(pages, options.device, *debug_),
+                                 .limits = {.threads = kOperatorThreads},
+                                 .at_once = health_pages(pages.health.board())},
+                                operator_pages(pages.metrics, std::move(gpus), *debug_),
                                 pages.metrics));
   }
   if (!options.listen_ledger.empty()) {

@@ -12,6 +12,7 @@
 #include "common/status.h"
 #include "server/debug/pages.h"
 #include "server/endpoints/ledger_endpoint.h"
+#include "server/gpu/nvml.h"
 #include "server/http/server.h"
 #include "server/interfaces/ledger_view.h"
 #include "server/node/health.h"
@@ -27,11 +28,12 @@ namespace gcoord::server {
 
 class HttpEndpoints {
  public:
-  // All outlive the endpoints.
+  // What is referred to outlives the endpoints.
   struct Pages {
     const NodeHealth& health;
     const LedgerView& ledger;
     MetricsRegistry& metrics;
+    GpuSource gpus = nvml_source();  // Read only on a node that may work on a GPU.
   };
 
   explicit HttpEndpoints(ProcessTexts texts) : texts_(std::move(texts)) {}

@@ -87,6 +87,7 @@ struct ReplicaRows {
 struct TurnState {
   std::uint64_t number = 0;
   Tick tick;
+  Tick gap_told;            // When a standstill of the loop was told last; it may be after `tick`.
   bool tick_began = false;  // With this turn.
   bool lives_end = false;   // As StepInput::lives_end.
   std::size_t done = 0;     // The result of the turn so far.

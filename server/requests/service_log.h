@@ -54,6 +54,8 @@ class ServiceLog {
 
   NodeView view() const { return engine_->view(); }
 
+  void note_gap() { engine_->note_gap(); }
+
   void send(NodeId to, std::span<const std::byte> message) {
     engine_->send_peer_message(to, message);
   }

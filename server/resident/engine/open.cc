@@ -2,6 +2,7 @@
 #include "server/device_turn/row.h"
 #include "server/interfaces/errors.h"
 #include "server/platform/boot_time.h"
+#include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
 #include "server/resident/engine/resident_replicas.h"
 #include "server/resident/node/device.h"
@@ -233,11 +234,15 @@ Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
                             .self = options.node,
                             .wish = options.resident_peers,
                             .peers = options.peers,
-                            .port = network_->listen_port(),
                             .proxy_silence_ms = proxy_silence_ms(options),
                             .tick_ms = options.tick_ms,
                             .on_gpu = facts.on_gpu()};
-  links.place.meeting = own_meeting();
+  auto folder = find_socket_folder(options.data_directory);
+  if (folder.ok()) {
+    links.place.folder = std::move(folder).value();
+  } else {
+    log_warning("no peer can map this node's memory: {}", folder.status().to_string());
+  }
   GCOORD_TRY(
       links.place.facts,
       netcore::own_gpu_node_facts(facts.on_gpu() ? std::optional{facts.index} : std::nullopt));

@@ -92,7 +92,8 @@ std::size_t ResidentReplicas::turn() {
     return 0;
   }
   const std::uint64_t now_us = options_.engine.clock_us();
-  note_gap(now_us);
+  tell_gap(now_us);
+  due_.turned_us = now_us;
   if (!links_->runs() || links_->proxies().live() || now_us >= due_.network_us) {
     due_.network_us = now_us + kNetworkUs;
     network_->progress(now_us / 1000, *this);
@@ -170,12 +171,20 @@ Status ResidentReplicas::while_quiesced(const std::function<Status()>& work) {
 
 // As HostReplicas's: a loop that stood still for a quarter of the election timeout has not heard
 // what clients said meanwhile.
-void ResidentReplicas::note_gap(std::uint64_t now_us) {
+void ResidentReplicas::note_gap() {
+  if (failure_.ok()) {
+    tell_gap(options_.engine.clock_us());
+  }
+}
+
+void ResidentReplicas::tell_gap(std::uint64_t now_us) {
   const ReplicaOptions& options = options_.engine;
   const std::uint64_t tick_us = std::uint64_t{options.tick_ms} * 1000;
-  const std::uint64_t gap_ticks = due_.turned_us == 0 ? 0 : (now_us - due_.turned_us) / tick_us;
-  due_.turned_us = now_us;
+  const std::uint64_t since_us = std::max(due_.turned_us, due_.gap_told_us);
+  const std::uint64_t gap_ticks =
+      since_us == 0 ? 0 : (now_us - std::min(now_us, since_us)) / tick_us;
   if (gap_ticks > options.timing.election_ticks / 4) {
+    due_.gap_told_us = now_us;
     service_.on_loop_gap(gap_ticks);
   }
 }
@@ -284,6 +293,8 @@ void ResidentReplicas::on_frame(NodeId from,
     const std::span<const std::byte> message = (*payload).bytes;
     if (is_resident_ready(message)) {
       links_->on_ready_bytes(from, message);
+    } else if (is_socket_folder(message)) {
+      links_->on_folder_bytes(from, message);
     } else if (!ResidentStates::is_message(message)) {
       service_.on_peer_message(from, message);
     } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {

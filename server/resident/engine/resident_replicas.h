@@ -106,6 +106,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
 
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
+  void note_gap() override;
 
   ShardView view(ShardId shard) const override { return rows_->view(shard); }
 
@@ -136,6 +137,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     std::uint64_t sleep_us = 0;        // Until then work may come any moment: do not sleep.
     std::uint64_t alive_ms = 0;        // The next word to the device that its host works.
     std::uint64_t turned_us = 0;       // The last turn.
+    std::uint64_t gap_told_us = 0;     // When a standstill was told last.
   };
 
   ResidentReplicas(ResidentReplicasOptions options,
@@ -159,7 +161,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     return is_durable() ? storage_->durable_lsn() : identity_->in_use() ? 1 : 0;
   }
 
-  void note_gap(std::uint64_t now_us);
+  void tell_gap(std::uint64_t now_us);
   Result<std::size_t> meet(std::uint64_t now_ms);
   ResidentMeeting meeting(std::uint64_t now_ms);
   Status begin();

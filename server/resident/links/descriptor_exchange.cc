@@ -2,9 +2,9 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace gcoord::server {
@@ -19,11 +19,6 @@ constexpr int kAnswerMs = 200;
 // is gone.
 constexpr std::byte kAnswered{1};
 
-void remove_file(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-}
-
 // A stranger at the other end is no reason to give up.
 bool is_patience(const Status& status) {
   return status.code() == StatusCode::DeadlineExceeded ||
@@ -36,15 +31,9 @@ Status not_answered() {
 
 }  // namespace
 
-std::string resident_socket_path(std::uint16_t port, NodeId caller) {
-  const std::string name =
-      "gcoord-turn-" + std::to_string(port) + "-" + std::to_string(caller.value);
-  return (std::filesystem::temp_directory_path() / name).string();
-}
-
 ResidentJoin::ResidentJoin(const ResidentJoinOptions& options) : options_(options) {
-  for (const ResidentJoinOptions::Peer& peer : options.peers) {
-    sought_.push_back({peer, false, {}});
+  for (const NodeId peer : options.peers) {
+    sought_.push_back({.peer = peer});
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -58,16 +47,25 @@ ResidentJoin::~ResidentJoin() {
   thread_.join();
   for (const Sought& sought : sought_) {
     if (sought.listener.valid()) {
-      remove_file(path_of(sought));
+      remove_socket(sought);
     }
   }
 }
 
-void ResidentJoin::seek(NodeId peer) {
+void ResidentJoin::remove_socket(const Sought& sought) const {
+  if (const auto folder = open_socket_folder(options_.folder); folder.ok()) {
+    ::unlink(socket_path(folder.value(), sought.peer).c_str());
+  }
+}
+
+void ResidentJoin::seek(NodeId peer, const SocketFolder& folder) {
   {
     const std::lock_guard lock(mutex_);
     for (Sought& sought : sought_) {
-      sought.wanted = sought.wanted || sought.peer.id == peer;
+      if (sought.peer == peer) {
+        sought.wanted = true;
+        sought.folder = folder;
+      }
     }
   }
   wake_.notify_one();
@@ -88,12 +86,14 @@ void ResidentJoin::run() {
     const auto next = std::chrono::steady_clock::now() + std::chrono::milliseconds{kLookMs};
     for (Sought& sought : sought_) {
       bool wanted = false;
+      SocketFolder folder;
       {
         const std::lock_guard lock(mutex_);
         wanted = sought.wanted;
+        folder = sought.folder;
       }
       if (wanted) {
-        end_look(sought, look(sought));
+        end_look(sought, look(sought, folder));
       }
     }
     rest_until(next);
@@ -123,28 +123,24 @@ void ResidentJoin::end_look(Sought& sought, Result<netcore::OwnedFd> looked) {
   const std::lock_guard lock(mutex_);
   if (sought.listener.valid()) {
     sought.listener = netcore::OwnedFd{};
-    remove_file(path_of(sought));
+    remove_socket(sought);
   }
   sought.wanted = false;
   if (looked.ok()) {
-    found_.push_back({sought.peer.id, std::move(looked).value(), {}});
+    found_.push_back({sought.peer, std::move(looked).value(), {}});
   } else {
-    found_.push_back({sought.peer.id, {}, looked.status()});
+    found_.push_back({sought.peer, {}, looked.status()});
   }
 }
 
 // Calls go up and answers down, so that no two nodes wait for each other.
-Result<netcore::OwnedFd> ResidentJoin::look(Sought& sought) {
-  return sought.peer.id < options_.self ? call(sought) : answer(sought);
+Result<netcore::OwnedFd> ResidentJoin::look(Sought& sought, const SocketFolder& folder) {
+  return sought.peer < options_.self ? call(folder) : answer(sought);
 }
 
-std::string ResidentJoin::path_of(const Sought& sought) const {
-  return sought.peer.id < options_.self ? resident_socket_path(sought.peer.port, options_.self)
-                                        : resident_socket_path(options_.port, sought.peer.id);
-}
-
-Result<netcore::OwnedFd> ResidentJoin::call(const Sought& sought) const {
-  GCOORD_TRY(netcore::OwnedFd socket, netcore::call_at(path_of(sought), kLookMs));
+Result<netcore::OwnedFd> ResidentJoin::call(const SocketFolder& folder) const {
+  GCOORD_TRY(const netcore::OwnedFd there, open_socket_folder(folder));
+  GCOORD_TRY(netcore::OwnedFd socket, netcore::call_at(socket_path(there, options_.self), kLookMs));
   pollfd readable{socket.get(), POLLIN, 0};
   std::byte answer{};
   const bool answered = ::poll(&readable, 1, kAnswerMs) == 1 &&
@@ -157,8 +153,9 @@ Result<netcore::OwnedFd> ResidentJoin::call(const Sought& sought) const {
 
 Result<netcore::OwnedFd> ResidentJoin::answer(Sought& sought) const {
   if (!sought.listener.valid()) {
-    const std::string path = path_of(sought);
-    remove_file(path);
+    GCOORD_TRY(const netcore::OwnedFd here, open_socket_folder(options_.folder));
+    const std::string path = socket_path(here, sought.peer);
+    ::unlink(path.c_str());  // Of a life that was killed.
     GCOORD_TRY(sought.listener, netcore::listen_at(path));
   }
   GCOORD_TRY(netcore::OwnedFd socket, netcore::accept_at(sought.listener, kLookMs));

@@ -1,7 +1,8 @@
 // Finds the peers of a resident node on this host, for the descriptors that a channel begins with.
 //
-// For every pair the node with the lower id listens at a Unix socket whose name follows from its
-// peer port, which it holds, and from who may call; the other calls. Both do so from seek() until
+// For every pair the node with the lower id listens at a Unix socket in its folder
+// (socket_folder.h), whose name says who may call; the other, which was told of the folder, calls.
+// Both do so from seek() until
 // they have found each other, at the start and whenever a channel is to be joined anew (docs/adr/
 // 0029), so a socket is there only while somebody is sought. What is found is a connected socket at
 // whose other end somebody is about to do the same: the handshake (netcore/gpu_channel/nvlink.h) is
@@ -16,6 +17,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/transport/fd_socket.h"
+#include "server/resident/links/socket_folder.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -30,14 +32,8 @@ namespace gcoord::server {
 
 struct ResidentJoinOptions {
   NodeId self;
-
-  struct Peer {
-    NodeId id;
-    std::uint16_t port = 0;  // Its peer port.
-  };
-
-  std::vector<Peer> peers;
-  std::uint16_t port = 0;  // This node's.
+  std::vector<NodeId> peers;
+  SocketFolder folder;  // This node's.
 };
 
 class ResidentJoin {
@@ -48,8 +44,9 @@ class ResidentJoin {
   ResidentJoin(const ResidentJoin&) = delete;
   ResidentJoin& operator=(const ResidentJoin&) = delete;
 
-  // Looks for a peer until it is found. Nothing happens if it is sought already.
-  void seek(NodeId peer);
+  // Looks for a peer, whose folder is `folder`, until it is found. One that is sought already is
+  // looked for there from now on.
+  void seek(NodeId peer, const SocketFolder& folder);
 
   struct Found {
     NodeId peer;
@@ -63,30 +60,28 @@ class ResidentJoin {
  private:
   // What one peer is to the thread.
   struct Sought {
-    ResidentJoinOptions::Peer peer;
+    NodeId peer;
     bool wanted = false;        // Guarded by mutex_.
+    SocketFolder folder;        // Likewise: the peer's.
     netcore::OwnedFd listener;  // The thread's.
   };
 
   void run();
   bool wait_for_wish();
   void rest_until(std::chrono::steady_clock::time_point next);
-  Result<netcore::OwnedFd> look(Sought& sought);
-  Result<netcore::OwnedFd> call(const Sought& sought) const;
+  Result<netcore::OwnedFd> look(Sought& sought, const SocketFolder& folder);
+  Result<netcore::OwnedFd> call(const SocketFolder& folder) const;
   Result<netcore::OwnedFd> answer(Sought& sought) const;
-  std::string path_of(const Sought& sought) const;
+  void remove_socket(const Sought& sought) const;
   void end_look(Sought& sought, Result<netcore::OwnedFd> looked);
 
   ResidentJoinOptions options_;
   std::vector<Sought> sought_;  // Not resized.
-  mutable std::mutex mutex_;    // Guards `wanted`, found_ and stop_.
+  mutable std::mutex mutex_;    // Guards `wanted` and `folder`, found_ and stop_.
   std::condition_variable wake_;
   std::vector<Found> found_;
   bool stop_ = false;
   std::thread thread_;
 };
-
-// Where the node that holds `port` waits for node `caller`.
-std::string resident_socket_path(std::uint16_t port, NodeId caller);
 
 }  // namespace gcoord::server

@@ -14,10 +14,11 @@ struct Wire {
   std::uint8_t wish = 0;
   std::uint8_t mapping = 0;
   std::uint8_t way = 0;
-  std::uint8_t reserved[3] = {};
+  std::uint8_t tells_folder = 0;
+  std::uint8_t reserved[2] = {};
   std::uint32_t epoch = 0;
   std::uint32_t epoch_next = 0;
-  std::uint64_t meeting = 0;
+  std::uint64_t no_meeting = 0;
   netcore::GpuNodeFacts facts;
 };
 
@@ -31,9 +32,9 @@ ResidentReadyBytes write_resident_ready(const ResidentReady& ready) {
   wire.wish = static_cast<std::uint8_t>(ready.wish);
   wire.mapping = static_cast<std::uint8_t>(ready.mapping);
   wire.way = static_cast<std::uint8_t>(ready.way);
+  wire.tells_folder = ready.tells_folder ? 1 : 0;
   wire.epoch = ready.epoch;
   wire.epoch_next = ready.epoch_next;
-  wire.meeting = ready.place.meeting;
   wire.facts = ready.place.facts;
   ResidentReadyBytes bytes;
   std::memcpy(bytes.data(), &wire, sizeof wire);
@@ -64,7 +65,8 @@ std::optional<ResidentReady> read_resident_ready(std::span<const std::byte> mess
   ready.way = static_cast<ResidentLinkKind>(wire.way);
   ready.epoch = wire.epoch;
   ready.epoch_next = wire.epoch_next;
-  ready.place = {wire.meeting, wire.facts};
+  ready.tells_folder = wire.tells_folder != 0;
+  ready.place.facts = wire.facts;
   ready.place.facts.boot_id.back() = 0;
   return ready;
 }

@@ -1,7 +1,11 @@
 // The message by which resident nodes find out how far each other is and how to join: what it says,
 // and its bytes.
 //
-//   kind 7 | state | wish | mapping | way | 0 0 0 | epoch 4 | epoch_next 4 | meeting 8 | facts 72
+//   kind 7 | state | wish | mapping | way | tells | 0 0 | epoch 4 | epoch_next 4 | 0 8 | facts 72
+//
+// `tells` is 1 of a node that tells of its folder for sockets, and wants to be told
+// (socket_folder.h). Nodes of before met in the folder for temporary files, and named it where 8
+// zeros are now: with those they take the proxy.
 //
 // Little-endian; never renumber. It is said over and over, so one that is lost costs nothing. What
 // arrives is judged in form: read_resident_ready() refuses what no node says. Pure.
@@ -36,7 +40,8 @@ struct ResidentReady {
   ResidentLinkKind way = ResidentLinkKind::Undecided;
   std::uint32_t epoch = 0;
   std::uint32_t epoch_next = 0;  // The least that the sender accepts for another one.
-  ResidentAddress place;
+  bool tells_folder = true;
+  ResidentAddress place;  // Without its folder, which has a message of its own.
 };
 
 using ResidentReadyBytes = std::array<std::byte, kReadyBytes>;

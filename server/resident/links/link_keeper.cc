@@ -29,9 +29,9 @@ constexpr std::uint64_t kLookMs = 1000;
 constexpr std::uint64_t kHeardMs = 1000;
 
 ResidentJoinOptions join_options(const LinkKeeper::Options& options) {
-  ResidentJoinOptions join{options.self, {}, options.port};
+  ResidentJoinOptions join{options.self, {}, options.place.folder};
   for (const netcore::PeerAddress& peer : options.peers) {
-    join.peers.push_back({peer.id, peer.port});
+    join.peers.push_back(peer.id);
   }
   return join;
 }
@@ -147,8 +147,21 @@ void LinkKeeper::say_ready(NodeId to) {
   ready.way = way_to(to);
   ready.epoch = env_.node.epoch(to);
   ready.epoch_next = env_.node.epoch_next(to);
+  ready.tells_folder = !options_.place.folder.path.empty();
   ready.place = options_.place;
+  if (ready.tells_folder && peer->wants_folder) {
+    send_service_message(env_.network, to, write_socket_folder(options_.place.folder));
+  }
   send_service_message(env_.network, to, write_resident_ready(ready));
+}
+
+void LinkKeeper::on_folder_bytes(NodeId from, std::span<const std::byte> message) {
+  auto told = read_socket_folder(message);
+  if (!told.has_value()) {
+    metrics_.form.add();
+  } else if (Peer* const peer = find_peer(from)) {
+    peer->folder = std::move(told);
+  }
 }
 
 void LinkKeeper::on_ready_bytes(NodeId from, std::span<const std::byte> message) {
@@ -180,6 +193,8 @@ void LinkKeeper::begin_life(NodeId id, Incarnation life) {
   peer->life = life;
   peer->ready = false;
   peer->heard_last = Tick{};
+  peer->folder.reset();
+  peer->wants_folder = false;
   peer->patience = {};
   peer->unmapped.clear();
   peer->unproxied.clear();
@@ -192,6 +207,7 @@ void LinkKeeper::on_ready(NodeId from, const ResidentReady& said) {
   if (peer == nullptr) {
     return;
   }
+  peer->wants_folder = said.tells_folder;
   peer->ready = peer->ready || (said.state != ResidentState::Seeks && said.epoch != 0);
   learn(*peer, said);
   if (runs() && said.state != ResidentState::Runs) {
@@ -217,11 +233,13 @@ void LinkKeeper::on_ready(NodeId from, const ResidentReady& said) {
 
 // What the peer is, and what follows for the way to it.
 void LinkKeeper::learn(Peer& peer, const ResidentReady& said) {
-  const bool changed = !(said.place == peer.place) || peer.mapping == Mapping::Unknown;
-  if (changed && (peer.looked_ms == 0 || env_.now_ms() >= peer.looked_ms + kLookMs)) {
-    peer.place = said.place;
+  const ResidentAddress place{peer.folder.value_or(SocketFolder{}), said.place.facts};
+  const bool whole = peer.folder.has_value() || !said.tells_folder;
+  const bool changed = !(place == peer.place) || peer.mapping == Mapping::Unknown;
+  if (whole && changed && (peer.looked_ms == 0 || env_.now_ms() >= peer.looked_ms + kLookMs)) {
+    peer.place = place;
     peer.looked_ms = env_.now_ms();
-    peer.mapping = look_at_peer(options_.place, said.place);
+    peer.mapping = look_at_peer(options_.place, place);
   } else if (changed) {
     peer.mapping = Mapping::Unknown;
   }
@@ -272,7 +290,7 @@ void LinkKeeper::join_anew(Peer& peer, const ResidentReady& said) {
     if (peer.patience.should_have_met(env_.now_ms())) {
       on_mapping_failed(peer, {StatusCode::DeadlineExceeded, "the nodes did not meet by sockets"});
     }
-    join_.seek(peer.id);
+    join_.seek(peer.id, peer.place.folder);
   }
   const bool follows = peer.id < options_.self;
   // One that follows and had the epoch of this node's proxy would ask for a greater one. One that
@@ -320,7 +338,7 @@ Result<std::size_t> LinkKeeper::connect_found() {
     return std::size_t{0};
   }
   if (peer->heard_last == Tick{}) {
-    join_.seek(found->peer);
+    join_.seek(found->peer, peer->place.folder);
     return std::size_t{0};
   }
   GCOORD_TRY_STATUS(env_.while_quiesced([&] {

@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,7 +53,6 @@ class LinkKeeper {
     ResidentPeers wish = ResidentPeers::Auto;
     ResidentAddress place;  // What this node says of itself.
     std::vector<netcore::PeerAddress> peers;
-    std::uint16_t port = 0;  // This node's.
     std::uint64_t proxy_silence_ms = 0;
     std::uint32_t tick_ms = 1;
     bool on_gpu = false;
@@ -95,6 +95,9 @@ class LinkKeeper {
   // What a peer said (is_resident_ready).
   void on_ready_bytes(NodeId from, std::span<const std::byte> message);
 
+  // Likewise (is_socket_folder).
+  void on_folder_bytes(NodeId from, std::span<const std::byte> message);
+
   // The peer network, as netcore::Sink.
   void on_heartbeat(NodeId from);
   void on_peer_up(NodeId from, Incarnation incarnation);
@@ -118,7 +121,9 @@ class LinkKeeper {
     Tick heard_last;             // 0: never in this life.
     bool ready = false;          // To begin its turn.
     std::uint64_t joined_ms = 0;
-    ResidentAddress place;  // As it last said.
+    ResidentAddress place;               // As it last said.
+    std::optional<SocketFolder> folder;  // As it told of it in this life.
+    bool wants_folder = false;           // It is of a release that takes that message.
     std::uint64_t looked_ms = 0;
     Mapping mapping = Mapping::Unknown;
     ResidentLink link;

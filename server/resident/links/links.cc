@@ -1,14 +1,9 @@
 #include "server/resident/links/links.h"
 
-#include "common/name_hash.h"
 #include "netcore/gpu_channel/nvlink.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 namespace gcoord::server {
 namespace {
@@ -18,7 +13,8 @@ std::string_view obstacle_text(Mapping mapping) {
     case Mapping::OtherHost:
       return "the nodes are on different hosts";
     case Mapping::OtherFolder:
-      return "the nodes share no folder for sockets, or run as different users";
+      return "one of the nodes does not see the other's data directory, or they run as different "
+             "users";
     case Mapping::OneWithoutGpu:
       return "one of the nodes runs on a GPU and the other on the host emulation";
     case Mapping::NotVisible:
@@ -70,28 +66,15 @@ std::string_view resident_link_kind_name(ResidentLinkKind kind) {
   return "unknown";
 }
 
-std::uint64_t own_meeting() {
-  struct stat folder {};
-
-  std::error_code missing;
-  const std::filesystem::path path = std::filesystem::temp_directory_path(missing);
-  if (missing || ::stat(path.c_str(), &folder) != 0) {
-    return 0;
-  }
-  return hash_name(std::to_string(folder.st_dev) + ":" + std::to_string(folder.st_ino) + ":" +
-                   std::to_string(geteuid()))
-      .low;
-}
-
 bool operator==(const ResidentAddress& a, const ResidentAddress& b) {
-  return a.meeting == b.meeting && std::memcmp(&a.facts, &b.facts, sizeof a.facts) == 0;
+  return a.folder == b.folder && std::memcmp(&a.facts, &b.facts, sizeof a.facts) == 0;
 }
 
 Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer) {
   if (own.facts.boot_id[0] == 0 || own.facts.boot_id != peer.facts.boot_id) {
     return Mapping::OtherHost;
   }
-  if (own.meeting == 0 || own.meeting != peer.meeting) {
+  if (own.folder.path.empty() || !open_socket_folder(peer.folder).ok()) {
     return Mapping::OtherFolder;
   }
   if (own.facts.has_gpu != peer.facts.has_gpu) {

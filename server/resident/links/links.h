@@ -8,12 +8,13 @@
 // facts, and choose_resident_link() is a function of them. What a peer says is judged in form
 // (resident_ready.h) and believed otherwise: a mapping that cannot be made fails where it is made,
 // and whoever gave it up says so, so that both take the proxy, or go on trying where nothing else
-// is allowed. Pure, but for own_meeting() and look_at_peer().
+// is allowed. Pure, but for look_at_peer().
 #pragma once
 
 #include "common/ids.h"
 #include "netcore/device/node_facts.h"
 #include "server/platform/choices.h"
+#include "server/resident/links/socket_folder.h"
 
 #include <cstdint>
 #include <string>
@@ -26,7 +27,7 @@ enum class Mapping : std::uint8_t {
   Unknown = 0,  // The peer has not said what it is.
   Possible = 1,
   OtherHost = 2,
-  OtherFolder = 3,  // No socket that both can reach as one user.
+  OtherFolder = 3,  // No folder for sockets that both see as one user.
   OneWithoutGpu = 4,
   NotVisible = 5,
   NoAccess = 6,
@@ -36,19 +37,15 @@ enum class Mapping : std::uint8_t {
 
 inline constexpr std::uint8_t kMappingLast = static_cast<std::uint8_t>(Mapping::Failed);
 
-// Names the folder in which this process meets others by sockets, with the user who may: equal in
-// two processes only if both see the same one. 0: there is none.
-std::uint64_t own_meeting();
-
 // What a node says of itself.
 struct ResidentAddress {
-  std::uint64_t meeting = 0;
+  SocketFolder folder;  // Where it waits for others; a peer of an older release has told of none.
   netcore::GpuNodeFacts facts;
 };
 
 bool operator==(const ResidentAddress& a, const ResidentAddress& b);
 
-// May ask the driver which devices there are: not in every turn.
+// Looks at the peer's folder, and may ask the driver which devices there are: not in every turn.
 Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer);
 
 // What one end of a pair brings to the choice.

@@ -5,6 +5,7 @@
 #include "chaos/world/bit_flips.h"
 #include "chaos/world/lone_node.h"
 #include "chaos/world/world_runs.h"
+#include "membership/coordinator/elector.h"
 #include "server/sessions/expiry.h"
 #include "tests/source_dir.h"
 
@@ -17,6 +18,8 @@
 
 namespace gcoord::chaos {
 namespace {
+
+using coordinator::Elector;
 
 // Of the lines "world SEED ARGUMENTS  # what it showed" in seeds.txt.
 std::vector<WorldOptions> kept_worlds() {
@@ -168,6 +171,26 @@ TEST(World, S7ASilentSessionEndsWithinItsBoundAlthoughItsLeaderStoodStill) {
             options.ttl_ms + options.election_ms() * 3 / 2 +
                 server::kEndTicksMax * options.tick_ms + decision_ms);
   EXPECT_GE(silent_ms(), options.ttl_ms - options.ttl_ms / 3) << "since its last keep-alive";
+}
+
+// Fault 16: the first pass after a pause acted before it knew of the pause, and took the silence of
+// a coordinator to which nobody had listened for its end.
+TEST(World, ANodeThatWasPausedDoesNotStandForCoordinatorBecauseItHeardNothing) {
+  WorldOptions options = world_of_seed(3);
+  options.node_count = 3;
+  options.faults = 0;
+  options.durability = consensus::Durability::Durable;
+  options.coordinator = server::CoordinatorMethod::Bully;
+  World world(options);
+  world.load_for(8 * options.election_ms());
+  WorldNode& node = world.node(0);
+  const server::CoordinatorView before = node.service().coordinator();
+  ASSERT_EQ(before.coordinator, NodeId{3});
+  node.set_paused(true);
+  world.load_for(2 * Elector::kSilencePatiences * options.election_ms());
+  node.set_paused(false);
+  world.load_for(options.quantum_ms);
+  EXPECT_EQ(node.service().coordinator().elections, before.elections);
 }
 
 std::uint64_t count_of(const WorldResult& result, PowerCount which) {

@@ -174,6 +174,62 @@ TEST_F(FrontEndLimitsTest, MemoryIsGivenBackAfterABurst) {
   EXPECT_EQ(held(HeldBytes::In) + held(HeldBytes::Begun) + held(HeldBytes::Out), 0u);
 }
 
+// Turns of many replies allocated their buffers anew each time.
+TEST_F(FrontEndLimitsTest, MemoryIsKeptFromTurnToTurnWhileItIsUsedAndGivenBackAfterwards) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  const auto turn = [&](std::uint64_t count) {
+    client.replies.clear();
+    for (std::uint64_t id = 1; id <= count; ++id) {
+      builder.add(request(id));
+    }
+    client.send(frame_of(builder));
+    ASSERT_TRUE(pump_until([&] { return client.receive() && client.replies.size() == count; }));
+  };
+  turn(1000);
+  const std::size_t kept = held(HeldBytes::Out);
+  EXPECT_GE(kept, 1000 * sizeof(protocol::ReplySlot));
+  EXPECT_LE(kept, 3 * ReplyOutbox::kKeptBytes);
+  for (int k = 0; k < 3; ++k) {
+    turn(1000);
+    EXPECT_EQ(held(HeldBytes::Out), kept) << k;
+    frontend_->sweep(1000);
+  }
+  turn(1);  // It is active, and uses little.
+  EXPECT_EQ(held(HeldBytes::Out), kept);
+  frontend_->sweep(2000);
+  EXPECT_LE(held(HeldBytes::Out), 3 * ReplyOutbox::kLeftBytes);
+}
+
+// A14: memory that is only kept costs nobody the connection.
+TEST_F(FrontEndLimitsTest, KeptMemoryIsGivenBackBeforeAnybodyIsClosed) {
+  FrontEndOptions options;
+  options.limits.bytes_max = std::size_t{4}
+                             << 20;  // Two for replies, one and a half of one source.
+  start(options);
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(10'000));
+  };
+  welcome_many(30);
+  std::size_t most = 0;
+  for (std::size_t k = 0; k < clients_.size(); ++k) {
+    clients_[k]->replies.clear();
+    for (std::uint64_t id = 1; id <= 10; ++id) {
+      builders_[k].add(request(id));
+    }
+    clients_[k]->send(frame_of(builders_[k]));
+    ASSERT_TRUE(pump_until([&] {
+      return clients_[k]->receive() && clients_[k]->replies.size() == 10;
+    })) << k;
+    most = std::max(most, held(HeldBytes::Out));
+  }
+  EXPECT_GT(most, std::size_t{1} << 20) << "more than a few keep some";
+  EXPECT_LE(most, std::size_t{3} << 19);
+  EXPECT_EQ(closed_count("memory"), 0u);
+  EXPECT_EQ(frontend_->connection_count(), 30u);
+}
+
 // Issue 23: 4,096 of them shut a node to newcomers for ten minutes. Here it has places for 64.
 TEST_F(FrontEndLimitsTest, IdleConnectionsOfOneSourceShutOutNeitherOthersNorTheirOwnHost) {
   FrontEndOptions options;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 namespace gcoord::server {
@@ -43,24 +45,30 @@ TEST(Nvml, WithoutTheLibraryThereIsNone) {
   EXPECT_EQ(Nvml::open("libm.so.6").status().code(), StatusCode::Unavailable) << "is no NVML";
 }
 
-TEST(GpuMetrics, ShowWhatEachGpuTells) {
-  MetricsRegistry registry;
-  GpuMetrics metrics{registry, fake()};
-  metrics.refresh();
-  const auto named = [](const char* name, const char* gpu) {
-    return MetricName{
-        .name = std::string{"gcoord_gpu_"} + name, .label_key = "gpu", .label_value = gpu};
+// What a page shows of a GPU; nothing: not a word.
+std::optional<double> shown(const MetricsRegistry& page, const char* name, const char* gpu) {
+  std::optional<double> value;
+  const auto take = [&](const auto& row) {
+    if (row.name.name == std::string{"gcoord_gpu_"} + name && row.name.label_value == gpu) {
+      value = static_cast<double>(row.metric.value()) * in_base_units(row.name.unit);
+    }
   };
-  EXPECT_EQ(registry.gauge(named("busy_ratio", "GPU-first")).value(), 730) << "thousandths";
-  EXPECT_EQ(registry.gauge(named("memory_used_bytes", "GPU-first")).value(), 400);
-  EXPECT_EQ(registry.gauge(named("power_watts", "GPU-first")).value(), 350'500);
-  EXPECT_EQ(registry.gauge(named("temperature_celsius", "GPU-first")).value(), 41);
-  EXPECT_EQ(registry.gauge(named("memory_bytes", "GPU-third")).value(), 1000);
-  EXPECT_EQ(registry.gauge(named("power_watts", "GPU-third")).value(), 0);
-  const Counter& energy = registry.counter(named("energy_joules_total", "GPU-first"));
-  const std::uint64_t before = energy.value();
-  metrics.refresh();
-  EXPECT_EQ(energy.value(), before + 1500);
+  page.visit(take, take, [](const auto&) {});
+  return value;
+}
+
+TEST(GpuMetrics, ShowWhatEachGpuTellsAndLeaveOutTheRest) {
+  MetricsRegistry page;
+  show_gpus({.gpus = nvml_source(GCOORD_FAKE_NVML)().value(), .age = std::chrono::seconds{3}},
+            page);
+  EXPECT_EQ(shown(page, "busy_ratio", "GPU-first"), 0.73);
+  EXPECT_EQ(shown(page, "memory_used_bytes", "GPU-first"), 400);
+  EXPECT_EQ(shown(page, "power_watts", "GPU-first"), 350.5);
+  EXPECT_EQ(shown(page, "temperature_celsius", "GPU-first"), 41);
+  EXPECT_GE(shown(page, "energy_joules_total", "GPU-first"), 5.0);
+  EXPECT_EQ(shown(page, "memory_bytes", "GPU-third"), 1000);
+  EXPECT_EQ(shown(page, "power_watts", "GPU-third"), std::nullopt);
+  EXPECT_EQ(shown(page, "sample_age_seconds", ""), 3);
 }
 
 // On a machine with a GPU: the real library.

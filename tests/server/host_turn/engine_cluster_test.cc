@@ -253,5 +253,21 @@ TEST(EngineCluster, APauseOfTheLoopIsTold) {
   EXPECT_EQ(cluster.service(1).gaps, std::vector<std::uint64_t>{500});
 }
 
+TEST(EngineCluster, APauseOfTheLoopIsToldOnceAndBeforeTheTurnToWhoeverWantsToKnow) {
+  EngineCluster cluster(1, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  cluster.engine(1).note_gap();
+  EXPECT_TRUE(cluster.service(1).gaps.empty());
+  cluster.advance_ms(5000);
+  cluster.engine(1).note_gap();
+  EXPECT_EQ(cluster.service(1).gaps, std::vector<std::uint64_t>{500});
+  cluster.settle();
+  EXPECT_EQ(cluster.service(1).gaps.size(), 1u);
+  cluster.advance_ms(4000);
+  cluster.settle();
+  EXPECT_EQ(cluster.service(1).gaps, (std::vector<std::uint64_t>{500, 400}));
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -33,11 +33,12 @@ double value_of(const MetricsRegistry& metrics, const std::string& name) {
 
 class HttpServerTest : public testing::Test {
  protected:
-  void open(HttpServerLimits limits, HttpHandler handler = page) {
+  void open(HttpServerLimits limits, HttpHandler handler = page, HttpAnswerAtOnce at_once = {}) {
     auto opened = HttpServer::open({.port_name = "test",
                                     .option = "listen-test",
                                     .listen = {"127.0.0.1", 0},
-                                    .limits = limits},
+                                    .limits = limits,
+                                    .at_once = std::move(at_once)},
                                    std::move(handler),
                                    metrics_);
     ASSERT_TRUE(opened.ok()) << opened.status().to_string();
@@ -214,6 +215,36 @@ TEST_F(HttpServerTest, AHandlerThatWaitsHoldsUpNoOther) {
   EXPECT_THAT(http_answer(server_->port(), "GET /fast"), HasSubstr("\r\n\r\n/fast"));
   go_on.count_down();
   EXPECT_THAT(slow.read_to_end(), HasSubstr("\r\n\r\n/slow"));
+}
+
+TEST_F(HttpServerTest, PagesAtOnceAreAnsweredWhileEveryHandlerWaits) {
+  std::latch begun(1);
+  std::latch go_on(1);
+  open(
+      {.threads = 1},
+      [&](const HttpRequest&) {
+        begun.count_down();
+        go_on.wait();
+        return HttpAnswer{.body = "handled"};
+      },
+      [](const HttpRequest& request) {
+        return request.path == "/health"
+                   ? std::optional{HttpAnswer{.body = request.has("verbose") ? "long" : "short"}}
+                   : std::nullopt;
+      });
+  RawHttp slow(server_->port());
+  slow.send("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  begun.wait();
+  EXPECT_THAT(http_answer(server_->port(), "GET /health"), HasSubstr("\r\n\r\nshort"));
+  EXPECT_THAT(http_answer(server_->port(), "GET /health?verbose"), HasSubstr("\r\n\r\nlong"));
+  RawHttp client(server_->port());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n"));
+    EXPECT_THAT(client.read_until("short"), StartsWith("HTTP/1.1 200"));
+  }
+  EXPECT_EQ(value_of(metrics_, "gcoord_http_requests_total"), 6);
+  go_on.count_down();
+  EXPECT_THAT(slow.read_to_end(), HasSubstr("\r\n\r\nhandled"));
 }
 
 // What is under way is answered, what waits for a thread is at least told, and nobody hangs.

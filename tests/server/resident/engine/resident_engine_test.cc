@@ -12,7 +12,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -91,7 +94,11 @@ class Talker final : public netcore::Sink {
     network_->flush();
   }
 
-  bool say(const ResidentReady& ready) { return send(write_resident_ready(ready)); }
+  // What it is, and where it waits for others.
+  bool say(const ResidentReady& ready) {
+    const bool told = !ready.tells_folder || send(write_socket_folder(ready.place.folder));
+    return told && send(write_resident_ready(ready));
+  }
 
   bool send(std::span<const std::byte> message) {
     const netcore::Slot slot{};
@@ -102,11 +109,16 @@ class Talker final : public netcore::Sink {
   // What the node last said of itself.
   const std::optional<ResidentReady>& heard() const { return heard_; }
 
+  const std::optional<SocketFolder>& heard_folder() const { return heard_folder_; }
+
   void on_frame(NodeId,
                 Band band,
                 std::span<const netcore::Slot>,
                 const netcore::PayloadView& payloads) override {
     for (const netcore::PayloadExtent extent : payloads) {
+      if (const auto folder = read_socket_folder(extent.bytes); folder.has_value()) {
+        heard_folder_ = folder;
+      }
       const auto ready = read_resident_ready(extent.bytes);
       heard_ = band == Band::Rpc && ready.has_value() ? ready : heard_;
     }
@@ -123,13 +135,13 @@ class Talker final : public netcore::Sink {
   Incarnation life_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::optional<ResidentReady> heard_;
+  std::optional<SocketFolder> heard_folder_;
 };
 
 class ResidentEngineTest : public testing::Test {
  protected:
   // Whose peer is the lower node, which says under which epoch a proxy is made.
   explicit ResidentEngineTest(NodeId self = NodeId{2}) : self_(self) {
-    setenv("TMPDIR", folder_.path().c_str(), 1);
     testing::internal::CaptureStdout();
     ResidentReplicasOptions options;
     ReplicaOptions& engine = options.engine;
@@ -152,10 +164,7 @@ class ResidentEngineTest : public testing::Test {
     begin_life(1);
   }
 
-  ~ResidentEngineTest() override {
-    unsetenv("TMPDIR");
-    testing::internal::GetCapturedStdout();
-  }
+  ~ResidentEngineTest() override { testing::internal::GetCapturedStdout(); }
 
   void begin_life(std::uint32_t incarnation) {
     peer_.reset();
@@ -164,7 +173,16 @@ class ResidentEngineTest : public testing::Test {
     ASSERT_TRUE(peer_->heard().has_value());
     ready_ = {};
     ready_.place = peer_->heard()->place;
+    ready_.place.folder = folder_of("peer");
     ready_.wish = ResidentPeers::Proxy;
+  }
+
+  // Of the node, or of its peer.
+  SocketFolder folder_of(const std::string& who) const {
+    const std::filesystem::path path = std::filesystem::path{folder_.path()} / who;
+    std::filesystem::create_directory(path);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return find_socket_folder(path.string()).value();
   }
 
   void turn(std::uint64_t ms = 1) {
@@ -329,6 +347,33 @@ TEST_F(ResidentEngineTest, NodesThatDoNotMeetTakeTheProxyAndSayWhy) {
   EXPECT_EQ(peer_->heard()->mapping, Mapping::Possible);
 }
 
+// Issue 23, A18: sockets lie in the data directory, and not where everybody may make names.
+TEST_F(ResidentEngineTest, ANodeTellsOfItsDataDirectoryToWhoeverWantsToKnow) {
+  pass(200);
+  EXPECT_FALSE(peer_->heard_folder().has_value()) << "the peer may be of a release of before";
+  ready_.tells_folder = false;
+  ASSERT_TRUE(peer_->say(ready_));
+  pass(200);
+  EXPECT_FALSE(peer_->heard_folder().has_value());
+  EXPECT_EQ(peer_->heard()->mapping, Mapping::OtherFolder);
+  ready_.tells_folder = true;
+  ASSERT_TRUE(peer_->say(ready_));
+  ASSERT_TRUE(pass(500, [this] { return peer_->heard_folder().has_value(); }));
+  EXPECT_TRUE(*peer_->heard_folder() == folder_of("node"));
+  EXPECT_TRUE(pass(2000, [this] {
+    peer_->say(ready_);
+    return peer_->heard()->mapping == Mapping::Possible;
+  }));
+}
+
+TEST_F(ResidentEngineTest, AFolderThatNoNodeTellsOfIsDroppedAndCounted) {
+  std::vector<std::byte> bytes = write_socket_folder(folder_of("peer"));
+  bytes.resize(24);
+  ASSERT_TRUE(peer_->send(bytes));
+  pass(10);
+  EXPECT_EQ(count(kDropped, "bad_field"), 1u);
+}
+
 TEST_F(ResidentEngineTest, APeerThatGaveMappingUpGetsAProxyAtOnce) {
   ready_.wish = ResidentPeers::Auto;
   ready_.mapping = Mapping::Failed;
@@ -342,8 +387,8 @@ class LowerResidentEngineTest : public ResidentEngineTest {
 
   // The peer's half of a handshake; whatever comes of it, the node has mapped the peer's memory.
   void shake_hands() {
-    ResidentJoin join({other_, {{self_, port_of(self_)}}, port_of(other_)});
-    join.seek(self_);
+    ResidentJoin join({other_, {self_}, ready_.place.folder});
+    join.seek(self_, folder_of("node"));
     auto found = join.take();
     while (!found.has_value()) {
       std::this_thread::yield();

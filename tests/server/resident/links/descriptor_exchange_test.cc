@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -40,19 +42,18 @@ TEST(ResidentBegin, ThoseWhoHaveMetWaitForEachOtherButNotForEver) {
 
 constexpr auto kPatience = std::chrono::seconds{60};  // Only bounds a failure.
 
-// Sockets lie where temporary files do: in a folder of this test.
 class ResidentJoinTest : public testing::Test {
  protected:
-  ResidentJoinTest() { setenv("TMPDIR", folder_.path().c_str(), 1); }
+  // Of node n.
+  SocketFolder folder_of(std::uint32_t n) const {
+    const std::filesystem::path path = folder_.path() / ("node-" + std::to_string(n));
+    std::filesystem::create_directory(path);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return find_socket_folder(path.string()).value();
+  }
 
-  ~ResidentJoinTest() override { unsetenv("TMPDIR"); }
-
-  static ResidentJoinOptions options_of(std::uint32_t self, std::uint32_t peer) {
-    ResidentJoinOptions options;
-    options.self = NodeId{self};
-    options.port = static_cast<std::uint16_t>(100 + self);
-    options.peers = {{NodeId{peer}, static_cast<std::uint16_t>(100 + peer)}};
-    return options;
+  ResidentJoinOptions options_of(std::uint32_t self, std::vector<NodeId> peers) const {
+    return {NodeId{self}, std::move(peers), folder_of(self)};
   }
 
   static std::optional<ResidentJoin::Found> await(ResidentJoin& join) {
@@ -69,11 +70,11 @@ class ResidentJoinTest : public testing::Test {
 };
 
 TEST_F(ResidentJoinTest, TwoThatSeekEachOtherFindEachOtherAgainAndAgain) {
-  ResidentJoin one(options_of(1, 2));
-  ResidentJoin two(options_of(2, 1));
+  ResidentJoin one(options_of(1, {NodeId{2}}));
+  ResidentJoin two(options_of(2, {NodeId{1}}));
   for (int round = 0; round < 3; ++round) {
-    one.seek(NodeId{2});
-    two.seek(NodeId{1});
+    one.seek(NodeId{2}, folder_of(2));
+    two.seek(NodeId{1}, folder_of(1));
     const auto here = await(one);
     const auto there = await(two);
     ASSERT_TRUE(here.has_value() && there.has_value()) << round;
@@ -82,44 +83,54 @@ TEST_F(ResidentJoinTest, TwoThatSeekEachOtherFindEachOtherAgainAndAgain) {
   }
 }
 
-// A folder in which the names of some sockets are too long: that is told each time that such a peer
-// is sought, and the others are found.
-TEST_F(ResidentJoinTest, APeerThatCannotBeLookedForIsToldAndTheOthersAreFound) {
-  constexpr std::size_t kFolderBytes = 90;  // "gcoord-turn-1-2" still fits there.
-  const std::string folder = folder_.path().string() + "/";
-  if (folder.size() >= kFolderBytes) {
-    GTEST_SKIP() << "skipped: the path of the build tree is too long";
+// Issue 23, A18: anybody could take the name in the folder for temporary files, and see who waits.
+TEST_F(ResidentJoinTest, ANodeWaitsInItsOwnFolderAndLeavesNothingThere) {
+  const std::filesystem::path socket = folder_.path() / "node-1" / "turn-2.sock";
+  {
+    ResidentJoin one(options_of(1, {NodeId{2}}));
+    one.seek(NodeId{2}, folder_of(2));
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (!std::filesystem::exists(socket) && std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(std::filesystem::exists(socket));
   }
-  const std::string deep = folder + std::string(kFolderBytes - folder.size(), 'd');
-  std::filesystem::create_directory(deep);
-  setenv("TMPDIR", deep.c_str(), 1);
-  ResidentJoinOptions options{NodeId{2}, {{NodeId{1}, 1}, {NodeId{3}, 3}}, 10'002};
-  ResidentJoin two(options);
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
+// One whose folder is not what was told: that is told each time that such a peer is sought, and the
+// others are found.
+TEST_F(ResidentJoinTest, APeerThatCannotBeLookedForIsToldAndTheOthersAreFound) {
+  SocketFolder other = folder_of(1);
+  ++other.inode;
+  ResidentJoin three(options_of(3, {NodeId{1}, NodeId{2}}));
   for (int round = 0; round < 2; ++round) {
-    two.seek(NodeId{3});
-    const auto told = await(two);
+    three.seek(NodeId{1}, other);
+    const auto told = await(three);
     ASSERT_TRUE(told.has_value());
-    EXPECT_EQ(told->peer, NodeId{3});
+    EXPECT_EQ(told->peer, NodeId{1});
     EXPECT_FALSE(told->looked.ok());
     EXPECT_FALSE(told->socket.valid());
   }
-  ResidentJoin one({NodeId{1}, {{NodeId{2}, 10'002}}, 1});
-  one.seek(NodeId{2});
-  two.seek(NodeId{1});
-  const auto found = await(two);
+  ResidentJoin two(options_of(2, {NodeId{3}}));
+  two.seek(NodeId{3}, folder_of(3));
+  three.seek(NodeId{2}, folder_of(2));
+  const auto found = await(three);
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->peer, NodeId{1});
+  EXPECT_EQ(found->peer, NodeId{2});
   EXPECT_TRUE(found->looked.ok() && found->socket.valid());
 }
 
 // However fast the machine: so many calls take that long at least.
 TEST_F(ResidentJoinTest, WhoHangsUpAtOnceIsCalledAgainOnlyAfterAWhile) {
   constexpr int kCalls = 12;
-  auto listener = netcore::listen_at(resident_socket_path(101, NodeId{2}));
+  const auto folder = open_socket_folder(folder_of(1));
+  ASSERT_TRUE(folder.ok());
+  auto listener = netcore::listen_at(socket_path(folder.value(), NodeId{2}));
   ASSERT_TRUE(listener.ok());
-  ResidentJoin two(options_of(2, 1));
+  ResidentJoin two(options_of(2, {NodeId{1}}));
   const auto began = std::chrono::steady_clock::now();
-  two.seek(NodeId{1});
+  two.seek(NodeId{1}, folder_of(1));
   for (int call = 0; call < kCalls; ++call) {
     ASSERT_TRUE(netcore::accept_at(listener.value(), 60'000).ok());  // And closed at once.
   }

@@ -4,10 +4,13 @@
 
 #include "netcore/gpu_channel/nvlink.h"
 #include "server/resident/links/link_handshake.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
 namespace gcoord::server {
 namespace {
@@ -18,9 +21,13 @@ constexpr NodeId kTwo{2};
 constexpr ResidentPeers kWishes[] = {
     ResidentPeers::Auto, ResidentPeers::Mapped, ResidentPeers::Proxy};
 
-ResidentAddress own_place() {
+// Of a node whose data directory is `folder`, or of one that has told of none.
+ResidentAddress own_place(const std::string& folder = "") {
   ResidentAddress place;
-  place.meeting = own_meeting();
+  if (!folder.empty()) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+    place.folder = find_socket_folder(folder).value();
+  }
   place.facts = netcore::own_gpu_node_facts({}).value();
   return place;
 }
@@ -113,15 +120,20 @@ TEST(ResidentLinks, ContradictionsAreRefusedWithBothSidesOfThem) {
             "and the other on the host emulation");
 }
 
-TEST(ResidentLinks, TwinsMapEachOtherWhereTheyShareHostFolderAndUser) {
-  const ResidentAddress own = own_place();
-  ResidentAddress peer = own;
+TEST(ResidentLinks, TwinsMapEachOtherWhereTheyShareAHostAndSeeEachOthersFolders) {
+  const ScratchFolder here;
+  const ScratchFolder there;
+  const ResidentAddress own = own_place(here.path().string());
+  ResidentAddress peer = own_place(there.path().string());
   ++peer.facts.process_id;
   EXPECT_EQ(look_at_peer(own, peer), Mapping::Possible);
   peer.facts.has_gpu = 1;
   EXPECT_EQ(look_at_peer(own, peer), Mapping::OneWithoutGpu);
-  ++peer.meeting;
-  EXPECT_EQ(look_at_peer(own, peer), Mapping::OtherFolder);
+  ++peer.folder.inode;
+  EXPECT_EQ(look_at_peer(own, peer), Mapping::OtherFolder) << "another one under this path";
+  peer.folder = {};
+  EXPECT_EQ(look_at_peer(own, peer), Mapping::OtherFolder) << "a release of before";
+  EXPECT_EQ(look_at_peer(own_place(), own), Mapping::OtherFolder) << "this node has none";
   peer.facts.boot_id[0] = '?';
   EXPECT_EQ(look_at_peer(own, peer), Mapping::OtherHost);
   EXPECT_EQ(look_at_peer({}, {}), Mapping::OtherHost);
@@ -177,6 +189,23 @@ TEST(ResidentReady, SaysWhatItWasGiven) {
   EXPECT_EQ(read->epoch, 7u);
   EXPECT_EQ(read->epoch_next, 8u);
   EXPECT_TRUE(read->place == ready.place);
+  EXPECT_TRUE(read->tells_folder);
+}
+
+// The word where those of before name their folder is zero, by which they take the proxy.
+TEST(ResidentReady, ANodeOfAReleaseOfBeforeTellsOfNoFolderAndIsToldThatThereIsNone) {
+  ResidentReady ready;
+  ready.place = own_place();
+  ResidentReadyBytes bytes = write_resident_ready(ready);
+  constexpr std::size_t kMeeting = 16;
+  EXPECT_TRUE(std::all_of(bytes.begin() + kMeeting,
+                          bytes.begin() + kMeeting + 8,
+                          [](std::byte each) { return each == std::byte{0}; }));
+  bytes[5] = std::byte{0};
+  std::fill_n(bytes.begin() + kMeeting, 8, std::byte{0x55});
+  const auto read = read_resident_ready(bytes);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_FALSE(read->tells_folder);
 }
 
 TEST(ResidentReady, WhatNoNodeSaysIsNoSuchMessage) {

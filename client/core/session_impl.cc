@@ -216,7 +216,7 @@ std::shared_ptr<SessionImpl> SessionImpl::take_up(const std::shared_ptr<Core>& c
   auto record = std::make_shared<SessionRecord>();
   record->id = granted.id;
   record->ttl_ms = granted.ttl_ms;
-  record->first_sequence = granted.first_sequence;
+  record->windows.first_sequence = granted.first_sequence;
   record->on_event = granted.on_event;
   record->on_lost = granted.on_lost;
   record->lease = make_lease(*core, *record, granted.opened_at);
@@ -246,7 +246,7 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   record->ttl_ms = protocol_ms(options.ttl);
   record->keep_alive = options.keep_alive;
   record->attached = true;
-  record->first_sequence = options.first_sequence;
+  record->windows.first_sequence = options.first_sequence;
   record->on_event = std::move(options.on_event);
   if (const auto code = check_ttl(record->ttl_ms); code != protocol::ErrorCode::None) {
     return failure(code);
@@ -484,15 +484,6 @@ void SessionImpl::detach() {
     core->keeper().forget(record);
     record->certain_until_ns.store(0, std::memory_order_relaxed);
   }));
-}
-
-std::shared_ptr<TermFence> SessionImpl::office(const std::string& name) {
-  const std::lock_guard lock{offices_mutex_};
-  std::shared_ptr<TermFence>& office = offices_[name];
-  if (office == nullptr) {
-    office = std::make_shared<TermFence>();
-  }
-  return office;
 }
 
 TimePoint SessionImpl::certain_until() const {

@@ -9,7 +9,6 @@
 #include "gcoord/session.h"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -79,7 +78,7 @@ class SessionImpl {
   void retire_notices();
 
   // What this session's candidates of that name share.
-  std::shared_ptr<TermFence> office(const std::string& name);
+  std::shared_ptr<TermFence> office(const std::string& name) { return record_->offices.of(name); }
 
   Core& core() const { return *core_; }
 
@@ -123,9 +122,7 @@ class SessionImpl {
   std::shared_ptr<Core> core_;
   std::shared_ptr<SessionRecord> record_;
   std::atomic<bool> finished_{false};  // Closed or detached here.
-  std::mutex offices_mutex_;           // Guards what follows.
-  std::map<std::string, std::shared_ptr<TermFence>> offices_;
-  std::mutex notices_mutex_;  // Guards what follows.
+  std::mutex notices_mutex_;           // Guards what follows.
   std::shared_ptr<SessionNotices> notices_;
 };
 

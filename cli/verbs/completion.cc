@@ -2,24 +2,24 @@
 #include "cli/verbs/completion.h"
 
 #include "cli/completion/candidates.h"
+#include "cli/completion/lock_names.h"
 #include "cli/completion/scripts.h"
 #include "cli/terminal/chosen_values.h"
 #include "cli/terminal/endpoints.h"
-#include "common/text/printable.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 namespace gcoord::cli {
 
 namespace {
 
-// More than a person looks through.
-constexpr std::uint32_t kNamesMax = 200;
-
-// Nobody waits longer for a key.
-constexpr std::chrono::seconds kPatience{1};
+// More than all of it takes (cli/completion/lock_names.h), but for a look-up of a host's name,
+// which nothing ends.
+constexpr std::chrono::milliseconds kLongest{1500};
 
 // The addresses that the finished line would ask; none when it would be refused.
 std::vector<std::string> endpoints_of(std::span<const std::string> words) {
@@ -39,35 +39,6 @@ std::vector<std::string> endpoints_of(std::span<const std::string> words) {
   return endpoints.ok() ? endpoints.value() : std::vector<std::string>{};
 }
 
-// Names that a shell would print as they are. None, and not a word, when no node answers.
-std::vector<std::string> lock_names(std::span<const std::string> words,
-                                    const std::string& beginning) {
-  client::ClientOptions options;
-  options.endpoints = endpoints_of(words);
-  options.connect_timeout = kPatience;
-  options.request_timeout = kPatience;
-  auto client = client::Client::connect(std::move(options));
-  std::vector<std::string> names;
-  client::ListOptions query{.prefix = beginning, .limit = kNamesMax};
-  while (client.ok() && names.size() < kNamesMax) {
-    const auto page = client.value().list(query);
-    if (!page.ok()) {
-      break;
-    }
-    for (const client::LockDescription& lock : page.value().locks) {
-      // One that begins as an option would be read as one.
-      if (is_printable(lock.name) && !lock.name.starts_with('-')) {
-        names.push_back(lock.name);
-      }
-    }
-    query.cursor = page.value().next_cursor;
-    if (query.cursor.empty()) {
-      break;
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
 int complete(const Command& program, std::span<const std::string> words) {
@@ -82,7 +53,12 @@ int complete(const Command& program, std::span<const std::string> words) {
     std::cout << kCommandsLine << "\n";
   }
   if (found.lock_names) {
-    for (const std::string& name : lock_names(words, found.beginning)) {
+    std::cout << std::flush;
+    std::thread{[] {
+      std::this_thread::sleep_for(kLongest);
+      std::_Exit(0);
+    }}.detach();
+    for (const std::string& name : lock_names(endpoints_of(words), found.beginning)) {
       std::cout << found.before << name << "\n";
     }
   }

@@ -107,12 +107,19 @@ gcoord_status gcoord_client_connect(const gcoord_client_options* options,
   });
 }
 
+gcoord_status gcoord_client_close(gcoord_client* client, gcoord_error* error) {
+  return border(error, {{client, "client"}}, [&] { return client->client.close(); });
+}
+
 gcoord_status gcoord_client_free(gcoord_client* client) {
-  if (client != nullptr && client->client.in_callback()) {
-    return report(blocked_in_callback(), nullptr);
+  if (client == nullptr) {
+    return GCOORD_OK;
   }
-  delete client;
-  return GCOORD_OK;
+  const gcoord_status closed = gcoord_client_close(client, nullptr);
+  if (closed == GCOORD_OK) {
+    delete client;
+  }
+  return closed;
 }
 
 void gcoord_client_clock_moved(gcoord_client* client) {

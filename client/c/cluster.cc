@@ -1,6 +1,7 @@
 // The cluster as a client knows it, for C.
 #include "client/c/border.h"
 #include "client/net/failure.h"
+#include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_cluster.h"
 
 using namespace gcoord::client;
@@ -14,6 +15,15 @@ namespace {
 static_assert(GCOORD_BREAKER_CLOSED == static_cast<int>(BreakerState::Closed));
 static_assert(GCOORD_BREAKER_OPEN == static_cast<int>(BreakerState::Open));
 static_assert(GCOORD_BREAKER_HALF_OPEN == static_cast<int>(BreakerState::HalfOpen));
+
+Status check_timeout(std::int64_t timeout_ms) {
+  constexpr std::int64_t kDayMs = 24 * 60 * 60 * 1000;
+  if (timeout_ms < 0 || timeout_ms > kDayMs) {
+    return failure(gcoord::protocol::ErrorCode::OptionInvalid,
+                   "timeout_ms is negative or longer than a day");
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -62,12 +72,19 @@ gcoord_status gcoord_client_wait_for_all_nodes(gcoord_client* client,
                                                int64_t timeout_ms,
                                                gcoord_error* error) {
   return border(error, {{client, "client"}}, [&]() -> Status {
-    constexpr std::int64_t kDayMs = 24 * 60 * 60 * 1000;
-    if (timeout_ms < 0 || timeout_ms > kDayMs) {
-      return failure(gcoord::protocol::ErrorCode::OptionInvalid,
-                     "timeout_ms is negative or longer than a day");
-    }
+    GCOORD_TRY_STATUS(check_timeout(timeout_ms));
     return client->client.wait_for_all_nodes(std::chrono::milliseconds{timeout_ms});
+  });
+}
+
+gcoord_status gcoord_client_wait_for_all_nodes_async(gcoord_client* client,
+                                                     int64_t timeout_ms,
+                                                     gcoord_done_callback callback,
+                                                     void* user,
+                                                     gcoord_error* error) {
+  return begin_change({{client, "client"}}, callback, user, error, [&]() -> Result<Future<Status>> {
+    GCOORD_TRY_STATUS(check_timeout(timeout_ms));
+    return client->client.wait_for_all_nodes_async(std::chrono::milliseconds{timeout_ms});
   });
 }
 

@@ -36,14 +36,25 @@ T read_on_thread(Core& core, Read read) {
   return future.get();
 }
 
-// Waits as Core::wait_for does, for so long at most.
+struct TimedWait {
+  WaitFor what;
+  std::chrono::milliseconds timeout;
+};
+
+// Core::wait_for for any thread, for so long at most.
+template <typename Told>
+void begin_wait(Core& core, TimedWait wait, Told callback) {
+  const TimePoint deadline = core.clock().now() + TimePoint{wait.timeout};
+  if (!core.post([&core, what = wait.what, deadline, callback] {
+        core.wait_for(what, deadline, callback);
+      })) {
+    callback(failure(protocol::ErrorCode::ClientClosed));
+  }
+}
+
 inline Status wait_until(Core& core, WaitFor what, std::chrono::milliseconds timeout) {
   return await<Status>(core, [&](auto callback) {
-    const TimePoint deadline = core.clock().now() + TimePoint{timeout};
-    if (!core.post(
-            [&core, what, deadline, callback] { core.wait_for(what, deadline, callback); })) {
-      callback(failure(protocol::ErrorCode::ClientClosed));
-    }
+    begin_wait(core, {what, timeout}, std::move(callback));
   });
 }
 

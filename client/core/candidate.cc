@@ -10,11 +10,14 @@ namespace gcoord::client {
 
 void Candidate::campaign(const CampaignOptions& options, Session::StatusCallback callback) {
   std::uint64_t round = 0;
+  std::stop_token stop;
   {
     const std::lock_guard lock{mutex_};
     round = round_;
+    stop = stop_.get_token();
   }
   ask({.round = round,
+       .stop = std::move(stop),
        .options = options,
        .value = std::string{options.value},
        .asked_at = session_->core().clock().now(),
@@ -23,8 +26,10 @@ void Candidate::campaign(const CampaignOptions& options, Session::StatusCallback
 
 void Candidate::ask(const Campaign& campaign) {
   // An office is held alone, once, however locks may be held besides.
-  const AcquireOptions how{
-      .wait = campaign.options.wait, .note = campaign.value, .priority = campaign.options.priority};
+  const AcquireOptions how{.wait = campaign.options.wait,
+                           .note = campaign.value,
+                           .priority = campaign.options.priority,
+                           .stop = &campaign.stop};
   session_->acquire(name_, how, [self = shared_from_this(), campaign](const Result<Grant>& grant) {
     self->on_grant(campaign, grant);
   });
@@ -90,12 +95,15 @@ void Candidate::ask_again(Campaign campaign, std::uint64_t token) {
 
 void Candidate::resign(Session::StatusCallback callback) {
   std::uint64_t token = 0;
+  std::stop_source ended;
   {
     const std::lock_guard lock{mutex_};
     ++round_;
+    std::swap(ended, stop_);
     token = held_token_;
     office_->leave(token);
   }
+  ended.request_stop();
   if (token == 0) {
     return callback ? refuse<Status>(session_->core(), std::move(callback), Status{}) : void();
   }

@@ -1,9 +1,10 @@
 // A candidacy under way: what Election shows, and what the client's thread changes. Thread-safe.
 //
 // The lock of the name is held or not; is_leader asks two atomics and the session's deadline. A
-// resignation makes it false before anything is sent. A grant that comes after the resignation that
-// gave it up is released at once, so a candidate never leads against its will; and none leads by a
-// token whose release is under way (office.h): it asks again when that is decided.
+// resignation makes it false before anything is sent, and stops the campaigns that wait: they leave
+// the queue (withdrawals.h). A grant that comes after the resignation that gave it up is released
+// at once, so a candidate never leads against its will; and none leads by a token whose release is
+// under way (term_fence.h): it asks again when that is decided.
 #pragma once
 
 #include "client/core/session_impl.h"
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 namespace gcoord::client {
@@ -47,6 +49,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   // A campaign() under way.
   struct Campaign {
     std::uint64_t round = 0;
+    std::stop_token stop;  // Requested by the resignation that ends the round.
     CampaignOptions options;
     std::string value;  // That of the options.
     TimePoint asked_at{};
@@ -84,6 +87,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
   std::mutex mutex_;              // Guards what follows, and the writes to epoch_.
   std::uint64_t round_ = 0;       // Rises with every resignation.
+  std::stop_source stop_;         // Of the campaigns of this round.
   std::uint64_t held_token_ = 0;  // Of a lock that is not known to be released.
 };
 

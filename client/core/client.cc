@@ -100,9 +100,22 @@ ClientStatistics statistics_of(Core& core) {
 
 }  // namespace
 
-// Where watches live; made for the first of them.
-WatchFeed& Client::Impl::feed() {
-  const std::lock_guard lock(feed_mutex_);
+Client::Impl::Impl(ClientOptions options)
+    : core_(std::make_shared<Core>(std::move(options))),
+      watches_(std::make_shared<Watches>(core_)) {}
+
+void Client::Impl::close() {
+  const std::lock_guard lock{closing_};
+  watches_->close();
+  core_->stop();
+}
+
+// Under the lock, so that close() ends what was added. The feed is made for the first watch.
+Status Client::Impl::Watches::feed(const std::shared_ptr<WatchState>& state) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) {
+    return failure(protocol::ErrorCode::ClientClosed);
+  }
   if (feed_ == nullptr) {
     std::vector<std::string> addresses;
     for (const NodeView& node : read_on_thread<ClusterView>(*core_, view_of).nodes) {
@@ -113,10 +126,28 @@ WatchFeed& Client::Impl::feed() {
     feed_ = std::make_shared<WatchFeed>(core_->options(), std::move(addresses));
     feed_->start();
   }
-  return *feed_;
+  feed_->add(state);
+  return {};
 }
 
-Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback) {
+void Client::Impl::Watches::close() {
+  std::shared_ptr<WatchFeed> feed;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    feed = feed_;
+  }
+  if (feed != nullptr) {
+    feed->stop();
+  }
+}
+
+bool Client::Impl::Watches::on_own_thread() {
+  const std::lock_guard lock(mutex_);
+  return feed_ != nullptr && feed_->on_own_thread();
+}
+
+Result<Watch> Client::Impl::Watches::open(WatchOptions options, Watch::Callback callback) {
   const int targets =
       (options.name.empty() ? 0 : 1) + (options.prefix ? 1 : 0) + (options.session_id != 0 ? 1 : 0);
   const bool from_sound = options.from_revision == 0 || !options.name.empty();
@@ -139,7 +170,7 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
     return failure(protocol::ErrorCode::WatchInvalid);
   }
   const auto state = std::make_shared<WatchState>(std::move(options), std::move(callback));
-  feed().add(state);
+  GCOORD_TRY_STATUS(feed(state));
   Watch watch{state};
   const Status begun = state->wait_started(core_->options().request_timeout);
   if (begun.ok()) {
@@ -298,15 +329,15 @@ Future<Result<Leader>> Client::leader_async(std::string_view name) {
 }
 
 Result<Watch> Client::watch(WatchOptions options, Watch::Callback callback) {
-  return impl_->watch(std::move(options), std::move(callback));
+  return impl_->watches()->open(std::move(options), std::move(callback));
 }
 
 Result<LeaderStream> Client::observe(std::string_view name) {
   if (const auto code = protocol::check_name(name); code != protocol::ErrorCode::None) {
     return failure(code);
   }
-  const auto watch = [impl = impl_.get(), held = std::string{name}] {
-    return impl->watch(WatchOptions{.name = held, .kinds = {EventKind::Granted}}, {});
+  const auto watch = [watches = impl_->watches(), held = std::string{name}] {
+    return watches->open(WatchOptions{.name = held, .kinds = {EventKind::Granted}}, {});
   };
   const auto look = [core = impl_->core(), held = std::string{name}] {
     return await<Result<LockDescription>>(
@@ -479,6 +510,20 @@ Result<LedgerPruned> Client::prune_ledger(std::uint32_t node_id, const LedgerPru
 
 Status Client::wait_for_all_nodes(std::chrono::milliseconds timeout) {
   return wait_until(*impl_->core(), WaitFor::AllNodes, timeout);
+}
+
+Future<Status> Client::wait_for_all_nodes_async(std::chrono::milliseconds timeout) {
+  return future_of<Status>(*impl_->core(), [&](auto callback) {
+    begin_wait(*impl_->core(), {WaitFor::AllNodes, timeout}, std::move(callback));
+  });
+}
+
+Status Client::close() {
+  if (in_callback() || impl_->watches()->on_own_thread()) {
+    return blocked_in_callback();
+  }
+  impl_->close();
+  return {};
 }
 
 bool Client::in_callback() const {

@@ -1,8 +1,10 @@
-// Implementation of Client: the core, which outlives every call. See gcoord/client.h.
+// Implementation of Client: the core, which outlives every call, and the watches. See
+// gcoord/client.h.
 #pragma once
 
 #include "client/core/core.h"
 #include "client/core/watch_feed.h"
+#include "client/core/watch_state.h"
 #include "gcoord/client.h"
 
 #include <memory>
@@ -13,28 +15,47 @@ namespace gcoord::client {
 
 class GCOORD_HIDDEN Client::Impl {
  public:
-  explicit Impl(ClientOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
+  class Watches;
 
-  ~Impl() {
-    if (feed_ != nullptr) {
-      feed_->stop();
-    }
-    core_->stop();
-  }
+  explicit Impl(ClientOptions options);
+
+  ~Impl() { close(); }
 
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   const std::shared_ptr<Core>& core() const { return core_; }
 
-  Result<Watch> watch(WatchOptions options, Watch::Callback callback);
+  const std::shared_ptr<Watches>& watches() const { return watches_; }
+
+  // Not on a thread of the client's. Returns when it is closed, whoever began to.
+  void close();
 
  private:
-  WatchFeed& feed();
+  const std::shared_ptr<Core> core_;
+  const std::shared_ptr<Watches> watches_;
+  std::mutex closing_;
+};
 
-  std::mutex feed_mutex_;  // Guards feed_.
+// The watches of a client, which its streams of leaders open too, perhaps after it. Thread-safe.
+class GCOORD_HIDDEN Client::Impl::Watches {
+ public:
+  explicit Watches(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+  Result<Watch> open(WatchOptions options, Watch::Callback callback);
+
+  // Ends all of them; those that come later fail with GC4010. Not on their own thread.
+  void close();
+
+  bool on_own_thread();
+
+ private:
+  Status feed(const std::shared_ptr<WatchState>& state);
+
+  const std::shared_ptr<Core> core_;
+  std::mutex mutex_;  // Guards what follows.
   std::shared_ptr<WatchFeed> feed_;
-  std::shared_ptr<Core> core_;
+  bool closed_ = false;
 };
 
 }  // namespace gcoord::client

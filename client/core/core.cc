@@ -1,5 +1,6 @@
 #include "client/core/core.h"
 
+#include "client/core/session_impl.h"
 #include "client/net/asio.h"
 #include "client/net/failure.h"
 #include "common/assert.h"
@@ -115,7 +116,7 @@ void Core::begin_stop() {
     }
   }
   alarms_.clear();  // They may be the last owners.
-  dispatcher_.fail_all(protocol::ErrorCode::ClientClosed, Dispatcher::Spare::Releases);
+  SessionImpl::end_all(*this);
   end_waits();
   loop_->drain_timer.expires_after(kDrainTime);
   loop_->drain_timer.async_wait([this](const asio::error_code&) { loop_->context.stop(); });

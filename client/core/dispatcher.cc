@@ -152,7 +152,7 @@ void Dispatcher::begin(std::uint64_t id, Operation& operation) {
       return fail(id, failure(session.end_reason));
     }
     if (operation.numbered()) {
-      auto& window = session.window(operation.slot.shard);
+      auto& window = session.windows.of(operation.slot.shard);
       if (window.numbers.full()) {
         operation.phase = OperationPhase::Behind;
         window.behind.push_back(id);
@@ -242,7 +242,7 @@ protocol::RequestSlot Dispatcher::slot_to_send(std::uint64_t id,
   if (operation.session != nullptr) {
     // A cancel repeats its acquire's number and acknowledges no more than that one did.
     slot.acked_below =
-        std::min(operation.session->window(slot.shard).numbers.acked_below(), slot.sequence);
+        std::min(operation.session->windows.of(slot.shard).numbers.acked_below(), slot.sequence);
   }
   return slot;
 }
@@ -502,7 +502,7 @@ void Dispatcher::fail(std::uint64_t id, Status status) {
 }
 
 void Dispatcher::end_number(SessionRecord& session, std::uint32_t shard, std::uint64_t sequence) {
-  auto& window = session.window(shard);
+  auto& window = session.windows.of(shard);
   window.numbers.end(sequence);
   while (!window.behind.empty() && !window.numbers.full()) {
     const std::uint64_t id = window.behind.front();

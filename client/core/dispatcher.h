@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -52,6 +53,9 @@ class Dispatcher {
   // Shards where the session may yet be granted something: an acquire was sent there, or the cancel
   // of one.
   std::set<std::uint32_t> acquiring_shards(const SessionRecord& session);
+
+  // The same of every session that has such shards.
+  std::map<const SessionRecord*, std::set<std::uint32_t>> acquiring_shards();
 
   // Ends an acquire that its caller does not want any more with GC6006 and takes it back; nothing
   // when it has ended.

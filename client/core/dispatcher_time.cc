@@ -7,6 +7,16 @@
 #include <utility>
 
 namespace gcoord::client {
+namespace {
+
+// Whether its session may yet be granted something by it.
+bool may_register(const Operation& operation) {
+  const bool sent =
+      operation.acquires() && (operation.tries.sent_count > 0 || operation.takes_back);
+  return sent || operation.slot.kind == protocol::RequestKind::LockCancel;
+}
+
+}  // namespace
 
 void Dispatcher::advance(TimePoint now) {
   lines_.advance(now);
@@ -107,11 +117,18 @@ std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& sessio
     return shards;
   }
   operations_.for_each([&](std::uint64_t, const Operation& operation) {
-    const bool sent =
-        operation.acquires() && (operation.tries.sent_count > 0 || operation.takes_back);
-    const bool cancel = operation.slot.kind == protocol::RequestKind::LockCancel;
-    if (operation.session.get() == &session && (sent || cancel)) {
+    if (operation.session.get() == &session && may_register(operation)) {
       shards.insert(operation.slot.shard);
+    }
+  });
+  return shards;
+}
+
+std::map<const SessionRecord*, std::set<std::uint32_t>> Dispatcher::acquiring_shards() {
+  std::map<const SessionRecord*, std::set<std::uint32_t>> shards;
+  operations_.for_each([&](std::uint64_t, const Operation& operation) {
+    if (operation.session != nullptr && may_register(operation)) {
+      shards[operation.session.get()].insert(operation.slot.shard);
     }
   });
   return shards;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace gcoord::client {
 namespace {
@@ -216,7 +217,7 @@ std::shared_ptr<SessionImpl> SessionImpl::take_up(const std::shared_ptr<Core>& c
   auto record = std::make_shared<SessionRecord>();
   record->id = granted.id;
   record->ttl_ms = granted.ttl_ms;
-  record->first_sequence = granted.first_sequence;
+  record->windows.first_sequence = granted.first_sequence;
   record->on_event = granted.on_event;
   record->on_lost = granted.on_lost;
   record->lease = make_lease(*core, *record, granted.opened_at);
@@ -246,7 +247,7 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   record->ttl_ms = protocol_ms(options.ttl);
   record->keep_alive = options.keep_alive;
   record->attached = true;
-  record->first_sequence = options.first_sequence;
+  record->windows.first_sequence = options.first_sequence;
   record->on_event = std::move(options.on_event);
   if (const auto code = check_ttl(record->ttl_ms); code != protocol::ErrorCode::None) {
     return failure(code);
@@ -389,7 +390,26 @@ void SessionImpl::renew(Session::StatusCallback callback) {
 
 void SessionImpl::end_unhealthy(Core& core, const std::shared_ptr<SessionRecord>& session) {
   core.keeper().lose(session);
-  send_close(core, *session, {}, {});
+  send_close(core, {.session = *session}, {});
+}
+
+void SessionImpl::end_all(Core& core) {
+  std::vector<std::shared_ptr<SessionRecord>> closing;
+  for (const std::shared_ptr<SessionRecord>& session : core.keeper().sessions()) {
+    if (!session->attached) {
+      closing.push_back(session);
+    }
+  }
+  // Before the acquires fail by which it is known.
+  auto acquiring = core.dispatcher().acquiring_shards();
+  core.dispatcher().fail_all(protocol::ErrorCode::ClientClosed, Dispatcher::Spare::Releases);
+  for (const std::shared_ptr<SessionRecord>& session : closing) {
+    if (session->ended.load(std::memory_order_relaxed)) {
+      continue;  // By a callback of what failed.
+    }
+    core.keeper().end(session, protocol::ErrorCode::ClientClosed);
+    send_close(core, {.session = *session, .acquiring = acquiring[session.get()]}, {});
+  }
 }
 
 void SessionImpl::close(Session::StatusCallback callback) {
@@ -400,19 +420,17 @@ void SessionImpl::close(Session::StatusCallback callback) {
     if (record->ended.load(std::memory_order_relaxed)) {
       return callback ? callback(failure(record->end_reason)) : void();
     }
-    const std::set<std::uint32_t> acquiring = core->dispatcher().acquiring_shards(*record);
+    const Closing closing{.session = *record,
+                          .acquiring = core->dispatcher().acquiring_shards(*record)};
     core->keeper().end(record, protocol::ErrorCode::SessionClosed);
-    send_close(*core, *record, acquiring, callback);
+    send_close(*core, closing, callback);
   };
   if (!core_->post(command) && callback) {
     callback(failure(protocol::ErrorCode::ClientClosed));
   }
 }
 
-void SessionImpl::send_close(Core& core,
-                             const SessionRecord& session,
-                             const std::set<std::uint32_t>& acquiring,
-                             Session::StatusCallback callback) {
+void SessionImpl::send_close(Core& core, const Closing& closing, Session::StatusCallback callback) {
   struct Count {
     std::size_t outstanding = 1;  // One for the loop itself.
     bool closed = false;
@@ -436,7 +454,7 @@ void SessionImpl::send_close(Core& core,
   for (const NodeView& view : core.nodes().views()) {
     if (view.connected) {
       OperationPtr operation =
-          close_operation(session.id, protocol::kAllShards, core.request_deadline());
+          close_operation(closing.session.id, protocol::kAllShards, core.request_deadline());
       operation->target = Target::OneNode;
       operation->node = NodeId{view.node_id};
       operation->try_once = true;
@@ -445,8 +463,8 @@ void SessionImpl::send_close(Core& core,
   }
   // A node closes what it knows of; an acquire that is still on its way would register the session
   // after that and hold its lock for a TTL. Its shard is closed behind it, in the log's order.
-  for (const std::uint32_t shard : acquiring) {
-    submit(close_operation(session.id, shard, core.request_deadline()));
+  for (const std::uint32_t shard : closing.acquiring) {
+    submit(close_operation(closing.session.id, shard, core.request_deadline()));
   }
   answered(failure(protocol::ErrorCode::Unreachable, core.nodes().evidence()));
 }
@@ -484,15 +502,6 @@ void SessionImpl::detach() {
     core->keeper().forget(record);
     record->certain_until_ns.store(0, std::memory_order_relaxed);
   }));
-}
-
-std::shared_ptr<TermFence> SessionImpl::office(const std::string& name) {
-  const std::lock_guard lock{offices_mutex_};
-  std::shared_ptr<TermFence>& office = offices_[name];
-  if (office == nullptr) {
-    office = std::make_shared<TermFence>();
-  }
-  return office;
 }
 
 TimePoint SessionImpl::certain_until() const {

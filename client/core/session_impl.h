@@ -9,7 +9,6 @@
 #include "gcoord/session.h"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -70,6 +69,10 @@ class SessionImpl {
   // client's thread only.
   static void end_unhealthy(Core& core, const std::shared_ptr<SessionRecord>& session);
 
+  // Their client ends: what is under way fails with GC4010, and the sessions that were opened here
+  // and not detached are closed, for nobody to hear of the answers. On the client's thread only.
+  static void end_all(Core& core);
+
   // Once; later calls succeed without doing anything. The callback may be empty.
   void close(Session::StatusCallback callback);
   void detach();
@@ -79,7 +82,7 @@ class SessionImpl {
   void retire_notices();
 
   // What this session's candidates of that name share.
-  std::shared_ptr<TermFence> office(const std::string& name);
+  std::shared_ptr<TermFence> office(const std::string& name) { return record_->offices.of(name); }
 
   Core& core() const { return *core_; }
 
@@ -115,17 +118,19 @@ class SessionImpl {
                            const std::shared_ptr<SessionChecks>& checks,
                            Callback<Result<std::shared_ptr<SessionImpl>>> callback);
   void change_office(OperationPtr operation, std::uint64_t token, Session::StatusCallback callback);
-  static void send_close(Core& core,
-                         const SessionRecord& session,
-                         const std::set<std::uint32_t>& acquiring,
-                         Session::StatusCallback callback);
+
+  // A session that is closed, and the shards that may register it yet.
+  struct Closing {
+    const SessionRecord& session;
+    std::set<std::uint32_t> acquiring{};
+  };
+
+  static void send_close(Core& core, const Closing& closing, Session::StatusCallback callback);
 
   std::shared_ptr<Core> core_;
   std::shared_ptr<SessionRecord> record_;
   std::atomic<bool> finished_{false};  // Closed or detached here.
-  std::mutex offices_mutex_;           // Guards what follows.
-  std::map<std::string, std::shared_ptr<TermFence>> offices_;
-  std::mutex notices_mutex_;  // Guards what follows.
+  std::mutex notices_mutex_;           // Guards what follows.
   std::shared_ptr<SessionNotices> notices_;
 };
 

@@ -138,6 +138,9 @@ void SessionKeeper::send(NodeId node, TimePoint now) {
 
 void SessionKeeper::renew(const std::shared_ptr<SessionRecord>& session,
                           std::function<void(Status)> callback) {
+  if (session->ended.load(std::memory_order_relaxed)) {
+    return callback(failure(session->end_reason));
+  }
   if (session->withheld.load(std::memory_order_relaxed)) {
     return callback(failure(protocol::ErrorCode::SessionUnhealthy));
   }
@@ -145,6 +148,7 @@ void SessionKeeper::renew(const std::shared_ptr<SessionRecord>& session,
   struct Count {
     std::size_t outstanding = 1;  // One for the loop itself.
     std::size_t acknowledged = 0;
+    bool client_closed = false;
     std::function<void(Status)> callback;  // Until it has run.
   };
 
@@ -153,17 +157,20 @@ void SessionKeeper::renew(const std::shared_ptr<SessionRecord>& session,
   const std::size_t needed = nodes_.cluster()->nodes.size() / 2 + 1;
   const auto answered = [count, needed, session](const Answer& answer) {
     count->acknowledged += answer.status.ok() ? 1 : 0;
+    count->client_closed =
+        count->client_closed ||
+        answer.status.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::ClientClosed);
     --count->outstanding;
     const bool ended = session->ended.load(std::memory_order_relaxed);
     const bool decided = ended || count->acknowledged >= needed || count->outstanding == 0;
     if (!decided || !count->callback) {
       return;
     }
-    const Status status = ended ? failure(protocol::ErrorCode::SessionExpired)
-                          : count->acknowledged >= needed
-                              ? Status{}
-                              : failure(protocol::ErrorCode::QuorumUnavailable);
-    std::exchange(count->callback, {})(status);
+    const auto why = count->client_closed ? protocol::ErrorCode::ClientClosed
+                     : ended              ? session->end_reason
+                                          : protocol::ErrorCode::QuorumUnavailable;
+    const bool renewed = !ended && count->acknowledged >= needed;
+    std::exchange(count->callback, {})(renewed ? Status{} : failure(why));
   };
   const TimePoint now = options_.clock->now();
   for (const NodeView& view : nodes_.views()) {

@@ -6,6 +6,7 @@
 #include "client/core/lost_locks.h"
 #include "client/core/sequence_window.h"
 #include "client/core/session_lease.h"
+#include "client/core/term_fence.h"
 #include "common/ids.h"
 #include "gcoord/clock.h"
 #include "gcoord/options.h"
@@ -24,16 +25,31 @@ namespace gcoord::client {
 class SessionChecks;
 class SessionNotices;
 
+// The numbers of a session's requests in each shard.
+struct ShardWindows {
+  struct Window {
+    SequenceWindow numbers;
+    std::deque<std::uint64_t> behind;  // Request ids that wait for the window to have room.
+  };
+
+  std::uint64_t first_sequence = 1;
+  std::unordered_map<std::uint32_t, Window> by_shard;
+
+  Window& of(std::uint32_t shard) {
+    return by_shard.try_emplace(shard, Window{SequenceWindow{first_sequence}, {}}).first->second;
+  }
+};
+
 struct SessionRecord {
   SessionId id;
   std::uint32_t ttl_ms = 0;
   bool keep_alive = true;
   bool attached = false;  // Opened by another program, which numbers its requests.
-  std::uint64_t first_sequence = 1;
   std::function<void(SessionEvent)> on_event;
   std::function<void(const LostLock&)> on_lost;
   LostLocks lost;
   HeldLocks held;
+  TermFences offices;
 
   // Relaxed: single values that stand for themselves; nothing is published through them.
   std::atomic<std::int64_t> certain_until_ns{0};
@@ -55,17 +71,7 @@ struct SessionRecord {
 
   std::shared_ptr<SessionNotices> notices;  // If somebody takes what happens.
 
-  struct ShardWindow {
-    SequenceWindow numbers;
-    std::deque<std::uint64_t> behind;  // Request ids that wait for the window to have room.
-  };
-
-  std::unordered_map<std::uint32_t, ShardWindow> windows;
-
-  ShardWindow& window(std::uint32_t shard) {
-    return windows.try_emplace(shard, ShardWindow{SequenceWindow{first_sequence}, {}})
-        .first->second;
-  }
+  ShardWindows windows;
 };
 
 }  // namespace gcoord::client

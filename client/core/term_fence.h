@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <string>
 
 namespace gcoord::client {
 
@@ -78,6 +81,35 @@ class TermFence {
   std::atomic<std::uint64_t> suspended_{0};  // The same, before a transfer is sent.
   std::mutex mutex_;                         // Guards led_, and the writes to over_ and suspended_.
   std::uint64_t led_ = 0;
+};
+
+// The fences of one session, by the name of the election. Thread-safe.
+class TermFences {
+ public:
+  std::shared_ptr<TermFence> of(const std::string& name) {
+    const std::lock_guard lock{mutex_};
+    std::shared_ptr<TermFence>& office = offices_[name];
+    if (office == nullptr) {
+      office = std::make_shared<TermFence>();
+    }
+    return office;
+  }
+
+  // Before the release of a grant is sent that came for somebody who had given up. False when a
+  // candidate of the session leads by it meanwhile, who releases it.
+  bool leave_unless_led(const std::string& name, std::uint64_t token) {
+    std::shared_ptr<TermFence> office;
+    {
+      const std::lock_guard lock{mutex_};
+      const auto found = offices_.find(name);
+      office = found == offices_.end() ? nullptr : found->second;
+    }
+    return office == nullptr || office->leave_unless_led(token);
+  }
+
+ private:
+  std::mutex mutex_;  // Guards offices_.
+  std::map<std::string, std::shared_ptr<TermFence>> offices_;
 };
 
 }  // namespace gcoord::client

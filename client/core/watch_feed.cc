@@ -114,7 +114,7 @@ void WatchFeed::add(const std::shared_ptr<WatchState>& state) {
                     .on_ask = later(&WatchFeed::ask),
                     .on_own_thread = [weak = weak_from_this()] {
                       const auto feed = weak.lock();
-                      return feed && feed->thread_id_ == std::this_thread::get_id();
+                      return feed && feed->on_own_thread();
                     }});
   post([this, state, number] {
     Entry& entry = entries_[number];

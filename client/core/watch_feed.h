@@ -45,6 +45,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
 
   void add(const std::shared_ptr<WatchState>& state);
 
+  bool on_own_thread() const { return thread_id_ == std::this_thread::get_id(); }
+
   // Connections that were lost after they were up; for tests.
   std::uint64_t reconnects() const { return reconnects_.load(); }
 

@@ -78,6 +78,9 @@ void Withdrawals::on_cancelled(const Operation& cancel,
 void Withdrawals::release_late(const Operation& cancel,
                                const std::string& name,
                                std::uint64_t token) {
+  if (!cancel.session->offices.leave_unless_led(name, token)) {
+    return;
+  }
   // A later acquire may have been told of this hold: its Lock is not valid from now on.
   cancel.session->held.end(name, token);
   auto release = std::make_unique<Operation>();

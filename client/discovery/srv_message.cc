@@ -1,36 +1,27 @@
 #include "client/discovery/srv_message.h"
 
 #include <arpa/inet.h>
+#include <arpa/nameser.h>
 #include <netinet/in.h>
+#include <resolv.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
 namespace gcoord::client {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 12;
 constexpr std::size_t kLabelBytesMax = 63;
-constexpr std::size_t kNameBytesMax = 253;  // As text.
-// Labels and pointers of one name; a name has at most 127 labels.
-constexpr int kStepsMax = 255;
+constexpr std::size_t kNameBytesMax = 253;             // As text.
+constexpr std::size_t kQuestionBytes = NS_QFIXEDSZ;    // Behind its name.
+constexpr std::size_t kServiceBytes = 3 * NS_INT16SZ;  // Of an SRV record, before its target.
 
-constexpr std::uint16_t kTypeA = 1;
-constexpr std::uint16_t kTypeCname = 5;
-constexpr std::uint16_t kTypeAaaa = 28;
-constexpr std::uint16_t kTypeSrv = 33;
-constexpr std::uint16_t kTypeOpt = 41;
-constexpr std::uint16_t kClassInternet = 1;
-
-constexpr std::uint16_t kIsAnswer = 0x8000;
-constexpr std::uint16_t kOpcode = 0x7800;
-constexpr std::uint16_t kTruncated = 0x0200;
 constexpr std::uint16_t kRecursionDesired = 0x0100;
-constexpr std::uint16_t kResultCode = 0x000f;
 
 bool is_label_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
@@ -50,72 +41,9 @@ void put(std::vector<std::byte>& out, std::uint16_t number) {
   out.push_back(static_cast<std::byte>(number & 0xff));
 }
 
-// A place in a message. What does not fit, or is no name, makes it bad for good.
-class Reader {
- public:
-  Reader(std::span<const std::byte> message, std::size_t at) : message_(message), at_(at) {}
-
-  bool good() const { return good_; }
-
-  std::size_t at() const { return at_; }
-
-  std::uint8_t octet() {
-    good_ = good_ && at_ < message_.size();
-    return good_ ? static_cast<std::uint8_t>(message_[at_++]) : std::uint8_t{0};
-  }
-
-  std::uint16_t number() {
-    const std::uint16_t high = octet();
-    return static_cast<std::uint16_t>(high << 8 | octet());
-  }
-
-  void skip(std::size_t bytes) {
-    good_ = good_ && bytes <= message_.size() - at_;
-    at_ += good_ ? bytes : 0;
-  }
-
-  // With dots between its labels. One with other characters than hosts have comes as "?", which is
-  // the name of no host.
-  std::string name() {
-    std::string text;
-    bool usable = true;
-    std::size_t from = at_;             // Of the labels that are read now.
-    std::size_t lowest = at_;           // Pointers lead below this.
-    std::optional<std::size_t> behind;  // Where the name ends at its own place.
-    for (int step = 0; step < kStepsMax && good_; ++step) {
-      Reader reader(message_, from);
-      const std::uint8_t first = reader.octet();
-      if (first >= 0xc0) {
-        const std::size_t to = std::size_t{first & 0x3fu} << 8 | reader.octet();
-        behind = behind.value_or(reader.at());
-        good_ = reader.good() && to < lowest;
-        from = lowest = to;
-      } else if (first > kLabelBytesMax) {
-        good_ = false;
-      } else if (first == 0) {
-        good_ = reader.good();
-        at_ = behind.value_or(reader.at());
-        return usable && text.size() <= kNameBytesMax ? text : "?";
-      } else {
-        text += text.empty() ? "" : ".";
-        for (std::uint8_t left = first; left > 0 && reader.good(); --left) {
-          const char c = static_cast<char>(reader.octet());
-          usable = usable && is_label_character(c);
-          text += c;
-        }
-        good_ = reader.good() && text.size() <= kNameBytesMax;
-        from = reader.at();
-      }
-    }
-    good_ = false;
-    return "?";
-  }
-
- private:
-  std::span<const std::byte> message_;
-  std::size_t at_;
-  bool good_ = true;
-};
+const unsigned char* octets_of(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
 
 struct Glue {
   std::string host;
@@ -139,48 +67,141 @@ struct Records {
   std::vector<Glue> glue;
 };
 
-enum class Section : std::uint8_t { Answer, Other };
+struct NameAt {
+  std::string text;
+  std::size_t bytes = 0;
+};
 
-std::string address_of(Reader& reader, std::uint16_t type) {
-  std::array<std::uint8_t, 16> octets{};
-  for (std::size_t i = 0; i < (type == kTypeA ? 4u : 16u); ++i) {
-    octets[i] = reader.octet();
+// The name that begins a record's content, with dots between its labels, and how many bytes it
+// takes there. A character that hosts do not have comes with a backslash. Nothing when it is
+// malformed.
+std::optional<NameAt> name_at(const ns_msg& message, std::span<const unsigned char> content) {
+  std::array<char, NS_MAXDNAME> text{};
+  const int bytes = content.empty() ? -1
+                                    : ns_name_uncompress(ns_msg_base(message),
+                                                         ns_msg_end(message),
+                                                         content.data(),
+                                                         text.data(),
+                                                         text.size());
+  if (bytes < 0 || static_cast<std::size_t>(bytes) > content.size()) {
+    return std::nullopt;
   }
+  return NameAt{.text = text.data(), .bytes = static_cast<std::size_t>(bytes)};
+}
+
+std::string address_of(int family, std::span<const unsigned char> content) {
   std::array<char, INET6_ADDRSTRLEN> text{};
-  ::inet_ntop(type == kTypeA ? AF_INET : AF_INET6, octets.data(), text.data(), text.size());
+  ::inet_ntop(family, content.data(), text.data(), text.size());
   return text.data();
 }
 
-SrvRecord service_of(Reader& reader) {
-  SrvRecord record;
-  record.priority = reader.number();
-  record.weight = reader.number();
-  record.port = reader.number();
-  record.target = reader.name();
-  return record;
+std::optional<SrvRecord> service_of(const ns_msg& message, std::span<const unsigned char> content) {
+  if (content.size() < kServiceBytes) {
+    return std::nullopt;
+  }
+  const auto number = [&](std::size_t at) {
+    return static_cast<std::uint16_t>(ns_get16(content.data() + at * NS_INT16SZ));
+  };
+  auto target = name_at(message, content.subspan(kServiceBytes));
+  if (!target) {
+    return std::nullopt;
+  }
+  return SrvRecord{.priority = number(0),
+                   .weight = number(1),
+                   .port = number(2),
+                   .target = std::move(target->text),
+                   .addresses = {}};
 }
 
-// One record; false when the message is malformed.
-bool take_record(Reader& reader, Section section, Records& records) {
-  std::string owner = reader.name();
-  const std::uint16_t type = reader.number();
-  const bool internet = reader.number() == kClassInternet;
-  const bool answer = internet && section == Section::Answer;
-  reader.skip(4);  // How long it may be kept.
-  const std::uint16_t bytes = reader.number();
-  Reader content = reader;
-  reader.skip(bytes);
-  if (!reader.good()) {
-    return false;
+bool is(const ns_rr& record, ns_type type) {
+  return ns_rr_class(record) == ns_c_in && ns_rr_type(record) == type;
+}
+
+std::span<const unsigned char> content_of(const ns_rr& record) {
+  return {ns_rr_rdata(record), ns_rr_rdlen(record)};
+}
+
+// An address, of whatever section.
+void take_glue(const ns_rr& record, Records& records) {
+  const auto content = content_of(record);
+  if (is(record, ns_t_a) && content.size() == NS_INADDRSZ) {
+    records.glue.push_back({ns_rr_name(record), address_of(AF_INET, content)});
+  } else if (is(record, ns_t_aaaa) && content.size() == NS_IN6ADDRSZ) {
+    records.glue.push_back({ns_rr_name(record), address_of(AF_INET6, content)});
   }
-  if (answer && type == kTypeSrv) {
-    records.services.push_back({std::move(owner), service_of(content)});
-  } else if (answer && type == kTypeCname) {
-    records.aliases.push_back({std::move(owner), content.name()});
-  } else if (internet && ((type == kTypeA && bytes == 4) || (type == kTypeAaaa && bytes == 16))) {
-    records.glue.push_back({std::move(owner), address_of(content, type)});
+}
+
+// A record of the answer section; false when its content is malformed.
+bool take_answer(const ns_msg& message, const ns_rr& record, Records& records) {
+  if (is(record, ns_t_srv)) {
+    auto service = service_of(message, content_of(record));
+    if (service) {
+      records.services.push_back({ns_rr_name(record), *std::move(service)});
+    }
+    return service.has_value();
   }
-  return content.good() && content.at() <= reader.at();
+  if (is(record, ns_t_cname)) {
+    auto target = name_at(message, content_of(record));
+    if (target) {
+      records.aliases.push_back({ns_rr_name(record), std::move(target->text)});
+    }
+    return target.has_value();
+  }
+  take_glue(record, records);
+  return true;
+}
+
+// The first kRecordsMax of a message; nothing when one of them is malformed.
+std::optional<Records> records_of(ns_msg& message) {
+  Records records;
+  std::size_t left = kRecordsMax;
+  for (const ns_sect section : {ns_s_an, ns_s_ns, ns_s_ar}) {
+    const std::size_t count = std::min<std::size_t>(ns_msg_count(message, section), left);
+    for (std::size_t i = 0; i < count; ++i) {
+      ns_rr record;
+      if (ns_parserr(&message, section, static_cast<int>(i), &record) != 0 ||
+          (section == ns_s_an && !take_answer(message, record, records))) {
+        return std::nullopt;
+      }
+      if (section != ns_s_an) {
+        take_glue(record, records);
+      }
+    }
+    left -= count;
+  }
+  return records;
+}
+
+bool parse(std::span<const std::byte> bytes, ns_msg& message) {
+  return bytes.size() >= NS_HFIXEDSZ &&
+         ns_initparse(octets_of(bytes), static_cast<int>(bytes.size()), &message) == 0;
+}
+
+// The header and the question alone, with counts that say so. Empty when they are not whole.
+std::vector<std::byte> head_of(std::span<const std::byte> message) {
+  if (message.size() < NS_HFIXEDSZ) {
+    return {};
+  }
+  const unsigned char* begin = octets_of(message);
+  const int name_bytes = ::dn_skipname(begin + NS_HFIXEDSZ, begin + message.size());
+  const std::size_t bytes =
+      NS_HFIXEDSZ + static_cast<std::size_t>(std::max(name_bytes, 0)) + kQuestionBytes;
+  if (name_bytes < 0 || bytes > message.size()) {
+    return {};
+  }
+  std::vector<std::byte> head(message.begin(),
+                              message.begin() + static_cast<std::ptrdiff_t>(bytes));
+  std::fill(head.begin() + 3 * NS_INT16SZ, head.begin() + NS_HFIXEDSZ, std::byte{0});
+  return head;
+}
+
+bool answers(ns_msg& message, std::uint16_t id, std::string_view name) {
+  ns_rr question;
+  return ns_msg_id(message) == id && ns_msg_getflag(message, ns_f_qr) != 0 &&
+         ns_msg_getflag(message, ns_f_opcode) == ns_o_query &&
+         ns_msg_count(message, ns_s_qd) == 1 && ns_parserr(&message, ns_s_qd, 0, &question) == 0 &&
+         same_name(ns_rr_name(question), without_last_dot(name)) &&
+         ns_rr_type(question) == ns_t_srv && ns_rr_class(question) == ns_c_in;
 }
 
 // The name itself and those that aliases lead to from there, in whatever order they came.
@@ -219,6 +240,20 @@ std::vector<SrvRecord> services_of(std::string_view name, const Records& records
   return services;
 }
 
+// What an answer that could be read says.
+std::optional<SrvAnswer> answer_of(ns_msg& message, std::uint16_t id, std::string_view name) {
+  if (!answers(message, id, name)) {
+    return std::nullopt;
+  }
+  const auto records = records_of(message);
+  if (!records) {
+    return std::nullopt;
+  }
+  return SrvAnswer{.result = ns_msg_getflag(message, ns_f_rcode),
+                   .truncated = ns_msg_getflag(message, ns_f_tc) != 0,
+                   .records = services_of(without_last_dot(name), *records)};
+}
+
 }  // namespace
 
 bool is_dns_name(std::string_view name) {
@@ -249,20 +284,18 @@ std::vector<std::byte> encode_srv_query(std::uint16_t id,
                                     static_cast<std::uint16_t>(edns ? 1 : 0)}) {
     put(out, field);
   }
-  for (std::string_view rest = without_last_dot(name); !rest.empty();) {
-    const std::size_t bytes = std::min(rest.find('.'), rest.size());
-    out.push_back(static_cast<std::byte>(bytes));
-    std::ranges::transform(rest.substr(0, bytes), std::back_inserter(out), [](char c) {
-      return static_cast<std::byte>(c);
-    });
-    rest.remove_prefix(std::min(bytes + 1, rest.size()));
-  }
-  out.push_back(std::byte{0});
-  put(out, kTypeSrv);
-  put(out, kClassInternet);
+  std::array<unsigned char, NS_MAXCDNAME> wire{};
+  const std::string text{without_last_dot(name)};
+  const int bytes =
+      ::dn_comp(text.c_str(), wire.data(), static_cast<int>(wire.size()), nullptr, nullptr);
+  std::ranges::transform(std::span{wire}.first(static_cast<std::size_t>(std::max(bytes, 0))),
+                         std::back_inserter(out),
+                         [](unsigned char octet) { return std::byte{octet}; });
+  put(out, ns_t_srv);
+  put(out, ns_c_in);
   if (edns) {
     out.push_back(std::byte{0});  // The root, whose "class" is the size of answers.
-    put(out, kTypeOpt);
+    put(out, ns_t_opt);
     put(out, static_cast<std::uint16_t>(kMessageBytesMax));
     put(out, 0);
     put(out, 0);
@@ -274,36 +307,14 @@ std::vector<std::byte> encode_srv_query(std::uint16_t id,
 std::optional<SrvAnswer> decode_srv_answer(std::span<const std::byte> message,
                                            std::uint16_t id,
                                            std::string_view name) {
-  if (message.size() < kHeaderBytes || message.size() > kMessageBytesMax) {
-    return std::nullopt;
+  ns_msg parsed;
+  if (parse(message, parsed)) {
+    return answer_of(parsed, id, name);
   }
-  Reader reader(message, 0);
-  const bool own = reader.number() == id;
-  const std::uint16_t flags = reader.number();
-  const std::uint16_t questions = reader.number();
-  const std::size_t answers = reader.number();
-  const std::size_t authorities = reader.number();
-  const std::size_t additional = reader.number();
-  const bool answer = (flags & kIsAnswer) != 0 && (flags & kOpcode) == 0;
-  if (!own || !answer || questions != 1) {
-    return std::nullopt;
-  }
-  const bool same = same_name(reader.name(), without_last_dot(name));
-  const bool srv = reader.number() == kTypeSrv;
-  const bool internet = reader.number() == kClassInternet;
-  if (!reader.good() || !same || !srv || !internet) {
-    return std::nullopt;
-  }
-  Records records;
-  const std::size_t count = std::min(answers + authorities + additional, kRecordsMax);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!take_record(reader, i < answers ? Section::Answer : Section::Other, records)) {
-      return std::nullopt;
-    }
-  }
-  return SrvAnswer{.result = flags & kResultCode,
-                   .truncated = (flags & kTruncated) != 0,
-                   .records = services_of(without_last_dot(name), records)};
+  const std::vector<std::byte> head = head_of(message);
+  const bool truncated =
+      !head.empty() && parse(head, parsed) && ns_msg_getflag(parsed, ns_f_tc) != 0;
+  return truncated ? answer_of(parsed, id, name) : std::nullopt;
 }
 
 }  // namespace gcoord::client

@@ -1,8 +1,8 @@
 // Messages of DNS for one question: where a service is (SRV, RFC 2782, in the form of RFC 1035).
 //
-// Whoever answers is not trusted. A name is followed by pointers that lead backwards only, so that
-// it ends; a message has at most kMessageBytesMax bytes, and no more than kRecordsMax of its
-// records are looked at. Pure; thread-safe.
+// The C library's resolver reads and writes them (docs/adr/0089); what of an answer is believed is
+// decided here. Whoever answers is not trusted: a message that the resolver finds malformed is
+// none, and no more than kRecordsMax of its records are looked at. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace gcoord::client {
 
-// What every network carries in one piece (DNS flag day 2020), and what is asked for (RFC 6891).
+// Of a datagram: what every network carries in one piece (DNS flag day 2020), and what is asked for
+// (RFC 6891).
 inline constexpr std::size_t kMessageBytesMax = 1232;
 // More than any cluster has nodes, with an address of each.
 inline constexpr std::size_t kRecordsMax = 64;
@@ -52,8 +53,9 @@ std::vector<std::byte> encode_srv_query(std::uint16_t id,
                                         std::string_view name,
                                         DnsExtension extension);
 
-// Nothing for what is no answer to this query, or malformed. Services are believed only in the
-// answer section, under this name or one that aliases (CNAME) there lead to.
+// Nothing for what is no answer to this query, or malformed; of an answer that is truncated in the
+// midst of a record only that it is truncated. Services are believed only in the answer section,
+// under this name or one that aliases (CNAME) there lead to.
 std::optional<SrvAnswer> decode_srv_answer(std::span<const std::byte> message,
                                            std::uint16_t id,
                                            std::string_view name);

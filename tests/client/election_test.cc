@@ -7,7 +7,7 @@
 #include "tests/client/client_fixture.h"
 
 #include <atomic>
-#include <future>
+#include <optional>
 
 namespace gcoord::client {
 namespace {
@@ -160,20 +160,64 @@ TEST_F(ElectionTest, E5AStaleResignationIsANoOp) {
   EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 1u);
 }
 
-TEST_F(ElectionTest, E5ResigningDuringACampaignGivesTheGrantBack) {
+// Nodes that leave the first campaign in the queue, and say later that it was granted.
+class GivenUpCampaign : public ElectionTest {
+ protected:
+  static FakeReply granted_at_the_cancel(const FakeRequest& cancel) {
+    FakeReply granted = error_reply(cancel, ErrorCode::AcquireGranted);
+    granted.slot.token = 7;
+    return granted;
+  }
+};
+
+TEST_F(GivenUpCampaign, E5AResignationTakesACampaignThatWaitsOutOfTheQueueAtOnce) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return request.slot.kind == RequestKind::LockAcquire ? std::nullopt
+                                                         : std::optional{friendly_reply(request)};
+  });
   Client client = connect();
   Session session = open(client, {.ttl = 9s});
   Election election = session.election("chief");
-  std::promise<void> resigned;
-  cluster_.answer_with([&, granting = resigned.get_future().share()](const FakeRequest& request) {
-    if (request.slot.kind == RequestKind::LockAcquire) {
-      granting.wait();
-    }
-    return answer(request);
-  });
   auto campaign = election.campaign_async();
+  const auto acquire = cluster_.wait_for(RequestKind::LockAcquire, 1)[0];
   EXPECT_TRUE(election.resign().ok());
-  resigned.set_value();
+  ASSERT_TRUE(campaign.wait_for(1min)) << "nobody has granted it";
+  EXPECT_EQ(campaign.get().detail(), kDetailWaitCancelled);
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockCancel, 1)[0].slot.sequence, acquire.slot.sequence);
+}
+
+TEST_F(GivenUpCampaign, ACandidateThatIsDestroyedLeavesTheQueue) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return request.slot.kind == RequestKind::LockAcquire ? std::nullopt
+                                                         : std::optional{friendly_reply(request)};
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  {
+    Election election = session.election("chief");
+    auto campaign = election.campaign_async();
+    cluster_.wait_for(RequestKind::LockAcquire, 1);
+  }
+  cluster_.wait_for(RequestKind::LockCancel, 1);
+}
+
+TEST_F(GivenUpCampaign, E5ResigningDuringACampaignGivesTheGrantBack) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    switch (request.slot.kind) {
+      case RequestKind::LockAcquire:
+        return std::nullopt;
+      case RequestKind::LockCancel:
+        return granted_at_the_cancel(request);
+      default:
+        return friendly_reply(request);
+    }
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  auto campaign = election.campaign_async();
+  cluster_.wait_for(RequestKind::LockAcquire, 1);
+  EXPECT_TRUE(election.resign().ok());
   EXPECT_EQ(campaign.get().detail(), kDetailWaitCancelled);
   EXPECT_FALSE(election.is_leader());
   EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
@@ -181,31 +225,68 @@ TEST_F(ElectionTest, E5ResigningDuringACampaignGivesTheGrantBack) {
 
 // The second campaign is answered "already held", by the first one's grant, which is being
 // released.
-TEST_F(ElectionTest, E5NobodyLeadsByATokenWhoseReleaseIsUnderWay) {
+TEST_F(GivenUpCampaign, E5NobodyLeadsByATokenWhoseReleaseIsUnderWay) {
+  std::atomic<int> acquires{0};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::LockCancel) {
+      return granted_at_the_cancel(request);
+    }
+    if (request.slot.kind != RequestKind::LockAcquire) {
+      return friendly_reply(request);
+    }
+    token_ = ++acquires <= 2 ? 7 : 12;
+    return acquires == 1 ? std::nullopt : answer(request);
+  });
   Client client = connect();
   Session session = open(client, {.ttl = 9s});
   Election election = session.election("chief");
-  std::promise<void> asked_twice;
-  std::atomic<int> acquires{0};
-  cluster_.answer_with(
-      [&, granting = asked_twice.get_future().share()](const FakeRequest& request) {
-        if (request.slot.kind == RequestKind::LockAcquire) {
-          granting.wait();
-          token_ = ++acquires <= 2 ? 7 : 12;
-        }
-        return answer(request);
-      });
   auto given_up = election.campaign_async();
   EXPECT_TRUE(election.resign().ok());
-  auto wanted = election.campaign_async();
-  asked_twice.set_value();
   EXPECT_EQ(given_up.get().detail(), kDetailWaitCancelled);
+  cluster_.wait_for(RequestKind::LockRelease, 1);
+  auto wanted = election.campaign_async();
   EXPECT_TRUE(wanted.get().ok());
   EXPECT_TRUE(election.is_leader());
   EXPECT_EQ(election.epoch(), 12u);
   for (const FakeRequest& release : cluster_.requests(RequestKind::LockRelease)) {
     EXPECT_EQ(release.slot.token, 7u);
   }
+}
+
+// A later campaign was told of the grant before the cancel of the first one's was: it is in use.
+TEST_F(GivenUpCampaign, AGrantByWhichALaterCampaignLeadsIsNotReleased) {
+  std::atomic<int> acquires{0};
+  std::optional<FakeRequest> cancel;  // Of the cluster's thread.
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::LockCancel) {
+      cancel = request;
+      return std::nullopt;
+    }
+    if (request.slot.kind != RequestKind::LockAcquire) {
+      return friendly_reply(request);
+    }
+    if (++acquires == 1) {
+      return std::nullopt;
+    }
+    std::optional<FakeReply> granted = answer(request);
+    granted->slot.set(protocol::ReplyFlag::AlreadyHeld);
+    granted->then.push_back(granted_at_the_cancel(cancel.value()));
+    return granted;
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  auto given_up = election.campaign_async();
+  cluster_.wait_for(RequestKind::LockAcquire, 1);
+  EXPECT_TRUE(election.resign().ok());
+  EXPECT_EQ(given_up.get().detail(), kDetailWaitCancelled);
+  cluster_.wait_for(RequestKind::LockCancel, 1);
+  EXPECT_TRUE(election.campaign().ok());
+  EXPECT_TRUE(client.check("chief", 7).ok()) << "whatever was released came before this answer";
+  EXPECT_TRUE(election.is_leader());
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
+  EXPECT_TRUE(election.resign().ok());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease)[0].slot.token, 7u);
 }
 
 TEST_F(ElectionTest, E5AResignationIsOneForAllCandidatesOfItsSession) {

@@ -175,9 +175,9 @@ TEST_F(InstalledPackage, TheSharedLibraryNeedsTheRuntimeAndLibcryptoOnly) {
   ASSERT_EQ(needed.code, 0) << needed.out;
   std::istringstream lines(needed.out);
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_THAT(
-        line,
-        testing::ContainsRegex("(lib(c|m|gcc_s|stdc\\+\\+|crypto)|ld-linux[-a-z0-9_]*)\\.so"));
+    EXPECT_THAT(line,
+                testing::ContainsRegex(
+                    "(lib(c|m|resolv|gcc_s|stdc\\+\\+|crypto)|ld-linux[-a-z0-9_]*)\\.so"));
   }
 }
 

@@ -49,7 +49,7 @@
 namespace gcoord::client {
 
 // A connection to one cluster, shared by a whole program. Movable and not copyable; moved from, it
-// may only be destroyed or assigned to. Its sessions must not outlive it.
+// may only be destroyed or assigned to. What it made may be destroyed before or after it.
 //
 // The blocking, future and callback forms of a call have the same arguments and the same errors.
 // Every form copies its arguments. Unless its comment says otherwise, a blocking call returns by
@@ -65,14 +65,21 @@ class GCOORD_API Client {
   // endpoints have failed, fails at once with GC3001 (see ClientOptions::wait_for_cluster).
   static Result<Client> connect(ClientOptions options);
 
-  // Closes its sessions as Session::close does, without waiting for long, then ends the thread.
-  // Outstanding calls fail with GC4010.
+  // As close().
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
 
-  // Opens a session, which keeps its locks alive until it is closed, destroyed, or lost. It must
-  // not outlive the client. GC1104 and GC1105 for a TTL outside of the cluster's bounds, GC6350
+  // Ends the client, while other threads may use it: calls under way and later ones, of its
+  // sessions and locks too, fail with GC4010; watches and streams of leaders end with that. The
+  // sessions and leases that it opened and nobody detached are closed, which takes 0.2 s at most: a
+  // node that has not heard of it by then lets them live for the rest of their TTL. Those of other
+  // programs (attach_session) live on. No callback runs after it returns. Once; later calls return
+  // OK, when it is done. GC4011 in a callback of the client or of one of its watches.
+  Status close();
+
+  // Opens a session, which keeps its locks alive until it is closed, destroyed, or lost, or its
+  // client ends. GC1104 and GC1105 for a TTL outside of the cluster's bounds, GC6350
   // when a health check of the options fails.
   Result<Session> open_session(SessionOptions options);
 
@@ -244,6 +251,7 @@ class GCOORD_API Client {
 
   // Waits until every node of the cluster is connected; GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);
+  Future<Status> wait_for_all_nodes_async(std::chrono::milliseconds timeout);
 
   // Whether the calling thread is the client's own one, where blocking functions fail with GC4011.
   bool in_callback() const;

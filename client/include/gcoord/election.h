@@ -68,10 +68,10 @@ class GCOORD_API Election {
   // for work that outlasts the term.
   std::uint64_t epoch() const;
 
-  // Hands over to the next candidate in the queue. is_leader() is false from the call on. Ok also
-  // when this candidate does not lead (any more): a late resignation takes nothing from a later
-  // leader. After another error the candidate may still be the holder until its TTL ends; call
-  // again.
+  // Hands over to the next candidate in the queue. is_leader() is false from the call on. Campaigns
+  // that are under way leave the queue at once and end with GC6006. Ok also when this candidate
+  // does not lead (any more): a late resignation takes nothing from a later leader. After another
+  // error the candidate may still be the holder until its TTL ends; call again.
   Status resign();
   Future<Status> resign_async();
 

@@ -148,10 +148,22 @@ GCOORD_API gcoord_status gcoord_client_connect(const gcoord_client_options* opti
                                                gcoord_client** client,
                                                gcoord_error* error);
 
-// Ends the client's thread: no callback runs after this. Sessions are closed without waiting long
-// for the answers. Calls in flight fail with GC4010, and so do later calls through handles of this
-// client, which must still be freed. Called in a
-// callback it returns GCOORD_FAILED_PRECONDITION (GC4011) and frees nothing. NULL is allowed.
+// Ends the client and its threads: no callback runs after this. Any thread may call it, while
+// others use the client, which must still be freed.
+//
+// Sessions and leases that were opened through the client and not detached are closed, also those
+// whose handles are not freed: their locks go to the next waiters. That takes 0.2 s at most; a node
+// that has not heard of it by then lets them live for the rest of their TTL. Sessions of other
+// programs (gcoord_session_attach) live on. Calls in flight fail with GC4010, and so do later calls
+// through any handle of the client. These handles must still be freed, at any time.
+//
+// Once; later calls return GCOORD_OK, when it is done. GCOORD_FAILED_PRECONDITION (GC4011) in a
+// callback.
+GCOORD_API gcoord_status gcoord_client_close(gcoord_client* client, gcoord_error* error);
+
+// Frees the client, after gcoord_client_close if that has not been called. Handles of sessions,
+// locks, watches and the like may be freed before or after it. In a callback it returns
+// GCOORD_FAILED_PRECONDITION (GC4011) and frees nothing. NULL is allowed.
 GCOORD_API gcoord_status gcoord_client_free(gcoord_client* client);
 
 // Tells the client that the clock of now_ns was moved, so that due timers run. Does nothing for a
@@ -293,8 +305,8 @@ enum { GCOORD_JEOPARDY = 0, GCOORD_SAFE = 1, GCOORD_EXPIRED = 2, GCOORD_LOCK_LOS
 typedef void (*gcoord_event_callback)(void* user, int32_t event);
 
 // Opens a session that lives for ttl_ms after its last renewal; the client renews it in the
-// background. on_event may be NULL. The caller frees *session before the client. GC1104 and GC1105
-// for a TTL outside of the cluster's bounds.
+// background. on_event may be NULL. The caller frees *session; the end of the client closes it,
+// too. GC1104 and GC1105 for a TTL outside of the cluster's bounds.
 GCOORD_API gcoord_status gcoord_session_open(gcoord_client* client,
                                              int64_t ttl_ms,
                                              gcoord_event_callback on_event,
@@ -473,8 +485,8 @@ GCOORD_API gcoord_status gcoord_election_make(gcoord_session* session,
 GCOORD_API void gcoord_election_free(gcoord_election* election);
 
 // Hands over to the next candidate and waits for the answer. gcoord_election_is_leader is false
-// from the call on. GCOORD_OK also when the candidate does not lead. It ends a campaign that is
-// under way with GC6006.
+// from the call on. GCOORD_OK also when the candidate does not lead. A campaign that is under way
+// leaves the queue at once and ends with GC6006.
 GCOORD_API gcoord_status gcoord_election_resign(gcoord_election* election, gcoord_error* error);
 
 // Waits in the queue until the candidate leads, at once if it leads already. GC6001 or GC6005 when

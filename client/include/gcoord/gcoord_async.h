@@ -9,7 +9,7 @@
 //    says why: a missing argument (GC1002), options that were not initialised or have an unusable
 //    value (GC1001), or no memory.
 //  - The outcome comes to the callback, with the errors of the blocking namesake. Every
-//    call ends by its deadline (GC4009) or when the client is freed (GC4010), so every callback
+//    call ends by its deadline (GC4009) or when the client is closed (GC4010), so every callback
 //    comes.
 //  - The callback runs on the client's own thread, or within the function itself when no node has
 //    to be asked. It must return soon, must not throw, and must not call blocking functions
@@ -391,6 +391,16 @@ GCOORD_API gcoord_status gcoord_election_transfer_async(gcoord_election* electio
                                                         gcoord_done_callback callback,
                                                         void* user,
                                                         gcoord_error* error);
+
+// ---- nodes ----
+
+// Waits until every node of the cluster is connected; GC3001 at the timeout. timeout_ms is 0 to a
+// day (GC1001). gcoord_client_wait_for_all_nodes without waiting.
+GCOORD_API gcoord_status gcoord_client_wait_for_all_nodes_async(gcoord_client* client,
+                                                                int64_t timeout_ms,
+                                                                gcoord_done_callback callback,
+                                                                void* user,
+                                                                gcoord_error* error);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,9 @@
 """Handles of the C library as objects: made once, freed once, by whoever comes first."""
 
 import threading
-import weakref
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar
+from typing import Any, Callable, Optional, Protocol, Type, TypeVar
 
 from . import _library as lib
 from ._library import call, library
@@ -12,22 +11,35 @@ from ._library import call, library
 T = TypeVar("T")
 
 
+class Closed(ValueError):
+    """A call of an object that was closed before."""
+
+
 class Handle:
     """Owns one handle. `free` is the function of its kind; it does what the C++ destructor does."""
 
     def __init__(self, handle: int, free: str) -> None:
         self._handle: Optional[int] = handle
+        self._ended = False
         self._free = getattr(library(), free)  # Kept: at the interpreter's end modules go before objects.
         self._lock = threading.Lock()
 
     def pointer(self) -> int:
-        if self._handle is None:
-            raise ValueError("this object was closed")
-        return self._handle
+        handle = self._handle
+        if handle is None or self._ended:
+            raise Closed("this object was closed")
+        return handle
 
     @property
     def closed(self) -> bool:
-        return self._handle is None
+        return self._handle is None or self._ended
+
+    def end(self, function: str) -> None:
+        """Ends what the handle stands for, by a function that may run while others use it. The handle is freed with this
+        object, which whoever is within a call has."""
+        if self._handle is not None:
+            call(function, self._handle)
+            self._ended = True
 
     def free(self) -> None:
         with self._lock:
@@ -40,6 +52,12 @@ class Handle:
             self.free()
 
 
+class Owner(Protocol):
+    """A client, or what else ends what it has made."""
+
+    _handle: Handle
+
+
 class Held:
     """What is held until it is given back: by the end of its `with` block, or without waiting for the answer when nobody
     has the object any more. A kind names the functions of the library for that."""
@@ -48,8 +66,10 @@ class Held:
     _give_back_function = ""  # Waits for the answer, and raises what it says.
     _detach_function = ""
 
-    def __init__(self, handle: int) -> None:
+    def __init__(self, handle: int, owner: Optional[Owner] = None) -> None:
+        """owner: whose end gives it back, unless it is detached."""
         self._handle = Handle(handle, self._free_function)
+        self._owner = owner
         self._detached = False
 
     def __repr__(self) -> str:
@@ -65,10 +85,19 @@ class Held:
         getattr(library(), self._detach_function)(self._handle.pointer())
         self._detached = True
 
+    def _over(self) -> bool:
+        """Whether its owner has given it back by its own end."""
+        return self._owner is not None and self._owner._handle.closed and not self._detached
+
     def _give_back(self) -> None:
-        call(self._give_back_function, self._handle.pointer())
+        if not self._over():
+            call(self._give_back_function, self._handle.pointer())
 
     def _give_back_async(self) -> "Future[None]":
+        if self._over():
+            done: "Future[None]" = Future()
+            done.set_result(None)
+            return done
         return lib.start_done(self._give_back_function + "_async", self, self._handle.pointer())
 
     def __enter__(self: T) -> T:
@@ -80,29 +109,6 @@ class Held:
             self._give_back()
         else:
             self._handle.free()  # Gives it back too; the error of the block is the one to hear of.
-
-
-class Ended:
-    """Sessions and leases that end with their client."""
-
-    def __init__(self) -> None:
-        self._held: "weakref.WeakSet[Held]" = weakref.WeakSet()
-        self._lock = threading.Lock()  # The library's threads add while the client ends.
-
-    def add(self, held: Held) -> None:
-        with self._lock:
-            self._held.add(held)
-
-    def end(self) -> None:
-        """Begins to close them; the client's end waits for the answers, not for long."""
-        with self._lock:
-            all_held = list(self._held)
-        for held in all_held:
-            if not held._handle.closed and not held._detached:
-                try:
-                    held._give_back_async()
-                except Exception:  # It is lost, or was closed meanwhile.
-                    pass
 
 
 def wait_for(future: "Future[T]", abandon: Callable[[T], Any]) -> T:

@@ -90,6 +90,7 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "gcoord_abi_version": (c_uint32, []),
     "gcoord_client_options_init_as": (None, [POINTER(ClientOptions), c_size_t]),
     "gcoord_client_connect": (c_int32, [POINTER(ClientOptions), _HANDLE_OUT, _ERROR]),
+    "gcoord_client_close": (c_int32, [_HANDLE, _ERROR]),
     "gcoord_client_free": (c_int32, [_HANDLE]),
     "gcoord_client_clock_moved": (None, [_HANDLE]),
     "gcoord_client_now_ns": (c_int64, [_HANDLE]),
@@ -222,6 +223,14 @@ def truth(name: str, *arguments: Any) -> bool:
 def words(name: str, *arguments: Any) -> str:
     result: bytes = getattr(library(), name)(*arguments)
     return result.decode("utf-8", "surrogateescape")
+
+
+CLIENT_CLOSED = 4010
+
+
+def client_closed() -> GcoordError:
+    """As the library says it of what a client's end has ended."""
+    return make_error(1, CLIENT_CLOSED, "the client was closed")
 
 
 def refusal(number: int, message: str) -> GcoordError:

@@ -1,10 +1,11 @@
-"""Streams of the C library as iterators that end with close()."""
+"""Streams of the C library as iterators that end with close(), or with their client."""
 
 from types import TracebackType
 from typing import Any, Generic, Iterator, Optional, Type, TypeVar
 
 from . import _library as lib
 from ._handle import Handle
+from .errors import GcoordError
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Stream[Any]")
@@ -30,7 +31,7 @@ class Stream(Generic[T]):
         raise NotImplementedError
 
     def close(self) -> None:
-        """A next() that waits raises GC6207; an iteration ends. From any thread."""
+        """A next() that waits raises GC6207; an iteration ends, as it does with the client. From any thread."""
         self._closed = True
         getattr(lib.library(), self._close_function)(self._handle.pointer())
 
@@ -40,8 +41,8 @@ class Stream(Generic[T]):
     def __next__(self) -> T:
         try:
             came = self.next()
-        except Exception:
-            if self._closed:
+        except GcoordError as reason:
+            if self._closed or reason.number == lib.CLIENT_CLOSED:
                 raise StopIteration from None
             raise
         assert came is not None

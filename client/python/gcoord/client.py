@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
-from ._handle import Ended, Handle, wait_for
+from ._handle import Handle, wait_for
 from .lease import Lease, take_async
 from .looks import Looks, checks_of
 from .looks_async import LooksAsync
@@ -76,7 +76,6 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         self._clock = lib.no_callback(lib.ClockCallback) if clock is None else _clock_of(clock)
         options.now_ns = self._clock
         self._endpoints = joined
-        self._ended = Ended()
         handle = c_void_p()
         lib.call("gcoord_client_connect", byref(options), byref(handle))
         self._handle = Handle(handle.value or 0, "gcoord_client_free")
@@ -129,7 +128,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
 
     def _opening(self, function: str, ttl: float, session_id: int, listeners: Listeners, checks: Sequence[HealthCheck],
                  on_unhealthy: UnhealthyAction) -> Opening:
-        return Opening(function, self, self._ended, self._pointer(), ttl, session_id, listeners, checks, on_unhealthy)
+        return Opening(function, self, self._pointer(), ttl, session_id, listeners, checks, on_unhealthy)
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
                    on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
@@ -144,8 +143,8 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
                          on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
                          on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
                          on_report: Optional[ReportCallback] = None) -> "Future[Lease]":
-        return take_async(self, self._ended, self._handle.pointer(), lib.text(name), ttl, wait,
-                          Listeners(on_event, None, on_report), checks, on_unhealthy)
+        return take_async(self, self._handle.pointer(), lib.text(name), ttl, wait, Listeners(on_event, None, on_report),
+                          checks, on_unhealthy)
 
     def check(self, name: str, token: int) -> Verdict:
         """Whether the lock is held under this token, linearizably."""
@@ -261,12 +260,9 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
 
     def close(self) -> None:
         """Closes the open sessions and leases, unless they are detached, without waiting long for the answers. No callback
-        runs after this. What is under way fails with GC4010."""
-        try:
-            if not self._handle.closed:
-                self._ended.end()
-        finally:
-            self._handle.free()
+        runs after this. What is under way, in other threads too, fails with GC4010, and iterations end. Not in a callback
+        (GC4011)."""
+        self._handle.end("gcoord_client_close")
 
     def __enter__(self) -> "Client":
         return self

@@ -5,7 +5,7 @@ from ctypes import byref
 from typing import Optional, Sequence
 
 from . import _library as lib
-from ._handle import Ended, Held
+from ._handle import Held, Owner
 from ._session_library import Eventful, Listeners, options_of
 from .types import HealthCheck, UnhealthyAction
 
@@ -19,9 +19,8 @@ class Lease(Held, Eventful):
     _event_fd_function = "gcoord_lease_event_fd"
     _next_event_function = "gcoord_lease_next_event"
 
-    def __init__(self, client: object, handle: int, event: int) -> None:
-        super().__init__(handle)
-        self._client = client  # Lives at least as long as what it serves.
+    def __init__(self, client: Owner, handle: int, event: int) -> None:
+        super().__init__(handle, client)  # Which lives at least as long as what it serves.
         self._event = event
 
     def _described(self) -> str:
@@ -71,20 +70,14 @@ class Lease(Held, Eventful):
             lib.forget(self._event)
 
 
-def take_async(client: object, ended: Ended, pointer: int, name: bytes, ttl: float, wait: Optional[float], listeners: Listeners,
+def take_async(client: Owner, pointer: int, name: bytes, ttl: float, wait: Optional[float], listeners: Listeners,
                checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> "Future[Lease]":
     event = lib.expect(listeners)
     future: "Future[Lease]" = Future()
     try:
         options = options_of(ttl, 0, event, listeners, checks, on_unhealthy)
         stop = lib.Stop()
-
-        def made(handle: int) -> Lease:
-            lease = Lease(client, handle, event)
-            ended.add(lease)
-            return lease
-
-        lib.start("gcoord_lease_take_stoppable_async", future, made,
+        lib.start("gcoord_lease_take_stoppable_async", future, lambda handle: Lease(client, handle, event),
                   (pointer, name, byref(options), lib.wait_of(wait), stop.pointer), lib.on_handle,
                   lambda: lib.forget(event))
         stop.follow(future)

@@ -1,6 +1,7 @@
 """What a client knows of its cluster, and of itself."""
 
 import ctypes
+from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 from . import _library as lib
@@ -29,6 +30,8 @@ lib._FUNCTIONS.update({
     "gcoord_cluster_view_nodes": (c_size_t, [c_void_p]),
     "gcoord_cluster_view_node": (_Node, [c_void_p, c_size_t]),
     "gcoord_client_wait_for_all_nodes": (c_int32, [c_void_p, c_int64, POINTER(lib.Error)]),
+    "gcoord_client_wait_for_all_nodes_async": (
+        c_int32, [c_void_p, c_int64, lib.DoneCallback, c_void_p, POINTER(lib.Error)]),
     "gcoord_client_statistics": (c_int32, [c_void_p, POINTER(_Statistics), POINTER(lib.Error)]),
 })
 
@@ -67,3 +70,6 @@ class Nodes:
     def wait_for_all_nodes(self, timeout: float = 5.0) -> None:
         """Returns when every node of the cluster is connected; Unreachable at the timeout."""
         lib.call("gcoord_client_wait_for_all_nodes", self._pointer(), lib.milliseconds(timeout))
+
+    def wait_for_all_nodes_async(self, timeout: float = 5.0) -> "Future[None]":
+        return lib.start_done("gcoord_client_wait_for_all_nodes_async", self, self._pointer(), lib.milliseconds(timeout))

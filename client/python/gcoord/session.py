@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Optional, Sequence
 
 from . import _library as lib
-from ._handle import Ended, Held, wait_for
+from ._handle import Held, Owner, wait_for
 from ._session_library import Eventful, Listeners, Options, options_of
 from .election import Election
 from .multi_lock import MultiLock, acquire_fields
@@ -82,8 +82,8 @@ class Session(Held, Eventful):
     _event_fd_function = "gcoord_session_event_fd"
     _next_event_function = "gcoord_session_next_event"
 
-    def __init__(self, client: object, handle: int, event: int) -> None:
-        super().__init__(handle)
+    def __init__(self, client: Owner, handle: int, event: int, opened_here: bool = True) -> None:
+        super().__init__(handle, client if opened_here else None)
         self._client = client  # Lives at least as long as what it serves.
         self._event = event
 
@@ -229,8 +229,7 @@ class Opening:
     """How a session is come by: the function of the library, and the client that it is asked of."""
 
     function: str
-    client: object
-    ended: Ended
+    client: Owner
     pointer: int
     ttl: float
     session_id: int
@@ -260,10 +259,7 @@ class Opening:
         return future
 
     def _made(self, handle: int, event: int) -> Session:
-        session = Session(self.client, handle, event)
-        if self.function != "gcoord_session_attach":  # Which another program opened.
-            self.ended.add(session)
-        return session
+        return Session(self.client, handle, event, opened_here=self.function != "gcoord_session_attach")
 
     def _options(self, event: int) -> Options:
         return options_of(self.ttl, self.session_id, event, self.listeners, self.checks, self.on_unhealthy)

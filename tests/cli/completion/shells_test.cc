@@ -118,6 +118,61 @@ TEST_F(BashCompletion, TheClusterIsTheOneThatTheLineNames) {
   EXPECT_EQ(child.value().wait_for(kPatience), 0);
 }
 
+// What gcoordctl offers to a shell, with a folder of contexts of its own.
+class CompletedContext : public testing::Test {
+ protected:
+  CompletedContext() {
+    node_.ctl().json({"lock", "acquire", "here", "--ttl", "60s"});
+    other_.ctl().json({"lock", "acquire", "home", "--ttl", "60s"});
+    EXPECT_THAT(told({"context", "set", "first", "--endpoints", node_.endpoint()}),
+                HasSubstr("first"));
+    EXPECT_THAT(told({"context", "set", "second", "--endpoints", other_.endpoint()}),
+                HasSubstr("second"));
+  }
+
+  std::string told(const std::vector<std::string>& words, const std::string& endpoints = "") const {
+    ChildOptions options;
+    options.arguments = {chaos::program_beside("gcoordctl").string()};
+    options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+    options.capture_output = true;
+    options.environment = {{"XDG_CONFIG_HOME", folder_.path()}};
+    if (!endpoints.empty()) {
+      options.environment.emplace_back("GCOORD_ENDPOINTS", endpoints);
+    }
+    auto child = ChildProcess::start(options);
+    EXPECT_TRUE(child.ok());
+    const std::string out = child.value().read_all(kPatience);
+    EXPECT_EQ(child.value().wait_for(kPatience), 0);
+    return out;
+  }
+
+  const ScratchFolder folder_;
+  DevNode node_;
+  DevNode other_;
+};
+
+TEST_F(CompletedContext, NamesAreThoseOfTheContextThatTheLineNames) {
+  EXPECT_EQ(told({"__complete", "lock", "get", "h"}), "here\n") << "the one in use";
+  EXPECT_EQ(told({"__complete", "--context", "second", "lock", "get", "h"}), "home\n");
+  EXPECT_EQ(told({"__complete", "--context=second", "lock", "get", "h"}), "home\n");
+  EXPECT_EQ(told({"__complete", "lock", "get", "--context", "second", "h"}), "home\n");
+  EXPECT_EQ(told({"__complete", "--context", "second", "lock", "get", "h"}, node_.endpoint()),
+            "home\n")
+      << "before the environment";
+  EXPECT_EQ(told({"__complete",
+                  "--context",
+                  "second",
+                  "--endpoints",
+                  node_.endpoint(),
+                  "lock",
+                  "get",
+                  "h"}),
+            "here\n")
+      << "behind an address";
+  EXPECT_EQ(told({"__complete", "--context", "nowhere", "lock", "get", "h"}), "")
+      << "the finished line would be refused";
+}
+
 TEST(Completion, EveryVerbIsOffered) {
   const std::string verbs = run("gcoordctl", {"__complete", ""}).out;
   for (const char* verb : {"lock\n", "quorum\n", "bench\n", "watch\n", "version\n"}) {

@@ -126,15 +126,14 @@ class DnsServer {
   // All messages that one query gets.
   using Answers = std::function<std::vector<std::string>(const std::string& query)>;
 
-  explicit DnsServer(Answers answers) : answers_(std::move(answers)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    static_cast<void>(::bind(socket_, reinterpret_cast<sockaddr*>(&address), size));
-    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
-    text_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  // With streams it listens for TCP, too, at the same port; no message: the connection stays
+  // silent.
+  explicit DnsServer(Answers answers, Answers streams = {})
+      : answers_(std::move(answers)), streams_(std::move(streams)) {
+    // A port may be free for one of the two only.
+    for (int tries = 0; tries < 100 && !listen(); ++tries) {
+      close_sockets();
+    }
     static_cast<void>(::pipe(stop_.data()));
     thread_ = std::thread([this] { serve(); });
   }
@@ -143,7 +142,10 @@ class DnsServer {
     ::close(stop_[1]);
     thread_.join();
     ::close(stop_[0]);
-    ::close(socket_);
+    close_sockets();
+    for (const int connection : connections_) {
+      ::close(connection);
+    }
   }
 
   DnsServer(const DnsServer&) = delete;
@@ -153,30 +155,83 @@ class DnsServer {
   const std::string& text() const { return text_; }
 
  private:
+  bool listen() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    static_cast<void>(::bind(socket_, reinterpret_cast<sockaddr*>(&address), size));
+    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
+    text_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    if (!streams_) {
+      return true;
+    }
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return ::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+           ::listen(listener_, 8) == 0;
+  }
+
+  void close_sockets() {
+    ::close(std::exchange(socket_, -1));
+    ::close(std::exchange(listener_, -1));
+  }
+
   void serve() {
     for (;;) {
-      std::array<pollfd, 2> waiting{pollfd{socket_, POLLIN, 0}, pollfd{stop_[0], POLLIN, 0}};
-      if (::poll(waiting.data(), waiting.size(), -1) < 0 || waiting[1].revents != 0) {
+      std::array<pollfd, 3> waiting{
+          pollfd{socket_, POLLIN, 0}, pollfd{listener_, POLLIN, 0}, pollfd{stop_[0], POLLIN, 0}};
+      if (::poll(waiting.data(), waiting.size(), -1) < 0 || waiting[2].revents != 0) {
         return;
       }
-      std::string query(4096, '\0');
-      sockaddr_in from{};
-      socklen_t size = sizeof from;
-      const ssize_t got = ::recvfrom(
-          socket_, query.data(), query.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
-      if (got < 12) {
-        continue;
+      if (waiting[0].revents != 0) {
+        answer_datagram();
       }
-      query.resize(static_cast<std::size_t>(got));
-      for (const std::string& answer : answers_(query)) {
-        ::sendto(
-            socket_, answer.data(), answer.size(), 0, reinterpret_cast<sockaddr*>(&from), size);
+      if (waiting[1].revents != 0) {
+        answer_stream();
       }
     }
   }
 
+  void answer_datagram() {
+    std::string query(4096, '\0');
+    sockaddr_in from{};
+    socklen_t size = sizeof from;
+    const ssize_t got = ::recvfrom(
+        socket_, query.data(), query.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+    if (got < 12) {
+      return;
+    }
+    query.resize(static_cast<std::size_t>(got));
+    for (const std::string& answer : answers_(query)) {
+      ::sendto(socket_, answer.data(), answer.size(), 0, reinterpret_cast<sockaddr*>(&from), size);
+    }
+  }
+
+  // A length, and the query in one piece behind it, as one client sends it here.
+  void answer_stream() {
+    const int connection = ::accept(listener_, nullptr, nullptr);
+    connections_.push_back(connection);
+    std::string query(4096, '\0');
+    const ssize_t got = ::recv(connection, query.data(), query.size(), 0);
+    if (got < 14) {
+      return;
+    }
+    query = query.substr(2, static_cast<std::size_t>(got) - 2);
+    for (const std::string& answer : streams_(query)) {
+      const std::string framed =
+          DnsBytes{}.number(static_cast<std::uint16_t>(answer.size())).raw(answer).bytes();
+      // In two pieces, as it may come.
+      ::send(connection, framed.data(), 1, MSG_NOSIGNAL);
+      ::send(connection, framed.data() + 1, framed.size() - 1, MSG_NOSIGNAL);
+    }
+  }
+
   Answers answers_;
+  Answers streams_;
   int socket_ = -1;
+  int listener_ = -1;
+  std::vector<int> connections_;
   std::array<int, 2> stop_{-1, -1};
   std::string text_;
   std::thread thread_;

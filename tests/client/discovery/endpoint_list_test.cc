@@ -1,6 +1,6 @@
 #include "client/discovery/endpoint_list.h"
 
-#include "client/discovery/srv_lookup.h"
+#include "client/discovery/name_server.h"
 #include "protocol/error_codes.h"
 #include "tests/client/discovery/dns_server.h"
 
@@ -143,6 +143,62 @@ TEST(EndpointList, ATruncatedAnswerWithoutHostsSaysSo) {
     return std::vector{answer};
   });
   EXPECT_THAT(resolve({service(partial)}).value(), ElementsAre("node:7400"));
+}
+
+// Cut inside its second record, as it comes in a datagram.
+std::vector<std::string> cut(const std::string& query) {
+  const std::string records = DnsBytes{}
+                                  .record(33, srv_content({0, 0, 7401, "a"}))
+                                  .record(33, srv_content({0, 0, 7402, "b"}))
+                                  .bytes();
+  return {dns_answer(query, {2, records.substr(0, records.size() - 3), 0, 0x8380})};
+}
+
+TEST(EndpointList, AnAnswerThatIsCutInsideARecordComesWholeOverTcp) {
+  std::atomic<int> datagrams{0};
+  const DnsServer server(
+      [&](const std::string& query) {
+        ++datagrams;
+        return cut(query);
+      },
+      [](const std::string& query) {
+        DnsBytes records;
+        for (std::uint16_t k = 0; k < 60; ++k) {
+          records.record(33,
+                         srv_content({k, 0, 7400, "node-" + std::to_string(k) + ".example.org"}));
+        }
+        return std::vector{dns_answer(query, {60, records.bytes()})};
+      });
+  const auto found = resolve({service(server)}).value();
+  ASSERT_EQ(found.size(), 60u);
+  EXPECT_EQ(found.front(), "node-0.example.org:7400");
+  EXPECT_EQ(found.back(), "node-59.example.org:7400");
+  EXPECT_EQ(datagrams, 1);
+}
+
+TEST(EndpointList, ACutAnswerThatNoStreamMendsSaysSo) {
+  const DnsServer server(cut);
+  EXPECT_THAT(resolve({service(server)}).status().message(),
+              HasSubstr("the answer is truncated, and over TCP: Connection refused"));
+  const DnsServer lying(cut, [](const std::string& query) {
+    std::string other_id = one(query);
+    other_id[0] = static_cast<char>(other_id[0] ^ 1);
+    return std::vector{other_id};
+  });
+  EXPECT_THAT(resolve({service(lying)}).status().message(),
+              HasSubstr("truncated, and over TCP: a message that is no answer"));
+}
+
+TEST(EndpointList, AStreamThatIsSilentIsGivenUpInTimeAndWhatCameWholeIsTaken) {
+  const auto partial = [](const std::string& query) {
+    std::string answer = one(query);
+    answer[2] = static_cast<char>(answer[2] | 2);
+    return std::vector{answer};
+  };
+  const DnsServer server(partial, [](const std::string&) { return std::vector<std::string>{}; });
+  EXPECT_THAT(resolve({service(server)}, kBrief).value(), ElementsAre("node:7400"));
+  const DnsServer silent(cut, [](const std::string&) { return std::vector<std::string>{}; });
+  EXPECT_EQ(resolve({service(silent)}, kBrief).status().detail(), kDetailUnreachable);
 }
 
 TEST(EndpointList, AFloodOfOtherAnswersIsNotReadForEver) {

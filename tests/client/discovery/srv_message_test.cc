@@ -104,6 +104,19 @@ TEST(SrvMessage, ATruncatedAnswerIsKnown) {
   EXPECT_TRUE(decoded(dns_answer(query(), {1, one_record(), 0, 0x8380}))->truncated);
 }
 
+TEST(SrvMessage, AnAnswerThatIsTruncatedInTheMidstOfARecordIsNoLess) {
+  const std::string whole = dns_answer(query(), {1, one_record(), 0, 0x8380});
+  const std::size_t head = 12 + question_of(query()).size();
+  for (std::size_t bytes = head; bytes < whole.size(); ++bytes) {
+    const auto answer = decoded(whole.substr(0, bytes));
+    ASSERT_TRUE(answer.has_value()) << bytes;
+    EXPECT_TRUE(answer->truncated);
+    EXPECT_TRUE(answer->records.empty());
+  }
+  EXPECT_FALSE(decoded(whole.substr(0, head - 1)).has_value()) << "not even the question";
+  EXPECT_FALSE(decoded(whole.substr(0, head), "_other._tcp.example.org").has_value());
+}
+
 TEST(SrvMessage, AnswersToAnotherQuestionAreNone) {
   const std::string answer = dns_answer(query(), {1, one_record()});
   EXPECT_TRUE(decoded(answer).has_value());
@@ -141,13 +154,13 @@ TEST(SrvMessage, MalformedAnswersAreNone) {
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
     EXPECT_FALSE(decoded(whole.substr(0, bytes)).has_value()) << bytes;
   }
-  EXPECT_FALSE(decoded(whole + std::string(kMessageBytesMax, '\0')).has_value());
+  EXPECT_FALSE(decoded(whole + '\0').has_value());
 }
 
 TEST(SrvMessage, CountsThatAreNotTrueAreFound) {
   EXPECT_FALSE(decoded(dns_answer(query(), {0xffff, one_record(), 0xffff})).has_value());
   EXPECT_FALSE(decoded(dns_answer(query(), {1, one_record(), 1})).has_value());
-  EXPECT_TRUE(decoded(dns_answer(query(), {0, one_record()}))->records.empty());
+  EXPECT_FALSE(decoded(dns_answer(query(), {0, one_record()})).has_value()) << "one more than told";
 }
 
 TEST(SrvMessage, NamesAreThoseOfHostsAndServices) {

@@ -1,6 +1,7 @@
 """gcoord.aio: the client in a program's event loop."""
 
 import asyncio
+import threading
 import unittest
 from typing import Any
 
@@ -71,6 +72,45 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         bridge.post(later.set)  # The loop is woken once for both.
         await asyncio.wait_for(later.wait(), PATIENCE)
         self.assertIs(await heard, error)
+
+    async def test_a_cancelled_call_returns_at_once_and_its_thread_counts_until_it_ends(self):
+        bridge = Bridge()
+        end, lock, begun, ended, most = threading.Event(), threading.Lock(), [], [], []
+        sixteen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def block() -> None:
+            with lock:
+                begun.append(None)
+                most.append(len(begun) - len(ended))
+                if len(begun) == 16:
+                    bridge.post(lambda: sixteen.set_result(None))
+            end.wait(PATIENCE)
+            with lock:
+                ended.append(None)
+
+        calls = [asyncio.create_task(bridge.in_thread(block)) for _ in range(40)]
+        await asyncio.wait_for(sixteen, PATIENCE)
+        for call in calls[:16]:
+            call.cancel()
+        cancelled = await asyncio.wait_for(asyncio.gather(*calls[:16], return_exceptions=True), PATIENCE)
+        self.assertTrue(all(isinstance(each, asyncio.CancelledError) for each in cancelled))
+        self.assertEqual(len(ended), 0)  # They block, though nobody waits for them.
+        for _ in range(100):
+            await asyncio.sleep(0)
+        end.set()
+        await asyncio.wait_for(asyncio.gather(*calls[16:]), PATIENCE)
+        self.assertEqual((max(most), len(begun)), (16, 40))
+
+    async def test_a_call_that_waits_for_a_thread_fails_when_the_client_is_closed(self):
+        bridge = Bridge()
+        end = threading.Event()
+        blocked = [asyncio.create_task(bridge.in_thread(lambda: end.wait(PATIENCE))) for _ in range(16)]
+        waiting = asyncio.create_task(bridge.in_thread(lambda: self.fail("it never begins")))
+        await asyncio.sleep(0)
+        bridge.close()
+        end.set()
+        await self.assert_number(4010, waiting)
+        await asyncio.gather(*blocked)
 
     async def test_an_error_in_a_block_is_the_one_to_hear_of_and_gives_back(self):
         session, other = await self.session(), await self.session()
@@ -224,22 +264,40 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
                 await self.until_waiters(1)
                 line = await self.client.candidates(self.name)
                 self.assertEqual((line.leader.value, [each.session_id for each in line.candidates]), (b"a:2", [other.id]))
-                standing.cancel()
-                with self.assertRaises(asyncio.CancelledError):
-                    await standing
+                await candidate.resign()
+                await self.assert_number(6006, standing)
                 third = (await self.session()).election(self.name)
                 next_in_line = asyncio.create_task(third.campaign())
-                await self.until_waiters(2)
-            await next_in_line  # The cancelled one, which stands before it, hands over.
+                await self.until_waiters(1)
+            await next_in_line
             self.assertTrue(third.is_leader())
             self.assertFalse(candidate.is_leader() or election.is_leader())
             office = await asyncio.wait_for(leaders.__anext__(), PATIENCE)
-            while office.epoch < third.epoch:
-                office = await asyncio.wait_for(leaders.__anext__(), PATIENCE)
             self.assertEqual(office.epoch, third.epoch)
             rest = asyncio.create_task(self.rest_of(leaders))
             await asyncio.sleep(0)
         self.assertEqual(await asyncio.wait_for(rest, PATIENCE), [])
+
+    async def test_a_cancelled_campaign_leaves_the_queue_and_the_next_candidate_leads_at_once(self):
+        leader, cancelled, third = [(await self.session()) for _ in range(3)]
+        async with self.client.watch(self.name, kinds=[EventKind.GRANTED]) as terms:
+            async with leader.election(self.name) as election:
+                await election.campaign()
+                candidate = cancelled.election(self.name)
+                standing = asyncio.create_task(candidate.campaign())
+                await self.until_waiters(1)
+                next_in_line = asyncio.create_task(third.election(self.name).campaign())
+                await self.until_waiters(2)
+                standing.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await standing
+                await asyncio.wait_for(self.until_waiters(1), PATIENCE)  # While nobody's turn has come.
+                line = await self.client.candidates(self.name)
+                self.assertEqual([each.session_id for each in line.candidates], [third.id])
+            await next_in_line
+            elected = [(await asyncio.wait_for(terms.__anext__(), PATIENCE)).events[0].session_id for _ in range(2)]
+        self.assertEqual(elected, [leader.id, third.id])  # Without a term of the cancelled one in between.
+        self.assertTrue(cancelled.alive)
 
     async def rest_of(self, stream):
         return [each async for each in stream]

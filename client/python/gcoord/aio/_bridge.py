@@ -6,6 +6,9 @@ from collections import deque
 from concurrent.futures import Future
 from typing import Any, Callable, Deque, Dict, Optional, TypeVar
 
+from .._handle import Closed
+from .._library import client_closed
+
 T = TypeVar("T")
 
 _THREADS_MAX = 16  # Of one client, for calls that the C interface has only in a blocking form.
@@ -67,25 +70,39 @@ class Bridge:
         return future.result()
 
     async def in_thread(self, function: Callable[[], T], abandon: Optional[Callable[[T], Any]] = None) -> T:
-        """The result of a function that blocks. A cancelled await does not end it; abandon() gets what it brings."""
-        async with self._threads:
-            return await self.in_own_thread(function, abandon)
+        """The result of a function that blocks. A cancelled await ends at once. The function goes on to its own end, counted
+        as one of the threads until then, and abandon() gets what it brings."""
+        await self._threads.acquire()
+        try:
+            if self.closed:
+                raise client_closed()
+            future = self._start(function)
+        except BaseException:
+            self._threads.release()
+            raise
+        future.add_done_callback(lambda _: self.post(self._threads.release))
+        return await self.outcome(future, abandon)
 
     async def in_own_thread(self, function: Callable[[], T], abandon: Optional[Callable[[T], Any]] = None) -> T:
         """The same, however many are under way: for what must not wait for others."""
+        return await self.outcome(self._start(function), abandon)
+
+    def _start(self, function: Callable[[], T]) -> "Future[T]":
         future: "Future[T]" = Future()
         future.set_running_or_notify_cancel()  # It cannot be taken back.
 
         def work() -> None:
             try:
                 result = function()
+            except Closed as error:  # The client's end came before the call.
+                future.set_exception(client_closed() if self.closed else error)
             except BaseException as error:  # All of them are told to who waits.
                 future.set_exception(error)
             else:
                 future.set_result(result)
 
         threading.Thread(target=work, name="gcoord-aio", daemon=True).start()
-        return await self.outcome(future, abandon)
+        return future
 
     async def readable(self, descriptor: int) -> None:
         """Returns when the descriptor is readable, or after wake()."""

@@ -65,8 +65,8 @@ class Client(Looks):
         return self
 
     async def close(self) -> None:
-        """Closes the open sessions without waiting long for the answers. What is under way fails with GC4010, and
-        iterations end."""
+        """Closes the open sessions and leases, unless they are detached, without waiting long for the answers. What is under
+        way fails with GC4010, and iterations end."""
         if self._open is None:
             return
         connected, bridge = self._open

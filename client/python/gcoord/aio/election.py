@@ -41,7 +41,7 @@ class Election(Entered):
     async def campaign(self, wait: Optional[float] = None, value: bytes = b"", priority: int = 0,
                        hysteresis: Optional[float] = None, review: float = 0) -> None:
         """Waits in line until it leads; arguments are those of gcoord.Election.campaign. Cancelled, it resigns,
-        also from a term that it has just won; in the queue it keeps its place and hands over when its turn comes."""
+        also from a term that it has just won, and leaves the queue at once."""
         self._bridge.check_loop()
         standing = self._election.campaign_async(wait, value, priority, hysteresis, review)
         await self._bridge.outcome(standing, lambda _: self._election.resign_async())

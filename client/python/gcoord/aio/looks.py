@@ -109,7 +109,7 @@ class Looks:
 
     async def wait_for_all_nodes(self, timeout: float = 5.0) -> None:
         """Returns when every node of the cluster is connected; Unreachable at the timeout."""
-        await self._ask_in_thread(client.Client.wait_for_all_nodes, timeout)
+        await self._ask(client.Client.wait_for_all_nodes_async, timeout)
 
     def cluster(self) -> ClusterView:
         """The cluster as this client sees it now; asks no node."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from typing import Callable, Optional, Union
+from typing import Callable, Union
 
 from .. import observe
 from ..errors import GcoordError
@@ -11,13 +11,15 @@ from ._bridge import Bridge
 from ._pending import Entered
 
 
-def _pump(stream: observe.LeaderStream, tell: Callable[[Union[Office, GcoordError]], None]) -> None:
-    """The C interface has no descriptor for leaders, so a thread waits for them. It ends with its stream."""
+def _pump(stream: observe.LeaderStream, tell: Callable[[Union[Office, GcoordError, None]], None]) -> None:
+    """The C interface has no descriptor for leaders, so a thread waits for them. It ends with its stream, or its client."""
     try:
         for office in stream:
             tell(office)
     except GcoordError as reason:
         tell(reason)
+    else:
+        tell(None)
 
 
 class LeaderStream(Entered):
@@ -29,7 +31,6 @@ class LeaderStream(Entered):
         self._bridge = bridge
         self._stream = opened
         self._told: "asyncio.Queue[Union[Office, GcoordError, None]]" = asyncio.Queue()
-        self._end: Optional[GcoordError] = None
         self._closed = False
         told = self._told  # The thread keeps the queue alive, and not this object, whose end ends the thread.
         threading.Thread(target=_pump, args=(opened, lambda what: bridge.post(lambda: told.put_nowait(what))),
@@ -43,20 +44,18 @@ class LeaderStream(Entered):
 
     async def __anext__(self) -> Office:
         self._bridge.check_loop()
-        if self._closed:
+        if self._closed or self._bridge.closed:
             raise StopAsyncIteration
-        if self._end is not None:
-            raise self._end
         told = await self._told.get()
         if isinstance(told, Office):
             return told
+        self._told.put_nowait(told)  # For others that wait, and for the next time.
         if told is None:
             raise StopAsyncIteration
-        self._end = told
         raise told
 
     def close(self) -> None:
-        """Ends it: an iteration ends."""
+        """Ends it: an iteration ends, as it does with the client."""
         if not self._closed:
             self._closed = True
             self._stream.close()
@@ -69,5 +68,6 @@ class LeaderStream(Entered):
         self.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_stream"):
+        # Not when the collector of cycles has freed it before.
+        if hasattr(self, "_stream") and not self._stream._handle.closed:
             self._stream.close()

@@ -4,6 +4,7 @@ import asyncio
 from typing import Dict, Optional, Tuple
 
 from .. import watch
+from .._library import CLIENT_CLOSED
 from ..errors import GcoordError
 from ._bridge import Bridge
 from ._pending import Entered
@@ -33,19 +34,20 @@ class Watch(Entered):
         if self._in_a_row == _WITHOUT_PAUSE:
             self._in_a_row = 0
             await asyncio.sleep(0)
-        while True:
+        while not (self._closed or self._bridge.closed):
             batch = self._take()
             if batch is not None:
                 self._in_a_row += 1
                 return batch
             self._in_a_row = 0
             await self._bridge.readable(self._descriptor)
+        raise StopAsyncIteration
 
     def _take(self) -> Optional[watch.Batch]:
         try:
             return self._watch.next(0)
-        except GcoordError:
-            if self._closed:
+        except GcoordError as reason:
+            if reason.number == CLIENT_CLOSED:  # By the interpreter's end, which closes the client within this one.
                 raise StopAsyncIteration from None
             raise
 
@@ -62,9 +64,10 @@ class Watch(Entered):
         return self._watch.first_revision()
 
     def close(self) -> None:
-        """Ends it: an iteration ends."""
+        """Ends it: an iteration ends, as it does with the client."""
         self._closed = True
         self._watch.close()
+        self._bridge.wake(self._descriptor)
 
     async def _give_back(self) -> None:
         self.close()

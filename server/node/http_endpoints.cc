@@ -49,6 +49,7 @@ HttpHandler operator_pages(const HealthBoard& health,
 
 Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
   if (!options.listen_metrics.empty()) {
+    metrics_listen_ = options.listen_metrics;
     GCOORD_TRY(metrics_,
                HttpServer::open({.port_name = "metrics",
                                  .option = "listen-metrics",
@@ -66,6 +67,10 @@ Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
 
 std::uint16_t HttpEndpoints::metrics_port() const {
   return metrics_ == nullptr ? std::uint16_t{0} : metrics_->port();
+}
+
+std::string HttpEndpoints::metrics_address() const {
+  return metrics_ == nullptr ? "" : to_string(Endpoint{metrics_listen_.host, metrics_->port()});
 }
 
 std::uint16_t HttpEndpoints::ledger_port() const {

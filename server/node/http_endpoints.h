@@ -15,9 +15,11 @@
 #include "server/interfaces/ledger_view.h"
 #include "server/node/health.h"
 #include "server/options/options.h"
+#include "server/platform/endpoint_name.h"
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace gcoord::server {
 
@@ -37,7 +39,11 @@ class HttpEndpoints {
   std::uint16_t metrics_port() const;
   std::uint16_t ledger_port() const;
 
+  // "HOST:PORT" of the metrics, with the host as the option has it; empty if they are off.
+  std::string metrics_address() const;
+
  private:
+  Endpoint metrics_listen_;
   std::unique_ptr<HttpServer> metrics_;
   std::unique_ptr<LedgerEndpoint> ledger_;
 };

@@ -175,7 +175,8 @@ class Node::Impl {
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
-                      [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); }});
+                      [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); },
+                      [this] { return endpoints_.metrics_address(); }});
   }
 
   void open_client_services() {

@@ -38,6 +38,7 @@ struct StatusSources {
   std::function<const Histogram*()> wal_sync;  // Times to persist a record; nullptr without a log.
   std::function<std::string(NodeId)>
       device_link;  // Whether shards' messages go from device to device.
+  std::function<std::string()> metrics_address;  // Where /metrics is; empty: off.
 };
 
 class StatusReports final : public NodeReports {

@@ -210,6 +210,7 @@ def the_rest(c: Cluster) -> None:
     c.run("shard ls")
     c.run("shard show", "3")
     c.run("top", "--once", "--interval", "100ms")
+    c.run("top", "--count", "2", "--interval", "100ms", "--sort", "cpu")
     c.run("quorum eval", "--voters", "1,2,3", "--votes", "1=yes", "--acknowledged", "1=7,2=7")
     c.run("bench lock", "--seconds", "1", "--clients", "2")
     c.run("bench queue", "--waiters", "10", "--handovers", "10")

@@ -37,7 +37,7 @@ constexpr std::array kExamples = {
     VerbExample{"elect proclaim",
                 "leaders/scheduler 10.0.0.1:9001 --epoch 7 --session 281474976710657"},
     VerbExample{"elect transfer", "leaders/scheduler --to 281474976710658"},
-    VerbExample{"top", "--interval 5s"},
+    VerbExample{"top", "--interval 5s --sort requests"},
     VerbExample{"watch", "--prefix jobs/ --events granted,released"},
     VerbExample{"session open", "--ttl 1m"},
     VerbExample{"session keep-alive", "281474976710657"},

@@ -2,9 +2,9 @@
 #include "cli/completion/scripts.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/command_words.h"
+#include "cli/top/verb.h"
 #include "cli/verbs/completion.h"
 #include "cli/verbs/examples.h"
-#include "cli/verbs/top.h"
 #include "protocol/error_codes.h"
 #include "server/platform/version.h"
 

@@ -431,6 +431,13 @@ Result<std::string> Client::node_status(std::uint32_t node_id) {
   });
 }
 
+Future<Result<std::string>> Client::node_status_async(std::uint32_t node_id) {
+  return future_of<Result<std::string>>(*impl_->core(), [&](auto callback) {
+    report(
+        *impl_->core(), {protocol::RequestKind::NodeStatus, NodeId{node_id}}, std::move(callback));
+  });
+}
+
 Result<std::string> Client::shard_list(std::uint32_t node_id,
                                        std::uint32_t first,
                                        std::uint32_t count) {
@@ -467,6 +474,13 @@ Result<std::string> Client::log_levels(std::uint32_t node_id, const LogLevelChan
 
 Result<std::vector<std::uint32_t>> Client::leader_map(std::uint32_t first, std::uint32_t count) {
   return await<Result<std::vector<std::uint32_t>>>(*impl_->core(), [&](auto callback) {
+    client::leader_map(*impl_->core(), first, count, std::move(callback));
+  });
+}
+
+Future<Result<std::vector<std::uint32_t>>> Client::leader_map_async(std::uint32_t first,
+                                                                    std::uint32_t count) {
+  return future_of<Result<std::vector<std::uint32_t>>>(*impl_->core(), [&](auto callback) {
     client::leader_map(*impl_->core(), first, count, std::move(callback));
   });
 }

@@ -211,6 +211,7 @@ def the_rest(c: Cluster) -> None:
     c.run("shard ls")
     c.run("shard show", "3")
     c.run("top", "--once", "--interval", "100ms")
+    c.run("top", "--count", "2", "--interval", "100ms", "--sort", "cpu")
     c.run("log level")
     c.run("log level", "warn,disk=error")
     c.run("log level", "loud", code=2)

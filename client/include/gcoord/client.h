@@ -222,6 +222,7 @@ class GCOORD_API Client {
   // Reads a node's description of itself, of some of its shards, or of one shard, as JSON. GC3001
   // when this node cannot be reached; `first` and `count` select shards by number.
   Result<std::string> node_status(std::uint32_t node_id);
+  Future<Result<std::string>> node_status_async(std::uint32_t node_id);
   Result<std::string> shard_list(std::uint32_t node_id, std::uint32_t first, std::uint32_t count);
   Result<std::string> shard_show(std::uint32_t node_id, std::uint32_t shard);
   // The deadlocks that this node has ended recently as the coordinator
@@ -236,6 +237,8 @@ class GCOORD_API Client {
   // The node id of the leader for each of `count` shards from `first`, in the view of one node; 0:
   // not known. The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);
+  Future<Result<std::vector<std::uint32_t>>> leader_map_async(std::uint32_t first,
+                                                              std::uint32_t count);
 
   // Reads a snapshot of one node, in the bytes of its file (docs/reference/snapshot_format.md).
   // on_bytes is called on this thread, piece by piece in order; a failure of its own ends the

@@ -1,7 +1,5 @@
 #include "cli/terminal/output.h"
 
-#include "cli/terminal/screen.h"
-
 #include <gtest/gtest.h>
 
 namespace gcoord::cli {
@@ -43,10 +41,6 @@ TEST(Output, A12NorDoFactsAndErrors) {
   Output{Format::Tables}.fail(Status{StatusCode::Internal, "\x1b[31m"}, {"node 1: \a"});
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "gcoordctl: INTERNAL: \\u{1b}[31m\n  node 1: \\u{7}\n");
-}
-
-TEST(Screen, LinesAreCutWhereTheTerminalEnds) {
-  EXPECT_EQ(fitted("\u65e5\u672c\u8a9e\nabc\n", 5, 9), "\u65e5\u672c\nabc\n");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-#include "cli/verbs/hot_names.h"
+#include "cli/top/samples/hot_names.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace gcoord::cli {
+namespace gcoord::cli::top {
 
 namespace {
 
@@ -22,6 +22,7 @@ void HotNames::count(const client::WatchBatch& batch) {
     if (granted || waits) {
       Name& name = names_[event.name];
       name.name = event.name;
+      name.shard = batch.shard;
       name.grants += granted ? 1 : 0;
       name.waits += waits ? 1 : 0;
       grants_ += granted ? 1 : 0;
@@ -61,4 +62,4 @@ HotNames::Sample HotNames::take(std::size_t names_max) {
   return look;
 }
 
-}  // namespace gcoord::cli
+}  // namespace gcoord::cli::top

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace gcoord::cli {
+namespace gcoord::cli::top {
 
 // Names that are counted at once; half of them go when there are more.
 inline constexpr std::size_t kHeatNamesMax = 65'536;
@@ -22,6 +22,7 @@ class HotNames {
  public:
   struct Name {
     std::string name;
+    std::uint32_t shard = 0;  // Of the last of these.
     std::uint64_t grants = 0;
     std::uint64_t waits = 0;  // Sessions that began to wait.
   };
@@ -46,4 +47,4 @@ class HotNames {
   std::uint64_t expiries_ = 0;
 };
 
-}  // namespace gcoord::cli
+}  // namespace gcoord::cli::top

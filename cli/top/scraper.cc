@@ -1,0 +1,42 @@
+#include "cli/top/scraper.h"
+
+#include "server/platform/endpoint_name.h"
+
+#include <string_view>
+#include <utility>
+
+namespace gcoord::cli::top {
+
+Result<HttpOrigin> metrics_origin(const std::string& told, const std::string& endpoint) {
+  if (told.empty()) {
+    return Status{StatusCode::Unavailable, "the node has none (--listen-metrics)"};
+  }
+  GCOORD_TRY(server::Endpoint metrics, server::parse_endpoint(told));
+  GCOORD_TRY(const server::Endpoint clients, server::parse_endpoint(endpoint));
+  if (metrics.host == "0.0.0.0" || metrics.host == "::") {
+    metrics.host = clients.host;
+  }
+  if (server::is_loopback(metrics) && !server::is_loopback(clients)) {
+    return Status{StatusCode::Unavailable,
+                  "the node shows them on its own machine only, at " + told};
+  }
+  return HttpOrigin{metrics.host, std::to_string(metrics.port)};
+}
+
+Result<MetricsPage> Scraper::read(const std::string& told, const std::string& endpoint) {
+  GCOORD_TRY(HttpOrigin origin, metrics_origin(told, endpoint));
+  if (http_ == nullptr || origin.host != origin_.host || origin.port != origin_.port) {
+    origin_ = std::move(origin);
+    http_ = std::make_unique<HttpClient>(origin_, HttpOptions{.connection = HttpConnection::Kept});
+  }
+  GCOORD_TRY(const HttpResponse response,
+             http_->get("/metrics", {.timeout = timeout_, .body_bytes_max = kScrapeBytesMax}));
+  if (response.status != 200 || response.extent == HttpBody::Cut ||
+      response.extent == HttpBody::TooLong) {
+    return Status{StatusCode::Unavailable,
+                  "no whole page came (HTTP " + std::to_string(response.status) + ")"};
+  }
+  return MetricsPage::parse(response.body);
+}
+
+}  // namespace gcoord::cli::top

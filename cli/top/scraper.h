@@ -1,0 +1,38 @@
+// The page of metrics of one node, read over HTTP where its status report says that it is.
+//
+// Bounded, whatever the other side sends: kScrapeBytesMax and a time limit. One thread at a time.
+#pragma once
+
+#include "cli/top/samples/metrics_page.h"
+#include "common/http/client.h"
+#include "common/status.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace gcoord::cli::top {
+
+// Some forty times the page of a node with seven peers.
+inline constexpr std::size_t kScrapeBytesMax = std::size_t{4} << 20;
+
+// From where to read. `told` is the address as the node listens, `endpoint` that of its clients. A
+// node that listens on all addresses is asked at the host of its endpoint. Unavailable for one that
+// has no metrics or listens on loopback of another machine, InvalidArgument for no address.
+Result<HttpOrigin> metrics_origin(const std::string& told, const std::string& endpoint);
+
+class Scraper {
+ public:
+  explicit Scraper(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+
+  // Also Unavailable when no whole page came in time.
+  Result<MetricsPage> read(const std::string& told, const std::string& endpoint);
+
+ private:
+  std::chrono::milliseconds timeout_;
+  HttpOrigin origin_;
+  std::unique_ptr<HttpClient> http_;  // To `origin_`, kept between readings.
+};
+
+}  // namespace gcoord::cli::top

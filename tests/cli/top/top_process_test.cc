@@ -1,0 +1,348 @@
+// gcoordctl top in a pseudo terminal and through a pipe, with three real nodes.
+#include "tests/cli/process_cluster.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace gcoord::cli {
+namespace {
+
+// The frames that a program draws with the sequences of cli/terminal/screen.cc.
+class Frames {
+ public:
+  void take(std::string_view bytes) {
+    unread_ += bytes;
+    while (take_one()) {
+    }
+  }
+
+  // The last one that was drawn whole.
+  const std::vector<std::string>& last() const { return last_; }
+
+  std::string text() const {
+    std::string all;
+    for (const std::string& line : last_) {
+      all += line + "\n";
+    }
+    return all;
+  }
+
+  bool other_screen() const { return other_screen_; }
+
+ private:
+  // False when what is left is the beginning of something.
+  bool take_one() {
+    if (unread_.empty()) {
+      return false;
+    }
+    if (unread_[0] != '\x1b') {
+      take_character(unread_[0]);
+      unread_.erase(0, 1);
+      return true;
+    }
+    const std::size_t end = unread_.find_first_of("ABCDHJKhlm", 1);
+    if (end == std::string::npos) {
+      return false;
+    }
+    take_sequence(unread_.substr(1, end));
+    unread_.erase(0, end + 1);
+    return true;
+  }
+
+  void take_character(char each) {
+    if (each == '\n') {
+      lines_.emplace_back();
+    } else if (each != '\r' && !lines_.empty()) {
+      lines_.back() += each;
+    }
+  }
+
+  void take_sequence(const std::string& sequence) {
+    if (sequence == "[H") {
+      lines_.assign(1, "");
+    } else if (sequence == "[J") {
+      lines_.resize(lines_.size() - std::min<std::size_t>(lines_.size(), 1));  // Below the last.
+    } else if (sequence == "[?2026l") {
+      last_ = lines_;
+    } else if (sequence == "[?1049h" || sequence == "[?1049l") {
+      other_screen_ = sequence.back() == 'h';
+    }
+  }
+
+  std::string unread_;
+  std::vector<std::string> lines_;
+  std::vector<std::string> last_;
+  bool other_screen_ = false;
+};
+
+// gcoordctl as the first program of a terminal.
+class TopTerminal {
+ public:
+  TopTerminal(const std::vector<std::string>& arguments, winsize size) {
+    const std::string path = chaos::program_beside("gcoordctl").string();
+    std::vector<char*> words{const_cast<char*>(path.c_str())};
+    for (const std::string& argument : arguments) {
+      words.push_back(const_cast<char*>(argument.c_str()));
+    }
+    words.push_back(nullptr);
+    pid_ = ::forkpty(&master_, nullptr, nullptr, &size);
+    if (pid_ == 0) {
+      for (const auto& [name, value] : {std::pair{"TERM", "xterm"},
+                                        std::pair{"LC_ALL", "C.UTF-8"},
+                                        std::pair{"NO_COLOR", "1"},
+                                        std::pair{"GCOORD_CONTEXT", ""},
+                                        std::pair{"XDG_CONFIG_HOME", "/nonexistent"}}) {
+        ::setenv(name, value, 1);
+      }
+      ::execv(path.c_str(), words.data());
+      ::_exit(127);
+    }
+  }
+
+  ~TopTerminal() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(master_);
+  }
+
+  TopTerminal(const TopTerminal&) = delete;
+  TopTerminal& operator=(const TopTerminal&) = delete;
+
+  void type(const std::string& keys) const {
+    EXPECT_EQ(::write(master_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+
+  // Reads until a whole screen has the text.
+  testing::AssertionResult shows(const std::string& text) {
+    return read_until([&] { return frames_.text().find(text) != std::string::npos; }, text);
+  }
+
+  testing::AssertionResult fits(std::size_t columns, std::size_t rows) {
+    return read_until(
+        [&] {
+          return !frames_.last().empty() && frames_.last().size() <= rows &&
+                 frames_.last()[0].size() <= columns;
+        },
+        "a smaller screen");
+  }
+
+  testing::AssertionResult takes_the_screen(bool taken) {
+    return read_until([&] { return frames_.other_screen() == taken; }, "the other screen");
+  }
+
+  void resize(winsize size) const { EXPECT_EQ(::ioctl(master_, TIOCSWINSZ, &size), 0); }
+
+  void signal(int number) const { ::kill(pid_, number); }
+
+  // The terminal edits lines and shows what is typed, as a shell leaves it.
+  bool cooked() const {
+    termios now{};
+    EXPECT_EQ(::tcgetattr(master_, &now), 0);
+    return (now.c_lflag & ICANON) != 0 && (now.c_lflag & ECHO) != 0;
+  }
+
+  // The status of waitpid when it ends or is stopped. Everything that it writes before is read.
+  int wait_for_change() {
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);
+    pid_ = WIFSTOPPED(status) ? pid_ : -1;
+    return status;
+  }
+
+  const Frames& frames() const { return frames_; }
+
+ private:
+  template <typename Seen>
+  testing::AssertionResult read_until(Seen seen, const std::string& what) {
+    const auto latest = std::chrono::steady_clock::now() + kPatience;
+    char bytes[4096];
+    while (!seen()) {
+      const bool late = std::chrono::steady_clock::now() > latest;
+      pollfd polled{master_, POLLIN, 0};
+      const bool any = !late && ::poll(&polled, 1, static_cast<int>(kPatience.count())) > 0;
+      const ssize_t count = any ? ::read(master_, bytes, sizeof bytes) : 0;
+      if (count <= 0) {
+        return testing::AssertionFailure() << what << " never came; the last screen:\n"
+                                           << frames_.text();
+      }
+      frames_.take({bytes, static_cast<std::size_t>(count)});
+    }
+    return testing::AssertionSuccess();
+  }
+
+  pid_t pid_ = -1;
+  int master_ = -1;
+  Frames frames_;
+};
+
+class TopTest : public ProcessCluster {
+ protected:
+  TopTest() : ProcessCluster(16) {}
+
+  void SetUp() override {
+    ProcessCluster::SetUp();
+    load_ = std::jthread([this](const std::stop_token& stop) {
+      client::Client client = connect(7);
+      client::Session session = open(client);
+      while (!stop.stop_requested()) {
+        auto lock = session.acquire("jobs/train");
+        EXPECT_TRUE(lock.ok()) << lock.status().to_string();
+        if (!lock.ok() || !lock.value().release().ok()) {
+          return;
+        }
+      }
+    });
+  }
+
+  void TearDown() override {
+    load_.request_stop();
+    load_.join();
+  }
+
+  std::vector<std::string> top(const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"top", "--interval", "200ms"};
+    words.insert(words.end(), more.begin(), more.end());
+    return ctl().with_endpoints(words);
+  }
+
+  std::jthread load_;  // Takes one lock and gives it back, again and again.
+};
+
+TEST_F(TopTest, KeysLeadThroughAllPagesAndTheTerminalIsGivenBack) {
+  TopTerminal terminal(top({}), {.ws_row = 70, .ws_col = 100});
+  ASSERT_TRUE(terminal.shows("3 of 3 nodes answer"));
+  ASSERT_TRUE(terminal.shows("jobs/train"));
+  EXPECT_FALSE(terminal.cooked());
+  terminal.type("R");
+  ASSERT_TRUE(terminal.shows("REQUESTS/S\u2193"));
+  terminal.type("r");
+  ASSERT_TRUE(terminal.shows("REQUESTS/S\u2191"));
+
+  terminal.type("N\x1b[A\x1b[A\x1b[A\x1b[B\r");  // By id again; to the first; down; open.
+  ASSERT_TRUE(terminal.shows("node 2 at "));
+  ASSERT_TRUE(terminal.shows("turns with work")) << "of its page of metrics";
+  terminal.type("\x1b");
+  ASSERT_TRUE(terminal.shows("3 of 3 nodes answer"));
+
+  terminal.type("\t\r");
+  ASSERT_TRUE(terminal.shows("lock jobs/train"));
+  ASSERT_TRUE(terminal.shows("granted"));
+  ASSERT_TRUE(terminal.shows("led by node"));
+  terminal.type("\x7f?");
+  ASSERT_TRUE(terminal.shows("Any key leaves this page."));
+  terminal.type("x+");
+  ASSERT_TRUE(terminal.shows("every 0.5 s"));
+  terminal.type(" ");
+  ASSERT_TRUE(terminal.shows("PAUSED"));
+  terminal.type(" -");
+  ASSERT_TRUE(terminal.shows("every 0.2 s"));
+
+  terminal.resize({.ws_row = 10, .ws_col = 40});
+  ASSERT_TRUE(terminal.fits(40, 10));
+  terminal.type("\x1a");  // Ctrl-Z.
+  ASSERT_TRUE(WIFSTOPPED(terminal.wait_for_change()));
+  EXPECT_TRUE(terminal.cooked());
+  ASSERT_TRUE(terminal.takes_the_screen(false));
+  terminal.signal(SIGCONT);
+  ASSERT_TRUE(terminal.takes_the_screen(true));
+  EXPECT_FALSE(terminal.cooked());
+  terminal.resize({.ws_row = 30, .ws_col = 100});
+  ASSERT_TRUE(terminal.shows("ENDPOINT"));
+
+  terminal.type("q");
+  const int status = terminal.wait_for_change();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(terminal.cooked());
+  EXPECT_TRUE(terminal.takes_the_screen(false));
+}
+
+TEST_F(TopTest, ANodeThatHangsOrDiesStaysAsARowAndNobodyWaitsForIt) {
+  // With such a time limit a question to the node that hangs would never end.
+  TopTerminal terminal(top({"--timeout", "1h"}), {.ws_row = 30, .ws_col = 100});
+  ASSERT_TRUE(terminal.shows("3 of 3 nodes answer"));
+  cluster_->signal(3, SIGSTOP);
+  ASSERT_TRUE(terminal.shows("2 of 3 nodes answer"));
+  ASSERT_TRUE(terminal.shows("node 3: no answer for "));
+  ASSERT_TRUE(terminal.shows("silent "));
+  terminal.signal(SIGTERM);
+  const int status = terminal.wait_for_change();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(terminal.cooked());
+  EXPECT_TRUE(terminal.takes_the_screen(false));
+
+  TopTerminal later(top({}), {.ws_row = 30, .ws_col = 100});
+  ASSERT_TRUE(later.shows("2 of 3 nodes answer"));
+  cluster_->signal(3, SIGCONT);
+  ASSERT_TRUE(later.shows("3 of 3 nodes answer"));
+  cluster_->kill(3);
+  ASSERT_TRUE(later.shows("2 of 3 nodes answer"));
+  later.type("q");
+  EXPECT_TRUE(WIFEXITED(later.wait_for_change()));
+}
+
+TEST_F(TopTest, AFatalSignalGivesTheTerminalBackToo) {
+  TopTerminal terminal(top({}), {.ws_row = 24, .ws_col = 80});
+  ASSERT_TRUE(terminal.shows("3 of 3 nodes answer"));
+  terminal.signal(SIGABRT);
+  const int status = terminal.wait_for_change();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  EXPECT_TRUE(terminal.cooked());
+  EXPECT_TRUE(terminal.takes_the_screen(false));
+}
+
+TEST_F(TopTest, ThroughAPipeOneSampleFollowsTheOther) {
+  const Finished plain =
+      ctl()({"top", "--interval", "200ms", "--count", "2", "--sort", "requests", "--reverse"});
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  const std::size_t first = plain.out.find("3 of 3 nodes answer");
+  ASSERT_NE(first, std::string::npos) << plain.out;
+  EXPECT_NE(plain.out.find("3 of 3 nodes answer", first + 1), std::string::npos);
+  EXPECT_THAT(plain.out, testing::HasSubstr("jobs/train"));
+  EXPECT_THAT(plain.out, testing::Not(testing::HasSubstr("\x1b")));
+
+  const Finished json = ctl()({"-o", "json", "top", "--interval", "200ms", "--count", "2"});
+  EXPECT_EQ(json.code, 0) << json.err;
+  std::istringstream lines(json.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto sample = nlohmann::json::parse(line);
+    ASSERT_EQ(sample["nodes"].size(), 3u) << line;
+    for (const auto& node : sample["nodes"]) {
+      EXPECT_EQ(node["metrics_error"], "") << line;
+      EXPECT_GT(node["numbers"]["memory"], 0) << line;
+      EXPECT_TRUE(node["numbers"].contains("cpu")) << line;
+    }
+    EXPECT_GT(sample["grants_per_s"], 0) << line;
+  }
+  EXPECT_EQ(count, 2);
+}
+
+TEST(TopOptions, WhatMakesNoSenseIsRefused) {
+  const Ctl ctl{"127.0.0.1:1"};
+  EXPECT_EQ(ctl.json({"top", "--count", "0"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl.json({"top", "--sort", "colour"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl.json({"top", "--interval", "10ms"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl.json({"top", "--once", "--count", "3"}, 2)["error"]["code"], "GC1001");
+}
+
+}  // namespace
+}  // namespace gcoord::cli

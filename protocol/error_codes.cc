@@ -47,6 +47,7 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::ShuttingDown:
     case ErrorCode::NotReady:
     case ErrorCode::QuorumUnavailable:
+    case ErrorCode::TermStale:
     case ErrorCode::LockMoving:
     case ErrorCode::MoveNotKnown:
       return true;

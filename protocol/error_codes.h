@@ -109,6 +109,7 @@ enum class ErrorCode : std::uint32_t {
   QuorumUnavailable = 5007,
   ShardsForgotten = 5008,
   ClockBackward = 5010,
+  TermStale = 5011,
 
   LockBusy = 6001,
   LockNotHeld = 6002,

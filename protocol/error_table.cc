@@ -264,6 +264,9 @@ constexpr ErrorEntry kTable[] = {
     {ErrorCode::ClockBackward, "ClockBackward", StatusCode::Aborted, ExitCode::Unavailable,
      "the clock that counts the time since this machine started went back, so no lease can be measured on it",
      "Start the node again; if it happens again, repair the machine's clock or its hypervisor"},
+    {ErrorCode::TermStale, "TermStale", StatusCode::Unavailable, ExitCode::Unavailable,
+     "the request names another term than that of the shard's leader, so it may be a late copy",
+     "Send it again with the term of the answer, as the client library does"},
     // Locks and sessions.
     {ErrorCode::LockBusy, "LockBusy", StatusCode::Aborted, ExitCode::Conflict,
      "the lock is held by another session",

@@ -44,12 +44,13 @@ enum class Feature : std::uint64_t {
   Coordinators = 131072,   // Between nodes: coordinator_message.h.
   WatchKinds = 262144,     // WatchQuery::kinds.
   WatchPrevious = 524288,  // RequestFlag::WatchPrevious.
+  NamedTerms = 1048576,    // RequestFlag::NamesTerm.
   LogLevels = 2097152,     // LogLevels.
 };
 
 inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
                                            4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144 |
-                                           524288 | 2097152;
+                                           524288 | 1048576 | 2097152;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -88,6 +88,10 @@ enum class RequestFlag : std::uint16_t {
   // LockRelease, LockCheck, KeepAlive: say that a hold was broken by force, with a number of its
   // own. Without it such a hold is one that is not there. Feature::LockForce.
   TellBroken = 16,
+  // LockAcquire, LockAcquireHold, SessionGrant: `token` is the term of the shard's leader as the
+  // client knows it, 0: not at all. Another leader answers ErrorCode::TermStale and the term, so
+  // that no late copy begins a session anew. Feature::NamedTerms.
+  NamesTerm = 32,
   WatchQueue = 256,  // WatchOpen: tell also who begins and ends to wait.
   // WatchOpen of a name: tell what happens to it in whatever shard its lock is.
   // Feature::WatchFollow.
@@ -138,7 +142,7 @@ struct RequestSlot {
   std::uint64_t session = 0;      // 0: none.
   std::uint64_t sequence = 0;     // Within (session, shard), from 1; a retry repeats it. 0: a read.
   std::uint64_t acked_below = 0;  // From 1: the client has the replies of all sequences below it.
-  std::uint64_t token = 0;        // Fencing token.
+  std::uint64_t token = 0;        // Fencing token; with NamesTerm a term.
   std::uint32_t deadline_ms = 0;  // How long, from receipt, the answer is wanted; kForeverMs.
   std::uint32_t ttl_ms = 0;       // Of the session; an acquire registers it in the shard.
   std::uint32_t payload_offset = 0;
@@ -165,7 +169,9 @@ struct ReplySlot {
   std::uint32_t detail = 0;      // ErrorCode; 0 when code is Ok.
   std::uint64_t request_id = 0;  // As asked.
   std::uint64_t token = 0;       // Granted; or the present holder's when the lock is busy.
-  std::uint64_t epoch = 0;       // Term of the leader that answered.
+  // Term of the leader that answered; with ErrorCode::NotLeader of the one that is named, 0: not
+  // known.
+  std::uint64_t epoch = 0;
   // By kind: session id, CheckVerdict, the present holder's session; with ErrorCode::LockMoved the
   // shard where the lock is.
   std::uint64_t extra = 0;

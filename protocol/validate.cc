@@ -181,6 +181,7 @@ ErrorCode check_flags(const RequestSlot& slot) {
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
                                  static_cast<std::uint16_t>(RequestFlag::Details) |
                                  static_cast<std::uint16_t>(RequestFlag::Moved) |
+                                 static_cast<std::uint16_t>(RequestFlag::NamesTerm) |
                                  static_cast<std::uint16_t>(RequestFlag::Quorum) |
                                  static_cast<std::uint16_t>(RequestFlag::TellBroken) |
                                  static_cast<std::uint16_t>(RequestFlag::Wait) |

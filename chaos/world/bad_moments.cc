@@ -8,8 +8,10 @@
 namespace gcoord::chaos {
 namespace {
 
-constexpr FaultClass kClasses[] = {
-    FaultClass::MajorityRestart, FaultClass::TransferCut, FaultClass::RequestRepeat};
+constexpr FaultClass kClasses[] = {FaultClass::MajorityRestart,
+                                   FaultClass::TransferCut,
+                                   FaultClass::RequestRepeat,
+                                   FaultClass::LateCopy};
 
 }  // namespace
 
@@ -46,6 +48,8 @@ void BadMoments::strike(FaultClass fault) {
       return restart_majority();
     case FaultClass::TransferCut:
       return cut_transfer();
+    case FaultClass::LateCopy:
+      return deliver_late();
     default:
       return repeat_requests();
   }
@@ -55,6 +59,48 @@ void BadMoments::strike(FaultClass fault) {
 void BadMoments::repeat_requests() {
   world_.wire().repeat_ppm = random_.between(50'000, 500'000);
   hands_.after(some_ms(5, 30), [this] { world_.wire().repeat_ppm = 0; });
+}
+
+// Copied for a while; then nobody keeps a session alive for longer than its TTL and what may come
+// upon it; then all nodes restart.
+void BadMoments::deliver_late() {
+  if (world_.wire().has_copies()) {
+    return;
+  }
+  const std::uint64_t copied_ms = some_ms(5, 15);
+  const std::uint64_t over_ms = copied_ms + world_.options().ttl_ms + some_ms(20, 30);
+  const std::uint64_t restart_ms = over_ms + some_ms(5, 10);
+  const std::uint64_t over_us = world_.now_us() + over_ms * 1000;
+  world_.wire().copies_acquires = true;
+  hands_.after(copied_ms, [this, over_us] { end_sessions(over_us); });
+  hands_.after(over_ms, [this] {
+    for (std::uint32_t index = 0; index < world_.options().node_count; ++index) {
+      if (hands_.idle(index)) {
+        world_.node(index).engine().request_checkpoint();
+      }
+    }
+  });
+  hands_.after(restart_ms, [this] { restart_all(); });
+  hands_.after(restart_ms + some_ms(20, 40), [this] {
+    if (world_.wire().deliver_copies(world_.options().node_count, world_.now_us()) != 0) {
+      hands_.count(FaultClass::LateCopy);
+    }
+  });
+}
+
+void BadMoments::end_sessions(std::uint64_t until_us) {
+  world_.wire().copies_acquires = false;
+  for (const auto& client : world_.clients()) {
+    client->fall_silent(until_us);
+  }
+}
+
+void BadMoments::restart_all() {
+  for (std::uint32_t index = 0; index < world_.options().node_count; ++index) {
+    if (hands_.idle(index)) {
+      hands_.restart(index, false, random_.between(1, world_.options().tick_ms * 4));
+    }
+  }
 }
 
 // A machine that leads and that no other fault has, if there is any.

@@ -3,6 +3,9 @@
 // A majority restarts while its leader is cut off and its lease stands; a leader is cut off while
 // it hands its shards over. They draw from random numbers of their own, so that worlds without them
 // are what they were. The nemesis lends its hands, and ends what is begun. One thread.
+//
+// Copies of acquires wait until their sessions are over and no node remembers that: the ends are in
+// checkpoints, and all nodes have restarted.
 #pragma once
 
 #include "chaos/random/sim_random.h"
@@ -42,6 +45,9 @@ class BadMoments {
   void restart_majority();
   void cut_transfer();
   void repeat_requests();
+  void deliver_late();
+  void end_sessions(std::uint64_t until_us);
+  void restart_all();
   std::uint64_t some_ms(std::uint32_t low_tenths, std::uint32_t high_tenths);
 
   World& world_;

@@ -23,6 +23,7 @@ class ClientWire {
   static constexpr std::uint32_t kLateUsMax = 2'000'000;  // Of one that is not.
   // Of a request that comes once more: in an old connection, behind newer ones, after a failover.
   static constexpr std::uint32_t kRepeatUsMax = 6'000'000;
+  static constexpr std::size_t kCopiesMax = 64;
 
   explicit ClientWire(std::uint64_t seed) : random_(seed, 3), repeats_(seed, 6) {}
 
@@ -31,6 +32,10 @@ class ClientWire {
             const protocol::RequestSlot& slot,
             std::span<const std::byte> payload,
             std::uint64_t now_us) {
+    if (copies_acquires && slot.kind == protocol::RequestKind::LockAcquire &&
+        copies_.size() < kCopiesMax) {
+      copies_.push_back({client, node, slot, {payload.begin(), payload.end()}});
+    }
     if (repeat_ppm != 0 && repeats_.chance(repeat_ppm)) {
       ++requests_repeated;
       requests_.emplace(Key{now_us + 1 + repeats_.below(kRepeatUsMax), ++order_},
@@ -65,6 +70,20 @@ class ClientWire {
     late_until_us_[client] = until_us;
   }
 
+  bool has_copies() const { return copies_acquires || !copies_.empty(); }
+
+  // What was copied arrives now, at every node: nobody knows which one leads by now. Returns how
+  // many acquires those are.
+  std::size_t deliver_copies(std::uint32_t node_count, std::uint64_t now_us) {
+    const std::size_t count = copies_.size();
+    for (Request& copy : std::exchange(copies_, {})) {
+      for (copy.node = NodeId{1}; copy.node.value <= node_count; ++copy.node) {
+        requests_.emplace(Key{now_us, ++order_}, copy);
+      }
+    }
+    return count;
+  }
+
   using OnRequest = std::function<void(
       std::uint32_t client, NodeId, const protocol::RequestSlot&, std::span<const std::byte>)>;
   using OnReply = std::function<void(
@@ -91,6 +110,7 @@ class ClientWire {
   std::uint32_t reply_loss_ppm = 0;
   std::uint32_t repeat_ppm = 0;
   std::uint32_t delay_us_max = kDelayUsMax;
+  bool copies_acquires = false;  // For deliver_copies(), besides what becomes of them.
 
   std::uint64_t requests_lost = 0;
   std::uint64_t requests_repeated = 0;
@@ -123,6 +143,7 @@ class ClientWire {
   std::map<Key, Request> requests_;
   std::map<Key, Reply> replies_;
   std::vector<std::uint64_t> late_until_us_;  // By client.
+  std::vector<Request> copies_;
   std::uint64_t order_ = 0;
 };
 

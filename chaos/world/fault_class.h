@@ -49,9 +49,10 @@ enum class FaultClass : std::uint8_t {
   MajorityRestart,  // All nodes but a leader restart, while it is cut off.
   TransferCut,      // A leader is cut off while it hands its shards over.
   RequestRepeat,    // A request of a client is delivered once more, and late.
+  LateCopy,         // Acquires come once more when their sessions are over and all nodes restarted.
 };
 
-inline constexpr std::size_t kFaultClassCount = 38;
+inline constexpr std::size_t kFaultClassCount = 39;
 
 // Of which seeds draw; those behind them need nodes with devices, or are drawn apart: what they are
 // not in stays what it was.
@@ -69,9 +70,9 @@ constexpr FaultMask mask_of(FaultClass fault) {
 }
 
 // These have random numbers of their own, so that worlds without them are what they were.
-inline constexpr FaultMask kFaultsApart = mask_of(FaultClass::MajorityRestart) |
-                                          mask_of(FaultClass::TransferCut) |
-                                          mask_of(FaultClass::RequestRepeat);
+inline constexpr FaultMask kFaultsApart =
+    mask_of(FaultClass::MajorityRestart) | mask_of(FaultClass::TransferCut) |
+    mask_of(FaultClass::RequestRepeat) | mask_of(FaultClass::LateCopy);
 
 inline constexpr FaultMask kDeviceFaults =
     mask_of(FaultClass::DeviceFlip) | mask_of(FaultClass::DeviceError);

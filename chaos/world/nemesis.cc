@@ -39,8 +39,10 @@ Nemesis::Nemesis(World& world, FaultCounts& counts, PowerCounts& power)
           {.idle = [this](std::uint32_t index) { return idle(index); },
            .restart =
                [this](std::uint32_t index, bool power_lost, std::uint64_t ms) {
-                 stop(index, power_lost);
-                 restart_later(index, ms);
+                 if (!healed_) {
+                   stop(index, power_lost);
+                   restart_later(index, ms);
+                 }
                },
            .cut_for = [this](NodeId from, NodeId to, std::uint64_t ms) { cut_for(from, to, ms); },
            .after = [this](std::uint64_t ms,

@@ -59,6 +59,9 @@ void WorldClient::send() {
     request.slot.acked_below =
         std::min(session_.windows[shard.value].acked_below(), request.slot.sequence);
   }
+  if (request.slot.kind == protocol::RequestKind::LockAcquire && options_.clients_name_terms()) {
+    known_.leaders().name_term(request.slot);
+  }
   const bool patient = request.told.kind == AcquireKind::Wait || request.read.has_value();
   request.retry_us = now + timeout_us() * (patient ? 4 : 1);
   ++request.attempt;
@@ -98,6 +101,7 @@ void WorldClient::on_reply(const Reply& reply) {
   if (!operation_ || reply.slot.request_id != operation_->request_id) {
     return;
   }
+  known_.leaders().learn_term(ShardId{operation_->slot.shard}, Term{reply.slot.epoch});
   if (reply.slot.code != StatusCode::Ok) {
     return on_failure(reply.slot);
   }
@@ -163,6 +167,10 @@ void WorldClient::on_failure(const protocol::ReplySlot& slot) {
       return send();
     }
     return retry();
+  }
+  if (code == protocol::ErrorCode::TermStale && operation_->attempt % 4 != 3) {
+    known_.leaders().learn(shard, operation_->sent_to);
+    return send();
   }
   if (code == protocol::ErrorCode::LockMoved && !operation_->read &&
       slot.extra < options_.shard_count) {

@@ -58,8 +58,10 @@ WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
        {FaultClass::MajorityRestart, FaultClass::TransferCut, FaultClass::RequestRepeat}) {
     options.faults |= apart.below(2) == 0 ? mask_of(fault) : 0;
   }
+  // Rarely: it silences all clients and takes half a minute.
+  options.faults |= apart.below(8) == 0 ? mask_of(FaultClass::LateCopy) : 0;
   if (options.durability == consensus::Durability::Memory) {
-    options.faults &= ~mask_of(FaultClass::MajorityRestart);
+    options.faults &= ~(mask_of(FaultClass::MajorityRestart) | mask_of(FaultClass::LateCopy));
   }
   options.device = device;
   // Every fourth world has devices in order, and is what it would be on CPUs.

@@ -48,6 +48,16 @@ struct WorldOptions {
   std::uint32_t drift_ppm = 4'000;
   std::uint32_t drift_divisor = 100;
 
+  // Clients name the terms of leaders (protocol::RequestFlag::NamesTerm) though no fault of the
+  // world asks for that; else they are of an earlier version.
+  bool names_terms = false;
+
+  // Worlds without requests that come late are what they were.
+  bool clients_name_terms() const {
+    constexpr FaultMask kLate = mask_of(FaultClass::RequestRepeat) | mask_of(FaultClass::LateCopy);
+    return names_terms || (faults & kLate) != 0;
+  }
+
   std::uint64_t election_ms() const { return std::uint64_t{tick_ms} * election_ticks; }
 };
 

@@ -223,6 +223,9 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
   if (may_tell_broken(slot.kind) && nodes_.has(node, protocol::Feature::LockForce)) {
     slot.set(protocol::RequestFlag::TellBroken);
   }
+  if (operation.registers() && nodes_.has(node, protocol::Feature::NamedTerms)) {
+    leaders_.name_term(slot);
+  }
   nodes_.ready(node)->send(slot, protocol::bytes_of(operation.payload));
   schedule(operation);
 }
@@ -274,6 +277,7 @@ void Dispatcher::take_reply(NodeId node,
   if (slot.kind != operation.slot.kind) {
     return fail(slot.request_id, failure(protocol::ErrorCode::ReplyMalformed));
   }
+  leaders_.learn_term(ShardId{operation.slot.shard}, Term{slot.epoch});
   Status status = status_of(slot, payload);
   if (is_trouble(status)) {
     status = Status{status.code(),
@@ -310,6 +314,12 @@ void Dispatcher::on_failure(std::uint64_t id,
     places_.forget(operation.name_hash);
     go_to(operation, places_.home(operation.name_hash));
     return begin(id, operation);
+  }
+  // Nothing was done, and the term to name is known now.
+  if (code == protocol::ErrorCode::TermStale && operation.tries.redirects < kRedirectsMax) {
+    ++operation.tries.redirects;
+    leaders_.learn(ShardId{operation.slot.shard}, operation.sent.to);
+    return send(id, operation);
   }
   if (protocol::is_passing(code)) {
     operation.tries.outcome_unknown =

@@ -111,6 +111,9 @@ struct Operation {
            slot.kind == protocol::RequestKind::LockAcquireHold;
   }
 
+  // Whether it may register its session in the shard.
+  bool registers() const { return acquires() || slot.kind == protocol::RequestKind::SessionGrant; }
+
   // Whether it ends what others may be waiting for.
   bool gives_back() const {
     return takes_back || slot.kind == protocol::RequestKind::LockRelease ||

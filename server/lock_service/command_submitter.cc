@@ -31,13 +31,27 @@ bool is_over(const locks::LockCpu& locks, SessionId session) {
   return session.value >= protocol::kSessionIdChosenEnd && locks.clock().remembers_expired(session);
 }
 
+// Whether it may register its session: with an acquire, or alone.
+bool registers(const locks::LockCommand& command) {
+  return command.kind == locks::LockCommandKind::Acquire ||
+         command.kind == locks::LockCommandKind::RegisterSession;
+}
+
 }  // namespace
+
+// What this node remembers of sessions that are over it remembers since it started, and it has led
+// in this term no longer than that. So a copy that was sent in this term finds the memory, and one
+// that is older names another term.
+bool CommandSubmitter::names_other_term(const protocol::RequestSlot& request, ShardId shard) const {
+  return request.has(protocol::RequestFlag::NamesTerm) &&
+         Term{request.token} != env_.leaders.term(shard);
+}
 
 void CommandSubmitter::submit(const ClientRequest& request,
                               ShardId shard,
                               const locks::LockCommand& command) {
   if (!env_.leaders.leads(shard)) {
-    return env_.replies.redirect(request, env_.leaders.leader(shard));
+    return env_.replies.redirect(request, env_.leaders.leader(shard), env_.leaders.term(shard));
   }
   if (command.kind != locks::LockCommandKind::CancelWait &&
       env_.locator.is_arriving(request.slot, shard, command.name_hash)) {
@@ -57,6 +71,9 @@ void CommandSubmitter::submit(const ClientRequest& request,
   pending.request = request.slot;
   if (counted && env_.locks.stands_in_line(shard, command)) {
     return env_.outcomes.rebind_wait(pending, shard);
+  }
+  if (registers(command) && names_other_term(request.slot, shard)) {
+    return env_.replies.refuse_term(request, env_.leaders.term(shard));
   }
   if (!env_.admission.space().takes(shard, command, env_.locks)) {
     return env_.replies.refuse(request, ErrorCode::DiskLow);

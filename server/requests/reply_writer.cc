@@ -22,8 +22,17 @@ void ReplyWriter::refuse(const ClientRequest& request, protocol::ErrorCode error
   send(request.connection, error_reply(request.slot, error));
 }
 
-void ReplyWriter::redirect(const ClientRequest& request, NodeId leader) {
-  send(request.connection, not_leader_reply(request.slot, leader));
+void ReplyWriter::redirect(const ClientRequest& request, NodeId leader, Term term) {
+  protocol::ReplySlot reply = not_leader_reply(request.slot, leader);
+  reply.epoch = leader == NodeId{} ? 0 : term.value;
+  send(request.connection, reply);
+}
+
+void ReplyWriter::refuse_term(const ClientRequest& request, Term term) {
+  metrics_.requests_refused->add();
+  protocol::ReplySlot reply = error_reply(request.slot, protocol::ErrorCode::TermStale);
+  reply.epoch = term.value;
+  send(request.connection, reply);
 }
 
 }  // namespace gcoord::server

@@ -3,6 +3,7 @@
 // Every request that was taken is answered exactly once. One thread, the node's loop.
 #pragma once
 
+#include "common/ids.h"
 #include "protocol/error_codes.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
@@ -34,8 +35,11 @@ class ReplyWriter {
   // A request that was turned away for its form, a cap or a missing ability.
   void refuse(const ClientRequest& request, protocol::ErrorCode error);
 
-  // "Ask there": NotLeader with the hint, or NoLeader when no leader is known.
-  void redirect(const ClientRequest& request, NodeId leader);
+  // "Ask there": NotLeader with the hint and its term, or NoLeader when no leader is known.
+  void redirect(const ClientRequest& request, NodeId leader, Term term = {});
+
+  // "It names another term than mine", with the term to name.
+  void refuse_term(const ClientRequest& request, Term term);
 
   // See protocol::ReplySink.
   void park(protocol::ConnectionId connection) { sink_.park(connection); }

@@ -31,6 +31,9 @@ class ShardLeaders {
   // The node to ask; 0: none is known.
   NodeId leader(ShardId shard) const { return log_.view(shard).leader; }
 
+  // The term that this node is in there: its own as leader, or that of the leader it knows.
+  Term term(ShardId shard) const { return log_.view(shard).term; }
+
  private:
   const ServiceLog& log_;
   std::vector<std::uint64_t> led_;

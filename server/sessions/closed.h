@@ -4,7 +4,8 @@
 // acquire that was sent twice, because its answer was late, may arrive once more behind the close,
 // over a connection that was stuck. It would be granted to nobody, until its TTL is over.
 // What is remembered is no replicated state: a leader refuses to propose, and a new leader knows
-// what it applied. Only ids that nodes give out, once each; ids that clients choose may come again.
+// what it applied; a copy from before its term names another one (docs/adr/0088). Only ids that
+// nodes give out, once each; ids that clients choose may come again.
 // Bounded: the oldest is forgotten, kClosedMax of them are kept. One thread.
 #pragma once
 

@@ -75,6 +75,18 @@ TEST(LeaderCache, KnowsWhatItLearnedAndNothingBeyondTheShards) {
   EXPECT_EQ(cache.leader(ShardId{3}), NodeId{});
 }
 
+TEST(LeaderCache, TermsAreTheLastThatWereHeardAndOutliveTheirLeaders) {
+  LeaderCache cache;
+  cache.resize(4);
+  cache.learn_term(ShardId{3}, Term{8});
+  cache.learn_term(ShardId{3}, Term{7});
+  cache.learn_term(ShardId{3}, Term{});
+  cache.learn_term(ShardId{9}, Term{7});
+  cache.forget(ShardId{3});
+  EXPECT_EQ(cache.term(ShardId{3}), Term{7});
+  EXPECT_EQ(cache.term(ShardId{9}), Term{});
+}
+
 TEST(OperationTable, DoesNotFindAnOldUseOfAPlace) {
   OperationTable table;
   const std::uint64_t first = table.add(std::make_unique<Operation>());

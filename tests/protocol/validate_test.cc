@@ -50,6 +50,7 @@ TEST(Validate, EachBrokenRuleHasItsOwnNumber) {
   EXPECT_EQ(after([](RequestSlot& s) { s.deadline_ms = kForeverMs; }), ErrorCode::None);
   EXPECT_EQ(after([](RequestSlot& s) { s.shard = 16; }), ErrorCode::ShardOutOfRange);
   EXPECT_EQ(after([](RequestSlot& s) { s.flags = 0x8000; }), ErrorCode::SlotInvalid);
+  EXPECT_EQ(after([](RequestSlot& s) { s.set(RequestFlag::NamesTerm); }), ErrorCode::None);
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind{500}; }), ErrorCode::KindUnknown);
 }
 

@@ -57,6 +57,38 @@ TEST(WireFormat, RequestOfTheDocumentIsWhatTheCodeWrites) {
   EXPECT_EQ(documented("request"), written);
 }
 
+RequestSlot example_with_term() {
+  RequestSlot slot = example_acquire();
+  slot.set(RequestFlag::NamesTerm);
+  slot.token = 3;
+  return slot;
+}
+
+TEST(WireFormat, AnAcquireThatNamesATermDiffersInOneBitAndTheToken) {
+  FrameBuilder builder{FrameDirection::Requests};
+  builder.add(example_with_term(), bytes_of("jobs/train"));
+  Bytes written;
+  builder.finish(written);
+  EXPECT_EQ(documented("request with a term"), written);
+  const Bytes before = documented("request");
+  ASSERT_EQ(written.size(), before.size());
+  for (std::size_t at = 0; at < before.size(); ++at) {
+    const bool checksum = (at >= 12 && at < 16) || (at >= 28 && at < 32);
+    const bool differs = at == 0x22 || at == 0x48;
+    EXPECT_TRUE(checksum || differs == (written[at] != before[at])) << at;
+  }
+}
+
+// Recorded before there were terms in requests.
+TEST(WireFormat, AnAcquireOfBeforeNamesNoTerm) {
+  FrameDecoder decoder{FrameDirection::Requests};
+  decoder.append(documented("request"));
+  FrameView frame;
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  EXPECT_FALSE(frame.request(0).has(RequestFlag::NamesTerm));
+  EXPECT_EQ(frame.request(0).token, 0u);
+}
+
 TEST(WireFormat, TheDocumentHasEveryKind) {
   std::ostringstream text;
   text << std::ifstream{in_sources("docs/reference/wire_format.md")}.rdbuf();

@@ -193,6 +193,70 @@ TEST(World, ANodeThatWasPausedDoesNotStandForCoordinatorBecauseItHeardNothing) {
   EXPECT_EQ(node.service().coordinator().elections, before.elections);
 }
 
+// Acquires are copied; their sessions end; every node restarts from a checkpoint behind that. The
+// copies that arrive then at every node; none: there was nothing to copy.
+std::size_t copies_after_restart(World& world) {
+  world.load_for(8'000);
+  world.wire().copies_acquires = true;
+  world.load_for(2'000);
+  world.wire().copies_acquires = false;
+  for (const auto& client : world.clients()) {
+    client->set_paused(true);
+  }
+  for (int tenths = 0; any_session(world) && tenths < 300; ++tenths) {
+    world.load_for(100);
+  }
+  EXPECT_FALSE(any_session(world));
+  for (std::uint32_t index = 0; index < world.options().node_count; ++index) {
+    world.node(index).engine().request_checkpoint();
+  }
+  world.load_for(2'000);
+  for (std::uint32_t index = 0; index < world.options().node_count; ++index) {
+    world.node(index).stop();
+    EXPECT_TRUE(world.node(index).start(world.now_us()).ok());
+  }
+  for (int tenths = 0; !world.all_led() && tenths < 300; ++tenths) {
+    world.load_for(100);
+  }
+  EXPECT_FALSE(any_session(world));
+  const std::size_t copies =
+      world.wire().deliver_copies(world.options().node_count, world.now_us());
+  world.load_for(500);
+  return copies;
+}
+
+WorldOptions world_of_late_copies() {
+  WorldOptions options = world_of_seed(3);
+  options.node_count = 3;
+  options.faults = 0;
+  options.durability = consensus::Durability::Durable;
+  options.ttl_ms = static_cast<std::uint32_t>(options.election_ms());
+  return options;
+}
+
+TEST(World, ALateCopyAfterARestartOfAllNodesHoldsNothing) {
+  WorldOptions options = world_of_late_copies();
+  options.names_terms = true;
+  World world(options);
+  EXPECT_GT(copies_after_restart(world), 5u);
+  EXPECT_FALSE(any_session(world));
+  for (const auto& client : world.clients()) {
+    client->set_paused(false);
+  }
+  world.load_for(8'000);
+  EXPECT_TRUE(any_session(world)) << "who lives is taken";
+}
+
+// The bound of docs/reference/services.md, "A late copy of an acquire".
+TEST(World, ALateCopyOfAnOlderClientHoldsItsLockForAtMostItsTtl) {
+  World world(world_of_late_copies());
+  EXPECT_GT(copies_after_restart(world), 5u);
+  EXPECT_TRUE(any_session(world));
+  world.load_for(world.options().ttl_ms + world.options().election_ms() * 3 / 2 +
+                 server::kEndTicksMax * world.options().tick_ms);
+  EXPECT_FALSE(any_session(world));
+}
+
 std::uint64_t count_of(const WorldResult& result, PowerCount which) {
   return result.power[static_cast<std::size_t>(which)];
 }

@@ -153,14 +153,13 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
   std::error_code ignored;
   std::filesystem::create_directories(options.directory, ignored);
   options.directory = std::filesystem::absolute(options.directory, ignored);
-  nlohmann::ordered_json result = {{"name", benchmark.name},
-                                   {"machine", describe_machine(options.directory)}};
+  Json result = {{"name", benchmark.name}, {"machine", describe_machine(options.directory)}};
   auto measured = benchmark.run(options);
   if (!measured.ok()) {
     std::fprintf(stderr, "gcoord-bench: %s\n", measured.status().to_string().c_str());
     return 1;
   }
-  result.update(measured.value());
+  merge_members(result, measured.value());
   if (arguments.keep_result) {
     const bool memory = options.durability == "memory";
     const std::string name = std::string(benchmark.name) + (memory ? "-memory" : "");
@@ -170,7 +169,7 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
                  path.ok() ? ("result file: " + path.value().string()).c_str()
                            : path.status().to_string().c_str());
   }
-  std::cout << (arguments.json ? result.dump() : result.dump(2)) << std::endl;
+  std::cout << (arguments.json ? result_line(result) : result.dump(2)) << std::endl;
   return 0;
 }
 

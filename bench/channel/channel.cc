@@ -14,8 +14,6 @@
 namespace gcoord::bench {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::uint32_t kPayloadBytes = 4096;
 constexpr std::uint32_t kEchoes = 20'000;
 
@@ -49,19 +47,19 @@ std::vector<ChannelSetup> payload_setups() {
 }
 
 // Every setup `runs` times; the row is the run with the median rate, with all rates beside it.
-Result<ordered_json> stream_rows(ChannelEndpoints& ends,
-                                 const std::vector<ChannelSetup>& setups,
-                                 std::uint32_t runs) {
-  ordered_json rows = ordered_json::array();
+Result<Json> stream_rows(ChannelEndpoints& ends,
+                         const std::vector<ChannelSetup>& setups,
+                         std::uint32_t runs) {
+  Json rows = Json::array();
   for (const ChannelSetup& setup : setups) {
-    std::vector<ordered_json> measured;
+    std::vector<Json> measured;
     std::vector<double> rates;
     for (std::uint32_t run = 0; run < runs; ++run) {
-      GCOORD_TRY(ordered_json row, measure_stream(ends, setup));
-      rates.push_back(row["slots_per_s"]);
+      GCOORD_TRY(Json row, measure_stream(ends, setup));
+      rates.push_back(number_of(row["slots_per_s"]).value());
       measured.push_back(std::move(row));
     }
-    ordered_json row = measured.front();
+    Json row = measured.front();
     row["slots_per_s"] = rounded(median(rates));
     row["gb_per_s"] = rounded(median(rates) * (64.0 + setup.payload_bytes) * 1e-9);
     row["payload_gb_per_s"] = rounded(median(rates) * setup.payload_bytes * 1e-9);
@@ -72,7 +70,7 @@ Result<ordered_json> stream_rows(ChannelEndpoints& ends,
                  setup.lanes,
                  setup.payload_bytes,
                  median(rates) / 1e6,
-                 row["gb_per_s"].get<double>());
+                 number_of(row["gb_per_s"]).value());
     rows.push_back(std::move(row));
   }
   return rows;
@@ -84,21 +82,21 @@ std::vector<ChannelSetup> lanes_for(std::vector<ChannelSetup> setups, bool by_ho
   return setups;
 }
 
-Status measure_into(ordered_json& link, ChannelEndpoints& ends, bool by_host, std::uint32_t runs) {
+Status measure_into(Json& link, ChannelEndpoints& ends, bool by_host, std::uint32_t runs) {
   GCOORD_TRY(link["round_trip"], measure_echo(ends, kEchoes));
   std::fprintf(stderr,
                "  %s: round trip p50 %u ns, p99 %u ns\n",
                ends.name().c_str(),
-               link["round_trip"]["p50_ns"].get<unsigned>(),
-               link["round_trip"]["p99_ns"].get<unsigned>());
+               static_cast<unsigned>(unsigned_of(link["round_trip"]["p50_ns"]).value()),
+               static_cast<unsigned>(unsigned_of(link["round_trip"]["p99_ns"]).value()));
   GCOORD_TRY(link["slots"], stream_rows(ends, lanes_for(slot_setups(), by_host), runs));
   GCOORD_TRY(link["payloads"], stream_rows(ends, lanes_for(payload_setups(), by_host), runs));
   return {};
 }
 
 // What was measured before a failure stays, with the failure beside it: a device's time is dear.
-ordered_json measure_link(ChannelEndpoints& ends, bool by_host, std::uint32_t runs) {
-  ordered_json link = {{"link", ends.name()}};
+Json measure_link(ChannelEndpoints& ends, bool by_host, std::uint32_t runs) {
+  Json link = {{"link", ends.name()}};
   const Status measured = measure_into(link, ends, by_host, runs);
   if (!measured.ok()) {
     link["failed"] = measured.to_string();
@@ -111,7 +109,7 @@ ordered_json measure_link(ChannelEndpoints& ends, bool by_host, std::uint32_t ru
 
 BenchResult bench_channel(const BenchOptions& options) {
   GCOORD_TRY(const std::vector<std::uint32_t> devices, listed_devices(options.device));
-  ordered_json result = {
+  Json result = {
       {"semantics", "transport only: nothing persisted or replicated; a slot counts once read"},
       {"content", "words computed from (seed, lane, cursor), each recomputed by the receiver"},
       {"clock", "the receiver's %globaltimer, first slot to last; medians over runs"},

@@ -9,7 +9,6 @@ namespace {
 
 using netcore::ProbeKind;
 using netcore::ProbeOptions;
-using nlohmann::ordered_json;
 
 // Any run is far shorter; a run that meets it has failed.
 constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
@@ -20,7 +19,7 @@ bool complete(const chaos::ProbeSummary& summary, std::uint64_t slots) {
 
 }  // namespace
 
-Result<ordered_json> measure_stream(ChannelEndpoints& ends, const ChannelSetup& setup) {
+Result<Json> measure_stream(ChannelEndpoints& ends, const ChannelSetup& setup) {
   GCOORD_TRY_STATUS(ends.open(setup));
   ProbeOptions probe;
   probe.slot_count = setup.slots_per_lane;
@@ -40,18 +39,18 @@ Result<ordered_json> measure_stream(ChannelEndpoints& ends, const ChannelSetup& 
   const double seconds = static_cast<double>(received.ended_ns - received.began_ns) * 1e-9;
   const double rate = static_cast<double>(slots) / seconds;
   const double bytes = rate * (64.0 + setup.payload_bytes);
-  return ordered_json{{"lanes", setup.lanes},
-                      {"ring_slots", setup.ring_slots},
-                      {"batch_slots", setup.batch_slots},
-                      {"payload_bytes", setup.payload_bytes},
-                      {"slots", slots},
-                      {"seconds", seconds},
-                      {"slots_per_s", rounded(rate)},
-                      {"payload_gb_per_s", rounded(rate * setup.payload_bytes * 1e-9)},
-                      {"gb_per_s", rounded(bytes * 1e-9)}};
+  return Json{{"lanes", setup.lanes},
+              {"ring_slots", setup.ring_slots},
+              {"batch_slots", setup.batch_slots},
+              {"payload_bytes", setup.payload_bytes},
+              {"slots", slots},
+              {"seconds", seconds},
+              {"slots_per_s", rounded(rate)},
+              {"payload_gb_per_s", rounded(rate * setup.payload_bytes * 1e-9)},
+              {"gb_per_s", rounded(bytes * 1e-9)}};
 }
 
-Result<ordered_json> measure_echo(ChannelEndpoints& ends, std::uint32_t count) {
+Result<Json> measure_echo(ChannelEndpoints& ends, std::uint32_t count) {
   ChannelSetup setup;
   setup.warps_per_block = 1;
   GCOORD_TRY_STATUS(ends.open(setup));
@@ -69,12 +68,12 @@ Result<ordered_json> measure_echo(ChannelEndpoints& ends, std::uint32_t count) {
   }
   std::sort(sorted.begin(), sorted.end());
   const double mean = static_cast<double>(pinged.ended_ns - pinged.began_ns) / count;
-  return ordered_json{{"round_trips", count},
-                      {"mean_ns", rounded(mean)},
-                      {"p50_ns", percentile(sorted, 0.50)},
-                      {"p99_ns", percentile(sorted, 0.99)},
-                      {"p999_ns", percentile(sorted, 0.999)},
-                      {"max_ns", sorted.back()}};
+  return Json{{"round_trips", count},
+              {"mean_ns", rounded(mean)},
+              {"p50_ns", percentile(sorted, 0.50)},
+              {"p99_ns", percentile(sorted, 0.99)},
+              {"p999_ns", percentile(sorted, 0.999)},
+              {"max_ns", sorted.back()}};
 }
 
 }  // namespace gcoord::bench

@@ -5,12 +5,11 @@
 #pragma once
 
 #include "chaos/gpu/gpu_peer.h"
+#include "common/json/value.h"
 #include "common/status.h"
 #include "netcore/gpu_channel/loopback.h"
 #include "netcore/memory/registry.h"
 #include "netcore/probe/channel_probe_job.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -67,9 +66,9 @@ Result<std::unique_ptr<ChannelEndpoints>> make_pinned_ends(std::uint32_t device)
 Result<std::unique_ptr<ChannelEndpoints>> make_proxy_ends(std::uint32_t device);
 
 // Streams from the near to the far end. Fails unless every slot arrived and every word was right.
-Result<nlohmann::ordered_json> measure_stream(ChannelEndpoints& ends, const ChannelSetup& setup);
+Result<Json> measure_stream(ChannelEndpoints& ends, const ChannelSetup& setup);
 
 // `count` echoes of one slot at a time.
-Result<nlohmann::ordered_json> measure_echo(ChannelEndpoints& ends, std::uint32_t count);
+Result<Json> measure_echo(ChannelEndpoints& ends, std::uint32_t count);
 
 }  // namespace gcoord::bench

@@ -4,9 +4,8 @@
 // main.cc. Blocking; minutes rather than seconds.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -40,7 +39,7 @@ struct BenchOptions {
   std::string hash;                    // Of turn: see turn/turn_hash.h; empty: nothing is hashed.
 };
 
-using BenchResult = Result<nlohmann::ordered_json>;
+using BenchResult = Result<Json>;
 
 // Long enough for a million shards on a slow disk.
 inline constexpr std::chrono::minutes kStartTimeout{2};

@@ -46,7 +46,7 @@ double cpu_us_for_each(const chaos::ResourceUsage& before,
   return rounded(std::chrono::duration<double, std::micro>(after.cpu - before.cpu).count() / count);
 }
 
-nlohmann::ordered_json node_rates(const NodeSample& before, const NodeSample& after) {
+Json node_rates(const NodeSample& before, const NodeSample& after) {
   const double busy = std::chrono::duration<double>(after.usage.cpu - before.usage.cpu).count();
   return {{"cpu_percent", rounded(100 * busy / seconds_between(before, after))},
           {"peer_frames_per_s", rate(before, after, "gcoord_netcore_frames_out_total")},

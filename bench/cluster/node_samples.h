@@ -5,9 +5,8 @@
 #include "bench/cluster/running_cluster.h"
 #include "bench/report/metrics_scrape.h"
 #include "chaos/process/resource_usage.h"
+#include "common/json/value.h"
 #include "common/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <vector>
@@ -33,6 +32,6 @@ double cpu_us_for_each(const chaos::ResourceUsage& before,
 
 // {"cpu_percent", "peer_frames_per_s", "peer_bytes_per_s", "shard_steps_per_s", "log_writes_per_s",
 // "resident_mib"} of one node; the last as of `after`.
-nlohmann::ordered_json node_rates(const NodeSample& before, const NodeSample& after);
+Json node_rates(const NodeSample& before, const NodeSample& after);
 
 }  // namespace gcoord::bench

@@ -13,11 +13,10 @@ using coordinator::MessageKind;
 using coordinator::Method;
 using coordinator::Network;
 using coordinator::Traffic;
-using nlohmann::ordered_json;
 
 constexpr std::uint64_t kTicksMax = 100'000;
 
-Result<ordered_json> measured(Network& network, std::uint8_t failed) {
+Result<Json> measured(Network& network, std::uint8_t failed) {
   Traffic traffic;
   if (!network.run(kTicksMax, traffic)) {
     return Status{StatusCode::Internal, "an election came to no end"};
@@ -27,15 +26,15 @@ Result<ordered_json> measured(Network& network, std::uint8_t failed) {
       return Status{StatusCode::Internal, "the nodes follow different coordinators"};
     }
   }
-  return ordered_json{{"messages", traffic.sum()},
-                      {"election", traffic.of(MessageKind::Election)},
-                      {"answer", traffic.of(MessageKind::Answer)},
-                      {"coordinator", traffic.of(MessageKind::Coordinator)},
-                      {"hops", traffic.ticks}};
+  return Json{{"messages", traffic.sum()},
+              {"election", traffic.of(MessageKind::Election)},
+              {"answer", traffic.of(MessageKind::Answer)},
+              {"coordinator", traffic.of(MessageKind::Coordinator)},
+              {"hops", traffic.ticks}};
 }
 
 // The highest one leads and fails; the node at `finder` finds out.
-Result<ordered_json> bully_after_failure(std::uint8_t count, std::uint8_t finder) {
+Result<Json> bully_after_failure(std::uint8_t count, std::uint8_t finder) {
   Network network{{.method = Method::Bully, .ranks = coordinator::ranks_rising(count)}};
   const auto highest = static_cast<std::uint8_t>(count - 1);
   Traffic traffic;
@@ -46,17 +45,16 @@ Result<ordered_json> bully_after_failure(std::uint8_t count, std::uint8_t finder
   return measured(network, highest);
 }
 
-Result<ordered_json> bullies(std::uint8_t count) {
-  GCOORD_TRY(const ordered_json worst, bully_after_failure(count, 0));
-  GCOORD_TRY(const ordered_json best,
-             bully_after_failure(count, static_cast<std::uint8_t>(count - 2)));
-  return ordered_json{{"method", "bully"},
-                      {"nodes", count},
-                      {"the_lowest_finds_the_failure", worst},
-                      {"the_next_one_finds_it", best}};
+Result<Json> bullies(std::uint8_t count) {
+  GCOORD_TRY(const Json worst, bully_after_failure(count, 0));
+  GCOORD_TRY(const Json best, bully_after_failure(count, static_cast<std::uint8_t>(count - 2)));
+  return Json{{"method", "bully"},
+              {"nodes", count},
+              {"the_lowest_finds_the_failure", worst},
+              {"the_next_one_finds_it", best}};
 }
 
-Result<ordered_json> ring_of(std::vector<std::uint8_t> ranks, bool all) {
+Result<Json> ring_of(std::vector<std::uint8_t> ranks, bool all) {
   Network network{{.method = Method::Ring, .ranks = std::move(ranks)}};
   network.stand(0);
   for (std::uint8_t place = 1; all && place < network.node_count(); ++place) {
@@ -65,25 +63,25 @@ Result<ordered_json> ring_of(std::vector<std::uint8_t> ranks, bool all) {
   return measured(network, coordinator::kNoCoordinator);
 }
 
-Result<ordered_json> ring(std::uint8_t count) {
-  GCOORD_TRY(const ordered_json worst, ring_of(coordinator::ranks_falling(count), true));
-  GCOORD_TRY(const ordered_json best, ring_of(coordinator::ranks_rising(count), true));
-  GCOORD_TRY(const ordered_json single, ring_of(coordinator::ranks_rising(count), false));
-  return ordered_json{{"method", "ring"},
-                      {"nodes", count},
-                      {"all_stand_ranks_falling", worst},
-                      {"all_stand_ranks_rising", best},
-                      {"one_stands", single}};
+Result<Json> ring(std::uint8_t count) {
+  GCOORD_TRY(const Json worst, ring_of(coordinator::ranks_falling(count), true));
+  GCOORD_TRY(const Json best, ring_of(coordinator::ranks_rising(count), true));
+  GCOORD_TRY(const Json single, ring_of(coordinator::ranks_rising(count), false));
+  return Json{{"method", "ring"},
+              {"nodes", count},
+              {"all_stand_ranks_falling", worst},
+              {"all_stand_ranks_rising", best},
+              {"one_stands", single}};
 }
 
-BenchResult by_node_count(Result<ordered_json> (*run)(std::uint8_t)) {
-  ordered_json elections = ordered_json::array();
+BenchResult by_node_count(Result<Json> (*run)(std::uint8_t)) {
+  Json elections = Json::array();
   for (const std::uint32_t count : {3u, 5u, 8u, 16u, 32u, 64u}) {
-    GCOORD_TRY(ordered_json counted, run(static_cast<std::uint8_t>(count)));
+    GCOORD_TRY(Json counted, run(static_cast<std::uint8_t>(count)));
     std::fprintf(stderr, "  %s\n", counted.dump().c_str());
     elections.push_back(std::move(counted));
   }
-  return ordered_json{{"elections", elections}};
+  return Json{{"elections", elections}};
 }
 
 }  // namespace

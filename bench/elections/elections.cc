@@ -18,7 +18,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -102,7 +101,7 @@ class Electors {
   std::vector<ChildProcess> children_;
 };
 
-ordered_json quantiles(std::vector<double> times) {
+Json quantiles(std::vector<double> times) {
   std::ranges::sort(times);
   const auto at = [&](double share) {
     const auto place = static_cast<std::size_t>(share * static_cast<double>(times.size()));
@@ -140,16 +139,16 @@ Status await_waits(const RunningCluster& cluster, std::uint32_t waits) {
 }
 
 // The process of part 0 is killed; that of part 1 stands in line for its names.
-Result<ordered_json> kill_client(Electors& electors) {
+Result<Json> kill_client(Electors& electors) {
   const auto began = Clock::now();
   electors.kill(0);
   GCOORD_TRY_STATUS(electors.await(1, "elected"));
-  ordered_json result = quantiles(electors.times(1, "elected", began));
+  Json result = quantiles(electors.times(1, "elected", began));
   result["ttl_ms"] = kTtlMs;
   return result;
 }
 
-Result<ordered_json> kill_node(RunningCluster& cluster, Electors& electors) {
+Result<Json> kill_node(RunningCluster& cluster, Electors& electors) {
   GCOORD_TRY_STATUS(cluster.await_balance());
   const auto began = Clock::now();
   cluster.nodes().kill(1);
@@ -163,12 +162,12 @@ Result<ordered_json> kill_node(RunningCluster& cluster, Electors& electors) {
   std::vector<double> times = electors.times(1, "answered", began);
   const std::vector<double> others = electors.times(2, "answered", began);
   times.insert(times.end(), others.begin(), others.end());
-  ordered_json result = quantiles(times);
+  Json result = quantiles(times);
   result["shards_led_after_ms"] = led.count();
   return result;
 }
 
-Result<ordered_json> run_once(const BenchOptions& options, std::uint32_t names) {
+Result<Json> run_once(const BenchOptions& options, std::uint32_t names) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
   GCOORD_TRY_STATUS(cluster->await_balance());
   Electors electors{*cluster, names};
@@ -188,14 +187,14 @@ Result<ordered_json> run_once(const BenchOptions& options, std::uint32_t names) 
                names,
                seconds(began, led),
                seconds(led, stood));
-  GCOORD_TRY(const ordered_json client, kill_client(electors));
+  GCOORD_TRY(const Json client, kill_client(electors));
   std::fprintf(stderr, "  killed one process of candidates: %s\n", client.dump().c_str());
-  GCOORD_TRY(const ordered_json node, kill_node(*cluster, electors));
+  GCOORD_TRY(const Json node, kill_node(*cluster, electors));
   std::fprintf(stderr, "  killed one node: %s\n", node.dump().c_str());
-  return ordered_json{{"led_after_s", seconds(began, led)},
-                      {"stood_after_s", seconds(led, stood)},
-                      {"client_killed", client},
-                      {"node_killed", node}};
+  return Json{{"led_after_s", seconds(began, led)},
+              {"stood_after_s", seconds(led, stood)},
+              {"client_killed", client},
+              {"node_killed", node}};
 }
 
 }  // namespace
@@ -203,18 +202,18 @@ Result<ordered_json> run_once(const BenchOptions& options, std::uint32_t names) 
 BenchResult bench_elections(const BenchOptions& options) {
   constexpr std::uint32_t kNames = 1'000'000;
   const std::uint32_t names = std::min(options.names, kNames);
-  ordered_json runs = ordered_json::array();
+  Json runs = Json::array();
   for (std::uint32_t number = 0; number < options.runs; ++number) {
-    GCOORD_TRY(ordered_json run, run_once(options, names));
+    GCOORD_TRY(Json run, run_once(options, names));
     runs.push_back(std::move(run));
   }
   // The default of gcoordd (server/options/options.h), which the nodes here run with.
   constexpr std::uint32_t kElectionMs = 1000;
-  return ordered_json{{"elections", names},
-                      {"shards", options.shards},
-                      {"sessions_per_process", kSessions},
-                      {"election_ms", kElectionMs},
-                      {"runs", runs}};
+  return Json{{"elections", names},
+              {"shards", options.shards},
+              {"sessions_per_process", kSessions},
+              {"election_ms", kElectionMs},
+              {"runs", runs}};
 }
 
 }  // namespace gcoord::bench

@@ -17,7 +17,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 // Whether another node runs on the device of this one.
@@ -52,7 +51,7 @@ struct Takeover {
   double first_ms = 0;  // The first one at which they did.
   double all_ms = 0;    // When they led all.
   double poll_ms = 0;   // The longest time between two looks.
-  ordered_json led = ordered_json::array();  // [ms, shards led by the others], when it changes.
+  Json led = Json::array();  // [ms, shards led by the others], when it changes.
 };
 
 // Asks the nodes that live without pause: what their hosts know, behind what their devices do.
@@ -70,7 +69,7 @@ Result<Takeover> watch_takeover(RunningCluster& cluster,
     const double asked = std::exchange(before, now);
     seen.poll_ms = std::max(seen.poll_ms, now - asked);
     const auto led = std::accumulate(counts.begin(), counts.end(), std::uint32_t{0});
-    const bool moved = seen.led.empty() || seen.led.back()[1] != led;
+    const bool moved = seen.led.empty() || unsigned_of(seen.led.back()[1]) != led;
     const bool whole = led == cluster.nodes().shards();
     if (moved && (whole || now - noted >= kSeriesMs)) {
       seen.led.push_back({std::round(now), led});
@@ -89,7 +88,7 @@ Result<Takeover> watch_takeover(RunningCluster& cluster,
   return Status{StatusCode::DeadlineExceeded, "the nodes left did not come to lead all shards"};
 }
 
-Result<ordered_json> kill_once(const BenchOptions& options) {
+Result<Json> kill_once(const BenchOptions& options) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
   GCOORD_TRY_STATUS(cluster->await_balance());
   auto ids = cluster->node_ids();
@@ -110,7 +109,7 @@ Result<ordered_json> kill_once(const BenchOptions& options) {
                options.shards,
                took.first_ms,
                took.all_ms);
-  return ordered_json{
+  return Json{
       {"leaders_before", counts},
       {"killed", victim_id},
       {"ready_ms", cluster->ready_after().count()},
@@ -125,28 +124,28 @@ Result<ordered_json> kill_once(const BenchOptions& options) {
 }  // namespace
 
 BenchResult bench_failover(const BenchOptions& options) {
-  ordered_json runs = ordered_json::array();
+  Json runs = Json::array();
   std::vector<double> times;
   std::vector<double> takeovers;
   for (std::uint32_t number = 0; number < options.runs; ++number) {
-    GCOORD_TRY(ordered_json run, kill_once(options));
-    times.push_back(run["failover_ms"].get<double>());
-    takeovers.push_back(run["takeover_ms"].get<double>());
+    GCOORD_TRY(Json run, kill_once(options));
+    times.push_back(number_of(run["failover_ms"]).value());
+    takeovers.push_back(number_of(run["takeover_ms"]).value());
     runs.push_back(std::move(run));
   }
   // The default of gcoordd (server/options/options.h), which the nodes here run with.
   constexpr double kElectionMs = 1000;
-  return ordered_json{{"shards", options.shards},
-                      {"device", options.device},
-                      {"turn", options.turn},
-                      {"durability", options.durability},
-                      {"tick_ms", options.tick_ms},
-                      {"election_ms", kElectionMs},
-                      {"runs", runs},
-                      {"failover_ms_max", *std::max_element(times.begin(), times.end())},
-                      {"failover_ms", median(times)},
-                      {"takeover_ms", median(takeovers)},
-                      {"over_election_ms", median(times) - kElectionMs}};
+  return Json{{"shards", options.shards},
+              {"device", options.device},
+              {"turn", options.turn},
+              {"durability", options.durability},
+              {"tick_ms", options.tick_ms},
+              {"election_ms", kElectionMs},
+              {"runs", runs},
+              {"failover_ms_max", *std::max_element(times.begin(), times.end())},
+              {"failover_ms", median(times)},
+              {"takeover_ms", median(takeovers)},
+              {"over_election_ms", median(times) - kElectionMs}};
 }
 
 }  // namespace gcoord::bench

@@ -11,7 +11,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 // An idle node still writes what changed into its checkpoint (every 30 s) and then gives memory
@@ -76,7 +75,7 @@ BenchResult bench_scale(const BenchOptions& options) {
                options.shards,
                per_shard,
                restarted);
-  return ordered_json{
+  return Json{
       {"shards", options.shards},
       {"base_shards", kFewShards},
       {"base_resident_bytes", std::to_string(base)},

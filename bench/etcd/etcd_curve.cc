@@ -21,7 +21,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -38,7 +37,7 @@ struct Yardstick {
   std::string leader;
   std::uint32_t loads = 0;
 
-  Result<ordered_json> others(milliseconds length, const char* when) {
+  Result<Json> others(milliseconds length, const char* when) {
     EtcdOptions target;
     target.endpoints = cluster.endpoints();
     target.clients = kOthers;
@@ -99,8 +98,8 @@ Status watch_ends(const Yardstick& etcd, std::uint64_t before, LeaseEnds& ends) 
   return Status{};
 }
 
-Result<ordered_json> measure_end(Yardstick& etcd, EtcdLeases& leases) {
-  GCOORD_TRY(ordered_json before, etcd.others(milliseconds{2000}, "before"));
+Result<Json> measure_end(Yardstick& etcd, EtcdLeases& leases) {
+  GCOORD_TRY(Json before, etcd.others(milliseconds{2000}, "before"));
   GCOORD_TRY(const std::uint64_t revoked, etcd.revoked());
   LeaseEnds ends;
   ends.due.push_back({leases.stop() + kTtl, leases.taken() - std::min(leases.taken(), revoked)});
@@ -110,9 +109,9 @@ Result<ordered_json> measure_end(Yardstick& etcd, EtcdLeases& leases) {
   const Status watched = watch_ends(etcd, revoked, ends);
   auto during = beside.get();
   GCOORD_TRY_STATUS(watched);
-  ordered_json level = report_ends(ends);
+  Json level = report_ends(ends);
   level["others_before"] = std::move(before);
-  level["others_during"] = during.ok() ? during.value() : ordered_json(during.status().message());
+  level["others_during"] = during.ok() ? during.value() : Json(during.status().message());
   level["left_when_it_was_given_up"] = ends.left.back().left;
   return level;
 }
@@ -123,7 +122,7 @@ Result<chaos::EtcdCluster> start_etcd(const BenchOptions& options,
   return chaos::EtcdCluster::start(directory, 3);
 }
 
-Result<ordered_json> measure_level(const BenchOptions& options, std::uint32_t count) {
+Result<Json> measure_level(const BenchOptions& options, std::uint32_t count) {
   GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options.directory, "etcd"));
   GCOORD_TRY(const auto cluster, start_etcd(options, scratch.path()));
   GCOORD_TRY(const std::string leader,
@@ -137,15 +136,15 @@ Result<ordered_json> measure_level(const BenchOptions& options, std::uint32_t co
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   GCOORD_TRY(const double busiest, busiest_percent(etcd, kTtl));
-  ordered_json level{{"asked_for", count},
-                     {"taken", leases.taken()},
-                     {"taken_s", rounded(seconds)},
-                     {"cpu_percent_max", busiest},
-                     {"lost", leases.lost()},
-                     {"slowest_round_ms", leases.slowest_round().count()},
-                     {"failure", leases.failure()}};
-  GCOORD_TRY(ordered_json end, measure_end(etcd, leases));
-  level.update(end);
+  Json level{{"asked_for", count},
+             {"taken", leases.taken()},
+             {"taken_s", rounded(seconds)},
+             {"cpu_percent_max", busiest},
+             {"lost", leases.lost()},
+             {"slowest_round_ms", leases.slowest_round().count()},
+             {"failure", leases.failure()}};
+  GCOORD_TRY(Json end, measure_end(etcd, leases));
+  merge_members(level, end);
   std::fprintf(stderr,
                "  etcd, %u leases: taken %s in %s s, busiest node %s %%, lost %s; ended p99 %s ms "
                "late, %s left\n",
@@ -162,18 +161,18 @@ Result<ordered_json> measure_level(const BenchOptions& options, std::uint32_t co
 }  // namespace
 
 BenchResult bench_etcd_leases(const BenchOptions& options) {
-  ordered_json levels = ordered_json::array();
+  Json levels = Json::array();
   for (const std::uint32_t count : kLevels) {
     if (count <= options.leases) {
-      GCOORD_TRY(ordered_json level, measure_level(options, count));
+      GCOORD_TRY(Json level, measure_level(options, count));
       levels.push_back(std::move(level));
     }
   }
-  return ordered_json{{"ttl_ms", milliseconds{kTtl}.count()},
-                      {"streams", kEtcdLeaseStreams},
-                      {"node_cores", options.node_cores},
-                      {"acknowledged", "on stable storage of two of three nodes"},
-                      {"etcd_levels", std::move(levels)}};
+  return Json{{"ttl_ms", milliseconds{kTtl}.count()},
+              {"streams", kEtcdLeaseStreams},
+              {"node_cores", options.node_cores},
+              {"acknowledged", "on stable storage of two of three nodes"},
+              {"etcd_levels", std::move(levels)}};
 }
 
 }  // namespace gcoord::bench

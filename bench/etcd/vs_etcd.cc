@@ -15,8 +15,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::uint32_t kNodes = 3;
 
 // One client that keeps so many names under way.
@@ -37,7 +35,7 @@ constexpr EtcdWay kWays[] = {{EtcdRecipe::Transaction, EtcdSpread::Leader, 1},
                              {EtcdRecipe::LockService, EtcdSpread::Leader, 16},
                              {EtcdRecipe::LockService, EtcdSpread::Even, 48}};
 
-ordered_json way_json(const EtcdWay& way) {
+Json way_json(const EtcdWay& way) {
   return {{"recipe", way.recipe == EtcdRecipe::Transaction ? "transaction" : "v3lock"},
           {"endpoints", way.spread == EtcdSpread::Leader ? "leader" : "all"},
           {"connections", way.connections}};
@@ -56,13 +54,13 @@ class Comparison {
   explicit Comparison(const BenchOptions& options) : options_(options) {}
 
   BenchResult run() {
-    GCOORD_TRY(const ordered_json ways, choose_ways());
-    GCOORD_TRY(const ordered_json counts, choose_shards());
-    ordered_json runs = ordered_json::array();
+    GCOORD_TRY(const Json ways, choose_ways());
+    GCOORD_TRY(const Json counts, choose_shards());
+    Json runs = Json::array();
     for (std::uint32_t number = 0; number < options_.runs; ++number) {
       std::fprintf(stderr, "run %u of %u\n", number + 1, options_.runs);
-      GCOORD_TRY(ordered_json gcoord, run_gcoord_once());
-      GCOORD_TRY(ordered_json etcd, run_etcd_once());
+      GCOORD_TRY(Json gcoord, run_gcoord_once());
+      GCOORD_TRY(Json etcd, run_etcd_once());
       runs.push_back({{"gcoord", std::move(gcoord)}, {"etcd", std::move(etcd)}});
     }
     return summary(runs, {{"etcd_tried", ways}, {"gcoord_tried", counts}});
@@ -76,11 +74,11 @@ class Comparison {
 
   LoadOptions load() const { return {.measured = options_.measured}; }
 
-  Result<ordered_json> measure_etcd(const chaos::EtcdCluster& cluster,
-                                    const EtcdWay& way,
-                                    std::uint32_t clients,
-                                    const LoadOptions& length,
-                                    bool pipelined = false) {
+  Result<Json> measure_etcd(const chaos::EtcdCluster& cluster,
+                            const EtcdWay& way,
+                            std::uint32_t clients,
+                            const LoadOptions& length,
+                            bool pipelined = false) {
     EtcdOptions target;
     target.one_lease = pipelined;
     target.endpoints = cluster.endpoints();
@@ -94,22 +92,24 @@ class Comparison {
   }
 
   // Tries every way briefly; many clients and one client may each have another best one.
-  Result<ordered_json> choose_ways() {
+  Result<Json> choose_ways() {
     std::fprintf(stderr, "etcd: which way serves it best?\n");
     GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
     GCOORD_TRY(const auto cluster, start_etcd(scratch));
-    ordered_json tried = ordered_json::array();
+    Json tried = Json::array();
     double best_pairs = 0;
     double best_p50 = 0;
     for (const EtcdWay& way : kWays) {
-      GCOORD_TRY(ordered_json many, measure_etcd(cluster, way, options_.clients, kBrief));
-      GCOORD_TRY(ordered_json one, measure_etcd(cluster, way, 1, kBrief));
-      if (many["pairs_per_s"] > best_pairs) {
-        best_pairs = many["pairs_per_s"];
+      GCOORD_TRY(Json many, measure_etcd(cluster, way, options_.clients, kBrief));
+      GCOORD_TRY(Json one, measure_etcd(cluster, way, 1, kBrief));
+      const double pairs = number_of(many["pairs_per_s"]).value();
+      if (pairs > best_pairs) {
+        best_pairs = pairs;
         many_way_ = way;
       }
-      if (best_p50 == 0 || one["pair_p50_ms"] < best_p50) {
-        best_p50 = one["pair_p50_ms"];
+      const double p50 = number_of(one["pair_p50_ms"]).value();
+      if (best_p50 == 0 || p50 < best_p50) {
+        best_p50 = p50;
         one_way_ = way;
       }
       tried.push_back({{"way", way_json(way)}, {"many", many}, {"one", one}});
@@ -117,20 +117,20 @@ class Comparison {
     return tried;
   }
 
-  Result<ordered_json> run_etcd_once() {
+  Result<Json> run_etcd_once() {
     GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
     GCOORD_TRY(const auto cluster, start_etcd(scratch));
-    GCOORD_TRY(ordered_json one, measure_etcd(cluster, one_way_, 1, load()));
-    GCOORD_TRY(ordered_json many, measure_etcd(cluster, many_way_, options_.clients, load()));
-    GCOORD_TRY(ordered_json piped, measure_etcd(cluster, many_way_, kPipelined, load(), true));
-    return ordered_json{
+    GCOORD_TRY(Json one, measure_etcd(cluster, one_way_, 1, load()));
+    GCOORD_TRY(Json many, measure_etcd(cluster, many_way_, options_.clients, load()));
+    GCOORD_TRY(Json piped, measure_etcd(cluster, many_way_, kPipelined, load(), true));
+    return Json{
         {"many", std::move(many)}, {"one", std::move(one)}, {"pipelined", std::move(piped)}};
   }
 
-  Result<ordered_json> measure_gcoord(const RunningCluster& cluster,
-                                      std::uint32_t clients,
-                                      const LoadOptions& length,
-                                      bool pipelined = false) {
+  Result<Json> measure_gcoord(const RunningCluster& cluster,
+                              std::uint32_t clients,
+                              const LoadOptions& length,
+                              bool pipelined = false) {
     GcoordOptions target;
     target.one_session = pipelined;
     target.endpoints = cluster.nodes().endpoints();
@@ -141,8 +141,8 @@ class Comparison {
   }
 
   // As choose_ways(), for gcoord; nothing is tried when a number of shards was asked for.
-  Result<ordered_json> choose_shards() {
-    ordered_json tried = ordered_json::array();
+  Result<Json> choose_shards() {
+    Json tried = Json::array();
     if (options_.shards != 0) {
       many_shards_ = pipelined_shards_ = options_.shards;
       return tried;
@@ -152,14 +152,16 @@ class Comparison {
     double best_pipelined = 0;
     for (const std::uint32_t shards : kShardCounts) {
       GCOORD_TRY(const auto cluster, RunningCluster::start(options_, shards));
-      GCOORD_TRY(ordered_json many, measure_gcoord(*cluster, options_.clients, kBrief));
-      GCOORD_TRY(ordered_json piped, measure_gcoord(*cluster, kPipelined, kBrief, true));
-      if (many["pairs_per_s"] > best_many) {
-        best_many = many["pairs_per_s"];
+      GCOORD_TRY(Json many, measure_gcoord(*cluster, options_.clients, kBrief));
+      GCOORD_TRY(Json piped, measure_gcoord(*cluster, kPipelined, kBrief, true));
+      const double pairs = number_of(many["pairs_per_s"]).value();
+      if (pairs > best_many) {
+        best_many = pairs;
         many_shards_ = shards;
       }
-      if (piped["pairs_per_s"] > best_pipelined) {
-        best_pipelined = piped["pairs_per_s"];
+      const double pipelined = number_of(piped["pairs_per_s"]).value();
+      if (pipelined > best_pipelined) {
+        best_pipelined = pipelined;
         pipelined_shards_ = shards;
       }
       tried.push_back({{"shards", shards}, {"many", many}, {"pipelined", piped}});
@@ -167,36 +169,36 @@ class Comparison {
     return tried;
   }
 
-  Result<ordered_json> run_gcoord_once() {
+  Result<Json> run_gcoord_once() {
     GCOORD_TRY(auto cluster, RunningCluster::start(options_, many_shards_));
-    GCOORD_TRY(ordered_json one, measure_gcoord(*cluster, 1, load()));
-    GCOORD_TRY(ordered_json many, measure_gcoord(*cluster, options_.clients, load()));
+    GCOORD_TRY(Json one, measure_gcoord(*cluster, 1, load()));
+    GCOORD_TRY(Json many, measure_gcoord(*cluster, options_.clients, load()));
     if (pipelined_shards_ != many_shards_) {
       cluster.reset();
       GCOORD_TRY(cluster, RunningCluster::start(options_, pipelined_shards_));
     }
-    GCOORD_TRY(ordered_json piped, measure_gcoord(*cluster, kPipelined, load(), true));
-    return ordered_json{
+    GCOORD_TRY(Json piped, measure_gcoord(*cluster, kPipelined, load(), true));
+    return Json{
         {"many", std::move(many)}, {"one", std::move(one)}, {"pipelined", std::move(piped)}};
   }
 
-  static double median_of(const ordered_json& runs,
+  static double median_of(const Json& runs,
                           const char* system,
                           const char* load,
                           const char* field) {
     std::vector<double> values;
-    for (const ordered_json& run : runs) {
-      values.push_back(run[system][load][field].get<double>());
+    for (const Json& run : runs) {
+      values.push_back(number_of(run[system][load][field]).value());
     }
     return median(std::move(values));
   }
 
-  static double ratio_of(const ordered_json& runs, const char* load, const char* field) {
+  static double ratio_of(const Json& runs, const char* load, const char* field) {
     return median_of(runs, "gcoord", load, field) / median_of(runs, "etcd", load, field);
   }
 
-  ordered_json summary(const ordered_json& runs, const ordered_json& tried) const {
-    ordered_json result = {
+  Json summary(const Json& runs, const Json& tried) const {
+    Json result = {
         {"acknowledged", "on stable storage (fdatasync) of a quorum of three nodes, both systems"},
         {"etcd_client", "gRPC C++, asynchronous, one thread; the best of etcd_tried"},
         {"etcd_way_many", way_json(many_way_)},
@@ -208,7 +210,7 @@ class Comparison {
         {"node_cores", options_.node_cores},
         {"pipelined_names", kPipelined},
         {"runs", runs}};
-    result.update(tried);
+    merge_members(result, tried);
     for (const char* system : {"gcoord", "etcd"}) {
       const std::string name{system};
       result[name + "_pairs_per_s"] = rounded(median_of(runs, system, "many", "pairs_per_s"));

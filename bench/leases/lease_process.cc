@@ -1,6 +1,7 @@
 #include "bench/leases/lease_process.h"
 
 #include "bench/leases/node_link.h"
+#include "common/json/text.h"
 #include "common/name_hash.h"
 #include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
@@ -22,24 +23,23 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // Acquires on their way at once, of one process.
 constexpr std::size_t kTakenAtOnce = 512;
 
-bool write_line(int descriptor, const json& value) {
+bool write_line(int descriptor, const Json& value) {
   const std::string line = value.dump() + "\n";
   return ::write(descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
 class LeaseClient {
  public:
-  json take(const json& order) {
-    ttl_ = milliseconds{order["ttl_ms"].get<std::uint32_t>()};
-    for (const std::string endpoint : order["endpoints"]) {
-      auto link = NodeLink::open(endpoint);
+  Json take(const Json& order) {
+    ttl_ = milliseconds{static_cast<std::uint32_t>(unsigned_of(order["ttl_ms"]).value())};
+    for (const Json& endpoint : order["endpoints"]) {
+      auto link = NodeLink::open(endpoint.text());
       if (!link.ok()) {
         return {{"error", link.status().message()}};
       }
@@ -47,8 +47,8 @@ class LeaseClient {
       links_[node.value] = std::move(link).value();
     }
     learn_leaders();
-    const auto first = order["first"].get<std::uint64_t>();
-    std::vector<std::uint64_t> left(order["count"].get<std::size_t>());
+    const auto first = unsigned_of(order["first"]).value();
+    std::vector<std::uint64_t> left(unsigned_of(order["count"]).value());
     for (std::size_t index = 0; index < left.size(); ++index) {
       left[index] = first + index;
       sessions_.push_back(SessionId{first + index});
@@ -83,9 +83,9 @@ class LeaseClient {
     ++renewals_;
   }
 
-  json count() const { return {{"renewals", renewals_}, {"lost", lost_}}; }
+  Json count() const { return {{"renewals", renewals_}, {"lost", lost_}}; }
 
-  json last() {
+  Json last() {
     renew();
     ended_ = true;
     return {{"acknowledged_ns", Clock::now().time_since_epoch().count()}};
@@ -199,9 +199,9 @@ int live(int orders, int answers) {
     if (line.empty()) {
       return 0;
     }
-    const json order = json::parse(line);
-    const std::string what = order["do"];
-    const json answer = what == "take"    ? client.take(order)
+    const Json order = parse_json(line);
+    const std::string what = order.value("do", std::string{});
+    const Json answer = what == "take"    ? client.take(order)
                         : what == "count" ? client.count()
                                           : client.last();
     if (!write_line(answers, answer)) {
@@ -248,11 +248,11 @@ LeaseProcess::~LeaseProcess() {
   }
 }
 
-Status LeaseProcess::order(const json& order) {
+Status LeaseProcess::order(const Json& order) {
   return write_line(to_child_, order) ? Status{} : Status{StatusCode::Unavailable, "a client died"};
 }
 
-Result<json> LeaseProcess::await() {
+Result<Json> LeaseProcess::await() {
   while (read_.find('\n') == std::string::npos) {
     char bytes[4096];
     const ssize_t count = ::read(from_child_, bytes, sizeof(bytes));
@@ -262,10 +262,10 @@ Result<json> LeaseProcess::await() {
     read_.append(bytes, static_cast<std::size_t>(count));
   }
   const std::size_t end = read_.find('\n');
-  json answer = json::parse(read_.substr(0, end));
+  Json answer = parse_json(std::string_view{read_}.substr(0, end));
   read_.erase(0, end + 1);
   if (answer.contains("error")) {
-    return Status{StatusCode::Unavailable, answer["error"].get<std::string>()};
+    return Status{StatusCode::Unavailable, answer["error"].text()};
   }
   return answer;
 }

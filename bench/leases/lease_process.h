@@ -6,9 +6,9 @@
 // with its parent.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
 
-#include <nlohmann/json.hpp>
 #include <sys/types.h>
 
 #include <chrono>
@@ -32,8 +32,8 @@ class LeaseProcess {
   //   {"do":"take","endpoints":[...],"first":F,"count":N,"ttl_ms":T}  -> {"taken":N}
   //   {"do":"count"}  -> {"renewals":R,"lost":L}: keep-alive rounds, sessions that are over
   //   {"do":"last"}   -> {"acknowledged_ns":T}: renewed once more, and from then on never again
-  Status order(const nlohmann::json& order);
-  Result<nlohmann::json> await();
+  Status order(const Json& order);
+  Result<Json> await();
 
  private:
   LeaseProcess(pid_t pid, int to_child, int from_child)

@@ -8,7 +8,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 // Sessions of this benchmark: ids that clients choose are below 2^48.
@@ -54,14 +53,14 @@ Status LeaseRun::take() {
   return Status{};
 }
 
-Result<std::vector<json>> LeaseRun::order(const json& order,
+Result<std::vector<Json>> LeaseRun::order(const Json& order,
                                           std::uint32_t first,
                                           std::uint32_t count) {
   const auto some = std::span(processes_).subspan(first, count);
   for (LeaseProcess& process : some) {
     GCOORD_TRY_STATUS(process.order(order));
   }
-  std::vector<json> answers;
+  std::vector<Json> answers;
   for (LeaseProcess& process : some) {
     GCOORD_TRY(auto answer, process.await());
     answers.push_back(std::move(answer));
@@ -72,8 +71,8 @@ Result<std::vector<json>> LeaseRun::order(const json& order,
 Result<std::uint64_t> LeaseRun::lost(std::uint32_t first) {
   GCOORD_TRY(const auto answers, order({{"do", "count"}}, first, kLeaseProcesses - first));
   std::uint64_t lost = 0;
-  for (const json& answer : answers) {
-    lost += answer["lost"].get<std::uint64_t>();
+  for (const Json& answer : answers) {
+    lost += unsigned_of(answer["lost"]).value();
   }
   return lost;
 }

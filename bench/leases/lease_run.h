@@ -7,9 +7,8 @@
 #include "bench/cluster/bench_options.h"
 #include "bench/cluster/running_cluster.h"
 #include "bench/leases/lease_process.h"
+#include "common/json/value.h"
 #include "common/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -32,12 +31,10 @@ class LeaseRun {
 
   // An order (lease_process.h) to the processes from `first` on, so many of them, and their
   // answers.
-  Result<std::vector<nlohmann::json>> order(const nlohmann::json& order,
-                                            std::uint32_t first,
-                                            std::uint32_t count);
+  Result<std::vector<Json>> order(const Json& order, std::uint32_t first, std::uint32_t count);
 
   // The same to all.
-  Result<std::vector<nlohmann::json>> all(const nlohmann::json& order) {
+  Result<std::vector<Json>> all(const Json& order) {
     return this->order(order, 0, kLeaseProcesses);
   }
 

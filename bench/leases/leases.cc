@@ -17,8 +17,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -32,7 +30,7 @@ constexpr milliseconds kElection{1000};
 // before it.
 constexpr milliseconds kLastApart{1000 / kLeaseProcesses};
 
-Result<ordered_json> others(RunningCluster& cluster, milliseconds length, const char* when) {
+Result<Json> others(RunningCluster& cluster, milliseconds length, const char* when) {
   GcoordOptions target;
   target.endpoints = cluster.nodes().endpoints();
   target.clients = kOthers;
@@ -45,23 +43,22 @@ Result<ordered_json> others(RunningCluster& cluster, milliseconds length, const 
   return report_load(result, when, kOthers);
 }
 
-Result<ordered_json> measure_renewal(LeaseRun& run, const BenchOptions& options) {
+Result<Json> measure_renewal(LeaseRun& run, const BenchOptions& options) {
   GCOORD_TRY(const auto before, sample_nodes(run.cluster()));
   std::this_thread::sleep_for(std::max<milliseconds>(options.measured, kLeaseTtl));
   GCOORD_TRY(const auto after, sample_nodes(run.cluster()));
-  ordered_json nodes = ordered_json::array();
+  Json nodes = Json::array();
   double busiest = 0;
   for (std::size_t k = 0; k < before.size(); ++k) {
     nodes.push_back(node_rates(before[k], after[k]));
-    busiest = std::max(busiest, nodes.back()["cpu_percent"].get<double>());
+    busiest = std::max(busiest, number_of(nodes.back()["cpu_percent"]).value());
   }
   GCOORD_TRY(const auto lost, run.lost());
   std::fprintf(stderr, "  renewing: busiest node %.1f %% of a core\n", busiest);
-  return ordered_json{
-      {"cpu_percent_max", busiest},
-      {"seconds", std::chrono::duration<double>(after[0].at - before[0].at).count()},
-      {"leases_lost", lost},
-      {"nodes", nodes}};
+  return Json{{"cpu_percent_max", busiest},
+              {"seconds", std::chrono::duration<double>(after[0].at - before[0].at).count()},
+              {"leases_lost", lost},
+              {"nodes", nodes}};
 }
 
 // The last keep-alive of the processes from `first` on, so many of them, and what is due when.
@@ -75,7 +72,7 @@ Result<LeaseEnds> send_last(LeaseRun& run,
     std::this_thread::sleep_until(began + k * apart);
     GCOORD_TRY(const auto answers, run.order({{"do", "last"}}, first + k, 1));
     const Clock::time_point last{
-        Clock::duration{answers[0]["acknowledged_ns"].get<std::int64_t>()}};
+        Clock::duration{unsigned_of(answers[0]["acknowledged_ns"]).value()}};
     ends.due.push_back({last + kLeaseTtl, run.leases_of(first + k, 1)});
   }
   return ends;
@@ -129,8 +126,8 @@ Status watch_ends(LeaseRun& run,
   }
 }
 
-Result<ordered_json> measure_storm(LeaseRun& run, std::uint32_t leases) {
-  GCOORD_TRY(ordered_json before, others(run.cluster(), milliseconds{4000}, "before"));
+Result<Json> measure_storm(LeaseRun& run, std::uint32_t leases) {
+  GCOORD_TRY(Json before, others(run.cluster(), milliseconds{4000}, "before"));
   GCOORD_TRY(LeaseEnds ends, send_last(run, 0, kLeaseProcesses, kLastApart));
   std::this_thread::sleep_until(ends.due.front().at - milliseconds{500});
   GCOORD_TRY(const auto nodes_before, sample_nodes(run.cluster()));
@@ -144,15 +141,15 @@ Result<ordered_json> measure_storm(LeaseRun& run, std::uint32_t leases) {
   auto during = beside.get();
   GCOORD_TRY_STATUS(watched);
   GCOORD_TRY_STATUS(during.status());
-  const double ratio = during.value()["pair_p99_ms"].get<double>() /
-                       std::max(0.001, before["pair_p99_ms"].get<double>());
-  ordered_json result = report_ends(ends);
+  const double ratio = number_of(during.value()["pair_p99_ms"]).value() /
+                       std::max(0.001, number_of(before["pair_p99_ms"]).value());
+  Json result = report_ends(ends);
   std::fprintf(stderr,
                "  %u leases ended: p99 %s ms late; p99 of others %.2f times that before\n",
                leases,
                result["late_ms_p99"].dump().c_str(),
                ratio);
-  result["nodes"] = ordered_json::array();
+  result["nodes"] = Json::array();
   for (std::size_t k = 0; k < nodes_before.size(); ++k) {
     result["nodes"].push_back(node_rates(nodes_before[k], nodes_after[k]));
   }
@@ -164,7 +161,7 @@ Result<ordered_json> measure_storm(LeaseRun& run, std::uint32_t leases) {
 
 // Half of the clients fall silent just before a node is killed: their leases must not live past TTL
 // and an election, those of the others must all live on.
-Result<ordered_json> measure_failover(const BenchOptions& options, std::uint32_t leases) {
+Result<Json> measure_failover(const BenchOptions& options, std::uint32_t leases) {
   constexpr std::uint32_t kSilent = kLeaseProcesses / 2;
   GCOORD_TRY(const auto run, LeaseRun::start(options, leases));
   auto ids = run->cluster().node_ids();
@@ -184,7 +181,7 @@ Result<ordered_json> measure_failover(const BenchOptions& options, std::uint32_t
     GCOORD_TRY(const auto on_node, run->alive(node));
     alive = std::min(alive, on_node);
   }
-  ordered_json late = report_ends(ends);
+  Json late = report_ends(ends);
   std::fprintf(stderr,
                "  %u leases: all led again after %lld ms; of %llu renewed ones %llu lost and %llu "
                "alive; the others ended %s ms after their TTL at most\n",
@@ -194,38 +191,38 @@ Result<ordered_json> measure_failover(const BenchOptions& options, std::uint32_t
                static_cast<unsigned long long>(lost),
                static_cast<unsigned long long>(alive),
                late["late_ms_max"].dump().c_str());
-  return ordered_json{{"leases", leases},
-                      {"election_ms", kElection.count()},
-                      {"led_again_ms", led.count()},
-                      {"renewed", staying},
-                      {"renewed_lost", lost},
-                      {"renewed_alive", alive},
-                      {"silent", std::move(late)}};
+  return Json{{"leases", leases},
+              {"election_ms", kElection.count()},
+              {"led_again_ms", led.count()},
+              {"renewed", staying},
+              {"renewed_lost", lost},
+              {"renewed_alive", alive},
+              {"silent", std::move(late)}};
 }
 
-Result<ordered_json> measure_steady(const BenchOptions& options) {
+Result<Json> measure_steady(const BenchOptions& options) {
   GCOORD_TRY(const auto run, LeaseRun::start(options, options.leases));
-  GCOORD_TRY(ordered_json renewal, measure_renewal(*run, options));
-  GCOORD_TRY(ordered_json storm, measure_storm(*run, options.leases));
-  return ordered_json{{"renewal", std::move(renewal)}, {"storm", std::move(storm)}};
+  GCOORD_TRY(Json renewal, measure_renewal(*run, options));
+  GCOORD_TRY(Json storm, measure_storm(*run, options.leases));
+  return Json{{"renewal", std::move(renewal)}, {"storm", std::move(storm)}};
 }
 
 }  // namespace
 
 BenchResult bench_leases(const BenchOptions& options) {
-  ordered_json result{{"leases", options.leases},
-                      {"ttl_ms", kLeaseTtl.count()},
-                      {"processes", kLeaseProcesses},
-                      {"shards", options.shards},
-                      {"node_cores", options.node_cores},
-                      {"acknowledged", "durable on two of three nodes"}};
+  Json result{{"leases", options.leases},
+              {"ttl_ms", kLeaseTtl.count()},
+              {"processes", kLeaseProcesses},
+              {"shards", options.shards},
+              {"node_cores", options.node_cores},
+              {"acknowledged", "durable on two of three nodes"}};
   for (std::uint32_t run = 0; options.part != "failover" && run < options.runs; ++run) {
-    GCOORD_TRY(ordered_json steady, measure_steady(options));
+    GCOORD_TRY(Json steady, measure_steady(options));
     result["steady"].push_back(std::move(steady));
   }
   for (const std::uint32_t divisor : {1000u, 10u, 1u}) {
     if (options.part != "steady") {
-      GCOORD_TRY(ordered_json failover,
+      GCOORD_TRY(Json failover,
                  measure_failover(options, std::max(kLeaseProcesses, options.leases / divisor)));
       result["failovers"].push_back(std::move(failover));
     }

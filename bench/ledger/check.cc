@@ -109,7 +109,7 @@ void plant_fault(std::vector<Operation>& history, ModelKind model) {
   }
 }
 
-nlohmann::ordered_json judge(const std::vector<Operation>& history, std::uint32_t runs) {
+Json judge(const std::vector<Operation>& history, std::uint32_t runs) {
   chaos::LinearOptions bounds;
   bounds.bounds.time_max = kTimeMax;
   std::vector<double> seconds;
@@ -132,7 +132,7 @@ BenchResult bench_check(const BenchOptions& options) {
                         {"register, every value new", history_of(ModelKind::Register, 0)},
                         {"counter", history_of(ModelKind::Counter, 0)},
                         {"guarded store", history_of(ModelKind::Guarded, 0)}};
-  nlohmann::ordered_json result = {
+  Json result = {
       {"method",
        "generated histories (chaos/check/generated_history.h, seed 1), judged from memory by all "
        "checkers on one core; seconds of the slowest run"},
@@ -141,20 +141,20 @@ BenchResult bench_check(const BenchOptions& options) {
       {"clients_per_key", kClients},
       {"unknown_share", kUnknownThousandths / 1000.0},
       {"runs", options.runs}};
-  auto rows = nlohmann::ordered_json::array();
+  auto rows = Json::array();
   double slowest = 0;
   for (const Case& one : cases) {
     std::fprintf(stderr, "judge %u operations: %s\n", kOperations, one.name);
     auto history = generate_history(one.options);
-    nlohmann::ordered_json row = {{"model", one.name},
-                                  {"operations", history.size()},
-                                  {"concurrency_mean", rounded(mean_concurrency(history))},
-                                  {"parse_seconds", rounded(parse_seconds(history))},
-                                  {"legal", judge(history, options.runs)}};
+    Json row = {{"model", one.name},
+                {"operations", history.size()},
+                {"concurrency_mean", rounded(mean_concurrency(history))},
+                {"parse_seconds", rounded(parse_seconds(history))},
+                {"legal", judge(history, options.runs)}};
     plant_fault(history, one.options.model);
     row["fault_planted"] = judge(history, 1);
-    slowest = std::max(slowest, row["legal"]["seconds"].get<double>());
-    if (row["legal"]["verdict"] != "ok" || row["fault_planted"]["verdict"] == "ok") {
+    slowest = std::max(slowest, number_of(row["legal"]["seconds"]).value());
+    if (row["legal"]["verdict"].text() != "ok" || row["fault_planted"]["verdict"].text() == "ok") {
       return Status{StatusCode::Internal, "a wrong verdict: " + row.dump()};
     }
     rows.push_back(std::move(row));

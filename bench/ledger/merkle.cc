@@ -16,8 +16,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::uint32_t kTurns = 33;  // The first is not timed.
 constexpr std::uint32_t kRecordBytes = ledger::kOneBlockRecordBytes;
 // Beside them on the CPU, where bench/hashing.py holds both against openssl speed.
@@ -73,9 +71,7 @@ std::uint64_t leaf_compressions(std::uint32_t record_bytes) {
   return (record_bytes + 1 + 9 + 63) / 64;
 }
 
-Result<ordered_json> measure(const BenchOptions& options,
-                             std::uint32_t batch,
-                             std::uint32_t record_bytes) {
+Result<Json> measure(const BenchOptions& options, std::uint32_t batch, std::uint32_t record_bytes) {
   const Load load(options.shards, batch, record_bytes);
   const bool on_cpu = options.device == "cpu";
   GCOORD_TRY(auto device, device_of(options));
@@ -106,7 +102,7 @@ Result<ordered_json> measure(const BenchOptions& options,
       options.shards * (nodes_of(std::uint64_t{batch} * kTurns) - nodes_of(batch));
   const double compressions =
       static_cast<double>(leaf_compressions(record_bytes) * leaves + 2 * nodes);
-  return ordered_json{
+  return Json{
       {"record_bytes", record_bytes},
       {"leaves_per_shard_and_turn", batch},
       {"leaves_per_second", rounded(static_cast<double>(leaves) / timed_s)},
@@ -120,16 +116,16 @@ Result<ordered_json> measure(const BenchOptions& options,
 }  // namespace
 
 BenchResult bench_merkle(const BenchOptions& options) {
-  ordered_json result = {{"device", options.device},
-                         {"shards", options.shards},
-                         {"turns", kTurns - 1},
-                         {"acknowledged", "nothing: hashing alone, one replica"}};
+  Json result = {{"device", options.device},
+                 {"shards", options.shards},
+                 {"turns", kTurns - 1},
+                 {"acknowledged", "nothing: hashing alone, one replica"}};
   for (const std::uint32_t record_bytes : {kRecordBytes, kLongRecordBytes}) {
     if (record_bytes == kLongRecordBytes && options.device != "cpu") {
       break;  // A million shards' would be 16 GB.
     }
     for (const std::uint32_t batch : kBatches) {
-      GCOORD_TRY(const ordered_json one, measure(options, batch, record_bytes));
+      GCOORD_TRY(const Json one, measure(options, batch, record_bytes));
       std::fprintf(stderr, "merkle: %s\n", one.dump().c_str());
       result["batches"].push_back(one);
     }

@@ -19,7 +19,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kEntryBytes = 54;  // Of common commands.
@@ -78,16 +77,16 @@ Result<double> rate_of(const BenchOptions& options,
   return static_cast<double>(count) / took.count();
 }
 
-Result<ordered_json> inclusion(const BenchOptions& options, std::uint32_t levels) {
+Result<Json> inclusion(const BenchOptions& options, std::uint32_t levels) {
   std::vector<DrawnProof> proofs;
   for (std::uint64_t k = 0; k < kProofs; ++k) {
     proofs.emplace_back(k, levels);
   }
   GCOORD_TRY(const double rate,
              rate_of(options, [&](std::uint64_t k) { return proofs[k].verify(); }));
-  return ordered_json{{"tree_leaves", std::to_string(std::uint64_t{1} << levels)},
-                      {"proof_hashes", levels},
-                      {"proofs_per_second", rounded(rate)}};
+  return Json{{"tree_leaves", std::to_string(std::uint64_t{1} << levels)},
+              {"proof_hashes", levels},
+              {"proofs_per_second", rounded(rate)}};
 }
 
 // A shard, a cluster log with its head, three nodes that sign.
@@ -139,7 +138,7 @@ struct Files {
   }
 };
 
-Result<ordered_json> whole_files(const BenchOptions& options) {
+Result<Json> whole_files(const BenchOptions& options) {
   GCOORD_TRY(const Files files, Files::make());
   cli::ProofChecker checker(files.trust);
   const auto verify = [&](std::uint64_t k) -> Status {
@@ -147,19 +146,19 @@ Result<ordered_json> whole_files(const BenchOptions& options) {
     return checker.check(read);
   };
   GCOORD_TRY(const double rate, rate_of(options, verify));
-  return ordered_json{{"bytes_each", files.text.front().size()},
-                      {"hashes_each", 26},
-                      {"files_per_second", rounded(rate)}};
+  return Json{{"bytes_each", files.text.front().size()},
+              {"hashes_each", 26},
+              {"files_per_second", rounded(rate)}};
 }
 
 }  // namespace
 
 BenchResult bench_proofs(const BenchOptions& options) {
-  ordered_json result = {{"entry_bytes", kEntryBytes},
-                         {"cores", 1},
-                         {"acknowledged", "nothing: verification alone, proofs in memory"}};
+  Json result = {{"entry_bytes", kEntryBytes},
+                 {"cores", 1},
+                 {"acknowledged", "nothing: verification alone, proofs in memory"}};
   for (const std::uint32_t levels : {10u, 20u, 30u, 40u}) {
-    GCOORD_TRY(const ordered_json one, inclusion(options, levels));
+    GCOORD_TRY(const Json one, inclusion(options, levels));
     std::fprintf(stderr, "proofs: %s\n", one.dump().c_str());
     result["inclusion"].push_back(one);
   }

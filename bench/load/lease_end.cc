@@ -58,9 +58,9 @@ std::uint64_t early_max(const LeaseEnds& ends) {
 
 }  // namespace
 
-nlohmann::ordered_json report_ends(const LeaseEnds& ends) {
+Json report_ends(const LeaseEnds& ends) {
   const Latencies late = lateness(ends);
-  nlohmann::ordered_json series = nlohmann::ordered_json::array();
+  Json series = Json::array();
   std::uint64_t shown = ~std::uint64_t{0};
   for (const LeaseEnds::Sample& sample : ends.left) {
     if (sample.left != shown) {

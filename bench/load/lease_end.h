@@ -5,7 +5,7 @@
 // ahead of that are counted apart, as early. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "common/json/value.h"
 
 #include <chrono>
 #include <cstdint>
@@ -30,6 +30,6 @@ struct LeaseEnds {
 
 // {"late_ms_p50", "late_ms_p99", "late_ms_max", "early_max", "due_within_ms", "left_by_ms"}: the
 // last a series of [milliseconds after the first was due, left].
-nlohmann::ordered_json report_ends(const LeaseEnds& ends);
+Json report_ends(const LeaseEnds& ends);
 
 }  // namespace gcoord::bench

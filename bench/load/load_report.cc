@@ -7,9 +7,7 @@
 
 namespace gcoord::bench {
 
-Result<nlohmann::ordered_json> report_load(const LoadResult& result,
-                                           std::string_view who,
-                                           std::uint32_t clients) {
+Result<Json> report_load(const LoadResult& result, std::string_view who, std::uint32_t clients) {
   const std::string name{who};
   if (result.errors > 0 || result.pairs == 0) {
     return Status{StatusCode::Aborted,
@@ -23,12 +21,12 @@ Result<nlohmann::ordered_json> report_load(const LoadResult& result,
                result.pairs_per_second(),
                result.pair.at_ms(0.5),
                result.pair.at_ms(0.99));
-  return nlohmann::ordered_json{{"pairs_per_s", rounded(result.pairs_per_second())},
-                                {"pair_p50_ms", rounded(result.pair.at_ms(0.5))},
-                                {"pair_p99_ms", rounded(result.pair.at_ms(0.99))},
-                                {"lock_p50_ms", rounded(result.lock.at_ms(0.5))},
-                                {"lock_p99_ms", rounded(result.lock.at_ms(0.99))},
-                                {"errors", result.errors}};
+  return Json{{"pairs_per_s", rounded(result.pairs_per_second())},
+              {"pair_p50_ms", rounded(result.pair.at_ms(0.5))},
+              {"pair_p99_ms", rounded(result.pair.at_ms(0.99))},
+              {"lock_p50_ms", rounded(result.lock.at_ms(0.5))},
+              {"lock_p99_ms", rounded(result.lock.at_ms(0.99))},
+              {"errors", result.errors}};
 }
 
 }  // namespace gcoord::bench

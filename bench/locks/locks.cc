@@ -22,7 +22,6 @@ namespace {
 
 using locks::CommittedCommand;
 using locks::LockReply;
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 // Commands of the batches that are measured, and how many of each are.
@@ -193,10 +192,10 @@ std::uint32_t longest_run(const LockLoadBatch& batch, std::uint32_t shards) {
   return *std::max_element(counts.begin(), counts.end());
 }
 
-Result<ordered_json> measure(LockTarget& target,
-                             LockLoad& load,
-                             const BatchSize& size,
-                             std::uint32_t shards) {
+Result<Json> measure(LockTarget& target,
+                     LockLoad& load,
+                     const BatchSize& size,
+                     std::uint32_t shards) {
   std::vector<double> milliseconds;
   std::vector<double> rates;
   std::uint32_t longest = 0;
@@ -216,15 +215,15 @@ Result<ordered_json> measure(LockTarget& target,
                size.commands,
                rate / 1e6,
                longest);
-  return ordered_json{{"commands_per_batch", size.commands},
-                      {"batch_ms", milliseconds},
-                      {"commands_per_s", rounded(rate)},
-                      {"shards_in_last_batch", target.run_count()},
-                      {"longest_run_in_last_batch", longest},
-                      {"decided_in_windows_in_last_batch", target.planned_count()}};
+  return Json{{"commands_per_batch", size.commands},
+              {"batch_ms", milliseconds},
+              {"commands_per_s", rounded(rate)},
+              {"shards_in_last_batch", target.run_count()},
+              {"longest_run_in_last_batch", longest},
+              {"decided_in_windows_in_last_batch", target.planned_count()}};
 }
 
-ordered_json describe(const LockLoadOptions& load, double top_share) {
+Json describe(const LockLoadOptions& load, double top_share) {
   return {{"names", load.names},
           {"name_bytes", "16 random hexadecimal characters"},
           {"skew", load.skew == LockSkew::Zipf ? "Zipf, exponent 0.99" : "uniform"},
@@ -258,14 +257,14 @@ BenchResult bench_locks(const BenchOptions& options) {
   GCOORD_TRY(const auto target, make_target(options, shape));
   LockLoad load(shape);
   GCOORD_TRY_STATUS(fill(*target, load));
-  ordered_json runs = ordered_json::array();
+  Json runs = Json::array();
   for (const BatchSize& size : kSizes) {
-    GCOORD_TRY(const ordered_json run, measure(*target, load, size, shape.shards));
+    GCOORD_TRY(const Json run, measure(*target, load, size, shape.shards));
     runs.push_back(run);
   }
   GCOORD_TRY(const locks::LockUsage usage, target->usage());
-  ordered_json result{{"device", options.device}};
-  result.update(describe(shape, load.top_share()));
+  Json result{{"device", options.device}};
+  merge_members(result, describe(shape, load.top_share()));
   result["replicas"] = 1;
   result["held_locks_at_the_end"] = usage.locks;
   result["table_bytes"] = usage.memory_bytes;

@@ -18,7 +18,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kSessionCounts[] = {1u << 16, 1u << 18, 1u << 20, 8u << 20};
@@ -94,7 +93,7 @@ Result<double> collect_us(sessions::DeadlineMirror& mirror, sessions::SessionClo
   return rounded(us);
 }
 
-Result<ordered_json> measure_looks(sessions::SweepDevice& device, std::uint32_t session_count) {
+Result<Json> measure_looks(sessions::SweepDevice& device, std::uint32_t session_count) {
   const auto clock = filled_clock(session_count);
   sessions::DeadlineMirror mirror(device);
   GCOORD_TRY(const std::uint32_t looks, catch_up(mirror, *clock));
@@ -103,13 +102,13 @@ Result<ordered_json> measure_looks(sessions::SweepDevice& device, std::uint32_t 
   GCOORD_TRY(const double most, look_us(mirror, *clock, 16));
   GCOORD_TRY(const double taking, collect_us(mirror, *clock));
   GCOORD_TRY(const double host, host_us(*clock));
-  return ordered_json{{"sessions", session_count},
-                      {"looks_to_catch_up", looks},
-                      {"look_us", unchanged},
-                      {"look_one_slice_lowered_us", one},
-                      {"look_16_slices_apart_lowered_us", most},
-                      {"look_and_take_one_in_a_thousand_us", taking},
-                      {"host_us", host}};
+  return Json{{"sessions", session_count},
+              {"looks_to_catch_up", looks},
+              {"look_us", unchanged},
+              {"look_one_slice_lowered_us", one},
+              {"look_16_slices_apart_lowered_us", most},
+              {"look_and_take_one_in_a_thousand_us", taking},
+              {"host_us", host}};
 }
 
 // One message of keep-alives, in rising order as a node has them.
@@ -143,7 +142,7 @@ Result<double> renew_on_host_us(sessions::SessionClock& clock, std::uint32_t ses
 
 // The same on the device, ids and outcomes over and back; and what it takes that the device knows
 // the columns, and the host what was heard.
-Result<ordered_json> measure_renewals(sessions::SweepDevice& device, std::uint32_t session_count) {
+Result<Json> measure_renewals(sessions::SweepDevice& device, std::uint32_t session_count) {
   const auto clock = filled_clock(session_count);
   sessions::SessionSweep sweep(device);
   GCOORD_TRY(const double load, median_us([&](std::uint32_t) { return sweep.load(*clock); }));
@@ -155,16 +154,16 @@ Result<ordered_json> measure_renewals(sessions::SweepDevice& device, std::uint32
              }));
   GCOORD_TRY(const double store, median_us([&](std::uint32_t) { return sweep.store(*clock); }));
   GCOORD_TRY(const double host, renew_on_host_us(*clock, session_count));
-  return ordered_json{{"sessions", session_count},
-                      {"keep_alives", kKeepAlives},
-                      {"device_us", renew},
-                      {"columns_to_device_us", load},
-                      {"columns_to_host_us", store},
-                      {"host_us", host}};
+  return Json{{"sessions", session_count},
+              {"keep_alives", kKeepAlives},
+              {"device_us", renew},
+              {"columns_to_device_us", load},
+              {"columns_to_host_us", store},
+              {"host_us", host}};
 }
 
 // Every session waits for one lock, and four of them for each other.
-Result<ordered_json> measure_search(sessions::SweepDevice& device, std::uint32_t edge_count) {
+Result<Json> measure_search(sessions::SweepDevice& device, std::uint32_t edge_count) {
   std::vector<sessions::WaitEdge> edges;
   const std::vector<std::uint8_t> any(edge_count + edge_count / 16);
   for (std::uint32_t k = 0; k < edge_count; ++k) {
@@ -176,22 +175,22 @@ Result<ordered_json> measure_search(sessions::SweepDevice& device, std::uint32_t
                GCOORD_TRY(const sessions::WaitFindings found, search.find_all(edges, any));
                return found.cycles.on_cycle.size() == 4 ? Status{} : wrong("not the deadlock");
              }));
-  return ordered_json{{"edges", edge_count}, {"us", us}};
+  return Json{{"edges", edge_count}, {"us", us}};
 }
 
 }  // namespace
 
-Result<ordered_json> measure_node_sweeps(sessions::SweepDevice& device) {
-  ordered_json result;
+Result<Json> measure_node_sweeps(sessions::SweepDevice& device) {
+  Json result;
   for (const std::uint32_t session_count : kSessionCounts) {
-    GCOORD_TRY(const ordered_json looks, measure_looks(device, session_count));
-    GCOORD_TRY(const ordered_json renewals, measure_renewals(device, session_count));
+    GCOORD_TRY(const Json looks, measure_looks(device, session_count));
+    GCOORD_TRY(const Json renewals, measure_renewals(device, session_count));
     std::fprintf(stderr, "sweeps: %s\n%s\n", looks.dump().c_str(), renewals.dump().c_str());
     result["looks"].push_back(looks);
     result["renewals"].push_back(renewals);
   }
   for (const std::uint32_t edge_count : kGraphEdges) {
-    GCOORD_TRY(const ordered_json search, measure_search(device, edge_count));
+    GCOORD_TRY(const Json search, measure_search(device, edge_count));
     std::fprintf(stderr, "sweeps: %s\n", search.dump().c_str());
     result["searches"].push_back(search);
   }

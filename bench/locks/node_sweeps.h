@@ -6,13 +6,12 @@
 // with all their copies. Where the device is the host the same calls are the stand-in's.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
 #include "sessions/sweep_device.h"
 
-#include <nlohmann/json.hpp>
-
 namespace gcoord::bench {
 
-Result<nlohmann::ordered_json> measure_node_sweeps(sessions::SweepDevice& device);
+Result<Json> measure_node_sweeps(sessions::SweepDevice& device);
 
 }  // namespace gcoord::bench

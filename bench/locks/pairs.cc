@@ -15,8 +15,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 // One client shows the latency, the last ones how far batches carry.
 std::vector<std::uint32_t> client_counts(std::uint32_t most) {
   std::vector<std::uint32_t> counts;
@@ -27,9 +25,7 @@ std::vector<std::uint32_t> client_counts(std::uint32_t most) {
   return counts;
 }
 
-Result<ordered_json> measure(RunningCluster& cluster,
-                             const BenchOptions& options,
-                             std::uint32_t clients) {
+Result<Json> measure(RunningCluster& cluster, const BenchOptions& options, std::uint32_t clients) {
   GCOORD_TRY(const auto before, sample_nodes(cluster));
   GCOORD_TRY(const auto own_before, chaos::resource_usage(getpid()));
   GCOORD_TRY(const LoadResult result,
@@ -40,9 +36,9 @@ Result<ordered_json> measure(RunningCluster& cluster,
                         {.measured = options.measured}));
   GCOORD_TRY(const auto own_after, chaos::resource_usage(getpid()));
   GCOORD_TRY(const auto after, sample_nodes(cluster));
-  GCOORD_TRY(ordered_json json, report_load(result, "gcoord", clients));
+  GCOORD_TRY(Json json, report_load(result, "gcoord", clients));
   const double commands = std::max(1.0, entries_between(before.front(), after.front()));
-  ordered_json nodes = ordered_json::array();
+  Json nodes = Json::array();
   for (std::size_t k = 0; k < before.size(); ++k) {
     nodes.push_back(node_rates(before[k], after[k]));
     nodes.back()["cpu_us_per_command"] = cpu_us_for_each(before[k].usage, after[k].usage, commands);
@@ -57,22 +53,22 @@ Result<ordered_json> measure(RunningCluster& cluster,
 
 BenchResult bench_pairs(const BenchOptions& options) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
-  ordered_json loads = ordered_json::array();
+  Json loads = Json::array();
   for (const std::uint32_t clients : client_counts(options.clients)) {
-    GCOORD_TRY(ordered_json load, measure(*cluster, options, clients));
+    GCOORD_TRY(Json load, measure(*cluster, options, clients));
     loads.push_back(std::move(load));
   }
-  const double most = loads.back()["pairs_per_s"];
+  const double most = number_of(loads.back()["pairs_per_s"]).value();
   const bool memory = options.durability == "memory";
-  return ordered_json{{"durability", options.durability},
-                      {"acknowledged",
-                       memory ? "in the memory of a quorum of three nodes on one machine"
-                              : "on stable storage (fdatasync) of a quorum of three nodes"},
-                      {"seconds", std::chrono::duration<double>(options.measured).count()},
-                      {"shards", options.shards},
-                      {"one_session", options.one_session},
-                      {"loads", std::move(loads)},
-                      {"pairs_per_s", most}};
+  return Json{{"durability", options.durability},
+              {"acknowledged",
+               memory ? "in the memory of a quorum of three nodes on one machine"
+                      : "on stable storage (fdatasync) of a quorum of three nodes"},
+              {"seconds", std::chrono::duration<double>(options.measured).count()},
+              {"shards", options.shards},
+              {"one_session", options.one_session},
+              {"loads", std::move(loads)},
+              {"pairs_per_s", most}};
 }
 
 }  // namespace gcoord::bench

@@ -19,7 +19,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using sessions::WaitEdge;
 using Clock = std::chrono::steady_clock;
 
@@ -42,7 +41,7 @@ double us_since(Clock::time_point began) {
   return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
 }
 
-ordered_json times(std::vector<double> us) {
+Json times(std::vector<double> us) {
   std::ranges::sort(us);
   return {{"us_median", rounded(median(us))},
           {"us_least", rounded(us.front())},
@@ -78,9 +77,9 @@ Result<std::vector<double>> time_renewals(sessions::SessionSweep& sweep,
 }
 
 // Looks at all deadlines: when nobody is due, and when one row of a thousand is.
-Result<ordered_json> time_scans(sessions::SessionSweep& sweep,
-                                sessions::SessionClock& clock,
-                                std::uint32_t session_count) {
+Result<Json> time_scans(sessions::SessionSweep& sweep,
+                        sessions::SessionClock& clock,
+                        std::uint32_t session_count) {
   std::vector<double> us;
   for (std::uint32_t round = 0; round < 10 * kRounds; ++round) {
     const auto began = Clock::now();
@@ -105,13 +104,13 @@ Result<ordered_json> time_scans(sessions::SessionSweep& sweep,
   if (count != wanted) {
     return Status{StatusCode::Internal, "the sweep did not find who ran out"};
   }
-  ordered_json result = times(us);
+  Json result = times(us);
   result["rows"] = session_count;
   result["with_one_in_a_thousand_due_us"] = rounded(taking_us);
   return result;
 }
 
-Result<ordered_json> measure_sessions(sessions::SweepDevice& device, std::uint32_t session_count) {
+Result<Json> measure_sessions(sessions::SweepDevice& device, std::uint32_t session_count) {
   const auto clock = filled_clock(session_count);
   sessions::SessionSweep sweep(device);
   GCOORD_TRY_STATUS(sweep.load(*clock));
@@ -123,12 +122,12 @@ Result<ordered_json> measure_sessions(sessions::SweepDevice& device, std::uint32
       return Status{StatusCode::Internal, "a deadline is not a TTL after what was heard"};
     }
   }
-  ordered_json renewals = times(us);
+  Json renewals = times(us);
   renewals["sessions"] = session_count;
   renewals["keep_alives_per_call"] = kBatch;
   renewals["renewals_per_s"] = rounded(kBatch / (median(us) / 1e6));
-  GCOORD_TRY(const ordered_json scans, time_scans(sweep, *clock, session_count));
-  return ordered_json{{"renewals", renewals}, {"expiry_scan", scans}};
+  GCOORD_TRY(const Json scans, time_scans(sweep, *clock, session_count));
+  return Json{{"renewals", renewals}, {"expiry_scan", scans}};
 }
 
 struct Waits {
@@ -180,7 +179,7 @@ Waits one_ring() {
   return waits;
 }
 
-Result<ordered_json> measure_graph(sessions::SweepDevice& device, const Waits& waits) {
+Result<Json> measure_graph(sessions::SweepDevice& device, const Waits& waits) {
   sessions::WaitGraphSearch search(device);
   std::vector<double> us;
   std::uint32_t rounds = 0;
@@ -195,12 +194,12 @@ Result<ordered_json> measure_graph(sessions::SweepDevice& device, const Waits& w
     }
   }
   us.erase(us.begin());
-  ordered_json result{{"shape", waits.shape},
-                      {"edges", waits.edges.size()},
-                      {"vertices", waits.any.size()},
-                      {"vertices_on_cycles", waits.on_cycle},
-                      {"rounds_asked_for", rounds}};
-  result.update(times(us));
+  Json result{{"shape", waits.shape},
+              {"edges", waits.edges.size()},
+              {"vertices", waits.any.size()},
+              {"vertices_on_cycles", waits.on_cycle},
+              {"rounds_asked_for", rounds}};
+  merge_members(result, times(us));
   return result;
 }
 
@@ -208,15 +207,14 @@ Result<ordered_json> measure_graph(sessions::SweepDevice& device, const Waits& w
 
 BenchResult bench_sweeps(const BenchOptions& options) {
   GCOORD_TRY(const auto device, device_of(options));
-  ordered_json result{{"device", options.device},
-                      {"acknowledged", "nothing: columns in memory, one node"}};
+  Json result{{"device", options.device}, {"acknowledged", "nothing: columns in memory, one node"}};
   for (const std::uint32_t session_count : kSessionCounts) {
-    GCOORD_TRY(const ordered_json one, measure_sessions(*device, session_count));
+    GCOORD_TRY(const Json one, measure_sessions(*device, session_count));
     std::fprintf(stderr, "sweeps: %s\n", one.dump().c_str());
     result["sessions"].push_back(one);
   }
   for (const Waits& waits : {queues(0), queues(1000), random_order(), one_ring()}) {
-    GCOORD_TRY(const ordered_json one, measure_graph(*device, waits));
+    GCOORD_TRY(const Json one, measure_graph(*device, waits));
     std::fprintf(stderr, "sweeps: %s\n", one.dump().c_str());
     result["deadlock_scans"].push_back(one);
   }

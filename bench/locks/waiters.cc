@@ -19,8 +19,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::uint32_t kHandoversMax = 1000;
 // Of this many a leader refuses none for being too many.
 constexpr std::uint32_t kOrderedBurst = 4096;
@@ -57,7 +55,7 @@ Cost cost_of(const std::vector<NodeSample>& before,
   return cost;
 }
 
-ordered_json described(std::uint32_t waiters, const cli::QueueLoadResults& results) {
+Json described(std::uint32_t waiters, const cli::QueueLoadResults& results) {
   const std::vector<std::uint32_t>& us = results.handover_us;
   const double sum = std::accumulate(us.begin(), us.end(), 0.0);
   return {{"waiters", waiters},
@@ -84,19 +82,19 @@ void kill_leader(RunningCluster& cluster, std::int64_t& killed) {
   }
 }
 
-void tell(const ordered_json& run) {
+void tell(const Json& run) {
   std::fprintf(stderr,
                "  %u waiters, queued in %.2f s: a hand-over p50 %.2f ms, p99 %.2f ms, at most %.0f "
                "ms\n",
-               run["waiters"].get<std::uint32_t>(),
-               run["enqueue_s"].get<double>(),
-               run["handover_p50_us"].get<double>() / 1000,
-               run["handover_p99_us"].get<double>() / 1000,
-               run["handover_max_us"].get<double>() / 1000);
+               static_cast<std::uint32_t>(unsigned_of(run["waiters"]).value()),
+               number_of(run["enqueue_s"]).value(),
+               number_of(run["handover_p50_us"]).value() / 1000,
+               number_of(run["handover_p99_us"]).value() / 1000,
+               number_of(run["handover_max_us"]).value() / 1000);
 }
 
 // null: the leader changed while the queue was made, so nobody here knows who is first.
-Result<ordered_json> measure_once(const BenchOptions& options, std::uint32_t waiters) {
+Result<Json> measure_once(const BenchOptions& options, std::uint32_t waiters) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
   auto client = client::Client::connect(
       {.endpoints = cluster->nodes().endpoints(), .request_timeout = kStartTimeout});
@@ -121,12 +119,12 @@ Result<ordered_json> measure_once(const BenchOptions& options, std::uint32_t wai
     return of(results.status());
   }
   if (!results.value().order_known && options.burst <= kOrderedBurst) {
-    return ordered_json{};
+    return Json{};
   }
   if (!results.value().exact(waiters)) {
     return Status{StatusCode::Internal, "a release did not wake the first in line, and it alone"};
   }
-  ordered_json run = described(waiters, results.value());
+  Json run = described(waiters, results.value());
   const auto answered = client.value().statistics();
   run["requests_per_waiter"] =
       rounded(static_cast<double>(answered.requests - asked.requests) / waiters);
@@ -142,10 +140,10 @@ Result<ordered_json> measure_once(const BenchOptions& options, std::uint32_t wai
   return run;
 }
 
-Result<ordered_json> measure(const BenchOptions& options, std::uint32_t waiters) {
+Result<Json> measure(const BenchOptions& options, std::uint32_t waiters) {
   constexpr int kTriesMax = 10;
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    GCOORD_TRY(ordered_json run, measure_once(options, waiters));
+    GCOORD_TRY(Json run, measure_once(options, waiters));
     if (!run.is_null()) {
       return run;
     }
@@ -155,8 +153,8 @@ Result<ordered_json> measure(const BenchOptions& options, std::uint32_t waiters)
 }
 
 // Of each length the medians over its runs.
-ordered_json summary_of(const ordered_json& runs) {
-  ordered_json summary = ordered_json::array();
+Json summary_of(const Json& runs) {
+  Json summary = Json::array();
   std::map<std::uint32_t, std::map<std::string, std::vector<double>>> values;
   constexpr std::array kShown = {"handover_mean_us",
                                  "handover_p50_us",
@@ -166,15 +164,16 @@ ordered_json summary_of(const ordered_json& runs) {
                                  "nodes_cpu_us_per_handover",
                                  "entries_per_handover",
                                  "enqueue_s"};
-  for (const ordered_json& run : runs) {
+  for (const Json& run : runs) {
     for (const char* name : kShown) {
       if (run.contains(name)) {
-        values[run["waiters"].get<std::uint32_t>()][name].push_back(run[name].get<double>());
+        values[static_cast<std::uint32_t>(unsigned_of(run["waiters"]).value())][name].push_back(
+            number_of(run[name]).value());
       }
     }
   }
   for (const auto& [waiters, columns] : values) {
-    ordered_json row = {{"waiters", waiters}};
+    Json row = {{"waiters", waiters}};
     for (const auto& [name, column] : columns) {
       row[name] = rounded(median(column));
     }
@@ -186,17 +185,17 @@ ordered_json summary_of(const ordered_json& runs) {
 }  // namespace
 
 BenchResult bench_waiters(const BenchOptions& options) {
-  ordered_json runs = ordered_json::array();
+  Json runs = Json::array();
   for (std::uint32_t round = 0; round < options.runs; ++round) {
     for (const std::uint32_t part : kParts) {
       if (options.kill_leader && part != 1) {
         continue;
       }
-      GCOORD_TRY(ordered_json run, measure(options, std::max(1u, options.waiters / part)));
+      GCOORD_TRY(Json run, measure(options, std::max(1u, options.waiters / part)));
       runs.push_back(std::move(run));
     }
   }
-  return ordered_json{
+  return Json{
       {"method",
        "three gcoordd nodes on loopback, a cluster of its own for each queue, and one client "
        "process whose sessions wait 30 times each; a hand-over is from the call of a release to "

@@ -15,21 +15,27 @@
 namespace gcoord::bench {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::uint32_t kLanes[] = {1, 32, 1024};
 constexpr std::uint64_t kEchoes = 20'000;
 // Of all lanes together, in each run: a tenth of a second or so of one warp.
 constexpr std::uint64_t kSlots = 1u << 21;
 constexpr std::uint32_t kRaises = 2'000;
 
-using Measure = std::function<Result<ordered_json>()>;
+using Measure = std::function<Result<Json>()>;
+using Figure = double (*)(const Json& row);
+
+double median_ns_of(const Json& row) {
+  return number_of(row["round_trip"]["p50_ns"]).value();
+}
+
+double rate_of(const Json& row) {
+  return number_of(row["slots_per_s"]).value();
+}
 
 // The run with the median of a figure, with all of them beside it. A failure stands in its place,
 // and what was measured before stays.
-ordered_json measure_row(const Measure& measure, const std::string& figure, std::uint32_t runs) {
-  const ordered_json::json_pointer at{figure};
-  std::vector<ordered_json> measured;
+Json measure_row(const Measure& measure, Figure figure, std::uint32_t runs) {
+  std::vector<Json> measured;
   std::vector<double> figures;
   for (std::uint32_t run = 0; run < runs; ++run) {
     auto row = measure();
@@ -37,43 +43,42 @@ ordered_json measure_row(const Measure& measure, const std::string& figure, std:
       std::fprintf(stderr, "  %s\n", row.status().to_string().c_str());
       return {{"failed", row.status().to_string()}};
     }
-    figures.push_back(row.value()[at].get<double>());
+    figures.push_back(figure(row.value()));
     measured.push_back(std::move(row).value());
   }
   std::vector<double> sorted = figures;
   std::sort(sorted.begin(), sorted.end());
   const double wanted = sorted[(sorted.size() - 1) / 2];
-  ordered_json row = measured.front();
-  for (const ordered_json& one : measured) {
-    row = one[at].get<double>() == wanted ? one : row;
+  Json row = measured.front();
+  for (const Json& one : measured) {
+    row = figure(one) == wanted ? one : row;
   }
   row["of_each_run"] = figures;
   std::fprintf(stderr, "  %s\n", row.dump().c_str());
   return row;
 }
 
-ordered_json measure_lanes(const std::string& name,
-                           const std::vector<std::uint32_t>& devices,
-                           std::uint32_t runs) {
+Json measure_lanes(const std::string& name,
+                   const std::vector<std::uint32_t>& devices,
+                   std::uint32_t runs) {
   std::fprintf(stderr, "%s\n", name.c_str());
-  ordered_json place = {{"place", name}};
+  Json place = {{"place", name}};
   for (const std::uint32_t lanes : kLanes) {
     PollSetup setup;
     setup.devices = devices;
     setup.lanes = lanes;
     setup.slots = kEchoes;
     place["echo"].push_back(
-        measure_row([&] { return measure_poll_echo(setup); }, "/round_trip/p50_ns", runs));
+        measure_row([&] { return measure_poll_echo(setup); }, median_ns_of, runs));
     setup.slots = kSlots / lanes;
-    place["rate"].push_back(
-        measure_row([&] { return measure_poll_rate(setup); }, "/slots_per_s", runs));
+    place["rate"].push_back(measure_row([&] { return measure_poll_rate(setup); }, rate_of, runs));
   }
   return place;
 }
 
-ordered_json measure_wakes(std::uint32_t device, std::uint32_t runs) {
+Json measure_wakes(std::uint32_t device, std::uint32_t runs) {
   std::fprintf(stderr, "a host thread and a kernel on cuda:%u\n", device);
-  ordered_json rows = ordered_json::array();
+  Json rows = Json::array();
   for (const netcore::MemoryKind kind :
        {netcore::MemoryKind::Private, netcore::MemoryKind::Pinned}) {
     for (const bool alone : {false, true}) {
@@ -84,8 +89,7 @@ ordered_json measure_wakes(std::uint32_t device, std::uint32_t runs) {
         setup.raises = kRaises;
         setup.alone = alone;
         setup.kind = kind;
-        rows.push_back(
-            measure_row([&] { return measure_wake(setup); }, "/round_trip/p50_ns", runs));
+        rows.push_back(measure_row([&] { return measure_wake(setup); }, median_ns_of, runs));
       }
     }
   }
@@ -96,7 +100,7 @@ ordered_json measure_wakes(std::uint32_t device, std::uint32_t runs) {
 
 BenchResult bench_poll(const BenchOptions& options) {
   GCOORD_TRY(const std::vector<std::uint32_t> devices, listed_devices(options.device));
-  ordered_json result = {
+  Json result = {
       {"semantics",
        "one warp waits for all lanes; every word is checked; echo: lanes drawn by lot, a slot at a "
        "time, there and back; rate: a warp streams on each lane"},

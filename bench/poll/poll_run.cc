@@ -28,7 +28,6 @@ using netcore::PollProbeKind;
 using netcore::PollProbeResult;
 using netcore::PollProbeWork;
 using netcore::WaitStatus;
-using nlohmann::ordered_json;
 
 // Any run is far shorter; a run that meets it has failed.
 constexpr std::uint64_t kTimeoutNs = 20'000'000'000;
@@ -125,7 +124,7 @@ Result<PollProbeResult> finish(PollProbeJob& job, std::uint64_t wanted) {
 
 }  // namespace
 
-Result<ordered_json> measure_poll_echo(const PollSetup& setup) {
+Result<Json> measure_poll_echo(const PollSetup& setup) {
   GCOORD_TRY(const Lanes lanes, make_lanes(setup));
   GCOORD_TRY(const auto echo,
              start(lanes.waiter->device, PollProbeKind::Echo, work_of(*lanes.waiter, setup)));
@@ -134,12 +133,12 @@ Result<ordered_json> measure_poll_echo(const PollSetup& setup) {
   GCOORD_TRY(const PollProbeResult sent, finish(*ping, setup.slots));
   GCOORD_TRY(const PollProbeResult echoed, finish(*echo, setup.slots));
   static_cast<void>(sent);
-  return ordered_json{{"lanes", setup.lanes},
-                      {"waits", echoed.waits},
-                      {"round_trip", percentiles(ping->round_trips())}};
+  return Json{{"lanes", setup.lanes},
+              {"waits", echoed.waits},
+              {"round_trip", percentiles(ping->round_trips())}};
 }
 
-Result<ordered_json> measure_poll_rate(const PollSetup& setup) {
+Result<Json> measure_poll_rate(const PollSetup& setup) {
   GCOORD_TRY(const Lanes lanes, make_lanes(setup));
   const PollProbeWork work = work_of(*lanes.waiter, setup);
   GCOORD_TRY(const auto waiter, start(lanes.waiter->device, PollProbeKind::Receive, work));
@@ -156,7 +155,7 @@ Result<ordered_json> measure_poll_rate(const PollSetup& setup) {
   static_cast<void>(sent);
   const double seconds = static_cast<double>(received.ended_ns - received.began_ns) * 1e-9;
   const auto slots = static_cast<double>(received.slots);
-  return ordered_json{
+  return Json{
       {"lanes", setup.lanes},
       {"slots", received.slots},
       {"slots_per_s", rounded(slots / seconds)},
@@ -166,7 +165,7 @@ Result<ordered_json> measure_poll_rate(const PollSetup& setup) {
        rounded(static_cast<double>(received.events) / static_cast<double>(received.waits))}};
 }
 
-Result<ordered_json> measure_wake(const WakeSetup& setup) {
+Result<Json> measure_wake(const WakeSetup& setup) {
   GCOORD_TRY(const auto side, make_side(setup.device, setup.words));
   netcore::GpuEventsOptions options;
   options.words = setup.words;
@@ -197,10 +196,10 @@ Result<ordered_json> measure_wake(const WakeSetup& setup) {
   }
   GCOORD_TRY(const PollProbeResult result, finish(*kernel, setup.raises));
   static_cast<void>(result);
-  return ordered_json{{"words", setup.words},
-                      {"waits", setup.alone ? "one thread" : "a warp"},
-                      {"words_in", std::string(netcore::memory_kind_name(setup.kind))},
-                      {"round_trip", percentiles(std::move(round_trips))}};
+  return Json{{"words", setup.words},
+              {"waits", setup.alone ? "one thread" : "a warp"},
+              {"words_in", std::string(netcore::memory_kind_name(setup.kind))},
+              {"round_trip", percentiles(std::move(round_trips))}};
 }
 
 }  // namespace gcoord::bench

@@ -3,10 +3,9 @@
 // CUDA builds only; one thread.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
 #include "netcore/memory/registry.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -20,10 +19,10 @@ struct PollSetup {
 };
 
 // Slots there and back, one at a time on a lane drawn by lot, past a warp that waits for all lanes.
-Result<nlohmann::ordered_json> measure_poll_echo(const PollSetup& setup);
+Result<Json> measure_poll_echo(const PollSetup& setup);
 
 // A stream on every lane to one warp that waits for all of them.
-Result<nlohmann::ordered_json> measure_poll_rate(const PollSetup& setup);
+Result<Json> measure_poll_rate(const PollSetup& setup);
 
 struct WakeSetup {
   std::uint32_t device = 0;
@@ -35,6 +34,6 @@ struct WakeSetup {
 
 // From a host thread's raise of a word, past the kernel that waits for it and rings a bell, until
 // the thread, asleep in poll(2), is awake.
-Result<nlohmann::ordered_json> measure_wake(const WakeSetup& setup);
+Result<Json> measure_wake(const WakeSetup& setup);
 
 }  // namespace gcoord::bench

@@ -74,7 +74,7 @@ std::string commit() {
 
 }  // namespace
 
-nlohmann::ordered_json describe_machine(const std::filesystem::path& directory) {
+Json describe_machine(const std::filesystem::path& directory) {
   utsname system{};
   ::uname(&system);
   return {{"cores", std::thread::hardware_concurrency()},

@@ -1,5 +1,7 @@
 #include "bench/report/results_file.h"
 
+#include "common/json/text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -22,7 +24,7 @@ std::string today() {
 
 Result<std::filesystem::path> keep_result(const std::filesystem::path& directory,
                                           std::string_view name,
-                                          const nlohmann::ordered_json& result) {
+                                          const Json& result) {
   std::error_code ignored;
   std::filesystem::create_directories(directory, ignored);
   const auto path = directory / (std::string{name} + "-" + today() + ".json");
@@ -33,6 +35,10 @@ Result<std::filesystem::path> keep_result(const std::filesystem::path& directory
     return Status{StatusCode::Unavailable, "cannot write " + path.string()};
   }
   return path;
+}
+
+std::string result_line(const Json& result) {
+  return json_line(result);
 }
 
 double rounded(double value) {
@@ -53,7 +59,7 @@ std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double share)
   return sorted[at];
 }
 
-nlohmann::ordered_json percentiles(std::vector<std::uint32_t> samples) {
+Json percentiles(std::vector<std::uint32_t> samples) {
   if (samples.empty()) {
     return nullptr;
   }

@@ -1,12 +1,12 @@
 // Files of raw results: bench/results/<name>-<date>.json, one object each, indented for review.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +15,10 @@ namespace gcoord::bench {
 // Writes the file and returns its path. A second run on one day replaces the first.
 Result<std::filesystem::path> keep_result(const std::filesystem::path& directory,
                                           std::string_view name,
-                                          const nlohmann::ordered_json& result);
+                                          const Json& result);
+
+// One line without its end, for other programs.
+std::string result_line(const Json& result);
 
 // Rounds for people: three digits behind the point.
 double rounded(double value);
@@ -28,6 +31,6 @@ std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double share)
 
 // How many nanosecond samples there are, with their median, 99th percentile and greatest; null when
 // there are none.
-nlohmann::ordered_json percentiles(std::vector<std::uint32_t> samples);
+Json percentiles(std::vector<std::uint32_t> samples);
 
 }  // namespace gcoord::bench

@@ -17,7 +17,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 using consensus::Inbox;
 using consensus::Message;
@@ -222,13 +221,13 @@ BenchResult bench_step(const BenchOptions& options) {
                idle.steps_per_second / 1e6,
                busy.steps_per_second / 1e6,
                busy.commits_per_second / 1e6);
-  return ordered_json{{"shards", options.shards},
-                      {"replicas", kNodes},
-                      {"stepper", "cpu"},
-                      {"cores", 1},
-                      {"idle_steps_per_s", rounded(idle.steps_per_second)},
-                      {"busy_steps_per_s", rounded(busy.steps_per_second)},
-                      {"commits_per_s", rounded(busy.commits_per_second)}};
+  return Json{{"shards", options.shards},
+              {"replicas", kNodes},
+              {"stepper", "cpu"},
+              {"cores", 1},
+              {"idle_steps_per_s", rounded(idle.steps_per_second)},
+              {"busy_steps_per_s", rounded(busy.steps_per_second)},
+              {"commits_per_s", rounded(busy.commits_per_second)}};
 }
 
 }  // namespace gcoord::bench

@@ -16,7 +16,6 @@ namespace gcoord::bench {
 namespace {
 
 using chaos::kResidentNodes;
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kLiveTurns = 10;      // Until every node has heard every other.
@@ -129,21 +128,21 @@ class Cluster {
 };
 
 // A turn in which nobody has anything to do.
-Result<ordered_json> measure_idle(Cluster& cluster, std::uint32_t shards) {
+Result<Json> measure_idle(Cluster& cluster, std::uint32_t shards) {
   GCOORD_TRY_STATUS(cluster.feed(false));
   GCOORD_TRY_STATUS(cluster.turns(kSettleTurns));
   GCOORD_TRY(const std::uint64_t before, cluster.steps());
   GCOORD_TRY(const double turn_us, cluster.turn_us());
   GCOORD_TRY(const std::uint64_t after, cluster.steps());
   std::fprintf(stderr, "  %u shards x 3 at rest: %.2f us per turn\n", shards, turn_us);
-  return ordered_json{{"shards", shards},
-                      {"rows", kResidentNodes * std::uint64_t{shards}},
-                      {"rows_stepped", after - before},
-                      {"turn_us", rounded(turn_us)}};
+  return Json{{"shards", shards},
+              {"rows", kResidentNodes * std::uint64_t{shards}},
+              {"rows_stepped", after - before},
+              {"turn_us", rounded(turn_us)}};
 }
 
 // Every leader takes `batch` commands and sends them to both followers; every follower answers.
-Result<ordered_json> measure_busy(Cluster& cluster, std::uint32_t shards, std::uint32_t batch) {
+Result<Json> measure_busy(Cluster& cluster, std::uint32_t shards, std::uint32_t batch) {
   GCOORD_TRY_STATUS(cluster.feed(true));
   GCOORD_TRY(const std::uint64_t steps_before, cluster.steps());
   GCOORD_TRY(const std::uint64_t applied_before, cluster.applied());
@@ -162,18 +161,18 @@ Result<ordered_json> measure_busy(Cluster& cluster, std::uint32_t shards, std::u
                turn_us,
                steps / turn_us / 1e3,
                commands_per_s / 1e6);
-  return ordered_json{{"shards", shards},
-                      {"rows", kResidentNodes * std::uint64_t{shards}},
-                      {"active_shards", shards},
-                      {"commands_per_shard_and_turn", batch},
-                      {"rows_stepped_per_turn", rounded(steps)},
-                      {"turn_us", rounded(turn_us)},
-                      {"steps_per_s", rounded(steps / turn_us * 1e6)},
-                      {"commands_per_s", rounded(commands_per_s)},
-                      {"commit_latency_us", rounded(kPipelineTurns * turn_us)}};
+  return Json{{"shards", shards},
+              {"rows", kResidentNodes * std::uint64_t{shards}},
+              {"active_shards", shards},
+              {"commands_per_shard_and_turn", batch},
+              {"rows_stepped_per_turn", rounded(steps)},
+              {"turn_us", rounded(turn_us)},
+              {"steps_per_s", rounded(steps / turn_us * 1e6)},
+              {"commands_per_s", rounded(commands_per_s)},
+              {"commit_latency_us", rounded(kPipelineTurns * turn_us)}};
 }
 
-ordered_json memory_of(const chaos::ResidentMemory& memory, std::uint32_t shards) {
+Json memory_of(const chaos::ResidentMemory& memory, std::uint32_t shards) {
   const double replicas = double{kResidentNodes} * shards;
   const auto per_replica = [&](std::size_t bytes) {
     return rounded(static_cast<double>(bytes) / replicas);
@@ -184,19 +183,19 @@ ordered_json memory_of(const chaos::ResidentMemory& memory, std::uint32_t shards
           {"log_page_and_service", per_replica(memory.log_bytes)}};
 }
 
-Result<ordered_json> measure_size(int device, std::uint32_t shards, ordered_json& memory) {
-  ordered_json busy = ordered_json::array();
-  ordered_json idle;
+Result<Json> measure_size(int device, std::uint32_t shards, Json& memory) {
+  Json busy = Json::array();
+  Json idle;
   for (const std::uint32_t batch : {1u, 4u, 16u}) {
     GCOORD_TRY(Cluster cluster, Cluster::make(device, shards, batch));
     if (batch == 1) {
       GCOORD_TRY(idle, measure_idle(cluster, shards));
       memory = memory_of(cluster.memory(), shards);
     }
-    GCOORD_TRY(const ordered_json one, measure_busy(cluster, shards, batch));
+    GCOORD_TRY(const Json one, measure_busy(cluster, shards, batch));
     busy.push_back(one);
   }
-  return ordered_json{{"idle", idle}, {"busy", busy}};
+  return Json{{"idle", idle}, {"busy", busy}};
 }
 
 }  // namespace
@@ -207,27 +206,26 @@ BenchResult bench_step_on_device(const BenchOptions& options, int device) {
   std::vector<std::uint32_t> sizes{100'000, million_rows, options.shards};
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  ordered_json runs = ordered_json::array();
-  ordered_json memory;
+  Json runs = Json::array();
+  Json memory;
   for (const std::uint32_t shards : sizes) {
-    GCOORD_TRY(const ordered_json run, measure_size(device, shards, memory));
+    GCOORD_TRY(const Json run, measure_size(device, shards, memory));
     runs.push_back(run);
   }
-  return ordered_json{
-      {"stepper", "cuda:" + std::to_string(device)},
-      {"device", describe_device(device)},
-      {"replicas", kResidentNodes},
-      {"hosts", 1},
-      {"power_domains", 1},
-      {"durability",
-       "memory: acknowledged to the leader's row once the command is in the log pages "
-       "of two of three replica tables on one device"},
-      {"commands",
-       "16 random bytes each, made on the device, copied through the outboxes, hashed "
-       "by all three services"},
-      {"method", "median of 9 timings of 50 turns queued back to back, host clock"},
-      {"bytes_per_replica", memory},
-      {"runs", runs}};
+  return Json{{"stepper", "cuda:" + std::to_string(device)},
+              {"device", describe_device(device)},
+              {"replicas", kResidentNodes},
+              {"hosts", 1},
+              {"power_domains", 1},
+              {"durability",
+               "memory: acknowledged to the leader's row once the command is in the log pages "
+               "of two of three replica tables on one device"},
+              {"commands",
+               "16 random bytes each, made on the device, copied through the outboxes, hashed "
+               "by all three services"},
+              {"method", "median of 9 timings of 50 turns queued back to back, host clock"},
+              {"bytes_per_replica", memory},
+              {"runs", runs}};
 }
 
 }  // namespace gcoord::bench

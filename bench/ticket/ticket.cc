@@ -13,8 +13,6 @@
 namespace gcoord::bench {
 namespace {
 
-using nlohmann::ordered_json;
-
 // Of all warps together, in each run: a tenth of a second or so.
 constexpr std::uint64_t kHandOvers = 100'000;
 
@@ -22,35 +20,35 @@ constexpr std::uint64_t kHandOvers = 100'000;
 constexpr std::uint32_t kWarps[] = {1, 2, 4, 8, 32, 132, 528};
 
 // The run with the median rate, with all rates beside it.
-Result<ordered_json> measure_row(const TicketSetup& setup, std::uint32_t runs) {
-  std::vector<ordered_json> measured;
+Result<Json> measure_row(const TicketSetup& setup, std::uint32_t runs) {
+  std::vector<Json> measured;
   std::vector<double> rates;
   for (std::uint32_t run = 0; run < runs; ++run) {
-    GCOORD_TRY(ordered_json row, measure_tickets(setup));
-    rates.push_back(row["hand_overs_per_s"]);
+    GCOORD_TRY(Json row, measure_tickets(setup));
+    rates.push_back(number_of(row["hand_overs_per_s"]).value());
     measured.push_back(std::move(row));
   }
   const double wanted = median(rates);
-  ordered_json row = measured.front();
-  for (const ordered_json& one : measured) {
-    row = one["hand_overs_per_s"].get<double>() == wanted ? one : row;
+  Json row = measured.front();
+  for (const Json& one : measured) {
+    row = number_of(one["hand_overs_per_s"]).value() == wanted ? one : row;
   }
   row["hand_overs_per_s_of_each_run"] = rates;
   std::fprintf(stderr,
                "  %u warps, %s scope: %.0f hand-overs/s, mean %.0f ns\n",
-               row["warps"].get<unsigned>(),
-               row["scope"].get<std::string>().c_str(),
-               row["hand_overs_per_s"].get<double>(),
-               row["mean_ns"].get<double>());
+               static_cast<unsigned>(unsigned_of(row["warps"]).value()),
+               row["scope"].text().c_str(),
+               number_of(row["hand_overs_per_s"]).value(),
+               number_of(row["mean_ns"]).value());
   return row;
 }
 
 // What was measured before a failure stays, with the failure beside it.
-ordered_json measure_place(const std::string& name,
-                           const std::vector<std::uint32_t>& devices,
-                           netcore::TicketScope scope,
-                           std::uint32_t runs) {
-  ordered_json place = {{"place", name}, {"rows", ordered_json::array()}};
+Json measure_place(const std::string& name,
+                   const std::vector<std::uint32_t>& devices,
+                   netcore::TicketScope scope,
+                   std::uint32_t runs) {
+  Json place = {{"place", name}, {"rows", Json::array()}};
   std::fprintf(stderr, "%s\n", name.c_str());
   for (const std::uint32_t warps : kWarps) {
     TicketSetup setup;
@@ -73,7 +71,7 @@ ordered_json measure_place(const std::string& name,
 
 BenchResult bench_ticket(const BenchOptions& options) {
   GCOORD_TRY(const std::vector<std::uint32_t> devices, listed_devices(options.device));
-  ordered_json result = {
+  Json result = {
       {"semantics", "a lock in one device's memory; each hold adds to words it protects"},
       {"clock",
        "%globaltimer, grant to grant; over devices: half of a round trip; medians over runs"},

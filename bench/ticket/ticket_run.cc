@@ -25,7 +25,6 @@ using netcore::TicketProbeJobOptions;
 using netcore::TicketProbeResult;
 using netcore::TicketSample;
 using netcore::TicketVerdict;
-using nlohmann::ordered_json;
 
 // Any run is far shorter; a run that meets it has failed.
 constexpr std::uint64_t kTimeoutNs = 20'000'000'000;
@@ -125,7 +124,7 @@ Status finish(Side& side, const TicketSetup& setup, Samples& samples) {
 
 }  // namespace
 
-Result<ordered_json> measure_tickets(const TicketSetup& setup) {
+Result<Json> measure_tickets(const TicketSetup& setup) {
   const auto groups = static_cast<std::uint32_t>(setup.warps * setup.devices.size());
   GpuTicketLockOptions options;
   options.layout = {groups, std::bit_ceil(2 * groups)};
@@ -150,13 +149,13 @@ Result<ordered_json> measure_tickets(const TicketSetup& setup) {
                   std::to_string(guarded.front().holds[0]) + " of " + std::to_string(holds) +
                       " additions under the lock are there"};
   }
-  return ordered_json{{"warps", groups},
-                      {"scope", setup.scope == netcore::TicketScope::System ? "system" : "device"},
-                      {"hand_overs", holds},
-                      {"hand_overs_per_s", rounded(samples.rate)},
-                      {"mean_ns", rounded(1e9 / samples.rate)},
-                      {"within_device", percentiles(std::move(samples.within))},
-                      {"over_devices", percentiles(std::move(samples.over_devices))}};
+  return Json{{"warps", groups},
+              {"scope", setup.scope == netcore::TicketScope::System ? "system" : "device"},
+              {"hand_overs", holds},
+              {"hand_overs_per_s", rounded(samples.rate)},
+              {"mean_ns", rounded(1e9 / samples.rate)},
+              {"within_device", percentiles(std::move(samples.within))},
+              {"over_devices", percentiles(std::move(samples.over_devices))}};
 }
 
 }  // namespace gcoord::bench

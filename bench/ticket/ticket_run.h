@@ -3,10 +3,9 @@
 // CUDA builds only; one thread.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
 #include "netcore/probe/ticket_probe_job.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -21,6 +20,6 @@ struct TicketSetup {
 };
 
 // Fails unless every take was served and no addition was lost.
-Result<nlohmann::ordered_json> measure_tickets(const TicketSetup& setup);
+Result<Json> measure_tickets(const TicketSetup& setup);
 
 }  // namespace gcoord::bench

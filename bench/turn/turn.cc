@@ -19,7 +19,6 @@ namespace gcoord::bench {
 namespace {
 
 using chaos::TurnClusterOptions;
-using nlohmann::ordered_json;
 using server::kTurnNodes;
 using Clock = std::chrono::steady_clock;
 
@@ -41,12 +40,12 @@ std::uint32_t lone_node(const TurnDevices& devices) {
 
 // The result of a stopped run that timed one command after another; `clock` says from where to
 // where.
-Result<ordered_json> one_at_a_time(TurnRun& run,
-                                   std::vector<std::uint32_t> samples,
-                                   int leader_device,
-                                   const char* clock) {
+Result<Json> one_at_a_time(TurnRun& run,
+                           std::vector<std::uint32_t> samples,
+                           int leader_device,
+                           const char* clock) {
   GCOORD_TRY_STATUS(run.check_agreement({0, 1, 2}));
-  ordered_json row = latency_of(std::move(samples));
+  Json row = latency_of(std::move(samples));
   row["leader_on"] = "cuda:" + std::to_string(leader_device);
   row["active_shards"] = 1;
   row["batch_size"] = 1;
@@ -57,7 +56,7 @@ Result<ordered_json> one_at_a_time(TurnRun& run,
 
 // --- One command at a time
 
-Result<ordered_json> measure_commit(const TurnDevices& devices) {
+Result<Json> measure_commit(const TurnDevices& devices) {
   // Shard n is led by node n when all start together (rank_of in consensus/step/step_row.h).
   const std::uint32_t leader = lone_node(devices);
   TurnClusterOptions options = options_for(kTurnNodes, 1);
@@ -81,7 +80,7 @@ Result<ordered_json> measure_commit(const TurnDevices& devices) {
 
 // --- A client on the host
 
-Result<ordered_json> measure_client(const TurnDevices& devices) {
+Result<Json> measure_client(const TurnDevices& devices) {
   const std::uint32_t leader = lone_node(devices);
   TurnClusterOptions options = options_for(kTurnNodes, 1);
   options.clients = true;
@@ -154,10 +153,10 @@ TurnClusterOptions busy_options(std::uint32_t shards, std::uint32_t stripes) {
   return options;
 }
 
-Result<ordered_json> measure_rate(const TurnDevices& devices,
-                                  std::uint32_t shards,
-                                  std::uint32_t stripes,
-                                  std::uint32_t batch) {
+Result<Json> measure_rate(const TurnDevices& devices,
+                          std::uint32_t shards,
+                          std::uint32_t stripes,
+                          std::uint32_t batch) {
   const TurnClusterOptions options = busy_options(shards, stripes);
   GCOORD_TRY(const auto run, TurnRun::start(options, devices));
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
@@ -171,30 +170,29 @@ Result<ordered_json> measure_rate(const TurnDevices& devices,
   const std::chrono::duration<double> took = Clock::now() - began;
   GCOORD_TRY_STATUS(run->stop_all());
   GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
-  ordered_json row = {
-      {"shards", shards},
-      {"active_shards", shards},
-      {"batch_size", batch},
-      {"stripes_per_node", stripes},
-      {"appends_under_way", "one per follower and shard"},
-      {"ring_slots", options.ring_slots},
-      {"resend_ticks", options.timing.timing.resend_ticks},
-      {"commands_per_s", rounded(static_cast<double>(after - before) / took.count())}};
+  Json row = {{"shards", shards},
+              {"active_shards", shards},
+              {"batch_size", batch},
+              {"stripes_per_node", stripes},
+              {"appends_under_way", "one per follower and shard"},
+              {"ring_slots", options.ring_slots},
+              {"resend_ticks", options.timing.timing.resend_ticks},
+              {"commands_per_s", rounded(static_cast<double>(after - before) / took.count())}};
   GCOORD_TRY(row["nodes"], counts_of(*run));
   std::fprintf(stderr,
                "  %u shards, batch %u, %u stripes: %.1f M commands/s\n",
                shards,
                batch,
                stripes,
-               row["commands_per_s"].get<double>() / 1e6);
+               number_of(row["commands_per_s"]).value() / 1e6);
   return row;
 }
 
 // --- A lost node
 
-Result<ordered_json> measure_failover(const TurnDevices& devices,
-                                      std::uint32_t shards,
-                                      std::uint32_t stripes) {
+Result<Json> measure_failover(const TurnDevices& devices,
+                              std::uint32_t shards,
+                              std::uint32_t stripes) {
   GCOORD_TRY(const auto run, TurnRun::start(options_for(shards, stripes), devices));
   wait_ms(200);
   GCOORD_TRY_STATUS(run->stop(1));
@@ -202,7 +200,7 @@ Result<ordered_json> measure_failover(const TurnDevices& devices,
   wait_ms(1000);
   GCOORD_TRY_STATUS(run->stop(0));
   GCOORD_TRY_STATUS(run->stop(2));
-  GCOORD_TRY(const ordered_json nodes, counts_of(*run));
+  GCOORD_TRY(const Json nodes, counts_of(*run));
   double worst_ms = 0;
   std::uint64_t led = 0;
   for (const std::uint32_t n : {0u, 2u}) {
@@ -217,30 +215,30 @@ Result<ordered_json> measure_failover(const TurnDevices& devices,
                   std::to_string(led) + " of " + std::to_string(shards) + " shards are led"};
   }
   std::fprintf(stderr, "  failover of %lu shards: %.2f ms\n", lost.sum.led, worst_ms);
-  return ordered_json{{"shards", shards},
-                      {"led_by_the_lost_node", lost.sum.led},
-                      {"stripes_per_node", stripes},
-                      {"all_led_after_detection_ms", rounded(worst_ms)},
-                      {"nodes", nodes},
-                      {"detection",
-                       "a survivor's clock finds the node silent for the election timeout less its "
-                       "margin; followers keep their promise until the timeout's end"},
-                      {"clock", "%globaltimer of each survivor's GPU; the worse of the two"}};
+  return Json{{"shards", shards},
+              {"led_by_the_lost_node", lost.sum.led},
+              {"stripes_per_node", stripes},
+              {"all_led_after_detection_ms", rounded(worst_ms)},
+              {"nodes", nodes},
+              {"detection",
+               "a survivor's clock finds the node silent for the election timeout less its "
+               "margin; followers keep their promise until the timeout's end"},
+              {"clock", "%globaltimer of each survivor's GPU; the worse of the two"}};
 }
 
 // --- All of it
 
 // What was measured before a failure stays, with the failure beside it: a device's time is dear.
-void keep(ordered_json& result, const char* name, Result<ordered_json> measured) {
+void keep(Json& result, const char* name, Result<Json> measured) {
   if (measured.ok()) {
-    const ordered_json& row = measured.value();
+    const Json& row = measured.value();
     if (row.contains("p50_ns")) {
       std::fprintf(stderr,
                    "  %s: p50 %u ns, p99 %u ns, max %u ns\n",
                    name,
-                   row["p50_ns"].get<unsigned>(),
-                   row["p99_ns"].get<unsigned>(),
-                   row["max_ns"].get<unsigned>());
+                   static_cast<unsigned>(unsigned_of(row["p50_ns"]).value()),
+                   static_cast<unsigned>(unsigned_of(row["p99_ns"]).value()),
+                   static_cast<unsigned>(unsigned_of(row["max_ns"]).value()));
     }
     result[name] = measured.value();
   } else {
@@ -249,7 +247,7 @@ void keep(ordered_json& result, const char* name, Result<ordered_json> measured)
   }
 }
 
-ordered_json measured_or_failed(Result<ordered_json> measured) {
+Json measured_or_failed(Result<Json> measured) {
   if (measured.ok()) {
     return measured.value();
   }
@@ -262,7 +260,7 @@ ordered_json measured_or_failed(Result<ordered_json> measured) {
 BenchResult bench_turn(const BenchOptions& options) {
   chaos::ask_for_queues();
   GCOORD_TRY(const TurnDevices devices, devices_of(options.device));
-  ordered_json result = {
+  Json result = {
       {"replicas", kTurnNodes},
       {"hosts", 1},
       {"power_domains", 1},

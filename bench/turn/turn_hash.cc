@@ -14,7 +14,6 @@
 namespace gcoord::bench {
 namespace {
 
-using nlohmann::ordered_json;
 using server::kTurnNodes;
 using Clock = std::chrono::steady_clock;
 
@@ -90,7 +89,7 @@ double per_second(std::uint64_t count, Clock::duration time) {
 }
 
 // What the trees took, and what they came to. The run has stopped.
-Result<ordered_json> trees_of(TurnRun& run, double leaves_per_s) {
+Result<Json> trees_of(TurnRun& run, double leaves_per_s) {
   ledger::FollowCounts sum;
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     GCOORD_TRY(const auto counts, run.cluster().follow_counts(n));
@@ -106,19 +105,18 @@ Result<ordered_json> trees_of(TurnRun& run, double leaves_per_s) {
   const auto leaves = static_cast<double>(sum.leaves);
   const double compressions = leaves + 2.0 * static_cast<double>(sum.nodes);
   const double blocks = kTurnNodes * run.cluster().options().hash_blocks;
-  return ordered_json{
-      {"hash_blocks_per_node", run.cluster().options().hash_blocks},
-      {"leaves_per_s", rounded(leaves_per_s)},
-      {"compressions_per_s", rounded(leaves_per_s * compressions / leaves)},
-      {"leaves_per_chunk", rounded(leaves / static_cast<double>(sum.chunks))},
-      {"busy_share",
-       rounded(static_cast<double>(sum.busy_ns) / leaves * leaves_per_s * 1e-9 / blocks)},
-      {"shards_equal_on_all_replicas", verdict.shards},
-      {"shards_without_tree", verdict.without_tree},
-      {"leaves_of_one_replica", verdict.leaves},
-      {"shards_equal_to_the_cpus", verdict.hashed_again},
-      {"leaves_hashed_by_the_cpu", verdict.leaves_again},
-      {"shards_led_by_several_nodes", verdict.several_leaders}};
+  return Json{{"hash_blocks_per_node", run.cluster().options().hash_blocks},
+              {"leaves_per_s", rounded(leaves_per_s)},
+              {"compressions_per_s", rounded(leaves_per_s * compressions / leaves)},
+              {"leaves_per_chunk", rounded(leaves / static_cast<double>(sum.chunks))},
+              {"busy_share",
+               rounded(static_cast<double>(sum.busy_ns) / leaves * leaves_per_s * 1e-9 / blocks)},
+              {"shards_equal_on_all_replicas", verdict.shards},
+              {"shards_without_tree", verdict.without_tree},
+              {"leaves_of_one_replica", verdict.leaves},
+              {"shards_equal_to_the_cpus", verdict.hashed_again},
+              {"leaves_hashed_by_the_cpu", verdict.leaves_again},
+              {"shards_led_by_several_nodes", verdict.several_leaders}};
 }
 
 // The part of all commands that replicas got in snapshots and not as entries: a leader with a short
@@ -136,7 +134,7 @@ Result<double> by_snapshot(TurnRun& run) {
 }
 
 // One run.
-Result<ordered_json> measure_once(const Setting& setting, const Way& way) {
+Result<Json> measure_once(const Setting& setting, const Way& way) {
   const bool hashes = way.percent.has_value();
   GCOORD_TRY(const chaos::TurnClusterOptions options, options_of(setting, way));
   GCOORD_TRY(const auto run, TurnRun::start(options, setting.devices));
@@ -151,7 +149,7 @@ Result<ordered_json> measure_once(const Setting& setting, const Way& way) {
   GCOORD_TRY_STATUS(run->stop_all());
   GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
   GCOORD_TRY(const double snapshots, by_snapshot(*run));
-  ordered_json row = {
+  Json row = {
       {"trees", way.name},
       {"stripes_per_node", options.shape.stripe_count},
       {"log_slots", options.shape.log_slots},
@@ -160,23 +158,23 @@ Result<ordered_json> measure_once(const Setting& setting, const Way& way) {
       {"share_by_snapshot", rounded(snapshots)}};
   if (hashes) {
     GCOORD_TRY(
-        const ordered_json trees,
+        const Json trees,
         trees_of(*run,
                  per_second(after.hashed - before.hashed, after.hashed_at - before.hashed_at)));
-    row.update(trees);
+    merge_members(row, trees);
   }
   GCOORD_TRY(row["nodes"], counts_of(*run));
   return row;
 }
 
 // The medians of each way, and what part of the rates without trees it keeps.
-ordered_json summary_of(const ordered_json& rows) {
+Json summary_of(const Json& rows) {
   std::vector<std::pair<std::string, std::vector<double>>> rates;
-  for (const ordered_json& row : rows) {
+  for (const Json& row : rows) {
     if (!row.contains("commands_per_s")) {
       continue;
     }
-    const auto name = row["trees"].get<std::string>();
+    const auto name = row["trees"].text();
     if (rates.empty() || std::none_of(rates.begin(), rates.end(), [&](const auto& one) {
           return one.first == name;
         })) {
@@ -184,17 +182,17 @@ ordered_json summary_of(const ordered_json& rows) {
     }
     for (auto& [kind, values] : rates) {
       if (kind == name) {
-        values.push_back(row["commands_per_s"].get<double>());
+        values.push_back(number_of(row["commands_per_s"]).value());
       }
     }
   }
-  ordered_json summary;
+  Json summary;
   for (const auto& [kind, values] : rates) {
     const double rate = median(values);
     summary[kind]["commands_per_s"] = rounded(rate);
     const auto keep_share = [&](const char* name, const char* without) {
       if (kind != without && summary.contains(without)) {
-        summary[kind][name] = rounded(rate / summary[without]["commands_per_s"].get<double>());
+        summary[kind][name] = rounded(rate / number_of(summary[without]["commands_per_s"]).value());
       }
     };
     keep_share("of_without", kWithout);
@@ -203,32 +201,32 @@ ordered_json summary_of(const ordered_json& rows) {
   return summary;
 }
 
-void say(const Setting& setting, const ordered_json& row) {
+void say(const Setting& setting, const Json& row) {
   if (row.contains("failed")) {
-    std::fprintf(stderr, "  %s\n", row["failed"].get<std::string>().c_str());
+    std::fprintf(stderr, "  %s\n", row["failed"].text().c_str());
     return;
   }
   std::fprintf(stderr,
                "  %u shards, batch %u, trees %s: %.1f M commands/s, %.2f G compressions/s\n",
                setting.shards,
                setting.batch,
-               row["trees"].get<std::string>().c_str(),
-               row["commands_per_s"].get<double>() / 1e6,
-               row.value("compressions_per_s", 0.0) / 1e9);
+               row["trees"].text().c_str(),
+               number_of(row["commands_per_s"]).value() / 1e6,
+               number_of(row["compressions_per_s"]).value_or(0) / 1e9);
 }
 
-ordered_json measure_setting(const Setting& setting,
-                             const std::vector<std::uint32_t>& plans,
-                             std::uint32_t runs) {
+Json measure_setting(const Setting& setting,
+                     const std::vector<std::uint32_t>& plans,
+                     std::uint32_t runs) {
   std::vector<Way> ways{{kWithout, false, {}}, {kWithoutLong, true, {}}};
   for (const std::uint32_t percent : plans) {
     ways.push_back({std::to_string(percent), true, percent});
   }
-  ordered_json rows = ordered_json::array();
+  Json rows = Json::array();
   for (std::uint32_t k = 0; k < runs; ++k) {
     for (const Way& way : ways) {
       const auto measured = measure_once(setting, way);
-      ordered_json row = {{"trees", way.name}};
+      Json row = {{"trees", way.name}};
       if (measured.ok()) {
         row = measured.value();
       } else {
@@ -247,15 +245,14 @@ ordered_json measure_setting(const Setting& setting,
 
 }  // namespace
 
-Result<ordered_json> measure_hashing(const TurnDevices& devices,
-                                     const std::vector<std::uint32_t>& plans,
-                                     std::uint32_t shards,
-                                     std::uint32_t runs) {
-  ordered_json result = {
-      {"record_bytes", ledger::kOneBlockRecordBytes},
-      {"compressions", "one a leaf and two a node, all three replicas together"},
-      {"trees", "percent of the multiprocessors that have turns; the others hash"},
-      {"settings", ordered_json::array()}};
+Result<Json> measure_hashing(const TurnDevices& devices,
+                             const std::vector<std::uint32_t>& plans,
+                             std::uint32_t shards,
+                             std::uint32_t runs) {
+  Json result = {{"record_bytes", ledger::kOneBlockRecordBytes},
+                 {"compressions", "one a leaf and two a node, all three replicas together"},
+                 {"trees", "percent of the multiprocessors that have turns; the others hash"},
+                 {"settings", Json::array()}};
   for (const std::uint32_t batch : kBatches) {
     result["settings"].push_back(measure_setting({devices, shards, batch}, plans, runs));
   }

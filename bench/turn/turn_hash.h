@@ -16,9 +16,9 @@
 namespace gcoord::bench {
 
 // Rows for 1, 4 and 16 commands a batch; a run that failed says so in its place.
-Result<nlohmann::ordered_json> measure_hashing(const TurnDevices& devices,
-                                               const std::vector<std::uint32_t>& plans,
-                                               std::uint32_t shards,
-                                               std::uint32_t runs);
+Result<Json> measure_hashing(const TurnDevices& devices,
+                             const std::vector<std::uint32_t>& plans,
+                             std::uint32_t shards,
+                             std::uint32_t runs);
 
 }  // namespace gcoord::bench

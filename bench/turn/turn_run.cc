@@ -14,7 +14,6 @@
 namespace gcoord::bench {
 namespace {
 
-using nlohmann::ordered_json;
 using server::kTurnNodes;
 using Clock = std::chrono::steady_clock;
 
@@ -80,8 +79,8 @@ chaos::TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripe
   return options;
 }
 
-Result<ordered_json> counts_of(TurnRun& run) {
-  ordered_json nodes = ordered_json::array();
+Result<Json> counts_of(TurnRun& run) {
+  Json nodes = Json::array();
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     GCOORD_TRY(const chaos::NodeCounts counts, run.cluster().counts(n));
     const server::StripeCounts& sum = counts.sum;
@@ -214,7 +213,7 @@ Status TurnRun::check_agreement(const std::vector<std::uint32_t>& nodes) {
   return {};
 }
 
-ordered_json latency_of(std::vector<std::uint32_t> samples_ns) {
+Json latency_of(std::vector<std::uint32_t> samples_ns) {
   if (samples_ns.empty()) {
     return {{"samples", 0}};
   }
@@ -223,7 +222,7 @@ ordered_json latency_of(std::vector<std::uint32_t> samples_ns) {
     return samples_ns[static_cast<std::size_t>(share * static_cast<double>(samples_ns.size() - 1))];
   };
   const double sum = std::accumulate(samples_ns.begin(), samples_ns.end(), 0.0);
-  ordered_json histogram = ordered_json::array();
+  Json histogram = Json::array();
   for (auto from = samples_ns.begin(); from != samples_ns.end();) {
     const double step = std::floor(4 * std::log2(std::max(*from, 1u)));
     const auto below = static_cast<std::uint32_t>(std::ceil(std::exp2((step + 1) / 4)));

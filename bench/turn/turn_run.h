@@ -6,9 +6,8 @@
 
 #include "chaos/device_turn/tree_device.h"
 #include "chaos/device_turn/turn_device.h"
+#include "common/json/value.h"
 #include "common/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cstdint>
@@ -70,12 +69,12 @@ Result<std::uint32_t> stripes_for(const TurnDevices& devices, std::uint32_t hash
 chaos::TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes);
 
 // What the turns of each node took, and what became of what they said.
-Result<nlohmann::ordered_json> counts_of(TurnRun& run);
+Result<Json> counts_of(TurnRun& run);
 
 // Spins; a benchmark's clock must not sleep past what it measures.
 void wait_ms(std::uint32_t milliseconds);
 
 // p50, p90, p99, p99.9, max, mean in nanoseconds, and a histogram by powers of 2^(1/4).
-nlohmann::ordered_json latency_of(std::vector<std::uint32_t> samples_ns);
+Json latency_of(std::vector<std::uint32_t> samples_ns);
 
 }  // namespace gcoord::bench

@@ -18,7 +18,6 @@ namespace gcoord::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
 constexpr std::array<std::uint32_t, 5> kLevels = {1, 1'000, 10'000, 100'000, 1'000'000};
@@ -99,10 +98,10 @@ Status await_none(RunningCluster& cluster) {
   return Status{StatusCode::DeadlineExceeded, "a node keeps watches whose connections are closed"};
 }
 
-Result<ordered_json> measure(const BenchOptions& options,
-                             RunningCluster& cluster,
-                             Changer& changer,
-                             std::uint32_t watches) {
+Result<Json> measure(const BenchOptions& options,
+                     RunningCluster& cluster,
+                     Changer& changer,
+                     std::uint32_t watches) {
   GCOORD_TRY_STATUS(await_none(cluster));
   const pid_t node = cluster.nodes().pid(1);
   const std::uint32_t connections = std::max(1u, watches / kWatchesOfConnection);
@@ -123,15 +122,15 @@ Result<ordered_json> measure(const BenchOptions& options,
                level.told.at_ms(0.99),
                level.commit.at_ms(0.5),
                events / level.seconds);
-  return ordered_json{{"watches", watches},
-                      {"connections", connections},
-                      {"changes", level.changes},
-                      {"commit_p50_ms", rounded(level.commit.at_ms(0.5))},
-                      {"commit_p99_ms", rounded(level.commit.at_ms(0.99))},
-                      {"told_p50_ms", rounded(level.told.at_ms(0.5))},
-                      {"told_p99_ms", rounded(level.told.at_ms(0.99))},
-                      {"events_per_s", rounded(events / level.seconds)},
-                      {"memory_bytes_per_watch", rounded(bytes / watches)}};
+  return Json{{"watches", watches},
+              {"connections", connections},
+              {"changes", level.changes},
+              {"commit_p50_ms", rounded(level.commit.at_ms(0.5))},
+              {"commit_p99_ms", rounded(level.commit.at_ms(0.99))},
+              {"told_p50_ms", rounded(level.told.at_ms(0.5))},
+              {"told_p99_ms", rounded(level.told.at_ms(0.99))},
+              {"events_per_s", rounded(events / level.seconds)},
+              {"memory_bytes_per_watch", rounded(bytes / watches)}};
 }
 
 }  // namespace
@@ -143,22 +142,22 @@ BenchResult bench_watch(const BenchOptions& options) {
     return of(session.status());
   }
   Changer changer(session.value());
-  ordered_json levels = ordered_json::array();
+  Json levels = Json::array();
   for (const std::uint32_t watches : kLevels) {
     if (watches > options.watches) {
       break;
     }
-    GCOORD_TRY(ordered_json level, measure(options, *cluster, changer, watches));
+    GCOORD_TRY(Json level, measure(options, *cluster, changer, watches));
     levels.push_back(std::move(level));
   }
-  const double p50 = levels.back()["told_p50_ms"];
-  const double p99 = levels.back()["told_p99_ms"];
-  return ordered_json{{"seconds", std::chrono::duration<double>(options.measured).count()},
-                      {"shards", options.shards},
-                      {"node_cores", options.node_cores},
-                      {"levels", std::move(levels)},
-                      {"told_p50_ms", p50},
-                      {"told_p99_ms", p99}};
+  const double p50 = number_of(levels.back()["told_p50_ms"]).value();
+  const double p99 = number_of(levels.back()["told_p99_ms"]).value();
+  return Json{{"seconds", std::chrono::duration<double>(options.measured).count()},
+              {"shards", options.shards},
+              {"node_cores", options.node_cores},
+              {"levels", std::move(levels)},
+              {"told_p50_ms", p50},
+              {"told_p99_ms", p99}};
 }
 
 }  // namespace gcoord::bench

@@ -4,6 +4,7 @@
 // Exit codes: 0 at the end of the input, 1 when the node cannot go on, 2 on a wrong option. stderr
 // is for people.
 #include "cli/maelstrom/maelstrom_node.h"
+#include "common/json/text.h"
 
 #include <CLI/CLI.hpp>
 #include <poll.h>
@@ -51,9 +52,8 @@ class NodeDirectory {
 class Conversation {
  public:
   explicit Conversation(const MaelstromNodeOptions& options)
-      : door_(options, [](const nlohmann::json& message) {
-          const auto replace = nlohmann::json::error_handler_t::replace;
-          const std::string line = message.dump(-1, ' ', false, replace) + "\n";
+      : door_(options, [](const Json& message) {
+          const std::string line = canonical_json(message) + "\n";
           std::fwrite(line.data(), 1, line.size(), stdout);
         }) {}
 

@@ -1,18 +1,19 @@
 #include "cli/maelstrom/maelstrom_node.h"
 
+#include "common/json/text.h"
 #include "common/name_hash.h"
 #include "netcore/transport/transport_simulated.h"
 #include "server/interfaces/log_limits.h"
 #include "server/platform/system_random.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace gcoord::cli {
 
 namespace {
-
-using nlohmann::json;
 
 // Without delay of its own: all delay is outside.
 constexpr netcore::SimulatedLinkOptions kAtOnce = {.delay_ticks_min = 0, .delay_ticks_max = 0};
@@ -53,21 +54,20 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }
 
 // What a client asked for, as the command that is logged; empty when it is none.
-json command_of(const json& body) {
+Json command_of(const Json& body) {
   const std::string type = body.value("type", std::string{});
   if (!body.contains("key") || (type != "read" && type != "write" && type != "cas")) {
     return {};
   }
-  json command = {{"op", type}, {"key", body["key"].dump()}};
+  Json command = {{"op", type}, {"key", canonical_json(body["key"])}};
   if (type == "write") {
-    command["value"] = body.value("value", json{}).dump();
+    command["value"] = canonical_json(body["value"]);
   } else if (type == "cas") {
-    command["from"] = body.value("from", json{}).dump();
-    command["value"] = body.value("to", json{}).dump();
-    const json create = body.value("create_if_not_exists", json(false));
-    command["create"] = create.is_boolean() && create.get<bool>();
+    command["from"] = canonical_json(body["from"]);
+    command["value"] = canonical_json(body["to"]);
+    command["create"] = body.value("create_if_not_exists", false);
   }
-  return command.dump().size() <= server::kCommandBytesMax ? command : json{};
+  return canonical_json(command).size() <= server::kCommandBytesMax ? command : Json{};
 }
 
 }  // namespace
@@ -78,17 +78,14 @@ MaelstromNode::MaelstromNode(MaelstromNodeOptions options, Send send)
 MaelstromNode::~MaelstromNode() = default;
 
 void MaelstromNode::on_line(std::string_view line) {
-  const json message = json::parse(line, nullptr, false);
-  const bool whole = message.is_object() && message.contains("src") && message["src"].is_string() &&
-                     message.contains("body") && message["body"].is_object() &&
-                     message["body"].contains("type") && message["body"]["type"].is_string();
-  if (!whole) {
+  const Json message = parse_json(line);
+  const Json& body = message["body"];
+  if (!message["src"].is_string() || !body["type"].is_string()) {
     ++dropped_;
     return;
   }
-  const std::string src = message["src"];
-  const json& body = message["body"];
-  const std::string type = body["type"];
+  const std::string& src = message["src"].text();
+  const std::string& type = body["type"].text();
   if (type == "init") {
     on_init(src, body);
   } else if (type == "gcoord") {
@@ -98,24 +95,26 @@ void MaelstromNode::on_line(std::string_view line) {
   }
 }
 
-void MaelstromNode::on_init(const std::string& src, const json& body) {
-  const json names = body.value("node_ids", json::array());
-  const json name = body.value("node_id", json{});
-  const auto place = std::find(names.begin(), names.end(), name);
-  const bool texts =
-      std::all_of(names.begin(), names.end(), [](const json& n) { return n.is_string(); });
+void MaelstromNode::on_init(const std::string& src, const Json& body) {
+  const Json& names = body["node_ids"];
+  const std::string name = body.value("node_id", std::string{});
+  const bool texts = std::ranges::all_of(names, &Json::is_string) && body["node_id"].is_string();
+  const auto place = std::ranges::find_if(
+      names, [&](const Json& each) { return each.is_string() && each.text() == name; });
   if (engine_ != nullptr || !texts || place == names.end() || names.size() > kNodesMax) {
     reply(src,
-          body.value("msg_id", json{}),
+          body["msg_id"],
           node_error(NodeError::MalformedRequest, "init names this node among one to seven, once"));
     return;
   }
-  names_ = names.get<std::vector<std::string>>();
+  for (const Json& each : names) {
+    names_.push_back(each.text());
+  }
   name_ = name;
   const auto number = static_cast<std::uint32_t>(place - names.begin()) + 1;
   failure_ = open_engine(number, static_cast<std::uint32_t>(names_.size()));
   if (failure_.ok()) {
-    reply(src, body.value("msg_id", json{}), {{"type", "init_ok"}});
+    reply(src, body["msg_id"], {{"type", "init_ok"}});
   }
 }
 
@@ -123,7 +122,7 @@ Status MaelstromNode::open_engine(std::uint32_t own_number, std::uint32_t node_c
   number_ = NodeId{own_number};
   service_ = std::make_unique<RegisterService>(
       options_.shards,
-      [this](std::uint64_t cookie, const json& body) { answer(cookie, body); },
+      [this](std::uint64_t cookie, const Json& body) { answer(cookie, body); },
       [this](NodeId from, std::span<const std::byte> message) { on_peer(from, message); });
   server::ReplicaOptions engine;
   engine.cluster = ClusterId{kCluster};
@@ -146,9 +145,9 @@ ShardId MaelstromNode::shard_of_key(const std::string& key) const {
   return shard_of(hash_name(key), options_.shards);
 }
 
-void MaelstromNode::on_request(const std::string& src, const json& body) {
-  const json msg_id = body.value("msg_id", json{});
-  const json command = command_of(body);
+void MaelstromNode::on_request(const std::string& src, const Json& body) {
+  const Json& msg_id = body["msg_id"];
+  const Json command = command_of(body);
   if (engine_ == nullptr || command.empty()) {
     const bool known = engine_ == nullptr || body.contains("key");
     reply(src,
@@ -158,7 +157,7 @@ void MaelstromNode::on_request(const std::string& src, const json& body) {
                 : node_error(NodeError::NotSupported, "only init, read, write and cas are known"));
     return;
   }
-  const NodeId leader = engine_->view(shard_of_key(command["key"])).leader;
+  const NodeId leader = engine_->view(shard_of_key(command["key"].text())).leader;
   if (leader == NodeId{0} || askers_.size() >= kAskersMax) {
     reply(src, msg_id, node_error(NodeError::TemporarilyUnavailable, "no leader is known"));
     return;
@@ -173,52 +172,49 @@ void MaelstromNode::on_request(const std::string& src, const json& body) {
 }
 
 // A loss on the way leaves the client without an answer: it must take the outcome for unknown.
-void MaelstromNode::pass_on(NodeId leader, std::uint64_t cookie, const json& command) {
-  const std::string text = json{{"cookie", cookie}, {"command", command}}.dump();
+void MaelstromNode::pass_on(NodeId leader, std::uint64_t cookie, const Json& command) {
+  const std::string text = canonical_json({{"cookie", cookie}, {"command", command}});
   if (!engine_->send_peer_message(leader, bytes_of(text))) {
     answer(cookie, node_error(NodeError::TemporarilyUnavailable, "the leader cannot be reached"));
   }
 }
 
-void MaelstromNode::execute(std::uint64_t cookie, const json& command) {
-  const ShardId shard = shard_of_key(command["key"]);
-  if (command["op"] == "read") {
-    service_->note_read(cookie, shard, command["key"]);
+void MaelstromNode::execute(std::uint64_t cookie, const Json& command) {
+  const std::string& key = command["key"].text();
+  const ShardId shard = shard_of_key(key);
+  if (command["op"].text() == "read") {
+    service_->note_read(cookie, shard, key);
     engine_->read(shard, cookie);
     return;
   }
-  const std::string text = command.dump();
+  const std::string text = canonical_json(command);
   engine_->propose(shard, bytes_of(text), cookie);
 }
 
 // From the service of another node: a request that its client made there, or the answer to one.
 void MaelstromNode::on_peer(NodeId from, std::span<const std::byte> message) {
-  const json told =
-      json::parse(std::string_view{reinterpret_cast<const char*>(message.data()), message.size()},
-                  nullptr,
-                  false);
-  if (!told.is_object() || !told.contains("cookie") || !told["cookie"].is_number_unsigned()) {
+  const Json told =
+      parse_json(std::string_view{reinterpret_cast<const char*>(message.data()), message.size()});
+  const std::optional<std::uint64_t> cookie = unsigned_of(told["cookie"]);
+  if (!cookie) {
     ++dropped_;
     return;
   }
-  const std::uint64_t cookie = told["cookie"];
   if (told.contains("answer")) {
-    answer(cookie, told["answer"]);
+    answer(*cookie, told["answer"]);
     return;
   }
-  const json command = told.value("command", json{});
-  const bool known = command.is_object() && command.contains("op") && command.contains("key") &&
-                     command["op"].is_string() && command["key"].is_string();
-  if (!known || askers_.size() >= kAskersMax) {
+  const Json& command = told["command"];
+  if (!command["op"].is_string() || !command["key"].is_string() || askers_.size() >= kAskersMax) {
     ++dropped_;
     return;
   }
   const std::uint64_t own = ++next_cookie_;
-  askers_[own] = {.node = from, .node_cookie = cookie};
+  askers_[own] = {.node = from, .node_cookie = *cookie};
   execute(own, command);
 }
 
-void MaelstromNode::answer(std::uint64_t cookie, const json& body) {
+void MaelstromNode::answer(std::uint64_t cookie, const Json& body) {
   const auto asker = askers_.find(cookie);
   if (asker == askers_.end()) {
     return;
@@ -226,23 +222,21 @@ void MaelstromNode::answer(std::uint64_t cookie, const json& body) {
   const Asker asked = std::move(asker->second);
   askers_.erase(asker);
   if (asked.client.empty()) {
-    const std::string text = json{{"cookie", asked.node_cookie}, {"answer", body}}.dump();
+    const std::string text = canonical_json({{"cookie", asked.node_cookie}, {"answer", body}});
     engine_->send_peer_message(asked.node, bytes_of(text));
   } else {
     reply(asked.client, asked.msg_id, body);
   }
 }
 
-void MaelstromNode::reply(const std::string& dest, const json& msg_id, json body) {
+void MaelstromNode::reply(const std::string& dest, const Json& msg_id, Json body) {
   body["in_reply_to"] = msg_id;
   send_({{"src", name_}, {"dest", dest}, {"body", std::move(body)}});
 }
 
-void MaelstromNode::on_bytes(const std::string& src, const json& body) {
+void MaelstromNode::on_bytes(const std::string& src, const Json& body) {
   const auto from = std::find(names_.begin(), names_.end(), src);
-  const json text = body.value("bytes", json{});
-  const std::vector<std::byte> bytes =
-      text.is_string() ? from_hex(text.get<std::string>()) : std::vector<std::byte>{};
+  const std::vector<std::byte> bytes = from_hex(body.value("bytes", std::string{}));
   // Shorter than a link's header it can be nothing that a node sent.
   if (from == names_.end() || bytes.size() < netcore::kSlotBytes) {
     ++dropped_;

@@ -11,11 +11,10 @@
 
 #include "cli/maelstrom/register_service.h"
 #include "common/host/metrics.h"
+#include "common/json/value.h"
 #include "common/status.h"
 #include "netcore/transport/simulated_network.h"
 #include "server/host_turn/host_replicas.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -36,7 +35,7 @@ struct MaelstromNodeOptions {
 
 class MaelstromNode {
  public:
-  using Send = std::function<void(const nlohmann::json& message)>;
+  using Send = std::function<void(const Json& message)>;
 
   MaelstromNode(MaelstromNodeOptions options, Send send);
   ~MaelstromNode();
@@ -62,20 +61,20 @@ class MaelstromNode {
   // Who asked: a client, or a node that passes on what its client asked.
   struct Asker {
     std::string client;  // Empty: a node.
-    nlohmann::json msg_id;
+    Json msg_id;
     NodeId node;
     std::uint64_t node_cookie = 0;
   };
 
-  void on_init(const std::string& src, const nlohmann::json& body);
+  void on_init(const std::string& src, const Json& body);
   Status open_engine(std::uint32_t own_number, std::uint32_t node_count);
-  void on_request(const std::string& src, const nlohmann::json& body);
-  void pass_on(NodeId leader, std::uint64_t cookie, const nlohmann::json& command);
-  void execute(std::uint64_t cookie, const nlohmann::json& command);
-  void on_bytes(const std::string& src, const nlohmann::json& body);
+  void on_request(const std::string& src, const Json& body);
+  void pass_on(NodeId leader, std::uint64_t cookie, const Json& command);
+  void execute(std::uint64_t cookie, const Json& command);
+  void on_bytes(const std::string& src, const Json& body);
   void on_peer(NodeId from, std::span<const std::byte> message);
-  void answer(std::uint64_t cookie, const nlohmann::json& body);
-  void reply(const std::string& dest, const nlohmann::json& msg_id, nlohmann::json body);
+  void answer(std::uint64_t cookie, const Json& body);
+  void reply(const std::string& dest, const Json& msg_id, Json body);
   void send_bytes();
   ShardId shard_of_key(const std::string& key) const;
 

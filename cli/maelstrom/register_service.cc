@@ -1,6 +1,7 @@
 #include "cli/maelstrom/register_service.h"
 
 #include "common/crc32c.h"
+#include "common/json/text.h"
 #include "server/interfaces/errors.h"
 
 #include <algorithm>
@@ -11,22 +12,20 @@ namespace gcoord::cli {
 
 namespace {
 
-using nlohmann::json;
-
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The state of a shard as it is kept and sent: an object of texts, its keys in order.
-json parse_state(std::span<const std::byte> bytes) {
-  const json state = json::parse(text_of(bytes), nullptr, false);
+// The state of a shard as it is kept and sent: an object of texts, its keys in order; null when it
+// is none.
+Json parse_state(std::span<const std::byte> bytes) {
+  Json state = parse_json(text_of(bytes));
   const bool texts =
-      state.is_object() &&
-      std::all_of(state.begin(), state.end(), [](const json& value) { return value.is_string(); });
-  return texts ? state : json(json::value_t::discarded);
+      state.is_object() && std::ranges::all_of(state.items(), &Json::is_string, &JsonMember::value);
+  return texts ? std::move(state) : Json{};
 }
 
-json failed_json(const Status& status) {
+Json failed_json(const Status& status) {
   const bool may_have_happened = status.detail() == server::kLeadershipLost;
   return node_error(may_have_happened ? NodeError::Crash : NodeError::TemporarilyUnavailable,
                     status.message());
@@ -34,11 +33,11 @@ json failed_json(const Status& status) {
 
 }  // namespace
 
-json node_error(NodeError code, const std::string& text) {
+Json node_error(NodeError code, const std::string& text) {
   return {{"type", "error"}, {"code", static_cast<int>(code)}, {"text", text}};
 }
 
-json RegisterService::execute(Registers& registers, const json& command) {
+Json RegisterService::execute(Registers& registers, const Json& command) {
   const std::string key = command.value("key", std::string{});
   const std::string value = command.value("value", std::string{});
   const auto found = registers.find(key);
@@ -60,9 +59,9 @@ void RegisterService::apply(const server::AppliedEntry& entry) {
   if (entry.kind != consensus::EntryKind::Command) {
     return;
   }
-  const json command = json::parse(text_of(entry.payload), nullptr, false);
+  const Json command = parse_json(text_of(entry.payload));
   // A command that is none changes nothing, on every node alike.
-  const json body = command.is_object() ? execute(shards_[entry.shard.value], command)
+  const Json body = command.is_object() ? execute(shards_[entry.shard.value], command)
                                         : node_error(NodeError::MalformedRequest, "no command");
   if (entry.cookie != 0) {
     answer_(entry.cookie, body);
@@ -81,14 +80,14 @@ void RegisterService::on_read(std::uint64_t cookie, const Status& status, NodeId
   const auto& [shard, key] = read->second;
   const Registers& registers = shards_[shard.value];
   const auto found = registers.find(key);
-  json body;
+  Json body;
   if (!status.ok()) {
     // A read changes nothing, so it certainly did not happen.
     body = node_error(NodeError::TemporarilyUnavailable, status.message());
   } else if (found == registers.end()) {
     body = node_error(NodeError::KeyDoesNotExist, "there is no such key");
   } else {
-    body = {{"type", "read_ok"}, {"value", json::parse(found->second, nullptr, false)}};
+    body = {{"type", "read_ok"}, {"value", parse_json(found->second)}};
   }
   reads_.erase(read);
   answer_(cookie, body);
@@ -98,7 +97,7 @@ void RegisterService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
   if (shards_[shard.value].empty()) {
     return;
   }
-  const std::string text = json(shards_[shard.value]).dump();
+  const std::string text = text_of_state(shard);
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   bytes.insert(bytes.end(), first, first + text.size());
 }
@@ -109,20 +108,30 @@ Status RegisterService::install(ShardId shard, std::span<const std::byte> bytes)
   if (bytes.empty()) {
     return Status{};
   }
-  const json state = parse_state(bytes);
-  if (state.is_discarded()) {
+  const Json state = parse_state(bytes);
+  if (state.is_null()) {
     return Status{StatusCode::DataLoss, "the state of a shard is not a register state"};
   }
-  registers = state.get<Registers>();
+  for (const JsonMember& each : state.items()) {
+    registers[each.name] = each.value.text();
+  }
   return Status{};
 }
 
 bool RegisterService::plausible(ShardId, std::span<const std::byte> bytes) const {
-  return bytes.empty() || !parse_state(bytes).is_discarded();
+  return bytes.empty() || !parse_state(bytes).is_null();
+}
+
+std::string RegisterService::text_of_state(ShardId shard) const {
+  Json state = Json::object();
+  for (const auto& [key, value] : shards_[shard.value]) {
+    state[key] = value;
+  }
+  return canonical_json(state);
 }
 
 std::uint64_t RegisterService::state_hash(ShardId shard) const {
-  const std::string text = json(shards_[shard.value]).dump();
+  const std::string text = text_of_state(shard);
   return crc32c(std::as_bytes(std::span{text}));
 }
 

@@ -4,13 +4,13 @@
 // thread, the engine's. Host only.
 #pragma once
 
+#include "common/json/value.h"
 #include "server/interfaces/state_machine.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,12 +27,12 @@ enum class NodeError : int {
   PreconditionFailed = 22,
 };
 
-nlohmann::json node_error(NodeError code, const std::string& text);
+Json node_error(NodeError code, const std::string& text);
 
 class RegisterService final : public server::StateMachine {
  public:
   // The answer to a request, as the body of its reply without msg_id and in_reply_to.
-  using Answer = std::function<void(std::uint64_t cookie, const nlohmann::json& body)>;
+  using Answer = std::function<void(std::uint64_t cookie, const Json& body)>;
   using PeerMessage = std::function<void(NodeId from, std::span<const std::byte> message)>;
 
   RegisterService(std::uint32_t shard_count, Answer answer, PeerMessage on_peer)
@@ -65,7 +65,8 @@ class RegisterService final : public server::StateMachine {
     std::string key;
   };
 
-  static nlohmann::json execute(Registers& registers, const nlohmann::json& command);
+  static Json execute(Registers& registers, const Json& command);
+  std::string text_of_state(ShardId shard) const;
 
   std::vector<Registers> shards_;
   std::map<std::uint64_t, Read> reads_;

@@ -13,7 +13,6 @@ using consensus::scenario::Node;
 using consensus::scenario::NodeCondition;
 using consensus::scenario::Replica;
 using consensus::scenario::TermEntry;
-using Json = nlohmann::ordered_json;
 
 std::string_view condition_name(NodeCondition condition) {
   switch (condition) {

@@ -11,7 +11,6 @@ namespace {
 using consensus::scenario::name_of;
 using consensus::scenario::SendFate;
 using consensus::scenario::StepReport;
-using Json = StepEvents::Json;
 
 Json members_json(const consensus::Configuration& configuration, consensus::SlotMask mask) {
   Json members = Json::array();
@@ -160,7 +159,7 @@ void StepEvents::on_send(const consensus::scenario::Packet& packet,
   static_cast<void>(sender);
   if (verbose_) {
     Json event = {{"event", "message"}, {"fate", fate_name(fate)}};
-    event.update(message_json(packet.message));
+    merge_members(event, message_json(packet.message));
     events_.push_back(std::move(event));
   }
 }

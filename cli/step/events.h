@@ -5,9 +5,8 @@
 // thread.
 #pragma once
 
+#include "common/json/value.h"
 #include "consensus/scenario/observer.h"
-
-#include <nlohmann/json.hpp>
 
 #include <string>
 
@@ -20,15 +19,13 @@ std::string text64(Id id) {
 }
 
 // Term, indices and the rest of a message that are not 0.
-nlohmann::ordered_json message_json(const consensus::Message& message);
+Json message_json(const consensus::Message& message);
 
 // {"voters": [{"node": 1, "weight": 1}], "outgoing": [...], "learners": [...], ...}.
-nlohmann::ordered_json configuration_json(const consensus::Configuration& configuration);
+Json configuration_json(const consensus::Configuration& configuration);
 
 class StepEvents final : public consensus::scenario::Observer {
  public:
-  using Json = nlohmann::ordered_json;
-
   void set_verbose(bool verbose) { verbose_ = verbose; }
 
   // The events since the last call.

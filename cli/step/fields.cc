@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <limits>
+#include <optional>
 
 namespace gcoord::cli {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 using consensus::scenario::KindMask;
 using consensus::scenario::Members;
 using consensus::scenario::Voter;
-using Json = StepFields::Json;
 
 Status invalid(std::string message) {
   return {StatusCode::InvalidArgument,
@@ -29,11 +29,11 @@ Status missing(const std::string& name) {
 }
 
 Result<std::uint64_t> parse_number(const Json& value, const std::string& name) {
-  if (value.is_number_unsigned()) {
-    return value.get<std::uint64_t>();
+  if (const std::optional<std::uint64_t> number = unsigned_of(value)) {
+    return *number;
   }
   if (value.is_string()) {
-    const std::string& text = value.get_ref<const std::string&>();
+    const std::string& text = value.text();
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (!text.empty() && error == std::errc{} && end == text.data() + text.size()) {
@@ -73,10 +73,10 @@ Result<Json> array(const Json& object, const std::string& name) {
   if (!object.contains(name)) {
     return Json::array();
   }
-  if (!object.at(name).is_array()) {
+  if (!object[name].is_array()) {
     return invalid(fmt::format("\"{}\" is not an array", name));
   }
-  return object.at(name);
+  return object[name];
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Result<std::uint64_t> StepFields::number(const std::string& name) const {
   if (!has(name)) {
     return missing(name);
   }
-  return parse_number(object_.at(name), name);
+  return parse_number(object_[name], name);
 }
 
 Result<std::uint64_t> StepFields::number_or(const std::string& name,
@@ -107,27 +107,27 @@ Result<std::string> StepFields::text_or(const std::string& name,
   if (!has(name)) {
     return otherwise;
   }
-  if (!object_.at(name).is_string()) {
+  if (!object_[name].is_string()) {
     return invalid(fmt::format("\"{}\" is not a string", name));
   }
-  return object_.at(name).get<std::string>();
+  return object_[name].text();
 }
 
 Result<bool> StepFields::flag_or(const std::string& name, bool otherwise) const {
   if (!has(name)) {
     return otherwise;
   }
-  if (!object_.at(name).is_boolean()) {
+  if (!object_[name].is_boolean()) {
     return invalid(fmt::format("\"{}\" is neither true nor false", name));
   }
-  return object_.at(name).get<bool>();
+  return object_[name].truth();
 }
 
 Result<NodeId> StepFields::node(const std::string& name, std::uint32_t node_count) const {
   if (!has(name)) {
     return missing(name);
   }
-  return parse_node(object_.at(name), name, node_count);
+  return parse_node(object_[name], name, node_count);
 }
 
 Result<ShardId> StepFields::shard(std::uint32_t shard_count) const {
@@ -157,9 +157,8 @@ Result<KindMask> StepFields::kinds() const {
   GCOORD_TRY(const Json names, array(object_, "kinds"));
   KindMask kinds = 0;
   for (const Json& name : names) {
-    const auto kind = name.is_string()
-                          ? consensus::scenario::message_kind_named(name.get<std::string>())
-                          : std::nullopt;
+    const auto kind =
+        name.is_string() ? consensus::scenario::message_kind_named(name.text()) : std::nullopt;
     if (!kind.has_value()) {
       return invalid("\"kinds\" holds something that is no kind of message");
     }
@@ -175,7 +174,7 @@ Result<std::vector<std::string>> StepFields::commands() const {
     if (!value.is_string()) {
       return invalid("\"commands\" holds something that is no string");
     }
-    commands.push_back(value.get<std::string>());
+    commands.push_back(value.text());
   }
   if (commands.empty()) {
     return missing("commands");

@@ -5,12 +5,11 @@
 #pragma once
 
 #include "common/ids.h"
+#include "common/json/value.h"
 #include "common/status.h"
 #include "consensus/scenario/configuration_change.h"
 #include "consensus/scenario/link_network.h"
 #include "consensus/step/message.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <string>
@@ -20,8 +19,6 @@ namespace gcoord::cli {
 
 class StepFields {
  public:
-  using Json = nlohmann::ordered_json;
-
   // `object` outlives this.
   explicit StepFields(const Json& object) : object_(object) {}
 

@@ -22,7 +22,6 @@ using consensus::scenario::Members;
 using consensus::scenario::Node;
 using consensus::scenario::Packet;
 using consensus::scenario::Replica;
-using Json = nlohmann::ordered_json;
 
 // A command that takes longer than this in one request would look like a hang.
 constexpr std::uint64_t kTicksPerRequestMax = 1'000'000;

@@ -5,17 +5,15 @@
 #pragma once
 
 #include "cli/step/fields.h"
+#include "common/json/value.h"
 #include "common/status.h"
 #include "consensus/scenario/cluster.h"
-
-#include <nlohmann/json.hpp>
 
 #include <string_view>
 
 namespace gcoord::cli {
 
-using StepOp = Result<nlohmann::ordered_json> (*)(consensus::scenario::Cluster& cluster,
-                                                  const StepFields& fields);
+using StepOp = Result<Json> (*)(consensus::scenario::Cluster& cluster, const StepFields& fields);
 
 // Null if there is no such operation. "create" is the door's own.
 StepOp find_step_op(std::string_view name);
@@ -24,7 +22,6 @@ StepOp find_step_op(std::string_view name);
 Result<consensus::scenario::ClusterOptions> step_cluster_options(const StepFields& fields);
 
 // Everything about one node, or about all of them (step_dump.cc).
-Result<nlohmann::ordered_json> dump_cluster(consensus::scenario::Cluster& cluster,
-                                            const StepFields& fields);
+Result<Json> dump_cluster(consensus::scenario::Cluster& cluster, const StepFields& fields);
 
 }  // namespace gcoord::cli

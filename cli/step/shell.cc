@@ -3,6 +3,7 @@
 #include "cli/step/events.h"
 #include "cli/step/fields.h"
 #include "cli/step/ops.h"
+#include "common/json/text.h"
 #include "protocol/error_codes.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,6 @@ namespace {
 
 using consensus::scenario::Acknowledging;
 using consensus::scenario::Cluster;
-using Json = nlohmann::ordered_json;
 
 // A line longer than this is a mistake; nothing that a scenario needs is.
 constexpr std::size_t kLineBytesMax = std::size_t{1} << 20;
@@ -28,7 +28,7 @@ Result<Json> parse(std::string_view line) {
   if (line.size() > kLineBytesMax) {
     return fail(protocol::ErrorCode::OptionInvalid, "the line is longer than a mebibyte");
   }
-  Json request = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  Json request = parse_json(line);
   if (!request.is_object()) {
     return fail(protocol::ErrorCode::OptionInvalid, "the line is not a JSON object");
   }
@@ -68,7 +68,7 @@ std::string StepShell::answer(std::string_view line) {
   Result<Json> members = request.ok() ? run(request.value()) : Result<Json>(request.status());
   if (members.ok()) {
     answer = {{"ok", true}};
-    answer.update(members.value());
+    merge_members(answer, members.value());
   } else {
     answer = failure(members.status());
   }
@@ -79,7 +79,7 @@ std::string StepShell::answer(std::string_view line) {
     answer["violations"] = violations;
   }
   // Bytes of a command that are no UTF-8 come back as replacement characters, never as a failure.
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(answer);
 }
 
 Result<Json> StepShell::run(const Json& request) {

@@ -8,10 +8,9 @@
 // answers and may be strings in requests. Whatever the input, an answer comes. One thread.
 #pragma once
 
+#include "common/json/value.h"
 #include "common/status.h"
 #include "consensus/scenario/cluster.h"
-
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -30,8 +29,6 @@ class StepShell {
   std::string answer(std::string_view line);
 
  private:
-  using Json = nlohmann::ordered_json;
-
   // Runs the operation; what it returns joins the answer.
   Result<Json> run(const Json& request);
 

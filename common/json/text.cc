@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -61,13 +63,17 @@ std::string escaped(std::string json) {
 
 }  // namespace
 
-// Between this value and the library's.
+// From this value to the library's.
 struct JsonText {
-  static Library encode(const Json& json) {
-    return std::visit([](const auto& held) { return encode(held); }, json.tree_);
+  enum class Order { AsAdded, ByName };
+
+  Order order = Order::AsAdded;
+
+  Library encode(const Json& json) const {
+    return std::visit([this](const auto& held) { return encode(held); }, json.tree_);
   }
 
-  static Library encode(const Json::Elements& elements) {
+  Library encode(const Json::Elements& elements) const {
     Library all = Library::array();
     for (const Json& each : elements) {
       all.push_back(encode(each));
@@ -75,17 +81,30 @@ struct JsonText {
     return all;
   }
 
-  static Library encode(const Json::Members& members) {
-    Library all = Library::object();
-    for (const JsonMember& each : members) {
-      all[each.name] = encode(each.value);
+  Library encode(const Json::Members& members) const {
+    std::vector<const JsonMember*> ordered;
+    ordered.reserve(members.size());
+    std::ranges::transform(
+        members, std::back_inserter(ordered), [](const JsonMember& each) { return &each; });
+    if (order == Order::ByName) {
+      std::ranges::sort(
+          ordered, {}, [](const JsonMember* each) { return std::string_view{each->name}; });
     }
-    return all;
+    Library::object_t all;
+    for (const JsonMember* each : ordered) {
+      all.emplace_back(each->name, encode(each->value));
+    }
+    return Library(std::move(all));
   }
 
   template <typename Scalar>
-  static Library encode(const Scalar& scalar) {
+  Library encode(const Scalar& scalar) const {
     return Library(scalar);
+  }
+
+  // One line, or several with `indent` spaces for each level.
+  std::string text(const Json& json, int indent = -1) const {
+    return encode(json).dump(indent, ' ', false, Library::error_handler_t::replace);
   }
 };
 
@@ -185,8 +204,15 @@ Result<Json> parse_json_strict(std::string_view text) {
 }
 
 std::string Json::dump(int indent) const {
-  constexpr auto kReplace = Library::error_handler_t::replace;
-  return escaped(JsonText::encode(*this).dump(indent, ' ', false, kReplace));
+  return escaped(JsonText{}.text(*this, indent));
+}
+
+std::string json_line(const Json& json) {
+  return JsonText{}.text(json);
+}
+
+std::string canonical_json(const Json& json) {
+  return JsonText{.order = JsonText::Order::ByName}.text(json);
 }
 
 }  // namespace gcoord

@@ -24,11 +24,6 @@ Json::Json(std::string text) : tree_(std::move(text)) {}
 
 Json::Json(std::string_view text) : tree_(std::string{text}) {}
 
-Json::Json(const std::vector<std::string>& texts) : tree_(Elements(texts.begin(), texts.end())) {}
-
-Json::Json(const std::vector<std::uint32_t>& numbers)
-    : tree_(Elements(numbers.begin(), numbers.end())) {}
-
 Json::Json(double number) : tree_(number) {}
 
 Json::Json(Exact, bool truth) : tree_(truth) {}
@@ -182,6 +177,27 @@ std::string Json::value(std::string_view name, const std::string& otherwise) con
 bool Json::value(std::string_view name, bool otherwise) const {
   const Json* found = find(name);
   return found != nullptr && found->is_boolean() ? found->truth() : otherwise;
+}
+
+std::optional<std::uint64_t> unsigned_of(const Json& json) {
+  if (const auto* number = std::get_if<std::uint64_t>(&json.tree_)) {
+    return *number;
+  }
+  const auto* number = std::get_if<std::int64_t>(&json.tree_);
+  return number != nullptr && *number >= 0 ? std::optional{static_cast<std::uint64_t>(*number)}
+                                           : std::nullopt;
+}
+
+std::optional<double> number_of(const Json& json) {
+  return std::visit(
+      [](const auto& held) -> std::optional<double> {
+        using Held = std::remove_cvref_t<decltype(held)>;
+        if constexpr (std::is_arithmetic_v<Held> && !std::same_as<Held, bool>) {
+          return static_cast<double>(held);
+        }
+        return std::nullopt;
+      },
+      json.tree_);
 }
 
 void merge_members(Json& into, const Json& from) {

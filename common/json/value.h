@@ -3,15 +3,16 @@
 // nlohmann/json takes a compiler seconds per file, most of them to instantiate the code of a
 // literal. So programs build, read and change this value, which has nothing to instantiate, and
 // text.cc alone reads and writes text with the library. The names are the library's, as far as
-// they are used. A value knows no text but dump(): reading is in text.h. No errors: what is absent
-// or of another type is said at each method, and a call that its comment forbids ends the process.
-// One thread.
+// they are used. A value knows no text but dump(): reading, and text for programs, is in text.h. No
+// errors: what is absent or of another type is said at each method, and a call that its comment
+// forbids ends the process. One thread.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,9 +35,15 @@ class Json {
   Json(const char* text);
   Json(std::string text);
   Json(std::string_view text);
-  Json(const std::vector<std::string>& texts);
-  Json(const std::vector<std::uint32_t>& numbers);
   Json(double number);
+
+  // An array.
+  template <typename Value>
+  Json(const std::vector<Value>& values) : Json(array()) {
+    for (const Value& each : values) {
+      push_back(Json(each));
+    }
+  }
 
   // No pointer is a bool, and no number loses its sign.
   template <std::integral Number>
@@ -132,12 +139,20 @@ class Json {
   Json(Exact, std::uint64_t number);
 
   friend struct JsonText;
+  friend std::optional<std::uint64_t> unsigned_of(const Json& json);
+  friend std::optional<double> number_of(const Json& json);
 };
 
 struct JsonMember {
   std::string name;
   Json value;
 };
+
+// A whole number from 0 on; none of what is text, has a fraction or is below 0.
+std::optional<std::uint64_t> unsigned_of(const Json& json);
+
+// Any number, rounded where a double does not hold it; none of what is no number.
+std::optional<double> number_of(const Json& json);
 
 // Members of `from` are added to `into`, or take the place of those of the same name. `into` is an
 // object, or null, which becomes one with the first member.

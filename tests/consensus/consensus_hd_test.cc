@@ -6,27 +6,12 @@
 #include "consensus/step/quorum.h"
 #include "consensus/step/row_digest.h"
 #include "consensus/step/step_row.h"
+#include "tests/consensus/draw.h"
 #include "tests/hd_test.h"
 
 #include <cstring>
 
 namespace gcoord::consensus {
-
-// A few random numbers of one seed.
-class Draw {
- public:
-  GCOORD_HD explicit Draw(std::uint32_t seed) : seed_(seed) {}
-
-  GCOORD_HD std::uint64_t word() { return random64(seed_, 0, ++count_); }
-
-  GCOORD_HD std::uint32_t below(std::uint32_t bound) { return random_below(word(), bound); }
-
-  GCOORD_HD bool once_in(std::uint32_t count) { return below(count) == 0; }
-
- private:
-  std::uint64_t seed_;
-  std::uint64_t count_ = 0;
-};
 
 GCOORD_HD inline Configuration voters_of(Draw& draw, SlotMask voters, std::uint32_t weight_max) {
   Configuration configuration;

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "common/hd.h"
-#include "common/random.h"
 #include "consensus/device/row_copy.h"
 #include "consensus/step/plain_step.h"
 #include "consensus/step/step.h"
+#include "tests/consensus/draw.h"
 
 #include <cstdint>
 
@@ -15,21 +15,6 @@ namespace gcoord::consensus {
 
 inline constexpr NodeId kLeader{1};
 inline constexpr Tick kNow{5000};
-
-class Draw {
- public:
-  GCOORD_HD explicit Draw(std::uint32_t seed) : seed_(seed) {}
-
-  GCOORD_HD std::uint32_t below(std::uint32_t bound) {
-    return random_below(random64(seed_, 1, ++count_), bound);
-  }
-
-  GCOORD_HD bool once_in(std::uint32_t count) { return below(count) == 0; }
-
- private:
-  std::uint64_t seed_;
-  std::uint64_t count_ = 0;
-};
 
 GCOORD_HD inline NodeId some_node(Draw& draw) {
   return NodeId{1 + draw.below(3)};

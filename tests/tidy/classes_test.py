@@ -83,6 +83,30 @@ class Box final : public Base<T>, private Sink {
                              "  return 1;\n}\nbool Set<T>::operator()(int x) {\n  return x;\n}\n}\n")
         self.assertEqual(list(definitions_of(file)), ["Tape::Core", "Tape::Core", "Set"])
 
+    def test_two_classes_of_one_qualified_name_are_found(self):
+        row = "struct Row {\n  int at() const { return 1; }\n};\n"
+        planted = {"ledger/tape.h": HEADER + "namespace gcoord {\n" + row + "}\n"}
+        places = {"locks/row.h": 5, "locks/row.cc": 2, "tests/locks/row_test.cc": 2, "tests/locks/samples.h": 5}
+        for path, line in places.items():
+            head = HEADER if path.endswith(".h") else ""
+            self.expect("one-definition", path, line, planted | {path: head + "namespace gcoord {\n" + row + "}\n"})
+        for text in ("namespace gcoord {\nnamespace {\n" + row + "}\n}\n", "namespace gcoord::locks {\n" + row + "}\n",
+                     "namespace gcoord {\nstruct Row;\nvoid f() {\n" + row + "}\n}\n",
+                     "namespace gcoord {\nstruct Table {\n" + row + "};\n}\n"):
+            self.expect_none("one-definition", planted | {"locks/row.cc": text})
+
+    def test_two_tests_that_link_the_same_room_share_its_names(self):
+        fixture = "namespace gcoord {\nclass Rig final : public testing::Test {\n  int turn() { return 1; }\n};\n}\n"
+        self.expect("one-definition", "tests/ledger/b_test.cc", 2,
+                    {"tests/ledger/a_test.cc": fixture, "tests/ledger/b_test.cc": fixture})
+        self.expect_none("one-definition", {"client/examples/a.cc": fixture, "client/examples/b.cc": fixture})
+
+    def test_a_specialisation_is_a_definition_of_its_own(self):
+        text = "template <>\nstruct std::hash<gcoord::{}> {{\n  int operator()(int x) const;\n}};\n"
+        planted = {"ledger/tape.h": HEADER + text.format("Row")}
+        self.expect("one-definition", "locks/row.h", 5, planted | {"locks/row.h": HEADER + text.format("Row")})
+        self.expect_none("one-definition", planted | {"locks/row.h": HEADER + text.format("Term")})
+
     def test_an_environment_of_nine_is_found(self):
         self.expect("environment", "ledger/tape.h", 5, {"ledger/tape.h": class_with(0, 9, "TapeEnvironment")})
         self.expect_none("environment", {"ledger/tape.h": class_with(0, 8, "Environment")})

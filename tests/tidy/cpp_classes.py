@@ -28,6 +28,7 @@ class CppClass:
     methods: int = 0
     members: int = 0
     aggregate: bool = True  # A struct without methods.
+    arguments: str = ""     # Of a specialisation: <Term, int>.
 
 
 def classes_of(file: CppFile) -> list:
@@ -65,6 +66,7 @@ def read_scope(file: CppFile, begin: int, end: int, names: tuple, found: list) -
                 inner = read_scope(file, at, close, (namespace, name), found)
                 inner.name, inner.namespace, inner.path = name, namespace, file.path
                 inner.line = file.line_at(start + scope.start())
+                inner.arguments = "".join((scope.group("arguments") or "").split())
                 found.append(inner)
                 start, at = statement_end(code, close + 1, end), close + 1
                 at = start

@@ -26,6 +26,12 @@ class DocumentsTest(PlantedTest):
         self.expect("documents", "deploy/a.sh", 1, {"deploy/a.sh": "# ledger/gone.h, and see ledger/tape.h\n"})
         self.expect_none("documents", {"CHANGELOG.md": "`ledger/gone.h`\n", "ledger/a.py": "x = \"ledger/gone.h\"\n"})
 
+    def test_a_test_that_is_named_without_its_folder_exists_too(self):
+        planted = {"docs/a.md": "tests/ledger/tape_test.cc, reel_test.cc, and x_test.cc for each x\n",
+                   "tests/ledger/tape_test.cc": ""}
+        self.expect("documents", "docs/a.md", 1, planted)
+        self.expect_none("documents", planted | {"tests/ledger/reel/reel_test.cc": ""})
+
     def test_paths_that_exist_and_other_text_are_free(self):
         text = ("`ledger/tape.h` `ledger/tape` `ledger/` `ledger` `ledger/*.h` `{common,ledger}/` `ledger/tape.h:4` ledger/tape.h "
                 "`common/{hash,hd}.h` `ledger/tape.h --x` `build/cpu/bin` [a](../ledger/tape.h) [b](https://x.org/ledger/gone.h) "

@@ -14,6 +14,7 @@ MADE = ("bench/results/",)   # Written by whoever runs a benchmark.
 COMMENT = {".h": "//", ".cc": "//", ".cu": "//", ".cuh": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#"}
 FILE_ENDINGS = ("h", "cc", "cu", "cuh", "py", "md", "sh", "cmake", "txt", "json", "jsonl", "svg", "toml")
 BARE_PATH = re.compile(r"(?<![\w/.`<$~-])((?:[\w.-]+/)+[\w.-]*\w\.(?:%s))\b(?![\w/*])" % "|".join(FILE_ENDINGS))
+TEST_FILE = re.compile(r"(?<![\w/.])(?!x_test)\w+_test\.(?:cc|py|sh)\b")
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 COMMITS_SINCE = "4a56ad8"
@@ -22,7 +23,7 @@ SUBJECT_COLUMNS = 72
 
 
 def check_documents(tree: Tree) -> Iterator[Finding]:
-    """A path that a document or a comment names exists; docs/internals/rooms.md holds the table that CMake gives."""
+    """A path that a document or a comment names exists, and so does a test's file that a document names alone; docs/internals/rooms.md holds the table that CMake gives."""
     for path in tree.texts:
         if path in HISTORY or path.startswith("tests/tidy/"):
             continue  # tests/tidy plants paths.
@@ -30,6 +31,7 @@ def check_documents(tree: Tree) -> Iterator[Finding]:
         if suffix == ".md":
             for number, line in enumerate(tree.texts[path].splitlines(), 1):
                 yield from absent(tree, (path, number), paths_named(tree, path, line))
+                yield from absent_tests(tree, (path, number), line)
         elif suffix in COMMENT:
             sign = COMMENT[suffix]
             for number, line in enumerate(tree.texts[path].splitlines(), 1):
@@ -42,6 +44,15 @@ def absent(tree: Tree, where: tuple, named: Iterator[str]) -> Iterator[Finding]:
     for name in dict.fromkeys(named):
         if not exists(tree, name):
             yield Finding(*where, f"{name} does not exist")
+
+
+def absent_tests(tree: Tree, where: tuple, line: str) -> Iterator[Finding]:
+    """Tests named without their folder, as lists of tests do after the first."""
+    if not hasattr(tree, "file_names"):
+        tree.file_names = {PurePosixPath(path).name for path in tree.paths}
+    for name in dict.fromkeys(TEST_FILE.findall(line)):
+        if name not in tree.file_names:
+            yield Finding(*where, f"no folder has a {name}")
 
 
 def paths_named(tree: Tree, document: str, line: str) -> Iterator[str]:

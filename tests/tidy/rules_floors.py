@@ -4,7 +4,7 @@ import re
 from typing import Iterator
 
 from rules_rooms import rooms_of
-from tree import CODE_SUFFIXES, FLOORS, Finding, Tree, folder_of, top_of
+from tree import CODE_SUFFIXES, FLOORS, Finding, Tree, folder_of, is_product, top_of
 
 # What a folder must never know, as prefixes of the names in its includes.
 CLOCKS_AND_THREADS = ("chrono", "thread", "mutex", "condition_variable", "random", "future")
@@ -18,6 +18,8 @@ FORBIDDEN_INCLUDES = {
     "netcore": ("rocksdb/",),
     "client": ("rocksdb/", "cuda", "ucp/", "ucs/"),
 }
+# Libraries that one room of the product has: the others use the room. Beginnings of names in includes -> the room.
+BEHIND_A_ROOM = {"nlohmann/": "common/json"}
 # What a room must not include of the project, though its floor or its DEPS would let it: beginnings of paths.
 HOST_OF_REPLICAS = ("server/replicas/", "server/peers/", "server/host_turn/", "server/resident/")
 NEVER = {
@@ -86,13 +88,17 @@ def check_never(tree: Tree) -> Iterator[Finding]:
 
 
 def check_knowledge(tree: Tree) -> Iterator[Finding]:
-    """A folder does not include what it must never know; public client headers need gcoord/ and std only."""
+    """A folder does not include what it must never know, nor a library that another room stands for; public client headers
+    need gcoord/ and std only."""
     for file in tree.code():
         top = top_of(file.path)
         for line, name, _ in file.includes:
             if any(name == bad or (bad.endswith(("/", "asio", "cuda", "grpc")) and name.startswith(bad))
                    for bad in FORBIDDEN_INCLUDES.get(top, ())):
                 yield Finding(file.path, line, f"{top} must not know <{name}>")
+            for library, room in BEHIND_A_ROOM.items():
+                if name.startswith(library) and folder_of(file.path) != room and is_product(file.path):
+                    yield Finding(file.path, line, f"<{name}> is behind {room}")
             foreign = not name.startswith("gcoord/") and "." in name and name not in C_HEADERS
             if file.path.startswith("client/include/") and foreign:
                 yield Finding(file.path, line, f"a public client header includes \"{name}\"")

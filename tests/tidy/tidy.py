@@ -17,6 +17,7 @@ from typing import Iterator
 
 from rules_classes import (CLASSES, FANOUT, PARAMETERS, check_class, check_environment, check_fanout, check_parameters,
                            measure_classes, measure_fanout, measure_parameters)
+from rules_definitions import check_one_definition
 from rules_documents import check_commits, check_documents, check_rule_lists
 from rules_floors import check_floors, check_hd_headers, check_knowledge, check_never
 from rules_folders import FOLDERS, check_dead_files, check_folder, check_mirror, measure_folders
@@ -42,6 +43,7 @@ RULES = {
     "mirror": check_mirror,
     "dead-files": check_dead_files,
     "class": check_class,
+    "one-definition": check_one_definition,
     "environment": check_environment,
     "fan-out": check_fanout,
     "parameters": check_parameters,

@@ -58,6 +58,11 @@ class TidyTest(PlantedTest):
         self.expect("knowledge", "consensus/pace.h", 4, {"consensus/pace.h": HEADER + "#include <chrono>\n"})
         self.expect("knowledge", "client/calling.cc", 1, {"client/calling.cc": "#include <rocksdb/db.h>\n"})
 
+    def test_a_library_that_a_room_stands_for_is_found_outside_of_it(self):
+        planted = {"ledger/tape.h": HEADER + "#include <nlohmann/json.hpp>\n"}
+        self.expect("knowledge", "ledger/tape.h", 4, planted)
+        self.expect_none("knowledge", {path: planted["ledger/tape.h"] for path in ("common/json/text.cc", "tests/a_test.cc")})
+
     def test_a_public_client_header_needs_only_std_and_itself(self):
         self.expect("knowledge", "client/include/gcoord/client.h", 6, {
             "client/include/gcoord/client.h":

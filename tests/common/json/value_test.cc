@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ TEST(JsonTest, OtherListsAreArrays) {
   EXPECT_EQ((Json{{"a", "b", "c"}, {"d", 1}}).dump(), R"([["a","b","c"],["d",1]])");
   EXPECT_EQ((Json{"0"}).dump(), R"(["0"])");
   EXPECT_EQ(Json(std::vector<std::string>{"x", "y"}).dump(), R"(["x","y"])");
+  EXPECT_EQ((Json{{"of_each_run", std::vector<double>{1.5, 2}}}).dump(),
+            R"({"of_each_run":[1.5,2.0]})");
+  EXPECT_EQ(Json(std::vector<std::uint32_t>{}).dump(), "[]");
 }
 
 TEST(JsonTest, TheFirstOfTwoMembersOfOneNameStandsInAList) {
@@ -100,6 +104,38 @@ TEST(JsonTest, AStrictReaderSaysWhatIsWrong) {
 
 TEST(JsonTest, TheLaterOfTwoMembersOfOneNameStandsInAText) {
   EXPECT_EQ(parse_json(R"({"a":[1],"b":2,"a":{"c":3}})").dump(), R"({"a":{"c":3},"b":2})");
+}
+
+TEST(JsonTest, ALineForProgramsHasNoEscapesForTerminals) {
+  const Json json = {{"b", "\x1b[2J \u009b \u202e"}, {"a\xff", "\x7f"}};
+  EXPECT_EQ(json_line(json), "{\"b\":\"\\u001b[2J \u009b \u202e\",\"a\ufffd\":\"\x7f\"}");
+}
+
+TEST(JsonTest, CanonicalTextHasTheMembersOfEachObjectInOrder) {
+  const Json json =
+      parse_json(R"({"b":[{"z":1,"y":-2}],"\u00fc":0,"a":{"2":true,"10":null},"B":1.50})");
+  EXPECT_EQ(canonical_json(json),
+            "{\"B\":1.5,\"a\":{\"10\":null,\"2\":true},\"b\":[{\"y\":-2,\"z\":1}],\"\u00fc\":0}");
+  EXPECT_EQ(canonical_json(parse_json(canonical_json(json))), canonical_json(json));
+  EXPECT_EQ(json_line(json), json.dump()) << "the value keeps its order";
+}
+
+TEST(JsonTest, AWholeNumberFromZeroOnIsUnsigned) {
+  EXPECT_EQ(unsigned_of(parse_json("18446744073709551615")), 18446744073709551615U);
+  EXPECT_EQ(unsigned_of(Json(7)), 7U);
+  EXPECT_EQ(unsigned_of(Json(0U)), 0U);
+  for (const char* other : {"-1", "1.0", "\"1\"", "true", "null", "[1]"}) {
+    EXPECT_EQ(unsigned_of(parse_json(other)), std::nullopt) << other;
+  }
+}
+
+TEST(JsonTest, AnyNumberIsADouble) {
+  EXPECT_EQ(number_of(parse_json("18446744073709551615")), 18446744073709551616.0);
+  EXPECT_EQ(number_of(Json(-7)), -7.0);
+  EXPECT_EQ(number_of(parse_json("2.5e1")), 25.0);
+  for (const char* other : {"\"1\"", "true", "null", "[1]", "{}"}) {
+    EXPECT_EQ(number_of(parse_json(other)), std::nullopt) << other;
+  }
 }
 
 TEST(JsonTest, IndentedTextHasALineForEachMember) {

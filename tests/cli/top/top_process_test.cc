@@ -1,4 +1,6 @@
 // gcoordctl top in a pseudo terminal and through a pipe, with three real nodes.
+#include "cli/top/scraper.h"
+#include "common/http/client.h"
 #include "tests/cli/process_cluster.h"
 
 #include <fcntl.h>
@@ -334,6 +336,25 @@ TEST_F(TopTest, ThroughAPipeOneSampleFollowsTheOther) {
     EXPECT_GT(sample["grants_per_s"], 0) << line;
   }
   EXPECT_EQ(count, 2);
+}
+
+TEST(TopLoad, ARoundIsOneStatusRequestAndOneScrapeOfEachNode) {
+  const DevNode node{{"--listen-metrics", "127.0.0.1:0"}};
+  const Finished shown = node.ctl()({"top", "--interval", "100ms", "--count", "4"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  const auto origin = top::metrics_origin(node.metrics(), node.endpoint());
+  ASSERT_TRUE(origin.ok());
+  HttpClient http{origin.value()};
+  const auto page = http.get("/metrics", {.timeout = kPatience, .body_bytes_max = 1 << 20});
+  ASSERT_TRUE(page.ok()) << page.status().to_string();
+  const auto metrics = top::MetricsPage::parse(page.value().body);
+  // Five rounds: the first sample is what the second is compared with.
+  const double status_requests = metrics.sum("gcoord_server_dear_requests_total").value_or(0);
+  EXPECT_GE(status_requests, 1);
+  EXPECT_LE(status_requests, 5);
+  const double scrapes = metrics.sum("gcoord_http_requests_total").value_or(0);
+  EXPECT_GE(scrapes, 1);
+  EXPECT_LE(scrapes, 5 + 1) << "and our own";
 }
 
 TEST(TopOptions, WhatMakesNoSenseIsRefused) {

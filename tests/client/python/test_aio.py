@@ -205,6 +205,16 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(set(progress), set(watch.revisions()))
         await asyncio.wait_for(following, PATIENCE)
 
+    async def test_the_end_of_a_watch_ends_a_call_of_it_that_blocks(self):
+        session = await self.session()
+        watch = await self.client.watch(self.name, queue_bytes_max=1)
+        for _ in range(3):  # Nobody takes them, and a full queue answers nobody who asks how far it is.
+            await (await session.acquire(self.name)).release()
+        asking = asyncio.create_task(watch.progress(PATIENCE))
+        await asyncio.sleep(0)
+        watch.close()
+        await self.assert_number(6207, asking)
+
     async def test_a_cancelled_iteration_loses_nothing(self):
         session = await self.session()
         async with self.client.watch(self.name) as watch:

@@ -74,7 +74,9 @@ std::vector<std::byte> encode(const Welcome& welcome) {
     writer.integer(node.node.value);
     writer.text(node.address);
   }
-  writer.integer(welcome.connection);
+  if (welcome.connection != 0) {
+    writer.integer(welcome.connection);
+  }
   return out;
 }
 
@@ -96,7 +98,7 @@ Result<Welcome> decode_welcome(std::span<const std::byte> payload) {
     welcome.nodes.push_back({node, std::string{reader.text(kAddressBytesMax)}});
   }
   // Earlier releases end here, later ones may append fields.
-  if (reader.rest_bytes() >= sizeof(welcome.connection)) {
+  if (reader.rest_bytes() != 0) {
     welcome.connection = reader.integer<std::uint64_t>();
   }
   if (!reader.ok() || !within_bounds(welcome)) {

@@ -25,7 +25,7 @@ std::string describe_client(const Connection& connection) {
 void log_begin(const Connection& connection, std::size_t open_count) {
   if (wanted()) {
     log_debug(LogComponent::Clients,
-              "{} {}; {} are open",
+              "{} {}; open: {}",
               describe_client(connection),
               connection.share().placed() ? "begins" : "is refused, there are too many",
               open_count);

@@ -10,6 +10,20 @@ std::string request_name(protocol::ConnectionId connection, const protocol::Requ
   return protocol::connection_name(connection) + "/" + std::to_string(request.request_id);
 }
 
+namespace {
+
+// What has no name may be of the node, with shard 0 as nobody's.
+std::string shard_text(const SlowRequest& slow) {
+  if (slow.request.shard == protocol::kAllShards) {
+    return " of all shards";
+  }
+  return slow.request.shard == 0 && slow.name.empty()
+             ? std::string{}
+             : " of shard " + std::to_string(slow.request.shard);
+}
+
+}  // namespace
+
 SlowRequests::SlowRequests(std::uint32_t limit_ms,
                            const protocol::ReplySink& replies,
                            MetricsRegistry& metrics)
@@ -36,12 +50,12 @@ void SlowRequests::add(const SlowRequest& slow, std::uint64_t now_us) {
   ++lines_;
   const std::uint64_t suppressed = std::exchange(suppressed_, std::uint64_t{0});
   log_warning(LogComponent::Clients,
-              "slow request {}: {}{}{} of shard {} took {:.3f} s {}; {}{}",
+              "slow request {}: {}{}{}{} took {:.3f} s {}; {}{}",
               request_name(slow.connection, slow.request),
               protocol::request_kind_name(slow.request.kind),
               slow.name.empty() ? "" : " ",
               slow.name,
-              slow.request.shard,
+              shard_text(slow),
               static_cast<double>(now_us - slow.started_us) / 1e6,
               slow.spent,
               replies_.describe(slow.connection),

@@ -88,6 +88,18 @@ TEST_F(SlowRequestsTest, TheLineNamesRequestShardClientAndWhereTheTimeWent) {
       "s in the log; the client\n");
 }
 
+TEST_F(SlowRequestsTest, ARequestOfTheNodeNamesNoShard) {
+  request_.kind = protocol::RequestKind::NodeStatus;
+  request_.shard = 0;
+  slow_.add({.connection = protocol::ConnectionId{1},
+             .request = request_,
+             .started_us = 0,
+             .spent = "in a queue",
+             .name = {}},
+            2'000'000);
+  EXPECT_THAT(lines_.str(), HasSubstr("slow request 1.0/42: node_status took 2.000 s in a queue;"));
+}
+
 TEST_F(SlowRequestsTest, LinesAreBoundedAndTheNextOneCountsTheRest) {
   for (int k = 0; k < 1000; ++k) {
     add(2'000'000);

@@ -74,6 +74,9 @@ std::vector<std::byte> encode(const Welcome& welcome) {
     writer.integer(node.node.value);
     writer.text(node.address);
   }
+  if (welcome.connection != 0) {
+    writer.integer(welcome.connection);
+  }
   return out;
 }
 
@@ -93,6 +96,10 @@ Result<Welcome> decode_welcome(std::span<const std::byte> payload) {
   for (std::uint32_t index = 0; index < node_count; ++index) {
     const NodeId node{reader.integer<std::uint32_t>()};
     welcome.nodes.push_back({node, std::string{reader.text(kAddressBytesMax)}});
+  }
+  // Earlier releases end here, later ones may append fields.
+  if (reader.rest_bytes() != 0) {
+    welcome.connection = reader.integer<std::uint64_t>();
   }
   if (!reader.ok() || !within_bounds(welcome)) {
     return make_error(ErrorCode::PayloadMalformed, "welcome");

@@ -44,11 +44,12 @@ enum class Feature : std::uint64_t {
   Coordinators = 131072,   // Between nodes: coordinator_message.h.
   WatchKinds = 262144,     // WatchQuery::kinds.
   WatchPrevious = 524288,  // RequestFlag::WatchPrevious.
+  LogLevels = 2097152,     // LogLevels.
 };
 
 inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
                                            4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144 |
-                                           524288;
+                                           524288 | 2097152;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;
@@ -74,6 +75,9 @@ struct Welcome {
   std::uint32_t ttl_ms_min = 0;
   std::uint32_t ttl_ms_max = 0;
   std::vector<NodeAddress> nodes;  // All nodes of the cluster, the answering one too.
+  // This connection, as the node's log names it (connection_name() in reply_sink.h). 0: the node is
+  // of a release that does not say.
+  std::uint64_t connection = 0;
 };
 
 std::vector<std::byte> encode(const Hello& hello);

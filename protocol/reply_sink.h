@@ -11,11 +11,18 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace gcoord::protocol {
 
 // A client connection of this process; never used twice. 0 means "none".
 using ConnectionId = StrongId<struct ConnectionIdTag, std::uint64_t>;
+
+// "7.1": the place of a connection among those of its node, and how many have had the place.
+inline std::string connection_name(ConnectionId connection) {
+  return std::to_string(connection.value & 0xffff'ffff) + "." +
+         std::to_string(connection.value >> 32);
+}
 
 // The origin of a request, as the log keeps it. Never renumber.
 enum class RecordOrigin : std::uint8_t {
@@ -51,6 +58,12 @@ class ReplySink {
   virtual std::optional<std::size_t> backlog_bytes(ConnectionId connection) const {
     static_cast<void>(connection);
     return 0;
+  }
+
+  // "connection 7.1 of 127.0.0.1:4711 (gcoordctl)", for the node's log. Made of what the client
+  // said, so only for lines whose words are escaped.
+  virtual std::string describe(ConnectionId connection) const {
+    return "connection " + connection_name(connection);
   }
 
   // Whether the connection's other end is on this host; for what the log says of who asked.

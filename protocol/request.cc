@@ -33,6 +33,7 @@ constexpr KindName kKindNames[] = {
     {RequestKind::ShardList, "shard_list"},
     {RequestKind::ShardShow, "shard_show"},
     {RequestKind::LeaderMap, "leader_map"},
+    {RequestKind::LogLevels, "log_levels"},
     {RequestKind::SnapshotOpen, "snapshot_open"},
     {RequestKind::SnapshotRead, "snapshot_read"},
     {RequestKind::LedgerPrune, "ledger_prune"},

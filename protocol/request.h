@@ -41,8 +41,10 @@ enum class RequestKind : std::uint16_t {
   ShardList = 33,      // Payload: ShardRange. Reply payload: JSON.
   ShardShow = 34,      // shard. Reply payload: JSON.
   LeaderMap = 35,      // Payload: ShardRange. Reply payload: LeaderMap.
-  SnapshotOpen = 48,   // Reply: extra = the number of a save, for SnapshotRead.
-  SnapshotRead = 49,   // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // Payload: LogLevelsOrder. Reply payload: JSON of the levels from then on. Feature::LogLevels.
+  LogLevels = 40,
+  SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
+  SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
   // Payload: WatchQuery. Answered many times, until an error ends it (watch_messages.h).
   WatchOpen = 64,
   WatchClose = 65,     // sequence = the request id of the WatchOpen to end, on the same connection.

@@ -234,6 +234,7 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::ShardList:
     case RequestKind::ShardShow:
     case RequestKind::LeaderMap:
+    case RequestKind::LogLevels:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
     case RequestKind::LedgerPrune:

@@ -14,6 +14,7 @@
 #include "server/node/rejoin.h"
 #include "server/options/effective_options.h"
 #include "server/options/options.h"
+#include "server/platform/operator_log.h"
 
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -139,7 +140,7 @@ int run(const server::Invocation& invocation, Process& process) {
     if (!server::is_taken_over(status)) {
       break;
     }
-    spdlog::warn("{}", shown(status.message()));
+    server::log_warning(server::LogComponent::Disk, "{}", status.message());
     process.begin_start();
     node.value().reset();  // It holds the directory.
     node = server::open_node(options);

@@ -1,6 +1,7 @@
 #include "cli/gcoordd/reload.h"
 
 #include "server/log/output.h"
+#include "server/log_levels/present.h"
 #include "server/options/effective_options.h"
 #include "server/platform/operator_log.h"
 
@@ -25,15 +26,17 @@ Reload::Reload(std::vector<std::string> arguments,
 
 void Reload::on_hangup() {
   if (const Status reopened = server::reopen_log(); !reopened.ok()) {
-    server::log_error("SIGHUP: {}; the log goes on into the old file", reopened.to_string());
+    server::log_error(server::LogComponent::Node,
+                      "SIGHUP: {}; the log goes on into the old file",
+                      reopened.to_string());
   }
   std::vector<Status> problems;
   server::Invocation changed = server::examine_invocation(arguments_, environment_, problems);
   for (const Status& problem : problems) {
-    server::log_error("SIGHUP: {}", problem.to_string());
+    server::log_error(server::LogComponent::Node, "SIGHUP: {}", problem.to_string());
   }
   if (!problems.empty()) {
-    server::log_error("SIGHUP: the options keep their values");
+    server::log_error(server::LogComponent::Node, "SIGHUP: the options keep their values");
     return;
   }
   apply(std::move(changed));
@@ -47,13 +50,20 @@ void Reload::apply(server::Invocation changed) {
     add_name(name, can_change ? taken : left);
   }
   // What cannot change is compared with what the node runs with the next time, too.
-  running_.options.log_level = changed.options.log_level;
+  if (running_.options.log_levels != changed.options.log_levels) {
+    // Else those stay that were set by request: a rotation is no reason to change them.
+    server::set_log_levels(changed.options.log_levels);
+  }
+  running_.options.log_levels = changed.options.log_levels;
   running_.options.log_format = changed.options.log_format;
-  server::set_log_level(running_.options.log_level);
   server::set_log_format(running_.options);
-  server::log_info("SIGHUP: options read; changed: {}", taken.empty() ? "none" : taken);
+  server::log_info(server::LogComponent::Node,
+                   "SIGHUP: options read; changed: {}",
+                   taken.empty() ? "none" : taken);
   if (!left.empty()) {
-    server::log_warning("SIGHUP: changed in the configuration, but only after a restart: {}", left);
+    server::log_warning(server::LogComponent::Node,
+                        "SIGHUP: changed in the configuration, but only after a restart: {}",
+                        left);
   }
 }
 

@@ -131,6 +131,7 @@ void add_session_commands(Command& app, Context& context);
 void add_ledger_commands(Command& app, Context& context);
 void add_snapshot_commands(Command& app, Context& context);
 void add_quorum_commands(Command& app, Context& context);
+void add_log_commands(Command& app, Context& context);
 void add_bench_commands(Command& app, Context& context);
 void add_bench_queue_command(Command& bench, Context& context);
 void add_context_commands(Command& app, Context& context);

@@ -64,6 +64,7 @@ constexpr std::array kExamples = {
     VerbExample{"snapshot restore",
                 "monday.snapshot --data-dir restored/node-1 --node 1 --nodes 1,2,3"},
     VerbExample{"quorum eval", "--voters 1,2,3 --votes 1=yes,2=yes"},
+    VerbExample{"log level", "info,peers=debug --node 2"},
     VerbExample{"bench lock", "--seconds 10"},
     VerbExample{"bench queue", "--waiters 1000"},
     VerbExample{"version", "-o json"},

@@ -100,6 +100,7 @@ void add_verbs(Command& app, Context& context) {
   add_ledger_commands(app, context);
   add_snapshot_commands(app, context);
   add_quorum_commands(app, context);
+  add_log_commands(app, context);
   add_bench_commands(app, context);
   add_version_command(app, context);
   add_context_commands(app, context);

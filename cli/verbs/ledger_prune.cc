@@ -3,10 +3,10 @@
 // Through the client port, since it changes something: the ledger's port only shows. Every node
 // keeps a ledger of its own, so all are asked, one after the other, unless one is named.
 #include "cli/terminal/ledger_flags.h"
+#include "cli/terminal/named_nodes.h"
 #include "ledger/base/keep_policy.h"
 #include "protocol/error_codes.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,17 +40,6 @@ Result<client::LedgerPruning> order_of(const PruneFlags& flags) {
     order.age_ms = keep.value().age_ms;
   }
   return order;
-}
-
-std::vector<std::uint32_t> nodes_of(const client::Client& client, std::uint32_t named) {
-  std::vector<std::uint32_t> nodes;
-  for (const client::NodeView& node : client.cluster().nodes) {
-    if (named == 0 || node.node_id == named) {
-      nodes.push_back(node.node_id);
-    }
-  }
-  std::ranges::sort(nodes);
-  return nodes;
 }
 
 // What the nodes answered, and the first failure, which the exit code is of.
@@ -87,28 +76,16 @@ int prune(Context& context, const PruneFlags& flags) {
   if (!order.ok()) {
     return context.fail(order.status());
   }
-  auto client = context.connect();
-  if (!client.has_value()) {
-    return context.exit_code();
-  }
-  // One that does not answer has a line of its own below.
-  static_cast<void>(client->wait_for_all_nodes(context.timeout()).ok());
-  const std::vector<std::uint32_t> nodes = nodes_of(*client, flags.node);
-  if (nodes.empty()) {
-    return context.fail(
-        protocol::make_error(protocol::ErrorCode::OptionInvalid,
-                             "--node: the cluster has no node " + std::to_string(flags.node)));
-  }
   PruneRows rows;
-  for (const std::uint32_t node : nodes) {
-    rows.add(node, client->prune_ledger(node, order.value()));
+  const auto refused =
+      ask_nodes(context, flags.node, [&](client::Client& client, std::uint32_t node) {
+        rows.add(node, client.prune_ledger(node, order.value()));
+      });
+  if (refused) {
+    return *refused;
   }
   context.output().print(Json{{"nodes", rows.json}}, rows.table);
-  if (rows.failure.ok()) {
-    return 0;
-  }
-  const protocol::ErrorEntry* failed = protocol::find_error(rows.failure.detail());
-  return static_cast<int>(failed == nullptr ? protocol::ExitCode::Negative : failed->exit);
+  return code_of(rows.failure);
 }
 
 }  // namespace

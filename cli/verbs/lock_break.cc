@@ -3,12 +3,9 @@
 // Who does it is written into the log with the reason: the name of the user and of the machine,
 // unless --as says another. Nothing proves either; what is proved is where the request came from
 // (ledger get: origin).
+#include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
-#include <array>
 #include <memory>
 
 namespace gcoord::cli {
@@ -22,21 +19,12 @@ struct BreakFlags {
   std::string who;
 };
 
-// "ann@build-7".
-std::string user_and_host() {
-  const passwd* user = ::getpwuid(::geteuid());
-  std::array<char, 256> host{};
-  const bool named = ::gethostname(host.data(), host.size() - 1) == 0;
-  std::string who = user != nullptr ? user->pw_name : "uid " + std::to_string(::geteuid());
-  return who + "@" + (named ? host.data() : "unknown");
-}
-
 int break_lock(Context& context, const BreakFlags& flags) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  const std::string who = flags.who.empty() ? user_and_host() : flags.who;
+  const std::string who = flags.who.empty() ? author() : flags.who;
   const auto broken =
       client->break_lock(flags.name, {.token = flags.token, .who = who, .reason = flags.reason});
   if (!broken.ok()) {

@@ -4,6 +4,7 @@
 #include "client/net/failure.h"
 #include "common/name_hash.h"
 #include "protocol/lock_messages.h"
+#include "protocol/logs/level_messages.h"
 #include "protocol/validate.h"
 
 #include <utility>
@@ -20,6 +21,10 @@ Result<Verdict> verdict_of(std::uint64_t number) {
     return failure(protocol::ErrorCode::ReplyMalformed, "verdict");
   }
   return static_cast<Verdict>(number);
+}
+
+bool is_unknown(const Status& status) {
+  return status.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::KindUnknown);
 }
 
 }  // namespace
@@ -159,8 +164,16 @@ void report(Core& core, const ReportRequest& request, Callback<Result<std::strin
   } else if (request.kind == protocol::RequestKind::ShardList) {
     operation->payload = protocol::text_of(
         protocol::encode_shard_range({ShardId{request.first_shard}, request.shard_count}));
+  } else if (request.kind == protocol::RequestKind::LogLevels) {
+    operation->payload =
+        protocol::text_of(protocol::encode_log_levels({request.order.levels, request.order.who}));
   }
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+  operation->callback = [kind = request.kind,
+                         callback = std::move(callback)](const Answer& answer) {
+    // An earlier release: what it lacks has a number of its own for callers.
+    if (kind == protocol::RequestKind::LogLevels && is_unknown(answer.status)) {
+      return callback(failure(protocol::ErrorCode::FeatureMissing, "levels of the log by request"));
+    }
     callback(answer.status.ok()
                  ? Result<std::string>{std::string{protocol::text_of(answer.payload)}}
                  : Result<std::string>{answer.status});

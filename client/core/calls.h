@@ -40,12 +40,14 @@ void list_node(Core& core,
                const ListOptions& options,
                Callback<Result<LockPage>> callback);
 
-// A report of one node: NodeStatus, ShardList (with a range), ShardShow (with a shard).
+// A report of one node: NodeStatus, ShardList (with a range), ShardShow (with a shard), LogLevels
+// (with an order).
 struct ReportRequest {
   protocol::RequestKind kind{};
   NodeId node;
   std::uint32_t first_shard = 0;
   std::uint32_t shard_count = 0;
+  LogLevelChange order = {};
 };
 
 void report(Core& core, const ReportRequest& request, Callback<Result<std::string>> callback);

@@ -426,6 +426,14 @@ Result<std::string> Client::lock_deadlocks(std::uint32_t node_id) {
   });
 }
 
+Result<std::string> Client::log_levels(std::uint32_t node_id, const LogLevelChange& change) {
+  return await<Result<std::string>>(*impl_->core(), [&](auto callback) {
+    report(*impl_->core(),
+           {.kind = protocol::RequestKind::LogLevels, .node = NodeId{node_id}, .order = change},
+           std::move(callback));
+  });
+}
+
 Result<std::vector<std::uint32_t>> Client::leader_map(std::uint32_t first, std::uint32_t count) {
   return await<Result<std::vector<std::uint32_t>>>(*impl_->core(), [&](auto callback) {
     client::leader_map(*impl_->core(), first, count, std::move(callback));

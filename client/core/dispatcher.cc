@@ -4,6 +4,7 @@
 #include "client/net/failure.h"
 #include "common/assert.h"
 #include "protocol/lock_messages.h"
+#include "protocol/reply_sink.h"
 
 #include <algorithm>
 #include <utility>
@@ -68,6 +69,31 @@ Status status_of(const protocol::ReplySlot& slot, std::span<const std::byte> pay
       "session " + std::to_string(slot.extra) + ", token " + std::to_string(slot.token);
   return failure(static_cast<protocol::ErrorCode>(slot.detail),
                  names_holder ? holder : std::string{});
+}
+
+// Whether somebody may want to find the request in the node's log: the node failed, or could not.
+// A lock that is held, a token that is stale and words that are wrong explain themselves.
+bool is_trouble(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::Unknown:
+    case StatusCode::Internal:
+    case StatusCode::DataLoss:
+    case StatusCode::Unavailable:
+    case StatusCode::ResourceExhausted:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// " (request 7.1/42 of node 2)", as the node's log names it; empty where the node does not say what
+// it calls the connection.
+std::string request_text(NodeId node, const Connection* connection, std::uint64_t request_id) {
+  if (connection == nullptr || connection->number() == 0) {
+    return {};
+  }
+  return " (request " + protocol::connection_name(protocol::ConnectionId{connection->number()}) +
+         "/" + std::to_string(request_id) + " of node " + std::to_string(node.value) + ")";
 }
 
 // Whether its answer may be that a hold was broken by force.
@@ -249,6 +275,11 @@ void Dispatcher::take_reply(NodeId node,
     return fail(slot.request_id, failure(protocol::ErrorCode::ReplyMalformed));
   }
   Status status = status_of(slot, payload);
+  if (is_trouble(status)) {
+    status = Status{status.code(),
+                    status.message() + request_text(node, nodes_.ready(node), slot.request_id),
+                    status.detail()};
+  }
   if (!status.ok()) {
     return on_failure(slot.request_id, operation, slot, std::move(status));
   }

@@ -317,6 +317,7 @@ void NodeSet::on_welcome(Entry& entry,
   entry.node = welcome.value().node;
   entry.phase = Phase::Ready;
   entry.features = welcome.value().features;
+  entry.connection->set_number(welcome.value().connection);
   entry.breaker.on_success();
   entry.failed = false;
   entry.failure.clear();

@@ -61,6 +61,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::uint64_t frames_sent() const { return frames_sent_; }
 
+  // What the node calls this connection in its log (protocol::Welcome); 0: it has not said.
+  std::uint64_t number() const { return number_; }
+
+  void set_number(std::uint64_t number) { number_ = number; }
+
  private:
   struct Wire;  // Resolver and socket: asio's headers are dear, and most files need neither.
 
@@ -80,6 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::byte> writing_bytes_;
   TimePoint last_received_{};
   std::uint64_t frames_sent_ = 0;
+  std::uint64_t number_ = 0;
   bool open_ = false;
   bool writing_ = false;
   bool closed_ = false;

@@ -148,7 +148,9 @@ bool WalWriter::run_once() {
     sealed_ = true;
   }
   if (status.ok() && drop_lsn > Lsn{0}) {
+    const std::size_t before = wal_->segment_count();
     status = wal_->drop_through(drop_lsn);
+    dropped_segments_.fetch_add(before - wal_->segment_count(), std::memory_order_relaxed);
   }
   if (!status.ok()) {
     fail(std::move(status));

@@ -72,6 +72,11 @@ class WalWriter {
   // Bytes submitted and not yet being written; the caller slows down when it grows.
   std::uint64_t queued_bytes() const { return queued_bytes_.load(std::memory_order_relaxed); }
 
+  // Segments that were dropped in this life.
+  std::uint64_t dropped_segments() const {
+    return dropped_segments_.load(std::memory_order_relaxed);
+  }
+
  private:
   struct Metrics;
 
@@ -91,6 +96,7 @@ class WalWriter {
   int event_fd_ = -1;
   std::atomic<std::uint64_t> durable_lsn_{0};
   std::atomic<std::uint64_t> queued_bytes_{0};
+  std::atomic<std::uint64_t> dropped_segments_{0};
 
   std::mutex mutex_;  // Guards all below.
   std::condition_variable wake_;

@@ -8,7 +8,8 @@
 namespace gcoord::server {
 
 Connection::Connection(Accepted accepted, const Events& events)
-    : id_(accepted.id),
+    : client{.address = accepted.address, .name = {}},
+      id_(accepted.id),
       socket_(std::move(accepted.socket)),
       share_(std::move(accepted.share)),
       events_(events) {
@@ -84,6 +85,7 @@ void Connection::take_frames() {
     const protocol::RequestSlot request = frame_.request(slot_next_);
     ++slot_next_;
     ++outstanding_;
+    ++client.requests;
     events_.on_request(*this, request, frame_.payload(request));
   }
   taking_frames_ = false;

@@ -24,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gcoord::server {
@@ -34,6 +35,9 @@ inline constexpr std::size_t kUnsentBytesMax = std::size_t{8} << 20;
 // Reading goes on only below these.
 inline constexpr std::size_t kOutstandingMax = 16'384;
 inline constexpr std::size_t kUnsentBytesPause = kUnsentBytesMax / 4;
+
+// Of the name that a client gives itself, so that 100,000 connections keep some megabytes.
+inline constexpr std::size_t kClientNameBytesKept = 64;
 
 // Why a connection was closed; labels a metric. Never renumber.
 enum class CloseReason : std::uint8_t {
@@ -79,8 +83,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::uint64_t begun_after = 0;
   };
 
+  // Who is at the other end, for the log.
+  struct Client {
+    asio::ip::tcp::endpoint address;
+    std::string name;  // As its Hello says it; not printable perhaps. At most kClientNameBytesKept.
+    std::uint64_t requests = 0;  // That came, with the Hello.
+  };
+
   struct Accepted {
     protocol::ConnectionId id;
+    asio::ip::tcp::endpoint address;
     asio::ip::tcp::socket socket;
     ConnectionAccount::Share share;
   };
@@ -124,6 +136,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t outstanding() const { return outstanding_ + parked_; }
 
   Swept swept;
+  Client client;
 
   bool blocked() const { return waiting_to_write_; }
 

@@ -1,6 +1,7 @@
 #include "server/endpoints/frontend.h"
 
 #include "protocol/error_codes.h"
+#include "server/endpoints/client_lines.h"
 #include "server/interfaces/replies.h"
 
 #include <asio/ip/address.hpp>
@@ -129,10 +130,11 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   const bool placed = share.placed();
   const protocol::ConnectionId id = table_.reserve();
   const auto connection = std::make_shared<Connection>(
-      Connection::Accepted{id, std::move(socket), std::move(share)}, events_);
+      Connection::Accepted{id, client, std::move(socket), std::move(share)}, events_);
   table_.put(id, connection);
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
+  log_begin(*connection, table_.size());
   if (!placed) {
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
@@ -158,6 +160,11 @@ protocol::RecordOrigin FrontEnd::origin(protocol::ConnectionId connection) const
   const Connection* const found = table_.find(connection);
   return found != nullptr && found->share().loopback() ? protocol::RecordOrigin::Loopback
                                                        : protocol::RecordOrigin::Remote;
+}
+
+std::string FrontEnd::describe(protocol::ConnectionId connection) const {
+  const Connection* const found = table_.find(connection);
+  return found != nullptr ? describe_client(*found) : ReplySink::describe(connection);
 }
 
 void FrontEnd::on_request(Connection& connection,
@@ -197,11 +204,14 @@ void FrontEnd::on_hello(Connection& connection,
   if (welcome.version == 0) {
     return refuse_with(protocol::ErrorCode::VersionUnsupported);
   }
+  welcome.connection = connection.id().value;
   const ClusterId wanted = hello.value().cluster;
   if (wanted.value != 0 && wanted != welcome.cluster) {
     return refuse_with(protocol::ErrorCode::ClusterForeign);
   }
   connection.set_welcomed();
+  connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
+  log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
 }
 
@@ -218,6 +228,7 @@ void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
 
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   metrics_.closed[static_cast<std::size_t>(reason)]->add();
+  log_end(connection, reason);
   GCOORD_ASSERT(table_.find(connection.id()) == &connection);
   // The caller may still be inside the connection: it goes with the next flush.
   dirty_.push_back(table_.take(connection.id()));

@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gcoord::server {
@@ -77,6 +78,7 @@ class FrontEnd final : public protocol::ReplySink {
             std::span<const std::byte> payload) override;
   std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override;
   protocol::RecordOrigin origin(protocol::ConnectionId connection) const override;
+  std::string describe(protocol::ConnectionId connection) const override;
 
   // Sends the replies of a turn. Returns whether there were any.
   bool flush();

@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, kHeldKinds> kHeldNames = {"in", "begun", 
 
 }  // namespace
 
+std::string_view close_reason_name(CloseReason reason) {
+  return kCloseNames[static_cast<std::size_t>(reason)];
+}
+
 FrontEndMetrics::FrontEndMetrics(MetricsRegistry& metrics)
     : connections(metrics.gauge(
           {"gcoord_server_connections", "Client connections that are open.", "", ""})),

@@ -10,8 +10,12 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace gcoord::server {
+
+// "by_client" and the like, as the metric's label has it. Not of Count.
+std::string_view close_reason_name(CloseReason reason);
 
 struct FrontEndMetrics {
   explicit FrontEndMetrics(MetricsRegistry& metrics);

@@ -110,7 +110,8 @@ Status NodeLedger::start(Incarnation incarnation,
                                    metrics_));
   service.set_listener(publication_.get());
   if (!repair_.empty()) {
-    log_warning("repairs its history of {} shards from the other nodes; does not vote in them",
+    log_warning(LogComponent::Ledger,
+                "repairs its history of {} shards from the other nodes; does not vote in them",
                 repair_.size());
   }
   return Status{};
@@ -125,10 +126,12 @@ Status NodeLedger::pass(ReplicatedLog& engine, std::uint64_t unix_ms) {
     on_alarm(alarm);
   }
   if (news.refusal && news.refusal->ok()) {
-    log_info("signs the ledger again");
+    log_info(LogComponent::Ledger, "signs the ledger again");
   } else if (news.refusal) {
-    log_error(
-        "GC{}: no longer signs the ledger: {}", news.refusal->detail(), news.refusal->message());
+    log_error(LogComponent::Ledger,
+              "GC{}: no longer signs the ledger: {}",
+              news.refusal->detail(),
+              news.refusal->message());
   }
   return news.quarantine.empty() ? Status{} : quarantine(news.quarantine);
 }
@@ -146,17 +149,20 @@ void NodeLedger::on_alarm(const HistoryAlarm& alarm) {
   }
   alarms_.push_back(alarm);
   if (alarm.node == NodeId{0}) {
-    log_error("GC{}: no majority of nodes agrees on the history of {}",
+    log_error(LogComponent::Ledger,
+              "GC{}: no majority of nodes agrees on the history of {}",
               ledger::kHistoryUndecided,
               place_of(alarm));
   } else if (alarm.unconfirmed) {
     log_error(
+        LogComponent::Ledger,
         "GC{}: the history of {} is damaged, or differs where no other node shows it: no longer "
         "signs the ledger, and repairs nothing by itself",
         ledger::kHistoryRot,
         place_of(alarm));
   } else {
-    log_error("GC{}: the history of node {} is not the majority's: {}",
+    log_error(LogComponent::Ledger,
+              "GC{}: the history of node {} is not the majority's: {}",
               ledger::kHistoryDiffers,
               alarm.node.value,
               place_of(alarm));
@@ -201,7 +207,9 @@ Status NodeLedger::end_repair(const NodeView& view) {
     return Status{};
   }
   GCOORD_TRY_STATUS(ledger::remove_repair_file(*disk_));
-  log_info("its history of {} shards agrees with the majority again", repair_.size());
+  log_info(LogComponent::Ledger,
+           "its history of {} shards agrees with the majority again",
+           repair_.size());
   repair_.clear();
   repaired_gauge_.set(0);
   return Status{};

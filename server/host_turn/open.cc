@@ -123,7 +123,8 @@ HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
              messages,
              applies,
              host.readmission_,
-             host.failure_}) {}
+             host.failure_}),
+      snapshots(host.metrics_) {}
 
 Status HostReplicas::open_storage(MetricsRegistry& registry) {
   const consensus::ShardColumns& columns = rows_.columns();

@@ -14,6 +14,10 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
   const bool turned =
       hot.role != before.hot.role || hot.term != before.hot.term || hot.leader != before.hot.leader;
   if (turned) {
+    roles_.note({ShardId{row},
+                 {before.hot.role, before.hot.term, before.hot.leader},
+                 {hot.role, hot.term, hot.leader},
+                 cause});
     env_.service.on_role(ShardId{row}, hot.role, hot.term, hot.leader);
   }
   const bool moved = turned || hot.vote != before.hot.vote || log.commit != before.log.commit;

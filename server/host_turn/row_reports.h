@@ -1,5 +1,5 @@
 // Reports of a row's changes in a step: leaderships to the service, transitions to the trace,
-// counts to the metrics. One thread.
+// counts to the metrics, elections to the node's log. One thread.
 #pragma once
 
 #include "consensus/step/outbox.h"
@@ -7,6 +7,7 @@
 #include "server/replicas/metrics.h"
 #include "server/replicas/options.h"
 #include "server/replicas/replica_rows.h"
+#include "server/turn_lines/role_changes.h"
 
 #include <cstdint>
 
@@ -23,7 +24,8 @@ class RowReports {
     TurnState& turn;
   };
 
-  explicit RowReports(const Environment& environment) : env_(environment) {}
+  explicit RowReports(const Environment& environment)
+      : env_(environment), roles_(environment.options.node) {}
 
   void announce(std::uint32_t row, const RowBefore& before, consensus::Cause cause);
 
@@ -32,11 +34,15 @@ class RowReports {
     env_.metrics.dropped(ReplicaDrop::Implausible).add(count);
   }
 
+  // At the end of a turn: what it changed, to the node's log.
+  void tell() { roles_.tell(); }
+
   // Shards that this node leads.
   std::uint32_t leader_count() const { return leader_count_; }
 
  private:
   Environment env_;
+  RoleChanges roles_;
   std::uint32_t leader_count_ = 0;
 };
 

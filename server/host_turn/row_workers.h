@@ -9,6 +9,7 @@
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
 #include "server/host_turn/row_storage.h"
+#include "server/turn_lines/snapshot_counts.h"
 
 namespace gcoord::server {
 
@@ -22,6 +23,7 @@ struct HostReplicas::RowWorkers {
   RowMessages messages;
   ApplyQueue applies;
   RowBatch batch;
+  SnapshotCounts snapshots;
 };
 
 }  // namespace gcoord::server

@@ -47,6 +47,8 @@ std::size_t HostReplicas::turn() {
     outflow_.clear();
   }
   rows_.active.end_turn();
+  workers_->reports.tell();
+  workers_->snapshots.tell();
   metrics_.turns.add();
   metrics_.turn_time.observe_us(clock_.peek_us() - begin_us);
   return turn_.done;

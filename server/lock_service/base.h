@@ -8,6 +8,7 @@
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
 #include "protocol/reply_sink.h"
+#include "server/lateness/slow_requests.h"
 #include "server/lock_service/options.h"
 #include "server/requests/election_asks.h"
 #include "server/requests/lock_locator.h"
@@ -31,6 +32,7 @@ struct LockServiceBase {
   LockServiceBase& operator=(const LockServiceBase&) = delete;
 
   LockServiceMetrics metrics;
+  SlowRequests slow;
   ServiceClock clock;
   locks::LockCpu locks;
   PendingTable pending;

@@ -91,6 +91,12 @@ class LockService final : public StateMachine {
   // loop woke up, before anything else: a keep-alive must never be taken for an older one.
   void set_time(std::uint64_t now_us) { base_.clock.set(now_us); }
 
+  // The time that was told last.
+  std::uint64_t now_us() const { return base_.clock.now_us; }
+
+  // Late requests, of whoever keeps some for a while.
+  SlowRequests& slow_requests() { return base_.slow; }
+
   // Once per pass, after input was read and before the engine's turn: waits whose time ran out and
   // sessions that expired become proposals.
   void on_tick();

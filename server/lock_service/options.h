@@ -27,6 +27,7 @@ struct LockServiceOptions {
   std::function<bool()> disk_is_low;
   // Unix milliseconds, for the records in the log; empty: they say no time.
   std::function<std::uint64_t()> wall_ms;
+  std::uint32_t slow_request_ms = 0;          // See SlowRequests; 0: none is slow.
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
 };

@@ -1,6 +1,7 @@
 #include "server/lock_service/outcomes.h"
 
 #include "protocol/lock_messages.h"
+#include "server/interfaces/log_record.h"
 
 #include <algorithm>
 #include <string>
@@ -28,6 +29,7 @@ void Outcomes::on_decided(const Pending& pending,
                           const AppliedEntry& entry,
                           const locks::LockReply& decision) {
   env_.admission.on_decided(pending.request);
+  look_at_time(pending, "from its proposal until it was applied", entry.payload);
   if (decision.code == LockCode::Waiting) {
     return bind_wait(pending, entry.shard);
   }
@@ -45,8 +47,27 @@ void Outcomes::on_decided(const Pending& pending,
       indexed(decision_reply(pending.request, decision, context), pending.request, entry.index));
 }
 
+void Outcomes::look_at_time(const Pending& pending,
+                            std::string_view spent,
+                            std::span<const std::byte> record) {
+  if (!env_.replies.slow().is_slow(pending.started_us, env_.clock.now_us)) {
+    return;
+  }
+  const auto command = locks::decode(record_body(record));
+  const std::string_view name =
+      command.ok() ? std::string_view{command.value().name, command.value().name_bytes}
+                   : std::string_view{};
+  env_.replies.slow().add({.connection = pending.connection,
+                           .request = pending.request,
+                           .started_us = pending.started_us,
+                           .spent = spent,
+                           .name = name},
+                          env_.clock.now_us);
+}
+
 void Outcomes::on_refused(const Pending& pending, const Status& status, NodeId leader_hint) {
   env_.admission.on_decided(pending.request);
+  look_at_time(pending, "from its proposal until it was refused");
   env_.replies.send(pending.connection, engine_refusal(pending.request, status, leader_hint));
 }
 

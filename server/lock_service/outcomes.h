@@ -21,7 +21,9 @@
 #include "server/waits/pending_table.h"
 #include "server/waits/wait_table.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace gcoord::server {
@@ -69,6 +71,10 @@ class Outcomes {
   void on_timeout_refused(const Pending& pending);
 
  private:
+  // If it is late: `spent` is where the time went, and `record` the entry, if it is known.
+  void look_at_time(const Pending& pending,
+                    std::string_view spent,
+                    std::span<const std::byte> record = {});
   void bind_wait(const Pending& pending, ShardId shard);
   void end_wait(const Wait& wait, const protocol::ReplySlot& reply, std::string_view why = {});
   void count_waits();

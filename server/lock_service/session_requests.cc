@@ -182,9 +182,13 @@ void SessionRequests::propose_close(const ClientRequest& request,
     return env_.replies.answer(request);
   }
   ++close_last_;
-  closes_.emplace(
-      close_last_,
-      CloseGroup{request.connection, request.slot, shards.size(), ErrorCode::None, NodeId{}});
+  closes_.emplace(close_last_,
+                  CloseGroup{request.connection,
+                             request.slot,
+                             env_.clock.now_us,
+                             shards.size(),
+                             ErrorCode::None,
+                             NodeId{}});
   // The sequence is not part of the window: a session is closed once, and closing it again is the
   // same.
   const RequestSequence sequence{std::max<std::uint64_t>(request.slot.sequence, 1)};
@@ -195,6 +199,17 @@ void SessionRequests::propose_close(const ClientRequest& request,
     pending.connection = request.connection;
     pending.group = close_last_;
     env_.log.propose(shard, command, pending);
+  }
+}
+
+void SessionRequests::look_at_time(const CloseGroup& group) {
+  if (env_.replies.slow().is_slow(group.started_us, env_.clock.now_us)) {
+    env_.replies.slow().add({.connection = group.connection,
+                             .request = group.request,
+                             .started_us = group.started_us,
+                             .spent = "until all of its shards had applied it",
+                             .name = {}},
+                            env_.clock.now_us);
   }
 }
 
@@ -210,6 +225,7 @@ void SessionRequests::on_closed(const Pending& pending, ErrorCode error, NodeId 
   if (group.outstanding > 0) {
     return;
   }
+  look_at_time(group);
   protocol::ReplySlot reply = group.worst == ErrorCode::None
                                   ? protocol::reply_to(group.request)
                                   : error_reply(group.request, group.worst);

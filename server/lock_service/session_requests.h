@@ -74,6 +74,7 @@ class SessionRequests {
   struct CloseGroup {
     protocol::ConnectionId connection;
     protocol::RequestSlot request;
+    std::uint64_t started_us = 0;
     std::size_t outstanding = 0;
     protocol::ErrorCode worst = protocol::ErrorCode::None;
     NodeId leader_hint;
@@ -82,6 +83,7 @@ class SessionRequests {
   bool admitted() const;
   sessions::RenewOutcome renew(SessionId session);
   std::vector<ShardId> led_shards_of(SessionId session) const;
+  void look_at_time(const CloseGroup& group);
   void propose_close(const ClientRequest& request, const std::vector<ShardId>& shards);
 
   std::uint32_t shard_count_;

@@ -58,7 +58,8 @@ class JsonFormatter : public spdlog::formatter {
     append(R"({"time":")" + utc_time(line.time), out);
     append(R"(","level":")", out);
     append(view_of(spdlog::level::to_string_view(line.level)), out);
-    append(R"(","node":)" + std::to_string(node_.value) + R"(,"message":)", out);
+    append(R"(","node":)" + std::to_string(node_.value) + R"(,"component":)", out);
+    append(Json(view_of(line.logger_name)).dump() + R"(,"message":)", out);
     append(Json(view_of(line.payload)).dump(), out);
     append("}\n", out);
   }
@@ -76,7 +77,8 @@ class JsonFormatter : public spdlog::formatter {
 std::unique_ptr<spdlog::formatter> make_text_formatter(NodeId node) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<EscapedMessage>('*');
-  formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ node " + std::to_string(node.value) + ": %*");
+  formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ node " + std::to_string(node.value) +
+                         " %n: %*");
   return formatter;
 }
 

@@ -1,8 +1,9 @@
 // The two forms of a line of a node's log.
 //
-// Text: "2026-01-31T12:00:00.250 info node 1: message", local time, for people.
-// JSON: {"time":"2026-01-31T12:00:00.250Z","level":"info","node":1,"message":"..."}, one object a
-// line, UTC. Both escape the message (common/text/printable.h).
+// Text: "2026-01-31T12:00:00.250 info node 1 peers: message", local time, for people.
+// JSON: {"time":"2026-01-31T12:00:00.250Z","level":"info","node":1,"component":"peers",
+// "message":"..."}, one object a line, UTC. The component is the name of the line's logger
+// (server/platform/operator_log.h). Both escape the message (common/text/printable.h).
 #pragma once
 
 #include "common/ids.h"

@@ -2,6 +2,7 @@
 
 #include "protocol/error_codes.h"
 #include "server/log/line_formatters.h"
+#include "server/log_levels/present.h"
 
 #include <fcntl.h>
 #include <spdlog/sinks/base_sink.h>
@@ -87,20 +88,16 @@ Status start_log(const NodeOptions& options) {
     file_sink() = file;
     sink = std::move(file);
   }
-  auto logger = std::make_shared<spdlog::logger>("gcoordd", std::move(sink));
-  logger->flush_on(spdlog::level::debug);
+  auto logger = std::make_shared<spdlog::logger>("node", std::move(sink));
+  logger->set_level(spdlog::level::trace);  // Levels are by component (server/log_levels).
   spdlog::set_default_logger(std::move(logger));
-  set_log_level(options.log_level);
+  set_log_levels(options.log_levels);
   set_log_format(options);
   return Status{};
 }
 
 Status reopen_log() {
   return file_sink() == nullptr ? Status{} : file_sink()->open();
-}
-
-void set_log_level(const std::string& level) {
-  spdlog::default_logger_raw()->set_level(spdlog::level::from_str(level));
 }
 
 void set_log_format(const NodeOptions& options) {

@@ -8,11 +8,9 @@
 #include "common/status.h"
 #include "server/options/options.h"
 
-#include <string>
-
 namespace gcoord::server {
 
-// By log_level, log_format and log_file; its lines name the node. OptionInvalid (GC1001): the file
+// By log_levels, log_format and log_file; its lines name the node. OptionInvalid (GC1001): the file
 // cannot be opened; the default logger is as before then.
 Status start_log(const NodeOptions& options);
 
@@ -20,8 +18,7 @@ Status start_log(const NodeOptions& options);
 // the lines go on into the file that was open.
 Status reopen_log();
 
-// Lines from now on. The level is one that the option accepts.
-void set_log_level(const std::string& level);
+// Of lines from now on; their levels are set_log_levels() (server/log_levels/present.h).
 void set_log_format(const NodeOptions& options);
 
 }  // namespace gcoord::server

@@ -14,7 +14,8 @@ ClientServices::ClientServices(Environment parts)
       pruning_(pruning_environment()),
       watches_(WatchHubOptions{.shard_count = environment_.options.shards}, watch_environment()),
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
-      dear_(environment_.replies, environment_.metrics) {
+      log_levels_(environment_.replies),
+      dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   environment_.service.set_tap(&watches_);
 }
 
@@ -24,6 +25,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .pruning = &pruning_,
                         .watches = &watches_,
                         .past = &past_,
+                        .log = &log_levels_,
                         .now_ms = std::move(now_ms),
                         .dear = &dear_});
   dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });

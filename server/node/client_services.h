@@ -1,5 +1,5 @@
-// The services of a node beside its lock service that clients ask: snapshots, pruning, watches, and
-// reads of the past.
+// The services of a node beside its lock service that clients ask: snapshots, pruning, watches,
+// reads of the past, and levels of the log.
 //
 // It is made when the engine is open. The watches observe what the lock service applies, so this
 // ends after the engine has ended; but snapshots read what the engine keeps, so end_snapshots()
@@ -13,6 +13,7 @@
 #include "server/history/node_ledger.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
+#include "server/log/level_requests.h"
 #include "server/node/dear_requests.h"
 #include "server/node/request_table.h"
 #include "server/options/options.h"
@@ -50,7 +51,7 @@ class ClientServices {
   RequestRouter router(std::function<std::uint64_t()> now_ms);
 
   // Once per pass, before the turn: dear requests whose turn has come. Whether there were any.
-  bool serve_dear() { return dear_.serve(); }
+  bool serve_dear() { return dear_.serve(environment_.service.now_us()); }
 
   // After each turn. `now_ms`: of the node's clock, which only grows. Whether there is more to be
   // done at once.
@@ -79,6 +80,7 @@ class ClientServices {
   LedgerPruning pruning_;
   WatchHub watches_;
   HistoricalReads past_;
+  LogLevelRequests log_levels_;
   DearRequests dear_;
 };
 

@@ -8,8 +8,11 @@
 
 namespace gcoord::server {
 
-DearRequests::DearRequests(protocol::ReplySink& replies, MetricsRegistry& metrics)
+DearRequests::DearRequests(protocol::ReplySink& replies,
+                           SlowRequests& slow,
+                           MetricsRegistry& metrics)
     : replies_(replies),
+      slow_(slow),
       waiting_gauge_(metrics.gauge({"gcoord_server_dear_requests_waiting",
                                     "Status requests, lists, saves and reads of the past that "
                                     "wait for their turn.",
@@ -37,7 +40,7 @@ void DearRequests::count(std::size_t waiting) {
   waiting_gauge_.set(static_cast<std::int64_t>(waiting));
 }
 
-void DearRequests::add(const ClientRequest& request) {
+void DearRequests::add(const ClientRequest& request, std::uint64_t now_us) {
   if (request.payload.size() > kDearPayloadBytesMax) {
     replies_.reply(
         request.connection, error_reply(request.slot, protocol::ErrorCode::PayloadMalformed), {});
@@ -57,12 +60,26 @@ void DearRequests::add(const ClientRequest& request) {
   } else {
     line = found->second;
   }
-  line->requests.push_back({request.slot, {request.payload.begin(), request.payload.end()}});
+  line->requests.push_back(
+      {request.slot, {request.payload.begin(), request.payload.end()}, now_us});
   count(waiting_ + 1);
 }
 
+void DearRequests::look_at_time(protocol::ConnectionId connection,
+                                const Waiting& next,
+                                std::uint64_t now_us) {
+  if (slow_.is_slow(next.since_us, now_us)) {
+    slow_.add({.connection = connection,
+               .request = next.slot,
+               .started_us = next.since_us,
+               .spent = "in the queue of dear requests",
+               .name = {}},
+              now_us);
+  }
+}
+
 // The first line goes to the end, if anything of it is left. Whether a request of it was served.
-bool DearRequests::serve_first() {
+bool DearRequests::serve_first(std::uint64_t now_us) {
   Line& line = lines_.front();
   const std::optional<std::size_t> backlog = replies_.backlog_bytes(line.connection);
   std::optional<Waiting> next;
@@ -85,17 +102,18 @@ bool DearRequests::serve_first() {
     return false;
   }
   served_.add();
+  look_at_time(connection, *next, now_us);
   handler_({connection, next->slot, next->payload});  // May close the connection, never add.
   return true;
 }
 
-bool DearRequests::serve() {
+bool DearRequests::serve(std::uint64_t now_us) {
   std::size_t served = 0;
   for (std::size_t looks = lines_.size(); looks > 0 && served < kDearPerPass; --looks) {
-    served += serve_first() ? 1 : 0;
+    served += serve_first(now_us) ? 1 : 0;
   }
   // Fewer connections than a pass serves: the rest of it is theirs, too.
-  while (served > 0 && served < kDearPerPass && !lines_.empty() && serve_first()) {
+  while (served > 0 && served < kDearPerPass && !lines_.empty() && serve_first(now_us)) {
     ++served;
   }
   return served > 0;

@@ -14,6 +14,7 @@
 #include "common/host/metrics.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
+#include "server/lateness/slow_requests.h"
 #include "server/requests/client_request.h"
 
 #include <cstddef>
@@ -42,19 +43,19 @@ class DearRequests {
  public:
   using Handler = std::function<void(const ClientRequest& request)>;
 
-  // `replies` outlives it.
-  DearRequests(protocol::ReplySink& replies, MetricsRegistry& metrics);
+  // Both outlive it.
+  DearRequests(protocol::ReplySink& replies, SlowRequests& slow, MetricsRegistry& metrics);
   DearRequests(const DearRequests&) = delete;
   DearRequests& operator=(const DearRequests&) = delete;
 
   // What serves a request whose turn has come. Before the first request.
   void set_handler(Handler handler) { handler_ = std::move(handler); }
 
-  // Takes a request with a copy of its payload, or refuses it.
-  void add(const ClientRequest& request);
+  // Takes a request with a copy of its payload, or refuses it. `now_us`: when its bytes came.
+  void add(const ClientRequest& request, std::uint64_t now_us);
 
   // Once per pass. Whether any was served: then there may be more to do at once.
-  bool serve();
+  bool serve(std::uint64_t now_us);
 
   std::size_t waiting() const { return waiting_; }
 
@@ -62,6 +63,7 @@ class DearRequests {
   struct Waiting {
     protocol::RequestSlot slot;
     std::vector<std::byte> payload;
+    std::uint64_t since_us = 0;
   };
 
   struct Line {
@@ -73,9 +75,11 @@ class DearRequests {
 
   std::size_t places_of_one() const;
   void count(std::size_t waiting);
-  bool serve_first();
+  bool serve_first(std::uint64_t now_us);
+  void look_at_time(protocol::ConnectionId connection, const Waiting& next, std::uint64_t now_us);
 
   protocol::ReplySink& replies_;
+  SlowRequests& slow_;
   Handler handler_;
   Lines lines_;  // In the order of their turn; none is empty.
   std::unordered_map<protocol::ConnectionId, Lines::iterator> by_connection_;

@@ -42,6 +42,7 @@ void LedgerGrowth::start(bool alarm, std::uint64_t now_ms) {
   unbounded_.set(alarm ? 1 : 0);
   if (alarm) {
     log_warning(
+        LogComponent::Ledger,
         "the data directory is one of an earlier release and keeps its whole ledger, whatever "
         "space that takes: give --ledger-bytes-max or --ledger-keep to bound it, or "
         "--ledger-bytes-max all to keep it without this line");
@@ -60,7 +61,8 @@ void LedgerGrowth::look(const ledger::History& history, std::uint64_t now_ms) {
   const bool first = told_ms_ == started_ms_;
   if (alarm_ && now_ms - told_ms_ >= (first ? kFirstToldMs : kDayMs)) {
     told_ms_ = now_ms;
-    log_warning("the ledger takes {} MiB and grows by {} MiB a day without a bound",
+    log_warning(LogComponent::Ledger,
+                "the ledger takes {} MiB and grows by {} MiB a day without a bound",
                 history.disk_bytes() >> 20,
                 static_cast<std::uint64_t>(per_day) >> 20);
   }

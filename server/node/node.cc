@@ -127,7 +127,7 @@ class Node::Impl {
       }
       GCOORD_TRY_STATUS(pass());
     }
-    log_info("stopping: {}", events_.stop_reason());
+    log_info(LogComponent::Node, "stopping: {}", events_.stop_reason());
     health_.on_stopping(events_.stop_reason());
     GCOORD_TRY_STATUS(hand_over());
     frontend_.stop();

@@ -15,6 +15,7 @@ void NodeLog::on_serving(const NodeOptions& options,
                          const NodeView& view,
                          std::uint64_t open_ms) {
   log_info(
+      LogComponent::Node,
       "serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
       "peers on {}:{}; opened {} in {} ms",
       options.cluster_name,
@@ -30,32 +31,37 @@ void NodeLog::on_serving(const NodeOptions& options,
       open_ms);
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
-    log_info("the turn is resident on {}: {}; a new cluster begins when all nodes have met",
+    log_info(LogComponent::Gpu,
+             "the turn is resident on {}: {}; a new cluster begins when all nodes have met",
              stepper.product.empty() ? "the host emulation (twin) of a device" : stepper.name,
              view.stepper_why);
-    log_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
+    log_warning(LogComponent::Ledger,
+                "publishes no ledger, signs no checkpoints and saves no snapshots: {}",
                 kResidentPublishesNothing);
   }
   if (stepper.product.empty()) {
-    log_info("shards are stepped on the CPU: {}", view.stepper_why);
+    log_info(LogComponent::Gpu, "shards are stepped on the CPU: {}", view.stepper_why);
   } else {
-    log_info("shards are stepped on {} ({}), {} MiB of its memory: {}",
+    log_info(LogComponent::Gpu,
+             "shards are stepped on {} ({}), {} MiB of its memory: {}",
              stepper.name,
              stepper.product,
              stepper.device_memory_bytes >> 20,
              view.stepper_why);
   }
   if (stepper.check_one_in != 0) {
-    log_info("the host repeats one of {} steps, and checks all rows in {} ticks",
+    log_info(LogComponent::Gpu,
+             "the host repeats one of {} steps, and checks all rows in {} ticks",
              stepper.check_one_in,
              stepper.sweep_looks);
   }
   if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
-    log_warning("GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
+    log_warning(LogComponent::Gpu, "GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
   }
   const Endpoint& told = options.advertise_client;
   if (told.host == options.listen_client.host && told.port != 0 && told.port != ports.client) {
     log_warning(
+        LogComponent::Clients,
         "clients are told to find this node at {}, by --peer {}=...,{}, but it listens on {}:{}",
         to_string(told),
         options.node.value,
@@ -65,18 +71,20 @@ void NodeLog::on_serving(const NodeOptions& options,
   }
   if (options.insecure) {
     log_warning(
+        LogComponent::Node,
         "insecure: nothing is encrypted or authenticated; allow only trusted hosts on the network");
   }
 }
 
 void NodeLog::on_device_link(NodeId peer, const std::string& text) {
   if (!text.empty()) {
-    log_info("device channel to node {}: {}", peer.value, text);
+    log_info(LogComponent::Links, "device channel to node {}: {}", peer.value, text);
   }
 }
 
 void NodeLog::on_coordinator(NodeId self, CoordinatorMethod method, NodeId coordinator) {
-  log_info("node {}{} is the coordinator, elected by {}",
+  log_info(LogComponent::Consensus,
+           "node {}{} is the coordinator, elected by {}",
            coordinator.value,
            coordinator == self ? ", this one," : "",
            coordinator_method_name(method));
@@ -84,20 +92,35 @@ void NodeLog::on_coordinator(NodeId self, CoordinatorMethod method, NodeId coord
 
 void NodeLog::look_at_peer(const NodePeerView& peer) {
   PeerSeen& seen = peers_[peer.link.id.value];
+  if (peer.link.state != seen.state) {
+    log_debug(LogComponent::Peers,
+              "the link to node {} at {} is {}, and was {}; credit stalls {}, reconnects {}{}{}",
+              peer.link.id.value,
+              peer.link.address,
+              netcore::link_state_name(peer.link.state),
+              netcore::link_state_name(seen.state),
+              peer.link.traffic.credit_stalls,
+              peer.link.traffic.reconnects,
+              peer.link.last_error.empty() ? "" : "; ",
+              peer.link.last_error);
+  }
   const bool refused = peer.link.state == netcore::LinkState::Refused;
   if (peer.live && !seen.live) {
-    log_info("node {} at {} is up, incarnation {}, over {}",
+    log_info(LogComponent::Peers,
+             "node {} at {} is up, incarnation {}, over {}",
              peer.link.id.value,
              peer.link.address,
              peer.link.incarnation.value,
              peer.link.transport);
   } else if (!peer.live && seen.live) {
-    log_warning("node {} at {} is down: {}",
+    log_warning(LogComponent::Peers,
+                "node {} at {} is down: {}",
                 peer.link.id.value,
                 peer.link.address,
                 peer.link.last_error.empty() ? "it does not answer" : peer.link.last_error);
   } else if (refused && seen.reason != peer.link.last_error) {
-    log_error("node {} at {} refuses this node: {}",
+    log_error(LogComponent::Peers,
+              "node {} at {} refuses this node: {}",
               peer.link.id.value,
               peer.link.address,
               peer.link.last_error);
@@ -147,7 +170,9 @@ void NodeLog::look_at_waiting(const NodeView& view, bool majority) {
         return peer.link.state == netcore::LinkState::Refused;
       });
   if (refused && !refused_by_all_) {
-    log_error("all other nodes refuse this node, so it is not ready: {}", silent_peers(view));
+    log_error(LogComponent::Peers,
+              "all other nodes refuse this node, so it is not ready: {}",
+              silent_peers(view));
   }
   refused_by_all_ = refused;
   const std::string silent = silent_peers(view);
@@ -160,9 +185,14 @@ void NodeLog::look_at_waiting(const NodeView& view, bool majority) {
     return;
   }
   if (awaited == Awaited::Majority) {
-    log_info("waits for a majority of {} nodes; not heard: {}", view.peers.size() + 1, silent);
+    log_info(LogComponent::Peers,
+             "waits for a majority of {} nodes; not heard: {}",
+             view.peers.size() + 1,
+             silent);
   } else if (awaited == Awaited::All) {
-    log_info("a new cluster begins when all nodes have met once; waits for {}", silent);
+    log_info(LogComponent::Peers,
+             "a new cluster begins when all nodes have met once; waits for {}",
+             silent);
   }
 }
 
@@ -174,16 +204,19 @@ void NodeLog::on_look(const NodeView& view) {
   }
   const bool majority = hears_majority(view);
   if (majority_ && !majority) {
-    log_warning(
-        "{} of {} nodes can be heard: no majority, so no request can be committed; waits "
-        "for {}",
-        live,
-        view.peers.size() + 1,
-        silent_peers(view));
+    log_warning(LogComponent::Peers,
+                "{} of {} nodes can be heard: no majority, so no request can be committed; waits "
+                "for {}",
+                live,
+                view.peers.size() + 1,
+                silent_peers(view));
     awaited_ = Awaited::Majority;
     waiting_looks_ = 1;  // The line above is the first one.
   } else if (majority && !majority_ && !view.peers.empty()) {
-    log_info("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
+    log_info(LogComponent::Peers,
+             "{} of {} nodes can be heard: a majority",
+             live,
+             view.peers.size() + 1);
   }
   majority_ = majority;
   look_at_waiting(view, majority);
@@ -194,19 +227,22 @@ void NodeLog::on_look(const NodeView& view) {
 
 void NodeLog::on_space(const ledger::SpaceReport& space) {
   if (space.low && !disk_low_) {
-    log_error("GC{} {}",
+    log_error(LogComponent::Disk,
+              "GC{} {}",
               static_cast<std::uint32_t>(protocol::ErrorCode::DiskLow),
               protocol::make_error(protocol::ErrorCode::DiskLow,
                                    std::to_string(space.free_bytes >> 20) + " MiB of " +
                                        std::to_string(space.total_bytes >> 20) + " are free")
                   .message());
   } else if (!space.low && disk_low_) {
-    log_info("the disk has space again, {} MiB: new sessions and locks are taken",
+    log_info(LogComponent::Disk,
+             "the disk has space again, {} MiB: new sessions and locks are taken",
              space.free_bytes >> 20);
   }
   const bool used = space.low && space.reserve_bytes == 0;
   if (used && !reserve_used_) {
-    log_warning("the reserve is in use: {} MiB are left for releases and checkpoints",
+    log_warning(LogComponent::Disk,
+                "the reserve is in use: {} MiB are left for releases and checkpoints",
                 space.free_bytes >> 20);
   }
   disk_low_ = space.low;
@@ -218,9 +254,10 @@ void NodeLog::on_space(const ledger::SpaceReport& space) {
 void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   const bool whole = view.voting_count == view.shard_count;
   if (whole && !votes_everywhere_) {
-    log_info("votes in all {} shards", view.shard_count);
+    log_info(LogComponent::Consensus, "votes in all {} shards", view.shard_count);
   } else if (!whole && votes_everywhere_ && view.incarnation > Incarnation{1}) {
-    log_info("votes in {} of {} shards, has lost the state of {}: waits to be re-admitted",
+    log_info(LogComponent::Consensus,
+             "votes in {} of {} shards, has lost the state of {}: waits to be re-admitted",
              view.voting_count,
              view.shard_count,
              view.forgotten_count);
@@ -233,7 +270,8 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   // In durable mode a shard may be without a leader for other reasons, too.
   const bool forgotten = view.durability == Durability::Memory || view.forgotten_count > 0;
   if (unled_looks_ == kUnledLooks && forgotten) {
-    log_error("GC{} {}",
+    log_error(LogComponent::Consensus,
+              "GC{} {}",
               static_cast<std::uint32_t>(protocol::ErrorCode::ShardsForgotten),
               protocol::make_error(
                   protocol::ErrorCode::ShardsForgotten,

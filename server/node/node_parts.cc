@@ -77,6 +77,7 @@ LockServiceOptions service_options(const NodeOptions& options, const ledger::Spa
   result.index_seed = draw_random();
   result.disk_is_low = [&space] { return space.is_low(); };
   result.wall_ms = wall_ms;
+  result.slow_request_ms = options.slow_request_ms;
   result.deadlock_interval_ms = options.deadlock_interval_ms;
   result.coordinator = options.coordinator;
   return result;

@@ -16,7 +16,8 @@ Result<std::unique_ptr<Node>> open_node(const NodeOptions& given) {
   if (node.ok() || !options.rejoin || !ledger::is_rot(node.status().detail())) {
     return node;
   }
-  log_warning("{}; moves it to {} and fetches its content from the other nodes",
+  log_warning(LogComponent::Disk,
+              "{}; moves it to {} and fetches its content from the other nodes",
               node.status().message(),
               ledger::damaged_path(options.data_dir));
   const ledger::NodeIdentity identity{

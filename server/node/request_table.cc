@@ -3,6 +3,7 @@
 #include "common/enumerators.h"
 #include "server/history/ledger_pruning.h"
 #include "server/lock_service/lock_service.h"
+#include "server/log/level_requests.h"
 #include "server/node/dear_requests.h"
 #include "server/reads/historical_reads.h"
 #include "server/snapshots/downloads.h"
@@ -70,6 +71,7 @@ void hand_to_past(const RequestOwners& owners, const ClientRequest& request) {
 constexpr RequestHandler kSnapshots = hand_to<&RequestOwners::snapshots>;
 constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
+constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 
 constexpr bool kByLeader = true;
 constexpr bool kByAnyNode = false;
@@ -100,6 +102,7 @@ constexpr RequestRow kRows[] = {
     {RequestKind::ShardList, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, Read, Dear},
     {RequestKind::ShardShow, Node, kNode<&NodeRequests::shard_show>, kByAnyNode, Read},
     {RequestKind::LeaderMap, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, None, Dear},
+    {RequestKind::LogLevels, Log, kLog, kByAnyNode, Admin},
     {RequestKind::SnapshotOpen, Snapshots, kSnapshots, kByAnyNode, Admin, Dear},
     {RequestKind::SnapshotRead, Snapshots, kSnapshots, kByAnyNode, Admin, Dear},
     {RequestKind::WatchOpen, Watches, kWatches, kByAnyNode, Read},
@@ -158,7 +161,7 @@ void RequestRouter::on_request(protocol::ConnectionId connection,
   const ClientRequest request{connection, slot, payload};
   const RequestRow* const row = find_request(slot.kind);
   if (owners_.dear != nullptr && row != nullptr && row->cost == RequestCost::Dear) {
-    owners_.dear->add(request);
+    owners_.dear->add(request, owners_.service.now_us());
   } else {
     serve(request);
   }

@@ -22,6 +22,7 @@ class DearRequests;
 class LedgerPruning;
 class LockService;
 class HistoricalReads;
+class LogLevelRequests;
 class SnapshotDownloads;
 class WatchHub;
 
@@ -37,6 +38,7 @@ enum class RequestOwner : std::uint8_t {
   Ledger,     // ledger_pruning.h
   Watches,    // server/watch/hub.h
   Past,       // server/reads/historical_reads.h
+  Log,        // server/log/level_requests.h
 };
 
 // What a caller must be allowed to do.
@@ -61,6 +63,7 @@ struct RequestOwners {
   LedgerPruning* pruning = nullptr;
   WatchHub* watches = nullptr;
   HistoricalReads* past = nullptr;
+  LogLevelRequests* log = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
 };

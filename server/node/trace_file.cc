@@ -85,7 +85,7 @@ void TraceFile::write(const ShardTransition& t) {
       t.state_hash);
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size()) {
     failed_ = true;
-    log_error("the trace ends here: {}", std::strerror(errno));
+    log_error(LogComponent::Consensus, "the trace ends here: {}", std::strerror(errno));
   }
 }
 

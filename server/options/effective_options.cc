@@ -32,6 +32,10 @@ std::string text_of(LogFormat format) {
   return format == LogFormat::Json ? "json" : "text";
 }
 
+std::string text_of(const LogLevels& levels) {
+  return log_levels_text(levels);
+}
+
 std::string text_of(Durability durability) {
   return std::string(durability_name(durability));
 }
@@ -80,7 +84,8 @@ constexpr std::array kShown = {
     ShownOption{"turn-stripes", &show<&NodeOptions::turn_stripes>},
     ShownOption{"insecure", &show<&NodeOptions::insecure>},
     ShownOption{"trace", &show<&NodeOptions::trace_file>},
-    ShownOption{"log-level", &show<&NodeOptions::log_level>},
+    ShownOption{"slow-request-ms", &show<&NodeOptions::slow_request_ms>},
+    ShownOption{"log-level", &show<&NodeOptions::log_levels>},
     ShownOption{"log-format", &show<&NodeOptions::log_format>},
     ShownOption{"log-file", &show<&NodeOptions::log_file>},
 };

@@ -26,6 +26,7 @@ constexpr std::array kRules = {
     GroupRule{"rejoin", "Data"},
     GroupRule{"checkpoint-*", "Data"},
     GroupRule{"ledger-*", "Ledger"},
+    GroupRule{"slow-*", "Logs"},
     GroupRule{"*-ms", "Times and elections"},
     GroupRule{"*-interval", "Times and elections"},
     GroupRule{"coordinator", "Times and elections"},
@@ -35,7 +36,6 @@ constexpr std::array kRules = {
     GroupRule{"resident-*", "Devices"},
     GroupRule{"trace", "Logs"},
     GroupRule{"log-*", "Logs"},
-    GroupRule{"slow-*", "Logs"},
 };
 
 bool fits(std::string_view name, std::string_view pattern) {

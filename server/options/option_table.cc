@@ -218,11 +218,7 @@ Status flag(const std::string& text, NodeOptions& options) {
 }
 
 Status log_level(const std::string& text, NodeOptions& options) {
-  constexpr std::array<std::string_view, 5> kLevels = {"off", "error", "warn", "info", "debug"};
-  if (std::find(kLevels.begin(), kLevels.end(), text) == kLevels.end()) {
-    return wrong("'" + text + "' is none of off, error, warn, info, debug");
-  }
-  options.log_level = text;
+  GCOORD_TRY(options.log_levels, parse_log_levels(text, options.log_levels));
   return Status{};
 }
 
@@ -462,11 +458,19 @@ constexpr std::array kTable = {
               "write every shard transition to FILE as JSON lines; if FILE exists, to FILE.2, "
               "FILE.3 and so on",
               &path<&NodeOptions::trace_file>},
+    OptionRow{"slow-request-ms",
+              OptionShape::Value,
+              "MS",
+              "log requests that are answered later than this, up to 3600000, waits in queues not "
+              "counted; 0: none (default 1000)",
+              &number<&NodeOptions::slow_request_ms, 0, 3'600'000>},
     OptionRow{"log-level",
               OptionShape::Value,
-              "LEVEL",
-              "level of the log: off, error, warn, info or debug; SIGHUP reads it anew from the "
-              "file of --config (default info)",
+              "LEVEL[,COMPONENT=LEVEL...]",
+              "level of the log: off, error, warn, info or debug, and of components with another "
+              "one: node, peers, consensus, clients, locks, sessions, ledger, disk, http, gpu, "
+              "links; SIGHUP reads it anew from the file of --config, and gcoordctl log level "
+              "sets it until the node ends (default info)",
               &log_level},
     OptionRow{"log-format",
               OptionShape::Value,

@@ -224,7 +224,7 @@ void set_dev_defaults(NodeOptions& options) {
   options.shards = 1024;
   options.listen_peer = Endpoint{"127.0.0.1", 0};
   options.listen_metrics = Endpoint{};
-  options.log_level = "warn";
+  options.log_levels = LogLevels::all(LogLevel::Warning);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "consensus/step/inbox.h"
 #include "ledger/history/keeping.h"
+#include "server/log_levels/levels.h"
 #include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
 #include "server/platform/endpoint_name.h"
@@ -104,7 +105,10 @@ struct NodeOptions {
   // release that made the data directory (ledger_bytes_max() in server/node/ledger_bound.h).
   std::optional<std::uint64_t> ledger_bytes_max;
   std::string trace_file;  // Empty: no trace.
-  std::string log_level = "info";
+  // A request that is answered so late gets a line of the log; 0: none does. A second is what an
+  // election takes by default, and far more than any request takes in a cluster that is well.
+  std::uint32_t slow_request_ms = 1000;
+  LogLevels log_levels = LogLevels::all(LogLevel::Plain);
   LogFormat log_format = LogFormat::Text;
   std::string log_file;  // Empty: stderr.
 };

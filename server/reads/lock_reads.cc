@@ -70,6 +70,7 @@ void LockReads::start(protocol::ConnectionId connection,
                       const protocol::RequestSlot& request,
                       std::span<const std::byte> payload,
                       Tick now) {
+  started_at_ = now;
   if (names_one(request.kind)) {
     start_single(connection, request, payload);
     return;
@@ -142,6 +143,7 @@ void LockReads::start_group(Group group) {
   }
   ++group_last_;
   const std::uint64_t id = group_last_;
+  group.started = started_at_;
   group.outstanding = group.shards.size();
   held_bytes_ += group.held_bytes();
   const std::set<std::uint32_t> shards = group.shards;
@@ -206,7 +208,23 @@ void LockReads::on_confirmed(
     held_bytes_ -= group.held_bytes();
     const Group done = std::move(group);
     groups_.erase(found);
+    look_at_time(done, now);
     finish(done, now);
+  }
+}
+
+void LockReads::look_at_time(const Group& group, Tick now) {
+  const std::uint64_t tick_us = options_.tick_ms * std::uint64_t{1000};
+  const std::uint64_t started_us = group.started.value * tick_us;
+  const std::uint64_t now_us = now.value * tick_us;
+  if (environment_.slow.is_slow(started_us, now_us)) {
+    environment_.slow.add(
+        {.connection = group.connection,
+         .request = group.request,
+         .started_us = started_us,
+         .spent = "until this node was confirmed as leader",
+         .name = names_one(group.request.kind) ? protocol::text_of(group.payload) : ""},
+        now_us);
   }
 }
 

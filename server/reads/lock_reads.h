@@ -15,6 +15,7 @@
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/interfaces/log_limits.h"
+#include "server/lateness/slow_requests.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +64,7 @@ class LockReads {
     // Who was asked for in place of the leader of an election (election_asks.h); 0: nobody.
     std::function<SessionId(NameHash, FencingToken)> wanted;
     Answer answer;
+    SlowRequests& slow;
   };
 
   LockReads(const LockReadsOptions& options, const locks::LockCpu& locks, Environment doors);
@@ -90,6 +92,7 @@ class LockReads {
     protocol::ConnectionId connection;
     protocol::RequestSlot request;
     std::vector<std::byte> payload;
+    Tick started;  // When the confirmations were asked for.
     std::size_t outstanding = 0;
     std::set<std::uint32_t> shards;  // Asked, less those that could not be confirmed.
     locks::LockRow row_first;        // Of a list: the rows that it looks at,
@@ -111,6 +114,7 @@ class LockReads {
   std::optional<locks::HeldLock> listed(const Group& group,
                                         const protocol::ListQuery& query,
                                         locks::LockRow row) const;
+  void look_at_time(const Group& group, Tick now);
   void finish(const Group& group, Tick now);
   bool answer_moved(const Group& group, ShardId shard);
   void finish_check(const Group& group, ShardId shard);
@@ -127,6 +131,7 @@ class LockReads {
   std::unordered_map<std::uint64_t, Group> groups_;
   std::uint64_t group_last_ = 0;
   std::size_t held_bytes_ = 0;  // Sum over groups_.
+  Tick started_at_;             // The last request.
   Tick listed_at_;
   std::uint32_t rows_listed_ = 0;  // In the tick listed_at_.
 };

@@ -50,7 +50,8 @@ LockReads::Environment ReadRequests::read_doors() {
               },
           .answer = [this](protocol::ConnectionId connection,
                            const protocol::ReplySlot& reply,
-                           auto payload) { env_.replies.send(connection, reply, payload); }};
+                           auto payload) { env_.replies.send(connection, reply, payload); },
+          .slow = env_.replies.slow()};
 }
 
 ReplicaAges::Environment ReadRequests::age_doors() {

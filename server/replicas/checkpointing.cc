@@ -1,6 +1,7 @@
 #include "server/replicas/checkpointing.h"
 
 #include "common/assert.h"
+#include "server/platform/operator_log.h"
 #include "server/replicas/compaction.h"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ Checkpointing::Checkpointing(const Options& options, const Environment& parts, s
 
 std::size_t Checkpointing::advance(std::uint64_t now_ms,
                                    std::span<const consensus::PeerLiveness> peers) {
+  tally_.now_ms = now_ms;
   switch (state_) {
     case State::Idle:
       if (due(now_ms)) {
@@ -89,6 +91,10 @@ void Checkpointing::begin(std::uint64_t now_ms) {
     ends_.end_empty();
     return;
   }
+  tally_ = {.now_ms = now_ms};
+  log_debug(LogComponent::Disk,
+            "a checkpoint begins{}",
+            by_time_ ? ", as it is time" : ": asked for, or the log of record has grown");
   begin_lsn_ = environment_.disk.durable_lsn();
   cursor_ = 0;
   last_slice_ = false;
@@ -164,13 +170,16 @@ bool Checkpointing::look_at(std::uint32_t row, std::span<const consensus::PeerLi
 
 void Checkpointing::write_row(std::uint32_t row) {
   slice_.add(row, environment_.disk.durable_lsn());
+  ++tally_.shards;
   environment_.metrics.checkpoint_shards.add();
 }
 
 void Checkpointing::hand_over() {
+  const std::size_t bytes = slice_.batch().size_bytes();
   if (slice_.batch().empty()) {
     end(Status{});
   } else if (environment_.disk.submit_checkpoint(std::move(slice_.batch()))) {
+    tally_.bytes += bytes;
     slice_.batch().clear();
     state_ = State::Writing;
   }
@@ -209,9 +218,21 @@ void Checkpointing::end(const Status& status) {
     slice_.batch().clear();
   }
   ends_.end(status);
+  tell(status);
   begin_entry_bytes_ = environment_.pool.used_bytes();
   (failed ? environment_.metrics.checkpoints_failed : environment_.metrics.checkpoints).add();
   state_ = State::Idle;
+}
+
+void Checkpointing::tell(const Status& status) const {
+  if (!status.ok()) {
+    return log_warning(LogComponent::Disk, "a checkpoint failed: {}", status.to_string());
+  }
+  log_debug(LogComponent::Disk,
+            "a checkpoint of {} shards ends: {} bytes in {:.3f} s",
+            tally_.shards,
+            tally_.bytes,
+            static_cast<double>(tally_.now_ms - begin_ms_) / 1000);
 }
 
 }  // namespace gcoord::server

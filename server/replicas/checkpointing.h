@@ -89,6 +89,13 @@ class Checkpointing {
   std::uint64_t next_due_ms() const;
 
  private:
+  // Of the checkpoint under way, for the node's log.
+  struct Tally {
+    std::uint64_t now_ms = 0;  // Of the last advance().
+    std::uint64_t shards = 0;
+    std::uint64_t bytes = 0;
+  };
+
   enum class State : std::uint8_t { Idle, Collecting, Handing, Writing };
 
   bool due(std::uint64_t now_ms) const;
@@ -103,6 +110,7 @@ class Checkpointing {
   void hand_over();
   void take_result();
   void end(const Status& status);
+  void tell(const Status& status) const;
 
   Options options_;
   Environment environment_;
@@ -121,6 +129,7 @@ class Checkpointing {
   std::uint64_t begin_bytes_ = 0;
   std::uint64_t begin_entry_bytes_ = 0;
   CheckpointEnds ends_;
+  Tally tally_;
   CheckpointSlice slice_;  // That is being collected, or handed over.
 };
 

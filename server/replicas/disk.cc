@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "server/interfaces/errors.h"
 #include "server/platform/boot_time.h"
+#include "server/platform/operator_log.h"
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/shard_codec.h"
 
@@ -182,7 +183,19 @@ void ReplicaDisk::expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now
   acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote, .asked = now});
 }
 
+void ReplicaDisk::tell_drops() {
+  const std::uint64_t drops = writer_ ? writer_->dropped_segments() : 0;
+  if (drops != told_drops_) {
+    log_debug(LogComponent::Disk,
+              "{} files of the log of record are covered by checkpoints and were removed",
+              drops - std::exchange(told_drops_, drops));
+  }
+}
+
 void ReplicaDisk::submit() {
+  if (log_enabled(LogComponent::Disk, LogLevel::Debug)) {
+    tell_drops();
+  }
   if (batch_.empty()) {
     GCOORD_ASSERT(acks_.empty() || acks_.back().lsn != ledger::Lsn{});
     return;

@@ -120,6 +120,7 @@ class ReplicaDisk {
  private:
   ReplicaDisk() = default;
 
+  void tell_drops();
   Status open_directory(const ReplicaOptions& options, std::uint64_t random_id);
   Status check_turn(const ReplicaOptions& options);
   Status load_checkpoints(const ReplicaOptions& options, Recovery& recovery);
@@ -139,6 +140,7 @@ class ReplicaDisk {
   std::deque<Ack> acks_;
   ledger::Lsn submitted_lsn_;
   std::uint64_t submitted_bytes_ = 0;
+  std::uint64_t told_drops_ = 0;  // Segments of the log of record, as the node's log has them.
 };
 
 // All nodes as voters of weight 1, in ascending order: the configuration of every shard at first

@@ -6,6 +6,7 @@
 #include "protocol/error_codes.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
+#include "server/lateness/slow_requests.h"
 #include "server/requests/client_request.h"
 #include "server/requests/service_metrics.h"
 
@@ -16,9 +17,12 @@ namespace gcoord::server {
 
 class ReplyWriter {
  public:
-  // Both outlive it.
-  ReplyWriter(protocol::ReplySink& sink, LockServiceMetrics& metrics)
-      : sink_(sink), metrics_(metrics) {}
+  // All outlive it.
+  ReplyWriter(protocol::ReplySink& sink, LockServiceMetrics& metrics, SlowRequests& slow)
+      : sink_(sink), metrics_(metrics), slow_(slow) {}
+
+  // For whoever answers a request that it kept for a while.
+  SlowRequests& slow() { return slow_; }
 
   void send(protocol::ConnectionId connection,
             const protocol::ReplySlot& reply,
@@ -41,6 +45,7 @@ class ReplyWriter {
  private:
   protocol::ReplySink& sink_;
   LockServiceMetrics& metrics_;
+  SlowRequests& slow_;
 };
 
 }  // namespace gcoord::server

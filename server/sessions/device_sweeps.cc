@@ -111,7 +111,8 @@ void DeviceSweeps::go_alone(const Status& why) {
   device_search_.reset();
   device_.reset();
   alone_->set(1);
-  log_warning("from now on the host alone scans for expired sessions and deadlocks: {}",
+  log_warning(LogComponent::Gpu,
+              "from now on the host alone scans for expired sessions and deadlocks: {}",
               why.message());
 }
 

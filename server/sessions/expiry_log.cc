@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "locks/commands/ends.h"
+#include "server/platform/operator_log.h"
 
 #include <algorithm>
 #include <tuple>
@@ -37,6 +38,11 @@ void ExpiryLog::flush() {
   });
   const bool lists = environment_.takes_lists();
   const std::vector<sessions::ExpiryProposal> agreed = std::exchange(agreed_, {});
+  log_debug(LogComponent::Sessions,
+            "ends {} sessions that ran out or were closed; the first is {} of shard {}",
+            agreed.size(),
+            agreed.front().session.value,
+            agreed.front().shard.value);
   for (std::size_t at = 0; at < agreed.size();) {
     const std::span<const sessions::ExpiryProposal> left{agreed.data() + at, agreed.size() - at};
     const auto ends = left.first(list_length(left, lists));

@@ -3,6 +3,7 @@
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
 #include "protocol/snapshot_messages.h"
+#include "server/platform/operator_log.h"
 
 #include <algorithm>
 #include <string>
@@ -67,6 +68,10 @@ void SnapshotDownloads::on_open(protocol::ConnectionId connection,
   save.checkpoint = environment_.engine.request_checkpoint();
   save.read_at_ms = now_ms_;
   saves_.push_back(std::move(save));
+  log_debug(LogComponent::Disk,
+            "snapshot {} begins, for {}",
+            newest_,
+            environment_.replies.describe(connection));
   protocol::ReplySlot reply = protocol::reply_to(request);
   reply.extra = newest_;
   environment_.replies.reply(connection, reply, {});
@@ -146,11 +151,13 @@ void SnapshotDownloads::answer(Save& save) {
   const Waiting waiting = *save.waiting;
   save.waiting.reset();
   if (!save.failure.ok()) {
+    log_debug(LogComponent::Disk, "snapshot {} fails: {}", save.number, save.failure.to_string());
     return refuse(waiting.connection, waiting.request, save.failure);
   }
   protocol::ReplySlot reply = protocol::reply_to(waiting.request);
   reply.extra = save.offset + (save.piece ? save.piece->bytes.size() : 0);
   if (save.piece && save.piece->last) {
+    log_debug(LogComponent::Disk, "snapshot {} ends after {} bytes", save.number, reply.extra);
     reply.set(protocol::ReplyFlag::Last);
   }
   environment_.replies.reply(

@@ -10,6 +10,7 @@
 #include "protocol/frame.h"
 #include "protocol/hello.h"
 #include "protocol/lock_messages.h"
+#include "protocol/logs/level_messages.h"
 #include "protocol/session_messages.h"
 #include "protocol/snapshot_messages.h"
 #include "protocol/validate.h"
@@ -133,6 +134,7 @@ void judge_request_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_list_query, encode_list_query);
   round_trip(payload, decode_shard_range, encode_shard_range);
   round_trip(payload, decode_snapshot_read, encode_snapshot_read);
+  round_trip(payload, decode_log_levels, encode_log_levels);
   round_trip(payload, decode_watch_query, encode_watch_query);
 }
 
@@ -271,6 +273,7 @@ std::vector<FuzzInput> fuzz_seeds() {
       frame_of(slot_of(RequestKind::LockList), encode_list_query({.prefix = "jobs/"})),
       frame_of(slot_of(RequestKind::LeaderMap), encode_shard_range({ShardId{1}, 2})),
       frame_of(slot_of(RequestKind::SnapshotRead), encode_snapshot_read({3, 512})),
+      frame_of(slot_of(RequestKind::LogLevels), encode_log_levels({"info,peers=debug", "ann"})),
       frame_of(slot_of(RequestKind::Hello), encode(welcome)),
       frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive_reply(entries)),
       frame_of(slot_of(RequestKind::LockCheckBatch), encode_verdicts(verdicts)),

@@ -27,7 +27,7 @@ ledger_keep = "age:7d,bytes:1GiB"
 session_ttl_max = "24h"
 cluster_id = 9223372036854775807
 peer_transport = "ucx"
-log_level = "debug"
+log_level = "info,peers=debug"
 )";
 
 }  // namespace

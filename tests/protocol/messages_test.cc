@@ -105,6 +105,20 @@ TEST(Welcome, ComesBackAsItWasSent) {
   expect_hardened(encode(sample_welcome()), decode_welcome);
 }
 
+TEST(Welcome, OfAnEarlierReleaseDoesNotSayWhichConnectionItIs) {
+  Welcome welcome = sample_welcome();
+  EXPECT_EQ(decode_welcome(encode(welcome)).value().connection, 0u);
+  const std::size_t earlier_bytes = encode(welcome).size();
+  welcome.connection = 0x1'0000'0007;
+  Bytes payload = encode(welcome);
+  ASSERT_EQ(payload.size(), earlier_bytes + 8);
+  EXPECT_EQ(decode_welcome(payload).value().connection, 0x1'0000'0007u);
+  payload.push_back(std::byte{1});  // Of a later release.
+  EXPECT_EQ(decode_welcome(payload).value().connection, 0x1'0000'0007u);
+  payload.resize(earlier_bytes + 7);
+  EXPECT_FALSE(decode_welcome(payload).ok());
+}
+
 TEST(Welcome, WithoutShardsIsRefused) {
   Welcome welcome = sample_welcome();
   welcome.shard_count = 0;

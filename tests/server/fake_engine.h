@@ -183,6 +183,9 @@ class NoReports final : public NodeReports {
 
 // A lock service of one node over a fake engine, with a clock moved by hand.
 struct LockBench {
+  // From here on a request is slow.
+  static constexpr std::uint32_t kSlowMs = 1000;
+
   explicit LockBench(std::vector<NodeId> nodes = {NodeId{1}},
                      NodeId node = NodeId{1},
                      std::uint32_t session_locks_max = 0,
@@ -195,6 +198,7 @@ struct LockBench {
     options.tick_ms = 10;
     options.election_ticks = 10;
     options.limits = {4, 100, 60'000};
+    options.slow_request_ms = kSlowMs;
     options.disk_is_low = [this] { return disk_is_low; };
     service = std::make_unique<LockService>(options, sink, metrics);
     router = std::make_unique<RequestRouter>(RequestOwners{.service = *service});

@@ -221,6 +221,11 @@ class GCOORD_API Client {
   // (AcquireOptions::detect_deadlock), as JSON.
   Result<std::string> lock_deadlocks(std::uint32_t node_id);
 
+  // The levels of one node's log by component, as JSON, after they were changed as asked; a change
+  // holds until the node ends. GC1001 for levels that the node does not know, GC4005 by nodes of
+  // releases that cannot.
+  Result<std::string> log_levels(std::uint32_t node_id, const LogLevelChange& change = {});
+
   // The node id of the leader for each of `count` shards from `first`, in the view of one node; 0:
   // not known. The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);

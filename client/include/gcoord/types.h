@@ -166,6 +166,13 @@ enum class BreakerState : std::uint8_t {
   HalfOpen,  // One try is on its way there; the rest waits for what comes of it.
 };
 
+// Argument of Client::log_levels: the levels of a node's log that are wanted, "info,peers=debug";
+// empty: none is changed. `who` is for the node's log; nothing proves it. At most 128 bytes.
+struct LogLevelChange {
+  std::string levels;
+  std::string who;
+};
+
 // One node as this client sees it.
 struct NodeView {
   // 0 while the node at this address has never answered.

@@ -38,6 +38,7 @@ ResidentRows::ResidentRows(const ResidentNode& node,
       leaders_(node.options().self, node.options().shape, node.view().leaders, names_),
       ending_(requests.lane_count()),
       use_(requests.lane_count(), service),
+      roles_(node.options().self),
       rows_(node.options().shape.shard_count) {}
 
 // --- Who leads
@@ -61,6 +62,7 @@ bool ResidentRows::follow() {
   for (const ResidentLeaders::Change& change : *changes) {
     follow(change);
   }
+  roles_.tell();
   return true;
 }
 
@@ -71,6 +73,9 @@ void ResidentRows::follow(const ResidentLeaders::Change& change) {
   const LeaderWord& now = change.word;
   const bool ended = ends(before, now);
   leaders_.set(change);
+  roles_.note({.shard = change.shard,
+               .before = {before.role, before.term, before.leader},
+               .now = {now.role, now.term, now.leader}});
   if (ended) {
     end_all(change.shard);
   }

@@ -19,6 +19,7 @@
 #include "server/resident/engine/use.h"
 #include "server/resident/node/command_reassembler.h"
 #include "server/resident/node/node.h"
+#include "server/turn_lines/role_changes.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -157,6 +158,7 @@ class ResidentRows {
   std::vector<bool> ending_;                                       // By lane.
   CommandReassembler commands_;
   ResidentUse use_;
+  RoleChanges roles_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ResidentRowCounts counts_;

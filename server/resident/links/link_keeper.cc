@@ -253,6 +253,7 @@ void LinkKeeper::take_link(Peer& peer, const ResidentLink& link) {
   if (peer.said.may_log(env_.now_ms())) {
     const std::uint64_t unsaid = peer.said.take_unsaid();
     log_info(
+        LogComponent::Links,
         "the turn reaches node {} {}: {}{}",
         peer.id.value,
         link.kind == ResidentLinkKind::Refused ? "by no way" : resident_link_kind_name(link.kind),
@@ -295,7 +296,7 @@ void LinkKeeper::on_mapping_failed(Peer& peer, const Status& status) {
   peer.joined_ms = env_.now_ms();
   peer.unmapped = status.to_string();
   if (peer.said.may_log(env_.now_ms())) {
-    log_warning("node {} was not mapped: {}", peer.id.value, peer.unmapped);
+    log_warning(LogComponent::Links, "node {} was not mapped: {}", peer.id.value, peer.unmapped);
   }
 }
 
@@ -380,7 +381,10 @@ Status LinkKeeper::join_by_proxy(Peer& peer, std::uint32_t epoch) {
       peer.patience.on_join_failed(env_.now_ms());
       peer.unproxied = made.to_string();
       if (peer.said.may_log(env_.now_ms())) {
-        log_warning("no proxy to node {} could be made: {}", peer.id.value, peer.unproxied);
+        log_warning(LogComponent::Links,
+                    "no proxy to node {} could be made: {}",
+                    peer.id.value,
+                    peer.unproxied);
       }
     }
     return Status{};

@@ -1,14 +1,13 @@
 // A node's log and its signals as an operator meets them: forms, rotation, SIGHUP, a start that is
 // cut off, and options that are checked and printed.
+#include "tests/cli/line_fifo.h"
 #include "tests/cli/programs.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -20,47 +19,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-// A log file that the test reads line by line while the node writes it.
-class LineFifo {
- public:
-  explicit LineFifo(const std::string& path) {
-    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    EXPECT_GE(fd_, 0);
-  }
-
-  ~LineFifo() { ::close(fd_); }
-
-  LineFifo(const LineFifo&) = delete;
-  LineFifo& operator=(const LineFifo&) = delete;
-
-  std::string read_line() {
-    std::string line;
-    for (char c = 0; c != '\n';) {
-      pollfd readable{fd_, POLLIN, 0};
-      if (::poll(&readable, 1, static_cast<int>(kPatience.count())) != 1 ||
-          ::read(fd_, &c, 1) != 1) {
-        ADD_FAILURE() << "no line comes; so far: " << line;
-        return line;
-      }
-      line += c;
-    }
-    return line;
-  }
-
-  // Skips lines that have none of it.
-  std::string line_with(const std::string& part) {
-    std::string line;
-    do {
-      line = read_line();
-    } while (line.find(part) == std::string::npos && !testing::Test::HasFailure());
-    return line;
-  }
-
- private:
-  int fd_ = -1;
-};
 
 class LogProcessTest : public testing::Test {
  protected:
@@ -92,6 +50,7 @@ TEST_F(LogProcessTest, JsonLinesHaveTimeLevelNodeAndMessage) {
     EXPECT_THAT(value.value("time", ""), testing::MatchesRegex("....-..-..T..:..:..\\....Z"));
     EXPECT_FALSE(value.value("level", "").empty());
     EXPECT_EQ(value.value("node", 0), 1);
+    EXPECT_FALSE(value.value("component", "").empty());
     EXPECT_FALSE(value.value("message", "").empty());
   }
   EXPECT_GE(count, 2u);  // That it serves, and that it stops.
@@ -101,7 +60,7 @@ TEST_F(LogProcessTest, SighupOpensTheLogFileAnew) {
   const std::string file = path("log");
   DevNode node({"--log-level", "info", "--log-file", file});
   const std::string before = file_text(file);
-  EXPECT_THAT(before, HasSubstr(" node 1: "));
+  EXPECT_THAT(before, HasSubstr(" node 1 node: serving "));
 
   struct stat facts {};
 
@@ -136,6 +95,45 @@ TEST_F(LogProcessTest, SighupWithAnInvalidFileLeavesTheOldValuesAndSaysWhy) {
   EXPECT_THAT(log.read_line(), HasSubstr("log_level (line 1)"));
   EXPECT_THAT(log.read_line(), HasSubstr("the options keep their values"));
   node.ctl().json({"status"});
+  stop(node);
+}
+
+TEST_F(LogProcessTest, LevelsAreOfComponentsAndAnUnknownOneIsNamed) {
+  const std::string file = config("log_level = \"peers=debug,warn\"\n");
+  const Finished printed = run("gcoordd", {"--config", file, "--data-dir", "d", "--print-config"});
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("log_level = \"warn,peers=debug\"  # " + file));
+  EXPECT_THAT(printed.out, HasSubstr("slow_request_ms = 1000  # default"));
+  const Finished refused = run("gcoordd",
+                               {"--config",
+                                config("log_level = \"warn,peer=debug\"\n"),
+                                "--data-dir",
+                                "d",
+                                "--check-config"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("log_level (line 1)"),
+                    HasSubstr("'peer' is no component of the log; there are node, peers, ")));
+}
+
+// Elections and checkpoints, whose lines A26 missed.
+TEST_F(LogProcessTest, A26DebugTellsOfElectionsCheckpointsAndClients) {
+  LineFifo log(path("log"));
+  DevNode node({"--log-level",
+                "info,consensus=debug,disk=debug,clients=debug",
+                "--log-file",
+                path("log"),
+                "--checkpoint-interval",
+                "1s"});
+  EXPECT_THAT(log.line_with("debug node 1 consensus: roles of "), HasSubstr(" elections begun"));
+  node.ctl().json({"lock", "acquire", "a", "--ttl", "10m"});
+  EXPECT_THAT(log.line_with("debug node 1 clients: connection "), HasSubstr(" of 127.0.0.1:"));
+  EXPECT_THAT(log.line_with(" is welcome: version 1"), HasSubstr("(gcoordctl)"));
+  EXPECT_THAT(log.line_with(" ends after "), HasSubstr("by_client"));
+  node.ctl().json(
+      {"lock", "acquire", "b", "--ttl", "10m"});  // A checkpoint may have had the first.
+  EXPECT_THAT(log.line_with("debug node 1 disk: a checkpoint of "),
+              testing::ContainsRegex("of [0-9]+ shards ends: [0-9]+ bytes in [0-9.]+ s"));
   stop(node);
 }
 

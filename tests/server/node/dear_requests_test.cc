@@ -37,7 +37,7 @@ class Sink final : public protocol::ReplySink {
 
 class DearRequestsTest : public testing::Test {
  protected:
-  DearRequestsTest() : dear_(sink_, metrics_) {
+  DearRequestsTest() : dear_(sink_, slow_, metrics_) {
     dear_.set_handler([this](const ClientRequest& request) {
       served_.push_back(request.connection.value);
       payloads_.emplace_back(request.payload.begin(), request.payload.end());
@@ -48,12 +48,14 @@ class DearRequestsTest : public testing::Test {
     protocol::RequestSlot slot;
     slot.kind = RequestKind::NodeStatus;
     const std::vector<std::byte> payload(payload_bytes, std::byte{7});
-    dear_.add({ConnectionId{connection}, slot, payload});
+    dear_.add({ConnectionId{connection}, slot, payload}, now_us_);
   }
 
   Sink sink_;
   MetricsRegistry metrics_;
+  SlowRequests slow_{1000, sink_, metrics_};
   DearRequests dear_;
+  std::uint64_t now_us_ = 1;
   std::vector<std::uint64_t> served_;
   std::vector<std::vector<std::byte>> payloads_;
 };
@@ -66,9 +68,9 @@ TEST_F(DearRequestsTest, APassServesAFewHoweverManyWait) {
     }
   }
   EXPECT_TRUE(served_.empty()) << "not while the sockets are read";
-  EXPECT_TRUE(dear_.serve());
+  EXPECT_TRUE(dear_.serve(now_us_));
   EXPECT_EQ(served_.size(), kDearPerPass);
-  EXPECT_TRUE(dear_.serve());
+  EXPECT_TRUE(dear_.serve(now_us_));
   EXPECT_EQ(served_.size(), 2 * kDearPerPass);
   EXPECT_EQ(dear_.waiting(), 3000 - 2 * kDearPerPass);
 }
@@ -79,26 +81,26 @@ TEST_F(DearRequestsTest, ConnectionsHaveTheirTurnOneAfterTheOther) {
     add(2);
   }
   add(3);
-  EXPECT_TRUE(dear_.serve());
+  EXPECT_TRUE(dear_.serve(now_us_));
   EXPECT_EQ(served_, (std::vector<std::uint64_t>{1, 2, 3, 1}));
 }
 
 TEST_F(DearRequestsTest, PayloadsAreKeptUntilTheirTurn) {
   add(1, 100);
-  EXPECT_TRUE(dear_.serve());
+  EXPECT_TRUE(dear_.serve(now_us_));
   EXPECT_EQ(payloads_[0], std::vector<std::byte>(100, std::byte{7}));
-  EXPECT_FALSE(dear_.serve()) << "nothing waits";
+  EXPECT_FALSE(dear_.serve(now_us_)) << "nothing waits";
 }
 
 TEST_F(DearRequestsTest, WhoDoesNotReadIsPassedOverUntilHeDoes) {
   add(1);
   add(2);
   sink_.backlogs[1] = kDearBacklogBytes;
-  EXPECT_TRUE(dear_.serve());
+  EXPECT_TRUE(dear_.serve(now_us_));
   EXPECT_EQ(served_, std::vector<std::uint64_t>{2});
-  EXPECT_FALSE(dear_.serve()) << "the loop may sleep";
+  EXPECT_FALSE(dear_.serve(now_us_)) << "the loop may sleep";
   sink_.backlogs[1] = 0;
-  EXPECT_TRUE(dear_.serve());
+  EXPECT_TRUE(dear_.serve(now_us_));
   EXPECT_EQ(served_, (std::vector<std::uint64_t>{2, 1}));
 }
 
@@ -106,7 +108,7 @@ TEST_F(DearRequestsTest, RequestsOfAConnectionThatIsGoneAreDropped) {
   add(1);
   add(1);
   sink_.backlogs[1] = std::nullopt;
-  EXPECT_FALSE(dear_.serve());
+  EXPECT_FALSE(dear_.serve(now_us_));
   EXPECT_EQ(dear_.waiting(), 0u);
   EXPECT_TRUE(sink_.replies.empty());
 }
@@ -162,6 +164,22 @@ TEST(RequestCostTest, HeartbeatsLeasesAndLocksAreCheapAndStatusListsSavesAndTheP
                                  RequestKind::LockGetAt}) {
     EXPECT_EQ(find_request(kind)->cost, RequestCost::Dear) << protocol::request_kind_name(kind);
   }
+}
+
+// What waits for its turn longer than a request may take is counted as slow.
+TEST_F(DearRequestsTest, ARequestThatWaitedTooLongIsSlow) {
+  const auto slow_count = [this] {
+    return metrics_.counter({"gcoord_server_slow_requests_total", "", "", ""}).value();
+  };
+  add(1);
+  now_us_ += 999'999;
+  add(2);
+  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_EQ(slow_count(), 0u);
+  add(3);
+  now_us_ += 1'000'000;
+  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_EQ(slow_count(), 1u);
 }
 
 }  // namespace

@@ -170,6 +170,7 @@ TEST(RequestTableTest, KindsThatActOnWhatOthersHoldTakeAnAdministrator) {
   for (const RequestKind kind : {RequestKind::LockBreak,
                                  RequestKind::LockMove,
                                  RequestKind::LedgerPrune,
+                                 RequestKind::LogLevels,
                                  RequestKind::SnapshotOpen,
                                  RequestKind::SnapshotRead}) {
     EXPECT_EQ(find_request(kind)->permission, Permission::Admin)

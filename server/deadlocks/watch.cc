@@ -3,6 +3,7 @@
 #include "common/limits.h"
 #include "protocol/error_codes.h"
 #include "server/deadlocks/text.h"
+#include "server/platform/operator_log.h"
 
 #include <algorithm>
 #include <utility>
@@ -373,7 +374,9 @@ void DeadlockWatch::conclude(Case& closed) {
   std::vector<std::byte> message = message_of(kDeadlockBreak, 0);
   ByteWriter writer{message};
   write_wait(writer, victim);
-  writer.text(deadlock_text(ring, closed.deadlock.victim));
+  const std::string text = deadlock_text(ring, closed.deadlock.victim);
+  log_debug(LogComponent::Locks, "ends a deadlock: {}", text);
+  writer.text(text);
   send(environment_.leader(victim.shard), message);
 }
 

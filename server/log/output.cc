@@ -2,8 +2,8 @@
 
 #include "protocol/error_codes.h"
 #include "server/log/line_formatters.h"
-#include "server/log_levels/present.h"
 #include "server/log/recent_lines.h"
+#include "server/log_levels/present.h"
 
 #include <fcntl.h>
 #include <spdlog/sinks/base_sink.h>

@@ -34,7 +34,7 @@ class SlowDriver {
 
   int begun() const { return calls_->begun.load(); }
 
-  ~SlowDriver() { allow(1000); }
+  ~SlowDriver() { allow(1'000'000); }
 
  private:
   struct Calls {

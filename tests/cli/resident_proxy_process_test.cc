@@ -104,19 +104,16 @@ TEST_F(ResidentMixedTest, ANodeComesBackByAnotherWay) {
   EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
 }
 
-// 1 and 2 could map each other's memory, but do not find each other's socket: nodes of which one
-// has another folder there, for all that they can tell.
+// 1 and 2 could map each other's memory, but 1 cannot wait for 2: a folder of files has the name of
+// its socket.
 class ResidentUnmetTest : public ResidentProcessTest {
  protected:
   ResidentUnmetTest() : ResidentProcessTest({.starts = false}) {
     std::filesystem::create_directories(in_the_way_ / "no socket");
+    std::filesystem::permissions(cluster_->data_directory(1), std::filesystem::perms::owner_all);
   }
 
-  ~ResidentUnmetTest() override { std::filesystem::remove_all(in_the_way_); }
-
-  const std::filesystem::path in_the_way_ =
-      std::filesystem::temp_directory_path() /
-      ("gcoord-turn-" + std::to_string(cluster_->peer_port(1)) + "-2");
+  const std::filesystem::path in_the_way_ = cluster_->data_directory(1) / "turn-2.sock";
 };
 
 TEST_F(ResidentUnmetTest, NodesThatDoNotMeetTakeTheProxyAndSayWhy) {

@@ -1,9 +1,9 @@
 #include "server/node/node.h"
 
 #include "server/endpoints/frontend.h"
-#include "server/host_turn/host_replicas.h"
 #include "server/lock_service/lock_service.h"
 #include "server/node/client_services.h"
+#include "server/node/engine.h"
 #include "server/node/http_endpoints.h"
 #include "server/node/ledger_stack.h"
 #include "server/node/loop_events.h"
@@ -15,10 +15,7 @@
 #include "server/peers/client_address.h"
 #include "server/peers/device_links.h"
 #include "server/platform/boot_time.h"
-#include "server/platform/listen_probe.h"
 #include "server/platform/operator_log.h"
-#include "server/platform/system_random.h"
-#include "server/resident/engine/resident_replicas.h"
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -89,7 +86,7 @@ class Node::Impl {
     set_time();
     GCOORD_TRY_STATUS(ledger_stack_.open(space_));
     engine.repaired_shards = ledger_stack_.ledger().repaired_shards();
-    GCOORD_TRY_STATUS(open_engine(std::move(engine)));
+    GCOORD_TRY_STATUS(open_log(std::move(engine)));
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
     GCOORD_TRY_STATUS(ledger_stack_.start(*engine_, waker()));
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
@@ -136,30 +133,15 @@ class Node::Impl {
   }
 
  private:
-  // Before this start counts as an incarnation of the directory (listen_probe.h).
-  Status probe_ports() const {
-    GCOORD_TRY_STATUS(probe_listen("listen-client", options_.listen_client));
-    GCOORD_TRY_STATUS(probe_listen("listen-peer", options_.listen_peer));
-    GCOORD_TRY_STATUS(probe_listen("listen-metrics", options_.listen_metrics));
-    return probe_listen("listen-ledger", options_.listen_ledger);
-  }
-
-  Status open_engine(ReplicaOptions engine) {
+  Status open_log(ReplicaOptions engine) {
     engine.space = &space_;
-    engine.before_start = [this] { return probe_ports(); };
     engine.on_directory = [this] {
       log_.on_space(space_.report());  // What is opened from here on may wait for space.
       return ledger_stack_.open_history(space_);
     };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
-    StateMachine& machine = ledger_stack_.machine();
-    if (options_.turn == TurnOption::Resident) {
-      GCOORD_TRY(engine_,
-                 ResidentReplicas::open(
-                     {std::move(engine), options_.locks_max, draw_random()}, machine, metrics_));
-      return Status{};
-    }
-    GCOORD_TRY(engine_, HostReplicas::open(std::move(engine), machine, metrics_));
+    GCOORD_TRY(engine_,
+               open_engine(options_, {std::move(engine), ledger_stack_.machine(), metrics_}));
     return Status{};
   }
 

@@ -1,0 +1,37 @@
+#include "server/node/engine.h"
+
+#include "server/host_turn/host_replicas.h"
+#include "server/platform/listen_probe.h"
+#include "server/platform/system_random.h"
+#include "server/resident/engine/resident_replicas.h"
+
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+Status probe_ports(const NodeOptions& options) {
+  GCOORD_TRY_STATUS(probe_listen("listen-client", options.listen_client));
+  GCOORD_TRY_STATUS(probe_listen("listen-peer", options.listen_peer));
+  GCOORD_TRY_STATUS(probe_listen("listen-metrics", options.listen_metrics));
+  return probe_listen("listen-ledger", options.listen_ledger);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, EngineParts parts) {
+  parts.options.before_start = [&options] { return probe_ports(options); };
+  std::unique_ptr<ReplicatedLog> engine;
+  if (options.turn == TurnOption::Resident) {
+    GCOORD_TRY(engine,
+               ResidentReplicas::open({std::move(parts.options), options.locks_max, draw_random()},
+                                      parts.machine,
+                                      parts.metrics));
+  } else {
+    GCOORD_TRY(engine, HostReplicas::open(std::move(parts.options), parts.machine, parts.metrics));
+  }
+  return engine;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,29 @@
+// The replicated log of a node, with the turn that its options ask for: on the host, or resident.
+//
+// Before the start counts as an incarnation of the data directory, all addresses that the node will
+// listen on are tested (listen_probe.h).
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/status.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/interfaces/state_machine.h"
+#include "server/options/options.h"
+#include "server/replicas/options.h"
+
+#include <memory>
+
+namespace gcoord::server {
+
+// What the log needs beside the node's options; `options.before_start` is set here. machine and
+// metrics outlive the log.
+struct EngineParts {
+  ReplicaOptions options;
+  StateMachine& machine;
+  MetricsRegistry& metrics;
+};
+
+// Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.
+Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, EngineParts parts);
+
+}  // namespace gcoord::server

@@ -4,6 +4,7 @@
 # The demo's words, its exit code and its signals are the door's.
 #
 # usage: door_times_test.sh ROOT
+# shellcheck disable=SC2317 # Functions are called by expect().
 set -eu
 root=$1
 folder=$(mktemp -d)

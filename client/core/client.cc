@@ -106,6 +106,7 @@ Client::Impl::Impl(ClientOptions options)
 
 void Client::Impl::close() {
   const std::lock_guard lock{closing_};
+  core_->begin_stop();  // First: a callback of a watch may be inside a call that only this ends.
   watches_->close();
   core_->stop();
 }

@@ -103,12 +103,20 @@ void Core::stop() {
   }
   GCOORD_ASSERT(!on_own_thread());
   options_.clock->notify_moves({});
-  post([this] { begin_stop(); });
+  begin_stop();
   thread_.join();
   thread_id_.store({});
 }
 
 void Core::begin_stop() {
+  post([this] {
+    if (!stopping_) {
+      end_calls();
+    }
+  });
+}
+
+void Core::end_calls() {
   stopping_ = true;
   for (const LastCall& call : std::exchange(last_calls_, {})) {
     if (const auto owner = call.owner.lock()) {

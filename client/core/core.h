@@ -52,6 +52,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void start(StatusCallback on_connected);
 
   // Gives what is being released a moment to leave, then ends the thread. Not from a callback.
+  // Any thread. All calls under way end, and later ones fail at once; does not wait for it.
+  void begin_stop();
   void stop();
 
   void submit(OperationPtr operation);
@@ -132,7 +134,7 @@ class Core : public std::enable_shared_from_this<Core> {
   bool arrived(WaitFor what) const;
   bool decide(const ReadyWait& wait, TimePoint now, Status& status) const;
   void end_waits();
-  void begin_stop();
+  void end_calls();
   void end_if_drained();
   void refuse_late_comers();
 

@@ -39,7 +39,7 @@ void SlowRequests::add(const SlowRequest& slow, std::uint64_t now_us) {
   if (!log_enabled(LogComponent::Clients, LogLevel::Warning)) {
     return;
   }
-  if (lines_ == 0 || now_us - window_begin_us_ >= kWindowUs) {
+  if (lines_ == 0 || now_us >= window_begin_us_ + kWindowUs) {
     window_begin_us_ = now_us;
     lines_ = 0;
   }

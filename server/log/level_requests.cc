@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "common/json/value.h"
+#include "common/text/printable.h"
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
 #include "protocol/logs/level_messages.h"
@@ -9,6 +10,7 @@
 #include "server/platform/operator_log.h"
 
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -37,6 +39,20 @@ void LogLevelRequests::refuse(protocol::ConnectionId connection,
   replies_.reply(connection, reply, protocol::bytes_of(status.message()));
 }
 
+bool LogLevelRequests::may_write() {
+  const auto now = std::chrono::steady_clock::now();
+  if (lines_ == 0 || now - window_begin_ >= kWindow) {
+    window_begin_ = now;
+    lines_ = 0;
+  }
+  if (lines_ == kLinesMax) {
+    ++suppressed_;
+    return false;
+  }
+  ++lines_;
+  return true;
+}
+
 void LogLevelRequests::on_request(protocol::ConnectionId connection,
                                   const protocol::RequestSlot& request,
                                   std::span<const std::byte> payload) {
@@ -48,6 +64,9 @@ void LogLevelRequests::on_request(protocol::ConnectionId connection,
   if (!order.ok()) {
     return refuse(connection, request, order.status());
   }
+  if (!is_printable(order.value().who)) {
+    return refuse(connection, request, protocol::make_error(ErrorCode::SlotInvalid));
+  }
   if (!order.value().levels.empty()) {
     const LogLevels before = log_levels();
     const auto wanted = parse_log_levels(order.value().levels, before);
@@ -57,12 +76,17 @@ void LogLevelRequests::on_request(protocol::ConnectionId connection,
                     protocol::make_error(ErrorCode::OptionInvalid, wanted.status().message()));
     }
     set_log_levels(wanted.value());
-    const std::string now_text = log_levels_text(wanted.value());
-    const std::string before_text = log_levels_text(before);
-    const std::string client = replies_.describe(connection);
-    log_at({LogComponent::Node, LogLevel::Plain},
-           "log levels are {} until this node ends, and were {}; asked by '{}' on {}",
-           fmt::make_format_args(now_text, before_text, order.value().who, client));
+    if (wanted.value() != before && may_write()) {
+      const std::string now_text = log_levels_text(wanted.value());
+      const std::string before_text = log_levels_text(before);
+      const std::string client = replies_.describe(connection);
+      const std::uint64_t suppressed = std::exchange(suppressed_, std::uint64_t{0});
+      const std::string rest =
+          suppressed == 0 ? "" : "; " + std::to_string(suppressed) + " more changes had no line";
+      log_at({LogComponent::Node, LogLevel::Plain},
+             "log levels are {} until this node ends, and were {}; asked on {}, by '{}'{}",
+             fmt::make_format_args(now_text, before_text, client, order.value().who, rest));
+    }
   }
   replies_.reply(
       connection, protocol::reply_to(request), protocol::bytes_of(json_of(log_levels())));

@@ -41,7 +41,7 @@ TEST_F(LevelProcessTest, LevelsAreShownAndSetAndTheNodeSaysWhoAsked) {
   EXPECT_THAT(set.out, HasSubstr("warn,peers=debug"));
   EXPECT_THAT(log_.line_with("log levels are"),
               AllOf(HasSubstr("info node 1 node: log levels are warn,peers=debug until this node "
-                              "ends, and were warn; asked by '"),
+                              "ends, and were warn; asked on "),
                     HasSubstr("of 127.0.0.1:"),
                     HasSubstr("(gcoordctl)")));
   EXPECT_EQ(level("peers"), "debug");

@@ -11,6 +11,8 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -78,14 +80,33 @@ TEST_F(LogLevelRequestsTest, WithoutLevelsThePresentOnesAreShownAndNothingIsWrit
 }
 
 TEST_F(LogLevelRequestsTest, AChangeHoldsAndIsWrittenDownWithWhoAskedWhateverTheLevels) {
-  send({"off,peers=debug", "ann@build-7\n"});
+  send({"off,peers=debug", "ann@build-7"});
   EXPECT_EQ(sink_.last.code, StatusCode::Ok);
   EXPECT_THAT(sink_.text, AllOf(HasSubstr(R"("node":"off")"), HasSubstr(R"("peers":"debug")")));
   EXPECT_TRUE(log_enabled(LogComponent::Peers, LogLevel::Debug));
   EXPECT_FALSE(log_enabled(LogComponent::Node, LogLevel::Error));
   EXPECT_EQ(lines_.str(),
             "info node: log levels are off,peers=debug until this node ends, and were warn; asked "
-            "by 'ann@build-7\\u{a}' on connection 3.0\n");
+            "on connection 3.0, by 'ann@build-7'\n");
+}
+
+// Each of thousands a second was a line, whatever the levels.
+TEST_F(LogLevelRequestsTest, LinesAreBoundedAndWhoAsksForWhatHoldsLeavesNone) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int k = 0; k < 1000; ++k) {
+    send({k % 2 == 0 ? "debug" : "off", "ann"});
+    send({k % 2 == 0 ? "debug" : "off", "ann"});
+  }
+  const auto windows = (std::chrono::steady_clock::now() - begin) / LogLevelRequests::kWindow + 1;
+  const std::string text = lines_.str();
+  EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 0);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), windows * LogLevelRequests::kLinesMax);
+}
+
+TEST_F(LogLevelRequestsTest, WhoAsksWithControlsIsRefused) {
+  send({"debug", "ann\x1b[2J"});
+  EXPECT_EQ(error(), static_cast<std::uint32_t>(ErrorCode::SlotInvalid));
+  EXPECT_EQ(log_levels(), LogLevels::all(LogLevel::Warning));
 }
 
 TEST_F(LogLevelRequestsTest, AnUnknownComponentIsNamedAndNothingChanges) {

@@ -188,6 +188,42 @@ TEST_F(CloseTest, ACallbackOfAWatchCannotCloseItsClient) {
   gcoord_watch_free(watch);
 }
 
+// The end waited for the callback, and the callback for a call that only the end could end.
+TEST_F(CloseTest, ACallbackOfAWatchThatWaitsForALockEndsWithItsClient) {
+  const auto watched = watches([](std::uint64_t id) { return std::vector{granted(id, 7)}; },
+                               [](const FakeRequest& request) { return answer_to(request, 9); });
+  cluster_.answer_with([watched](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool waits = request.slot.kind == RequestKind::LockAcquire;
+    return waits ? std::nullopt : watched(request);
+  });
+  open_session();
+
+  struct Told {
+    gcoord_session* session;
+    std::promise<std::uint32_t> ended;
+  } told{session_, {}};
+
+  gcoord_watch_options options;
+  gcoord_watch_options_init(&options);
+  options.prefix = "";
+  options.user = &told;
+  options.on_batch = [](void* user, const gcoord_batch* batch, const gcoord_error*) {
+    auto* told_by = static_cast<Told*>(user);
+    if (batch != nullptr) {
+      gcoord_lock* lock = nullptr;
+      gcoord_error why{};
+      gcoord_lock_acquire(told_by->session, "busy", GCOORD_FOREVER, &lock, &why);
+      told_by->ended.set_value(why.number);
+    }
+  };
+  gcoord_watch* watch = nullptr;
+  ASSERT_EQ(gcoord_watch_open(client_, &options, &watch, &error_), GCOORD_OK) << error_.message;
+  cluster_.wait_for(RequestKind::LockAcquire, 1);
+  free_client();
+  EXPECT_EQ(told.ended.get_future().get(), kClosed);
+  gcoord_watch_free(watch);
+}
+
 // Of one client that is closed while others use it.
 struct Users {
   gcoord_client* client = nullptr;

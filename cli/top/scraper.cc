@@ -7,9 +7,19 @@
 
 namespace gcoord::cli::top {
 
+namespace {
+
+// A name in DNS, a port and brackets (RFC 1035, section 2.3.4). Errors repeat it.
+constexpr std::size_t kToldBytesMax = 300;
+
+}  // namespace
+
 Result<HttpOrigin> metrics_origin(const std::string& told, const std::string& endpoint) {
   if (told.empty()) {
     return Status{StatusCode::Unavailable, "the node has none (--listen-metrics)"};
+  }
+  if (told.size() > kToldBytesMax) {
+    return Status{StatusCode::InvalidArgument, "the node reports an address that is none"};
   }
   GCOORD_TRY(const server::Endpoint metrics, server::parse_endpoint(told));
   GCOORD_TRY(const server::Endpoint clients, server::parse_endpoint(endpoint));

@@ -33,6 +33,8 @@ TEST(Scraper, WhatIsNoAddressIsNotAsked) {
   EXPECT_FALSE(metrics_origin("", "10.0.0.1:7400").ok());
   EXPECT_FALSE(metrics_origin("none", "10.0.0.1:7400").ok());
   EXPECT_FALSE(metrics_origin("10.0.0.1:0", "10.0.0.1:7400").ok());
+  const std::string long_one(100'000, 'x');
+  EXPECT_LT(metrics_origin(long_one, "10.0.0.1:7400").status().message().size(), 100u);
 }
 
 }  // namespace

@@ -31,11 +31,29 @@ TEST(TopHostile, AWatchThatANodeEndsIsBegunAgain) {
   TopTerminal terminal(
       Ctl{cluster.endpoints().front()}.with_endpoints({"top", "--interval", "100ms"}),
       {.ws_row = 24, .ws_col = 80});
-  ASSERT_EQ(cluster.wait_for(RequestKind::WatchOpen, 2).size(), 2u);
+  ASSERT_GE(cluster.wait_for(RequestKind::WatchOpen, 2).size(), 2u);
   ASSERT_TRUE(terminal.shows("no name has changed"));
   terminal.type("q");
   const int status = terminal.wait_for_change();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(TopHostile, WhoLeadsIsAskedAgainAfterARefusal) {
+  FakeCluster cluster{1};
+  cluster.answer_with([](const FakeRequest& request) {
+    if (request.slot.kind == RequestKind::WatchOpen) {
+      return client::progress(request.slot.request_id, 5);
+    }
+    return request.slot.kind == RequestKind::LeaderMap
+               ? error_reply(request, protocol::ErrorCode::LockAbsent)
+               : client::friendly_reply(request);
+  });
+  TopTerminal terminal(
+      Ctl{cluster.endpoints().front()}.with_endpoints({"top", "--interval", "100ms"}),
+      {.ws_row = 24, .ws_col = 80});
+  ASSERT_TRUE(terminal.shows("0 of 1 nodes answer"));
+  terminal.type("\r");
+  EXPECT_GE(cluster.wait_for(RequestKind::LeaderMap, 2).size(), 2u);
 }
 
 TEST(TopHostile, NoWordsOfANodeFillASample) {

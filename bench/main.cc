@@ -166,8 +166,9 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
   merge_members(result, measured.value());
   if (arguments.keep_result) {
     const bool memory = options.durability == "memory";
-    const std::string name =
-        std::string(benchmark.name) + (memory ? "-memory" : "") + (options.quick ? "-quick" : "");
+    const std::string name = std::string(benchmark.name) + (memory ? "-memory" : "") +
+                             (options.peers == "all" ? "" : "-part") +
+                             (options.quick ? "-quick" : "");
     const auto path = keep_result(arguments.results_directory, name, result);
     std::fprintf(stderr,
                  "%s\n",
@@ -253,7 +254,7 @@ void add_peers(CLI::App& command, BenchOptions& options) {
   command.add_option("--peers",
                      options.peers,
                      "who takes part: all (default), or a list of gcoord, etcd-3.4, etcd-3.5, "
-                     "zookeeper, redis-always, redis-everysec");
+                     "zookeeper, redis-always, redis-everysec; the page of results wants all");
   command.add_option("--etcd35",
                      options.etcd35,
                      "program of etcd 3.5; without it that peer is reported as not run");

@@ -143,7 +143,8 @@ def method(result):
              + (f" ({data['cores']})." if data["cores"] != "all" else ", all of the machine."),
              f"- Each fresh cluster first serves {seconds(data['settled_ms'])} of load that counts for nothing, so that Java has compiled",
              f"  itself. Each load then warms up for {seconds(data['warm_up_ms'])} and counts for {seconds(data['measured_ms'])}.",
-             "- The client is one thread and asynchronous for every peer, and the loop that drives it is the same (bench/load/closed_loop.h).",
+             "- The client of every peer is asynchronous and one process, and the loop that drives it is the same, on one thread",
+             "  (bench/load/closed_loop.h). What the client library costs counts, since it shares the cores.",
              f"- gcoord runs with its defaults, and nothing of it is tried. Each other peer is first driven for {seconds(data['tried_ms'])} in every way",
              "  below, for each shape of load, and the best one counts: the shortest median for one client, else the highest rate.",
              "- A run that fails is counted as failed, and its figures as none.", ""]
@@ -181,7 +182,7 @@ def page_of(result):
              "same cores, in turn. The raw result has every run, every way that was tried, and the settings:",
              f"`bench/results/{result.source}`.", ""]
     lines += figures(result) + not_run(result) + promises(result) + method(result) + settings(result) + ways(result)
-    lines += ["## Repeat it", "", "<!-- not run: takes a quarter of an hour and needs a quiet machine -->", "```sh",
+    lines += ["## Repeat it", "", "<!-- not run: takes over twenty minutes and needs a quiet machine -->", "```sh",
               "./gcoord bench vs --runs 5 --cores 0,1   # --quick: a minute or two; --peers gcoord,etcd-3.4", "bench/report/comparison.py",
               "```", "",
               "The first installs the packages of kind `bench` (deploy/debian-packages.txt) and fetches etcd 3.5 from Debian 13 into build/",

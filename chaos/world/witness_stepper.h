@@ -37,13 +37,10 @@ class WitnessStepper final : public WrappedStepper {
     return stepped;
   }
 
-  bool settle(std::uint32_t row,
-              const consensus::Inbox& in,
-              consensus::Outbox& out,
-              const consensus::StepInput& input) override {
-    const bool settled = inner().settle(row, in, out, input);
+  bool settle(const RowInput& given, consensus::Outbox& out) override {
+    const bool settled = inner().settle(given, out);
     if (settled) {
-      on_step_(consensus::ShardRef(columns(), row), in, out);
+      on_step_(consensus::ShardRef(columns(), given.row), given.in, out);
     }
     for (std::uint32_t m = 0; settled && m < out.message_count; ++m) {
       on_message_(out.message[m]);

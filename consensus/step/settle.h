@@ -1,5 +1,5 @@
-// What a row at rest can be told without a step: that entries were applied, that storage finished,
-// and that more is decided.
+// Settling: a row at rest is told without a step that entries were applied, that storage finished,
+// or that more is decided.
 //
 // Of a busy row these are half of all inputs, and a step for each of them looks at everything else
 // in vain. The two with conditions say what the whole step would, bit by bit, in the row and in the

@@ -42,14 +42,19 @@ class Stepper {
                       std::span<Outbox> out,
                       const StepInput& input) = 0;
 
-  // Tells a row one thing without a step, where that is all there is to it (settle.h): that storage
-  // finished, or one message. True: `out` is what a step would have given. False: nothing was done,
-  // the row wants a step. Never fails; the default is for rows that do not lie here.
-  virtual bool settle(std::uint32_t row, const Inbox& in, Outbox& out, const StepInput& input) {
-    static_cast<void>(row);
-    static_cast<void>(in);
+  // One row and what it is told: that storage finished, or one message, and nothing else.
+  struct RowInput {
+    std::uint32_t row = 0;
+    const Inbox& in;
+    const StepInput& input;
+  };
+
+  // Tells a row one thing without a step, where that is all there is to it (settle.h). True: `out`
+  // is what a step would have given. False: nothing was done, the row wants a step. Never fails;
+  // the default is for rows that do not lie here.
+  virtual bool settle(const RowInput& given, Outbox& out) {
+    static_cast<void>(given);
     static_cast<void>(out);
-    static_cast<void>(input);
     return false;
   }
 

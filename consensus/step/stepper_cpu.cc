@@ -27,14 +27,14 @@ class CpuStepper final : public Stepper {
     return {};
   }
 
-  bool settle(std::uint32_t row, const Inbox& in, Outbox& out, const StepInput& input) override {
+  bool settle(const RowInput& given, Outbox& out) override {
     out.clear();
-    const StepArrays arrays{.configuration = &in.configuration,
+    const StepArrays arrays{.configuration = &given.in.configuration,
                             .stored = out.stored,
                             .sink = sink_of(out.message, kOutboxMessages)};
-    const StepRow one{ShardRef(columns_, row), input, out, arrays};
-    return in.message_count == 0 ? settle_stored(one, in.storage_ack)
-                                 : settle_notice(one, in.message[0]);
+    const StepRow row{ShardRef(columns_, given.row), given.input, out, arrays};
+    return given.in.message_count == 0 ? settle_stored(row, given.in.storage_ack)
+                                       : settle_notice(row, given.in.message[0]);
   }
 
   const ShardColumns& columns() const override { return columns_; }

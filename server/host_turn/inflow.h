@@ -63,7 +63,7 @@ class ReplicaInflow final : public netcore::Sink {
   std::vector<ReceivedHeartbeat>& heartbeats() { return heartbeats_; }
 
   // Notices of rows that nothing else waits for: to be settled, or stepped like any message
-  // (row_settler.h). The caller clears them.
+  // (settler.h). The caller clears them.
   std::vector<consensus::Message>& notices() { return notices_; }
 
  private:

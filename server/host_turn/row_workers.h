@@ -8,9 +8,11 @@
 #include "server/host_turn/row_batch.h"
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
-#include "server/host_turn/row_settler.h"
 #include "server/host_turn/row_storage.h"
+#include "server/host_turn/settler.h"
 #include "server/turn_lines/snapshot_counts.h"
+
+#include <functional>
 
 namespace gcoord::server {
 
@@ -18,13 +20,15 @@ namespace gcoord::server {
 struct HostReplicas::RowWorkers {
   explicit RowWorkers(HostReplicas& host);
 
+  // Brings the peers' records up to what their channels take now.
+  std::function<void()> look_at_credit;
   RowAnswers answers;
   RowReports reports;
   RowStorage storage;
   RowMessages messages;
   ApplyQueue applies;
   RowBatch batch;
-  RowSettler settler;
+  Settler settler;
   SnapshotCounts snapshots;
 };
 

@@ -132,7 +132,7 @@ void HostReplicas::look_at_lives() {
 }
 
 void HostReplicas::take_acknowledgements() {
-  RowSettler& settler = workers_->settler;
+  Settler& settler = workers_->settler;
   settler.begin(step_input());
   for (const consensus::Message& notice : inflow_->notices()) {
     settler.on_notice(notice);
@@ -150,7 +150,7 @@ void HostReplicas::step_rows() {
   std::size_t row_count = 0;
   RowBatch& batch = workers_->batch;
   while (failure_.ok() && batch.take()) {
-    peers_->set_credit(*network_, [this](NodeId peer) { return outflow_.gathered(peer); });
+    workers_->look_at_credit();
     const consensus::StepInput input = step_input();
     batch.fill(input);
     if (const Status stepped = step_batch(input); !stepped.ok()) {

@@ -1,4 +1,4 @@
-#include "server/host_turn/row_settler.h"
+#include "server/host_turn/settler.h"
 
 namespace gcoord::server {
 namespace {
@@ -8,17 +8,13 @@ constexpr std::uint32_t kCreditEvery = 128;
 
 }  // namespace
 
-void RowSettler::begin(const consensus::StepInput& input) {
+void Settler::begin(const consensus::StepInput& input) {
   input_ = input;
   settled_ = 0;
-  refresh_credit();
+  env_.look_at_credit();
 }
 
-void RowSettler::refresh_credit() {
-  env_.peers.set_credit(env_.network, [this](NodeId peer) { return env_.outflow.gathered(peer); });
-}
-
-void RowSettler::on_stored(const ReplicaDisk::Ack& ack) {
+void Settler::on_stored(const ReplicaDisk::Ack& ack) {
   const consensus::StorageAck stored{ack.term, ack.vote, 1};
   if (env_.rows.active.find(ack.row) == nullptr) {
     in_.message_count = 0;
@@ -30,7 +26,7 @@ void RowSettler::on_stored(const ReplicaDisk::Ack& ack) {
   env_.rows.active.touch(ack.row).storage_ack = stored;
 }
 
-void RowSettler::on_notice(const consensus::Message& notice) {
+void Settler::on_notice(const consensus::Message& notice) {
   const std::uint32_t row = notice.shard.value;
   if (env_.rows.active.find(row) == nullptr) {
     in_.storage_ack = {};
@@ -45,9 +41,9 @@ void RowSettler::on_notice(const consensus::Message& notice) {
   }
 }
 
-bool RowSettler::settle(std::uint32_t row) {
+bool Settler::settle(std::uint32_t row) {
   const RowBefore before{env_.rows.ref(row).hot(), env_.rows.ref(row).log()};
-  if (!env_.rows.stepper->settle(row, in_, out_, input_)) {
+  if (!env_.rows.stepper->settle({row, in_, input_}, out_)) {
     return false;
   }
   for (std::uint32_t m = 0; m < out_.message_count; ++m) {
@@ -60,7 +56,7 @@ bool RowSettler::settle(std::uint32_t row) {
   ++env_.turn.done;
   env_.metrics.settled.add();
   if (++settled_ % kCreditEvery == 0) {
-    refresh_credit();
+    env_.look_at_credit();
   }
   return true;
 }

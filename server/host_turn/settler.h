@@ -8,24 +8,22 @@
 
 #include "consensus/step/inbox.h"
 #include "consensus/step/outbox.h"
-#include "netcore/peers/network.h"
 #include "server/host_turn/apply_queue.h"
-#include "server/host_turn/outflow.h"
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
-#include "server/peers/peers.h"
 #include "server/replicas/disk.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/replica_rows.h"
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 namespace gcoord::server {
 
-class RowSettler {
+class Settler {
  public:
-  // All outlive it. step_input: of the turn under way.
+  // All outlive it. look_at_credit: brings the peers' records up to what they take now.
   struct Environment {
     ReplicaRows& rows;
     ReplicaMetrics& metrics;
@@ -33,12 +31,10 @@ class RowSettler {
     RowReports& reports;
     RowMessages& messages;
     ApplyQueue& applies;
-    ReplicaPeers& peers;
-    ReplicaOutflow& outflow;
-    netcore::PeerNetwork& network;
+    std::function<void()> look_at_credit;
   };
 
-  explicit RowSettler(const Environment& environment) : env_(environment) {}
+  explicit Settler(Environment environment) : env_(std::move(environment)) {}
 
   // The input of the turn's steps, by which rows are told from now on.
   void begin(const consensus::StepInput& input);
@@ -51,7 +47,6 @@ class RowSettler {
 
  private:
   bool settle(std::uint32_t row);
-  void refresh_credit();
 
   Environment env_;
   consensus::StepInput input_;

@@ -97,6 +97,10 @@ void add_open_flags(Command& verb, BenchFlags& flags) {
                   flags.distribution,
                   "how often each name is chosen: uniform or zipf (default uniform)")
       ->one_of({"uniform", "zipf"});
+  verb.add_option("--compare",
+                  flags.compare,
+                  "put the same load on this etcd afterwards, over its gRPC interface")
+      ->type_name("etcd://HOST:PORT,...");
   verb.add_option("--ttl", flags.ttl, "TTL of the sessions (default 10s)")->type_name("TIME");
   add_outputs(verb, flags);
 }
@@ -154,7 +158,8 @@ std::optional<ClosedLockFlags> closed_plan_of(Context& context, const BenchFlags
                         {"--distribution", !flags.distribution.empty()},
                         {"--csv", !flags.csv.empty()},
                         {"--report", !flags.report.empty()},
-                        {"--histogram", !flags.histogram.empty()}},
+                        {"--histogram", !flags.histogram.empty()},
+                        {"--compare", !flags.compare.empty()}},
                        "needs --rate or --load")) {
     return std::nullopt;
   }

@@ -26,6 +26,7 @@ struct BenchFlags {
   std::string csv;
   std::string report;
   std::string histogram;
+  std::string compare;
 
   // Of the closed loop of `bench lock`.
   std::string seconds;

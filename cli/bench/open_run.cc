@@ -1,5 +1,6 @@
 #include "cli/bench/open_run.h"
 
+#include "cli/bench/etcd/operations.h"
 #include "cli/bench/load/open_loop.h"
 #include "cli/bench/operations/operations.h"
 #include "cli/bench/report/answer.h"
@@ -113,6 +114,52 @@ int print(Context& context, const BenchFlags& flags, const BenchReport& report) 
                       : context.fail(written);
 }
 
+// gcoord under the load. On failure it has been printed, and the context says the exit code.
+std::optional<Run> measure_gcoord(Context& context,
+                                  const BenchPlan& plan,
+                                  const SignalFd& signals) {
+  auto connections = connect(context, plan.connections);
+  if (!connections.has_value()) {
+    return std::nullopt;
+  }
+  auto work = open_operation(plan, std::move(*connections));
+  if (!work.ok()) {
+    context.refuse(to_status(work.status()));
+    return std::nullopt;
+  }
+  Run run = measure(plan, *work.value(), signals);
+  if (!run.result.ok()) {
+    context.refuse(run.result.status());
+    return std::nullopt;
+  }
+  return run;
+}
+
+// What there is to compare with; none when nobody asked.
+struct Compared {
+  std::unique_ptr<EtcdClients> clients;
+  std::string name;
+};
+
+// Before gcoord is measured, so that a wrong address costs no time.
+Result<Compared> connect_etcd(const BenchPlan& plan, const BenchFlags& flags) {
+  if (flags.compare.empty()) {
+    return Compared{};
+  }
+  GCOORD_TRY(const auto endpoints, parse_etcd_endpoints(flags.compare));
+  GCOORD_TRY(auto clients, EtcdClients::open(plan, endpoints));
+  std::string name = flags.compare + " " + clients->version();
+  return Compared{std::move(clients), std::move(name)};
+}
+
+// etcd under the same load.
+Result<Run> measure_etcd(const BenchPlan& plan,
+                         std::unique_ptr<EtcdClients> clients,
+                         const SignalFd& signals) {
+  GCOORD_TRY(const auto work, open_etcd_operation(plan, std::move(clients)));
+  return measure(plan, *work, signals);
+}
+
 }  // namespace
 
 int bench_open(Context& context, const BenchFlags& flags) {
@@ -124,25 +171,31 @@ int bench_open(Context& context, const BenchFlags& flags) {
     return context.fail(usable);
   }
   const SignalFd signals{SIGINT, SIGTERM, SIGHUP};  // Before any thread starts.
-  auto connections = connect(context, plan->connections);
-  if (!connections.has_value()) {
+  auto compared = connect_etcd(*plan, flags);
+  if (!compared.ok()) {
+    return context.fail(compared.status());
+  }
+  auto run = measure_gcoord(context, *plan, signals);
+  if (!run.has_value()) {
     return context.exit_code();
-  }
-  auto work = open_operation(*plan, std::move(*connections));
-  if (!work.ok()) {
-    return context.fail(to_status(work.status()));
-  }
-  Run run = measure(*plan, *work.value(), signals);
-  if (!run.result.ok()) {
-    return context.fail(run.result.status());
   }
   BenchReport report{.plan = *plan,
                      .endpoints = joined(context.endpoints().value()),
+                     .compared = compared.value().name,
                      .when = utc_now(),
                      .version = std::string{server::kVersion}};
-  report.targets.push_back({"gcoord", std::move(run.result).value()});
+  report.targets.push_back({"gcoord", std::move(run->result).value()});
+  int signal = run->signal;
+  if (signal == 0 && compared.value().clients != nullptr) {
+    auto other = measure_etcd(*plan, std::move(compared.value().clients), signals);
+    if (!other.ok() || !other.value().result.ok()) {
+      return context.fail(other.ok() ? other.value().result.status() : other.status());
+    }
+    report.targets.push_back({"etcd", std::move(other.value().result).value()});
+    signal = other.value().signal;
+  }
   const int code = print(context, flags, report);
-  return run.signal != 0 ? 128 + run.signal : code;
+  return signal != 0 ? 128 + signal : code;
 }
 
 }  // namespace gcoord::cli

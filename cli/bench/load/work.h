@@ -45,7 +45,9 @@ class Work {
     ends_->on_end(client, std::chrono::steady_clock::now(), status);
   }
 
-  void end_at(std::uint32_t client, Moment at) { ends_->on_end(client, at, Status{}); }
+  void end_at(std::uint32_t client, Moment at, const Status& status) {
+    ends_->on_end(client, at, status);
+  }
 
  private:
   OperationEnds* ends_ = nullptr;

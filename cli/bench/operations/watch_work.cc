@@ -2,11 +2,11 @@
 //
 // Each connection has one watch, of all names of its own clients, and a client has names of its
 // own: the operation whose event it is, is found by the name and checked by the token.
+#include "cli/bench/load/watched_operation.h"
 #include "cli/bench/operations/operations.h"
 #include "cli/terminal/output.h"
 
 #include <charconv>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -34,7 +34,7 @@ std::optional<std::uint32_t> client_in(std::string_view rest) {
 class WatchWork final : public Work {
  public:
   WatchWork(const BenchPlan& plan, std::unique_ptr<GcoordClients> clients)
-      : wait_(plan.timeout), clients_(std::move(clients)), lanes_(plan.clients) {}
+      : wait_(plan.timeout), clients_(std::move(clients)), operations_(plan.clients) {}
 
   client::Status open_watches() {
     for (std::size_t index = 0; index < clients_->connection_count(); ++index) {
@@ -53,14 +53,7 @@ class WatchWork final : public Work {
   }
 
   void begin(std::uint32_t client, std::uint32_t key) override {
-    {
-      Lane& lane = lanes_[client];
-      const std::lock_guard lock(lane.mutex);
-      lane.granted = 0;
-      lane.released = false;
-      lane.failure = {};
-      lane.running = true;
-    }
+    operations_[client].begin();
     std::string name = prefix_of(clients_->connection_of(client)) + std::to_string(client) + "/" +
                        std::to_string(key);
     clients_->session(client).acquire_async(
@@ -77,32 +70,17 @@ class WatchWork final : public Work {
   }
 
  private:
-  struct Lane {
-    std::mutex mutex;  // Guards all of it.
-    bool running = false;
-    bool released = false;      // The release was answered, or nothing was acquired.
-    std::uint64_t granted = 0;  // The token of this operation; 0: not known yet.
-    std::uint64_t told = 0;     // The last token that the watch told of.
-    Moment told_at{};
-    Status failure;
-  };
-
   void on_granted(std::uint32_t client,
                   const std::string& name,
                   const client::Result<client::Grant>& grant) {
+    WatchedOperation& operation = operations_[client];
     if (!grant.ok()) {
-      return note(client, [&](Lane& lane) {
-        lane.failure = to_status(grant.status());
-        lane.released = true;
-      });
+      return finish(client, operation.note_undone(to_status(grant.status())));
     }
-    note(client, [&](Lane& lane) { lane.granted = grant.value().token; });
+    finish(client, operation.note_changed(grant.value().token));
     clients_->session(client).release_async(
         name, grant.value().token, [this, client](const client::Status& status) {
-          note(client, [&](Lane& lane) {
-            lane.failure = to_status(status);
-            lane.released = true;
-          });
+          finish(client, operations_[client].note_undone(to_status(status)));
         });
   }
 
@@ -113,38 +91,21 @@ class WatchWork final : public Work {
     const Moment now = std::chrono::steady_clock::now();
     for (const client::WatchEvent& event : batch.value().events) {
       const auto client = client_in(std::string_view{event.name}.substr(prefix.size()));
-      if (client.has_value() && *client < lanes_.size()) {
-        note(*client, [&](Lane& lane) {
-          lane.told = event.token;
-          lane.told_at = now;
-        });
+      if (client.has_value() && *client < operations_.size()) {
+        finish(*client, operations_[*client].note_told(event.token, now));
       }
     }
   }
 
-  // Changes the lane, and ends its operation if that was the last that was missing.
-  template <typename Change>
-  void note(std::uint32_t client, const Change& change) {
-    Status failure;
-    Moment at{};
-    {
-      Lane& lane = lanes_[client];
-      const std::lock_guard lock(lane.mutex);
-      change(lane);
-      const bool told = lane.granted != 0 && lane.told == lane.granted;
-      if (!lane.running || !lane.released || (lane.failure.ok() && !told)) {
-        return;
-      }
-      lane.running = false;
-      failure = lane.failure;
-      at = lane.told_at;
+  void finish(std::uint32_t client, const std::optional<WatchedOperation::End>& over) {
+    if (over.has_value()) {
+      end_at(client, over->at, over->status);
     }
-    return failure.ok() ? end_at(client, at) : end(client, failure);
   }
 
   std::chrono::milliseconds wait_;
   std::unique_ptr<GcoordClients> clients_;
-  std::vector<Lane> lanes_;  // By client.
+  std::vector<WatchedOperation> operations_;  // By client.
   std::vector<client::Watch> watches_;
 };
 

@@ -266,6 +266,9 @@ class GrpcChannel::Loop {
     std::unique_ptr<Call> call = take_running(found);
     connected_ = connected_ && (code == CURLE_OK || code == CURLE_OPERATION_TIMEDOUT);
     library_.multi_remove_handle(multi_, easy);
+    if (!connected_ && code != CURLE_OK) {
+      fail_waiting(reply.status());  // One after the other they would wait for as many timeouts.
+    }
     const Done done = std::move(call->done);
     if (call->is_stream) {
       library_.easy_cleanup(easy);
@@ -329,22 +332,27 @@ class GrpcChannel::Loop {
             message.empty() ? "status " + number : message};
   }
 
+  void fail_waiting(const Status& status) {
+    std::vector<std::unique_ptr<Call>> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all.swap(waiting_);
+    }
+    for (auto& call : all) {
+      call->done(status);
+    }
+  }
+
   void cancel_all() {
+    const Status cancelled{StatusCode::Cancelled, "the channel was closed"};
     for (auto& call : running_) {
       library_.multi_remove_handle(multi_, call->easy);
       library_.easy_cleanup(call->easy);
     }
-    std::vector<std::unique_ptr<Call>> all = std::move(running_);
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto& call : waiting_) {
-        all.push_back(std::move(call));
-      }
-      waiting_.clear();
+    for (auto& call : std::exchange(running_, {})) {
+      call->done(cancelled);
     }
-    for (auto& call : all) {
-      call->done(Status{StatusCode::Cancelled, "the channel was closed"});
-    }
+    fail_waiting(cancelled);
   }
 
   const CurlLibrary& library_;

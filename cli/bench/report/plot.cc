@@ -81,7 +81,8 @@ Axis axis_of(const Plot& plot, PlotScale scale, double PlotPoint::*value) {
     }
   }
   if (scale == PlotScale::Linear) {
-    axis.most = most > 0 ? round_step(most / kTicks) * kTicks : 1;
+    const double step = most > 0 ? round_step(most / kTicks) : 1;
+    axis.most = step * std::max(1.0, std::ceil(most / step - 1e-9));
     return axis;
   }
   axis.least = std::isfinite(least) ? std::pow(10, std::floor(std::log10(least))) : 1;

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -80,6 +82,24 @@ TEST(GrpcChannelTest, CallsThatAreUnderWayEndWhenItIsClosed) {
   }
   channel.value()->close();
   EXPECT_EQ(ended, std::vector<StatusCode>(3, StatusCode::Cancelled));
+}
+
+TEST(GrpcChannelTest, CallsThatWaitForAConnectionFailWithItAndNotOneByOne) {
+  const Listening silent;
+  auto channel = GrpcChannel::open({"127.0.0.1", silent.port()}, milliseconds{1000});
+  ASSERT_TRUE(channel.ok());
+  std::promise<void> all;
+  std::atomic<int> failed{0};
+  constexpr int kCalls = 100;  // A second each would be more than the patience.
+  for (int k = 0; k < kCalls; ++k) {
+    channel.value()->call("/a/b", "", [&](const Result<std::string>& reply) {
+      EXPECT_EQ(reply.status().code(), StatusCode::Unavailable);
+      if (failed.fetch_add(1) + 1 == kCalls) {
+        all.set_value();
+      }
+    });
+  }
+  EXPECT_EQ(all.get_future().wait_for(kPatience), std::future_status::ready);
 }
 
 TEST(BenchCompareTest, AnEtcdThatIsNotThereIsAnErrorBeforeTheRun) {

@@ -215,5 +215,13 @@ TEST(PlotTest, PointsThatALogarithmHasNotAreLeftOut) {
   EXPECT_NE(svg.find("<polyline"), std::string::npos);
 }
 
+TEST(PlotTest, AnAxisEndsWithTheFirstStepThatHasAllPoints) {
+  Plot plot{.title = "t", .x_name = "x", .y_name = "y"};
+  plot.lines.push_back({"line", "a", {{0, 1}, {60, 1}}});
+  const std::string svg = plot_svg(plot);
+  EXPECT_NE(svg.find("864.0,"), std::string::npos) << svg;  // The last point is at the right edge.
+  EXPECT_EQ(svg.find(">80</text>"), std::string::npos) << svg;
+}
+
 }  // namespace
 }  // namespace gcoord::cli

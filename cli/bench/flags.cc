@@ -57,25 +57,26 @@ void add_outputs(Command& verb, BenchFlags& flags) {
 
 void add_open_flags(Command& verb, BenchFlags& flags) {
   const bool lock = flags.operation == "lock";
-  Option* rate = verb.add_option("--rate",
-                                 flags.rate,
-                                 lock ? "operations due per second; without it and --load a closed "
-                                        "loop, as fast as the cluster answers"
-                                      : "operations due per second (default 1000)");
-  rate->in_range(1, 1'000'000)->type_name("R");
-  Option* clients = verb.add_option(
-      "--clients",
-      flags.clients,
-      lock ? "number of sessions, each with one operation at a time (default 16; with --rate 50)"
-           : "number of clients, each with one operation at a time (default 50)");
-  clients->in_range(1, 100'000)->type_name("N");
+  verb.add_option("--rate",
+                  flags.rate,
+                  lock ? "operations due per second; without it and --load a closed "
+                         "loop, as fast as the cluster answers"
+                       : "operations due per second (default 1000)")
+      ->in_range(1, 1'000'000)
+      ->type_name("R");
+  verb.add_option(
+          "--clients",
+          flags.clients,
+          lock
+              ? "number of sessions, each with one operation at a time (default 16; with --rate 50)"
+              : "number of clients, each with one operation at a time (default 50)")
+      ->in_range(1, 100'000)
+      ->type_name("N");
   verb.add_option("--load",
                   flags.load,
                   "rate and clients of etcd's self-test for a minute, and its verdict: s 150/s, m "
                   "1000/s, l 8000/s, xl 15000/s; exit 1 unless it passes")
-      ->one_of({"s", "m", "l", "xl"})
-      ->excludes(rate)
-      ->excludes(clients);
+      ->one_of({"s", "m", "l", "xl"});
   verb.add_option(
           "--duration",
           flags.duration,
@@ -128,6 +129,13 @@ std::optional<BenchPlan> plan_of(Context& context, const BenchFlags& flags) {
                         {"--names", !flags.names.empty()},
                         {"--history", !flags.history.empty()}},
                        "belongs to the closed loop: leave out --rate and --load")) {
+    return std::nullopt;
+  }
+  const bool both = !flags.load.empty();
+  if (refuse_misplaced(context,
+                       {{"--rate", both && flags.rate.has_value()},
+                        {"--clients", both && flags.clients.has_value()}},
+                       "is part of --load: give one of them")) {
     return std::nullopt;
   }
   BenchPlan plan;

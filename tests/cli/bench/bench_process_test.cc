@@ -102,7 +102,7 @@ TEST(BenchProcessTest, OptionsThatCannotBeUsedAreNamed) {
       {{"bench", "read", "--duration", "0s"}, "--duration"},
       {{"bench", "read", "--duration", "soon"}, "--duration"},
       {{"bench", "lock", "--load", "xxl"}, "--load"},
-      {{"bench", "lock", "--load", "s", "--rate", "7"}, "--load"},
+      {{"bench", "lock", "--load", "s", "--rate", "7"}, "--rate is part of --load"},
       {{"bench", "lock", "--csv", "a.csv"}, "--csv needs --rate or --load"},
       {{"bench", "lock", "--rate", "7", "--history", "h"}, "--history belongs to the closed loop"},
       {{"bench", "read", "--distribution", "normal"}, "--distribution"},

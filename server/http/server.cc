@@ -43,6 +43,7 @@ struct Exchange {
   HttpRequest request;
   HttpAnswer answer;
   bool answered = false;
+  std::stop_source gone;  // Its client.
 };
 
 int socket_of(MHD_Connection* connection) {
@@ -72,12 +73,19 @@ void cut_if_ended(int socket) {
   }
 }
 
+// Whatever was sent before the end and is not read yet.
+bool has_ended(int socket) {
+  pollfd end{socket, POLLRDHUP, 0};
+  return ::poll(&end, 1, 0) > 0;
+}
+
 // Paths are for the handler as they were sent: what is decoded twice is a hole.
 std::size_t leave_escaped(void*, MHD_Connection*, char* text) {
   return std::string_view(text).size();
 }
 
-MHD_Result send_answer(MHD_Connection* connection, HttpAnswer& answer) {
+MHD_Result send_answer(Exchange& exchange) {
+  HttpAnswer& answer = exchange.answer;
   auto* body = new std::string(std::move(answer.body));
   MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
       body->size(), body->data(), [](void* text) { delete static_cast<std::string*>(text); }, body);
@@ -88,10 +96,11 @@ MHD_Result send_answer(MHD_Connection* connection, HttpAnswer& answer) {
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type.c_str());
   MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, answer.cache_control.c_str());
   if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    const char* allowed = exchange.request.head ? "GET" : "GET, HEAD";
+    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
   }
   const MHD_Result queued =
-      MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
+      MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
   MHD_destroy_response(response);
   return queued;
 }
@@ -168,6 +177,7 @@ class HttpServer::Impl {
       auto* impl = static_cast<Impl*>(self);
       if (*exchange == nullptr) {
         auto* fresh = new Exchange{.connection = connection, .request = {.path = path}};
+        fresh->request.gone = fresh->gone.get_token();
         *exchange = fresh;
         return impl->on_header(*fresh, method);
       }
@@ -235,14 +245,15 @@ class HttpServer::Impl {
     table_.on_header(socket_of(exchange.connection), now_ms());
     requests_.add();
     const bool body = has_body(exchange.connection);
-    if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
+    exchange.request.head = method == MHD_HTTP_METHOD_HEAD;
+    if (method != MHD_HTTP_METHOD_GET && !exchange.request.head) {
       exchange.answer = {.status = 405, .body = "only GET and HEAD\n"};
       exchange.answered = true;
     } else if (body) {
       exchange.answer = {.status = 413, .body = "no request has a body\n"};
       exchange.answered = true;
     }
-    return body ? send_answer(exchange.connection, exchange.answer) : MHD_YES;
+    return body ? send_answer(exchange) : MHD_YES;
   }
 
   // Later calls: with more of a body, when the request is whole, and after resume().
@@ -251,7 +262,7 @@ class HttpServer::Impl {
       bytes = 0;  // Of a request that is refused already.
       return MHD_YES;
     }
-    return exchange.answered ? send_answer(exchange.connection, exchange.answer) : begin(exchange);
+    return exchange.answered ? send_answer(exchange) : begin(exchange);
   }
 
   // The request is whole: it is answered at once, or a thread of the handlers has it from here to
@@ -260,7 +271,7 @@ class HttpServer::Impl {
     if (stop_.load()) {  // No handler is left to end a suspension.
       exchange.answer = {.status = 503, .body = "the node stops\n"};
       exchange.answered = true;
-      return send_answer(exchange.connection, exchange.answer);
+      return send_answer(exchange);
     }
     const MHD_KeyValueIterator add =
         [](void* arguments, MHD_ValueKind, const char* name, const char* value) {
@@ -273,7 +284,7 @@ class HttpServer::Impl {
     if (auto answer = options_.at_once ? options_.at_once(exchange.request) : std::nullopt) {
       exchange.answer = *std::move(answer);
       exchange.answered = true;
-      return send_answer(exchange.connection, exchange.answer);
+      return send_answer(exchange);
     }
     MHD_suspend_connection(exchange.connection);
     suspended_.insert(&exchange);
@@ -310,6 +321,11 @@ class HttpServer::Impl {
     if (time_ms >= next_look_ms_) {
       next_look_ms_ = time_ms + kWaitMs;
       std::ranges::for_each(table_.waiting(), &cut_if_ended);
+      for (Exchange* exchange : suspended_) {  // The library does not look at them.
+        if (has_ended(socket_of(exchange->connection))) {
+          exchange->gone.request_stop();
+        }
+      }
     }
   }
 

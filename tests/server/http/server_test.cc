@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <latch>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -215,6 +217,36 @@ TEST_F(HttpServerTest, AHandlerThatWaitsHoldsUpNoOther) {
   EXPECT_THAT(http_answer(server_->port(), "GET /fast"), HasSubstr("\r\n\r\n/fast"));
   go_on.count_down();
   EXPECT_THAT(slow.read_to_end(), HasSubstr("\r\n\r\n/slow"));
+}
+
+// Such a page worked for nobody until its time was over.
+TEST_F(HttpServerTest, AHandlerHearsThatItsClientHasGone) {
+  std::latch begun(1);
+  std::promise<bool> heard;
+  open({.threads = 1}, [&](const HttpRequest& request) {
+    std::promise<void> gone;
+    const std::stop_callback on_gone(request.gone, [&gone] { gone.set_value(); });
+    begun.count_down();
+    heard.set_value(gone.get_future().wait_for(std::chrono::minutes{1}) ==
+                    std::future_status::ready);
+    return HttpAnswer{};
+  });
+  {
+    RawHttp client(server_->port());
+    client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\n");  // Not all of it is read.
+    begun.wait();
+  }
+  EXPECT_TRUE(heard.get_future().get());
+  wait_for("gcoord_http_connections", 0);
+}
+
+TEST_F(HttpServerTest, AHandlerKnowsAHeadAndMayRefuseIt) {
+  open({}, [](const HttpRequest& request) {
+    return request.head ? HttpAnswer{.status = 405, .body = "no"} : HttpAnswer{.body = "yes"};
+  });
+  EXPECT_THAT(http_answer(server_->port(), "HEAD /page"),
+              testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET\r\n")));
+  EXPECT_THAT(http_answer(server_->port(), "GET /page"), HasSubstr("\r\n\r\nyes"));
 }
 
 TEST_F(HttpServerTest, PagesAtOnceAreAnsweredWhileEveryHandlerWaits) {

@@ -4,6 +4,7 @@
 #include "common/host/event_level.h"
 #include "server/http/connection_table.h"
 #include "server/http/listen_socket.h"
+#include "server/http/port_lines.h"
 #include "server/platform/boot_time.h"
 
 #include <asio/post.hpp>
@@ -44,15 +45,15 @@ struct Exchange {
   HttpAnswer answer;
   bool answered = false;
   std::stop_source gone;  // Its client.
+  std::string method;     // As it was sent.
 };
 
 int socket_of(MHD_Connection* connection) {
   return ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-HttpSource source_of(MHD_Connection* connection) {
-  return http_source(
-      ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+const sockaddr* address_of(MHD_Connection* connection) {
+  return ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
 }
 
 // Whether the header says that a body follows.
@@ -126,6 +127,7 @@ class HttpServer::Impl {
                                   "Connections cut or refused at a limit of connections.",
                                   "port",
                                   options_.port_name})),
+        lines_(options_.port_name),
         table_(options_.limits),
         handlers_(options_.limits.threads) {}
 
@@ -164,7 +166,7 @@ class HttpServer::Impl {
   // The library's calls, all in turn()'s thread; their parameters are its own.
   MHD_Daemon* start_daemon(int socket) {
     const MHD_AcceptPolicyCallback accepting = [](void* self, const sockaddr* from, socklen_t) {
-      return static_cast<Impl*>(self)->accept(http_source(from)) ? MHD_YES : MHD_NO;
+      return static_cast<Impl*>(self)->accept(from) ? MHD_YES : MHD_NO;
     };
     const MHD_AccessHandlerCallback requesting = [](void* self,
                                                     MHD_Connection* connection,
@@ -195,44 +197,48 @@ class HttpServer::Impl {
                                                   what == MHD_CONNECTION_NOTIFY_STARTED);
         };
     const HttpServerLimits& limits = options_.limits;
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME,
-                            0,
-                            accepting,
-                            this,
-                            requesting,
-                            this,
-                            MHD_OPTION_LISTEN_SOCKET,
-                            socket,
-                            MHD_OPTION_CONNECTION_LIMIT,
-                            static_cast<unsigned>(limits.connections + kClosingConnections),
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            limits.header_bytes,
-                            MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-                            std::min<std::size_t>(limits.header_bytes / 4, 1024),
-                            MHD_OPTION_UNESCAPE_CALLBACK,
-                            &leave_escaped,
-                            nullptr,
-                            MHD_OPTION_NOTIFY_CONNECTION,
-                            connecting,
-                            this,
-                            MHD_OPTION_NOTIFY_COMPLETED,
-                            completing,
-                            this,
-                            MHD_OPTION_END);
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME,
+        0,
+        accepting,
+        this,
+        requesting,
+        this,
+        MHD_OPTION_LISTEN_SOCKET,
+        socket,
+        MHD_OPTION_CONNECTION_LIMIT,
+        static_cast<unsigned>(limits.connections + limits.spare_connections + kClosingConnections),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        limits.header_bytes,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        std::min<std::size_t>(limits.header_bytes / 4, 1024),
+        MHD_OPTION_UNESCAPE_CALLBACK,
+        &leave_escaped,
+        nullptr,
+        MHD_OPTION_NOTIFY_CONNECTION,
+        connecting,
+        this,
+        MHD_OPTION_NOTIFY_COMPLETED,
+        completing,
+        this,
+        MHD_OPTION_END);
   }
 
   void on_connection(MHD_Connection* connection, bool opened) {
     if (opened) {
-      table_.open(socket_of(connection), source_of(connection), now_ms());
+      table_.open(socket_of(connection), http_source(address_of(connection)), now_ms());
     } else {
       table_.close(socket_of(connection));
     }
     open_.set(static_cast<std::int64_t>(table_.size()));
   }
 
-  bool accept(const HttpSource& source) {
-    const HttpConnectionTable::Room room = table_.make_room(source);
-    crowded_.add(room.cut.has_value() || !room.taken ? 1 : 0);
+  bool accept(const sockaddr* from) {
+    const HttpConnectionTable::Room room = table_.make_room(http_source(from));
+    if (room.cut.has_value() || !room.taken) {
+      crowded_.add();
+      lines_.on_crowded(from, room.taken, table_.size());
+    }
     if (room.cut.has_value()) {
       ::shutdown(*room.cut, SHUT_RDWR);
     }
@@ -245,6 +251,7 @@ class HttpServer::Impl {
     table_.on_header(socket_of(exchange.connection), now_ms());
     requests_.add();
     const bool body = has_body(exchange.connection);
+    exchange.method = method;
     exchange.request.head = method == MHD_HTTP_METHOD_HEAD;
     if (method != MHD_HTTP_METHOD_GET && !exchange.request.head) {
       exchange.answer = {.status = 405, .body = "only GET and HEAD\n"};
@@ -253,7 +260,7 @@ class HttpServer::Impl {
       exchange.answer = {.status = 413, .body = "no request has a body\n"};
       exchange.answered = true;
     }
-    return body ? send_answer(exchange) : MHD_YES;
+    return body ? finish(exchange) : MHD_YES;
   }
 
   // Later calls: with more of a body, when the request is whole, and after resume().
@@ -262,7 +269,17 @@ class HttpServer::Impl {
       bytes = 0;  // Of a request that is refused already.
       return MHD_YES;
     }
-    return exchange.answered ? send_answer(exchange) : begin(exchange);
+    return exchange.answered ? finish(exchange) : begin(exchange);
+  }
+
+  MHD_Result finish(Exchange& exchange) {
+    const HttpAnswer& answer = exchange.answer;
+    if (answer.status >= 400 && answer.status < 500) {
+      lines_.on_refused({.line = exchange.method + " " + exchange.request.path,
+                         .from = address_of(exchange.connection),
+                         .status = answer.status});
+    }
+    return send_answer(exchange);
   }
 
   // The request is whole: it is answered at once, or a thread of the handlers has it from here to
@@ -271,7 +288,7 @@ class HttpServer::Impl {
     if (stop_.load()) {  // No handler is left to end a suspension.
       exchange.answer = {.status = 503, .body = "the node stops\n"};
       exchange.answered = true;
-      return send_answer(exchange);
+      return finish(exchange);
     }
     const MHD_KeyValueIterator add =
         [](void* arguments, MHD_ValueKind, const char* name, const char* value) {
@@ -284,7 +301,14 @@ class HttpServer::Impl {
     if (auto answer = options_.at_once ? options_.at_once(exchange.request) : std::nullopt) {
       exchange.answer = *std::move(answer);
       exchange.answered = true;
-      return send_answer(exchange);
+      return finish(exchange);
+    }
+    if (!table_.within_limits(socket_of(exchange.connection))) {
+      crowded_.add();
+      lines_.on_crowded(address_of(exchange.connection), false, table_.size());
+      exchange.answer = {.status = 503, .body = "too many connections are being answered\n"};
+      exchange.answered = true;
+      return finish(exchange);
     }
     MHD_suspend_connection(exchange.connection);
     suspended_.insert(&exchange);
@@ -308,6 +332,7 @@ class HttpServer::Impl {
       MHD_run(daemon_);
       const HttpConnectionTable::Late late = table_.take_late(now_ms());
       slow_.add(late.slow);
+      lines_.on_slow(late.slow);
       for (const int socket : late.sockets) {
         ::shutdown(socket, SHUT_RDWR);
       }
@@ -387,6 +412,7 @@ class HttpServer::Impl {
   Counter& crowded_;
   std::uint16_t port_ = 0;
   MHD_Daemon* daemon_ = nullptr;
+  HttpPortLines lines_;
   HttpConnectionTable table_;
   std::uint64_t next_look_ms_ = 0;
   std::unordered_set<Exchange*> suspended_;

@@ -20,6 +20,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/peers/network.h"
+#include "server/platform/log_rate_limit.h"
 #include "server/platform/operator_log.h"
 #include "server/resident/links/descriptor_exchange.h"
 #include "server/resident/links/link_handshake.h"

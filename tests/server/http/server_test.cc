@@ -279,6 +279,38 @@ TEST_F(HttpServerTest, PagesAtOnceAreAnsweredWhileEveryHandlerWaits) {
   EXPECT_THAT(slow.read_to_end(), HasSubstr("\r\n\r\nhandled"));
 }
 
+// A probe from a host whose other requests were as many as it may have was refused.
+TEST_F(HttpServerTest, PagesAtOnceComeBesideAsManySlowRequestsAsASourceMayHave) {
+  std::latch go_on(1);
+  open(
+      {.threads = 1, .connections = 4, .connections_per_source = 2},
+      [&](const HttpRequest&) {
+        go_on.wait();
+        return HttpAnswer{.body = "handled"};
+      },
+      [](const HttpRequest& request) {
+        return request.path == "/health" ? std::optional{HttpAnswer{.body = "well"}} : std::nullopt;
+      });
+  std::vector<RawHttp> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.emplace_back(server_->port());
+    slow.back().send("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  }
+  wait_for("gcoord_http_requests_total", 2);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(http_answer(server_->port(), "GET /health"), HasSubstr("\r\n\r\nwell"));
+  }
+  EXPECT_EQ(value_of(metrics_, "gcoord_http_crowded_connections_total"), 0);
+  EXPECT_THAT(http_answer(server_->port(), "GET /slow"), StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(value_of(metrics_, "gcoord_http_crowded_connections_total"), 1);
+  go_on.count_down();
+  for (RawHttp& client : slow) {
+    EXPECT_THAT(client.read_to_end(), HasSubstr("handled"));
+  }
+  wait_for("gcoord_http_connections", 0);
+  EXPECT_THAT(http_answer(server_->port(), "GET /slow"), HasSubstr("handled"));
+}
+
 // What is under way is answered, what waits for a thread is at least told, and nobody hangs.
 TEST_F(HttpServerTest, ItEndsWithRequestsOfEveryKindOpen) {
   std::latch begun(1);

@@ -53,11 +53,13 @@ std::size_t LockReads::Group::held_bytes() const {
   return sizeof(Group) + payload.size() + shards.size() * kShardBytes;
 }
 
-LockReads::LockReads(std::uint32_t shard_count, const locks::LockCpu& locks, Environment doors)
-    : shard_count_(shard_count), locks_(locks), environment_(std::move(doors)) {}
+LockReads::LockReads(const LockReadsOptions& options,
+                     const locks::LockCpu& locks,
+                     Environment doors)
+    : options_(options), locks_(locks), environment_(std::move(doors)) {}
 
 ShardId LockReads::shard_of_name(std::string_view name) const {
-  return shard_of(hash_name(name), shard_count_);
+  return shard_of(hash_name(name), options_.shard_count);
 }
 
 void LockReads::refuse(const Group& group, protocol::ErrorCode error) {
@@ -98,8 +100,8 @@ void LockReads::start_list(Group group) {
     refuse(group, protocol::ErrorCode::PayloadMalformed);
     return;
   }
-  if (listed_at_ != environment_.clock.now) {
-    listed_at_ = environment_.clock.now;
+  if (listed_at_ != options_.clock.now) {
+    listed_at_ = options_.clock.now;
     rows_listed_ = 0;
   }
   if (rows_listed_ >= kListRowsPerTick) {
@@ -139,7 +141,7 @@ void LockReads::start_group(Group group) {
   }
   ++group_last_;
   const std::uint64_t id = group_last_;
-  group.started_us = environment_.clock.now_us;
+  group.started_us = options_.clock.now_us;
   group.outstanding = group.shards.size();
   held_bytes_ += group.held_bytes();
   const std::set<std::uint32_t> shards = group.shards;
@@ -212,7 +214,7 @@ void LockReads::on_confirmed(std::uint64_t group_id,
 }
 
 void LockReads::look_at_time(const Group& group) {
-  const std::uint64_t now_us = environment_.clock.now_us;
+  const std::uint64_t now_us = options_.clock.now_us;
   if (environment_.slow.is_slow(group.started_us, now_us)) {
     environment_.slow.add(
         {.connection = group.connection,
@@ -324,7 +326,7 @@ void LockReads::finish_batch(const Group& group) {
   verdicts.reserve(checks.value().size());
   for (const protocol::TokenCheck& check : checks.value()) {
     const NameHash name = hash_name(check.name);
-    const ShardId shard = shard_of(name, shard_count_);
+    const ShardId shard = shard_of(name, options_.shard_count);
     const auto residence = locks_.residence(shard, name);
     const bool away = residence.has_value() && residence->residence == locks::Residence::Away;
     verdicts.push_back(group.shards.contains(shard.value) && !away
@@ -376,8 +378,8 @@ protocol::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters)
   row.ttl_left_ms = session_left_ms(
       locks_.clock(),
       {.row = lock.holder_row, .ttl_ms = lock.holder_ttl_ms, .led = environment_.leads(lock.shard)},
-      environment_.clock.tick_ms,
-      environment_.clock.now);
+      options_.clock.tick_ms,
+      options_.clock.now);
   if (waiters) {
     for (const auto& waiter : locks_.waiters(lock.shard, lock.name_hash, 0, kWaitersShownMax)) {
       row.waiters.push_back({waiter.session,

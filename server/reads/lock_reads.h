@@ -41,6 +41,11 @@ inline constexpr std::uint32_t kListRowsPerTick = 2 * kListRowsLookedAt;
 // are refused until some are answered.
 inline constexpr std::size_t kReadBytesMax = std::size_t{64} << 20;
 
+struct LockReadsOptions {
+  std::uint32_t shard_count = 1;
+  const ServiceClock& clock;  // Outlives the reads.
+};
+
 class LockReads {
  public:
   // Asks the engine for a confirmation; `group` comes back through on_confirmed.
@@ -61,10 +66,9 @@ class LockReads {
     std::function<SessionId(NameHash, FencingToken)> wanted;
     Answer answer;
     SlowRequests& slow;
-    const ServiceClock& clock;
   };
 
-  LockReads(std::uint32_t shard_count, const locks::LockCpu& locks, Environment doors);
+  LockReads(const LockReadsOptions& options, const locks::LockCpu& locks, Environment doors);
 
   // A request of kind LockCheck, LockCheckBatch, LockGet, LockList or ElectCandidates whose fields
   // were checked.
@@ -120,7 +124,7 @@ class LockReads {
   void refuse(const Group& group, protocol::ErrorCode error);
   ShardId shard_of_name(std::string_view name) const;
 
-  const std::uint32_t shard_count_;
+  const LockReadsOptions options_;
   const locks::LockCpu& locks_;
   Environment environment_;
   std::unordered_map<std::uint64_t, Group> groups_;

@@ -6,7 +6,7 @@ ReadRequests::ReadRequests(std::uint32_t shard_count,
                            MetricsRegistry& metrics,
                            const Environment& environment)
     : env_(environment),
-      reads_(shard_count, environment.locks, read_doors()),
+      reads_({shard_count, environment.clock}, environment.locks, read_doors()),
       ages_(shard_count, metrics, age_doors()),
       replica_reads_(shard_count, environment.locks, ages_, replica_read_doors()) {}
 
@@ -51,8 +51,7 @@ LockReads::Environment ReadRequests::read_doors() {
           .answer = [this](protocol::ConnectionId connection,
                            const protocol::ReplySlot& reply,
                            auto payload) { env_.replies.send(connection, reply, payload); },
-          .slow = env_.replies.slow(),
-          .clock = env_.clock};
+          .slow = env_.replies.slow()};
 }
 
 ReplicaAges::Environment ReadRequests::age_doors() {

@@ -74,7 +74,6 @@ NodeFacts ask(const CollectionRequest& request, const client::NodeView& view) {
 
 // The one node of an index, all of it. Several threads at once, each with another node.
 BundleContent collect_node(const CollectionRequest& request,
-                           std::uint64_t cluster,
                            CollectedNode& node,
                            ByteBudget& budget) {
   const client::NodeView& view = node.target.view;
@@ -89,8 +88,7 @@ BundleContent collect_node(const CollectionRequest& request,
   return read_pages({.address = address.value(),
                      .folder = node.folder,
                      .node = view.node_id,
-                     .expected = node.target.identity.value_or(
-                         NodeIdentity{.cluster = cluster, .node = view.node_id}),
+                     .expected = node.target.identity.value_or(NodeIdentity{}),
                      .sample = request.sample,
                      .deadline = &request.deadline,
                      .budget = &budget});
@@ -188,7 +186,7 @@ Collection collect(const CollectionRequest& request) {
   ByteBudget budget(kBundleBytesMax);
   std::vector<BundleContent> contents(targets.size());
   for_each_index(targets.size(), [&](std::size_t index) {
-    contents[index] = collect_node(request, found.view.cluster_id, found.nodes[index], budget);
+    contents[index] = collect_node(request, found.nodes[index], budget);
   });
   append(found.content, cluster_files(request, found));
   for (BundleContent& content : contents) {

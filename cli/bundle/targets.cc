@@ -112,6 +112,7 @@ std::vector<BundleTarget> merge_names(std::vector<BundleTarget> targets, std::ui
                             return other.view.node_id;
                           }) == merged.end();
     target.view.node_id = numbered ? identity.node : 0;
+    target.identity = identity.node == 0 ? std::nullopt : std::optional{identity};
     merged.push_back(std::move(target));
   }
   std::ranges::stable_sort(merged, by_id);

@@ -19,7 +19,7 @@ namespace gcoord::cli {
 struct BundleTarget {
   client::NodeView view;            // node_id 0: nobody knows which node it is.
   std::optional<HttpAddress> http;  // Given by the user; else the node is asked, or the rule holds.
-  std::optional<NodeIdentity> identity;  // Told by its pages; nothing: they were not asked, or not.
+  std::optional<NodeIdentity> identity;  // By the view or its pages; nothing: nobody tells.
   std::vector<std::string> also_at;      // Further names of the same node.
 };
 

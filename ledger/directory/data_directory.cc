@@ -18,8 +18,22 @@ namespace {
 Status unusable(const std::string& path, int error) {
   return Status{StatusCode::Unavailable,
                 "cannot use the data directory " + path + ": " + std::strerror(error) +
-                    "; check that it exists, is yours and is writable",
+                    "; check that the folder it is in exists, and that it is a directory of yours",
                 kDirectoryUnusable};
+}
+
+// Makes it where it is absent. A path that cannot be a directory of this user is a mistake in an
+// option, not a failure of the disk; whatever else fails is found by whoever opens it.
+Status make_directory(const std::string& path) {
+  struct stat attributes {};
+
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    const bool misplaced =
+        errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EPERM || errno == EROFS;
+    return misplaced ? unusable(path, errno) : Status{};
+  }
+  const bool other = ::stat(path.c_str(), &attributes) == 0 && !S_ISDIR(attributes.st_mode);
+  return other ? unusable(path, ENOTDIR) : Status{};
 }
 
 // Of the directory itself: somebody who may put another one in its place meanwhile changes nothing.
@@ -104,6 +118,7 @@ DirectoryLock::~DirectoryLock() {
 }
 
 Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOptions& options) {
+  GCOORD_TRY_STATUS(make_directory(options.path));
   GCOORD_TRY(auto root_disk, PosixDisk::open_directory(options.path, options.space));
   GCOORD_TRY_STATUS(check_permissions(options.path));
   std::unique_ptr<DataDirectory> directory{new DataDirectory(options.path)};

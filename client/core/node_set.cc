@@ -222,12 +222,15 @@ std::string NodeSet::evidence() const {
   return text;
 }
 
-std::string NodeSet::evidence(NodeId node) const {
+Status NodeSet::why_silent(NodeId node) const {
   const Entry* entry = find(node);
   if (entry == nullptr) {
-    return "node " + std::to_string(node.value) + " is not of this cluster";
+    return client::failure(protocol::ErrorCode::OptionInvalid,
+                           "the cluster has no node " + std::to_string(node.value));
   }
-  return entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
+  return client::failure(
+      protocol::ErrorCode::Unreachable,
+      entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure));
 }
 
 void NodeSet::advance(TimePoint now) {

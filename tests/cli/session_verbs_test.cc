@@ -380,6 +380,10 @@ TEST(ReadVerbsTest, ASessionIsClosedWhileOneNodeOfThreeIsDead) {
     EXPECT_EQ(ctl.json({"--timeout", "60s", "session", "close", session})["closed"], true);
     EXPECT_EQ(ctl.json({"lock", "get", name}, 1)["held"], false);
   }
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (ctl({"status"}).out.find("64 shards, all with a leader") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+  }
 }
 
 TEST(ReadVerbsTest, R6EveryReplicaShowsTheSamePast) {

@@ -72,6 +72,13 @@ TEST(Front, TheVersionIsAFlagToo) {
   EXPECT_THAT(finished.out, testing::MatchesRegex("gcoordctl [0-9.]+\n"));
 }
 
+TEST(Front, TheHelpOfStatusExplainsItsColumns) {
+  const std::string help = run("gcoordctl", {"status", "--help"}).out;
+  for (const char* column : {"LEADS:", "INCARNATION:", "PEERS:", "PHI:", "STEPPER:", "VOTES:"}) {
+    EXPECT_THAT(help, HasSubstr(column));
+  }
+}
+
 TEST(Front, TheHelpKnowsTheExitCodesOfTheDocument) {
   EXPECT_THAT(run("gcoordctl", {"--help"}).out, HasSubstr("4 reserved"));
 }

@@ -41,6 +41,8 @@ class WitnessStepper final : public consensus::Stepper {
 
   const consensus::ShardColumns& columns() const override { return stepper_->columns(); }
 
+  bool columns_are_rows() const override { return stepper_->columns_are_rows(); }
+
   std::uint32_t batch_rows() const override { return stepper_->batch_rows(); }
 
   consensus::StepperReport report() const override { return stepper_->report(); }

@@ -151,9 +151,12 @@ class NodeSet {
     Phase phase = Phase::Waiting;
     std::shared_ptr<Connection> connection;
     TimePoint give_up_at{};
+    bool greeted = false;        // The present connection is there, and the Hello on its way.
     std::uint64_t features = 0;  // While it is ready.
     bool failed = false;
     std::string failure;
+
+    std::string why_not_ready() const;
   };
 
   void add(const std::string& address, NodeId node);

@@ -55,6 +55,13 @@ TEST(Front, ANodeThatTheClusterDoesNotHaveIsWrongUsage) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
+TEST(Front, AnEndpointThatIsAnotherPortOfANodeIsToldAsSuch) {
+  const DevNode node({"--listen-metrics", "127.0.0.1:0"});
+  const Finished refused = Ctl{node.metrics()}({"--timeout", "1s", "status"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("is this a node's port for clients?"));
+}
+
 TEST(Front, AVerbThatDoesNotExistHasNoHelp) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"txn", "--help"}, {"lock", "txn", "-h"}}) {

@@ -64,7 +64,9 @@ void print_commands(const ClusterPlan& plan, const std::vector<std::filesystem::
   std::cerr << (here ? "Run each of these in a terminal of its own"
                      : "Copy each file to its host and run its command there")
             << ", all of them for the first start. Then:\n"
-            << "  export GCOORD_ENDPOINTS=" << plan.endpoints() << "\n  gcoordctl status\n";
+            << "  export GCOORD_ENDPOINTS=" << plan.endpoints() << "\n  gcoordctl status\n"
+            << "For every later command, instead of the variable:\n  gcoordctl context set "
+            << plan.name << " --endpoints " << plan.endpoints() << "\n";
 }
 
 int init(Context& context, const InitText& text) {

@@ -83,6 +83,8 @@ TEST(ClusterInit, WhatItPrintsStartsThreeNodesThatGrantALock) {
   const Finished keys = run("gcoordctl", {"ledger", "keys", "--ledger", ledger});
   EXPECT_EQ(keys.code, 0) << keys.err;
 
+  EXPECT_NE(made.err.find("context set gcoord --endpoints " + endpoints), std::string::npos);
+
   const Finished again = run("gcoordctl", init);
   EXPECT_EQ(again.code, 2);
   EXPECT_NE(again.err.find("is there already"), std::string::npos) << again.err;

@@ -203,7 +203,7 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
   if (node == NodeId{}) {
     const bool patient = operation.waits_for_node;
     if (operation.target == Target::OneNode && nodes_.failed(operation.node) && !patient) {
-      return fail(id, failure(protocol::ErrorCode::Unreachable, nodes_.evidence(operation.node)));
+      return fail(id, nodes_.why_silent(operation.node));
     }
     if (operation.lines_up() && nodes_.any_admitting() != NodeId{}) {
       return stand_in_line(id, operation);
@@ -488,7 +488,7 @@ void Dispatcher::on_failed(NodeId node) {
                           operation.target == Target::OneNode && operation.node == node &&
                           !operation.waits_for_node;
     if (hopeless) {
-      return fail(id, failure(protocol::ErrorCode::Unreachable, nodes_.evidence(node)));
+      return fail(id, nodes_.why_silent(node));
     }
     if (operation.phase == OperationPhase::Parked && fails_fast(operation)) {
       give_up(id, operation, failure(protocol::ErrorCode::CircuitOpen, nodes_.evidence()));

@@ -61,6 +61,7 @@ TEST_F(LogProcessTest, SighupOpensTheLogFileAnew) {
   DevNode node({"--log-level", "info", "--log-file", file});
   const std::string before = file_text(file);
   EXPECT_THAT(before, HasSubstr(" node 1 node: serving "));
+  EXPECT_THAT(before, HasSubstr(" node 1 node: this node is a cluster of its own"));
 
   struct stat facts {};
 

@@ -385,10 +385,24 @@ std::vector<Registration> SessionClock::registrations_of(SessionId session) cons
   return registrations;
 }
 
-bool SessionClock::remembers_expired(SessionId session) const {
+// One past its position, or 0.
+std::uint32_t SessionClock::find_expired(SessionId session) const {
   return expired_index_.view().find(session_hash(session), [this, session](std::uint32_t row) {
     return expired_ring_[row - 1] == session;
-  }) != 0;
+  });
+}
+
+bool SessionClock::remembers_expired(SessionId session) const {
+  return find_expired(session) != 0;
+}
+
+// Its position stays empty until it is used again.
+void SessionClock::forget_expired(SessionId session) {
+  const std::uint32_t row = find_expired(session);
+  if (row != 0) {
+    expired_index_.view().erase(session_hash(session), row);
+    expired_ring_[row - 1] = SessionId{};
+  }
 }
 
 void SessionClock::remember_expired(SessionId session) {
@@ -396,7 +410,7 @@ void SessionClock::remember_expired(SessionId session) {
     return;
   }
   const auto position = static_cast<std::uint32_t>(expired_count_ % expired_ring_.size());
-  if (expired_count_ >= expired_ring_.size()) {
+  if (expired_count_ >= expired_ring_.size() && expired_ring_[position] != SessionId{}) {
     expired_index_.view().erase(session_hash(expired_ring_[position]), position + 1);
   }
   expired_ring_[position] = session;

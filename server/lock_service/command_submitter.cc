@@ -24,9 +24,9 @@ ErrorCode error_of_limit(locks::LockLimit limit) {
   return ErrorCode::None;
 }
 
-// An acquire that was sent twice may come once more behind the end of its session. It would
-// register the session anew, and hold the lock for nobody until that is ended in turn. Ids that
-// clients choose may come again.
+// An acquire, or a grant, that was sent twice may come once more behind the end of its session. It
+// would register the session anew, and hold the lock for nobody until that is ended in turn. Ids
+// that clients choose may come again.
 bool is_over(const locks::LockCpu& locks, SessionId session) {
   return session.value >= protocol::kSessionIdChosenEnd && locks.clock().remembers_expired(session);
 }
@@ -57,11 +57,10 @@ void CommandSubmitter::submit(const ClientRequest& request,
       env_.locator.is_arriving(request.slot, shard, command.name_hash)) {
     return env_.replies.refuse(request, ErrorCode::LockMoving);
   }
-  const bool counted = command.kind == locks::LockCommandKind::Acquire;
-  if (counted && env_.admission.is_closed(command.session)) {
+  if (registers(command) && env_.admission.is_closed(command.session)) {
     return env_.replies.refuse(request, ErrorCode::SessionClosed);
   }
-  if (counted && is_over(env_.locks, command.session)) {
+  if (registers(command) && is_over(env_.locks, command.session)) {
     return env_.replies.refuse(request, ErrorCode::SessionExpired);
   }
   Pending pending;
@@ -69,6 +68,7 @@ void CommandSubmitter::submit(const ClientRequest& request,
   pending.connection = request.connection;
   pending.started_us = env_.clock.now_us;
   pending.request = request.slot;
+  const bool counted = command.kind == locks::LockCommandKind::Acquire;
   if (counted && env_.locks.stands_in_line(shard, command)) {
     return env_.outcomes.rebind_wait(pending, shard);
   }

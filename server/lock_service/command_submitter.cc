@@ -47,6 +47,14 @@ bool CommandSubmitter::names_other_term(const protocol::RequestSlot& request, Sh
          Term{request.token} != env_.leaders.term(shard);
 }
 
+// Its client gave it up before it came: executed now it would be granted to nobody. If it is known
+// it has come before, and the log repeats the answer.
+bool CommandSubmitter::comes_too_late(ShardId shard, const locks::LockCommand& command) const {
+  return command.kind == locks::LockCommandKind::Acquire &&
+         env_.admission.is_withdrawn({shard, command.session, command.sequence}) &&
+         !env_.locks.knows_request(shard, command.session, command.sequence);
+}
+
 void CommandSubmitter::submit(const ClientRequest& request,
                               ShardId shard,
                               const locks::LockCommand& command) {
@@ -62,6 +70,12 @@ void CommandSubmitter::submit(const ClientRequest& request,
   }
   if (registers(command) && is_over(env_.locks, command.session)) {
     return env_.replies.refuse(request, ErrorCode::SessionExpired);
+  }
+  if (command.kind == locks::LockCommandKind::CancelWait) {
+    env_.admission.note_withdrawn({shard, command.session, command.sequence});
+  }
+  if (comes_too_late(shard, command)) {
+    return env_.replies.refuse(request, ErrorCode::WaitCancelled);
   }
   Pending pending;
   pending.kind = PendingKind::Request;

@@ -39,6 +39,15 @@ struct LateCopiesBench : LockBench {
     return send(slot, "");
   }
 
+  std::uint64_t cancel(std::uint64_t session, std::uint64_t sequence) {
+    protocol::RequestSlot slot = this->slot(RequestKind::LockCancel);
+    slot.session = session;
+    slot.sequence = sequence;
+    slot.acked_below = 1;
+    slot.shard = shard_of_name("a").value;
+    return send(slot, "a");
+  }
+
   // Until the end of a silent session is proposed, and not decided.
   void let_end_be_proposed() {
     for (std::uint32_t ms = 0; ms < 2 * kTtlMs && engine.proposals.empty(); ms += 10) {
@@ -106,6 +115,25 @@ TEST(LateCopiesTest, AChosenIdThatComesAgainLivesForItsTtl) {
   bench.pass_ms(kTtlMs - 100);
   bench.decide();
   EXPECT_EQ(bench.session_count(), 1u);
+}
+
+TEST(LateCopiesTest, AnAcquireThatComesBehindItsCancelIsRefused) {
+  LateCopiesBench bench;
+  ASSERT_EQ(bench.decided(bench.cancel(kSession, 1)).slot.code, StatusCode::Ok) << "holds nothing";
+  const auto late = bench.acquire(kSession, 1, "a", 0, kTtlMs);
+  EXPECT_EQ(bench.decided(late).slot.detail, number(ErrorCode::WaitCancelled));
+  EXPECT_EQ(bench.service->locks().usage().locks, 0u);
+  EXPECT_EQ(bench.decided(bench.acquire(kSession, 2, "a", 0, kTtlMs)).slot.code, StatusCode::Ok);
+}
+
+TEST(LateCopiesTest, ACancelOfWhatWasGrantedChangesNothing) {
+  LateCopiesBench bench;
+  const auto granted = bench.decided(bench.acquire(kSession, 1, "a", 0, kTtlMs));
+  EXPECT_EQ(bench.decided(bench.cancel(kSession, 1)).slot.detail,
+            number(ErrorCode::AcquireGranted));
+  const auto again = bench.decided(bench.acquire(kSession, 1, "a", 0, kTtlMs));
+  EXPECT_EQ(again.slot.code, StatusCode::Ok);
+  EXPECT_EQ(again.slot.token, granted.slot.token);
 }
 
 // A node that remembers the end of a session must not take the next one of its id for it.

@@ -120,6 +120,8 @@ class DeviceStepper final : public Stepper {
 
   const ShardColumns& columns() const override { return mirror_; }
 
+  bool columns_are_rows() const override { return false; }
+
   std::uint32_t batch_rows() const override { return batch_rows_; }
 
   StepperReport report() const override {

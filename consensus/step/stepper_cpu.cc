@@ -1,5 +1,6 @@
 #include "common/assert.h"
 #include "common/tables/column_arena.h"
+#include "consensus/step/settle.h"
 #include "consensus/step/stepper.h"
 
 namespace gcoord::consensus {
@@ -24,6 +25,16 @@ class CpuStepper final : public Stepper {
       consensus::step(ShardRef(columns_, rows[k]), in[k], out[k], input);
     }
     return {};
+  }
+
+  bool settle(std::uint32_t row, const Inbox& in, Outbox& out, const StepInput& input) override {
+    out.clear();
+    const StepArrays arrays{.configuration = &in.configuration,
+                            .stored = out.stored,
+                            .sink = sink_of(out.message, kOutboxMessages)};
+    const StepRow one{ShardRef(columns_, row), input, out, arrays};
+    return in.message_count == 0 ? settle_stored(one, in.storage_ack)
+                                 : settle_notice(one, in.message[0]);
   }
 
   const ShardColumns& columns() const override { return columns_; }

@@ -124,6 +124,15 @@ HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
              applies,
              host.readmission_,
              host.failure_}),
+      settler({host.rows_,
+               host.metrics_,
+               host.turn_,
+               reports,
+               messages,
+               applies,
+               *host.peers_,
+               host.outflow_,
+               *host.network_}),
       snapshots(host.metrics_) {}
 
 Status HostReplicas::open_storage(MetricsRegistry& registry) {

@@ -8,6 +8,7 @@
 #include "server/host_turn/row_batch.h"
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
+#include "server/host_turn/row_settler.h"
 #include "server/host_turn/row_storage.h"
 #include "server/turn_lines/snapshot_counts.h"
 
@@ -23,6 +24,7 @@ struct HostReplicas::RowWorkers {
   RowMessages messages;
   ApplyQueue applies;
   RowBatch batch;
+  RowSettler settler;
   SnapshotCounts snapshots;
 };
 

@@ -88,11 +88,11 @@ void HostReplicas::take_time() {
   if (take_heartbeats()) {
     rows_.wake_all();
   }
+  look_at_lives();
   take_acknowledgements();
   rows_.deadlines.collect(
       rows_.columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.active.touch(row); });
   rows_.wake(kRowsPerTurn);
-  look_at_lives();
   readmission_.advance(step_input(), rows_.active);
 }
 
@@ -132,9 +132,14 @@ void HostReplicas::look_at_lives() {
 }
 
 void HostReplicas::take_acknowledgements() {
-  turn_.done += disk_->take_acks(2 * kRowsPerTurn, [this](const ReplicaDisk::Ack& ack) {
-    rows_.active.touch(ack.row).storage_ack = {ack.term, ack.vote, 1};
-  });
+  RowSettler& settler = workers_->settler;
+  settler.begin(step_input());
+  for (const consensus::Message& notice : inflow_->notices()) {
+    settler.on_notice(notice);
+  }
+  inflow_->notices().clear();
+  turn_.done += disk_->take_acks(
+      2 * kRowsPerTurn, [&settler](const ReplicaDisk::Ack& ack) { settler.on_stored(ack); });
   if (const auto failure = disk_->take_failure()) {
     fail_unless(*failure);
   }

@@ -385,22 +385,19 @@ std::vector<Registration> SessionClock::registrations_of(SessionId session) cons
   return registrations;
 }
 
-// One past its position, or 0.
-std::uint32_t SessionClock::find_expired(SessionId session) const {
+bool SessionClock::remembers_expired(SessionId session) const {
   return expired_index_.view().find(session_hash(session), [this, session](std::uint32_t row) {
     return expired_ring_[row - 1] == session;
-  });
-}
-
-bool SessionClock::remembers_expired(SessionId session) const {
-  return find_expired(session) != 0;
+  }) != 0;
 }
 
 // Its position stays empty until it is used again.
 void SessionClock::forget_expired(SessionId session) {
-  const std::uint32_t row = find_expired(session);
+  const std::uint32_t hash = session_hash(session);
+  const std::uint32_t row = expired_index_.view().find(
+      hash, [this, session](std::uint32_t each) { return expired_ring_[each - 1] == session; });
   if (row != 0) {
-    expired_index_.view().erase(session_hash(session), row);
+    expired_index_.view().erase(hash, row);
     expired_ring_[row - 1] = SessionId{};
   }
 }

@@ -195,7 +195,6 @@ class SessionClock {
   std::uint64_t ttl_ticks(std::uint32_t ttl_ms) const;
   std::uint32_t session_hash(SessionId session) const;
   SessionRow find_first(SessionId session) const;
-  std::uint32_t find_expired(SessionId session) const;
   void link(SessionRow row);
   void unlink(SessionRow row);
   void remember_expired(SessionId session);

@@ -50,6 +50,10 @@ class Stepper {
   // (recovery).
   virtual const ShardColumns& columns() const = 0;
 
+  // Says which shards the rows are of, before anything else: `map` outlives the stepper. Without,
+  // row and shard have the same number.
+  virtual void name_rows(const RowMap& map) = 0;
+
   // Rows that a call had best be given: more at once are slower or no faster.
   virtual std::uint32_t batch_rows() const = 0;
 

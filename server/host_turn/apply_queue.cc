@@ -28,7 +28,7 @@ void ApplyQueue::want_entries(std::size_t at) const {
   for (std::uint32_t part = 0; part < EntryLog::kParts; ++part) {
     const std::size_t ahead = at + kApart * (EntryLog::kParts - part);
     if (ahead < queue_.size()) {
-      env_.rows.log.want(ShardId{queue_[ahead].row}, queue_[ahead].first, part);
+      env_.rows.log.want(queue_[ahead].row, queue_[ahead].first, part);
     }
   }
 }
@@ -38,7 +38,7 @@ LogIndex ApplyQueue::apply_range(const Range& range) {
   const consensus::ShardRef row = env_.rows.ref(range.row);
   LogIndex index = range.first;
   for (;; ++index) {
-    EntryBlock* block = env_.rows.log.find(row.shard(), index);
+    EntryBlock* block = env_.rows.log.find(range.row, index);
     const auto kind = block == nullptr ? consensus::EntryKind::Noop : block->kind;
     env_.service.apply(
         {.shard = row.shard(),
@@ -67,7 +67,7 @@ LogIndex ApplyQueue::apply_range(const Range& range) {
 }
 
 void ApplyQueue::after_apply(std::uint32_t row, LogIndex applied) {
-  env_.checkpointing.mark(ShardId{row});
+  env_.checkpointing.mark(row);
   RowWork& work = env_.rows.active.touch(row);
   work.applied = applied;
   if (wants_compaction(env_.rows.ref(row).log())) {

@@ -9,6 +9,7 @@
 
 #include "common/ids.h"
 #include "consensus/step/message.h"
+#include "consensus/step/row_map.h"
 #include "netcore/peers/network.h"
 #include "server/interfaces/state_machine.h"
 #include "server/replicas/active.h"
@@ -27,7 +28,7 @@ class ReplicaInflow final : public netcore::Sink {
  public:
   struct Options {
     NodeId self;
-    std::uint32_t shard_count = 0;
+    const consensus::RowMap& map;  // Messages for shards that it does not hold are dropped.
   };
 
   // What the engine does besides when a channel came up or died.
@@ -67,8 +68,12 @@ class ReplicaInflow final : public netcore::Sink {
                netcore::Band band,
                const netcore::Slot& slot,
                std::span<const std::byte> extent);
-  void on_message(const consensus::Message& message, std::span<const std::byte> extent);
-  void on_chunk(const consensus::Message& message, std::span<const std::byte> extent);
+  void on_message(std::uint32_t row,
+                  const consensus::Message& message,
+                  std::span<const std::byte> extent);
+  void on_chunk(std::uint32_t row,
+                const consensus::Message& message,
+                std::span<const std::byte> extent);
   bool well_formed(NodeId from, const consensus::Message& message) const;
 
   Options options_;

@@ -122,6 +122,8 @@ class DeviceStepper final : public Stepper {
 
   void name_rows(const RowMap& map) override { consensus::name_rows(mirror_, map); }
 
+  bool columns_are_rows() const override { return false; }
+
   std::uint32_t batch_rows() const override { return batch_rows_; }
 
   StepperReport report() const override {

@@ -26,6 +26,8 @@ class ForwardingStepper : public Stepper {
 
   void name_rows(const RowMap& map) override { inner_->name_rows(map); }
 
+  bool columns_are_rows() const override { return inner_->columns_are_rows(); }
+
   std::uint32_t batch_rows() const override { return inner_->batch_rows(); }
 
   StepperReport report() const override { return inner_->report(); }

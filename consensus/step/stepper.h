@@ -54,6 +54,10 @@ class Stepper {
   // row and shard have the same number.
   virtual void name_rows(const RowMap& map) = 0;
 
+  // Whether columns() are the rows themselves, so that the owner may settle applied entries in them
+  // between two calls (settle_applied.h), and not a copy of rows that lie elsewhere.
+  virtual bool columns_are_rows() const { return true; }
+
   // Rows that a call had best be given: more at once are slower or no faster.
   virtual std::uint32_t batch_rows() const = 0;
 

@@ -86,10 +86,9 @@ std::vector<ShardId> NodeLedger::repaired_shards() const {
 
 Status NodeLedger::start(Incarnation incarnation,
                          PublicationService& service,
-                         TreeOf tree_of,
-                         HeadsOf heads_of,
+                         OwnTrees trees,
                          std::function<void()> wake) {
-  tree_of_ = std::move(tree_of);
+  tree_of_ = trees.tree_of;
   if (!publishes()) {
     return Status{};
   }
@@ -100,8 +99,7 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .shard_count = options_.shard_count,
                                     .incarnation = incarnation,
                                     .directory = options_.data_directory + "/publication",
-                                    .tree_of = tree_of_,
-                                    .heads_of = std::move(heads_of),
+                                    .trees = std::move(trees),
                                     .now_ms = &ledger_now_ms,
                                     .key_seed = draw_seed(),
                                     .wake = std::move(wake),

@@ -83,8 +83,12 @@ void RowAnswers::settle_read(std::uint32_t row, const consensus::Outbox& out) {
 }
 
 void RowAnswers::on_applied(RowWork& work, LogIndex applied) {
-  if (work.reads) {
-    answer_reads(work.reads->take_applied(applied));
+  if (!work.reads) {
+    return;
+  }
+  answer_reads(work.reads->take_applied(applied));
+  if (work.reads->empty()) {
+    work.reads.reset();
   }
 }
 

@@ -66,6 +66,10 @@ class Stepper {
   // (recovery).
   virtual const ShardColumns& columns() const = 0;
 
+  // Says which shards the rows are of, before anything else: `map` outlives the stepper. Without,
+  // row and shard have the same number.
+  virtual void name_rows(const RowMap& map) = 0;
+
   // Whether columns() are the rows themselves, so that the owner may settle applied entries in them
   // between two calls (settle.h), and not a copy of rows that lie elsewhere.
   virtual bool columns_are_rows() const { return true; }

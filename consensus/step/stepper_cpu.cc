@@ -39,6 +39,8 @@ class CpuStepper final : public Stepper {
 
   const ShardColumns& columns() const override { return columns_; }
 
+  void name_rows(const RowMap& map) override { consensus::name_rows(columns_, map); }
+
   std::uint32_t batch_rows() const override { return kBatchRows; }
 
   StepperReport report() const override { return {.name = "cpu"}; }

@@ -29,7 +29,7 @@ void ApplyQueue::want_entries(std::size_t at) const {
   for (std::uint32_t part = 0; part < EntryLog::kParts; ++part) {
     const std::size_t ahead = at + kApart * (EntryLog::kParts - part);
     if (ahead < queue_.size()) {
-      env_.rows.log.want(ShardId{queue_[ahead].row}, queue_[ahead].first, part);
+      env_.rows.log.want(queue_[ahead].row, queue_[ahead].first, part);
     }
   }
 }
@@ -39,7 +39,7 @@ LogIndex ApplyQueue::apply_range(const Range& range) {
   const consensus::ShardRef row = env_.rows.ref(range.row);
   LogIndex index = range.first;
   for (;; ++index) {
-    EntryBlock* block = env_.rows.log.find(row.shard(), index);
+    EntryBlock* block = env_.rows.log.find(range.row, index);
     const auto kind = block == nullptr ? consensus::EntryKind::Noop : block->kind;
     env_.service.apply(
         {.shard = row.shard(),
@@ -68,7 +68,7 @@ LogIndex ApplyQueue::apply_range(const Range& range) {
 }
 
 void ApplyQueue::after_apply(std::uint32_t row, LogIndex applied) {
-  env_.checkpointing.mark(ShardId{row});
+  env_.checkpointing.mark(row);
   const RowWork* work = env_.rows.active.find(row);
   const bool configures = work != nullptr && work->configuration != nullptr;
   if (!configures && env_.rows.stepper->columns_are_rows()) {
@@ -90,7 +90,7 @@ void ApplyQueue::settle_at_once(std::uint32_t row, LogIndex applied) {
   if (wants_compaction(shard.log())) {
     consensus::settle_compaction(shard,
                                  compaction_target(shard, env_.peers.records(), kEntriesKept));
-    env_.rows.log.compact(shard.shard(), shard.log().floor);
+    env_.rows.log.compact(row, shard.log().floor);
   }
   if (RowWork* work = env_.rows.active.find(row)) {
     env_.answers.on_applied(*work, applied);

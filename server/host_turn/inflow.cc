@@ -85,6 +85,13 @@ void ReplicaInflow::on_message(const Message& message, std::span<const std::byte
     metrics_.dropped(ReplicaDrop::BadEntries).add();
     return;
   }
+  const bool notice = message.kind == MessageKind::Append && message.count == 0 &&
+                      message.flags == consensus::kFlagNotice;
+  if (notice && notices_.size() < ActiveRows::kMessagesMax &&
+      rows_.find(message.shard.value) == nullptr) {
+    notices_.push_back(message);
+    return;
+  }
   if (!rows_.add_message(message, extent)) {
     metrics_.dropped(ReplicaDrop::Overrun).add();
   }

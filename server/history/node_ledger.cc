@@ -1,6 +1,7 @@
 #include "server/history/node_ledger.h"
 
 #include "ledger/base/error_details.h"
+#include "ledger/directory/data_directory.h"
 #include "ledger/disk/posix_disk.h"
 #include "protocol/error_codes.h"
 #include "server/platform/boot_time.h"
@@ -67,6 +68,7 @@ Result<std::unique_ptr<NodeLedger>> NodeLedger::open(NodeLedgerOptions options,
     return node;
   }
   // The engine makes the data directory otherwise, and this comes before it.
+  GCOORD_TRY_STATUS(ledger::make_data_directory(node->options_.data_directory));
   GCOORD_TRY(const auto parent, ledger::PosixDisk::open_directory(node->options_.data_directory));
   GCOORD_TRY(node->disk_,
              ledger::PosixDisk::open_directory(node->options_.data_directory + "/publication",

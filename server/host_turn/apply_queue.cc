@@ -1,7 +1,7 @@
 #include "server/host_turn/apply_queue.h"
 
 #include "consensus/step/log_runs.h"
-#include "consensus/step/settle_applied.h"
+#include "consensus/step/settle.h"
 #include "server/replicas/compaction.h"
 #include "server/replicas/shard_codec.h"
 

@@ -1,6 +1,6 @@
 // The decided entries of a turn on their way to the service, range by range.
 //
-// A range is of one row, which is told at once that it was applied (settle_applied.h), or by its
+// A range is of one row, which is told at once that it was applied (settle.h), or by its
 // next step where rows lie on a device. A configuration ends its range: a step takes it, and the
 // rest comes with that step. One thread.
 #pragma once

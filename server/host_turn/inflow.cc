@@ -88,6 +88,12 @@ void ReplicaInflow::on_message(std::uint32_t row,
     metrics_.dropped(ReplicaDrop::BadEntries).add();
     return;
   }
+  const bool notice = message.kind == MessageKind::Append && message.count == 0 &&
+                      message.flags == consensus::kFlagNotice;
+  if (notice && notices_.size() < ActiveRows::kMessagesMax && rows_.find(row) == nullptr) {
+    notices_.push_back(message);
+    return;
+  }
   if (!rows_.add_message(row, message, extent)) {
     metrics_.dropped(ReplicaDrop::Overrun).add();
   }

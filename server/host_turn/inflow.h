@@ -63,6 +63,10 @@ class ReplicaInflow final : public netcore::Sink {
   // Heartbeats since the last call, in order. The caller clears the list.
   std::vector<ReceivedHeartbeat>& heartbeats() { return heartbeats_; }
 
+  // Notices of rows that nothing else waits for: to be settled, or stepped like any message
+  // (settler.h). The caller clears them.
+  std::vector<consensus::Message>& notices() { return notices_; }
+
  private:
   void on_slot(NodeId from,
                netcore::Band band,
@@ -83,6 +87,7 @@ class ReplicaInflow final : public netcore::Sink {
   ChannelEvents events_;
   SnapshotAssembly assembly_;
   std::vector<ReceivedHeartbeat> heartbeats_;
+  std::vector<consensus::Message> notices_;
 };
 
 }  // namespace gcoord::server

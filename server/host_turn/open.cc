@@ -114,7 +114,11 @@ HostReplicas::HostReplicas(ReplicaOptions options,
 HostReplicas::~HostReplicas() = default;
 
 HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
-    : answers({host.rows_, host.service_, host.metrics_, host.turn_, host.options_.node}),
+    : look_at_credit([&host] {
+        host.peers_->set_credit(*host.network_,
+                                [&host](NodeId peer) { return host.outflow_.gathered(peer); });
+      }),
+      answers({host.rows_, host.service_, host.metrics_, host.turn_, host.options_.node}),
       reports({host.rows_, host.service_, host.metrics_, host.options_, host.turn_}),
       storage({host.rows_,
                host.service_,
@@ -139,6 +143,7 @@ HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
              applies,
              host.readmission_,
              host.failure_}),
+      settler({host.rows_, host.metrics_, host.turn_, reports, messages, applies, look_at_credit}),
       snapshots(host.metrics_) {}
 
 Status HostReplicas::open_storage(MetricsRegistry& registry) {

@@ -1,6 +1,6 @@
 #include "chaos/mutants/mutant_stepper.h"
 
-#include "chaos/mutants/wrapped_stepper.h"
+#include "consensus/step/forwarding_stepper.h"
 #include "consensus/step/log_runs.h"
 
 #include <algorithm>
@@ -152,10 +152,10 @@ bool keep_confirmations(const ShardRef& row, const Inbox& in, consensus::SlotMas
   return opened;
 }
 
-class MutantStepper final : public WrappedStepper {
+class MutantStepper final : public consensus::ForwardingStepper {
  public:
   MutantStepper(Mutant mutant, std::unique_ptr<Stepper> stepper)
-      : WrappedStepper(std::move(stepper)), mutant_(mutant) {}
+      : ForwardingStepper(std::move(stepper)), mutant_(mutant) {}
 
   Status step(std::span<const std::uint32_t> rows,
               std::span<const Inbox> in,
@@ -175,7 +175,7 @@ class MutantStepper final : public WrappedStepper {
       confirmed_.push_back(confirmations(row));
       before(row, in_[k]);
     }
-    const Status stepped = inner().step(rows, in_, out, changed(input));
+    const Status stepped = ForwardingStepper::step(rows, in_, out, changed(input));
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const ShardRef row(columns(), rows[k]);
       after(row, in_[k]);

@@ -3,7 +3,7 @@
 // thread.
 #pragma once
 
-#include "chaos/mutants/wrapped_stepper.h"
+#include "consensus/step/forwarding_stepper.h"
 
 #include <functional>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace gcoord::chaos {
 
-class WitnessStepper final : public WrappedStepper {
+class WitnessStepper final : public consensus::ForwardingStepper {
  public:
   using OnMessage = std::function<void(const consensus::Message&)>;
   // The row after the step.
@@ -19,7 +19,7 @@ class WitnessStepper final : public WrappedStepper {
       const consensus::ShardRef&, const consensus::Inbox&, const consensus::Outbox&)>;
 
   WitnessStepper(std::unique_ptr<Stepper> stepper, OnMessage on_message, OnStep on_step)
-      : WrappedStepper(std::move(stepper)),
+      : ForwardingStepper(std::move(stepper)),
         on_message_(std::move(on_message)),
         on_step_(std::move(on_step)) {}
 
@@ -27,7 +27,7 @@ class WitnessStepper final : public WrappedStepper {
               std::span<const consensus::Inbox> in,
               std::span<consensus::Outbox> out,
               const consensus::StepInput& input) override {
-    const Status stepped = inner().step(rows, in, out, input);
+    const Status stepped = ForwardingStepper::step(rows, in, out, input);
     for (std::size_t k = 0; stepped.ok() && k < rows.size(); ++k) {
       on_step_(consensus::ShardRef(columns(), rows[k]), in[k], out[k]);
       for (std::uint32_t m = 0; m < out[k].message_count; ++m) {

@@ -91,7 +91,7 @@ void ReplicaInflow::on_message(std::uint32_t row,
   const bool notice = message.kind == MessageKind::Append && message.count == 0 &&
                       message.flags == consensus::kFlagNotice;
   if (notice && notices_.size() < ActiveRows::kMessagesMax && rows_.find(row) == nullptr) {
-    notices_.push_back(message);
+    notices_.push_back({row, message});
     return;
   }
   if (!rows_.add_message(row, message, extent)) {

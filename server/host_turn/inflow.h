@@ -65,7 +65,7 @@ class ReplicaInflow final : public netcore::Sink {
 
   // Notices of rows that nothing else waits for: to be settled, or stepped like any message
   // (settler.h). The caller clears them.
-  std::vector<consensus::Message>& notices() { return notices_; }
+  std::vector<ReceivedNotice>& notices() { return notices_; }
 
  private:
   void on_slot(NodeId from,
@@ -87,7 +87,13 @@ class ReplicaInflow final : public netcore::Sink {
   ChannelEvents events_;
   SnapshotAssembly assembly_;
   std::vector<ReceivedHeartbeat> heartbeats_;
-  std::vector<consensus::Message> notices_;
+  std::vector<ReceivedNotice> notices_;
+};
+
+// How far the log of a row is decided, and asks for no answer.
+struct ReceivedNotice {
+  std::uint32_t row = 0;
+  consensus::Message message;
 };
 
 }  // namespace gcoord::server

@@ -26,17 +26,16 @@ void Settler::on_stored(const ReplicaDisk::Ack& ack) {
   env_.rows.active.touch(ack.row).storage_ack = stored;
 }
 
-void Settler::on_notice(const consensus::Message& notice) {
-  const std::uint32_t row = env_.rows.row_of(notice.shard);
-  if (env_.rows.active.find(row) == nullptr) {
+void Settler::on_notice(const ReceivedNotice& notice) {
+  if (env_.rows.active.find(notice.row) == nullptr) {
     in_.storage_ack = {};
     in_.message_count = 1;
-    in_.message[0] = notice;
-    if (settle(row)) {
+    in_.message[0] = notice.message;
+    if (settle(notice.row)) {
       return;
     }
   }
-  if (!env_.rows.active.add_message(row, notice, {})) {
+  if (!env_.rows.active.add_message(notice.row, notice.message, {})) {
     env_.metrics.dropped(ReplicaDrop::Overrun).add();
   }
 }

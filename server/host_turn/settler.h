@@ -9,6 +9,7 @@
 #include "consensus/step/inbox.h"
 #include "consensus/step/outbox.h"
 #include "server/host_turn/apply_queue.h"
+#include "server/host_turn/inflow.h"
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
 #include "server/replicas/disk.h"
@@ -43,7 +44,7 @@ class Settler {
   void on_stored(const ReplicaDisk::Ack& ack);
   // A peer says how far a row's log is decided. Without entries; one of the messages that
   // ReplicaInflow lets by.
-  void on_notice(const consensus::Message& notice);
+  void on_notice(const ReceivedNotice& notice);
 
  private:
   bool settle(std::uint32_t row);

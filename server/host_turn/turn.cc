@@ -134,7 +134,7 @@ void HostReplicas::look_at_lives() {
 void HostReplicas::take_acknowledgements() {
   Settler& settler = workers_->settler;
   settler.begin(step_input());
-  for (const consensus::Message& notice : inflow_->notices()) {
+  for (const ReceivedNotice& notice : inflow_->notices()) {
     settler.on_notice(notice);
   }
   inflow_->notices().clear();

@@ -24,6 +24,12 @@
 
 namespace gcoord::server {
 
+// How far the log of a row is decided, and asks for no answer.
+struct ReceivedNotice {
+  std::uint32_t row = 0;
+  consensus::Message message;
+};
+
 class ReplicaInflow final : public netcore::Sink {
  public:
   struct Options {
@@ -88,12 +94,6 @@ class ReplicaInflow final : public netcore::Sink {
   SnapshotAssembly assembly_;
   std::vector<ReceivedHeartbeat> heartbeats_;
   std::vector<ReceivedNotice> notices_;
-};
-
-// How far the log of a row is decided, and asks for no answer.
-struct ReceivedNotice {
-  std::uint32_t row = 0;
-  consensus::Message message;
 };
 
 }  // namespace gcoord::server

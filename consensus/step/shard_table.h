@@ -184,9 +184,14 @@ class ShardRef {
     GCOORD_ASSERT(row < columns.row_count);
   }
 
+  // A device has no maps, and is spared the question: there it decides what is inlined into a step.
   GCOORD_HD ShardId shard() const {
-    return columns_.map == nullptr ? ShardId{columns_.first_shard + row_}
-                                   : columns_.map->shard_of(row_);
+    if constexpr (!kIndexBySelection) {
+      if (columns_.map != nullptr) {
+        return columns_.map->shard_of(row_);
+      }
+    }
+    return ShardId{columns_.first_shard + row_};
   }
 
   GCOORD_HD std::uint32_t slot_count() const { return columns_.slot_count; }

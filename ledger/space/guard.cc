@@ -20,6 +20,8 @@ constexpr std::uint64_t kFloorBytesMax = 16 * kMiB;
 constexpr std::uint64_t kFloorShare = 8;  // Of the low-water mark.
 // A disk that writes 1 GiB a second takes half of the low-water mark in as long.
 constexpr std::chrono::milliseconds kLookEvery{100};
+// What a try takes for a moment, where it is refused in the end, is missed by whoever writes then.
+constexpr std::uint32_t kPauseLooks = 20;
 
 std::int64_t gauge_value(std::uint64_t bytes) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -187,7 +189,8 @@ void SpaceGuard::give_out() {
 void SpaceGuard::fill_if_due(std::unique_lock<std::mutex>& lock) {
   const bool due =
       !held_ && !filling_ && space_.free_bytes >= marks_.reserve_bytes + enough_of(marks_);
-  if (!due) {
+  if (!due || pause_looks_ > 0) {
+    pause_looks_ -= pause_looks_ > 0 ? 1 : 0;
     return;
   }
   filling_ = true;
@@ -196,6 +199,7 @@ void SpaceGuard::fill_if_due(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   filling_ = false;
   held_ = made;
+  pause_looks_ = made ? 0 : kPauseLooks;
   look_now();
 }
 

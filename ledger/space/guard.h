@@ -126,7 +126,8 @@ class SpaceGuard final : public DiskRoom {
   SpaceMarks marks_;
   DiskSpace space_;
   bool held_ = false;
-  bool filling_ = false;  // The reserve is being made, without the mutex.
+  bool filling_ = false;           // The reserve is being made, without the mutex.
+  std::uint32_t pause_looks_ = 0;  // Before it is tried again: it was refused.
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -239,6 +239,21 @@ TEST(SpaceGuard, WhoIsRefusedGetsTheReserveAndThenWaits) {
   waits.get();
 }
 
+TEST(SpaceGuard, AReserveThatIsRefusedIsNotTriedWithEveryLook) {
+  std::atomic<std::uint64_t> free_bytes{900 * kKiB};
+  SpaceGuard guard{{.driver = StorageDriver::Owner, .metrics = nullptr, .marks = kMarks}};
+  auto disk = std::make_unique<CountedDisk>(free_bytes);
+  int tries = 0;
+  disk->on_create = [&tries] { ++tries; };
+  ASSERT_TRUE(guard.open(std::move(disk)).ok());
+  EXPECT_EQ(tries, 1);
+  for (int k = 0; k < 100; ++k) {
+    guard.look();
+  }
+  EXPECT_GT(tries, 2);
+  EXPECT_LT(tries, 10);
+}
+
 TEST(SpaceGuard, WorkThatCanWaitLeavesTheReserveAndHalfOfTheMarkToOthers) {
   GuardedMemory memory{1000 * kKiB};
   ASSERT_TRUE(memory.open().ok());

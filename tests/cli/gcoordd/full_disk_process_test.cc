@@ -7,6 +7,7 @@
 #include "tests/cli/programs.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -88,6 +89,13 @@ class FullDiskTest : public testing::Test {
       }
     }
     return false;
+  }
+
+  // A new node writes down that all others have met it, and then votes and leads.
+  void until_all_vote() const {
+    for (std::uint32_t node = 1; node <= kNodes; ++node) {
+      EXPECT_TRUE(until(node, [](const nlohmann::json& now) { return now["leaders"] != 0; }));
+    }
   }
 
   Finished acquire(const std::string& name, const std::string& timeout) const {
@@ -189,6 +197,7 @@ TEST_F(FullDiskTest, AClusterOfFullDisksRefusesNewLocksAndGoesOnWithAllElse) {
 // Another program takes what the reserve gave out, to the last byte: what could not be written
 // ended the node.
 TEST_F(FullDiskTest, NodesWithoutASingleByteWaitAndGoOnWhenThereIsSpace) {
+  until_all_vote();
   const Ctl ctl{comma_list(cluster_->endpoints())};
   const nlohmann::json held =
       ctl.json({"--timeout", "60s", "lock", "acquire", "held", "--ttl", "600s"});
@@ -228,6 +237,7 @@ TEST_F(FullDiskTest, NodesWithoutASingleByteWaitAndGoOnWhenThereIsSpace) {
 
 // The file system tells of space and gives none. The first file that needed some ended the node.
 TEST_F(FullDiskTest, NodesWhoseQuotaIsUsedUpGoOn) {
+  until_all_vote();
   disks_[1]->control().space_is_gone.store(1);
   disks_[2]->control().space_is_gone.store(1);
   int round = 0;
@@ -248,6 +258,19 @@ TEST_F(FullDiskTest, NodesWhoseQuotaIsUsedUpGoOn) {
     EXPECT_TRUE(
         until(node, [](const nlohmann::json& now) { return !is_low(now) && has_reserve(now); }));
   }
+}
+
+TEST_F(FullDiskTest, ANodeThatWaitsForSpaceEndsInOrder) {
+  acquire("held", "60s");
+  leave(1, 0);
+  EXPECT_TRUE(until(1, [](const nlohmann::json& now) { return !has_reserve(now); }));
+  leave(1, 0);
+  const std::uint64_t seen_ms = uptime_ms(status(1));
+  EXPECT_TRUE(until(1, [seen_ms](const nlohmann::json& now) {  // By then a checkpoint waits.
+    return is_low(now) && uptime_ms(now) > seen_ms + 1500;
+  }));
+  cluster_->signal(1, SIGTERM);
+  EXPECT_EQ(cluster_->wait_exit(1, kPatience), 0) << file_text(cluster_->log_file(1));
 }
 
 }  // namespace

@@ -18,12 +18,12 @@
 #include "bench/locks/sweeps.h"
 #include "bench/locks/waiters.h"
 #include "bench/poll/poll.h"
-#include "bench/report/machine.h"
 #include "bench/report/results_file.h"
 #include "bench/step/step.h"
 #include "bench/ticket/ticket.h"
 #include "bench/turn/hash_plan.h"
 #include "bench/turn/turn.h"
+#include "bench/vs/peers/vs.h"
 #include "bench/watch/watch.h"
 #include "chaos/process/own_path.h"
 
@@ -52,6 +52,10 @@ constexpr std::uint32_t kMillionShards = 1u << 20;
 constexpr std::uint32_t kElectionShards = 4096;
 
 constexpr Benchmark kBenchmarks[] = {
+    {"vs",
+     "gcoord with its defaults beside etcd 3.4 and 3.5, ZooKeeper and one Redis, in turn",
+     &bench_vs,
+     kDefaultShards},
     {"vs-etcd", "lock+unlock pairs per second and latency beside etcd", &bench_vs_etcd, 0},
     {"pairs",
      "lock+unlock pairs per second of gcoord alone, by number of clients",
@@ -153,7 +157,7 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
   std::error_code ignored;
   std::filesystem::create_directories(options.directory, ignored);
   options.directory = std::filesystem::absolute(options.directory, ignored);
-  Json result = {{"name", benchmark.name}, {"machine", describe_machine(options.directory)}};
+  Json result = begin_result(benchmark.name, options.directory);
   auto measured = benchmark.run(options);
   if (!measured.ok()) {
     std::fprintf(stderr, "gcoord-bench: %s\n", measured.status().to_string().c_str());
@@ -162,7 +166,9 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
   merge_members(result, measured.value());
   if (arguments.keep_result) {
     const bool memory = options.durability == "memory";
-    const std::string name = std::string(benchmark.name) + (memory ? "-memory" : "");
+    const std::string name = std::string(benchmark.name) + (memory ? "-memory" : "") +
+                             (options.peers == "all" ? "" : "-part") +
+                             (options.quick ? "-quick" : "");
     const auto path = keep_result(arguments.results_directory, name, result);
     std::fprintf(stderr,
                  "%s\n",
@@ -240,18 +246,26 @@ void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) 
   }
 }
 
-void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& arguments) {
-  BenchOptions& options = arguments.options;
-  const bool is_locks = std::string_view{benchmark.name} == "locks";
-  command.add_flag("--json", arguments.json, "print the result as one object on the last line");
-  if (!is_locks) {  // Its batches are of fixed sizes, and it has no clients.
-    command.add_option("--runs", options.runs, "number of runs; the report has the medians")
-        ->check(CLI::Range(1, 100));
-    command.add_option("--seconds", arguments.seconds, "measured seconds of one run")
-        ->check(CLI::Range(0.1, 600.0));
-    command.add_option("--clients", options.clients, "concurrent clients")
-        ->check(CLI::Range(1, 100'000));
-  }
+void add_peers(CLI::App& command, BenchOptions& options) {
+  command.add_flag("--quick",
+                   options.quick,
+                   "one brief run of each, a minute or two together, to see that all is there; no "
+                   "measurement");
+  command.add_option("--peers",
+                     options.peers,
+                     "who takes part: all (default), or a list of gcoord, etcd-3.4, etcd-3.5, "
+                     "zookeeper, redis-always, redis-everysec; the page of results wants all");
+  command.add_option("--etcd35",
+                     options.etcd35,
+                     "program of etcd 3.5; without it that peer is reported as not run");
+  command.add_option(
+      "--cores",
+      options.node_cores,
+      "cores of all servers and clients together, for example 0,1 or 0-1 (default: all)");
+}
+
+// How the nodes run, where gcoord is not to run as it does by default.
+void add_cluster(CLI::App& command, const Benchmark& benchmark, BenchOptions& options) {
   command
       .add_option("--shards",
                   options.shards,
@@ -283,11 +297,30 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                      options.device,
                      "device to measure: cpu, or cuda:N; for channel, ticket, gpoll, turn and "
                      "failover also cuda:N,cuda:M");
-  add_sizes(command, benchmark.name, options);
   command.add_option(
       "--node-cores",
       options.node_cores,
       "cores of the nodes, for example 0,1 or 0-1; the benchmark keeps its own cores");
+}
+
+void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& arguments) {
+  BenchOptions& options = arguments.options;
+  const bool is_locks = std::string_view{benchmark.name} == "locks";
+  command.add_flag("--json", arguments.json, "print the result as one object on the last line");
+  if (!is_locks) {  // Its batches are of fixed sizes, and it has no clients.
+    command.add_option("--runs", options.runs, "number of runs; the report has the medians")
+        ->check(CLI::Range(1, 100));
+    command.add_option("--seconds", arguments.seconds, "measured seconds of one run")
+        ->check(CLI::Range(0.1, 600.0));
+    command.add_option("--clients", options.clients, "concurrent clients")
+        ->check(CLI::Range(1, 100'000));
+  }
+  if (std::string_view{benchmark.name} == "vs") {
+    add_peers(command, options);
+  } else {
+    add_cluster(command, benchmark, options);
+    add_sizes(command, benchmark.name, options);
+  }
   command.add_option("--directory", options.directory, "directory for the files of the clusters");
   command.add_option("--results", arguments.results_directory, "directory for the result");
   command.add_flag("!--no-keep", arguments.keep_result, "do not write a result file");

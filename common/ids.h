@@ -7,8 +7,8 @@
 
 namespace gcoord {
 
-// Number of a shard: dense, 0 <= shard < shard_count of the cluster. A shard's row on a node has
-// the same number.
+// Number of a shard: dense, 0 <= shard < shard_count of the cluster. In which row a node keeps it
+// says a row map (consensus/step/row_map.h).
 using ShardId = StrongId<struct ShardIdTag, std::uint32_t>;
 
 // Number of a node in its cluster, chosen by the operator, 1 to 65,535. 0 means "no node".

@@ -266,7 +266,7 @@ constexpr ErrorEntry kTable[] = {
      "Start the node again; if it happens again, repair the machine's clock or its hypervisor"},
     {ErrorCode::TermStale, "TermStale", StatusCode::Unavailable, ExitCode::Unavailable,
      "the request names another term than that of the shard's leader, so it may be a late copy",
-     "Send it again with the term of the answer, as the client library does"},
+     "Nothing to do: the client library sends it again with the term of the answer. If it stays, leaders change all the time: look at gcoordctl doctor"},
     // Locks and sessions.
     {ErrorCode::LockBusy, "LockBusy", StatusCode::Aborted, ExitCode::Conflict,
      "the lock is held by another session",

@@ -60,8 +60,8 @@ class ReplySink {
     return 0;
   }
 
-  // "connection 7.1 of 127.0.0.1:4711 (gcoordctl)", for the node's log. Made of what the client
-  // said, so only for lines whose words are escaped.
+  // connection 7.1 of 127.0.0.1:4711 ("gcoordctl"), for the node's log: what the client said of
+  // itself is quoted (common/text/printable.h).
   virtual std::string describe(ConnectionId connection) const {
     return "connection " + connection_name(connection);
   }

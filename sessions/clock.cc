@@ -391,12 +391,23 @@ bool SessionClock::remembers_expired(SessionId session) const {
   }) != 0;
 }
 
+// Its position stays empty until it is used again.
+void SessionClock::forget_expired(SessionId session) {
+  const std::uint32_t hash = session_hash(session);
+  const std::uint32_t row = expired_index_.view().find(
+      hash, [this, session](std::uint32_t each) { return expired_ring_[each - 1] == session; });
+  if (row != 0) {
+    expired_index_.view().erase(hash, row);
+    expired_ring_[row - 1] = SessionId{};
+  }
+}
+
 void SessionClock::remember_expired(SessionId session) {
   if (remembers_expired(session)) {
     return;
   }
   const auto position = static_cast<std::uint32_t>(expired_count_ % expired_ring_.size());
-  if (expired_count_ >= expired_ring_.size()) {
+  if (expired_count_ >= expired_ring_.size() && expired_ring_[position] != SessionId{}) {
     expired_index_.view().erase(session_hash(expired_ring_[position]), position + 1);
   }
   expired_ring_[position] = session;

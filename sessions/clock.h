@@ -30,6 +30,10 @@
 
 namespace gcoord::sessions {
 
+// Ids below it are chosen by clients and may come again, ids from it on are given out by nodes,
+// once each. The wire format has the same bound.
+inline constexpr std::uint64_t kChosenSessionEnd = std::uint64_t{1} << 48;
+
 // One registration as the clock sees it.
 struct Registration {
   SessionRow row;
@@ -100,6 +104,10 @@ class SessionClock {
 
   // Whether a session is over, as far as is remembered.
   bool remembers_expired(SessionId session) const;
+
+  // A session of this id, which its client chose, began anew: the end of the one before says
+  // nothing of it.
+  void forget_expired(SessionId session);
 
   // How many those are.
   std::uint32_t broken_count(SessionRow row) const { return rows_[row.value].broken_count; }

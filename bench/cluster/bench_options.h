@@ -36,6 +36,9 @@ struct BenchOptions {
   std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.
   std::string turn = "host";           // Of the cluster's nodes: host or resident.
   std::uint32_t tick_ms = 10;          // Of the cluster's nodes.
+  bool quick = false;                  // Of vs: a brief look that is no measurement.
+  std::string peers = "all";           // Of vs: who takes part, for example gcoord,etcd-3.4.
+  std::string etcd35;                  // Of vs: the program of etcd 3.5; empty: there is none.
   std::string hash;                    // Of turn: see turn/turn_hash.h; empty: nothing is hashed.
 };
 

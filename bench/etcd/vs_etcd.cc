@@ -3,6 +3,7 @@
 #include "bench/cluster/core_set.h"
 #include "bench/cluster/running_cluster.h"
 #include "bench/etcd/etcd_target.h"
+#include "bench/etcd/ways.h"
 #include "bench/load/gcoord_target.h"
 #include "bench/load/load_report.h"
 #include "bench/report/results_file.h"
@@ -19,21 +20,6 @@ constexpr std::uint32_t kNodes = 3;
 
 // One client that keeps so many names under way.
 constexpr std::uint32_t kPipelined = 1024;
-
-struct EtcdWay {
-  EtcdRecipe recipe;
-  EtcdSpread spread;
-  std::uint32_t connections;
-};
-
-// One connection to each node or all to the leader, few or many: whichever serves etcd best.
-constexpr EtcdWay kWays[] = {{EtcdRecipe::Transaction, EtcdSpread::Leader, 1},
-                             {EtcdRecipe::Transaction, EtcdSpread::Leader, 16},
-                             {EtcdRecipe::Transaction, EtcdSpread::Even, 3},
-                             {EtcdRecipe::Transaction, EtcdSpread::Even, 48},
-                             {EtcdRecipe::LockService, EtcdSpread::Leader, 1},
-                             {EtcdRecipe::LockService, EtcdSpread::Leader, 16},
-                             {EtcdRecipe::LockService, EtcdSpread::Even, 48}};
 
 Json way_json(const EtcdWay& way) {
   return {{"recipe", way.recipe == EtcdRecipe::Transaction ? "transaction" : "v3lock"},
@@ -99,7 +85,7 @@ class Comparison {
     Json tried = Json::array();
     double best_pairs = 0;
     double best_p50 = 0;
-    for (const EtcdWay& way : kWays) {
+    for (const EtcdWay& way : kEtcdWays) {
       GCOORD_TRY(Json many, measure_etcd(cluster, way, options_.clients, kBrief));
       GCOORD_TRY(Json one, measure_etcd(cluster, way, 1, kBrief));
       const double pairs = number_of(many["pairs_per_s"]).value();
@@ -227,8 +213,8 @@ class Comparison {
   }
 
   const BenchOptions& options_;
-  EtcdWay many_way_ = kWays[0];
-  EtcdWay one_way_ = kWays[0];
+  EtcdWay many_way_ = kEtcdWays[0];
+  EtcdWay one_way_ = kEtcdWays[0];
   std::uint32_t many_shards_ = 0;  // Also of one client.
   std::uint32_t pipelined_shards_ = 0;
   std::uint32_t prefix_count_ = 0;  // Every measurement takes names that none took before.

@@ -1,5 +1,6 @@
 #include "bench/report/results_file.h"
 
+#include "bench/report/machine.h"
 #include "common/json/text.h"
 
 #include <algorithm>
@@ -21,6 +22,10 @@ std::string today() {
 }
 
 }  // namespace
+
+Json begin_result(std::string_view name, const std::filesystem::path& directory) {
+  return {{"name", name}, {"machine", describe_machine(directory)}};
+}
 
 Result<std::filesystem::path> keep_result(const std::filesystem::path& directory,
                                           std::string_view name,

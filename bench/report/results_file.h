@@ -12,6 +12,9 @@
 
 namespace gcoord::bench {
 
+// {"name", "machine"}: what every result begins with. Measures the disk of `directory`.
+Json begin_result(std::string_view name, const std::filesystem::path& directory);
+
 // Writes the file and returns its path. A second run on one day replaces the first.
 Result<std::filesystem::path> keep_result(const std::filesystem::path& directory,
                                           std::string_view name,

@@ -1,5 +1,6 @@
 #include "chaos/mutants/mutant_stepper.h"
 
+#include "consensus/step/forwarding_stepper.h"
 #include "consensus/step/log_runs.h"
 
 #include <algorithm>
@@ -151,10 +152,10 @@ bool keep_confirmations(const ShardRef& row, const Inbox& in, consensus::SlotMas
   return opened;
 }
 
-class MutantStepper final : public consensus::Stepper {
+class MutantStepper final : public consensus::ForwardingStepper {
  public:
   MutantStepper(Mutant mutant, std::unique_ptr<Stepper> stepper)
-      : mutant_(mutant), stepper_(std::move(stepper)) {}
+      : ForwardingStepper(std::move(stepper)), mutant_(mutant) {}
 
   Status step(std::span<const std::uint32_t> rows,
               std::span<const Inbox> in,
@@ -174,7 +175,7 @@ class MutantStepper final : public consensus::Stepper {
       confirmed_.push_back(confirmations(row));
       before(row, in_[k]);
     }
-    const Status stepped = stepper_->step(rows, in_, out, changed(input));
+    const Status stepped = ForwardingStepper::step(rows, in_, out, changed(input));
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const ShardRef row(columns(), rows[k]);
       after(row, in_[k]);
@@ -186,14 +187,6 @@ class MutantStepper final : public consensus::Stepper {
     }
     return stepped;
   }
-
-  Status look_over() override { return stepper_->look_over(); }
-
-  const consensus::ShardColumns& columns() const override { return stepper_->columns(); }
-
-  std::uint32_t batch_rows() const override { return stepper_->batch_rows(); }
-
-  consensus::StepperReport report() const override { return stepper_->report(); }
 
  private:
   void before(const ShardRef& row, Inbox& in) {
@@ -227,7 +220,6 @@ class MutantStepper final : public consensus::Stepper {
   }
 
   Mutant mutant_;
-  std::unique_ptr<Stepper> stepper_;
   std::vector<Inbox> in_;
   std::vector<consensus::SlotMask> confirmed_;  // Before the step, by position.
   HiddenTransfers transfers_;

@@ -13,7 +13,8 @@ std::string node_name(std::size_t index) {
 }  // namespace
 
 Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
-                                       std::uint32_t node_count) {
+                                       std::uint32_t node_count,
+                                       const std::string& program) {
   GCOORD_TRY(const auto ports, free_ports(std::size_t{node_count} * 2));
   EtcdCluster cluster;
   std::vector<std::string> peer_urls;
@@ -26,7 +27,7 @@ Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
   for (std::size_t index = 0; index < node_count; ++index) {
     const std::string client_url = "http://" + cluster.endpoints_[index];
     ChildOptions child;
-    child.arguments = {"etcd",
+    child.arguments = {program,
                        "--name",
                        node_name(index),
                        "--data-dir",

@@ -16,10 +16,11 @@ namespace gcoord::chaos {
 
 class EtcdCluster {
  public:
-  // NotFound when there is no etcd in PATH (Debian: etcd-server). The nodes elect in their own
-  // time; whoever asks first waits for that.
+  // `program` is a path or a name; NotFound when there is no such one in PATH (Debian:
+  // etcd-server). The nodes elect in their own time; whoever asks first waits for that.
   static Result<EtcdCluster> start(const std::filesystem::path& directory,
-                                   std::uint32_t node_count);
+                                   std::uint32_t node_count,
+                                   const std::string& program = "etcd");
 
   // "127.0.0.1:port" of the client ports.
   const std::vector<std::string>& endpoints() const { return endpoints_; }

@@ -3,7 +3,7 @@
 // thread.
 #pragma once
 
-#include "consensus/step/stepper.h"
+#include "consensus/step/forwarding_stepper.h"
 
 #include <functional>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace gcoord::chaos {
 
-class WitnessStepper final : public consensus::Stepper {
+class WitnessStepper final : public consensus::ForwardingStepper {
  public:
   using OnMessage = std::function<void(const consensus::Message&)>;
   // The row after the step.
@@ -19,7 +19,7 @@ class WitnessStepper final : public consensus::Stepper {
       const consensus::ShardRef&, const consensus::Inbox&, const consensus::Outbox&)>;
 
   WitnessStepper(std::unique_ptr<Stepper> stepper, OnMessage on_message, OnStep on_step)
-      : stepper_(std::move(stepper)),
+      : ForwardingStepper(std::move(stepper)),
         on_message_(std::move(on_message)),
         on_step_(std::move(on_step)) {}
 
@@ -27,7 +27,7 @@ class WitnessStepper final : public consensus::Stepper {
               std::span<const consensus::Inbox> in,
               std::span<consensus::Outbox> out,
               const consensus::StepInput& input) override {
-    const Status stepped = stepper_->step(rows, in, out, input);
+    const Status stepped = ForwardingStepper::step(rows, in, out, input);
     for (std::size_t k = 0; stepped.ok() && k < rows.size(); ++k) {
       on_step_(consensus::ShardRef(columns(), rows[k]), in[k], out[k]);
       for (std::uint32_t m = 0; m < out[k].message_count; ++m) {
@@ -37,16 +37,18 @@ class WitnessStepper final : public consensus::Stepper {
     return stepped;
   }
 
-  Status look_over() override { return stepper_->look_over(); }
-
-  const consensus::ShardColumns& columns() const override { return stepper_->columns(); }
-
-  std::uint32_t batch_rows() const override { return stepper_->batch_rows(); }
-
-  consensus::StepperReport report() const override { return stepper_->report(); }
+  bool settle(const RowInput& given, consensus::Outbox& out) override {
+    const bool settled = inner().settle(given, out);
+    if (settled) {
+      on_step_(consensus::ShardRef(columns(), given.row), given.in, out);
+    }
+    for (std::uint32_t m = 0; settled && m < out.message_count; ++m) {
+      on_message_(out.message[m]);
+    }
+    return settled;
+  }
 
  private:
-  std::unique_ptr<Stepper> stepper_;
   OnMessage on_message_;
   OnStep on_step_;
 };

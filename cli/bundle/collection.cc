@@ -40,18 +40,27 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t)>& b
   }
 }
 
+// Asks the pages of the targets that nobody knows which nodes they are, so that two names of one
+// node do not become two nodes, whose samples would refuse each other. Where all are known, nobody
+// waits.
+void identify(const CollectionRequest& request, std::vector<BundleTarget>& targets) {
+  const milliseconds timeout = std::min(kAddressTimeout, request.deadline.left() / 4);
+  for_each_index(targets.size(), [&](std::size_t index) {
+    BundleTarget& target = targets[index];
+    if (target.view.node_id != 0) {
+      return;
+    }
+    const auto address = target.http.has_value() ? Result<HttpAddress>{*target.http}
+                                                 : http_address_of(target.view.address, Json{});
+    target.identity = address.ok() ? identity_at(address.value(), timeout) : std::nullopt;
+  });
+}
+
 std::vector<BundleTarget> find_targets(const CollectionRequest& request,
                                        const client::ClusterView& view) {
-  std::vector<BundleTarget> targets = targets_of(view.nodes, request.endpoints);
-  std::vector<std::uint32_t> owners(request.metrics.size());
-  for_each_index(owners.size(), [&](std::size_t index) {
-    owners[index] =
-        node_at(request.metrics[index], std::min(kAddressTimeout, request.deadline.left()));
-  });
-  for (std::size_t index = 0; index < owners.size(); ++index) {
-    give_address(targets, owners[index], request.metrics[index]);
-  }
-  return targets;
+  std::vector<BundleTarget> targets = targets_of(view.nodes, request.endpoints, request.metrics);
+  identify(request, targets);
+  return merge_names(std::move(targets), view.cluster_id);
 }
 
 NodeFacts ask(const CollectionRequest& request, const client::NodeView& view) {
@@ -79,6 +88,7 @@ BundleContent collect_node(const CollectionRequest& request,
   return read_pages({.address = address.value(),
                      .folder = node.folder,
                      .node = view.node_id,
+                     .expected = node.target.identity.value_or(NodeIdentity{}),
                      .sample = request.sample,
                      .deadline = &request.deadline,
                      .budget = &budget});

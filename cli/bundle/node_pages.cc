@@ -1,13 +1,12 @@
 #include "cli/bundle/node_pages.h"
 
 #include "cli/bundle/targets.h"
-#include "cli/doctor/facts.h"
 #include "common/http/client.h"
-#include "common/json/text.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace gcoord::cli {
@@ -17,6 +16,9 @@ using std::chrono::milliseconds;
 
 // A node that has not answered by then does not.
 constexpr milliseconds kAnswerTimeout{5000};
+
+// A node samples for 30 s at most (server/debug/pages.cc).
+constexpr milliseconds kBusyMax{31'000};
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
@@ -63,6 +65,17 @@ std::string refusal(const Page& page, const HttpResponse& answer) {
                               : status + " " + first_line(answer.body);
 }
 
+// Why a page is not that of the node that was meant; empty when it is, or nobody can tell.
+std::string stranger(const NodeIdentity& expected, const std::string& build_page) {
+  const auto found = identity_of(build_page);
+  if (!found.has_value() || expected.node == 0 || expected.cluster == 0 ||
+      same_node({expected.cluster, expected.node}, *found)) {
+    return "";
+  }
+  return "these are the pages of " + name_of(*found) + ", not of " + name_of(expected) +
+         "; give --metrics";
+}
+
 class Reader {
  public:
   explicit Reader(const PageReading& reading)
@@ -78,10 +91,7 @@ class Reader {
     const std::string path = reading_.address.prefix + path_of(page, sample);
     const std::uint64_t begun_ms = unix_ms();
     const auto begun = Deadline::Clock::now();
-    auto answer =
-        client_.get(path,
-                    {.timeout = std::min(kAnswerTimeout + sample, reading_.deadline->left()),
-                     .body_bytes_max = page.bytes_max});
+    auto answer = ask(page, path, sample);
     const auto took = Deadline::Clock::now() - begun;
     if (!answer.ok()) {
       silent_ = silent_.empty() && content_.files.empty() ? answer.status().message() : silent_;
@@ -89,6 +99,12 @@ class Reader {
     }
     if (const std::string why = refusal(page, answer.value()); !why.empty()) {
       return leave_out(page, why, answer.value().status != 403);
+    }
+    if (&page == &kPages.front()) {
+      silent_ = stranger(reading_.expected, answer.value().body);
+      if (!silent_.empty()) {
+        return leave_out(page, silent_);
+      }
     }
     keep({.name = reading_.folder + "/" + std::string(page.file),
           .content = std::move(answer.value().body),
@@ -113,6 +129,22 @@ class Reader {
   BundleContent take() { return std::move(content_); }
 
  private:
+  // Again and again while the node samples for somebody else.
+  Result<HttpResponse> ask(const Page& page, const std::string& path, std::chrono::seconds sample) {
+    const Deadline busy{std::min(kBusyMax, reading_.deadline->left() / 2)};
+    while (true) {
+      auto answer =
+          client_.get(path,
+                      {.timeout = std::min(kAnswerTimeout + sample, reading_.deadline->left()),
+                       .body_bytes_max = page.bytes_max});
+      const bool sampling = page.samples && answer.ok() && answer.value().status == 503;
+      if (!sampling || busy.over()) {
+        return answer;
+      }
+      std::this_thread::sleep_for(std::min(reading_.busy_pause, busy.left()));
+    }
+  }
+
   // As long as is wanted, and short enough that all that takes its time fits.
   std::chrono::seconds seconds() const {
     const auto fits = std::chrono::floor<std::chrono::seconds>(reading_.deadline->left()) / 3;
@@ -172,18 +204,14 @@ std::vector<BundleGap> no_pages(const std::string& folder,
   return gaps;
 }
 
-std::uint32_t node_at(const HttpAddress& address, std::chrono::milliseconds timeout) {
+std::optional<NodeIdentity> identity_at(const HttpAddress& address,
+                                        std::chrono::milliseconds timeout) {
   HttpClient client({.host = address.host, .port = address.port});
   const Page& page = kPages.front();
   const auto answer = client.get(address.prefix + std::string(page.path),
                                  {.timeout = timeout, .body_bytes_max = page.bytes_max});
-  if (!answer.ok() || answer.value().status != 200) {
-    return 0;
-  }
-  NodeFacts facts;
-  facts.report = parse_json(answer.value().body);
-  const auto number = facts.number("node");
-  return number.has_value() && *number <= 0xffffffff ? static_cast<std::uint32_t>(*number) : 0;
+  return answer.ok() && answer.value().status == 200 ? identity_of(answer.value().body)
+                                                     : std::nullopt;
 }
 
 }  // namespace gcoord::cli

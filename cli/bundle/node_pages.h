@@ -5,12 +5,14 @@
 #pragma once
 
 #include "cli/bundle/deadline.h"
+#include "cli/bundle/node_identity.h"
 #include "cli/ledger/http_tiles.h"
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,12 +57,18 @@ struct PageReading {
   HttpAddress address;
   std::string folder;
   std::uint32_t node = 0;
+  // Whose pages these should be; what is 0 is not compared.
+  NodeIdentity expected;
   std::chrono::seconds sample{5};  // How long threads and processors are sampled.
+  // Between two tries of a page whose node samples for somebody else.
+  std::chrono::milliseconds busy_pause{500};
   const Deadline* deadline = nullptr;
   ByteBudget* budget = nullptr;
 };
 
-// Reads all pages one after the other. Where the first gets no answer the others are not tried.
+// Reads all pages one after the other. Where the first gets no answer, or is that of another node,
+// the others are not tried. A node that samples for somebody else (503) is asked again for as long
+// as that can take, and for half of the time that is left at most.
 BundleContent read_pages(const PageReading& reading);
 
 // The gaps of a node of which no page can be read.
@@ -68,7 +76,8 @@ std::vector<BundleGap> no_pages(const std::string& folder,
                                 std::uint32_t node,
                                 const std::string& why);
 
-// The number of the node whose pages are here; 0: nobody answers within the time, or does not tell.
-std::uint32_t node_at(const HttpAddress& address, std::chrono::milliseconds timeout);
+// Whose pages are here; nothing: nobody answers within the time, or the answer does not tell.
+std::optional<NodeIdentity> identity_at(const HttpAddress& address,
+                                        std::chrono::milliseconds timeout);
 
 }  // namespace gcoord::cli

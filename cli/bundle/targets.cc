@@ -13,16 +13,27 @@ namespace {
 // A node's pages, where nothing else is said (server/options/options.h).
 constexpr std::uint32_t kMetricsAboveClient = 200;
 
-bool is_everywhere(const std::string& host) {
-  return host == "0.0.0.0" || host == "::";
-}
-
 Result<HttpAddress> by_rule(const server::Endpoint& client) {
   const std::uint32_t port = client.port + kMetricsAboveClient;
   if (port > 65535) {
     return Status{StatusCode::NotFound, "the address of its metrics is not known; give --metrics"};
   }
   return HttpAddress{.host = client.host, .port = std::to_string(port), .prefix = ""};
+}
+
+// What there is to compare a target by; node 0: nothing.
+NodeIdentity identity_in(std::uint64_t cluster, const BundleTarget& target) {
+  return target.identity.value_or(NodeIdentity{.cluster = cluster, .node = target.view.node_id});
+}
+
+// `name` is of the same node.
+void take_name(BundleTarget& target, const BundleTarget& name) {
+  const std::string text = name.http.has_value() ? url_of(*name.http) : name.view.address;
+  if (name.http.has_value() && !target.http.has_value()) {
+    target.http = name.http;
+  } else if (text != target.view.address) {
+    target.also_at.push_back(text);
+  }
 }
 
 }  // namespace
@@ -40,11 +51,8 @@ Result<HttpAddress> http_address_of(const std::string& endpoint, const Json& rep
   if (!metrics.ok()) {
     return by_rule(client);
   }
-  const server::Endpoint& found = metrics.value();
-  const bool elsewhere = server::is_loopback(found) || is_everywhere(found.host);
-  return HttpAddress{.host = elsewhere ? client.host : found.host,
-                     .port = std::to_string(found.port),
-                     .prefix = ""};
+  return HttpAddress{
+      .host = client.host, .port = std::to_string(metrics.value().port), .prefix = ""};
 }
 
 Result<HttpAddress> parse_metrics_address(const std::string& text) {
@@ -66,36 +74,49 @@ std::string url_of(const HttpAddress& address) {
 }
 
 std::vector<BundleTarget> targets_of(const std::vector<client::NodeView>& nodes,
-                                     const std::vector<std::string>& endpoints) {
+                                     const std::vector<std::string>& endpoints,
+                                     const std::vector<HttpAddress>& metrics) {
   std::vector<BundleTarget> targets;
   for (const client::NodeView& node : nodes) {
-    targets.push_back({.view = node, .http = std::nullopt});
+    targets.push_back({.view = node});
   }
-  std::ranges::stable_sort(targets, [](const BundleTarget& a, const BundleTarget& b) {
-    // Those that nobody knows come last.
-    return a.view.node_id - 1 < b.view.node_id - 1;
-  });
   for (const std::string& endpoint : endpoints) {
     if (nodes.empty() && !endpoint.starts_with("srv:")) {
-      client::NodeView view;
-      view.address = endpoint;
-      targets.push_back({.view = view, .http = std::nullopt});
+      targets.push_back({.view = {.address = endpoint}});
     }
+  }
+  for (const HttpAddress& address : metrics) {
+    targets.push_back({.http = address});
   }
   return targets;
 }
 
-void give_address(std::vector<BundleTarget>& targets, std::uint32_t node, HttpAddress address) {
-  const auto found = std::ranges::find_if(targets, [&](const BundleTarget& target) {
-    return node != 0 && target.view.node_id == node;
-  });
-  if (found != targets.end()) {
-    found->http = std::move(address);
-    return;
+std::vector<BundleTarget> merge_names(std::vector<BundleTarget> targets, std::uint64_t cluster) {
+  const auto by_id = [](const BundleTarget& a, const BundleTarget& b) {
+    return a.view.node_id - 1 < b.view.node_id - 1;  // Those that nobody knows come last.
+  };
+  std::ranges::stable_sort(targets, by_id);
+  std::vector<BundleTarget> merged;
+  for (BundleTarget& target : targets) {
+    cluster = cluster == 0 && target.identity.has_value() ? target.identity->cluster : cluster;
+    const NodeIdentity identity = identity_in(cluster, target);
+    const auto same = std::ranges::find_if(merged, [&](const BundleTarget& other) {
+      return identity.node != 0 && same_node(identity, identity_in(cluster, other));
+    });
+    if (same != merged.end()) {
+      take_name(*same, target);
+      continue;
+    }
+    const bool numbered = identity.cluster == cluster &&
+                          std::ranges::find(merged, identity.node, [](const BundleTarget& other) {
+                            return other.view.node_id;
+                          }) == merged.end();
+    target.view.node_id = numbered ? identity.node : 0;
+    target.identity = identity.node == 0 ? std::nullopt : std::optional{identity};
+    merged.push_back(std::move(target));
   }
-  client::NodeView view;
-  view.node_id = node;
-  targets.push_back({.view = view, .http = std::move(address)});
+  std::ranges::stable_sort(merged, by_id);
+  return merged;
 }
 
 std::vector<std::string> folders_of(const std::vector<BundleTarget>& targets) {

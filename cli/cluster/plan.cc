@@ -14,6 +14,7 @@ constexpr std::uint32_t kNodesDefault = 3;
 constexpr std::uint32_t kShardsMax = 16u << 20;
 constexpr std::uint16_t kPeerPortAbove = 100;
 constexpr std::uint16_t kMetricsPortAbove = 200;
+constexpr std::uint16_t kLedgerPortAbove = 300;
 constexpr const char* kLoopback = "127.0.0.1";
 
 Status refuse(const std::string& why) {
@@ -102,7 +103,7 @@ Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes) {
   }
   const bool all_here = nodes_of_host.size() == 1 && nodes_of_host.contains(kLoopback);
   const std::uint32_t first = wishes.client_port != 0 ? wishes.client_port : all_here ? 7401 : 7400;
-  if (first > 65'535 || first + kMetricsPortAbove + asked > 65'536) {
+  if (first > 65'535 || first + kLedgerPortAbove + asked > 65'536) {
     return refuse("--client-port " + std::to_string(first) + " leaves no ports above it");
   }
   ClusterPlan plan{.name = wishes.name,
@@ -120,6 +121,7 @@ Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes) {
          .client = {host, port},
          .peer = {host, static_cast<std::uint16_t>(port + kPeerPortAbove)},
          .metrics = {kLoopback, static_cast<std::uint16_t>(port + kMetricsPortAbove)},
+         .ledger = {kLoopback, static_cast<std::uint16_t>(port + kLedgerPortAbove)},
          .data_dir = wishes.data_dir + (alone ? "" : "/node-" + std::to_string(id))});
   }
   return plan;
@@ -156,6 +158,7 @@ std::string configuration_of(const ClusterPlan& plan, const PlannedNode& node) {
   text += "listen_client = " + quoted(server::to_string(node.client)) + "\n";
   text += "listen_peer = " + quoted(server::to_string(node.peer)) + "\n";
   text += "listen_metrics = " + quoted(server::to_string(node.metrics)) + "\n";
+  text += "listen_ledger = " + quoted(server::to_string(node.ledger)) + "\n";
   if (plan.insecure) {
     text +=
         "# Nothing is encrypted or authenticated: for a network that you trust.\n"

@@ -17,8 +17,8 @@ struct ClusterWishes {
   std::vector<std::string> hosts;  // One for each node; empty: all on this machine's loopback.
   std::string name = "gcoord";
   std::uint64_t cluster_id = 0;  // Never 0.
-  // Of the first node of each host; the next ones there have the next ports. Peers are 100 and
-  // metrics 200 above. 0: 7401 on loopback, else 7400.
+  // Of the first node of each host; the next ones there have the next ports. Peers are 100, metrics
+  // 200 and the ledger 300 above. 0: 7401 on loopback, else 7400.
   std::uint32_t client_port = 0;
   std::uint32_t shards = 0;
   // An absolute path. The only node of a host takes it as it is; others, and all on loopback, take
@@ -31,7 +31,8 @@ struct PlannedNode {
   std::uint32_t id = 0;
   server::Endpoint client;
   server::Endpoint peer;
-  server::Endpoint metrics;  // On loopback always: it has no use for strangers.
+  server::Endpoint metrics;  // On loopback always: strangers have no use for it.
+  server::Endpoint ledger;   // On loopback always: read by whoever reaches it.
   std::string data_dir;
 };
 

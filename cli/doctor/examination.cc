@@ -316,6 +316,19 @@ std::string_view severity_name(Severity severity) {
   return "unknown";
 }
 
+std::vector<std::string> lines_of(const std::vector<Finding>& findings) {
+  constexpr std::size_t kSeverityColumns = 9;  // "warning" and two blanks.
+  std::vector<std::string> lines;
+  for (const Finding& each : findings) {
+    std::string line{severity_name(each.severity)};
+    line.resize(kSeverityColumns, ' ');
+    line += std::string{each.check} + (each.node == 0 ? "" : ", node " + text_of(each.node));
+    lines.push_back(line + ": " + each.what);
+    lines.push_back(std::string(kSeverityColumns, ' ') + each.advice);
+  }
+  return lines;
+}
+
 std::vector<Finding> examine(const ClusterFacts& facts, const ExaminationLimits& limits) {
   Findings findings;
   for (const auto& [name, check] : kChecks) {

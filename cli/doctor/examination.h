@@ -41,6 +41,9 @@ struct ExaminationLimits {
   std::uint32_t leaders_shards_min = 64;
 };
 
+// For people: a line of what was found, and one of what to do, for each.
+std::vector<std::string> lines_of(const std::vector<Finding>& findings);
+
 // All findings, the gravest first, then by check and node.
 std::vector<Finding> examine(const ClusterFacts& facts, const ExaminationLimits& limits);
 

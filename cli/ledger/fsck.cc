@@ -7,7 +7,9 @@
 #include "server/history/record_text.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <system_error>
 
 namespace gcoord::cli {
 namespace {
@@ -192,6 +194,13 @@ void check_heads(const OpenLog& log, const std::vector<ledger::ShardHead>& heads
   }
 }
 
+// As `ledger export` leaves a directory that was told of no shard.
+bool has_no_shard(const LedgerAddress& place) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(place.ledger, ignored) &&
+         !std::filesystem::exists(std::filesystem::path(place.ledger) / "shard", ignored);
+}
+
 }  // namespace
 
 void check_log(const LedgerAddress& place,
@@ -211,6 +220,10 @@ void check_ledger(const LedgerAddress& place, const ProofTrust& trust, FsckRepor
     return;
   }
   check.check_entries(*cluster);
+  report.cluster_alone = has_no_shard(place);
+  if (report.cluster_alone) {
+    return;
+  }
   for (const auto& [shard, heads] : heads_of(*cluster, check)) {
     LogCheck shard_check(place, shard, report);
     if (const auto log = shard_check.open(trust)) {

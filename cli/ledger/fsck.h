@@ -27,6 +27,7 @@ struct FsckReport {
   // Logs that were not checked: what is served of them begins inside a tile, since their beginning
   // came to the node as a snapshot.
   std::uint64_t unkept = 0;
+  bool cluster_alone = false;  // An export of the cluster log, without the log of any shard.
   std::vector<LedgerFault> faults;
 };
 
@@ -37,7 +38,7 @@ void check_log(const LedgerAddress& place,
                FsckReport& report);
 
 // The cluster log, every shard that it has a head of, and that each head is one of its shard's
-// trees.
+// trees. Of an export that has no shard at all, the cluster log alone.
 void check_ledger(const LedgerAddress& place, const ProofTrust& trust, FsckReport& report);
 
 }  // namespace gcoord::cli

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 
+FOOTER_WIDTH = 70  # A longer line of a footer ends because it is full.
 NAME_WIDTH = 30  # The column where what is said of an entry begins, there or in the next line.
 CONTINUED = re.compile(rf"^ {{{NAME_WIDTH}}}(\S.*)$")
 HEADING = re.compile(r"^(\S.*):$")
@@ -94,10 +95,17 @@ def lists_of(asked, heading):
 
 
 def paragraphs(footer):
+    """Lines that the program broke at its right edge are joined; those that it ended there are not."""
     for line in footer:
         yield ".PP" if not line else roff(line)
-        if line and not line.endswith((",", "and", "or")):
+        if line and (len(line) < FOOTER_WIDTH or line.endswith((".", ":"))):
             yield ".br"
+
+
+def without(footer, inherited):
+    """A verb's own words: below them its --help repeats what stands below its group's."""
+    own = footer[: -len(inherited)] if inherited and footer[-len(inherited) :] == inherited else footer
+    return own[: len(own) - 1] if own and not own[-1] else own
 
 
 def verb_parts(program, path, inherited):
@@ -109,9 +117,10 @@ def verb_parts(program, path, inherited):
         yield ".PP"
         yield "\\fB" + roff(asked.usage) + "\\fR"
         yield from lists_of(asked, None)
-    if asked.footer != inherited:
+    own = without(asked.footer, inherited)
+    if own:
         yield ".PP"
-        yield from paragraphs(asked.footer)
+        yield from paragraphs(own)
     for verb in asked.verbs():
         yield from verb_parts(program, [*path, verb], asked.footer)
 

@@ -33,6 +33,11 @@ Result<std::vector<std::string>> parse_endpoints(std::string_view text) {
       endpoints.push_back(std::move(part));  // The client library knows what names in DNS are.
       continue;
     }
+    if (part.find("://") != part.npos) {
+      return protocol::make_error(
+          protocol::ErrorCode::OptionInvalid,
+          "--endpoints: '" + part + "' is a URL; write HOST:PORT, for example 10.0.0.1:7400");
+    }
     if (!has_port(part)) {
       part += kDefaultPort;
     }

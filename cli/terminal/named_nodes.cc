@@ -3,10 +3,18 @@
 #include "protocol/error_codes.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
 namespace gcoord::cli {
+
+namespace {
+
+// How long the nodes beyond the first get to connect.
+constexpr std::chrono::milliseconds kOthersTimeout{1000};
+
+}  // namespace
 
 std::optional<int> ask_nodes(Context& context, std::uint32_t named, const AskNode& ask) {
   auto client = context.connect();
@@ -14,7 +22,7 @@ std::optional<int> ask_nodes(Context& context, std::uint32_t named, const AskNod
     return context.exit_code();
   }
   // One that does not answer fails when it is asked.
-  static_cast<void>(client->wait_for_all_nodes(context.timeout()).ok());
+  static_cast<void>(client->wait_for_all_nodes(std::min(context.timeout(), kOthersTimeout)).ok());
   std::vector<std::uint32_t> nodes;
   for (const client::NodeView& node : client->cluster().nodes) {
     if (node.node_id != 0 && (named == 0 || node.node_id == named)) {

@@ -19,6 +19,35 @@ std::string cell_text(const Json& value) {
   return value.is_string() ? shown(value.text()) : value.dump();
 }
 
+// "a=1 b=2" of an object, the text of a value.
+std::string words_of(const Json& value) {
+  if (!value.is_object()) {
+    return cell_text(value);
+  }
+  std::string words;
+  for (const auto& [name, each] : value.items()) {
+    words += (words.empty() ? "" : " ") + shown(name) + "=" + cell_text(each);
+  }
+  return words;
+}
+
+// A list of objects has a line for each, any other list one line.
+std::vector<std::string> lines_of(const Json& value) {
+  if (!value.is_array()) {
+    return {words_of(value)};
+  }
+  std::vector<std::string> lines;
+  std::string line;
+  for (const Json& each : value) {
+    if (each.is_object()) {
+      lines.push_back(words_of(each));
+    } else {
+      line += (line.empty() ? "" : ", ") + cell_text(each);
+    }
+  }
+  return lines.empty() ? std::vector{line} : lines;
+}
+
 void show_all(std::vector<std::string>& cells) {
   for (std::string& cell : cells) {
     cell = shown(cell);
@@ -50,7 +79,9 @@ void Output::print(const Json& json, const Table& table) const {
     return;
   }
   std::vector<std::vector<std::string>> rows = table.rows;
-  rows.insert(rows.begin(), table.columns);
+  if (!table.columns.empty()) {
+    rows.insert(rows.begin(), table.columns);
+  }
   std::vector<std::size_t> widths(table.columns.size());
   for (std::vector<std::string>& row : rows) {
     show_all(row);
@@ -79,8 +110,11 @@ void Output::print_facts(const Json& json) const {
     width = std::max(width, cells_of(shown(name)));
   }
   for (const auto& [name, value] : json.items()) {
-    const std::string label = shown(name);
-    std::cout << label << std::string(width - cells_of(label) + 2, ' ') << cell_text(value) << "\n";
+    std::string label = shown(name);
+    for (const std::string& line : lines_of(value)) {
+      std::cout << label << std::string(width - cells_of(label) + 2, ' ') << line << "\n";
+      label.clear();
+    }
   }
 }
 
@@ -125,6 +159,15 @@ void print_text(std::string_view text) {
 
 void talk(std::string_view line) {
   std::cerr << "gcoordctl: " + shown(line) + "\n";
+}
+
+void tell_gaps(const ListGaps& gaps) {
+  if (!gaps.answered) {
+    talk("the list may be incomplete: a node or the leader of a shard did not answer");
+  }
+  if (gaps.cut) {
+    talk("the list ends at --limit " + std::to_string(gaps.limit) + ", and there are more");
+  }
 }
 
 double rounded(double value) {

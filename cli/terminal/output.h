@@ -22,7 +22,7 @@ enum class Format : std::uint8_t { Tables, JsonLines };
 
 // A table: columns are as wide as their widest cell on a terminal; the last one is not padded.
 struct Table {
-  std::vector<std::string> columns;
+  std::vector<std::string> columns;  // None: caption and notes alone.
   std::vector<std::vector<std::string>> rows;
   std::string caption;             // A line above it, if any.
   std::vector<std::string> notes;  // Lines below it.
@@ -37,7 +37,8 @@ class Output {
   // The command's value: the JSON, or the table made of the same facts.
   void print(const Json& json, const Table& table) const;
 
-  // For commands with one row of facts: "name value" lines instead of a table.
+  // For commands with one row of facts: "name value" lines instead of a table. A list is written
+  // with commas, and one of objects with a line "a=1 b=2" for each.
   void print_facts(const Json& json) const;
 
   // An error; returns the program's exit code for it. `evidence` is per endpoint, if any.
@@ -54,6 +55,18 @@ void print_text(std::string_view text);
 // A line on stderr, "gcoordctl: ..."; one write, so that lines of two threads do not mix. Any
 // thread.
 void talk(std::string_view line);
+
+// What a list lacks.
+struct ListGaps {
+  bool answered = true;  // By every node, for every shard.
+  bool cut = false;      // There are more rows than `limit`.
+  std::uint32_t limit = 0;
+
+  bool complete() const { return answered && !cut; }
+};
+
+// A line on stderr for each gap; nothing about a list that has none.
+void tell_gaps(const ListGaps& gaps);
 
 // To three digits behind the point, as figures are printed.
 double rounded(double value);

@@ -2,7 +2,9 @@
 //
 // Whoever takes the terminal gives it back: at the end of the object, while the program is stopped,
 // and when a fatal signal ends it. Only SIGKILL and SIGSTOP of another leave it as it was drawn.
-// One thread; one object at a time.
+// The terminal is taken in the foreground only, so that no program in the background is stopped
+// for it. Drawing does not wait for a terminal that takes no bytes, and giving it back does for
+// 0.2 s at most. One thread; one object at a time.
 #pragma once
 
 #include <cstddef>
@@ -32,22 +34,41 @@ class Screen {
   ScreenSize size() const;
 
   // In place of what was there. No line is wider than the screen, and there are not more than fit.
-  void draw(const std::vector<std::string>& lines) const;
+  // In place also of the frame before, if the terminal has not begun to take that. Nothing while
+  // the terminal is not taken.
+  void draw(const std::vector<std::string>& lines);
 
-  // Whether stdin has keys: it is a terminal.
-  bool has_keys() const { return keys_; }
+  // Whether the terminal has yet to take something: write_on() when fd() becomes writable.
+  bool waits() const { return !writing_.empty(); }
 
-  // Gives the terminal back and stops this process, as Ctrl-Z does; takes the terminal again when
-  // somebody has continued it.
+  int fd() const { return fd_; }
+
+  void write_on();
+
+  // The terminal is no more.
+  bool gone() const { return gone_; }
+
+  // Whether stdin has keys: it is a terminal, which is taken.
+  bool has_keys() const { return keys_ && taken(); }
+
+  bool taken() const;
+
+  // Gives the terminal back and stops this process, as Ctrl-Z does, until somebody has continued
+  // it; at once, where it cannot be stopped (act_by_default()). take() is the caller's then.
   void stop_here();
 
-  // Takes the terminal again after somebody else had it, or has stopped this process.
+  // Takes the terminal, if this process is in the foreground: also after somebody else had it, or
+  // has stopped this process.
   void take();
 
  private:
-  void give_back() const;
+  void give_back();
 
-  bool keys_ = false;
+  const bool keys_;
+  const int fd_;  // The terminal, opened anew: it does not block.
+  std::string writing_;
+  std::string next_;  // The frame behind it.
+  bool gone_ = false;
 };
 
 }  // namespace gcoord::cli

@@ -30,6 +30,18 @@ int SignalFd::take() const {
   return any ? static_cast<int>(arrived.ssi_signo) : 0;
 }
 
+// To this thread, so that it goes no further before the signal has acted.
+void act_by_default(int signal) {
+  sigset_t set;
+  sigset_t before;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  ::raise(signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 Waker::Waker() {
   ok_ = ::pipe2(fds_, O_CLOEXEC | O_NONBLOCK) == 0;
 }
@@ -53,9 +65,16 @@ void Waker::drain() const {
 }
 
 bool wait_readable(const std::vector<int>& fds, std::chrono::milliseconds timeout) {
+  return wait_ready({.to_read = fds}, timeout);
+}
+
+bool wait_ready(const WaitedFor& fds, std::chrono::milliseconds timeout) {
   std::vector<pollfd> polled;
-  for (const int fd : fds) {
+  for (const int fd : fds.to_read) {
     polled.push_back({fd, POLLIN, 0});
+  }
+  for (const int fd : fds.to_write) {
+    polled.push_back({fd, POLLOUT, 0});
   }
   const auto ms = std::clamp<long long>(timeout.count(), 0, 1 << 30);
   return ::poll(polled.data(), polled.size(), static_cast<int>(ms)) > 0;

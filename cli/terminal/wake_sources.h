@@ -1,5 +1,7 @@
 // Wake-up sources of a waiting command: signals, and callbacks on other threads, both as file
 // descriptors for poll(). One thread waits; Waker::wake() is for any thread.
+//
+// A SignalFd holds back what its signals do otherwise; act_by_default() lets one do it.
 #pragma once
 
 #include <chrono>
@@ -26,6 +28,12 @@ class SignalFd {
   int fd_ = -1;
 };
 
+// Lets a blocked signal do to this process what it does by itself: most end it, and SIGTSTP stops
+// it until somebody continues it. Returns then, and where it does nothing: a signal that whoever
+// started the program has it ignore, or SIGTSTP in an orphaned process group, which nobody could
+// continue and the kernel therefore does not stop. Any thread.
+void act_by_default(int signal);
+
 // A pipe that a callback uses to wake the thread that waits.
 class Waker {
  public:
@@ -47,5 +55,13 @@ class Waker {
 
 // Whether one of them became readable within the time.
 bool wait_readable(const std::vector<int>& fds, std::chrono::milliseconds timeout);
+
+// The same of descriptors to read from and others to write to.
+struct WaitedFor {
+  std::vector<int> to_read{};
+  std::vector<int> to_write{};
+};
+
+bool wait_ready(const WaitedFor& fds, std::chrono::milliseconds timeout);
 
 }  // namespace gcoord::cli

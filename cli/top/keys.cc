@@ -51,6 +51,9 @@ std::optional<Action> action_of(const Keys& keys, std::string_view bytes) {
   return found == keys.end() ? std::nullopt : std::optional{found->action};
 }
 
+// No key of a terminal is longer.
+constexpr std::size_t kSequenceBytesMax = 32;
+
 // How many bytes the sequence that begins with ESC has; 0 while it is not whole. ECMA-48: a control
 // sequence ends with a byte of 0x40 to 0x7e.
 std::size_t sequence_size(std::string_view typed) {
@@ -62,7 +65,11 @@ std::size_t sequence_size(std::string_view typed) {
   }
   const auto end = std::find_if(
       typed.begin() + 2, typed.end(), [](char each) { return each >= '@' && each <= '~'; });
-  return end == typed.end() ? 0 : static_cast<std::size_t>(end - typed.begin()) + 1;
+  if (end == typed.end() && typed.size() < kSequenceBytesMax) {
+    return 0;
+  }
+  const auto last = static_cast<std::size_t>(end - typed.begin());
+  return std::min(last + 1, kSequenceBytesMax);
 }
 
 KeyPress plain_key(char key) {

@@ -6,11 +6,13 @@
 #include "cli/top/paint.h"
 #include "cli/top/report.h"
 #include "cli/top/sampler.h"
+#include "cli/top/signal_ends.h"
 #include "cli/top/view.h"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -30,6 +32,10 @@ constexpr milliseconds kRoundPatience{1'000};
 // A terminal sends the bytes of one key together; xterm's users take as long for Esc.
 constexpr milliseconds kEscapePatience{50};
 constexpr milliseconds kForEver{3'600'000};
+// How soon a program that came to the foreground without a signal draws again.
+constexpr milliseconds kForegroundLook{1'000};
+// A sample that nobody has read so long after a signal is the last one, and stays unread.
+constexpr milliseconds kPrintPatience{200};
 
 // An empty NO_COLOR counts as none (https://no-color.org).
 Paint chosen_paint() {
@@ -58,43 +64,61 @@ class TopLoop {
         sampler_(std::move(client), answered_, std::min(kRoundPatience, options.interval)),
         navigation_(options.interval, options.sorting) {}
 
-  int run(const SignalFd& signals) {
+  // Blocks as Client::watch does. False when there is nothing to be shown; the error is printed.
+  bool begin() {
     const client::Status watched = sampler_.watch_names();
     if (!watched.ok() && !options_.screen) {
-      return context_.fail(sampler_.client(), watched);
+      context_.refuse(sampler_.client(), watched);
+      return false;
     }
+    return true;
+  }
+
+  // Gives the terminal back before the questions that are open end.
+  void run(const SignalFd& signals) {
+    signals_ = &signals;
     if (options_.screen) {
       screen_.emplace();
     }
     begin_round();
     while (!ended_) {
-      wait(signals);
-      on_signals(signals);
+      wait();
+      on_signals();
       on_answers();
       on_time();
     }
-    screen_.reset();  // Before the questions that are open end.
-    return 0;
+    screen_.reset();
   }
 
  private:
   bool reads_keys() const { return screen_.has_value() && screen_->has_keys() && !keys_ended_; }
 
-  void wait(const SignalFd& signals) {
-    std::vector<int> fds{signals.fd(), answered_.fd()};
+  void wait() {
+    WaitedFor fds{.to_read = {signals_->fd(), answered_.fd()}};
     if (reads_keys()) {
-      fds.push_back(STDIN_FILENO);
+      fds.to_read.push_back(STDIN_FILENO);
     }
-    wait_readable(fds, time_left());
+    if (screen_.has_value() && screen_->waits()) {
+      fds.to_write.push_back(screen_->fd());
+    }
+    wait_ready(fds, time_left());
+    write_on();
     if (reads_keys() && wait_readable({STDIN_FILENO}, milliseconds{0})) {
       on_keys();
     }
     answered_.drain();
   }
 
+  void write_on() {
+    if (screen_.has_value()) {
+      screen_->write_on();
+      ended_ = ended_ || screen_->gone();
+    }
+  }
+
   milliseconds time_left() const {
     if (navigation_.paused() && !round_open_) {
-      return kForEver;
+      return in_background() ? kForegroundLook : kForEver;
     }
     const Moment next = round_open_ ? round_began_ + round_patience() : next_round();
     const auto left = next - std::chrono::steady_clock::now();
@@ -102,6 +126,8 @@ class TopLoop {
     return std::max(std::chrono::duration_cast<milliseconds>(left) + milliseconds{1},
                     milliseconds{0});
   }
+
+  bool in_background() const { return screen_.has_value() && !screen_->taken(); }
 
   milliseconds round_patience() const { return std::min(kRoundPatience, navigation_.interval()); }
 
@@ -121,7 +147,7 @@ class TopLoop {
     const bool leaders_changed = leads_of_all() != leads_seen_;
     if (here.page != Page::Overview && (!leaders_known_ || leaders_changed)) {
       leads_seen_ = leads_of_all();
-      leaders_known_ = true;
+      leaders_known_ = false;  // Until there is an answer.
       sampler_.ask_leaders();
     }
   }
@@ -143,6 +169,7 @@ class TopLoop {
     }
     if (auto leaders = sampler_.take_leaders(); leaders.has_value()) {
       model_.learn_leaders(std::move(*leaders));
+      leaders_known_ = true;
       learned = true;
     }
     if (learned) {
@@ -152,6 +179,10 @@ class TopLoop {
 
   void on_time() {
     const Moment now = std::chrono::steady_clock::now();
+    if (in_background()) {
+      screen_->take();
+      show();
+    }
     if (round_open_ && (sampler_.all_answered() || now >= round_began_ + round_patience())) {
       end_round();
     }
@@ -173,13 +204,14 @@ class TopLoop {
   }
 
   void show() {
-    if (screen_.has_value() && model_.samples() > 0) {
+    if (screen_.has_value() && screen_->taken() && model_.samples() > 0) {
       model_.learn(sampler_.changes());
       screen_->draw(painted(screen_of(model_, navigation_, frame()), paint_));
     }
   }
 
   void print() {
+    SignalEnds ends{*signals_, kPrintPatience};
     const Output& output = context_.output();
     if (output.format() == Format::JsonLines) {
       output.print(sample_json(model_, navigation_.nodes()), {});
@@ -190,7 +222,8 @@ class TopLoop {
       }
     }
     std::cout.flush();
-    ended_ = ended_ || !std::cout.good();  // Nobody reads any more.
+    // Or nobody reads any more.
+    ended_ = ended_ || ends.finish() != 0 || !std::cout.good();
   }
 
   Frame frame() const {
@@ -201,6 +234,9 @@ class TopLoop {
   void on_keys() {
     char bytes[256];
     const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return;
+    }
     if (count <= 0) {
       keys_ended_ = true;  // The terminal is gone; SIGHUP says so, too.
       ended_ = ended_ || count == 0;
@@ -226,19 +262,24 @@ class TopLoop {
     ended_ = ended_ || navigation_.quit();
   }
 
-  void on_signals(const SignalFd& signals) {
-    for (int signal = signals.take(); signal != 0; signal = signals.take()) {
-      if (signal == SIGTSTP && screen_.has_value()) {
+  // A signal that ends the program comes before SIGTSTP and SIGCONT: the lower numbers come first.
+  // Then the terminal stays with whoever has it.
+  void on_signals() {
+    bool resumed = false;
+    bool resized = false;
+    for (int signal = signals_->take(); signal != 0; signal = signals_->take()) {
+      ended_ = ended_ || (signal != SIGTSTP && signal != SIGCONT && signal != SIGWINCH);
+      resumed = resumed || signal == SIGTSTP || signal == SIGCONT;
+      resized = resized || signal == SIGWINCH;
+      if (signal == SIGTSTP && screen_.has_value() && !ended_) {
         screen_->stop_here();
-        show();
-      } else if (signal == SIGCONT && screen_.has_value()) {
-        screen_->take();
-        show();
-      } else if (signal == SIGWINCH) {
-        show();
-      } else {
-        ended_ = true;
       }
+    }
+    if (resumed && screen_.has_value() && !ended_) {
+      screen_->take();
+    }
+    if ((resumed || resized) && !ended_) {
+      show();
     }
   }
 
@@ -251,6 +292,7 @@ class TopLoop {
   Model model_;
   Navigation navigation_;
   std::optional<Screen> screen_;
+  const SignalFd* signals_ = nullptr;  // While it runs.
   Moment round_began_{};
   bool round_open_ = false;
   bool ended_ = false;
@@ -263,11 +305,27 @@ class TopLoop {
 }  // namespace
 
 int run_loop(Context& context, const LoopOptions& options, const SignalFd& signals) {
-  auto client = context.connect_to_all();
-  if (!client.has_value()) {
-    return context.exit_code();
+  std::optional<TopLoop> loop;
+  {
+    SignalEnds ends{signals, milliseconds{0}};
+    auto client = context.connect_to_all();
+    if (!client.has_value()) {
+      return context.exit_code();
+    }
+    loop.emplace(context, std::move(*client), options);
+    const bool begun = loop->begin();
+    if (const int signal = ends.finish(); signal != 0) {
+      return 128 + signal;
+    }
+    if (!begun) {
+      return context.exit_code();
+    }
   }
-  return TopLoop(context, std::move(*client), options).run(signals);
+  loop->run(signals);
+  // A server of names may hold up the end of what is open.
+  SignalEnds ends{signals, milliseconds{0}};
+  loop.reset();
+  return 0;
 }
 
 }  // namespace gcoord::cli::top

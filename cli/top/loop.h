@@ -19,8 +19,9 @@ struct LoopOptions {
   bool screen = false;      // Draw on the terminal; else print one sample after the other.
 };
 
-// The exit code. `signals` has SIGINT, SIGTERM, SIGHUP and, for a screen, SIGTSTP, SIGCONT and
-// SIGWINCH, and was made before any thread.
+// The exit code: 0 also when a signal ended the view. A signal that comes before there is one ends
+// the process at once, as it does by default. `signals` has SIGINT, SIGTERM, SIGHUP and, for a
+// screen, SIGQUIT, SIGTSTP, SIGCONT and SIGWINCH, and was made before any thread.
 int run_loop(Context& context, const LoopOptions& options, const SignalFd& signals);
 
 }  // namespace gcoord::cli::top

@@ -9,6 +9,9 @@ namespace gcoord::cli::top {
 
 namespace {
 
+// All lines of a page are made anew with each key.
+constexpr std::size_t kWaitersShown = 1'000;
+
 std::string session_text(std::uint64_t session) {
   return "session " + std::to_string(session);
 }
@@ -60,6 +63,10 @@ void add_lock(const client::LockDescription& lock, const Model& model, Rows& row
   rows.heading("WAITED FOR BY " + std::to_string(lock.waiter_count));
   std::size_t position = 0;
   for (const client::Waiter& each : lock.waiters) {
+    if (position == kWaitersShown) {
+      return rows.line("and " + std::to_string(lock.waiters.size() - position) + " more",
+                       Style::Faint);
+    }
     rows.line(padded(std::to_string(++position), 3, Side::Right) + "  " +
               session_text(each.session_id) + "  for " +
               age_text(static_cast<std::uint64_t>(std::max<std::int64_t>(each.waited.count(), 0))));

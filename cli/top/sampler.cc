@@ -34,15 +34,14 @@ LockReading lock_reading(const std::string& name,
 }  // namespace
 
 Sampler::Sampler(client::Client client, const Waker& answered, milliseconds scrape_timeout)
-    : scrape_timeout_(scrape_timeout), answered_(answered), client_(std::move(client)) {}
+    : scrape_timeout_(scrape_timeout),
+      answered_(answered),
+      client_(std::move(client)),
+      names_(client_, began_) {}
 
+// Closing ends every question that is open, so that the threads come to their ends.
 Sampler::~Sampler() {
-  watch_.reset();
-  {
-    // Ends every question that is open, so that the workers come to their ends.
-    const std::lock_guard lock(client_mutex_);
-    client_.reset();
-  }
+  static_cast<void>(client_.close());
   probes_.clear();
 }
 
@@ -51,30 +50,9 @@ std::uint64_t Sampler::now_ms() const {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(since).count());
 }
 
-client::Status Sampler::watch_names() {
-  auto watch = client_->watch({.prefix = "", .waiters = true},
-                              [this](const auto& batch) { on_watch(batch); });
-  if (watch.ok()) {
-    watch_.emplace(std::move(watch).value());
-    return {};
-  }
-  const std::lock_guard lock(mutex_);
-  names_error_ = watch.status().to_string();
-  return watch.status();
-}
-
-void Sampler::on_watch(const client::Result<client::WatchBatch>& batch) {
-  if (batch.ok()) {
-    heat_.count(batch.value());
-    changes_.note(batch.value(), now_ms());
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  names_error_ = batch.status().to_string();
-}
-
 void Sampler::ask_nodes() {
-  nodes_ = client_->cluster().nodes;
+  names_.keep();
+  nodes_ = client_.cluster().nodes;
   std::erase_if(nodes_, [](const client::NodeView& node) { return node.node_id == 0; });
   {
     const std::lock_guard lock(mutex_);
@@ -106,9 +84,11 @@ bool Sampler::all_answered() const {
 }
 
 Sample Sampler::take() {
-  Sample sample{.at_ms = now_ms(), .nodes = {}, .names = heat_.take(kNamesOfOneSampleMax)};
+  Sample sample{.at_ms = now_ms(),
+                .nodes = {},
+                .names = names_.take(kNamesOfOneSampleMax),
+                .names_error = names_.error()};
   const std::lock_guard lock(mutex_);
-  sample.names_error = names_error_;
   for (const client::NodeView& node : nodes_) {
     const auto found = readings_.find(node.node_id);
     if (found != readings_.end()) {
@@ -132,7 +112,7 @@ NodeReading Sampler::ask(const client::NodeView& node, Scraper& scraper) {
     reading.error = node.last_error.empty() ? "not connected" : node.last_error;
     return reading;
   }
-  const auto report = report_of(node.node_id);
+  const auto report = client_.node_status_async(node.node_id).get();
   reading.at_ms = now_ms();
   if (!report.ok()) {
     reading.error = report.status().to_string();
@@ -153,18 +133,6 @@ NodeReading Sampler::ask(const client::NodeView& node, Scraper& scraper) {
   return reading;
 }
 
-client::Result<std::string> Sampler::report_of(std::uint32_t node) {
-  std::optional<client::Future<client::Result<std::string>>> report;
-  {
-    const std::lock_guard lock(client_mutex_);
-    if (!client_.has_value()) {
-      return client::Status{client::StatusCode::Cancelled, "the client is closed"};
-    }
-    report.emplace(client_->node_status_async(node));
-  }
-  return report->get();
-}
-
 void Sampler::deliver(NodeReading reading) {
   {
     const std::lock_guard lock(mutex_);
@@ -176,7 +144,7 @@ void Sampler::deliver(NodeReading reading) {
 }
 
 void Sampler::ask_lock(const std::string& name) {
-  changes_.follow(name);
+  names_.follow(name);
   {
     const std::lock_guard lock(mutex_);
     if (name.empty() || lock_open_) {
@@ -184,7 +152,7 @@ void Sampler::ask_lock(const std::string& name) {
     }
     lock_open_ = true;
   }
-  client_->get_async(name, true).then([this, name](const auto& lock) {
+  client_.get_async(name, true).then([this, name](const auto& lock) {
     {
       const std::lock_guard guard(mutex_);
       lock_ = lock_reading(name, lock);
@@ -206,8 +174,8 @@ void Sampler::ask_leaders() {
       return;
     }
   }
-  const std::uint32_t shards = client_->cluster().shard_count;
-  client_->leader_map_async(0, shards).then([this](const auto& leaders) {
+  const std::uint32_t shards = client_.cluster().shard_count;
+  client_.leader_map_async(0, shards).then([this](const auto& leaders) {
     {
       const std::lock_guard guard(mutex_);
       if (leaders.ok()) {

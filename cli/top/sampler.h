@@ -7,8 +7,7 @@
 #pragma once
 
 #include "cli/terminal/wake_sources.h"
-#include "cli/top/samples/changes.h"
-#include "cli/top/samples/hot_names.h"
+#include "cli/top/name_watch.h"
 #include "cli/top/samples/model.h"
 #include "cli/top/scraper.h"
 #include "cli/top/worker.h"
@@ -36,10 +35,10 @@ class Sampler {
   Sampler& operator=(const Sampler&) = delete;
 
   // Starts the watch; blocks as Client::watch does. After a failure no changes are told.
-  client::Status watch_names();
+  client::Status watch_names() { return names_.begin(); }
 
   // The client, for its errors.
-  const client::Client& client() const { return *client_; }
+  const client::Client& client() const { return client_; }
 
   // Begins a round.
   void ask_nodes();
@@ -56,7 +55,7 @@ class Sampler {
   void ask_lock(const std::string& name);
   std::optional<LockReading> take_lock();
 
-  std::vector<Change> changes() const { return changes_.followed(); }
+  std::vector<Change> changes() const { return names_.followed(); }
 
   // Asks one node who leads which shard; not while the question before is open.
   void ask_leaders();
@@ -73,30 +72,24 @@ class Sampler {
   };
 
   std::uint64_t now_ms() const;
-  void on_watch(const client::Result<client::WatchBatch>& batch);
   NodeReading ask(const client::NodeView& node, Scraper& scraper);
-  client::Result<std::string> report_of(std::uint32_t node);
   void deliver(NodeReading reading);
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const std::chrono::milliseconds scrape_timeout_;
   const Waker& answered_;
-  HotNames heat_;
-  RecentChanges changes_;
+  client::Client client_;  // Is closed before what follows ends.
+  NameWatch names_;
   std::vector<client::NodeView> nodes_;    // Of this round.
   std::map<std::uint32_t, Probe> probes_;  // By node.
   mutable std::mutex mutex_;               // Guards what follows.
   std::map<std::uint32_t, NodeReading> readings_;
   std::set<std::uint32_t> open_;     // Nodes that were asked and have not answered.
   std::set<std::uint32_t> waiting_;  // Those of them that this round asked.
-  std::string names_error_;
   std::optional<LockReading> lock_;
   bool lock_open_ = false;
   std::optional<std::vector<std::uint32_t>> leaders_;
   bool leaders_open_ = false;
-  std::mutex client_mutex_;  // Held while somebody puts a question, and while the client ends.
-  std::optional<client::Client> client_;
-  std::optional<client::Watch> watch_;
 };
 
 }  // namespace gcoord::cli::top

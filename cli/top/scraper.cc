@@ -7,20 +7,27 @@
 
 namespace gcoord::cli::top {
 
+namespace {
+
+// A name in DNS, a port and brackets (RFC 1035, section 2.3.4). Errors repeat it.
+constexpr std::size_t kToldBytesMax = 300;
+
+}  // namespace
+
 Result<HttpOrigin> metrics_origin(const std::string& told, const std::string& endpoint) {
   if (told.empty()) {
     return Status{StatusCode::Unavailable, "the node has none (--listen-metrics)"};
   }
-  GCOORD_TRY(server::Endpoint metrics, server::parse_endpoint(told));
-  GCOORD_TRY(const server::Endpoint clients, server::parse_endpoint(endpoint));
-  if (metrics.host == "0.0.0.0" || metrics.host == "::") {
-    metrics.host = clients.host;
+  if (told.size() > kToldBytesMax) {
+    return Status{StatusCode::InvalidArgument, "the node reports an address that is none"};
   }
+  GCOORD_TRY(const server::Endpoint metrics, server::parse_endpoint(told));
+  GCOORD_TRY(const server::Endpoint clients, server::parse_endpoint(endpoint));
   if (server::is_loopback(metrics) && !server::is_loopback(clients)) {
     return Status{StatusCode::Unavailable,
                   "the node shows them on its own machine only, at " + told};
   }
-  return HttpOrigin{metrics.host, std::to_string(metrics.port)};
+  return HttpOrigin{clients.host, std::to_string(metrics.port)};
 }
 
 Result<MetricsPage> Scraper::read(const std::string& told, const std::string& endpoint) {

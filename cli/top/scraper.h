@@ -1,4 +1,4 @@
-// The page of metrics of one node, read over HTTP where its status report says that it is.
+// The page of metrics of one node, read over HTTP at the port that its status report names.
 //
 // Bounded, whatever the other side sends: kScrapeBytesMax and a time limit. One thread at a time.
 #pragma once
@@ -17,9 +17,10 @@ namespace gcoord::cli::top {
 // Some forty times the page of a node with seven peers.
 inline constexpr std::size_t kScrapeBytesMax = std::size_t{4} << 20;
 
-// From where to read. `told` is the address as the node listens, `endpoint` that of its clients. A
-// node that listens on all addresses is asked at the host of its endpoint. Unavailable for one that
-// has no metrics or listens on loopback of another machine, InvalidArgument for no address.
+// From where to read: the host of `endpoint`, by which the user reaches the node, and the port of
+// `told`, the address as the node reports it. A report names no host, or a node that lies would
+// choose whom this machine sends requests to. Unavailable for a node that has no metrics or listens
+// on loopback of another machine, InvalidArgument for no address.
 Result<HttpOrigin> metrics_origin(const std::string& told, const std::string& endpoint);
 
 class Scraper {

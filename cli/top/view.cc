@@ -2,6 +2,7 @@
 
 #include "cli/top/figures.h"
 #include "common/text/cells.h"
+#include "common/utf8.h"
 
 #include <algorithm>
 
@@ -44,9 +45,23 @@ Line marked(const BodyRow& row, bool selected) {
   return line;
 }
 
+// In as many cells. A terminal that takes the bytes of UTF-8 one by one has controls among them.
+std::string in_ascii(std::string_view text) {
+  std::string ascii;
+  while (!text.empty()) {
+    const Utf8Character first = utf8_first(text);
+    const std::string_view character = text.substr(0, first.bytes);
+    const bool is_ascii = first.well_formed && first.code_point < 0x80;
+    ascii += is_ascii ? std::string{character} : std::string(cells_of(character), '?');
+    text.remove_prefix(first.bytes);
+  }
+  return ascii;
+}
+
 void cut(std::vector<Line>& lines, const Frame& frame) {
   lines.resize(std::min(lines.size(), frame.rows));
   for (Line& each : lines) {
+    each.text = frame.ascii ? in_ascii(each.text) : each.text;
     each.text = std::string{fitting(each.text, frame.columns)};
   }
 }

@@ -19,7 +19,7 @@ namespace gcoord::cli::top {
 struct Frame {
   std::size_t columns = 80;
   std::size_t rows = 24;
-  bool ascii = false;  // The terminal has no more than that.
+  bool ascii = false;  // The terminal has no more than that; other characters are question marks.
 };
 
 enum class Style : std::uint8_t { Plain, Title, Heading, Selected, Alarm, Faint };

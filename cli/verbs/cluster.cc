@@ -42,6 +42,7 @@ Json json_of(const ClusterPlan& plan, const std::vector<std::filesystem::path>& 
                          {"client", server::to_string(node.client)},
                          {"peer", server::to_string(node.peer)},
                          {"metrics", server::to_string(node.metrics)},
+                         {"ledger", server::to_string(node.ledger)},
                          {"data_dir", node.data_dir},
                          {"configuration", file},
                          {"command", "gcoordd --config " + shell_word(file)}});
@@ -63,7 +64,9 @@ void print_commands(const ClusterPlan& plan, const std::vector<std::filesystem::
   std::cerr << (here ? "Run each of these in a terminal of its own"
                      : "Copy each file to its host and run its command there")
             << ", all of them for the first start. Then:\n"
-            << "  export GCOORD_ENDPOINTS=" << plan.endpoints() << "\n  gcoordctl status\n";
+            << "  export GCOORD_ENDPOINTS=" << plan.endpoints() << "\n  gcoordctl status\n"
+            << "For every later command, instead of the variable:\n  gcoordctl context set "
+            << plan.name << " --endpoints " << plan.endpoints() << "\n";
 }
 
 int init(Context& context, const InitText& text) {
@@ -126,8 +129,8 @@ void add_cluster_commands(Command& app, Context& context) {
   verb->add_option(
           "--client-port",
           text->wishes.client_port,
-          "port for clients of the first node of a host; its peer and metrics ports are 100 "
-          "and 200 above (default 7401 on loopback, else 7400)")
+          "port for clients of the first node of a host; its peer, metrics and ledger ports "
+          "are 100, 200 and 300 above (default 7401 on loopback, else 7400)")
       ->type_name("N");
   verb->add_option("--shards", text->wishes.shards, "number of shards (default 65536)")
       ->type_name("N");

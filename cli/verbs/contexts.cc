@@ -1,6 +1,7 @@
 // gcoordctl context: the clusters that a user has given names.
 #include "cli/contexts/file.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/endpoints.h"
 #include "protocol/error_codes.h"
 
 #include <memory>
@@ -111,6 +112,11 @@ int set(Context& context, const ContextText& text) {
   if (typed.empty()) {
     return context.fail(protocol::make_error(protocol::ErrorCode::OptionMissing,
                                              "--endpoints, --timeout or --output to remember"));
+  }
+  if (const auto given = typed.find("endpoints"); given != typed.end()) {
+    if (const auto parsed = parse_endpoints(given->second); !parsed.ok()) {
+      return context.fail(parsed.status());
+    }
   }
   ContextValues result;
   const Status changed = change_contexts(own_contexts_path(), [&](Contexts& contexts) -> Status {

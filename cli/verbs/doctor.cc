@@ -22,14 +22,8 @@ int examine_cluster(Context& context) {
   const ClusterFacts facts = ask_cluster(*client, std::min(context.timeout(), kOthersTimeout));
   const std::vector<Finding> findings = examine(facts, ExaminationLimits{});
   const bool healthy = is_healthy(findings);
-  Table table{{"SEVERITY", "CHECK", "NODE", "FINDING", "ADVICE"}, {}, {}, {}};
-  for (const Finding& each : findings) {
-    table.rows.push_back({std::string{severity_name(each.severity)},
-                          std::string{each.check},
-                          each.node == 0 ? "-" : std::to_string(each.node),
-                          each.what,
-                          each.advice});
-  }
+  Table table;
+  table.notes = lines_of(findings);
   table.caption = (healthy ? "healthy: " : "NOT healthy: ") + std::to_string(facts.nodes.size()) +
                   " nodes, " + std::to_string(check_names().size()) + " checks";
   context.output().print(examination_json(facts, findings), table);

@@ -108,6 +108,12 @@ void add_verbs(Command& app, Context& context) {
   add_completion_command(app, context);
 }
 
+// Of `lock run a ./job`, as others write it.
+Status command_not_apart() {
+  return protocol::make_error(protocol::ErrorCode::OptionMissing,
+                              "the command, after --: lock run NAME -- CMD ARGUMENTS");
+}
+
 // What is wrong with words that the parser refused.
 Status mistake_in(const CommandWords& words, ParseOutcome outcome, const std::string& error) {
   if (!words.unknown_option.empty()) {
@@ -144,6 +150,10 @@ int main_of(std::vector<std::string> arguments) {
   const ParseOutcome outcome = line.parse(arguments);
   if (outcome == ParseOutcome::Helped) {
     return 0;
+  }
+  if (outcome != ParseOutcome::Chosen && context.child_command().empty() &&
+      path_of(words) == "gcoordctl lock run") {
+    return output.fail(command_not_apart());
   }
   return outcome == ParseOutcome::Chosen ? context.run()
                                          : output.fail(mistake_in(words, outcome, line.error()));

@@ -126,8 +126,9 @@ int show_health(Context& context, const HealthOptions& options) {
     }
   }
   if (nodes.empty()) {
-    return context.fail(Status{StatusCode::InvalidArgument,
-                               "--node " + std::to_string(options.node) + ": no such node"});
+    return context.fail(
+        protocol::make_error(protocol::ErrorCode::OptionInvalid,
+                             "--node: the cluster has no node " + std::to_string(options.node)));
   }
   const protocol::ExitCode code = exit_code_of(nodes);
   context.output().print({{"ready", code == protocol::ExitCode::Ok}, {"nodes", nodes}},

@@ -33,7 +33,10 @@ int fsck(Context& context, const CopyFlags& flags) {
     check_ledger(place_of(context, flags.ledger), trust.value(), report);
   }
   Json faults = Json::array();
-  Table table{{"LOG", "CODE", "WHAT"}, {}, {}, {}};
+  Table table;
+  if (!report.faults.empty()) {
+    table.columns = {"LOG", "CODE", "WHAT"};
+  }
   for (const LedgerFault& fault : report.faults) {
     const std::string log = fault.log.empty() ? "cluster" : fault.log;
     const std::string code = "GC" + std::to_string(fault.detail);
@@ -54,8 +57,14 @@ int fsck(Context& context, const CopyFlags& flags) {
                {"pruned", std::to_string(report.pruned)},
                {"heads_pruned", std::to_string(report.heads_pruned)},
                {"unkept", std::to_string(report.unkept)},
+               {"cluster_alone", report.cluster_alone},
                {"believed", trust_text(trust.value())},
                {"faults", faults}};
+  if (report.cluster_alone) {
+    table.notes.push_back(
+        "the export has no shard, so the cluster log alone was checked; ledger export --shard N "
+        "adds one");
+  }
   if (report.unread != 0) {
     table.notes.push_back(
         std::to_string(report.unread) + " entries: " +

@@ -201,7 +201,10 @@ void add_ledger_read_verbs(Command& ledger, Context& context) {
   const auto get_flags = chosen_by(*get, context, &get_entries);
   add_shard_flag(*get, get_flags->ledger, "the shard");
   add_key_flags(*get, get_flags->ledger);
-  get->add_option("INDEX", get_flags->index, "index of the first entry, from 0")->required();
+  get->add_option("INDEX",
+                  get_flags->index,
+                  "index of the first entry, from 0: one below the acquired_index of lock get")
+      ->required();
   get->add_option("--count", get_flags->count, "number of entries (default 1)")->type_name("N");
 
   Command* proof = ledger.add_subcommand(
@@ -211,7 +214,9 @@ void add_ledger_read_verbs(Command& ledger, Context& context) {
   const auto proof_flags = chosen_by(*proof, context, &prove);
   add_shard_flag(*proof, proof_flags->ledger, "shard of the entry, or of the log with --older");
   add_key_flags(*proof, proof_flags->ledger);
-  proof->add_option("INDEX", proof_flags->index, "index of the entry, from 0");
+  proof->add_option("INDEX",
+                    proof_flags->index,
+                    "index of the entry, from 0: one below the acquired_index of lock get");
   proof->add_option("--older", proof_flags->older, "file with an older checkpoint of the log")
       ->type_name("FILE");
   proof->add_option("--out", proof_flags->out, "write to this file instead of standard output")

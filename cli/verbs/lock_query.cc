@@ -149,26 +149,31 @@ int get(Context& context, const QueryOptions& options) {
 // All pages, up to the limit. Nodes list in an order that means nothing, so the names are sorted.
 struct Listed {
   std::vector<client::LockDescription> locks;
-  bool cut = false;      // The limit came first.
-  bool answered = true;  // By every node, for every shard.
+  ListGaps gaps;
+
+  // One row more than the limit was asked for, so that it is known whether there are more.
+  void cut_to(std::uint32_t limit) {
+    gaps.cut = locks.size() > limit;
+    locks.resize(std::min<std::size_t>(locks.size(), limit));
+  }
 };
 
 client::Result<Listed> list_all(client::Client& client, const QueryOptions& options) {
-  Listed listed;
+  Listed listed{.locks = {}, .gaps = {.limit = options.limit}};
   client::ListOptions query{options.prefix, "", 0, options.waiters};
   query.quorum = options.read.consistency == "linearizable";
   do {
     query.limit = std::min<std::uint32_t>(
-        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
+        500, options.limit + 1 - static_cast<std::uint32_t>(listed.locks.size()));
     auto page = client.list(query);
     if (!page.ok()) {
       return page.status();
     }
     std::ranges::move(page.value().locks, std::back_inserter(listed.locks));
     query.cursor = page.value().next_cursor;
-    listed.answered = listed.answered && page.value().complete;
-  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
-  listed.cut = !query.cursor.empty();
+    listed.gaps.answered = listed.gaps.answered && page.value().complete;
+  } while (!query.cursor.empty() && listed.locks.size() <= options.limit);
+  listed.cut_to(options.limit);
   std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
   return listed;
 }
@@ -191,11 +196,11 @@ void add_queue(const client::LockDescription& lock, Table& table) {
 client::Result<Listed> read_all(client::Client& client,
                                 const QueryOptions& options,
                                 client::ReadOptions how) {
-  Listed listed;
+  Listed listed{.locks = {}, .gaps = {.limit = options.limit}};
   client::ListOptions query{options.prefix, "", 0, false};
   do {
     query.limit = std::min<std::uint32_t>(
-        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
+        500, options.limit + 1 - static_cast<std::uint32_t>(listed.locks.size()));
     auto page = client.read_list(query, how);
     if (!page.ok()) {
       return page.status();
@@ -203,8 +208,8 @@ client::Result<Listed> read_all(client::Client& client,
     how.node_id = page.value().node_id;
     std::ranges::move(page.value().page.locks, std::back_inserter(listed.locks));
     query.cursor = page.value().page.next_cursor;
-  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
-  listed.cut = !query.cursor.empty();
+  } while (!query.cursor.empty() && listed.locks.size() <= options.limit);
+  listed.cut_to(options.limit);
   std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
   return listed;
 }
@@ -266,11 +271,8 @@ int list(Context& context, const QueryOptions& options) {
                           std::to_string(lock.waiter_count),
                           std::to_string(lock.shard)});
   }
-  if (!listed.value().answered) {
-    talk("the list may be incomplete: a node or the leader of a shard did not answer");
-  }
-  const bool complete = listed.value().answered && !listed.value().cut;
-  context.output().print({{"locks", locks}, {"complete", complete}}, table);
+  context.output().print({{"locks", locks}, {"complete", listed.value().gaps.complete()}}, table);
+  tell_gaps(listed.value().gaps);
   return 0;
 }
 

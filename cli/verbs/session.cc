@@ -7,6 +7,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/living_session.h"
 #include "cli/terminal/wake_sources.h"
+#include "common/json/text.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
@@ -21,6 +22,9 @@ namespace gcoord::cli {
 namespace {
 
 using std::chrono::milliseconds;
+
+// How long nodes that cannot be reached are waited for before the others are asked.
+constexpr milliseconds kLookAgain{500};
 
 struct SessionFlags {
   std::string ttl = "10s";
@@ -203,12 +207,46 @@ int show(Context& context, const SessionFlags& flags) {
                                                   : protocol::ExitCode::Negative);
 }
 
+// How many shards the nodes lead that can be reached.
+std::uint64_t shards_in_reach(client::Client& client) {
+  std::uint64_t led = 0;
+  for (const client::NodeView& node : client.cluster().nodes) {
+    if (!node.connected || node.node_id == 0) {
+      continue;
+    }
+    const auto status = client.node_status(node.node_id);
+    const Json told = status.ok() ? parse_json(status.value()) : Json{};
+    led += told.is_object() ? unsigned_of(told["leaders"]).value_or(0) : 0;
+  }
+  return led;
+}
+
+// A close ends what the nodes lead to which it goes, so it is whole where these lead every shard:
+// at once when all nodes are there, and an election after one has died. Says why not.
+Status wait_for_leaders(Context& context, client::Client& client) {
+  const auto until = std::chrono::steady_clock::now() + context.timeout();
+  const std::uint64_t all = client.cluster().shard_count;
+  while (!client.wait_for_all_nodes(std::min(context.timeout(), kLookAgain)).ok()) {
+    const std::uint64_t led = shards_in_reach(client);
+    if (led >= all) {
+      break;
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      return protocol::make_error(protocol::ErrorCode::NoLeader,
+                                  "the nodes that can be reached lead " + std::to_string(led) +
+                                      " of " + std::to_string(all) +
+                                      " shards, and the session was closed in these");
+    }
+  }
+  return {};
+}
+
 int close(Context& context, const SessionFlags& flags) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  const auto ready = client->wait_for_all_nodes(context.timeout());
+  const Status ready = wait_for_leaders(context, *client);
   if (!living_session(context, *client, flags.id).has_value()) {
     return context.exit_code();
   }
@@ -219,8 +257,11 @@ int close(Context& context, const SessionFlags& flags) {
     return context.fail(*client, session.status());
   }
   const client::Status closed = session.value().close();
-  if (!closed.ok() || !ready.ok()) {
-    return context.fail(*client, closed.ok() ? ready : closed);
+  if (!closed.ok()) {
+    return context.fail(*client, closed);
+  }
+  if (!ready.ok()) {
+    return context.fail(ready);
   }
   context.output().print_facts({{"session", std::to_string(flags.id)}, {"closed", true}});
   return 0;
@@ -229,28 +270,33 @@ int close(Context& context, const SessionFlags& flags) {
 struct ListedSessions {
   std::vector<client::SessionDescription> sessions;
   std::uint64_t count = 0;
-  bool complete = true;
+  ListGaps gaps;
 };
 
 client::Result<ListedSessions> list_all(client::Client& client,
                                         client::SessionListOptions query,
                                         std::uint32_t limit) {
-  ListedSessions listed;
+  ListedSessions listed{.sessions = {}, .gaps = {.limit = limit}};
   do {
     if (!query.count_only) {
       query.limit = std::min<std::uint32_t>(
-          10'000, limit - static_cast<std::uint32_t>(listed.sessions.size()));
+          10'000, limit + 1 - static_cast<std::uint32_t>(listed.sessions.size()));
     }
     auto page = client.list_sessions(query);
     if (!page.ok()) {
       return page.status();
     }
     listed.count += page.value().count;
-    listed.complete = listed.complete && page.value().complete;
+    listed.gaps.answered = listed.gaps.answered && page.value().complete;
     std::ranges::move(page.value().sessions, std::back_inserter(listed.sessions));
     query.cursor = page.value().next_cursor;
-  } while (!query.cursor.empty() && (query.count_only || listed.sessions.size() < limit));
-  listed.complete = listed.complete && query.cursor.empty();
+  } while (!query.cursor.empty() && (query.count_only || listed.sessions.size() <= limit));
+  // One more than the limit was asked for, so that it is known whether there are more.
+  listed.gaps.cut = listed.sessions.size() > limit;
+  if (listed.gaps.cut) {
+    listed.count -= listed.sessions.size() - limit;
+    listed.sessions.resize(limit);
+  }
   std::ranges::sort(listed.sessions, {}, &client::SessionDescription::session_id);
   return listed;
 }
@@ -274,9 +320,11 @@ int list(Context& context, const SessionFlags& flags) {
   if (!listed.ok()) {
     return context.fail(*client, listed.status());
   }
-  const Json summary = {{"count", listed.value().count}, {"complete", listed.value().complete}};
+  const ListGaps& gaps = listed.value().gaps;
+  const Json summary = {{"count", listed.value().count}, {"complete", gaps.complete()}};
   if (flags.count) {
     context.output().print_facts(summary);
+    tell_gaps(gaps);
     return 0;
   }
   Json json = summary;
@@ -291,6 +339,7 @@ int list(Context& context, const SessionFlags& flags) {
                           std::to_string(described.shard_count)});
   }
   context.output().print(json, table);
+  tell_gaps(gaps);
   return 0;
 }
 

@@ -107,11 +107,16 @@ int show_shard(Context& context, const ShardOptions& options) {
     replicas.push_back(parse_json(shown.value()));
     add_row(table, replicas.back(), std::to_string(node.node_id));
   }
+  if (replicas.empty() && unreachable.empty()) {
+    return context.fail(
+        protocol::make_error(protocol::ErrorCode::OptionInvalid,
+                             "--node: the cluster has no node " + std::to_string(options.node)));
+  }
   const Json json = {
       {"shard", options.shard}, {"replicas", replicas}, {"unreachable", unreachable}};
   context.output().print(json, table);
-  const bool all = unreachable.empty() && !replicas.empty();
-  return static_cast<int>(all ? protocol::ExitCode::Ok : protocol::ExitCode::Unreachable);
+  return static_cast<int>(unreachable.empty() ? protocol::ExitCode::Ok
+                                              : protocol::ExitCode::Unreachable);
 }
 
 }  // namespace

@@ -24,13 +24,17 @@ R await(const Core& core, Start start) {
   return future.get();
 }
 
-// What read(core) says, read on the client's thread; here when that has ended.
+// What read(core) says, read on the client's thread; here once that has ended, and not before: its
+// last work changes what is read.
 template <typename T, typename Read>
 T read_on_thread(Core& core, Read read) {
   auto promise = std::make_shared<std::promise<T>>();
   auto future = promise->get_future();
-  if (core.on_own_thread() ||
-      !core.post([&core, promise, read] { promise->set_value(read(core)); })) {
+  if (core.on_own_thread()) {
+    return read(core);
+  }
+  if (!core.post([&core, promise, read] { promise->set_value(read(core)); })) {
+    core.wait_ended();
     return read(core);
   }
   return future.get();

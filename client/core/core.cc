@@ -6,6 +6,7 @@
 #include "common/assert.h"
 
 #include <algorithm>
+#include <latch>
 #include <random>
 #include <utility>
 
@@ -31,6 +32,7 @@ ClientOptions completed(ClientOptions options) {
 struct Core::Loop {
   asio::io_context context{1};
   asio::steady_timer drain_timer{context};
+  std::latch ended{1};  // The thread has.
 };
 
 Core::Core(ClientOptions options)
@@ -95,6 +97,7 @@ void Core::run() {
   const auto work = asio::make_work_guard(loop_->context);
   loop_->context.run();
   refuse_late_comers();
+  loop_->ended.count_down();
 }
 
 void Core::stop() {
@@ -184,6 +187,10 @@ bool Core::post(std::function<void()> command) {
   mailbox_commands_.push_back(std::move(command));
   wake_thread();
   return true;
+}
+
+void Core::wait_ended() const {
+  loop_->ended.wait();
 }
 
 void Core::wake_thread() {

@@ -58,8 +58,13 @@ class Core : public std::enable_shared_from_this<Core> {
 
   void submit(OperationPtr operation);
 
-  // Runs the command on the client's thread; false when there is none any more.
+  // Runs the command on the client's thread; false when that takes none any more. It may be about
+  // its last work then: see wait_ended().
   bool post(std::function<void()> command);
+
+  // Returns when the client's thread has touched the parts for the last time, which follows soon
+  // after post() has failed. Not on that thread.
+  void wait_ended() const;
 
   // Ends with GC3001 at the deadline. On the client's thread only.
   void wait_for(WaitFor what, TimePoint deadline, StatusCallback callback);

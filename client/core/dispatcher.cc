@@ -52,6 +52,13 @@ bool ends_wait(protocol::ErrorCode code) {
   }
 }
 
+// A copy of the wait came late, over a connection that was lost, and bound the wait to that one: no
+// answer would come here any more. Each copy can do so once.
+bool replaced_by_copy(const Operation& operation, protocol::ErrorCode code) {
+  return code == protocol::ErrorCode::SequenceReused && operation.lines_up() &&
+         operation.tries.copies != 0;
+}
+
 Status status_of(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
   if (slot.code == gcoord::StatusCode::Ok) {
     return {};
@@ -203,7 +210,7 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
   if (node == NodeId{}) {
     const bool patient = operation.waits_for_node;
     if (operation.target == Target::OneNode && nodes_.failed(operation.node) && !patient) {
-      return fail(id, failure(protocol::ErrorCode::Unreachable, nodes_.evidence(operation.node)));
+      return fail(id, nodes_.why_silent(operation.node));
     }
     if (operation.lines_up() && nodes_.any_admitting() != NodeId{}) {
       return stand_in_line(id, operation);
@@ -277,7 +284,10 @@ void Dispatcher::take_reply(NodeId node,
   if (slot.kind != operation.slot.kind) {
     return fail(slot.request_id, failure(protocol::ErrorCode::ReplyMalformed));
   }
-  leaders_.learn_term(ShardId{operation.slot.shard}, Term{slot.epoch});
+  // Of others than leaders `shard` is no shard, or the term is one that the node has heard of.
+  if (operation.target == Target::ShardLeader) {
+    leaders_.learn_term(ShardId{operation.slot.shard}, Term{slot.epoch});
+  }
   Status status = status_of(slot, payload);
   if (is_trouble(status)) {
     status = Status{status.code(),
@@ -320,6 +330,10 @@ void Dispatcher::on_failure(std::uint64_t id,
     ++operation.tries.redirects;
     leaders_.learn(ShardId{operation.slot.shard}, operation.sent.to);
     return send(id, operation);
+  }
+  if (replaced_by_copy(operation, code)) {
+    --operation.tries.copies;
+    return send_anew(id, operation);
   }
   if (protocol::is_passing(code)) {
     operation.tries.outcome_unknown =
@@ -476,6 +490,7 @@ void Dispatcher::on_lost(NodeId node, const std::string& reason) {
       return fail(id, std::move(lost));
     }
     operation.tries.outcome_unknown = true;
+    ++operation.tries.copies;
     operation.tries.last_failure = std::move(lost);
     ++statistics_.retries;
     send_anew(id, operation);
@@ -488,7 +503,7 @@ void Dispatcher::on_failed(NodeId node) {
                           operation.target == Target::OneNode && operation.node == node &&
                           !operation.waits_for_node;
     if (hopeless) {
-      return fail(id, failure(protocol::ErrorCode::Unreachable, nodes_.evidence(node)));
+      return fail(id, nodes_.why_silent(node));
     }
     if (operation.phase == OperationPhase::Parked && fails_fast(operation)) {
       give_up(id, operation, failure(protocol::ErrorCode::CircuitOpen, nodes_.evidence()));

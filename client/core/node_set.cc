@@ -210,24 +210,34 @@ bool NodeSet::tried() const {
          });
 }
 
+// Another program, or another port of a node, takes the connection and waits for its own protocol.
+std::string NodeSet::Entry::why_not_ready() const {
+  const bool silent = phase == Phase::Connecting && greeted;
+  return !failure.empty() ? failure
+         : silent ? "it takes connections and does not answer; is this a node's port for clients?"
+                  : "no answer yet";
+}
+
 std::string NodeSet::evidence() const {
   std::string text;
   for (const auto& entry : entries_) {
     const bool works = entry->phase == Phase::Ready && entry->breaker.closed();
     if (!works && entry->phase != Phase::Alias) {
       text += text.empty() ? "" : "; ";
-      text += entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
+      text += entry->address + ": " + entry->why_not_ready();
     }
   }
   return text;
 }
 
-std::string NodeSet::evidence(NodeId node) const {
+Status NodeSet::why_silent(NodeId node) const {
   const Entry* entry = find(node);
   if (entry == nullptr) {
-    return "node " + std::to_string(node.value) + " is not of this cluster";
+    return client::failure(protocol::ErrorCode::OptionInvalid,
+                           "the cluster has no node " + std::to_string(node.value));
   }
-  return entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
+  return client::failure(protocol::ErrorCode::Unreachable,
+                         entry->address + ": " + entry->why_not_ready());
 }
 
 void NodeSet::advance(TimePoint now) {
@@ -261,7 +271,9 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.give_up_at = now + TimePoint{options_.connect_timeout};
   entry.connection = std::make_shared<Connection>(context_, *options_.clock);
   Connection::Events events;
+  entry.greeted = false;
   events.on_connected = [this, &entry] {
+    entry.greeted = true;
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
     const ClusterId cluster = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};

@@ -107,7 +107,9 @@ class NodeSet {
 
   // "127.0.0.1:7001: Connection refused; ...": why nodes that are not ready are not.
   std::string evidence() const;
-  std::string evidence(NodeId node) const;
+
+  // Why a request to this node alone fails: GC3001, or GC1001 when the cluster has no such node.
+  Status why_silent(NodeId node) const;
 
   // Starts due attempts, ends those that take too long. Call when next_event() has come.
   void advance(TimePoint now);
@@ -149,9 +151,12 @@ class NodeSet {
     Phase phase = Phase::Waiting;
     std::shared_ptr<Connection> connection;
     TimePoint give_up_at{};
+    bool greeted = false;        // The present connection is there, and the Hello on its way.
     std::uint64_t features = 0;  // While it is ready.
     bool failed = false;
     std::string failure;
+
+    std::string why_not_ready() const;
   };
 
   void add(const std::string& address, NodeId node);

@@ -56,6 +56,7 @@ struct Tries {
   std::uint32_t moves = 0;          // How often it was told that its lock has moved.
   std::uint32_t moves_at_once = 0;  // Of these, in a row, without a back-off between.
   std::uint32_t sent_count = 0;     // More than 0: a node may have executed it.
+  std::uint32_t copies = 0;         // Sent over connections that were lost, so they may come late.
   bool renumbered = false;          // An earlier number's outcome is not known.
   bool outcome_unknown = false;     // A node took it and then could not say what came of it.
   Status last_failure;

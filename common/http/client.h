@@ -1,9 +1,9 @@
 // A client of HTTP/1.1 for one server: a request goes out, one bounded answer comes back.
 //
-// The only place in this repository that speaks HTTP as a client, apart from client/health, which
-// says why. libcurl does the work (common/http/curl_library.h): chunked answers, kept connections,
-// IPv6. No TLS yet. The server is not trusted: it gets no more than the limits allow, whatever it
-// sends, announces or leaves out.
+// The only place in this repository that speaks HTTP/1.1 as a client, apart from client/health,
+// which says why; grpc_channel.h beside it speaks HTTP/2. libcurl does the work
+// (common/http/curl_library.h): chunked answers, kept connections, IPv6. No TLS yet. The server is
+// not trusted: it gets no more than the limits allow, whatever it sends, announces or leaves out.
 //
 // Threads: every function blocks. One thread at a time per object; objects share nothing, so that
 // several threads may use one each. No signals are used, and no descriptor passes to a child.

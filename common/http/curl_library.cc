@@ -28,6 +28,15 @@ Result<const CurlLibrary*> open_library() {
   symbols.find(library.easy_cleanup, "curl_easy_cleanup");
   symbols.find(library.slist_append, "curl_slist_append");
   symbols.find(library.slist_free_all, "curl_slist_free_all");
+  symbols.find(library.multi_init, "curl_multi_init");
+  symbols.find(library.multi_setopt, "curl_multi_setopt");
+  symbols.find(library.multi_add_handle, "curl_multi_add_handle");
+  symbols.find(library.multi_remove_handle, "curl_multi_remove_handle");
+  symbols.find(library.multi_perform, "curl_multi_perform");
+  symbols.find(library.multi_read, "curl_multi_info_read");
+  symbols.find(library.multi_poll, "curl_multi_poll");
+  symbols.find(library.multi_wakeup, "curl_multi_wakeup");
+  symbols.find(library.multi_cleanup, "curl_multi_cleanup");
   symbols.find(library.url, "curl_url");
   symbols.find(library.url_set, "curl_url_set");
   symbols.find(library.url_cleanup, "curl_url_cleanup");

@@ -3,7 +3,8 @@
 // libcurl of Debian brings 30 other libraries, for protocols that nobody here speaks. Linked, each
 // start of gcoordctl would load them, and a bundle would carry them. So this compiles against the
 // headers and opens libcurl.so.4 when a program makes its first request; a program that makes none
-// does not need it (docs/adr/0087). The members have libcurl's own names without the prefix.
+// does not need it (docs/adr/0087). The members have libcurl's own names without the prefix
+// (multi_read: curl_multi_info_read).
 #pragma once
 
 #include "common/status.h"
@@ -24,6 +25,15 @@ struct CurlLibrary {
   decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
   decltype(&curl_slist_append) slist_append = nullptr;
   decltype(&curl_slist_free_all) slist_free_all = nullptr;
+  decltype(&curl_multi_init) multi_init = nullptr;
+  decltype(&curl_multi_setopt) multi_setopt = nullptr;
+  decltype(&curl_multi_add_handle) multi_add_handle = nullptr;
+  decltype(&curl_multi_remove_handle) multi_remove_handle = nullptr;
+  decltype(&curl_multi_perform) multi_perform = nullptr;
+  decltype(&curl_multi_info_read) multi_read = nullptr;
+  decltype(&curl_multi_poll) multi_poll = nullptr;
+  decltype(&curl_multi_wakeup) multi_wakeup = nullptr;
+  decltype(&curl_multi_cleanup) multi_cleanup = nullptr;
   decltype(&curl_url) url = nullptr;
   decltype(&curl_url_set) url_set = nullptr;
   decltype(&curl_url_cleanup) url_cleanup = nullptr;

@@ -82,4 +82,15 @@ std::string shown(std::string_view text) {
   return line;
 }
 
+std::string in_quotes(std::string_view text) {
+  std::string escaped;
+  for (const char byte : text) {
+    if (byte == '"' || byte == '\\') {
+      escaped += '\\';
+    }
+    escaped += byte;
+  }
+  return '"' + shown(escaped) + '"';
+}
+
 }  // namespace gcoord

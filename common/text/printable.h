@@ -20,4 +20,8 @@ bool is_printable(std::string_view text);
 // and U+FFFD in place of each byte that is not UTF-8. One line: line feeds are written so, too.
 std::string shown(std::string_view text);
 
+// The text in double quotes, as shown(), with a '\' before each '"' and '\' of it. For words of
+// others within a line: nothing in them looks like the line's own words, and they can be read back.
+std::string in_quotes(std::string_view text);
+
 }  // namespace gcoord

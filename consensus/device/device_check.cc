@@ -12,8 +12,9 @@
 namespace gcoord::consensus {
 namespace {
 
-Status differs(std::uint32_t row, const std::string& what) {
-  return {StatusCode::Internal, "shard " + std::to_string(row) + ": " + what, kDeviceDiffers};
+Status differs(ShardId shard, const std::string& what) {
+  return {
+      StatusCode::Internal, "shard " + std::to_string(shard.value) + ": " + what, kDeviceDiffers};
 }
 
 using PackedWords = std::array<std::uint64_t, sizeof(PackedRow) / sizeof(std::uint64_t)>;
@@ -86,11 +87,8 @@ void DeviceCheck::remember(std::uint32_t row, std::uint64_t digest) {
   }
 }
 
-Status DeviceCheck::altered(std::uint32_t row,
-                            const SteppedRow& found,
-                            const RowCopy& wide,
-                            ShardRef known) const {
-  return differs(row, "the device's memory is corrupt: " + describe(found, wide, known));
+Status DeviceCheck::altered(const SteppedRow& found, const RowCopy& wide, ShardRef known) const {
+  return differs(known.shard(), "the device's memory is corrupt: " + describe(found, wide, known));
 }
 
 bool DeviceCheck::draw(ShardRef before) {
@@ -102,13 +100,13 @@ bool DeviceCheck::draw(ShardRef before) {
 }
 
 Status DeviceCheck::compare(const Step& step, ShardRef after, const Outbox& out) {
-  const ShardRef row = ref_of(before_, ShardId{step.row}, shape_.slot_count);
+  const ShardRef row = ref_of(before_, after.shard(), shape_.slot_count);
   consensus::step(row, *step.in, again_, *step.input);
   ++steps_checked_;
   std::string field = first_difference(before_, copy_of(after));
   field = field.empty() ? first_difference(again_, out, step.in->message_count) : field;
   return field.empty() ? Status{}
-                       : differs(step.row,
+                       : differs(after.shard(),
                                  "a step gave another result on the device: column " + field +
                                      " (host and device)");
 }

@@ -61,10 +61,7 @@ class DeviceCheck {
 
   // The row is not what it was. `found` and `wide` are what the device shows, `known` is what the
   // host has of it.
-  Status altered(std::uint32_t row,
-                 const SteppedRow& found,
-                 const RowCopy& wide,
-                 ShardRef known) const;
+  Status altered(const SteppedRow& found, const RowCopy& wide, ShardRef known) const;
 
   // --- Steps that are done again
 

@@ -120,6 +120,10 @@ class DeviceStepper final : public Stepper {
 
   const ShardColumns& columns() const override { return mirror_; }
 
+  void name_rows(const RowMap& map) override { consensus::name_rows(mirror_, map); }
+
+  bool columns_are_rows() const override { return false; }
+
   std::uint32_t batch_rows() const override { return batch_rows_; }
 
   StepperReport report() const override {
@@ -252,10 +256,10 @@ class DeviceStepper final : public Stepper {
     const SteppedRow& stepped = stepped_at(k);
     const ShardRef mirror(mirror_, taken.row);
     if (stepped.form == RowForm::Lost) {
-      return exhausted(taken.row);
+      return exhausted(mirror.shard());
     }
     if (stepped.form == RowForm::Altered) {
-      return check_.altered(taken.row, stepped, wide_at(k), mirror);
+      return check_.altered(stepped, wide_at(k), mirror);
     }
     const bool drawn = check_.draw(mirror);
     take_back(taken.row, k, taken.in->message_count, stepped, out);
@@ -286,7 +290,7 @@ class DeviceStepper final : public Stepper {
                 staged_rows_.data(),
                 sizeof(StagedRow));
     GCOORD_TRY_STATUS(device_->step(call));
-    return check_.altered(row, stepped_at(0), wide_at(0), ShardRef(mirror_, row));
+    return check_.altered(stepped_at(0), wide_at(0), ShardRef(mirror_, row));
   }
 
   // Not 0, which is no digest at all.
@@ -343,6 +347,7 @@ class DeviceStepper final : public Stepper {
       GCOORD_ASSERT(rows[k] < table_.row_count);
       GCOORD_ASSERT(in[k].message_count <= kInboxMessages);
       staged_rows_.push_back({.row = rows[k],
+                              .shard = ShardRef(mirror_, rows[k]).shard(),
                               .message_first = message_count,
                               .configuration = static_cast<std::uint32_t>(configurations_.size()),
                               .digest = check_.digest(rows[k]),
@@ -364,7 +369,7 @@ class DeviceStepper final : public Stepper {
     if (stepped.form == RowForm::Packed) {
       unpack(stepped.packed, stepped.deadline, mirror);
     } else {
-      copy_row(ref_of(wide_at(k), ShardId{row}, mirror_.slot_count), mirror);
+      copy_row(ref_of(wide_at(k), mirror.shard(), mirror_.slot_count), mirror);
     }
     remember(row, stepped.packed);
     static_cast<OutboxHead&>(out) = stepped.head;
@@ -375,9 +380,9 @@ class DeviceStepper final : public Stepper {
     std::copy_n(outgoing, out.message_count, out.message);
   }
 
-  static Status exhausted(std::uint32_t row) {
+  static Status exhausted(ShardId shard) {
     return {StatusCode::ResourceExhausted,
-            "shard " + std::to_string(row) + " found no free wide row",
+            "shard " + std::to_string(shard.value) + " found no free wide row",
             kDeviceExhausted};
   }
 

@@ -24,9 +24,9 @@ namespace gcoord::consensus {
 // Input of one row.
 struct StagedRow {
   std::uint32_t row = 0;
+  ShardId shard;                    // Of the row: the row map is the host's.
   std::uint32_t message_first = 0;  // Of StagedBatch::messages.
   std::uint32_t configuration = 0;  // Of StagedBatch::configurations; meant if the head says so.
-  std::uint32_t reserved = 0;
   std::uint64_t digest = 0;  // Of the row as it must lie there (stored_digest.h); 0: not known.
   InboxHead head;
 };
@@ -81,16 +81,16 @@ GCOORD_HD inline RowForm give_back(const PackedTable& table,
 
 // Shows a row as it lies there, for the record of what became of it.
 GCOORD_HD inline void show_altered(const PackedTable& table,
-                                   std::uint32_t row,
+                                   const StagedRow& in,
                                    SteppedRow& out,
                                    RowCopy& wide) {
   out.head.clear();
   out.form = RowForm::Altered;
-  out.packed = table.packed[row];
-  out.deadline = table.deadline[row];
+  out.packed = table.packed[in.row];
+  out.deadline = table.deadline[in.row];
   if (is_wide(out.packed) && has_place(table, out.packed)) {
     const ShardRef found(table.wide, static_cast<std::uint32_t>(out.packed.term));
-    copy_row(found, ref_of(wide, ShardId{row}, found.slot_count()));
+    copy_row(found, ref_of(wide, in.shard, found.slot_count()));
   }
 }
 
@@ -102,10 +102,10 @@ GCOORD_HD inline void step_staged(const PackedTable& table,
   const StagedRow& in = batch.rows[k];
   SteppedRow& out = batch.stepped[k];
   if (in.digest != 0 && stored_digest(table, in.row) != in.digest) {
-    return show_altered(table, in.row, out, batch.wide[k]);
+    return show_altered(table, in, out, batch.wide[k]);
   }
   RowCopy copy{};
-  const ShardRef shard = ref_of(copy, ShardId{in.row}, table.slot_count);
+  const ShardRef shard = ref_of(copy, in.shard, table.slot_count);
   const std::uint32_t wide_place = load_row(table, in.row, shard);
   for (LogIndex& first : out.stored) {
     first = LogIndex{};

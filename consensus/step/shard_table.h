@@ -1,4 +1,4 @@
-// The state of all shard replicas of one node as columns, and a reference to one row of them.
+// The state of the shard replicas of one row map as columns, and a reference to one row of them.
 //
 // A column is an array with one small struct per shard; fields that are used together share a
 // struct of at most 96 bytes, and the fields that an idle scan touches share `Hot` (32 bytes).
@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "common/tables/column_arena.h"
 #include "consensus/step/configuration.h"
+#include "consensus/step/row_map.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -155,7 +156,10 @@ static_assert(sizeof(Progress) == 24);
 struct ShardColumns {
   std::uint32_t row_count = 0;
   std::uint32_t slot_count = 0;
-  std::uint32_t first_shard = 0;  // The shard of row 0; not 0 where only some rows are at hand.
+  // The shard of row 0 where there is no map and rows follow their shards: a row that lies outside
+  // its table, or all shards.
+  std::uint32_t first_shard = 0;
+  const RowMap* map = nullptr;  // The shards of the rows otherwise. Host memory; it outlives them.
   Hot* hot = nullptr;
   Log* log = nullptr;
   LogRuns* runs = nullptr;
@@ -165,6 +169,13 @@ struct ShardColumns {
   Progress* progress = nullptr;
 };
 
+// Names the shards of the rows by a map, which outlives the columns. One that holds all shards is
+// not looked at again: shard and row have the same number there.
+inline void name_rows(ShardColumns& columns, const RowMap& map) {
+  GCOORD_ASSERT(columns.row_count == map.row_count());
+  columns.map = map.holds_all() ? nullptr : &map;
+}
+
 // One row. Cheap to copy; members return references into the columns.
 class ShardRef {
  public:
@@ -173,7 +184,10 @@ class ShardRef {
     GCOORD_ASSERT(row < columns.row_count);
   }
 
-  GCOORD_HD ShardId shard() const { return ShardId{columns_.first_shard + row_}; }
+  GCOORD_HD ShardId shard() const {
+    return columns_.map == nullptr ? ShardId{columns_.first_shard + row_}
+                                   : columns_.map->shard_of(row_);
+  }
 
   GCOORD_HD std::uint32_t slot_count() const { return columns_.slot_count; }
 

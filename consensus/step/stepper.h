@@ -42,6 +42,22 @@ class Stepper {
                       std::span<Outbox> out,
                       const StepInput& input) = 0;
 
+  // One row and what it is told: that storage finished, or one message, and nothing else.
+  struct RowInput {
+    std::uint32_t row = 0;
+    const Inbox& in;
+    const StepInput& input;
+  };
+
+  // Tells a row one thing without a step, where that is all there is to it (settle.h). True: `out`
+  // is what a step would have given. False: nothing was done, the row wants a step. Never fails;
+  // the default is for rows that do not lie here.
+  virtual bool settle(const RowInput& given, Outbox& out) {
+    static_cast<void>(given);
+    static_cast<void>(out);
+    return false;
+  }
+
   // Looks whether some of the rows are still what they were after their last step, where they lie
   // in memory that the host cannot see; once per tick. Fails as a step does.
   virtual Status look_over() { return {}; }
@@ -49,6 +65,14 @@ class Stepper {
   // The columns as the host may read them between two calls, and write them before the first one
   // (recovery).
   virtual const ShardColumns& columns() const = 0;
+
+  // Says which shards the rows are of, before anything else: `map` outlives the stepper. Without,
+  // row and shard have the same number.
+  virtual void name_rows(const RowMap& map) = 0;
+
+  // Whether columns() are the rows themselves, so that the owner may settle applied entries in them
+  // between two calls (settle.h), and not a copy of rows that lie elsewhere.
+  virtual bool columns_are_rows() const { return true; }
 
   // Rows that a call had best be given: more at once are slower or no faster.
   virtual std::uint32_t batch_rows() const = 0;

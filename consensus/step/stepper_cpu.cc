@@ -1,5 +1,6 @@
 #include "common/assert.h"
 #include "common/tables/column_arena.h"
+#include "consensus/step/settle.h"
 #include "consensus/step/stepper.h"
 
 namespace gcoord::consensus {
@@ -26,7 +27,19 @@ class CpuStepper final : public Stepper {
     return {};
   }
 
+  bool settle(const RowInput& given, Outbox& out) override {
+    out.clear();
+    const StepArrays arrays{.configuration = &given.in.configuration,
+                            .stored = out.stored,
+                            .sink = sink_of(out.message, kOutboxMessages)};
+    const StepRow row{ShardRef(columns_, given.row), given.input, out, arrays};
+    return given.in.message_count == 0 ? settle_stored(row, given.in.storage_ack)
+                                       : settle_notice(row, given.in.message[0]);
+  }
+
   const ShardColumns& columns() const override { return columns_; }
+
+  void name_rows(const RowMap& map) override { consensus::name_rows(columns_, map); }
 
   std::uint32_t batch_rows() const override { return kBatchRows; }
 

@@ -18,7 +18,7 @@ namespace {
 Status unusable(const std::string& path, int error) {
   return Status{StatusCode::Unavailable,
                 "cannot use the data directory " + path + ": " + std::strerror(error) +
-                    "; check that it exists, is yours and is writable",
+                    "; check that the folder it is in exists, and that it is a directory of yours",
                 kDirectoryUnusable};
 }
 
@@ -77,6 +77,19 @@ Status check_complete(Disk& disk, const std::string& path) {
 
 }  // namespace
 
+// Whatever else fails is found by whoever opens it.
+Status make_data_directory(const std::string& path) {
+  struct stat attributes {};
+
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    const bool misplaced =
+        errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == EPERM || errno == EROFS;
+    return misplaced ? unusable(path, errno) : Status{};
+  }
+  const bool other = ::stat(path.c_str(), &attributes) == 0 && !S_ISDIR(attributes.st_mode);
+  return other ? unusable(path, ENOTDIR) : Status{};
+}
+
 Result<std::unique_ptr<DirectoryLock>> DirectoryLock::take(const std::string& directory) {
   const std::string path = directory + "/LOCK";
   const int lock_fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -107,6 +120,7 @@ DirectoryLock::~DirectoryLock() {
 }
 
 Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOptions& options) {
+  GCOORD_TRY_STATUS(make_data_directory(options.path));
   GCOORD_TRY(auto root_disk, PosixDisk::open_directory(options.path, options.space));
   GCOORD_TRY_STATUS(check_permissions(options.path));
   std::unique_ptr<DataDirectory> directory{new DataDirectory(options.path)};

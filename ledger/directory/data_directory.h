@@ -40,6 +40,10 @@ struct DataDirectoryOptions {
   SpaceGuard* space = nullptr;
 };
 
+// Makes the directory (mode 0700) where it is absent. kDirectoryUnusable for a path that cannot be
+// a directory of this user: a mistake in an option, and no failure of the disk.
+Status make_data_directory(const std::string& path);
+
 // The lock on a directory, held for the life of the object.
 class DirectoryLock {
  public:

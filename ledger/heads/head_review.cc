@@ -68,19 +68,19 @@ bool HeadReview::on_page(NodeId from, PageMessage page, std::uint64_t now_ms) {
 // Of a large page what is equal in memory needs no reading. What cannot be had there, or is not
 // equal, is read.
 void HeadReview::review_in_memory(Page& page) const {
-  std::vector<ShardId> shards;
-  for (std::size_t k = kReadPerPage; k < page.exceptions.size(); ++k) {
-    shards.push_back(page.heads[page.exceptions[k].index].shard);
+  std::vector<ledger::ShardHead> named;
+  for (std::size_t k = kReadOfMany; k < page.exceptions.size(); ++k) {
+    named.push_back(page.heads[page.exceptions[k].index]);
   }
-  const auto own = heads_of_(shards);
+  const auto own = heads_at_(named);
   if (!own.ok()) {
     return;
   }
   std::size_t place = 0;
   std::erase_if(page.exceptions, [&](const HeadException& each) {
     const std::size_t k = place++;
-    return k >= kReadPerPage && own.value()[k - kReadPerPage].size != 0 &&
-           own.value()[k - kReadPerPage] == page.heads[each.index];
+    return k >= kReadOfMany && own.value()[k - kReadOfMany].size != 0 &&
+           own.value()[k - kReadOfMany] == page.heads[each.index];
   });
 }
 

@@ -28,6 +28,16 @@ using TreeOf = std::function<std::shared_ptr<const ledger::TreeReader>(ShardId)>
 // PublicationPort::heads.
 using HeadsOf =
     std::function<Result<std::vector<ledger::ShardHead>>(std::span<const ShardId> shards)>;
+// PublicationPort::heads_at.
+using HeadsAt =
+    std::function<Result<std::vector<ledger::ShardHead>>(std::span<const ledger::ShardHead> named)>;
+
+// What a node knows of its own trees; for any thread.
+struct OwnTrees {
+  TreeOf tree_of;
+  HeadsOf heads_of;
+  HeadsAt heads_at;
+};
 
 // Whether a tree that is read has the root that is known of it without reading. A tree that is not
 // that large yet has no say.
@@ -48,12 +58,15 @@ class HeadReview {
   // short beside the second within which an entry is to be published.
   static constexpr std::uint64_t kPatienceMs = 150;
   // Heads of a page that are compared with what is read of the trees. More of them, as when many
-  // shards changed at once, are compared with what is in memory, if that is of the same size: to
-  // read a tree takes tens of microseconds, which a million shards have not.
+  // shards changed at once, are compared with what is in memory, if that says what the tree was
+  // at that size: to read a tree takes tens of microseconds, which a million shards have not.
   static constexpr std::size_t kReadPerPage = 16;
+  // Of a page with more than that, so many are read all the same: rot is to be found in a cluster
+  // in which every shard is busy, too.
+  static constexpr std::size_t kReadOfMany = 2;
 
-  HeadReview(TreeOf tree_of, HeadsOf heads_of)
-      : tree_of_(std::move(tree_of)), heads_of_(std::move(heads_of)) {}
+  HeadReview(TreeOf tree_of, HeadsAt heads_at)
+      : tree_of_(std::move(tree_of)), heads_at_(std::move(heads_at)) {}
 
   // False: an old batch, or a page that does not fit the others.
   bool on_page(NodeId from, PageMessage page, std::uint64_t now_ms);
@@ -100,7 +113,7 @@ class HeadReview {
                      std::span<const ledger::ShardHead> heads);
 
   TreeOf tree_of_;
-  HeadsOf heads_of_;
+  HeadsAt heads_at_;
   std::map<NodeId, Candidate> candidates_;
   // The batch before: its last entries may be applied here after pages of the next one have come.
   std::map<NodeId, Candidate> earlier_;

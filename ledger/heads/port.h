@@ -58,6 +58,24 @@ class PublicationPort {
   // there is none. They may be a moment ahead of what tree() has. Failures are final.
   virtual Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) = 0;
 
+  // The heads of these shards' trees at the sizes that they are named with, in their order, as far
+  // as memory has them; size 0: it does not. Their roots show what is equal; a difference is for
+  // tree() to show. Failures are final. Unless a node does better: of trees that have not grown
+  // since.
+  virtual Result<std::vector<ledger::ShardHead>> heads_at(
+      std::span<const ledger::ShardHead> named) {
+    std::vector<ShardId> shards;
+    for (const ledger::ShardHead& each : named) {
+      shards.push_back(each.shard);
+    }
+    auto present = heads(shards);
+    for (std::size_t k = 0; present.ok() && k < named.size(); ++k) {
+      ledger::ShardHead& own = present.value()[k];
+      own.size = own.size == named[k].size ? own.size : 0;
+    }
+    return present;
+  }
+
   // The cluster log as far as this node keeps it.
   virtual const ledger::TreeReader& cluster_log() const = 0;
   virtual Status append_leaves(std::span<const ledger::ShardHead> leaves) = 0;

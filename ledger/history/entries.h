@@ -41,6 +41,13 @@ struct HistoryEntries {
     return std::span{payload}.subspan(entry.offset, entry.length);
   }
 
+  // Makes room for about as much as another batch has, so that a batch like it does not grow by
+  // steps.
+  void reserve_as(const HistoryEntries& other) {
+    entries.reserve(other.entries.size() + other.entries.size() / 4);
+    payload.reserve(other.payload.size() + other.payload.size() / 4);
+  }
+
   bool full() const {
     return entries.size() >= kBatchEntriesMax || payload.size() >= kBatchBytesMax;
   }

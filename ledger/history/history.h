@@ -144,6 +144,12 @@ class History final : public std::enable_shared_from_this<History> {
   Result<std::vector<MerkleFrontier>> frontiers(std::span<const std::uint32_t> shards) const;
   Result<std::vector<ShardHead>> heads(std::span<const ShardId> shards) const;
 
+  // The heads of these shards at the sizes that they are named with, where memory has them: their
+  // trees have not grown much beyond since. Size 0: not in memory, so reader() has to say. The
+  // root that a name carries is not looked at. After decisions were lost (memory mode) a root may
+  // be of no tree at all, so it proves equality, and no difference.
+  Result<std::vector<ShardHead>> heads_at(std::span<const ShardHead> named) const;
+
   HistoryCounts counts() const;
 
   std::uint64_t disk_bytes() const { return store_.disk_bytes(); }
@@ -176,7 +182,14 @@ class History final : public std::enable_shared_from_this<History> {
 
     void look_up(ShardId shard, std::uint64_t first, TileEntries& into) const;
     std::optional<MerkleHash> node(ShardId shard, std::uint32_t level, std::uint64_t index) const;
+    void hash_leaves(ShardId shard,
+                     std::uint64_t first,
+                     std::span<std::optional<MerkleHash>> into) const;
   };
+
+  static std::optional<MerkleHash> root_before(const MerkleFrontier& now,
+                                               const ShardHead& named,
+                                               const Memory& memory);
 
   History(const HistoryOptions& options, HistoryStore& store)
       : options_(options),

@@ -59,6 +59,29 @@ void HistoryPending::look_up(ShardId shard, std::uint64_t first, TileEntries& in
   }
 }
 
+// The bytes live as long as this: they are hashed without the lock.
+void HistoryPending::hash_leaves(ShardId shard,
+                                 std::uint64_t first,
+                                 std::span<std::optional<MerkleHash>> into) const {
+  std::vector<Entry> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::uint32_t place = newest_[shard.value]; place != 0; place = links_[place - 1].older) {
+      const Link& link = links_[place - 1];
+      if (link.entry->index < first) {
+        break;
+      }
+      if (link.entry->index - first < into.size()) {
+        found.push_back({link.entry->index, link.batch->bytes_of(*link.entry)});
+      }
+    }
+  }
+  for (const Entry& entry : found) {
+    std::optional<MerkleHash>& leaf = into[entry.index - first];
+    leaf = leaf ? leaf : std::optional{hash_leaf(entry.bytes)};
+  }
+}
+
 std::optional<MerkleHash> HistoryPending::node(ShardId shard,
                                                std::uint32_t level,
                                                std::uint64_t index) const {

@@ -66,6 +66,11 @@ class HistoryPending {
   void look_up(ShardId shard, std::uint64_t first, TileEntries& into) const;
   std::optional<MerkleHash> node(ShardId shard, std::uint32_t level, std::uint64_t index) const;
 
+  // Hashes the entries of [first, first + into.size()) that it has, where `into` has none.
+  void hash_leaves(ShardId shard,
+                   std::uint64_t first,
+                   std::span<std::optional<MerkleHash>> into) const;
+
  private:
   struct Link {
     const HistoryEntry* entry = nullptr;

@@ -36,6 +36,24 @@ Result<std::vector<ledger::ShardHead>> HistoryQuarantine::heads(
   return heads;
 }
 
+Result<std::vector<ledger::ShardHead>> HistoryQuarantine::heads_at(
+    std::span<const ledger::ShardHead> named) const {
+  std::vector<ledger::ShardHead> usable;
+  for (const ledger::ShardHead& each : named) {
+    if (base_.has_shard(each.shard) && !suspects(each.shard)) {
+      usable.push_back(each);
+    }
+  }
+  GCOORD_TRY(const std::vector<ledger::ShardHead> known, base_.port.heads_at(usable));
+  std::vector<ledger::ShardHead> heads;
+  for (auto next = known.begin(); const ledger::ShardHead& each : named) {
+    const bool found = next != known.end() && next->shard == each.shard;
+    heads.push_back(found ? *next++
+                          : ledger::ShardHead{.shard = each.shard, .size = 0, .root = {}});
+  }
+  return heads;
+}
+
 void HistoryQuarantine::advance(bool all_compared) {
   if (hunt_.empty()) {
     return;

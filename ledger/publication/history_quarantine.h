@@ -51,6 +51,8 @@ class HistoryQuarantine {
   std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) const;
   // The present heads of these shards; size 0 of those without such a tree.
   Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) const;
+  // PublicationPort::heads_at; size 0 for those, too.
+  Result<std::vector<ledger::ShardHead>> heads_at(std::span<const ledger::ShardHead> named) const;
 
   // all_compared: the ordered log shows no more differences. Repairs wait for that.
   void advance(bool all_compared);

@@ -7,6 +7,10 @@
 namespace gcoord::server {
 namespace {
 
+// As late as a head may be in a round without anybody minding: rounds are some hundred
+// milliseconds apart.
+constexpr std::chrono::milliseconds kNap{2};
+
 template <typename T>
 void move_behind(std::vector<T>& all, std::vector<T>&& more) {
   if (all.empty()) {
@@ -36,8 +40,11 @@ void PublicationMailbox::fold_applied() {
 
 std::size_t PublicationMailbox::put(PublicationInput&& input) {
   std::size_t dropped = 0;
+  bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
+    napping_ = napping_ && input.can_wait();
+    wakes = !napping_;
     move_behind(input_.applied, std::move(input.applied));
     fold_applied();
     move_behind(input_.rounds, std::move(input.rounds));
@@ -58,7 +65,9 @@ std::size_t PublicationMailbox::put(PublicationInput&& input) {
       }
     }
   }
-  arrived_.notify_one();
+  if (wakes) {
+    arrived_.notify_one();
+  }
   return dropped;
 }
 
@@ -69,6 +78,9 @@ PublicationOutput PublicationMailbox::take() {
 
 std::optional<PublicationInput> PublicationMailbox::wait(std::uint64_t wait_ms) {
   std::unique_lock lock(mutex_);
+  napping_ = input_.can_wait();
+  arrived_.wait_for(lock, kNap, [this] { return closed_ || !napping_; });
+  napping_ = false;
   arrived_.wait_for(
       lock, std::chrono::milliseconds(wait_ms), [this] { return closed_ || !input_.empty(); });
   if (closed_) {

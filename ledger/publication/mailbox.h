@@ -2,7 +2,9 @@
 //
 // The loop puts in what happened and takes out what is to be done; neither ever waits for the
 // other. Messages of peers may be lost, so there is room for a number of them; of the sizes of a
-// shard only the largest counts; everything else is small or replaces what it says anew.
+// shard only the largest counts; everything else is small or replaces what it says anew. Sizes
+// come with every turn and nobody waits for them, so they wake the thread only when it has slept
+// for a moment: a busy loop would wake it thousands of times a second.
 // Thread-safe.
 #pragma once
 
@@ -38,10 +40,13 @@ struct PublicationInput {
   bool prune = false;        // Somebody asks for it.
   std::uint64_t settle = 0;  // The newest request to make all before it durable; 0: none.
 
-  bool empty() const {
-    return applied.empty() && rounds.empty() && !state && !publisher && !lost && messages.empty() &&
-           settle == 0 && !prune;
+  // Whether there is nothing but sizes.
+  bool can_wait() const {
+    return rounds.empty() && !state && !publisher && !lost && messages.empty() && settle == 0 &&
+           !prune;
   }
+
+  bool empty() const { return applied.empty() && can_wait(); }
 };
 
 // To the loop.
@@ -74,7 +79,8 @@ class PublicationMailbox {
   // The loop's: what is to be done.
   PublicationOutput take();
 
-  // The thread's: waits for input, at most so long. nullopt: the end.
+  // The thread's: waits for input, at most so long, or a moment if that is longer. nullopt: the
+  // end.
   std::optional<PublicationInput> wait(std::uint64_t wait_ms);
   // The thread's: adds to the output. True if there was none, so that the loop is to be woken.
   bool put(PublicationOutput&& output);
@@ -91,6 +97,7 @@ class PublicationMailbox {
   std::mutex mutex_;
   std::condition_variable arrived_;
   bool closed_ = false;
+  bool napping_ = false;  // The thread takes sizes soon without being woken for them.
   std::size_t fold_at_ = kAppliedMax;
   PublicationInput input_;
   PublicationOutput output_;

@@ -24,8 +24,9 @@ Publication::Publication(PublicationOptions options,
                          MetricsRegistry& metrics)
     : base_(std::move(options), port, metrics),
       quarantine_(base_),
-      review_([this](ShardId shard) { return quarantine_.tree(shard); },
-              [this](std::span<const ShardId> shards) { return quarantine_.heads(shards); }),
+      review_(
+          [this](ShardId shard) { return quarantine_.tree(shard); },
+          [this](std::span<const ledger::ShardHead> named) { return quarantine_.heads_at(named); }),
       audit_(base_, quarantine_),
       signing_(base_),
       copy_(base_, audit_, signing_),

@@ -159,6 +159,9 @@ class LockCpu {
                                     std::size_t limit) const;
   bool registered(ShardId shard, SessionId session) const;
 
+  // Whether the shard has a record of this request of the session.
+  bool knows_request(ShardId shard, SessionId session, RequestSequence sequence) const;
+
   // Whether the very request of this acquire stands in a queue of the shard: applying the command
   // once more would answer Waiting and change nothing that a client could notice.
   bool stands_in_line(ShardId shard, const LockCommand& acquire) const;

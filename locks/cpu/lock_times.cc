@@ -125,7 +125,7 @@ void LockTimes::follow(const LockReply& reply, ShardId shard, Tick now) {
       return;
     case RegistrationChange::Added:
       GCOORD_ASSERT(tables_.sessions[reply.changed_row].shard == shard);
-      return register_with_clock(reply.changed_row, now);
+      return follow_began(reply.changed_row, now);
     case RegistrationChange::Dying:
       follow_delays(reply.changed_row, shard, now);
       return clock_.on_dying(reply.changed_row, now);
@@ -139,6 +139,18 @@ void LockTimes::follow(const LockReply& reply, ShardId shard, Tick now) {
           reply.changed_row,
           reply.code == LockCode::SessionExpired || reply.code == LockCode::SessionClosed ||
               reply.code == LockCode::DelayEnded || reply.code == LockCode::Broken);
+  }
+}
+
+// By a request of a client. What comes behind the end of its session in the log was proposed before
+// that was applied, so nobody could refuse it; it would stay for a TTL.
+void LockTimes::follow_began(SessionRow row, Tick now) {
+  const SessionId session = tables_.sessions[row].session;
+  register_with_clock(row, now);
+  if (session.value < sessions::kChosenSessionEnd) {
+    clock_.forget_expired(session);
+  } else if (clock_.remembers_expired(session)) {
+    clock_.on_come_too_late(row, now);
   }
 }
 

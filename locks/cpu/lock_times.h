@@ -77,6 +77,7 @@ class LockTimes {
   void follow(const LockReply& reply, ShardId shard, Tick now);
   void follow_delays(SessionRow row, ShardId shard, Tick now);
   void follow_restored(SessionRow row, Tick now);
+  void follow_began(SessionRow row, Tick now);
   void register_with_clock(SessionRow row, Tick now);
   bool leads(ShardId shard) const;
 

@@ -60,6 +60,11 @@ bool LockCpu::stands_in_line(ShardId shard, const LockCommand& acquire) const {
          tables().requests[row].argument_hash == argument_hash(acquire);
 }
 
+bool LockCpu::knows_request(ShardId shard, SessionId session, RequestSequence sequence) const {
+  const SessionRow row = find_session(tables(), shard, session);
+  return row.value != 0 && find_request(tables(), tables().sessions[row], sequence).value != 0;
+}
+
 HeldLock LockCpu::describe(LockRow row) const {
   const LockRecord& lock = tables().locks[row];
   const SessionRecord& holder = tables().sessions[lock.holder];

@@ -1,6 +1,7 @@
 #include "server/deadlocks/text.h"
 
 #include "common/json/value.h"
+#include "common/text/printable.h"
 
 namespace gcoord::server {
 
@@ -11,10 +12,10 @@ constexpr std::size_t kRestBytes = 64;
 
 std::string step_text(const DeadlockWait& wait) {
   const DeadlockHolder& holder = wait.holders.front();
-  std::string text = "session " + std::to_string(wait.session.value) + " waits for \"" + wait.name +
-                     "\" (shard " + std::to_string(wait.shard.value) + "), which session " +
-                     std::to_string(holder.session.value) + " holds under token " +
-                     std::to_string(holder.token.value);
+  std::string text = "session " + std::to_string(wait.session.value) + " waits for " +
+                     in_quotes(wait.name) + " (shard " + std::to_string(wait.shard.value) +
+                     "), which session " + std::to_string(holder.session.value) +
+                     " holds under token " + std::to_string(holder.token.value);
   const std::size_t others = wait.holders.size() - 1;
   return others == 0 ? text : text + " beside " + std::to_string(others) + " who wait as well";
 }

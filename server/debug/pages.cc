@@ -55,6 +55,30 @@ HttpAnswer stopping() {
   return {.status = 503, .body = "the node stops\n"};
 }
 
+HttpAnswer only_get() {
+  return {.status = 405, .body = "only GET: this page takes its time\n"};
+}
+
+// A stop once the first of two is requested.
+class EitherStop {
+ public:
+  EitherStop(const std::stop_token& first, const std::stop_token& second)
+      : on_first_(first, Request{either_}), on_second_(second, Request{either_}) {}
+
+  std::stop_token token() const { return either_.get_token(); }
+
+ private:
+  struct Request {
+    std::stop_source source;
+
+    void operator()() { source.request_stop(); }
+  };
+
+  std::stop_source either_;
+  std::stop_callback<Request> on_first_;
+  std::stop_callback<Request> on_second_;
+};
+
 }  // namespace
 
 HttpAnswer DebugPages::answer(const HttpRequest& request) {
@@ -76,12 +100,16 @@ HttpAnswer DebugPages::answer(const HttpRequest& request) {
 HttpAnswer DebugPages::build() const {
   Json json = {{"node", options_.node.value},
                {"cluster_id", std::to_string(options_.cluster.value)},
-               {"cluster_name", options_.cluster_name}};
+               {"cluster_name", options_.cluster_name},
+               {"incarnation", options_.incarnation.value}};
   merge_members(json, build_json());
   return json_answer(json);
 }
 
 HttpAnswer DebugPages::threads(const HttpRequest& request) {
+  if (request.head) {
+    return only_get();
+  }
   const auto seconds = seconds_of(request);
   if (!seconds.has_value()) {
     return bad_seconds();
@@ -90,11 +118,12 @@ HttpAnswer DebugPages::threads(const HttpRequest& request) {
   if (!alone.owns_lock()) {
     return busy();
   }
+  const EitherStop stop(stop_.get_token(), request.gone);
   ThreadSamples samples(static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
   const auto look_count = std::chrono::seconds{*seconds} / kLookInterval;
   for (std::int64_t look = 0; look < look_count; ++look) {
     samples.add(read_tasks());
-    if (!pause_for(kLookInterval, stop_.get_token())) {
+    if (!pause_for(kLookInterval, stop.token())) {
       return stopping();
     }
   }
@@ -105,6 +134,9 @@ HttpAnswer DebugPages::threads(const HttpRequest& request) {
 }
 
 HttpAnswer DebugPages::profile(const HttpRequest& request) {
+  if (request.head) {
+    return only_get();
+  }
   if (!options_.cpu_profiles) {
     return {.status = 403, .body = "CPU profiles are off on this node: see --cpu-profiles\n"};
   }
@@ -116,11 +148,12 @@ HttpAnswer DebugPages::profile(const HttpRequest& request) {
   if (!alone.owns_lock()) {
     return busy();
   }
+  const EitherStop stop(stop_.get_token(), request.gone);
   const auto library = open_profiler_library(options_.profiler_file);
   if (!library.ok()) {
     return {.status = 501, .body = library.status().message() + "\n"};
   }
-  auto profile = cpu_profile(library.value(), std::chrono::seconds{*seconds}, stop_.get_token());
+  auto profile = cpu_profile(library.value(), std::chrono::seconds{*seconds}, stop.token());
   if (!profile.ok()) {
     return profile.status().code() == StatusCode::Cancelled
                ? stopping()

@@ -8,7 +8,8 @@
 //                             allowed it
 //
 // The last two take as long as they say, 1 to 30 seconds (5 without an argument), one of them at a
-// time: a second one is refused at once, so that they hold one thread of the port at most.
+// time: a second one is refused at once, so that they hold one thread of the port at most. They end
+// when their client goes, and answer no HEAD, which would sample for nobody.
 // docs/reference/http_endpoints.md promises these. Thread-safe.
 #pragma once
 
@@ -34,6 +35,7 @@ struct DebugPagesOptions {
   NodeId node;
   ClusterId cluster;
   std::string cluster_name;
+  Incarnation incarnation;
   bool cpu_profiles = false;
   std::string profiler_file = kProfilerFile;
   ProcessTexts texts;

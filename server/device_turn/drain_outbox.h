@@ -225,7 +225,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
     relaxed_add(r.desk.tally.applied, 1);
   }
   if (tag != 0) {
-    reply.shard = ShardId{r.row};
+    reply.shard = shard_of_row(r.row);
     reply.verdict = TurnVerdict::Committed;
     reply.tag = tag;
     reply.index = index;

@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kToldSlots = 2;
 template <typename RowTurn>
 GCOORD_HD TurnReply told_of(const RowTurn& r, NodeId leader, Term term, TurnVerdict verdict) {
   TurnReply reply;
-  reply.shard = ShardId{r.row};
+  reply.shard = shard_of_row(r.row);
   reply.verdict = verdict;
   reply.leader = leader;
   reply.term = term;

@@ -82,15 +82,15 @@ GCOORD_HD std::uint32_t slots_behind(const StripeTurn<Service>& t, std::uint64_t
 template <typename Service>
 GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netcore::Slot& slot) {
   const consensus::MessageChunk first = consensus::load_chunk(&slot);
-  const auto shard = static_cast<std::uint32_t>(first.word[0]);
+  const ShardId shard{static_cast<std::uint32_t>(first.word[0])};
   const auto kind = static_cast<std::uint32_t>(first.word[0] >> 32 & 0xffu);
   const auto flags = static_cast<std::uint32_t>(first.word[0] >> 40 & 0xffu);
   const NodeId from{static_cast<std::uint32_t>(first.word[1])};
   const NodeId to{static_cast<std::uint32_t>(first.word[1] >> 32)};
   const bool configures = (flags & consensus::kFlagConfiguration) != 0;
   const bool known = !configures || Service::kReadmits;
-  return t.rows.has(shard) & (from == t.node.peer[p]) & (to == t.node.self) & known & (kind != 0) &
-         (kind <= consensus::kMessageKindLast);
+  return t.rows.has(row_of_shard(shard)) & (from == t.node.peer[p]) & (to == t.node.self) & known &
+         (kind != 0) & (kind <= consensus::kMessageKindLast);
 }
 
 // Messages that an inbox takes from a peer and those before it. The last places are those of the

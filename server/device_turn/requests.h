@@ -33,7 +33,7 @@ GCOORD_HD void take_stored(StripeTurn<Service>& t, const TurnRequest& request) {
 // The host asks the row to hand its leadership over.
 template <typename Service>
 GCOORD_HD void take_transfer(StripeTurn<Service>& t, const TurnRequest& request) {
-  const std::uint32_t row = request.shard.value;
+  const std::uint32_t row = row_of_shard(request.shard);
   const std::uint64_t to = request.word[0];
   if (!t.rows.has(row) || to == 0 || to > kTurnNodes) {
     return;
@@ -58,14 +58,15 @@ GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
     return;
   }
   ++t.state.counts.requests;
-  if (!t.rows.has(request.shard.value) || request.tag == 0) {
+  const std::uint32_t row = row_of_shard(request.shard);
+  if (!t.rows.has(row) || request.tag == 0) {
     if (warp_rank() == 0) {
       refuse(t, request, TurnVerdict::Refused, NodeId{});
     }
     warp_sync();
     return;
   }
-  const std::uint32_t place = place_for(t, request.shard.value);
+  const std::uint32_t place = place_for(t, row);
   GCOORD_ASSERT(place != kNoTurnPlace);
   const std::uint32_t count = t.desk.proposal_count[place];
   warp_sync();

@@ -201,7 +201,7 @@ GCOORD_HD inline consensus::ShardRef kept_ref(KeptRow& kept) {
                                   kept.election,
                                   kept.configuration,
                                   kept.progress};
-  return consensus::ref_of(parts, ShardId{kept.row}, kTurnNodes);
+  return consensus::ref_of(parts, shard_of_row(kept.row), kTurnNodes);
 }
 
 // Copies what a plain row means, field by field; `all`, or what a plain step moves only; with its
@@ -348,7 +348,7 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Configuration configuration;
   consensus::Progress progress[kTurnNodes];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
+  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kTurnNodes);
   consensus::StepInput input = r.desk.input[credit];
   input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
   if (!load_plain(r, shard, input) || !step_within_plain(r, shard, input, offers)) {
@@ -370,7 +370,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   consensus::Election election;
   const consensus::RowParts parts{
       hot, log, arrays.runs, storage, election, arrays.configuration, arrays.progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
+  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kTurnNodes);
   const std::uint32_t wide_place = consensus::load_row(r.node.table, r.row, shard);
   const consensus::Role before = hot.role;
   const LogIndex applied_before = log.applied;
@@ -453,7 +453,7 @@ GCOORD_HD void start_row(const TurnNode<Service>& node,
     recovered.configuration.weight[slot] = 1;
   }
   consensus::RowCopy copy;
-  const consensus::ShardRef shard = consensus::ref_of(copy, ShardId{row}, kTurnNodes);
+  const consensus::ShardRef shard = consensus::ref_of(copy, shard_of_row(row), kTurnNodes);
   consensus::recover(shard, recovered, node.self);
   GCOORD_ASSERT(store_turned(node, row, consensus::kNotWide, shard));
 }

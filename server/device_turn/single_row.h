@@ -42,7 +42,7 @@ GCOORD_HD_FLAT bool finds_one_message(const StripeTurn<Service>& t,
   const netcore::Slot& header = t.desk.slots[p][0];
   const std::uint64_t names = consensus::load_chunk(&header).word[0];
   const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
-  row = static_cast<std::uint32_t>(names);
+  row = row_of_shard(ShardId{static_cast<std::uint32_t>(names)});
   const std::uint32_t whole = 1 + slots_behind(t, names);
   partly = (whole > slots) & (whole < kFewSlots) & (warp_lanes() >= kFewSlots);
   return (kind != consensus::MessageKind::Snapshot) & is_ours(t, p, header) & (whole == slots);
@@ -60,13 +60,15 @@ GCOORD_HD_FLAT bool finds_requests_of_one(const StripeTurn<Service>& t,
   tile.slot_count = count;
   lay_requests(t, tile, 0);
   warp_sync();
-  row = static_cast<std::uint32_t>(consensus::load_chunk(&t.desk.request[0]).word[0]);
+  const ShardId shard{
+      static_cast<std::uint32_t>(consensus::load_chunk(&t.desk.request[0]).word[0])};
+  row = row_of_shard(shard);
   bool found = t.rows.has(row);
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < count; ++k) {
     const consensus::MessageChunk front = consensus::load_chunk(&t.desk.request[k]);
     const std::uint64_t tag = front.word[1];
-    const bool same = static_cast<std::uint32_t>(front.word[0]) == row;
+    const bool same = static_cast<std::uint32_t>(front.word[0]) == shard.value;
     found = found & same & (tag != 0) & (tag != kStoredTag) & (tag != kTransferTag);
   }
   return found;
@@ -173,7 +175,7 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r) {
   consensus::Configuration configuration;
   auto& progress = kLeads ? r.desk.arrays[0].progress : r.desk.kept.progress;
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
+  const consensus::ShardRef shard = consensus::ref_of(parts, shard_of_row(r.row), kTurnNodes);
   consensus::StepInput input = r.desk.input[kCreditMasks - 1];
   input.peer_count = kTurnPeers;
   input.peer = r.desk.peer[kCreditMasks - 1];

@@ -140,7 +140,7 @@ GCOORD_HD inline void put_stored(TurnRequest& request,
                                  std::uint32_t k,
                                  ShardId shard,
                                  const consensus::StorageAck& ack) {
-  request.word[2 * k] = shard.value | static_cast<std::uint64_t>(ack.vote.value) << 32;
+  request.word[2 * k] = row_of_shard(shard) | static_cast<std::uint64_t>(ack.vote.value) << 32;
   request.word[2 * k + 1] = ack.term.value;
 }
 

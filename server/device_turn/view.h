@@ -86,6 +86,16 @@ struct TurnShape {
   std::uint32_t wide_count = 64;
 };
 
+// A node whose turn is on a device holds all slices, so the row map is the identity there
+// (consensus/step/row_map.h). A shard becomes a row by these two only.
+GCOORD_HD constexpr std::uint32_t row_of_shard(ShardId shard) {
+  return shard.value;
+}
+
+GCOORD_HD constexpr ShardId shard_of_row(std::uint32_t row) {
+  return ShardId{row};
+}
+
 // Neighbouring rows whose deadlines one thread scans with two wide loads.
 inline constexpr std::uint32_t kScanRows = 4;
 
@@ -114,7 +124,7 @@ GCOORD_HD constexpr RowRange rows_of_stripe(const TurnShape& shape, std::uint32_
 
 // The stripe, and so the lane, of a shard.
 GCOORD_HD constexpr std::uint32_t stripe_of(const TurnShape& shape, ShardId shard) {
-  return shard.value / stripe_rows(shape);
+  return row_of_shard(shard) / stripe_rows(shape);
 }
 
 // --- What the groups of a node tell each other

@@ -1,5 +1,6 @@
 #include "server/endpoints/client_lines.h"
 
+#include "common/text/printable.h"
 #include "server/endpoints/frontend_metrics.h"
 #include "server/platform/endpoint_name.h"
 #include "server/platform/operator_log.h"
@@ -19,7 +20,7 @@ std::string describe_client(const Connection& connection) {
   const std::string& name = connection.client.name;
   return "connection " + protocol::connection_name(connection.id()) + " of " +
          to_string(Endpoint{address.address().to_string(), address.port()}) +
-         (name.empty() ? "" : " (" + name + ")");
+         (name.empty() ? "" : " (" + in_quotes(name) + ")");
 }
 
 void log_begin(const Connection& connection, std::size_t open_count) {

@@ -1,6 +1,6 @@
 // Lines of the node's log about client connections: who comes and who goes, at level debug.
 //
-// A name that a client gives itself is escaped like every word of a line. One thread.
+// A name that a client gives itself stands in quotes, and what is in it is escaped. One thread.
 #pragma once
 
 #include "protocol/hello.h"
@@ -11,7 +11,7 @@
 
 namespace gcoord::server {
 
-// "connection 7.1 of 127.0.0.1:4711 (gcoordctl)".
+// connection 7.1 of 127.0.0.1:4711 ("gcoordctl")
 std::string describe_client(const Connection& connection);
 
 // `open_count`: connections that are open, with this one.

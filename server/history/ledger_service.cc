@@ -167,7 +167,9 @@ void LedgerService::hand_over() {
     return;
   }
   handed_over_.push_back(batch_);
-  worker_->append(std::exchange(batch_, std::make_shared<ledger::HistoryEntries>()));
+  auto next = std::make_shared<ledger::HistoryEntries>();
+  next->reserve_as(*batch_);
+  worker_->append(std::exchange(batch_, std::move(next)));
 }
 
 void LedgerService::forget_hashed() {

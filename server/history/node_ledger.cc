@@ -1,6 +1,7 @@
 #include "server/history/node_ledger.h"
 
 #include "ledger/base/error_details.h"
+#include "ledger/directory/data_directory.h"
 #include "ledger/disk/posix_disk.h"
 #include "protocol/error_codes.h"
 #include "server/platform/boot_time.h"
@@ -67,6 +68,7 @@ Result<std::unique_ptr<NodeLedger>> NodeLedger::open(NodeLedgerOptions options,
     return node;
   }
   // The engine makes the data directory otherwise, and this comes before it.
+  GCOORD_TRY_STATUS(ledger::make_data_directory(node->options_.data_directory));
   GCOORD_TRY(const auto parent, ledger::PosixDisk::open_directory(node->options_.data_directory));
   GCOORD_TRY(node->disk_,
              ledger::PosixDisk::open_directory(node->options_.data_directory + "/publication",
@@ -86,10 +88,9 @@ std::vector<ShardId> NodeLedger::repaired_shards() const {
 
 Status NodeLedger::start(Incarnation incarnation,
                          PublicationService& service,
-                         TreeOf tree_of,
-                         HeadsOf heads_of,
+                         OwnTrees trees,
                          std::function<void()> wake) {
-  tree_of_ = std::move(tree_of);
+  tree_of_ = trees.tree_of;
   if (!publishes()) {
     return Status{};
   }
@@ -100,8 +101,7 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .shard_count = options_.shard_count,
                                     .incarnation = incarnation,
                                     .directory = options_.data_directory + "/publication",
-                                    .tree_of = tree_of_,
-                                    .heads_of = std::move(heads_of),
+                                    .trees = std::move(trees),
                                     .now_ms = &ledger_now_ms,
                                     .key_seed = draw_seed(),
                                     .wake = std::move(wake),

@@ -70,8 +70,7 @@ class NodeLedger final : public LedgerView {
   // The service outlives this. wake: wakes the loop, from any thread. Failures: PublicationNode's.
   Status start(Incarnation incarnation,
                PublicationService& service,
-               TreeOf tree_of,
-               HeadsOf heads_of,
+               OwnTrees trees,
                std::function<void()> wake);
 
   // unix_ms: of the wall clock, for records. Aborted (kHistoryRepair): after one more turn of the

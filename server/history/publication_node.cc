@@ -70,7 +70,7 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
   GCOORD_TRY_STATUS(publication_->start());
   // What was applied while the node recovered.
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    const auto tree = options_.tree_of(ShardId{shard});
+    const auto tree = options_.trees.tree_of(ShardId{shard});
     publication_->touch(ShardId{shard}, tree == nullptr ? 0 : tree->size(), options_.now_ms());
   }
   view_ = publication_->view();
@@ -239,11 +239,16 @@ void PublicationNode::propose(std::vector<std::byte> entry) {
 }
 
 std::shared_ptr<const ledger::TreeReader> PublicationNode::tree(ShardId shard) {
-  return options_.tree_of(shard);
+  return options_.trees.tree_of(shard);
 }
 
 Result<std::vector<ledger::ShardHead>> PublicationNode::heads(std::span<const ShardId> shards) {
-  return options_.heads_of(shards);
+  return options_.trees.heads_of(shards);
+}
+
+Result<std::vector<ledger::ShardHead>> PublicationNode::heads_at(
+    std::span<const ledger::ShardHead> named) {
+  return options_.trees.heads_at(named);
 }
 
 const ledger::TreeReader& PublicationNode::cluster_log() const {

@@ -42,9 +42,7 @@ struct PublicationNodeOptions {
   std::uint32_t shard_count = 0;
   Incarnation incarnation;
   std::string directory;  // DIR/ledger.
-  // This node's trees; for any thread.
-  TreeOf tree_of;
-  HeadsOf heads_of;
+  OwnTrees trees;
   // Milliseconds that only grow, above 0; for any thread.
   std::function<std::uint64_t()> now_ms;
   // The secret of this node's key, if it has none yet: 32 bytes that nobody can guess.
@@ -121,6 +119,8 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   void propose(std::vector<std::byte> entry) override;
   std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) override;
   Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) override;
+  Result<std::vector<ledger::ShardHead>> heads_at(
+      std::span<const ledger::ShardHead> named) override;
   const ledger::TreeReader& cluster_log() const override;
   Status append_leaves(std::span<const ledger::ShardHead> leaves) override;
   Result<std::uint64_t> prune_leaves(std::uint64_t wanted) override;

@@ -1,6 +1,7 @@
 #include "server/host_turn/apply_queue.h"
 
 #include "consensus/step/log_runs.h"
+#include "consensus/step/settle.h"
 #include "server/replicas/compaction.h"
 #include "server/replicas/shard_codec.h"
 
@@ -28,7 +29,7 @@ void ApplyQueue::want_entries(std::size_t at) const {
   for (std::uint32_t part = 0; part < EntryLog::kParts; ++part) {
     const std::size_t ahead = at + kApart * (EntryLog::kParts - part);
     if (ahead < queue_.size()) {
-      env_.rows.log.want(ShardId{queue_[ahead].row}, queue_[ahead].first, part);
+      env_.rows.log.want(queue_[ahead].row, queue_[ahead].first, part);
     }
   }
 }
@@ -38,7 +39,7 @@ LogIndex ApplyQueue::apply_range(const Range& range) {
   const consensus::ShardRef row = env_.rows.ref(range.row);
   LogIndex index = range.first;
   for (;; ++index) {
-    EntryBlock* block = env_.rows.log.find(row.shard(), index);
+    EntryBlock* block = env_.rows.log.find(range.row, index);
     const auto kind = block == nullptr ? consensus::EntryKind::Noop : block->kind;
     env_.service.apply(
         {.shard = row.shard(),
@@ -67,13 +68,34 @@ LogIndex ApplyQueue::apply_range(const Range& range) {
 }
 
 void ApplyQueue::after_apply(std::uint32_t row, LogIndex applied) {
-  env_.checkpointing.mark(ShardId{row});
-  RowWork& work = env_.rows.active.touch(row);
-  work.applied = applied;
-  if (wants_compaction(env_.rows.ref(row).log())) {
-    work.compact_to = compaction_target(env_.rows.ref(row), env_.peers.records(), kEntriesKept);
+  env_.checkpointing.mark(row);
+  const RowWork* work = env_.rows.active.find(row);
+  const bool configures = work != nullptr && work->configuration != nullptr;
+  if (!configures && env_.rows.stepper->columns_are_rows()) {
+    return settle_at_once(row, applied);
   }
-  env_.answers.on_applied(work, applied);
+  RowWork& next = env_.rows.active.touch(row);
+  next.applied = applied;
+  if (wants_compaction(env_.rows.ref(row).log())) {
+    next.compact_to = compaction_target(env_.rows.ref(row), env_.peers.records(), kEntriesKept);
+  }
+  env_.answers.on_applied(next, applied);
+}
+
+void ApplyQueue::settle_at_once(std::uint32_t row, LogIndex applied) {
+  const consensus::ShardRef shard = env_.rows.ref(row);
+  if (consensus::settle_applied(shard, applied)) {
+    env_.rows.active.touch(row);
+  }
+  if (wants_compaction(shard.log())) {
+    consensus::settle_compaction(shard,
+                                 compaction_target(shard, env_.peers.records(), kEntriesKept));
+    env_.rows.log.compact(row, shard.log().floor);
+  }
+  if (RowWork* work = env_.rows.active.find(row)) {
+    env_.answers.on_applied(*work, applied);
+    env_.rows.active.release_if_idle(row);
+  }
 }
 
 }  // namespace gcoord::server

@@ -1,7 +1,8 @@
 // The decided entries of a turn on their way to the service, range by range.
 //
-// A range is of one row; the next step of the row is told that it was applied. A configuration ends
-// its range: the rest comes with the step that took it. One thread.
+// A range is of one row, which is told at once that it was applied (settle.h), or by its
+// next step where rows lie on a device. A configuration ends its range: a step takes it, and the
+// rest comes with that step. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -57,6 +58,7 @@ class ApplyQueue {
   void want_entries(std::size_t at) const;
   LogIndex apply_range(const Range& range);
   void after_apply(std::uint32_t row, LogIndex applied);
+  void settle_at_once(std::uint32_t row, LogIndex applied);
 
   Environment env_;
   std::vector<Range> queue_;

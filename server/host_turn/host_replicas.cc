@@ -12,29 +12,25 @@
 namespace gcoord::server {
 
 void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
-  GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
   EntryBlock* block = rows_.pool.make(consensus::EntryKind::Command, proposed.bytes);
   block->cookie = cookie;
-  rows_.active.add_proposal(shard.value, block);
+  rows_.active.add_proposal(rows_.row_of(shard), block);
   metrics_.proposals.add();
 }
 
 void HostReplicas::read(ShardId shard, std::uint64_t cookie) {
-  GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
-  rows_.active.add_read(shard.value, cookie, turn_.number, ReadMode::Lease);
+  rows_.active.add_read(rows_.row_of(shard), cookie, turn_.number, ReadMode::Lease);
 }
 
 void HostReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
-  GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
-  rows_.active.add_read(shard.value, cookie, turn_.number, ReadMode::Round);
+  rows_.active.add_read(rows_.row_of(shard), cookie, turn_.number, ReadMode::Round);
 }
 
 void HostReplicas::transfer(ShardId shard, NodeId to) {
-  GCOORD_ASSERT(shard.value < options_.shard_count);
-  rows_.active.touch(shard.value).transfer_to = to;
+  rows_.active.touch(rows_.row_of(shard)).transfer_to = to;
 }
 
 bool HostReplicas::send_peer_message(NodeId to, std::span<const std::byte> message) {
@@ -95,8 +91,7 @@ bool HostReplicas::holds_lease(const consensus::ShardRef& row) const {
 }
 
 ShardView HostReplicas::view(ShardId shard) const {
-  GCOORD_ASSERT(shard.value < options_.shard_count);
-  const consensus::ShardRef row = rows_.ref(shard.value);
+  const consensus::ShardRef row = rows_.ref(rows_.row_of(shard));
   return {.shard = shard,
           .role = row.hot().role,
           .term = row.hot().term,

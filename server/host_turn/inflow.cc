@@ -68,31 +68,42 @@ void ReplicaInflow::on_slot(NodeId from,
   }
   const Message message = message_of(slot);
   const bool snapshot = message.kind == MessageKind::Snapshot;
-  if (!well_formed(from, message) || snapshot != (band == Band::Bulk)) {
+  const std::uint32_t row = options_.map.row_of(message.shard);
+  if (row == consensus::kNoRow || !well_formed(from, message) || snapshot != (band == Band::Bulk)) {
     metrics_.dropped(ReplicaDrop::BadMessage).add();
     return;
   }
   metrics_.messages_in[static_cast<std::size_t>(message.kind)]->add();
   if (snapshot) {
-    on_chunk(message, extent);
+    on_chunk(row, message, extent);
   } else {
-    on_message(message, extent);
+    on_message(row, message, extent);
   }
 }
 
-void ReplicaInflow::on_message(const Message& message, std::span<const std::byte> extent) {
+void ReplicaInflow::on_message(std::uint32_t row,
+                               const Message& message,
+                               std::span<const std::byte> extent) {
   if (!well_formed_entries(message, extent)) {
     metrics_.dropped(ReplicaDrop::BadEntries).add();
     return;
   }
-  if (!rows_.add_message(message, extent)) {
+  const bool notice = message.kind == MessageKind::Append && message.count == 0 &&
+                      message.flags == consensus::kFlagNotice;
+  if (notice && notices_.size() < ActiveRows::kMessagesMax && rows_.find(row) == nullptr) {
+    notices_.push_back({row, message});
+    return;
+  }
+  if (!rows_.add_message(row, message, extent)) {
     metrics_.dropped(ReplicaDrop::Overrun).add();
   }
 }
 
-void ReplicaInflow::on_chunk(const Message& message, std::span<const std::byte> extent) {
+void ReplicaInflow::on_chunk(std::uint32_t row,
+                             const Message& message,
+                             std::span<const std::byte> extent) {
   if (auto arrived = assembly_.on_chunk(message, extent)) {
-    rows_.touch(message.shard.value).snapshot = std::move(arrived);
+    rows_.touch(row).snapshot = std::move(arrived);
   }
 }
 
@@ -100,7 +111,7 @@ bool ReplicaInflow::well_formed(NodeId from, const Message& message) const {
   const auto kind = static_cast<std::uint8_t>(message.kind);
   const bool counted = message.count == 0 || message.kind == MessageKind::Append;
   return kind != 0 && kind <= consensus::kMessageKindLast && counted && message.from == from &&
-         message.to == options_.self && message.shard.value < options_.shard_count;
+         message.to == options_.self;
 }
 
 void ReplicaInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {

@@ -9,6 +9,7 @@
 
 #include "common/ids.h"
 #include "consensus/step/message.h"
+#include "consensus/step/row_map.h"
 #include "netcore/peers/network.h"
 #include "server/interfaces/state_machine.h"
 #include "server/replicas/active.h"
@@ -23,11 +24,17 @@
 
 namespace gcoord::server {
 
+// How far the log of a row is decided, and asks for no answer.
+struct ReceivedNotice {
+  std::uint32_t row = 0;
+  consensus::Message message;
+};
+
 class ReplicaInflow final : public netcore::Sink {
  public:
   struct Options {
     NodeId self;
-    std::uint32_t shard_count = 0;
+    const consensus::RowMap& map;  // Messages for shards that it does not hold are dropped.
   };
 
   // What the engine does besides when a channel came up or died.
@@ -62,13 +69,21 @@ class ReplicaInflow final : public netcore::Sink {
   // Heartbeats since the last call, in order. The caller clears the list.
   std::vector<ReceivedHeartbeat>& heartbeats() { return heartbeats_; }
 
+  // Notices of rows that nothing else waits for: to be settled, or stepped like any message
+  // (settler.h). The caller clears them.
+  std::vector<ReceivedNotice>& notices() { return notices_; }
+
  private:
   void on_slot(NodeId from,
                netcore::Band band,
                const netcore::Slot& slot,
                std::span<const std::byte> extent);
-  void on_message(const consensus::Message& message, std::span<const std::byte> extent);
-  void on_chunk(const consensus::Message& message, std::span<const std::byte> extent);
+  void on_message(std::uint32_t row,
+                  const consensus::Message& message,
+                  std::span<const std::byte> extent);
+  void on_chunk(std::uint32_t row,
+                const consensus::Message& message,
+                std::span<const std::byte> extent);
   bool well_formed(NodeId from, const consensus::Message& message) const;
 
   Options options_;
@@ -78,6 +93,7 @@ class ReplicaInflow final : public netcore::Sink {
   ChannelEvents events_;
   SnapshotAssembly assembly_;
   std::vector<ReceivedHeartbeat> heartbeats_;
+  std::vector<ReceivedNotice> notices_;
 };
 
 }  // namespace gcoord::server

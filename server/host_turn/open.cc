@@ -6,24 +6,38 @@
 #include "server/platform/system_random.h"
 #include "server/replicas/recovery.h"
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
 namespace gcoord::server {
 namespace {
 
-// More rows than memory for them is likely: 16 million take 7 GB.
-constexpr std::uint32_t kShardsMax = 1u << 24;
-
 Status option_failure(std::string message) {
   return Status{StatusCode::InvalidArgument, std::move(message), kEngineOptions};
+}
+
+consensus::RowMap row_map_of(const ReplicaOptions& options) {
+  return options.slices.empty()
+             ? consensus::RowMap(options.shard_count)
+             : consensus::RowMap(options.shard_count,
+                                 options.slices.data(),
+                                 static_cast<std::uint32_t>(options.slices.size()));
 }
 
 Status check(const ReplicaOptions& options) {
   const auto slots = static_cast<std::uint32_t>(options.peers.size() + 1);
   const consensus::Timing& timing = options.timing;
-  if (options.shard_count == 0 || options.shard_count > kShardsMax) {
-    return option_failure("--shards must be 1 to " + std::to_string(kShardsMax));
+  // More rows than memory for them is likely: 16 million take 7 GB.
+  if (options.shard_count == 0 || options.shard_count > consensus::kShardsMax) {
+    return option_failure("--shards must be 1 to " + std::to_string(consensus::kShardsMax));
+  }
+  const auto& slices = options.slices;
+  const bool ascend =
+      std::adjacent_find(slices.begin(), slices.end(), std::greater_equal<>{}) == slices.end();
+  if (!ascend || row_map_of(options).row_count() == 0) {
+    return option_failure("the slices must ascend and hold a shard");
   }
   if (options.cluster == ClusterId{0} || options.node == NodeId{0}) {
     return option_failure("the cluster id and the node id must not be 0");
@@ -50,14 +64,15 @@ std::uint32_t slot_count(const ReplicaOptions& options) {
 }
 
 Result<ChosenStepper> open_stepper(const ReplicaOptions& options) {
+  const std::uint32_t row_count = row_map_of(options).row_count();
   if (options.make_stepper) {
-    GCOORD_TRY(auto stepper, options.make_stepper(options.shard_count, slot_count(options)));
+    GCOORD_TRY(auto stepper, options.make_stepper(row_count, slot_count(options)));
     return ChosenStepper{std::move(stepper), "the caller's own"};
   }
   return choose_stepper({.device = options.device,
                          .fault = options.device_fault,
                          .check_one_in = options.device_check_one_in,
-                         .row_count = options.shard_count,
+                         .row_count = row_count,
                          .slot_count = slot_count(options)});
 }
 
@@ -87,7 +102,7 @@ HostReplicas::HostReplicas(ReplicaOptions options,
       service_(service),
       metrics_(registry),
       clock_(options_.clock_us, options_.tick_ms),
-      rows_(std::move(stepper), options_.shard_count),
+      rows_(std::move(stepper), row_map_of(options_)),
       outflow_(options_.peers, rows_.log, metrics_),
       sender_(metrics_, options_.timing.election_ticks),
       readmission_(options_.durability, rows_.columns(), registry) {
@@ -99,7 +114,11 @@ HostReplicas::HostReplicas(ReplicaOptions options,
 HostReplicas::~HostReplicas() = default;
 
 HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
-    : answers({host.rows_, host.service_, host.metrics_, host.turn_, host.options_.node}),
+    : look_at_credit([&host] {
+        host.peers_->set_credit(*host.network_,
+                                [&host](NodeId peer) { return host.outflow_.gathered(peer); });
+      }),
+      answers({host.rows_, host.service_, host.metrics_, host.turn_, host.options_.node}),
       reports({host.rows_, host.service_, host.metrics_, host.options_, host.turn_}),
       storage({host.rows_,
                host.service_,
@@ -124,20 +143,22 @@ HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
              applies,
              host.readmission_,
              host.failure_}),
+      settler({host.rows_, host.metrics_, host.turn_, reports, messages, applies, look_at_credit}),
       snapshots(host.metrics_) {}
 
 Status HostReplicas::open_storage(MetricsRegistry& registry) {
   const consensus::ShardColumns& columns = rows_.columns();
-  Recovery recovery(columns, options_.node, rows_.pool, rows_.log, service_);
+  Recovery recovery({rows_.map, columns, rows_.pool, rows_.log, service_}, options_.node);
   GCOORD_TRY(disk_, ReplicaDisk::open(options_, options_.seed, recovery, registry));
   votes_ = std::make_unique<VoteGate>(
       disk_->identity(), disk_->first_boot(), options_.timing.election_ticks);
   checkpointing_ = std::make_unique<Checkpointing>(
-      Checkpointing::Options{options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes},
+      Checkpointing::Options{
+          options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes, rows_.map.holds_all()},
       Checkpointing::Environment{
           columns, rows_.log, rows_.pool, service_, *disk_, rows_.active, metrics_},
       clock_.now_ms());
-  GCOORD_TRY_STATUS(recovery.finish([this](ShardId shard) { checkpointing_->mark(shard); }));
+  GCOORD_TRY_STATUS(recovery.finish([this](std::uint32_t row) { checkpointing_->mark(row); }));
   readmission_.note_all();
   return Status{};
 }
@@ -190,12 +211,11 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
         fail_unless(status);
       });
   claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
-  inflow_ =
-      std::make_unique<ReplicaInflow>(ReplicaInflow::Options{options_.node, options_.shard_count},
-                                      rows_.active,
-                                      service_,
-                                      metrics_,
-                                      channel_events());
+  inflow_ = std::make_unique<ReplicaInflow>(ReplicaInflow::Options{options_.node, rows_.map},
+                                            rows_.active,
+                                            service_,
+                                            metrics_,
+                                            channel_events());
   GCOORD_TRY(network_, netcore::PeerNetwork::create(network_options(registry)));
 
   clock_.read();

@@ -23,35 +23,36 @@ ReplicaOutflow::ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
   }
 }
 
-void ReplicaOutflow::add(const consensus::Message& message, LogIndex floor) {
+void ReplicaOutflow::add(std::uint32_t row, const consensus::Message& message, LogIndex floor) {
   Peer* peer = find(message.to);
   if (peer == nullptr) {
     metrics_.dropped(ReplicaDrop::NoCredit).add();
     return;
   }
-  if (message.count > 0 && !attach_entries(*peer, message, floor)) {
+  if (message.count > 0 && message.index < floor) {
     metrics_.dropped(ReplicaDrop::EntryGone).add();
     return;
+  }
+  if (message.count > 0) {
+    attach_entries(*peer, row, message);
   }
   netcore::Slot& slot = peer->slots.emplace_back();
   std::memcpy(slot.bytes, &message, sizeof message);
   metrics_.messages_out[static_cast<std::size_t>(message.kind)]->add();
 }
 
-bool ReplicaOutflow::attach_entries(Peer& peer, const consensus::Message& message, LogIndex floor) {
-  if (message.index < floor) {
-    return false;
-  }
+void ReplicaOutflow::attach_entries(Peer& peer,
+                                    std::uint32_t row,
+                                    const consensus::Message& message) {
   const auto offset = static_cast<std::uint32_t>(peer.bytes.size());
   for (std::uint32_t k = 1; k <= message.count; ++k) {
-    const EntryBlock* block = log_.find(message.shard, message.index + k);
+    const EntryBlock* block = log_.find(row, message.index + k);
     encode_entry(peer.bytes,
                  block == nullptr ? EntryView{.kind = consensus::EntryKind::Noop}
                                   : EntryView{block->kind, block->payload()});
   }
   const auto length = static_cast<std::uint32_t>(peer.bytes.size()) - offset;
   peer.extents.push_back({static_cast<std::uint32_t>(peer.slots.size()), offset, length});
-  return true;
 }
 
 std::uint32_t ReplicaOutflow::gathered(NodeId node) const {

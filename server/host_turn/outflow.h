@@ -24,9 +24,9 @@ class ReplicaOutflow {
                  const EntryLog& log,
                  ReplicaMetrics& metrics);
 
-  // Adds a message with the entries that it announces, as the log has them now. `floor` is the
-  // row's: an Append whose entries are gone is dropped.
-  void add(const consensus::Message& message, LogIndex floor);
+  // Adds a message of the row with the entries that it announces, as the log has them now. `floor`
+  // is the row's: an Append whose entries are gone is dropped.
+  void add(std::uint32_t row, const consensus::Message& message, LogIndex floor);
 
   // Messages gathered for a peer, to be taken off its credit.
   std::uint32_t gathered(NodeId peer) const;
@@ -53,7 +53,7 @@ class ReplicaOutflow {
   };
 
   Peer* find(NodeId node);
-  bool attach_entries(Peer& peer, const consensus::Message& message, LogIndex floor);
+  void attach_entries(Peer& peer, std::uint32_t row, const consensus::Message& message);
   void send(netcore::PeerNetwork& network, Peer& peer);
 
   const EntryLog& log_;

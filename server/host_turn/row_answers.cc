@@ -83,8 +83,12 @@ void RowAnswers::settle_read(std::uint32_t row, const consensus::Outbox& out) {
 }
 
 void RowAnswers::on_applied(RowWork& work, LogIndex applied) {
-  if (work.reads) {
-    answer_reads(work.reads->take_applied(applied));
+  if (!work.reads) {
+    return;
+  }
+  answer_reads(work.reads->take_applied(applied));
+  if (work.reads->empty()) {
+    work.reads.reset();
   }
 }
 
@@ -127,9 +131,8 @@ void RowAnswers::on_leadership_ended(std::uint32_t row, const RowBefore& before)
   if (!led || (hot.role == Role::Leader && hot.term == before.hot.term)) {
     return;
   }
-  const ShardId shard{row};
   for (LogIndex index = before.log.applied + 1; index <= before.log.last; ++index) {
-    EntryBlock* block = env_.rows.log.find(shard, index);
+    EntryBlock* block = env_.rows.log.find(row, index);
     if (block == nullptr || block->cookie == 0) {
       continue;
     }

@@ -152,7 +152,8 @@ void RowBatch::drain_row(std::size_t k) {
   place.snapshot.reset();
   for (std::uint32_t m = 0; m < in_[k].message_count; ++m) {
     if (out.stored[m].value != 0) {
-      env_.storage.store_entries(env_.rows.active.message(place.message_number[m]), out.stored[m]);
+      env_.storage.store_entries(
+          row, env_.rows.active.message(place.message_number[m]), out.stored[m]);
     }
   }
   env_.storage.store_proposed(row, out, place.proposed.get());
@@ -195,7 +196,7 @@ void RowBatch::settle_proposals(std::uint32_t row, std::uint32_t asked, const Ou
     work.proposal_first = block->next;
     --work.proposal_count;
     if (k < out.accepted.count) {
-      env_.rows.log.put(ShardId{row}, out.accepted.first + k, block);
+      env_.rows.log.put(row, out.accepted.first + k, block);
       continue;
     }
     const std::uint64_t cookie = block->cookie;
@@ -209,7 +210,7 @@ void RowBatch::settle_row(std::uint32_t row, const RowBefore& before, const Outb
   const consensus::ShardRef shard = env_.rows.ref(row);
   env_.rows.deadlines.lower(row, shard.hot().deadline);
   if (shard.log().floor != before.log.floor) {
-    env_.rows.log.compact(shard.shard(), shard.log().floor);
+    env_.rows.log.compact(row, shard.log().floor);
   }
   if (out.dropped != 0) {
     env_.reports.on_dropped(out.dropped);

@@ -13,7 +13,7 @@ void RowMessages::send(std::uint32_t row, const consensus::Message& message) {
   if (message.kind == consensus::MessageKind::Snapshot) {
     send_snapshot(row, message);
   } else {
-    env_.outflow.add(message, env_.rows.ref(row).log().floor);
+    env_.outflow.add(row, message, env_.rows.ref(row).log().floor);
   }
 }
 

@@ -3,6 +3,7 @@
 namespace gcoord::server {
 
 void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus::Cause cause) {
+  const ShardId shard = env_.rows.shard_of(row);
   const consensus::Hot& hot = env_.rows.ref(row).hot();
   const consensus::Log& log = env_.rows.ref(row).log();
   const bool leads = hot.role == consensus::Role::Leader;
@@ -14,16 +15,16 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
   const bool turned =
       hot.role != before.hot.role || hot.term != before.hot.term || hot.leader != before.hot.leader;
   if (turned) {
-    roles_.note({ShardId{row},
+    roles_.note({shard,
                  {before.hot.role, before.hot.term, before.hot.leader},
                  {hot.role, hot.term, hot.leader},
                  cause});
-    env_.service.on_role(ShardId{row}, hot.role, hot.term, hot.leader);
+    env_.service.on_role(shard, hot.role, hot.term, hot.leader);
   }
   const bool moved = turned || hot.vote != before.hot.vote || log.commit != before.log.commit;
   if (moved && env_.options.trace) {
     env_.options.trace({.node = env_.options.node,
-                        .shard = ShardId{row},
+                        .shard = shard,
                         .tick = env_.turn.tick,
                         .term = hot.term,
                         .vote = hot.vote,
@@ -34,7 +35,7 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
                         .commit = log.commit,
                         .applied = log.applied,
                         .durable = env_.rows.ref(row).storage().durable,
-                        .state_hash = env_.service.state_hash(ShardId{row})});
+                        .state_hash = env_.service.state_hash(shard)});
   }
 }
 

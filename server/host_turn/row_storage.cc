@@ -13,21 +13,22 @@ using consensus::EntryKind;
 using consensus::Outbox;
 
 Status RowStorage::install_snapshot(std::uint32_t row, std::span<const std::byte> bytes) {
-  env_.rows.log.clear(ShardId{row});
+  const ShardId shard = env_.rows.shard_of(row);
+  env_.rows.log.clear(row);
   const auto snapshot = decode_snapshot(bytes);
-  const Status status = env_.service.install(ShardId{row}, snapshot->service);
+  const Status status = env_.service.install(shard, snapshot->service);
   if (!status.ok()) {
     return {StatusCode::DataLoss,
-            "shard " + std::to_string(row) + " got a snapshot that its service refuses: " +
+            "shard " + std::to_string(shard.value) + " got a snapshot that its service refuses: " +
                 status.message() + "; bring all nodes to one release",
             kCheckpointImpossible};
   }
-  env_.checkpointing.mark(ShardId{row});
+  env_.checkpointing.mark(row);
   env_.metrics.snapshots_installed.add();
   return {};
 }
 
-void RowStorage::store_entries(const QueuedMessage& queued, LogIndex first) {
+void RowStorage::store_entries(std::uint32_t row, const QueuedMessage& queued, LogIndex first) {
   const consensus::Message& message = queued.message;
   EntryReader reader(env_.rows.active.extent(queued));
   for (LogIndex index = message.index + 1; index <= message.index + message.count; ++index) {
@@ -38,7 +39,7 @@ void RowStorage::store_entries(const QueuedMessage& queued, LogIndex first) {
     }
     const bool noop = entry->kind == EntryKind::Noop;
     env_.rows.log.put(
-        message.shard, index, noop ? nullptr : env_.rows.pool.make(entry->kind, entry->payload));
+        row, index, noop ? nullptr : env_.rows.pool.make(entry->kind, entry->payload));
   }
 }
 
@@ -47,7 +48,7 @@ void RowStorage::store_proposed(std::uint32_t row,
                                 const consensus::Configuration* proposed) {
   if (out.configuration_index.value != 0) {
     env_.rows.log.put(
-        ShardId{row},
+        row,
         out.configuration_index,
         env_.rows.pool.make(EntryKind::Configuration, encode_configuration(*proposed)));
   }
@@ -59,13 +60,12 @@ void RowStorage::store_own_entry(std::uint32_t row, const consensus::Appended& o
   }
   GCOORD_ASSERT(own.count == 1);
   if (own.kind == EntryKind::Noop) {
-    env_.rows.log.put(ShardId{row}, own.first, nullptr);
+    env_.rows.log.put(row, own.first, nullptr);
     return;
   }
   const consensus::Configuration left = leave_joint(env_.rows.ref(row).configuration());
-  env_.rows.log.put(ShardId{row},
-                    own.first,
-                    env_.rows.pool.make(EntryKind::Configuration, encode_configuration(left)));
+  env_.rows.log.put(
+      row, own.first, env_.rows.pool.make(EntryKind::Configuration, encode_configuration(left)));
 }
 
 void RowStorage::persist(std::uint32_t row, const consensus::StorageRequest& request) {
@@ -90,7 +90,7 @@ void RowStorage::persist(std::uint32_t row, const consensus::StorageRequest& req
     const auto entry_count = static_cast<std::uint32_t>(request.last - request.first + 1);
     batch.begin_entries(shard.shard(), request.first, entry_count);
     for (LogIndex index = request.first; index <= request.last; ++index) {
-      const EntryBlock* block = env_.rows.log.find(shard.shard(), index);
+      const EntryBlock* block = env_.rows.log.find(row, index);
       const auto kind = block == nullptr ? EntryKind::Noop : block->kind;
       batch.entry(consensus::term_at(shard.log(), shard.runs(), index),
                   static_cast<std::uint8_t>(kind),
@@ -101,16 +101,17 @@ void RowStorage::persist(std::uint32_t row, const consensus::StorageRequest& req
     batch.commit(shard.shard(), request.commit);
   }
   env_.disk.expect_ack(row, request.term, request.vote, env_.turn.tick);
-  env_.checkpointing.mark(shard.shard());
+  env_.checkpointing.mark(row);
 }
 
 // The service still is what was installed: nothing is applied before the snapshot is durable.
 void RowStorage::persist_snapshot(std::uint32_t row) {
+  const ShardId shard = env_.rows.shard_of(row);
   const consensus::Log& log = env_.rows.ref(row).log();
   GCOORD_ASSERT(log.applied == log.floor);
   encode_snapshot_head(snapshot_bytes_, env_.rows.ref(row).configuration());
-  env_.service.serialize(ShardId{row}, snapshot_bytes_);
-  env_.disk.batch().snapshot_installed(ShardId{row}, log.floor, log.floor_term, snapshot_bytes_);
+  env_.service.serialize(shard, snapshot_bytes_);
+  env_.disk.batch().snapshot_installed(shard, log.floor, log.floor_term, snapshot_bytes_);
 }
 
 }  // namespace gcoord::server

@@ -38,8 +38,8 @@ class RowStorage {
   // Replaces the row's entries and the service's state by a snapshot (shard_codec.h; decodes).
   Status install_snapshot(std::uint32_t row, std::span<const std::byte> bytes);
 
-  // Keeps the entries of the message from index `first` on.
-  void store_entries(const QueuedMessage& queued, LogIndex first);
+  // Keeps the entries of the message to the row from index `first` on.
+  void store_entries(std::uint32_t row, const QueuedMessage& queued, LogIndex first);
 
   // Keeps the configuration that the row proposed, if the step accepted it.
   void store_proposed(std::uint32_t row,

@@ -9,7 +9,10 @@
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
 #include "server/host_turn/row_storage.h"
+#include "server/host_turn/settler.h"
 #include "server/turn_lines/snapshot_counts.h"
+
+#include <functional>
 
 namespace gcoord::server {
 
@@ -17,12 +20,15 @@ namespace gcoord::server {
 struct HostReplicas::RowWorkers {
   explicit RowWorkers(HostReplicas& host);
 
+  // Brings the peers' records up to what their channels take now.
+  std::function<void()> look_at_credit;
   RowAnswers answers;
   RowReports reports;
   RowStorage storage;
   RowMessages messages;
   ApplyQueue applies;
   RowBatch batch;
+  Settler settler;
   SnapshotCounts snapshots;
 };
 

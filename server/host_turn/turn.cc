@@ -88,11 +88,11 @@ void HostReplicas::take_time() {
   if (take_heartbeats()) {
     rows_.wake_all();
   }
+  look_at_lives();
   take_acknowledgements();
   rows_.deadlines.collect(
       rows_.columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.active.touch(row); });
   rows_.wake(kRowsPerTurn);
-  look_at_lives();
   readmission_.advance(step_input(), rows_.active);
 }
 
@@ -132,9 +132,14 @@ void HostReplicas::look_at_lives() {
 }
 
 void HostReplicas::take_acknowledgements() {
-  turn_.done += disk_->take_acks(2 * kRowsPerTurn, [this](const ReplicaDisk::Ack& ack) {
-    rows_.active.touch(ack.row).storage_ack = {ack.term, ack.vote, 1};
-  });
+  Settler& settler = workers_->settler;
+  settler.begin(step_input());
+  for (const ReceivedNotice& notice : inflow_->notices()) {
+    settler.on_notice(notice);
+  }
+  inflow_->notices().clear();
+  turn_.done += disk_->take_acks(
+      2 * kRowsPerTurn, [&settler](const ReplicaDisk::Ack& ack) { settler.on_stored(ack); });
   if (const auto failure = disk_->take_failure()) {
     fail_unless(*failure);
   }
@@ -145,7 +150,7 @@ void HostReplicas::step_rows() {
   std::size_t row_count = 0;
   RowBatch& batch = workers_->batch;
   while (failure_.ok() && batch.take()) {
-    peers_->set_credit(*network_, [this](NodeId peer) { return outflow_.gathered(peer); });
+    workers_->look_at_credit();
     const consensus::StepInput input = step_input();
     batch.fill(input);
     if (const Status stepped = step_batch(input); !stepped.ok()) {

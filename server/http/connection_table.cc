@@ -29,25 +29,44 @@ HttpSource http_source(const sockaddr* address) {
 }
 
 HttpConnectionTable::Room HttpConnectionTable::make_room(const HttpSource& source) {
-  const auto own = of_source_.find(source);
-  const bool source_full = own != of_source_.end() && own->second >= limits_.connections_per_source;
+  const std::uint32_t own = count_of(source);
+  const bool source_full = own >= limits_.connections_per_source;
   if (!source_full && counted_ < limits_.connections) {
     return {};
   }
   const std::optional<int> victim = longest_waiting(source_full ? &source : nullptr);
   if (!victim.has_value()) {
-    return {.taken = false};
+    return {.taken = own < limits_.connections_per_source + limits_.spare_connections &&
+                     counted_ < limits_.connections + limits_.spare_connections};
   }
   cut(connections_.at(*victim));
   return {.cut = victim};
 }
 
 void HttpConnectionTable::open(int socket, const HttpSource& source, std::uint64_t now_ms) {
-  const bool added =
-      connections_.try_emplace(socket, Connection{source, State::Header, now_ms}).second;
+  const auto [opened, added] =
+      connections_.try_emplace(socket, Connection{source, State::Header, now_ms});
   GCOORD_ASSERT(added);
-  ++of_source_[source];
+  const std::uint32_t own = ++of_source_[source];
   ++counted_;
+  opened->second.spare = own > limits_.connections_per_source || counted_ > limits_.connections;
+}
+
+bool HttpConnectionTable::within_limits(int socket) {
+  const auto found = connections_.find(socket);
+  if (found == connections_.end() || found->second.state == State::Cut) {
+    return false;
+  }
+  Connection& connection = found->second;
+  connection.spare =
+      connection.spare && (count_of(connection.source) > limits_.connections_per_source ||
+                           counted_ > limits_.connections);
+  return !connection.spare;
+}
+
+std::uint32_t HttpConnectionTable::count_of(const HttpSource& source) const {
+  const auto own = of_source_.find(source);
+  return own == of_source_.end() ? 0 : own->second;
 }
 
 void HttpConnectionTable::close(int socket) {

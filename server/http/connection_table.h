@@ -3,9 +3,10 @@
 //   open -> Header -> Answer -> Idle -> Answer -> ...    any of them -> Cut -> close
 //
 // A connection waits in Header and Idle, where only its client can go on; there it can be cut. In
-// Answer it has its request_time. Bookkeeping only: the caller owns the sockets, shuts down those
-// that it is told to, and says when they are closed. Time is a parameter: milliseconds that only
-// grow. One thread.
+// Answer it has its request_time. Where all are in Answer, a few spare ones beyond the limits are
+// taken: they get only what is answered at once. Bookkeeping only: the caller owns the sockets,
+// shuts down those that it is told to, and says when they are closed. Time is a parameter:
+// milliseconds that only grow. One thread.
 #pragma once
 
 #include "server/http/limits.h"
@@ -40,6 +41,10 @@ class HttpConnectionTable {
   };
 
   Room make_room(const HttpSource& source);
+
+  // Whether the connection is within the limits, and not a spare one: what is slow may be done for
+  // it. One that began as spare is no more once others have closed.
+  bool within_limits(int socket);
 
   // `socket` is not open yet.
   void open(int socket, const HttpSource& source, std::uint64_t now_ms);
@@ -79,8 +84,10 @@ class HttpConnectionTable {
     HttpSource source{};
     State state = State::Header;
     std::uint64_t since_ms = 0;
+    bool spare = false;
   };
 
+  std::uint32_t count_of(const HttpSource& source) const;
   void enter(int socket, State state, std::uint64_t now_ms);
   void cut(Connection& connection);
   std::uint64_t late_ms(const Connection& connection) const;

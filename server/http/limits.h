@@ -15,10 +15,15 @@ struct HttpServerLimits {
   std::uint32_t threads = 2;
 
   // Open connections in all, and of one source: an IPv4 address, or the /64 of an IPv6 address. At
-  // either limit a newcomer replaces the connection that has waited longest for a request; it is
-  // refused only where all of them are being answered.
+  // either limit a newcomer replaces the connection that has waited longest for a request; where
+  // all of them are being answered it gets one of the spare ones.
   std::uint32_t connections = 256;
   std::uint32_t connections_per_source = 128;
+
+  // Beyond both, for newcomers that would be refused: they get the pages that are answered at once,
+  // such as those of health, and 503 for others. One of them is answered in no time, and makes room
+  // while it waits, so that a few are enough.
+  std::uint32_t spare_connections = 8;
 
   // Memory for a request's line and its headers, with what the library notes of them. A request
   // of half as many bytes fits, one of more is answered with 414 or 431. Prometheus sends 400.

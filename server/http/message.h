@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,11 @@ struct HttpArgument {
 struct HttpRequest {
   std::string path;  // As it was sent: begins with '/', nothing is decoded.
   std::vector<HttpArgument> arguments;
+  bool head = false;  // HEAD: nobody reads the body.
+
+  // A stop is requested within about a second of the client's end, for pages that take their time.
+  // A client that closes only its sending side counts as one that is gone.
+  std::stop_token gone = {};
 
   // The value of the first argument of this name; nullptr when there is none.
   const std::string* find(std::string_view name) const {

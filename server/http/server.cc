@@ -4,6 +4,7 @@
 #include "common/host/event_level.h"
 #include "server/http/connection_table.h"
 #include "server/http/listen_socket.h"
+#include "server/http/port_lines.h"
 #include "server/platform/boot_time.h"
 
 #include <asio/post.hpp>
@@ -43,15 +44,16 @@ struct Exchange {
   HttpRequest request;
   HttpAnswer answer;
   bool answered = false;
+  std::stop_source gone;  // Its client.
+  std::string method;     // As it was sent.
 };
 
 int socket_of(MHD_Connection* connection) {
   return ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-HttpSource source_of(MHD_Connection* connection) {
-  return http_source(
-      ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+const sockaddr* address_of(MHD_Connection* connection) {
+  return ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
 }
 
 // Whether the header says that a body follows.
@@ -72,12 +74,19 @@ void cut_if_ended(int socket) {
   }
 }
 
+// Whatever was sent before the end and is not read yet.
+bool has_ended(int socket) {
+  pollfd end{socket, POLLRDHUP, 0};
+  return ::poll(&end, 1, 0) > 0;
+}
+
 // Paths are for the handler as they were sent: what is decoded twice is a hole.
 std::size_t leave_escaped(void*, MHD_Connection*, char* text) {
   return std::string_view(text).size();
 }
 
-MHD_Result send_answer(MHD_Connection* connection, HttpAnswer& answer) {
+MHD_Result send_answer(Exchange& exchange) {
+  HttpAnswer& answer = exchange.answer;
   auto* body = new std::string(std::move(answer.body));
   MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
       body->size(), body->data(), [](void* text) { delete static_cast<std::string*>(text); }, body);
@@ -88,10 +97,11 @@ MHD_Result send_answer(MHD_Connection* connection, HttpAnswer& answer) {
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type.c_str());
   MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, answer.cache_control.c_str());
   if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    const char* allowed = exchange.request.head ? "GET" : "GET, HEAD";
+    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
   }
   const MHD_Result queued =
-      MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
+      MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
   MHD_destroy_response(response);
   return queued;
 }
@@ -117,6 +127,7 @@ class HttpServer::Impl {
                                   "Connections cut or refused at a limit of connections.",
                                   "port",
                                   options_.port_name})),
+        lines_(options_.port_name),
         table_(options_.limits),
         handlers_(options_.limits.threads) {}
 
@@ -155,7 +166,7 @@ class HttpServer::Impl {
   // The library's calls, all in turn()'s thread; their parameters are its own.
   MHD_Daemon* start_daemon(int socket) {
     const MHD_AcceptPolicyCallback accepting = [](void* self, const sockaddr* from, socklen_t) {
-      return static_cast<Impl*>(self)->accept(http_source(from)) ? MHD_YES : MHD_NO;
+      return static_cast<Impl*>(self)->accept(from) ? MHD_YES : MHD_NO;
     };
     const MHD_AccessHandlerCallback requesting = [](void* self,
                                                     MHD_Connection* connection,
@@ -168,6 +179,7 @@ class HttpServer::Impl {
       auto* impl = static_cast<Impl*>(self);
       if (*exchange == nullptr) {
         auto* fresh = new Exchange{.connection = connection, .request = {.path = path}};
+        fresh->request.gone = fresh->gone.get_token();
         *exchange = fresh;
         return impl->on_header(*fresh, method);
       }
@@ -185,44 +197,48 @@ class HttpServer::Impl {
                                                   what == MHD_CONNECTION_NOTIFY_STARTED);
         };
     const HttpServerLimits& limits = options_.limits;
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME,
-                            0,
-                            accepting,
-                            this,
-                            requesting,
-                            this,
-                            MHD_OPTION_LISTEN_SOCKET,
-                            socket,
-                            MHD_OPTION_CONNECTION_LIMIT,
-                            static_cast<unsigned>(limits.connections + kClosingConnections),
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            limits.header_bytes,
-                            MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-                            std::min<std::size_t>(limits.header_bytes / 4, 1024),
-                            MHD_OPTION_UNESCAPE_CALLBACK,
-                            &leave_escaped,
-                            nullptr,
-                            MHD_OPTION_NOTIFY_CONNECTION,
-                            connecting,
-                            this,
-                            MHD_OPTION_NOTIFY_COMPLETED,
-                            completing,
-                            this,
-                            MHD_OPTION_END);
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME,
+        0,
+        accepting,
+        this,
+        requesting,
+        this,
+        MHD_OPTION_LISTEN_SOCKET,
+        socket,
+        MHD_OPTION_CONNECTION_LIMIT,
+        static_cast<unsigned>(limits.connections + limits.spare_connections + kClosingConnections),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        limits.header_bytes,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        std::min<std::size_t>(limits.header_bytes / 4, 1024),
+        MHD_OPTION_UNESCAPE_CALLBACK,
+        &leave_escaped,
+        nullptr,
+        MHD_OPTION_NOTIFY_CONNECTION,
+        connecting,
+        this,
+        MHD_OPTION_NOTIFY_COMPLETED,
+        completing,
+        this,
+        MHD_OPTION_END);
   }
 
   void on_connection(MHD_Connection* connection, bool opened) {
     if (opened) {
-      table_.open(socket_of(connection), source_of(connection), now_ms());
+      table_.open(socket_of(connection), http_source(address_of(connection)), now_ms());
     } else {
       table_.close(socket_of(connection));
     }
     open_.set(static_cast<std::int64_t>(table_.size()));
   }
 
-  bool accept(const HttpSource& source) {
-    const HttpConnectionTable::Room room = table_.make_room(source);
-    crowded_.add(room.cut.has_value() || !room.taken ? 1 : 0);
+  bool accept(const sockaddr* from) {
+    const HttpConnectionTable::Room room = table_.make_room(http_source(from));
+    if (room.cut.has_value() || !room.taken) {
+      crowded_.add();
+      lines_.on_crowded(from, room.taken, table_.size());
+    }
     if (room.cut.has_value()) {
       ::shutdown(*room.cut, SHUT_RDWR);
     }
@@ -235,14 +251,16 @@ class HttpServer::Impl {
     table_.on_header(socket_of(exchange.connection), now_ms());
     requests_.add();
     const bool body = has_body(exchange.connection);
-    if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
+    exchange.method = method;
+    exchange.request.head = method == MHD_HTTP_METHOD_HEAD;
+    if (method != MHD_HTTP_METHOD_GET && !exchange.request.head) {
       exchange.answer = {.status = 405, .body = "only GET and HEAD\n"};
       exchange.answered = true;
     } else if (body) {
       exchange.answer = {.status = 413, .body = "no request has a body\n"};
       exchange.answered = true;
     }
-    return body ? send_answer(exchange.connection, exchange.answer) : MHD_YES;
+    return body ? finish(exchange) : MHD_YES;
   }
 
   // Later calls: with more of a body, when the request is whole, and after resume().
@@ -251,7 +269,17 @@ class HttpServer::Impl {
       bytes = 0;  // Of a request that is refused already.
       return MHD_YES;
     }
-    return exchange.answered ? send_answer(exchange.connection, exchange.answer) : begin(exchange);
+    return exchange.answered ? finish(exchange) : begin(exchange);
+  }
+
+  MHD_Result finish(Exchange& exchange) {
+    const HttpAnswer& answer = exchange.answer;
+    if (answer.status >= 400 && answer.status < 500) {
+      lines_.on_refused({.line = exchange.method + " " + exchange.request.path,
+                         .from = address_of(exchange.connection),
+                         .status = answer.status});
+    }
+    return send_answer(exchange);
   }
 
   // The request is whole: it is answered at once, or a thread of the handlers has it from here to
@@ -260,7 +288,7 @@ class HttpServer::Impl {
     if (stop_.load()) {  // No handler is left to end a suspension.
       exchange.answer = {.status = 503, .body = "the node stops\n"};
       exchange.answered = true;
-      return send_answer(exchange.connection, exchange.answer);
+      return finish(exchange);
     }
     const MHD_KeyValueIterator add =
         [](void* arguments, MHD_ValueKind, const char* name, const char* value) {
@@ -273,7 +301,14 @@ class HttpServer::Impl {
     if (auto answer = options_.at_once ? options_.at_once(exchange.request) : std::nullopt) {
       exchange.answer = *std::move(answer);
       exchange.answered = true;
-      return send_answer(exchange.connection, exchange.answer);
+      return finish(exchange);
+    }
+    if (!table_.within_limits(socket_of(exchange.connection))) {
+      crowded_.add();
+      lines_.on_crowded(address_of(exchange.connection), false, table_.size());
+      exchange.answer = {.status = 503, .body = "too many connections are being answered\n"};
+      exchange.answered = true;
+      return finish(exchange);
     }
     MHD_suspend_connection(exchange.connection);
     suspended_.insert(&exchange);
@@ -297,6 +332,7 @@ class HttpServer::Impl {
       MHD_run(daemon_);
       const HttpConnectionTable::Late late = table_.take_late(now_ms());
       slow_.add(late.slow);
+      lines_.on_slow(late.slow);
       for (const int socket : late.sockets) {
         ::shutdown(socket, SHUT_RDWR);
       }
@@ -310,6 +346,11 @@ class HttpServer::Impl {
     if (time_ms >= next_look_ms_) {
       next_look_ms_ = time_ms + kWaitMs;
       std::ranges::for_each(table_.waiting(), &cut_if_ended);
+      for (Exchange* exchange : suspended_) {  // The library does not look at them.
+        if (has_ended(socket_of(exchange->connection))) {
+          exchange->gone.request_stop();
+        }
+      }
     }
   }
 
@@ -371,6 +412,7 @@ class HttpServer::Impl {
   Counter& crowded_;
   std::uint16_t port_ = 0;
   MHD_Daemon* daemon_ = nullptr;
+  HttpPortLines lines_;
   HttpConnectionTable table_;
   std::uint64_t next_look_ms_ = 0;
   std::unordered_set<Exchange*> suspended_;

@@ -1,5 +1,6 @@
 #include "server/lateness/slow_requests.h"
 
+#include "common/text/printable.h"
 #include "server/platform/operator_log.h"
 
 #include <utility>
@@ -54,7 +55,7 @@ void SlowRequests::add(const SlowRequest& slow, std::uint64_t now_us) {
               request_name(slow.connection, slow.request),
               protocol::request_kind_name(slow.request.kind),
               slow.name.empty() ? "" : " ",
-              slow.name,
+              slow.name.empty() ? "" : in_quotes(slow.name),
               shard_text(slow),
               static_cast<double>(now_us - slow.started_us) / 1e6,
               slow.spent,

@@ -24,9 +24,9 @@ ErrorCode error_of_limit(locks::LockLimit limit) {
   return ErrorCode::None;
 }
 
-// An acquire that was sent twice may come once more behind the end of its session. It would
-// register the session anew, and hold the lock for nobody until that is ended in turn. Ids that
-// clients choose may come again.
+// An acquire, or a grant, that was sent twice may come once more behind the end of its session. It
+// would register the session anew, and hold the lock for nobody until that is ended in turn. Ids
+// that clients choose may come again.
 bool is_over(const locks::LockCpu& locks, SessionId session) {
   return session.value >= protocol::kSessionIdChosenEnd && locks.clock().remembers_expired(session);
 }
@@ -47,6 +47,14 @@ bool CommandSubmitter::names_other_term(const protocol::RequestSlot& request, Sh
          Term{request.token} != env_.leaders.term(shard);
 }
 
+// Its client gave it up before it came: executed now it would be granted to nobody. If it is known
+// it has come before, and the log repeats the answer.
+bool CommandSubmitter::comes_too_late(ShardId shard, const locks::LockCommand& command) const {
+  return command.kind == locks::LockCommandKind::Acquire &&
+         env_.admission.is_withdrawn({shard, command.session, command.sequence}) &&
+         !env_.locks.knows_request(shard, command.session, command.sequence);
+}
+
 void CommandSubmitter::submit(const ClientRequest& request,
                               ShardId shard,
                               const locks::LockCommand& command) {
@@ -57,18 +65,24 @@ void CommandSubmitter::submit(const ClientRequest& request,
       env_.locator.is_arriving(request.slot, shard, command.name_hash)) {
     return env_.replies.refuse(request, ErrorCode::LockMoving);
   }
-  const bool counted = command.kind == locks::LockCommandKind::Acquire;
-  if (counted && env_.admission.is_closed(command.session)) {
+  if (registers(command) && env_.admission.is_closed(command.session)) {
     return env_.replies.refuse(request, ErrorCode::SessionClosed);
   }
-  if (counted && is_over(env_.locks, command.session)) {
+  if (registers(command) && is_over(env_.locks, command.session)) {
     return env_.replies.refuse(request, ErrorCode::SessionExpired);
+  }
+  if (command.kind == locks::LockCommandKind::CancelWait) {
+    env_.admission.note_withdrawn({shard, command.session, command.sequence});
+  }
+  if (comes_too_late(shard, command)) {
+    return env_.replies.refuse(request, ErrorCode::WaitCancelled);
   }
   Pending pending;
   pending.kind = PendingKind::Request;
   pending.connection = request.connection;
   pending.started_us = env_.clock.now_us;
   pending.request = request.slot;
+  const bool counted = command.kind == locks::LockCommandKind::Acquire;
   if (counted && env_.locks.stands_in_line(shard, command)) {
     return env_.outcomes.rebind_wait(pending, shard);
   }

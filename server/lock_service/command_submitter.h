@@ -1,5 +1,5 @@
-// The last checks between a client's request and the log: leadership, moves, ended sessions, the
-// leader's term (docs/adr/0088), space, caps, quota.
+// The last checks between a client's request and the log: leadership, moves, what comes too late,
+// the leader's term (docs/adr/0088), space, caps, quota.
 //
 // Every command that a client asks for passes here, whichever class decoded the request, so the
 // order of refusals is the same for all. A command that passes is proposed, or bound to a wait that
@@ -38,6 +38,7 @@ class CommandSubmitter {
   void submit(const ClientRequest& request, ShardId shard, const locks::LockCommand& command);
 
  private:
+  bool comes_too_late(ShardId shard, const locks::LockCommand& command) const;
   bool names_other_term(const protocol::RequestSlot& request, ShardId shard) const;
 
   Environment env_;

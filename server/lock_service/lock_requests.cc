@@ -2,6 +2,7 @@
 
 #include "common/name_hash.h"
 #include "protocol/force_messages.h"
+#include "protocol/lease_messages.h"
 #include "protocol/move_messages.h"
 #include "protocol/validate.h"
 
@@ -15,6 +16,7 @@ namespace {
 static_assert(protocol::kSequenceAheadMax == locks::kSequenceAheadMax);
 static_assert(protocol::kNameBytesMax == locks::kNameBytesMax);
 static_assert(protocol::kSessionReserved == locks::kKeeperSession.value);
+static_assert(protocol::kSessionIdChosenEnd == sessions::kChosenSessionEnd);
 static_assert(protocol::kTtlMsMax == locks::kTtlMsMax);
 static_assert(protocol::kNoteBytesMax == locks::kNoteBytesMax);
 static_assert(protocol::kHoldersMax == locks::kHoldersMax);

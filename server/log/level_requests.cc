@@ -83,9 +83,10 @@ void LogLevelRequests::on_request(protocol::ConnectionId connection,
       const std::uint64_t suppressed = std::exchange(suppressed_, std::uint64_t{0});
       const std::string rest =
           suppressed == 0 ? "" : "; " + std::to_string(suppressed) + " more changes had no line";
+      const std::string who = in_quotes(order.value().who);
       log_at({LogComponent::Node, LogLevel::Plain},
-             "log levels are {} until this node ends, and were {}; asked on {}, by '{}'{}",
-             fmt::make_format_args(now_text, before_text, client, order.value().who, rest));
+             "log levels are {} until this node ends, and were {}; asked on {}, by {}{}",
+             fmt::make_format_args(now_text, before_text, client, who, rest));
     }
   }
   replies_.reply(

@@ -53,10 +53,13 @@ HttpAnswerAtOnce health_pages(const HealthBoard& health) {
   };
 }
 
-DebugPagesOptions debug_options(const NodeOptions& options, const ProcessTexts& texts) {
+DebugPagesOptions debug_options(const NodeOptions& options,
+                                Incarnation incarnation,
+                                const ProcessTexts& texts) {
   return {.node = options.node,
           .cluster = options.cluster,
           .cluster_name = options.cluster_name,
+          .incarnation = incarnation,
           .cpu_profiles = options.cpu_profiles,
           .texts = texts};
 }
@@ -72,7 +75,7 @@ HttpEndpoints::~HttpEndpoints() {
 Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
   if (!options.listen_metrics.empty()) {
     metrics_listen_ = options.listen_metrics;
-    debug_ = std::make_unique<DebugPages>(debug_options(options, texts_));
+    debug_ = std::make_unique<DebugPages>(debug_options(options, pages.incarnation, texts_));
     GpuSource gpus = may_use_gpu(options.device) ? pages.gpus : GpuSource{};
     GCOORD_TRY(metrics_,
                HttpServer::open({.port_name = "metrics",

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "common/ids.h"
 #include "common/status.h"
 #include "server/debug/pages.h"
 #include "server/endpoints/ledger_endpoint.h"
@@ -34,6 +35,7 @@ class HttpEndpoints {
     const LedgerView& ledger;
     MetricsRegistry& metrics;
     GpuSource gpus = nvml_source();  // Read only on a node that may work on a GPU.
+    Incarnation incarnation = {};
   };
 
   explicit HttpEndpoints(ProcessTexts texts) : texts_(std::move(texts)) {}

@@ -44,8 +44,12 @@ Status LedgerStack::start(const ReplicatedLog& engine, std::function<void()> wak
   return ledger_->start(
       engine.incarnation(),
       publication_,
-      [history](ShardId shard) { return history->reader(shard); },
-      [history](std::span<const ShardId> shards) { return history->heads(shards); },
+      {.tree_of = [history](ShardId shard) { return history->reader(shard); },
+       .heads_of = [history](std::span<const ShardId> shards) { return history->heads(shards); },
+       .heads_at =
+           [history](std::span<const ledger::ShardHead> named) {
+             return history->heads_at(named);
+           }},
       std::move(wake));
 }
 

@@ -98,7 +98,11 @@ class Node::Impl {
     welcome_ = make_welcome(options_, frontend_.port());
     frontend_.set_welcome(welcome_);
     tell_settings(options_, metrics_);
-    GCOORD_TRY_STATUS(endpoints_.open(options_, {health_, ledger_stack_.ledger(), metrics_}));
+    GCOORD_TRY_STATUS(endpoints_.open(options_,
+                                      {.health = health_,
+                                       .ledger = ledger_stack_.ledger(),
+                                       .metrics = metrics_,
+                                       .incarnation = engine_->incarnation()}));
     events_.watch_engine(engine_->event_fds());
     log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
     return events_.watch_signals();

@@ -29,6 +29,10 @@ void NodeLog::on_serving(const NodeOptions& options,
       ports.peer,
       options.data_dir,
       open_ms);
+  if (view.peers.empty()) {
+    log_info(LogComponent::Node,
+             "this node is a cluster of its own and stays one, because no --peer names another");
+  }
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
     log_info(LogComponent::Gpu,

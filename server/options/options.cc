@@ -152,14 +152,15 @@ Status take_device_sweeps(const Environment& environment, NodeOptions& options) 
   return Status{};
 }
 
-void settle(Invocation& invocation, Problems& problems) {
+// `file_hidden`: the file of --config could not be read, so that what it says is not missing.
+void settle(Invocation& invocation, bool file_hidden, Problems& problems) {
   NodeOptions& options = invocation.options;
   const bool dev = invocation.verb == Verb::Dev;
   if (dev && !options.peers.empty()) {
     problems.push_back(refuse("dev runs one node alone; leave out --peer"));
   }
   invocation.data_dir_temporary = dev && options.data_dir.empty();
-  if (options.data_dir.empty() && !dev) {
+  if (options.data_dir.empty() && !dev && !file_hidden) {
     problems.push_back(protocol::make_error(protocol::ErrorCode::OptionMissing, "--data-dir DIR"));
   }
   note(check_times(options), problems);
@@ -181,14 +182,18 @@ void settle(Invocation& invocation, Problems& problems) {
   }
 }
 
-// The file of --config, else of GCOORD_CONFIG.
-void apply_file(const std::string& file, Sources& sources) {
+// The file of --config, else of GCOORD_CONFIG. False when nothing in it could be read.
+bool apply_file(const std::string& file, Sources& sources) {
   const auto text = read_config_file(file);
   if (!text.ok()) {
     sources.problems.push_back(text.status());
-    return;
+    return false;
   }
-  apply_source(examine_toml(text.value(), file, sources.problems), sources);
+  const std::size_t before = sources.problems.size();
+  const auto given = examine_toml(text.value(), file, sources.problems);
+  const bool read = !given.empty() || sources.problems.size() == before;
+  apply_source(given, sources);
+  return read;
 }
 
 // Gives an address that no source gave the port that lies as far from its default as the client
@@ -270,13 +275,11 @@ Invocation examine_invocation(std::span<const std::string> arguments,
   apply_source(parse_environment(environment), sources);
   const auto config = parsed.config_file.empty() ? environment("GCOORD_CONFIG")
                                                  : std::optional<std::string>(parsed.config_file);
-  if (config.has_value() && !config->empty()) {
-    apply_file(*config, sources);
-  }
+  const bool file_hidden = config.has_value() && !config->empty() && !apply_file(*config, sources);
   if (invocation.verb == Verb::Run) {
     note(follow_client_port(sources.settled, invocation.options), problems);
   }
-  settle(invocation, problems);
+  settle(invocation, file_hidden, problems);
   note(take_device_fault(environment, invocation.options), problems);
   note(take_device_sweeps(environment, invocation.options), problems);
   return invocation;

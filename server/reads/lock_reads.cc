@@ -68,9 +68,7 @@ void LockReads::refuse(const Group& group, protocol::ErrorCode error) {
 
 void LockReads::start(protocol::ConnectionId connection,
                       const protocol::RequestSlot& request,
-                      std::span<const std::byte> payload,
-                      Tick now) {
-  started_at_ = now;
+                      std::span<const std::byte> payload) {
   if (names_one(request.kind)) {
     start_single(connection, request, payload);
     return;
@@ -80,7 +78,7 @@ void LockReads::start(protocol::ConnectionId connection,
   group.request = request;
   group.payload.assign(payload.begin(), payload.end());
   if (request.kind == protocol::RequestKind::LockList) {
-    start_list(std::move(group), now);
+    start_list(std::move(group));
     return;
   }
   const auto checks = protocol::decode_check_batch(group.payload);
@@ -92,7 +90,7 @@ void LockReads::start(protocol::ConnectionId connection,
   start_group(std::move(group));
 }
 
-void LockReads::start_list(Group group, Tick now) {
+void LockReads::start_list(Group group) {
   const auto query = protocol::decode_list_query(group.payload);
   if (!query.ok()) {
     refuse(group, protocol::refusal_of(query.status()));
@@ -102,8 +100,8 @@ void LockReads::start_list(Group group, Tick now) {
     refuse(group, protocol::ErrorCode::PayloadMalformed);
     return;
   }
-  if (listed_at_ != now) {
-    listed_at_ = now;
+  if (listed_at_ != options_.clock.now) {
+    listed_at_ = options_.clock.now;
     rows_listed_ = 0;
   }
   if (rows_listed_ >= kListRowsPerTick) {
@@ -134,7 +132,7 @@ void LockReads::start_single(protocol::ConnectionId connection,
 
 void LockReads::start_group(Group group) {
   if (group.shards.empty()) {
-    finish(group, Tick{});
+    finish(group);
     return;
   }
   if (held_bytes_ + group.held_bytes() > kReadBytesMax) {
@@ -143,7 +141,7 @@ void LockReads::start_group(Group group) {
   }
   ++group_last_;
   const std::uint64_t id = group_last_;
-  group.started = started_at_;
+  group.started_us = options_.clock.now_us;
   group.outstanding = group.shards.size();
   held_bytes_ += group.held_bytes();
   const std::set<std::uint32_t> shards = group.shards;
@@ -189,8 +187,10 @@ void LockReads::choose_list_shards(const protocol::ListQuery& query, Group& grou
   group.row_end = row;
 }
 
-void LockReads::on_confirmed(
-    std::uint64_t group_id, ShardId shard, const Status& status, NodeId leader_hint, Tick now) {
+void LockReads::on_confirmed(std::uint64_t group_id,
+                             ShardId shard,
+                             const Status& status,
+                             NodeId leader_hint) {
   const auto found = groups_.find(group_id);
   GCOORD_ASSERT(found != groups_.end());
   Group& group = found->second;
@@ -208,27 +208,25 @@ void LockReads::on_confirmed(
     held_bytes_ -= group.held_bytes();
     const Group done = std::move(group);
     groups_.erase(found);
-    look_at_time(done, now);
-    finish(done, now);
+    look_at_time(done);
+    finish(done);
   }
 }
 
-void LockReads::look_at_time(const Group& group, Tick now) {
-  const std::uint64_t tick_us = options_.tick_ms * std::uint64_t{1000};
-  const std::uint64_t started_us = group.started.value * tick_us;
-  const std::uint64_t now_us = now.value * tick_us;
-  if (environment_.slow.is_slow(started_us, now_us)) {
+void LockReads::look_at_time(const Group& group) {
+  const std::uint64_t now_us = options_.clock.now_us;
+  if (environment_.slow.is_slow(group.started_us, now_us)) {
     environment_.slow.add(
         {.connection = group.connection,
          .request = group.request,
-         .started_us = started_us,
+         .started_us = group.started_us,
          .spent = "until this node was confirmed as leader",
          .name = names_one(group.request.kind) ? protocol::text_of(group.payload) : ""},
         now_us);
   }
 }
 
-void LockReads::finish(const Group& group, Tick now) {
+void LockReads::finish(const Group& group) {
   const protocol::RequestKind kind = group.request.kind;
   if (names_one(kind) && group.shards.empty()) {
     environment_.answer(
@@ -238,13 +236,13 @@ void LockReads::finish(const Group& group, Tick now) {
   } else if (kind == protocol::RequestKind::LockCheck) {
     finish_check(group, ShardId{*group.shards.begin()});
   } else if (kind == protocol::RequestKind::LockGet) {
-    finish_get(group, ShardId{*group.shards.begin()}, now);
+    finish_get(group, ShardId{*group.shards.begin()});
   } else if (kind == protocol::RequestKind::ElectCandidates) {
-    finish_candidates(group, ShardId{*group.shards.begin()}, now);
+    finish_candidates(group, ShardId{*group.shards.begin()});
   } else if (kind == protocol::RequestKind::LockCheckBatch) {
     finish_batch(group);
   } else {
-    finish_list(group, now);
+    finish_list(group);
   }
 }
 
@@ -277,7 +275,7 @@ void LockReads::finish_check(const Group& group, ShardId shard) {
   environment_.answer(group.connection, reply, {});
 }
 
-void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
+void LockReads::finish_get(const Group& group, ShardId shard) {
   const auto lock = locks_.get(shard, hash_name(protocol::text_of(group.payload)));
   if (!lock.has_value()) {
     refuse(group, protocol::ErrorCode::LockAbsent);
@@ -286,7 +284,7 @@ void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
   const bool waiters = group.request.has(protocol::RequestFlag::Waiters);
   protocol::ReplySlot reply = protocol::reply_to(group.request);
   reply.epoch = environment_.term(shard).value;
-  const protocol::LockRow row = describe(*lock, waiters, now);
+  const protocol::LockRow row = describe(*lock, waiters);
   const bool details = group.request.has(protocol::RequestFlag::Details);
   environment_.answer(
       group.connection,
@@ -294,14 +292,14 @@ void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
       details ? protocol::encode_lock_details(row) : protocol::encode_lock_row(row));
 }
 
-void LockReads::finish_candidates(const Group& group, ShardId shard, Tick now) {
+void LockReads::finish_candidates(const Group& group, ShardId shard) {
   const NameHash name = hash_name(protocol::text_of(group.payload));
   const auto lock = locks_.get(shard, name);
   if (!lock.has_value()) {
     refuse(group, protocol::ErrorCode::ElectionVacant);
     return;
   }
-  const protocol::LockRow row = describe(*lock, false, now);
+  const protocol::LockRow row = describe(*lock, false);
   protocol::CandidateList list{.leader = row.holder,
                                .epoch = row.token,
                                .ttl_left_ms = row.ttl_left_ms,
@@ -348,7 +346,7 @@ std::optional<locks::HeldLock> LockReads::listed(const Group& group,
   return lock.has_value() && lock->name.starts_with(query.prefix) ? std::move(lock) : std::nullopt;
 }
 
-void LockReads::finish_list(const Group& group, Tick now) {
+void LockReads::finish_list(const Group& group) {
   const auto query = protocol::decode_list_query(group.payload);
   GCOORD_ASSERT(query.ok());
   const bool waiters = group.request.has(protocol::RequestFlag::Waiters);
@@ -360,7 +358,7 @@ void LockReads::finish_list(const Group& group, Tick now) {
     if (!lock.has_value()) {
       continue;
     }
-    protocol::LockRow shown = describe(*lock, waiters, now);
+    protocol::LockRow shown = describe(*lock, waiters);
     page_bytes += protocol::encoded_bytes(shown);
     if (page_bytes > kPageBytesMax) {
       break;
@@ -375,13 +373,13 @@ void LockReads::finish_list(const Group& group, Tick now) {
   environment_.answer(group.connection, reply, protocol::encode_list_page(page));
 }
 
-protocol::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters, Tick now) const {
+protocol::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters) const {
   protocol::LockRow row = row_of(lock);
   row.ttl_left_ms = session_left_ms(
       locks_.clock(),
       {.row = lock.holder_row, .ttl_ms = lock.holder_ttl_ms, .led = environment_.leads(lock.shard)},
-      options_.tick_ms,
-      now);
+      options_.clock.tick_ms,
+      options_.clock.now);
   if (waiters) {
     for (const auto& waiter : locks_.waiters(lock.shard, lock.name_hash, 0, kWaitersShownMax)) {
       row.waiters.push_back({waiter.session,

@@ -16,6 +16,7 @@
 #include "protocol/request.h"
 #include "server/interfaces/log_limits.h"
 #include "server/lateness/slow_requests.h"
+#include "server/requests/service_clock.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +43,7 @@ inline constexpr std::size_t kReadBytesMax = std::size_t{64} << 20;
 
 struct LockReadsOptions {
   std::uint32_t shard_count = 1;
-  std::uint32_t tick_ms = 10;
+  const ServiceClock& clock;  // Outlives the reads.
 };
 
 class LockReads {
@@ -73,15 +74,13 @@ class LockReads {
   // were checked.
   void start(protocol::ConnectionId connection,
              const protocol::RequestSlot& request,
-             std::span<const std::byte> payload,
-             Tick now);
+             std::span<const std::byte> payload);
 
   // One shard of a group was confirmed, or could not be. Answers when it was the last.
-  void on_confirmed(
-      std::uint64_t group, ShardId shard, const Status& status, NodeId leader_hint, Tick now);
+  void on_confirmed(std::uint64_t group, ShardId shard, const Status& status, NodeId leader_hint);
 
   // A lock as it is told to clients.
-  protocol::LockRow describe(const locks::HeldLock& lock, bool waiters, Tick now) const;
+  protocol::LockRow describe(const locks::HeldLock& lock, bool waiters) const;
 
   std::size_t group_count() const { return groups_.size(); }
 
@@ -92,7 +91,7 @@ class LockReads {
     protocol::ConnectionId connection;
     protocol::RequestSlot request;
     std::vector<std::byte> payload;
-    Tick started;  // When the confirmations were asked for.
+    std::uint64_t started_us = 0;  // When the confirmations were asked for.
     std::size_t outstanding = 0;
     std::set<std::uint32_t> shards;  // Asked, less those that could not be confirmed.
     locks::LockRow row_first;        // Of a list: the rows that it looks at,
@@ -107,31 +106,30 @@ class LockReads {
   void start_single(protocol::ConnectionId connection,
                     const protocol::RequestSlot& request,
                     std::span<const std::byte> payload);
-  void start_list(Group group, Tick now);
+  void start_list(Group group);
   void start_group(Group group);
   std::set<std::uint32_t> shards_of_batch(const std::vector<protocol::TokenCheck>& checks) const;
   void choose_list_shards(const protocol::ListQuery& query, Group& group) const;
   std::optional<locks::HeldLock> listed(const Group& group,
                                         const protocol::ListQuery& query,
                                         locks::LockRow row) const;
-  void look_at_time(const Group& group, Tick now);
-  void finish(const Group& group, Tick now);
+  void look_at_time(const Group& group);
+  void finish(const Group& group);
   bool answer_moved(const Group& group, ShardId shard);
   void finish_check(const Group& group, ShardId shard);
-  void finish_get(const Group& group, ShardId shard, Tick now);
-  void finish_candidates(const Group& group, ShardId shard, Tick now);
+  void finish_get(const Group& group, ShardId shard);
+  void finish_candidates(const Group& group, ShardId shard);
   void finish_batch(const Group& group);
-  void finish_list(const Group& group, Tick now);
+  void finish_list(const Group& group);
   void refuse(const Group& group, protocol::ErrorCode error);
   ShardId shard_of_name(std::string_view name) const;
 
-  LockReadsOptions options_;
+  const LockReadsOptions options_;
   const locks::LockCpu& locks_;
   Environment environment_;
   std::unordered_map<std::uint64_t, Group> groups_;
   std::uint64_t group_last_ = 0;
   std::size_t held_bytes_ = 0;  // Sum over groups_.
-  Tick started_at_;             // The last request.
   Tick listed_at_;
   std::uint32_t rows_listed_ = 0;  // In the tick listed_at_.
 };

@@ -6,12 +6,12 @@ ReadRequests::ReadRequests(std::uint32_t shard_count,
                            MetricsRegistry& metrics,
                            const Environment& environment)
     : env_(environment),
-      reads_({shard_count, environment.clock.tick_ms}, environment.locks, read_doors()),
+      reads_({shard_count, environment.clock}, environment.locks, read_doors()),
       ages_(shard_count, metrics, age_doors()),
       replica_reads_(shard_count, environment.locks, ages_, replica_read_doors()) {}
 
 void ReadRequests::read(const ClientRequest& request) {
-  reads_.start(request.connection, request.slot, request.payload, env_.clock.now);
+  reads_.start(request.connection, request.slot, request.payload);
 }
 
 void ReadRequests::read_replica(const ClientRequest& request) {
@@ -28,7 +28,7 @@ void ReadRequests::on_confirmed(const Pending& pending, const Status& status, No
         pending.group, shard, status, leader_hint, env_.clock.now_us);
   }
   GCOORD_ASSERT(pending.kind == PendingKind::Read);
-  reads_.on_confirmed(pending.group, shard, status, leader_hint, env_.clock.now);
+  reads_.on_confirmed(pending.group, shard, status, leader_hint);
 }
 
 LockReads::Environment ReadRequests::read_doors() {
@@ -72,10 +72,7 @@ ReplicaReads::Environment ReadRequests::replica_read_doors() {
           .leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .leader_hint = [this](ShardId shard) { return env_.leaders.leader(shard); },
           .applied = env_.applied,
-          .describe =
-              [this](const locks::HeldLock& lock) {
-                return reads_.describe(lock, false, env_.clock.now);
-              },
+          .describe = [this](const locks::HeldLock& lock) { return reads_.describe(lock, false); },
           .answer = [this](protocol::ConnectionId connection,
                            const protocol::ReplySlot& reply,
                            auto payload) { env_.replies.send(connection, reply, payload); }};

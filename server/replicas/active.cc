@@ -31,11 +31,13 @@ RowWork* ActiveRows::find(std::uint32_t row) {
   return number == 0 ? nullptr : &works_[number - 1];
 }
 
-bool ActiveRows::add_message(const consensus::Message& message, std::span<const std::byte> extent) {
+bool ActiveRows::add_message(std::uint32_t row,
+                             const consensus::Message& message,
+                             std::span<const std::byte> extent) {
   if (messages_.size() >= kMessagesMax || extents_.size() + extent.size() > kExtentBytesMax) {
     return false;
   }
-  RowWork& work = touch(message.shard.value);
+  RowWork& work = touch(row);
   messages_.push_back({.message = message,
                        .extent_offset = static_cast<std::uint32_t>(extents_.size()),
                        .extent_bytes = static_cast<std::uint32_t>(extent.size())});

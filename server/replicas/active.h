@@ -79,9 +79,11 @@ class ActiveRows {
   // Rows that had work at once and whose places are kept for the next time: half a megabyte.
   static constexpr std::size_t kWorksKept = 4096;
 
-  // Queues a message of the row with a copy of its entries. False: the queue is full, the message
+  // Queues a message to the row with a copy of its entries. False: the queue is full, the message
   // is lost, as messages may be.
-  bool add_message(const consensus::Message& message, std::span<const std::byte> extent);
+  bool add_message(std::uint32_t row,
+                   const consensus::Message& message,
+                   std::span<const std::byte> extent);
   void add_proposal(std::uint32_t row, EntryBlock* block);
   void add_read(std::uint32_t row, std::uint64_t cookie, std::uint64_t turn, ReadMode way);
 

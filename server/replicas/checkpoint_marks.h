@@ -1,11 +1,10 @@
-// Marks of the shards that checkpoints are about: changed since the last one, in the present one,
+// Marks of the rows that checkpoints are about: changed since the last one, in the present one,
 // and in the one before.
 //
-// A shard of the checkpoint before that is not in the present one was quiet since; its log is
+// A row of the checkpoint before that is not in the present one was quiet since; its log is
 // compacted entirely. One thread.
 #pragma once
 
-#include "common/ids.h"
 #include "common/shard_bits.h"
 
 #include <cstdint>
@@ -14,11 +13,11 @@ namespace gcoord::server {
 
 class CheckpointMarks {
  public:
-  explicit CheckpointMarks(std::uint32_t shard_count)
-      : changed_(shard_count), taken_(shard_count), settling_(shard_count) {}
+  explicit CheckpointMarks(std::uint32_t row_count)
+      : changed_(row_count), taken_(row_count), settling_(row_count) {}
 
-  // The shard differs from its checkpoint.
-  void mark(ShardId shard) { changed_.set(shard.value); }
+  // The row differs from its checkpoint.
+  void mark(std::uint32_t row) { changed_.set(row); }
 
   // The next checkpoint takes what has changed by now. False: nothing to do in it.
   bool begin() {
@@ -28,7 +27,7 @@ class CheckpointMarks {
     return taken_.any() || settling_.any();
   }
 
-  // The present checkpoint failed: its shards still differ from theirs.
+  // The present checkpoint failed: its rows still differ from theirs.
   void give_back() { changed_.unite(taken_); }
 
   // Whether the row changed before the present checkpoint began.

@@ -7,7 +7,7 @@
 namespace gcoord::server {
 
 void CheckpointSlice::add(std::uint32_t row, ledger::Lsn durable) {
-  const ShardId shard{row};
+  const ShardId shard = consensus::ShardRef(sources_.columns, row).shard();
   const consensus::Hot& hot = sources_.columns.hot[row];
   const consensus::Log& log = sources_.columns.log[row];
   const consensus::LogRuns& runs = sources_.columns.runs[row];
@@ -21,7 +21,7 @@ void CheckpointSlice::add(std::uint32_t row, ledger::Lsn durable) {
                      .floor_term = consensus::term_at(log, runs, log.applied),
                      .configuration = sources_.columns.configuration[row]});
   for (LogIndex index = log.applied + 1; index <= log.last; ++index) {
-    const EntryBlock* block = sources_.log.find(shard, index);
+    const EntryBlock* block = sources_.log.find(row, index);
     encode_hard_entry(hard_,
                       consensus::term_at(log, runs, index),
                       block == nullptr ? EntryView{.kind = consensus::EntryKind::Noop}

@@ -121,7 +121,7 @@ std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peer
   }
   last_slice_ = cursor_ == environment_.columns.row_count && none_held && held_.empty();
   if (last_slice_ || slice_.batch().size_bytes() >= kSliceBytes) {
-    if (last_slice_) {
+    if (last_slice_ && options_.covers_log) {
       slice_.batch().covers(begin_lsn_);
     }
     state_ = State::Handing;
@@ -157,7 +157,7 @@ bool Checkpointing::look_at(std::uint32_t row, std::span<const consensus::PeerLi
   if (changed) {
     write_row(row);
   }
-  if (environment_.log.held(ShardId{row}) == 0) {
+  if (environment_.log.held(row) == 0) {
     return true;
   }
   const LogIndex target = compaction_target(

@@ -12,6 +12,10 @@
 // what is about to change again, and take the disk and the processors from it. So one that time
 // alone asks for waits or pauses, for one interval more at most.
 //
+// Only who holds all shards of the node says which records of the log of record are covered, since
+// the log drops what is. A checkpoint of some slices leaves that as it is: its values name their
+// own records, and those of other slices stay in the log (docs/internals/threads.md).
+//
 // While it is at it, a checkpoint has logs compacted: busy shards keep a few entries, shards that
 // were quiet since the checkpoint before keep none. One thread.
 #pragma once
@@ -41,6 +45,7 @@ class Checkpointing {
   struct Options {
     std::uint64_t interval_ms = 0;  // 0: never by time.
     std::uint64_t wal_bytes = 0;
+    bool covers_log = true;  // The rows are all that the log of record speaks of.
   };
 
   // What it reads and asks; all outlive it.
@@ -56,8 +61,8 @@ class Checkpointing {
 
   Checkpointing(const Options& options, const Environment& parts, std::uint64_t now_ms);
 
-  // The shard differs from its checkpoint.
-  void mark(ShardId shard) { marks_.mark(shard); }
+  // The row differs from its checkpoint.
+  void mark(std::uint32_t row) { marks_.mark(row); }
 
   // Asks for a checkpoint of all that is applied by now, right after the one under way. Returns
   // its number.

@@ -50,6 +50,7 @@ class ReplicaDisk {
   // The record of this turn.
   ledger::WalBatch& batch() { return batch_; }
 
+  // Its row is one of the row map of whoever submits.
   struct Ack {
     ledger::Lsn lsn;
     std::uint32_t row = 0;

@@ -14,14 +14,14 @@ constexpr std::size_t kWarmCapacity = 16;
 
 }  // namespace
 
-EntryLog::EntryLog(EntryPool& pool, std::uint32_t shard_count)
-    : pool_(pool), chain_of_shard_(shard_count, 0) {}
+EntryLog::EntryLog(EntryPool& pool, std::uint32_t row_count)
+    : pool_(pool), chain_of_row_(row_count, 0) {}
 
 EntryLog::~EntryLog() = default;  // The pool's slabs take the blocks with them.
 
-void EntryLog::put(ShardId shard, LogIndex index, EntryBlock* block) {
-  truncate(shard, index);
-  Chain* chain = chain_of(shard);
+void EntryLog::put(std::uint32_t row, LogIndex index, EntryBlock* block) {
+  truncate(row, index);
+  Chain* chain = chain_of(row);
   if (chain == nullptr && block == nullptr) {
     return;
   }
@@ -29,15 +29,15 @@ void EntryLog::put(ShardId shard, LogIndex index, EntryBlock* block) {
     block = pool_.make(consensus::EntryKind::Noop, {});
   }
   if (chain == nullptr) {
-    chain = &open_chain(shard, index);
+    chain = &open_chain(row, index);
   }
   GCOORD_ASSERT(index == chain->first + chain->size());
   block->next = nullptr;
   chain->blocks.push_back(block);
 }
 
-EntryBlock* EntryLog::find(ShardId shard, LogIndex index) const {
-  const Chain* chain = chain_of(shard);
+EntryBlock* EntryLog::find(std::uint32_t row, LogIndex index) const {
+  const Chain* chain = chain_of(row);
   if (chain == nullptr || index < chain->first) {
     return nullptr;
   }
@@ -45,11 +45,11 @@ EntryBlock* EntryLog::find(ShardId shard, LogIndex index) const {
   return chain->blocks[chain->head + (index - chain->first)];
 }
 
-void EntryLog::want(ShardId shard, LogIndex index, std::uint32_t part) const {
+void EntryLog::want(std::uint32_t row, LogIndex index, std::uint32_t part) const {
   if (part == 0) {
-    return prefetch(&chain_of_shard_[shard.value]);
+    return prefetch(&chain_of_row_[row]);
   }
-  const Chain* chain = chain_of(shard);
+  const Chain* chain = chain_of(row);
   if (chain == nullptr) {
     return;
   }
@@ -68,8 +68,8 @@ void EntryLog::want(ShardId shard, LogIndex index, std::uint32_t part) const {
   prefetch(block + 2);  // The second line of most.
 }
 
-void EntryLog::truncate(ShardId shard, LogIndex from) {
-  Chain* chain = chain_of(shard);
+void EntryLog::truncate(std::uint32_t row, LogIndex from) {
+  Chain* chain = chain_of(row);
   if (chain == nullptr) {
     return;
   }
@@ -78,12 +78,12 @@ void EntryLog::truncate(ShardId shard, LogIndex from) {
     chain->blocks.pop_back();
   }
   if (chain->size() == 0) {
-    close_chain(shard);
+    close_chain(row);
   }
 }
 
-void EntryLog::compact(ShardId shard, LogIndex through) {
-  Chain* chain = chain_of(shard);
+void EntryLog::compact(std::uint32_t row, LogIndex through) {
+  Chain* chain = chain_of(row);
   if (chain == nullptr) {
     return;
   }
@@ -92,7 +92,7 @@ void EntryLog::compact(ShardId shard, LogIndex through) {
     ++chain->first;
   }
   if (chain->size() == 0) {
-    close_chain(shard);
+    close_chain(row);
   } else if (chain->head > chain->size()) {
     chain->blocks.erase(chain->blocks.begin(),
                         chain->blocks.begin() + static_cast<std::ptrdiff_t>(chain->head));
@@ -100,46 +100,46 @@ void EntryLog::compact(ShardId shard, LogIndex through) {
   }
 }
 
-void EntryLog::clear(ShardId shard) {
-  truncate(shard, LogIndex{0});
+void EntryLog::clear(std::uint32_t row) {
+  truncate(row, LogIndex{0});
 }
 
-std::size_t EntryLog::held(ShardId shard) const {
-  const Chain* chain = chain_of(shard);
+std::size_t EntryLog::held(std::uint32_t row) const {
+  const Chain* chain = chain_of(row);
   return chain == nullptr ? 0 : chain->size();
 }
 
-EntryLog::Chain* EntryLog::chain_of(ShardId shard) {
-  const std::uint32_t number = chain_of_shard_[shard.value];
+EntryLog::Chain* EntryLog::chain_of(std::uint32_t row) {
+  const std::uint32_t number = chain_of_row_[row];
   return number == 0 ? nullptr : &chains_[number - 1];
 }
 
-const EntryLog::Chain* EntryLog::chain_of(ShardId shard) const {
-  const std::uint32_t number = chain_of_shard_[shard.value];
+const EntryLog::Chain* EntryLog::chain_of(std::uint32_t row) const {
+  const std::uint32_t number = chain_of_row_[row];
   return number == 0 ? nullptr : &chains_[number - 1];
 }
 
-EntryLog::Chain& EntryLog::open_chain(ShardId shard, LogIndex first) {
+EntryLog::Chain& EntryLog::open_chain(std::uint32_t row, LogIndex first) {
   if (free_chains_.empty()) {
     chains_.emplace_back();
     free_chains_.push_back(static_cast<std::uint32_t>(chains_.size()));
   }
-  chain_of_shard_[shard.value] = free_chains_.back();
+  chain_of_row_[row] = free_chains_.back();
   free_chains_.pop_back();
-  Chain& chain = *chain_of(shard);
+  Chain& chain = *chain_of(row);
   GCOORD_ASSERT(chain.blocks.empty());
   chain.first = first;
   return chain;
 }
 
-void EntryLog::close_chain(ShardId shard) {
-  Chain& chain = *chain_of(shard);
+void EntryLog::close_chain(std::uint32_t row) {
+  Chain& chain = *chain_of(row);
   chain.head = 0;
   chain.blocks.clear();
   if (chain.blocks.capacity() > kWarmCapacity) {
     chain.blocks.shrink_to_fit();
   }
-  free_chains_.push_back(std::exchange(chain_of_shard_[shard.value], 0));
+  free_chains_.push_back(std::exchange(chain_of_row_[row], 0));
 }
 
 }  // namespace gcoord::server

@@ -33,6 +33,7 @@ struct ReplicaMetrics {
 
   Counter& turns;
   Counter& steps;
+  Counter& settled;
   Counter& stepped_us;
   Gauge& active_rows;
   Counter& entries_applied;

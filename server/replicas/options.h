@@ -32,6 +32,9 @@ struct ReplicaOptions {
   ClusterId cluster;
   NodeId node;
   std::uint32_t shard_count = 65536;
+  // Slices (shard mod 256) whose shards are kept here, ascending; none: all. The data directory may
+  // hold shards of others: they are neither taken up nor touched (docs/internals/threads.md).
+  std::vector<std::uint8_t> slices;
 
   // The other nodes of the cluster. At first boot they and this node become the voters of every
   // shard, in ascending order of ids, at most 7 of them; later boots keep what was decided since.

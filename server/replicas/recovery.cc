@@ -14,35 +14,35 @@ namespace {
 using consensus::Configuration;
 using consensus::EntryKind;
 
+// Of a shard that is not here.
+class NoEntries final : public HardEntryVisitor {
+ public:
+  void on_entry(LogIndex, Term, const EntryView&) override {}
+};
+
 bool known_kind(std::uint8_t kind) {
   return kind <= static_cast<std::uint8_t>(EntryKind::Configuration);
 }
 
 }  // namespace
 
-Recovery::Recovery(const consensus::ShardColumns& columns,
-                   NodeId self,
-                   EntryPool& pool,
-                   EntryLog& log,
-                   StateMachine& service)
-    : columns_(columns),
-      self_(self),
-      pool_(pool),
-      log_(log),
-      service_(service),
-      rows_(columns.row_count) {}
+Recovery::Recovery(const Environment& environment, NodeId self)
+    : env_(environment), self_(self), rows_(environment.map.row_count()) {
+  GCOORD_ASSERT(env_.columns.row_count == rows_.size());
+}
 
 void Recovery::repair(std::span<const ShardId> shards) {
   for (const ShardId shard : shards) {
-    if (shard.value < rows_.size()) {
-      rows_[shard.value].repaired = true;
+    const std::uint32_t row = env_.map.row_of(shard);
+    if (row != consensus::kNoRow) {
+      rows_[row].repaired = true;
     }
   }
 }
 
 void Recovery::set_initial_configuration(const Configuration& configuration) {
   initial_ = configuration;
-  std::fill_n(columns_.configuration, columns_.row_count, configuration);
+  std::fill_n(env_.columns.configuration, env_.columns.row_count, configuration);
 }
 
 void Recovery::on_shard(ShardId shard,
@@ -51,16 +51,24 @@ void Recovery::on_shard(ShardId shard,
   if (!failure_.ok()) {
     return;
   }
-  if (shard.value >= rows_.size()) {
+  if (shard.value >= env_.map.shard_count()) {
     return fail(shard, "is beyond the shard count", kCheckpointImpossible);
   }
-  Row& row = rows_[shard.value];
-  loading_ = &row;
-  const auto value = decode_hard_value(hard, *this);
+  const std::uint32_t row_index = env_.map.row_of(shard);
+  const bool here = row_index != consensus::kNoRow;
+  NoEntries no_entries;
+  loading_ = here ? &rows_[row_index] : nullptr;
+  const auto value =
+      decode_hard_value(hard, here ? static_cast<HardEntryVisitor&>(*this) : no_entries);
   loading_ = nullptr;
   if (!value) {
     return fail(shard, "has a checkpoint that cannot be decoded", kCheckpointImpossible);
   }
+  newest_checkpoint_lsn_ = max_id(newest_checkpoint_lsn_, value->lsn);
+  if (!here) {
+    return;
+  }
+  Row& row = rows_[row_index];
   row.term = value->term;
   row.vote = value->vote;
   row.floor = value->floor;
@@ -68,12 +76,11 @@ void Recovery::on_shard(ShardId shard,
   row.commit = value->floor;
   row.last = max_id(row.last, value->floor);
   row.lsn = value->lsn;
-  newest_checkpoint_lsn_ = max_id(newest_checkpoint_lsn_, value->lsn);
-  columns_.configuration[shard.value] = value->configuration;
+  configuration(row) = value->configuration;
   if (row.repaired) {
     return;  // Nothing of it is to reach the service.
   }
-  if (const Status status = service_.install(shard, service); !status.ok()) {
+  if (const Status status = env_.service.install(shard, service); !status.ok()) {
     fail(shard, status.message().c_str(), kCheckpointImpossible);
   }
 }
@@ -84,36 +91,47 @@ void Recovery::on_entry(LogIndex index, Term term, const EntryView& entry) {
   append(*loading_, term, entry);
 }
 
-bool Recovery::takes(ShardId shard) {
+Recovery::Row* Recovery::takes(ShardId shard) {
   if (!failure_.ok()) {
-    return false;
+    return nullptr;
   }
-  if (shard.value >= rows_.size()) {
+  if (shard.value >= env_.map.shard_count()) {
     fail(shard, "is beyond the shard count", kReplayImpossible);
-    return false;
+    return nullptr;
   }
-  Row& row = rows_[shard.value];
-  row.replayed |= lsn_ > row.lsn;
-  return lsn_ > row.lsn;
+  const std::uint32_t row_index = env_.map.row_of(shard);
+  if (row_index == consensus::kNoRow || lsn_ <= rows_[row_index].lsn) {
+    return nullptr;
+  }
+  rows_[row_index].replayed = true;
+  return &rows_[row_index];
+}
+
+Recovery::Row* Recovery::takes_entries(ShardId shard) {
+  Row* row = takes(shard);
+  return row == nullptr || row->repaired ? nullptr : row;
+}
+
+Configuration& Recovery::configuration(const Row& row) {
+  return env_.columns.configuration[&row - rows_.data()];
 }
 
 void Recovery::on_hard_state(ShardId shard, Term term, NodeId vote) {
-  if (!takes(shard)) {
-    return;
+  if (Row* row = takes(shard)) {
+    row->term = term;
+    row->vote = vote;
   }
-  rows_[shard.value].term = term;
-  rows_[shard.value].vote = vote;
 }
 
 void Recovery::on_entries(ShardId shard, LogIndex first, std::uint32_t) {
-  if (!takes_entries(shard)) {
+  Row* row = takes_entries(shard);
+  if (row == nullptr) {
     return;
   }
-  Row& row = rows_[shard.value];
-  if (first <= row.floor || first > row.last + 1) {
+  if (first <= row->floor || first > row->last + 1) {
     return fail(shard, "has entries that do not continue its log", kReplayImpossible);
   }
-  truncate(row, first);
+  truncate(*row, first);
 }
 
 void Recovery::on_entry(ShardId shard,
@@ -121,59 +139,58 @@ void Recovery::on_entry(ShardId shard,
                         Term term,
                         std::uint8_t kind,
                         std::span<const std::byte> payload) {
-  if (!takes_entries(shard)) {
+  Row* row = takes_entries(shard);
+  if (row == nullptr) {
     return;
   }
-  Row& row = rows_[shard.value];
-  const Term before = row.newest == 0 ? row.floor_term : entries_[row.newest - 1].term;
-  if (index != row.last + 1 || term < before || !known_kind(kind) ||
+  const Term before = row->newest == 0 ? row->floor_term : entries_[row->newest - 1].term;
+  if (index != row->last + 1 || term < before || !known_kind(kind) ||
       payload.size() > kCommandBytesMax) {
     return fail(shard, "has an entry that cannot be", kReplayImpossible);
   }
-  append(row, term, {static_cast<EntryKind>(kind), payload});
+  append(*row, term, {static_cast<EntryKind>(kind), payload});
 }
 
 void Recovery::on_truncate(ShardId shard, LogIndex from) {
-  if (!takes_entries(shard)) {
-    return;
+  if (Row* row = takes_entries(shard)) {
+    truncate(*row, max_id(from, row->floor + 1));
   }
-  truncate(rows_[shard.value], max_id(from, rows_[shard.value].floor + 1));
 }
 
 void Recovery::on_snapshot_installed(ShardId shard,
                                      LogIndex index,
                                      Term term,
                                      std::span<const std::byte> state) {
-  if (!takes_entries(shard)) {
+  Row* row = takes_entries(shard);
+  if (row == nullptr) {
     return;
   }
   const auto snapshot = decode_snapshot(state);
   if (!snapshot) {
     return fail(shard, "has a snapshot that cannot be decoded", kReplayImpossible);
   }
-  Row& row = rows_[shard.value];
-  truncate(row, row.floor + 1);
-  row.floor = index;
-  row.floor_term = term;
-  row.commit = index;
-  row.last = index;
-  columns_.configuration[shard.value] = snapshot->configuration;
-  if (const Status status = service_.install(shard, snapshot->service); !status.ok()) {
+  truncate(*row, row->floor + 1);
+  row->floor = index;
+  row->floor_term = term;
+  row->commit = index;
+  row->last = index;
+  configuration(*row) = snapshot->configuration;
+  if (const Status status = env_.service.install(shard, snapshot->service); !status.ok()) {
     fail(shard, status.message().c_str(), kReplayImpossible);
   }
 }
 
 void Recovery::on_commit(ShardId shard, LogIndex index) {
-  if (takes_entries(shard)) {
-    rows_[shard.value].commit = max_id(rows_[shard.value].commit, index);
+  if (Row* row = takes_entries(shard)) {
+    row->commit = max_id(row->commit, index);
   }
 }
 
-Status Recovery::finish(const std::function<void(ShardId)>& on_replayed) {
+Status Recovery::finish(const std::function<void(std::uint32_t row)>& on_replayed) {
   for (std::uint32_t row_index = 0; row_index < rows_.size() && failure_.ok(); ++row_index) {
     finish_row(row_index);
     if (rows_[row_index].replayed) {
-      on_replayed(ShardId{row_index});
+      on_replayed(row_index);
     }
   }
   return failure_;
@@ -184,7 +201,7 @@ void Recovery::append(Row& row, Term term, const EntryView& entry) {
   row.last = row.last + 1;
   entries_.push_back({.term = term,
                       .index = row.last,
-                      .block = noop ? nullptr : pool_.make(entry.kind, entry.payload),
+                      .block = noop ? nullptr : env_.pool.make(entry.kind, entry.payload),
                       .older = row.newest});
   row.newest = static_cast<std::uint32_t>(entries_.size());
 }
@@ -193,7 +210,7 @@ void Recovery::truncate(Row& row, LogIndex from) {
   while (row.newest != 0 && entries_[row.newest - 1].index >= from) {
     Entry& entry = entries_[row.newest - 1];
     if (entry.block != nullptr) {
-      pool_.release(entry.block);
+      env_.pool.release(entry.block);
       entry.block = nullptr;
     }
     row.newest = entry.older;
@@ -217,28 +234,28 @@ void Recovery::forget(Row& row) {
 }
 
 // Term and vote stay: they can only make the replica more reluctant.
-Status Recovery::erase(ShardId shard) {
-  Row& row = rows_[shard.value];
+Status Recovery::erase(Row& row, ShardId shard) {
   row.floor = LogIndex{};
   row.floor_term = Term{};
   row.commit = LogIndex{};
   truncate(row, LogIndex{1});
   row.replayed = true;
-  columns_.configuration[shard.value] = initial_;
-  return service_.install(shard, {});
+  configuration(row) = initial_;
+  return env_.service.install(shard, {});
 }
 
 void Recovery::finish_row(std::uint32_t row_index) {
-  const ShardId shard{row_index};
+  const consensus::ShardRef ref(env_.columns, row_index);
+  const ShardId shard = ref.shard();
+  Row& row = rows_[row_index];
   if (decided_only_) {
-    forget(rows_[row_index]);
+    forget(row);
   }
-  if (rows_[row_index].repaired) {
-    if (const Status status = erase(shard); !status.ok()) {
+  if (row.repaired) {
+    if (const Status status = erase(row, shard); !status.ok()) {
       return fail(shard, status.message().c_str(), kReplayImpossible);
     }
   }
-  const Row& row = rows_[row_index];
   order_.clear();
   for (std::uint32_t newest = row.newest; newest != 0; newest = entries_[newest - 1].older) {
     order_.push_back(newest - 1);
@@ -251,7 +268,6 @@ void Recovery::finish_row(std::uint32_t row_index) {
   if (!configuration) {
     return fail(shard, "has a configuration that cannot be", kReplayImpossible);
   }
-  const consensus::ShardRef ref(columns_, row_index);
   consensus::recover(ref,
                      {.term = row.term,
                       .vote = row.vote,
@@ -262,25 +278,26 @@ void Recovery::finish_row(std::uint32_t row_index) {
                       .forgetful = forgetful_ || row.repaired},
                      self_);
   for (auto place = order_.rbegin(); place != order_.rend(); ++place) {
-    recover_entry(ref, entries_[*place], decided);
+    recover_entry(row_index, entries_[*place], decided);
   }
-  log_.compact(shard, ref.log().floor);
+  env_.log.compact(row_index, ref.log().floor);
   GCOORD_ASSERT(ref.log().last == row.last);
   GCOORD_ASSERT(ref.log().applied == decided);
 }
 
-void Recovery::recover_entry(consensus::ShardRef ref, const Entry& entry, LogIndex decided) {
+void Recovery::recover_entry(std::uint32_t row_index, const Entry& entry, LogIndex decided) {
+  const consensus::ShardRef ref(env_.columns, row_index);
   const EntryKind kind = entry.block == nullptr ? EntryKind::Noop : entry.block->kind;
   consensus::recover_entry(ref, entry.term, kind, decided);
-  log_.put(ref.shard(), entry.index, entry.block);
+  env_.log.put(row_index, entry.index, entry.block);
   if (entry.index <= decided) {
     const auto payload =
         entry.block == nullptr ? std::span<const std::byte>{} : entry.block->payload();
-    service_.apply({.shard = ref.shard(),
-                    .index = entry.index,
-                    .term = entry.term,
-                    .kind = kind,
-                    .payload = payload});
+    env_.service.apply({.shard = ref.shard(),
+                        .index = entry.index,
+                        .term = entry.term,
+                        .kind = kind,
+                        .payload = payload});
   }
 }
 
@@ -293,7 +310,7 @@ std::optional<Configuration> Recovery::configuration_at(std::uint32_t row_index,
       return decode_configuration(entry.block->payload());
     }
   }
-  return columns_.configuration[row_index];
+  return env_.columns.configuration[row_index];
 }
 
 }  // namespace gcoord::server

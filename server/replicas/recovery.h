@@ -6,10 +6,15 @@
 // into rows and the entry log and applies what was decided. Memory while it runs: 56 bytes per
 // shard and 40 per entry. Everything read passed its checksums, so what cannot be is rot: the first
 // such thing is kept and fails the opening.
+//
+// The directory is the node's, the rows may be those of some slices. What is kept of other shards
+// is looked at only as far as to know how far the log of record has to reach; it stays where it
+// lies.
 #pragma once
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "consensus/step/row_map.h"
 #include "consensus/step/shard_table.h"
 #include "ledger/checkpoint/checkpoint_store.h"
 #include "ledger/wal/visitor.h"
@@ -29,12 +34,17 @@ class Recovery final : public ledger::CheckpointVisitor,
                        public ledger::WalVisitor,
                        private HardEntryVisitor {
  public:
-  // All references outlive it. Rows start as recovered replicas of nothing.
-  Recovery(const consensus::ShardColumns& columns,
-           NodeId self,
-           EntryPool& pool,
-           EntryLog& log,
-           StateMachine& service);
+  // What it fills; all outlive it. The columns are those of the map's rows, which start as
+  // recovered replicas of nothing.
+  struct Environment {
+    const consensus::RowMap& map;
+    const consensus::ShardColumns& columns;
+    EntryPool& pool;
+    EntryLog& log;
+    StateMachine& service;
+  };
+
+  Recovery(const Environment& environment, NodeId self);
 
   // Memory mode: of what was kept, only the decided prefix that a checkpoint holds is of use. What
   // was promised behind it is lost, so finish() makes every row a forgetful replica
@@ -79,8 +89,8 @@ class Recovery final : public ledger::CheckpointVisitor,
   // its end.
   ledger::Lsn newest_checkpoint_lsn() const { return newest_checkpoint_lsn_; }
 
-  // Fills the rows. on_replayed is called for each shard that has news since its checkpoint.
-  Status finish(const std::function<void(ShardId)>& on_replayed);
+  // Fills the rows. on_replayed is called for each row that has news since its checkpoint.
+  Status finish(const std::function<void(std::uint32_t row)>& on_replayed);
 
  private:
   struct Row {
@@ -104,26 +114,24 @@ class Recovery final : public ledger::CheckpointVisitor,
   };
 
   void on_entry(LogIndex index, Term term, const EntryView& entry) override;
-  bool takes(ShardId shard);
-
-  bool takes_entries(ShardId shard) { return takes(shard) && !rows_[shard.value].repaired; }
+  // The row that the record has news for; nullptr: nothing is to be done.
+  Row* takes(ShardId shard);
+  Row* takes_entries(ShardId shard);
+  consensus::Configuration& configuration(const Row& row);
 
   void append(Row& row, Term term, const EntryView& entry);
   void truncate(Row& row, LogIndex from);
   void fail(ShardId shard, const char* what, std::uint32_t detail);
   void forget(Row& row);
-  Status erase(ShardId shard);
+  Status erase(Row& row, ShardId shard);
   void finish_row(std::uint32_t row_index);
-  void recover_entry(consensus::ShardRef ref, const Entry& entry, LogIndex decided);
+  void recover_entry(std::uint32_t row_index, const Entry& entry, LogIndex decided);
   // What the entries up to `decided` say, of which order_ names those of the row, newest first.
   std::optional<consensus::Configuration> configuration_at(std::uint32_t row_index,
                                                            LogIndex decided) const;
 
-  const consensus::ShardColumns& columns_;
+  Environment env_;
   NodeId self_;
-  EntryPool& pool_;
-  EntryLog& log_;
-  StateMachine& service_;
   std::vector<Row> rows_;
   std::vector<Entry> entries_;
   consensus::Configuration initial_;

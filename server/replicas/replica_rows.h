@@ -1,10 +1,13 @@
 // The replicas of a node as the turn on the host steps them: their columns, their entries, the work
 // that waits for them and when they are due.
 //
-// A row is one shard's replica (consensus/step/shard_table.h). One thread.
+// A row is one shard's replica (consensus/step/shard_table.h); which shard's says the map. One
+// thread.
 #pragma once
 
+#include "common/assert.h"
 #include "common/ids.h"
+#include "consensus/step/row_map.h"
 #include "consensus/step/shard_table.h"
 #include "consensus/step/stepper.h"
 #include "server/platform/device_choice.h"
@@ -24,13 +27,16 @@
 namespace gcoord::server {
 
 struct ReplicaRows {
-  ReplicaRows(ChosenStepper chosen, std::uint32_t row_count)
-      : stepper(std::move(chosen.stepper)),
+  // The stepper has as many rows as the map.
+  ReplicaRows(ChosenStepper chosen, const consensus::RowMap& row_map)
+      : map(row_map),
+        stepper(std::move(chosen.stepper)),
         stepper_why(std::move(chosen.why)),
-        log(pool, row_count),
-        active(row_count),
-        deadlines(row_count),
-        row_count_(row_count) {}
+        log(pool, map.row_count()),
+        active(map.row_count()),
+        deadlines(map.row_count()) {
+    stepper->name_rows(map);
+  }
 
   ReplicaRows(const ReplicaRows&) = delete;
   ReplicaRows& operator=(const ReplicaRows&) = delete;
@@ -39,8 +45,17 @@ struct ReplicaRows {
 
   consensus::ShardRef ref(std::uint32_t row) const { return {stepper->columns(), row}; }
 
+  ShardId shard_of(std::uint32_t row) const { return map.shard_of(row); }
+
+  // The row of a shard that is here.
+  std::uint32_t row_of(ShardId shard) const {
+    const std::uint32_t row = map.row_of(shard);
+    GCOORD_ASSERT(row != consensus::kNoRow);
+    return row;
+  }
+
   // Every row is to be stepped, in parts: wake() takes the next row_count_max of them.
-  void wake_all() { wake_left_ = row_count_; }
+  void wake_all() { wake_left_ = map.row_count(); }
 
   bool waking() const { return wake_left_ > 0; }
 
@@ -48,7 +63,7 @@ struct ReplicaRows {
     const std::uint32_t count = std::min(wake_left_, row_count_max);
     for (std::uint32_t k = 0; k < count; ++k) {
       active.touch(wake_row_).woken = 1;
-      wake_row_ = (wake_row_ + 1) % row_count_;
+      wake_row_ = (wake_row_ + 1) % map.row_count();
     }
     wake_left_ -= count;
   }
@@ -69,6 +84,7 @@ struct ReplicaRows {
   // Gives back what a burst of stalled rows made grow.
   void shrink() { stalled_.shrink_to_fit(); }
 
+  const consensus::RowMap map;
   std::unique_ptr<consensus::Stepper> stepper;
   std::string stepper_why;  // Why it is this one.
   EntryPool pool;
@@ -77,7 +93,6 @@ struct ReplicaRows {
   DeadlineIndex deadlines;
 
  private:
-  std::uint32_t row_count_;
   std::uint32_t wake_row_ = 0;
   std::uint32_t wake_left_ = 0;
   std::vector<std::uint32_t> stalled_;

@@ -29,7 +29,7 @@ void ReplyWriter::redirect(const ClientRequest& request, NodeId leader, Term ter
 }
 
 void ReplyWriter::refuse_term(const ClientRequest& request, Term term) {
-  metrics_.requests_refused->add();
+  metrics_.terms_stale->add();
   protocol::ReplySlot reply = error_reply(request.slot, protocol::ErrorCode::TermStale);
   reply.epoch = term.value;
   send(request.connection, reply);

@@ -18,6 +18,8 @@ LockServiceMetrics::LockServiceMetrics(MetricsRegistry& registry)
           &registry.counter(named("requests_failed_total", "Requests answered with an error."))),
       requests_refused(&registry.counter(
           named("requests_refused_total", "Requests refused for their form or a cap."))),
+      terms_stale(&registry.counter(named(
+          "terms_stale_total", "Acquires and grants that named another term than the leader's."))),
       grants(&registry.counter(named("grants_total", "Locks granted by this node."))),
       waits_timed_out(&registry.counter(
           named("waits_timed_out_total", "Waits that the leader ended at their time."))),

@@ -11,6 +11,7 @@ struct LockServiceMetrics {
   Counter* requests;
   Counter* requests_failed;
   Counter* requests_refused;
+  Counter* terms_stale;
   Counter* grants;
   Counter* waits_timed_out;
   Counter* waits_rebound;

@@ -1,8 +1,8 @@
 // The sessions that may ask for more locks: those that were not closed here and are within their
-// quota, where the node has space for more.
+// quota, where the node has space for more; and the acquires that they have given up.
 //
-// Guards the door of the log only; the tables decide (closed_sessions.h, session_quota.h). One
-// thread, the node's loop.
+// Guards the door of the log only; the tables decide (closed.h, quota.h, withdrawn.h). One thread,
+// the node's loop.
 #pragma once
 
 #include "common/ids.h"
@@ -11,6 +11,7 @@
 #include "server/sessions/closed.h"
 #include "server/sessions/quota.h"
 #include "server/sessions/views.h"
+#include "server/waits/withdrawn.h"
 
 #include <cstdint>
 #include <utility>
@@ -30,6 +31,11 @@ class SessionAdmission {
 
   bool is_closed(SessionId session) const { return closed_.contains(session); }
 
+  // The client has given this acquire up, whether or not it has come.
+  void note_withdrawn(const WaitKey& acquire) { withdrawn_.note(acquire); }
+
+  bool is_withdrawn(const WaitKey& acquire) const { return withdrawn_.contains(acquire); }
+
   // Whether the session may have one more; counts it as on its way until on_decided().
   bool admit(SessionId session) { return quota_.admit(session, views_); }
 
@@ -38,6 +44,7 @@ class SessionAdmission {
 
  private:
   ClosedSessions closed_;
+  WithdrawnAcquires withdrawn_;
   SessionQuota quota_;
   SpaceAdmission space_;
   const SessionViews& views_;

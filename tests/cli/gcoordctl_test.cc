@@ -139,7 +139,10 @@ TEST_F(GcoordctlTest, ListShowsLocksByPrefix) {
   const auto cut = ctl_.json({"lock", "ls", "--limit", "1"});
   EXPECT_EQ(cut["locks"].size(), 1u);
   EXPECT_EQ(cut["complete"], false);
+  EXPECT_THAT(ctl_({"lock", "ls", "--limit", "1"}).err, HasSubstr("--limit"));
+  EXPECT_EQ(ctl_({"lock", "ls", "--limit", "3"}).err, "");
   const Finished table = ctl_({"lock", "ls", "other"});
+  EXPECT_EQ(table.err, "");
   EXPECT_THAT(table.out, HasSubstr("NAME"));
   EXPECT_THAT(table.out, HasSubstr("other"));
 }
@@ -275,6 +278,7 @@ TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   EXPECT_THAT(node["stepper_reason"].get<std::string>(), HasSubstr("default"));
   EXPECT_TRUE(node["device"].is_null());
   EXPECT_EQ(node["incarnation"], 1);
+  ctl_.json({"lock", "acquire", "a"});
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("LEADS"));
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("STEPPER"));
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("PHI"));

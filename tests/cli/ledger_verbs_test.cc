@@ -117,6 +117,19 @@ TEST_F(LedgerVerbs, AnExportIsPlainFilesAndGoesOn) {
   EXPECT_EQ(run("gcoordctl", prove).code, 0);
 }
 
+// It reported a fault for each shard.
+TEST_F(LedgerVerbs, FsckOfAnExportOfTheClusterLogAloneSaysSo) {
+  const std::string copy = file("copy");
+  answer(at_server({"export", copy}));
+  const Words fsck = with_keys({"ledger", "fsck", "--ledger", copy});
+  const auto check = answer(fsck);
+  EXPECT_EQ(check["valid"], true);
+  EXPECT_EQ(check["cluster_alone"], true);
+  EXPECT_THAT(run("gcoordctl", fsck).out, HasSubstr("--shard N"));
+  answer(at_server({"export", copy, "--shard", "0"}));
+  EXPECT_EQ(answer(fsck, 1)["cluster_alone"], false) << "a shard that is missing beside others";
+}
+
 TEST_F(LedgerVerbs, FsckFindsEveryWrongEntryAndTile) {
   const std::string copy = file("copy");
   EXPECT_EQ(answer(at_server({"fsck", "--shard", "2"}))["valid"], true);

@@ -68,6 +68,19 @@ class Parser(unittest.TestCase):
         self.assertEqual(parsed.verbs(), ["get"])
         self.assertEqual(parsed.footer[0], "Exit codes: 0 success.")
 
+    def test_a_verb_does_not_repeat_what_stands_below_its_group(self):
+        without = load_generator().without
+        common = ["Exit codes: 0 success."]
+        self.assertEqual(without(["Example: get x", "", *common], common), ["Example: get x"])
+        self.assertEqual(without(common, common), [])
+        self.assertEqual(without(["Its own."], common), ["Its own."])
+        self.assertEqual(without(["Its own."], []), ["Its own."])
+
+    def test_a_sentence_is_not_broken_where_the_help_was_full(self):
+        full = "a line of the help that was broken at its right edge in the middle of a"
+        lines = list(load_generator().paragraphs([full, "sentence.", "bash: one", "zsh: two"]))
+        self.assertEqual(lines, [full, "sentence.", ".br", "bash: one", ".br", "zsh: two", ".br"])
+
     def test_text_is_no_command_of_roff(self):
         roff = load_generator().roff
         self.assertEqual(roff(".br"), "\\&.br")

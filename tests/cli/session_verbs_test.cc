@@ -129,6 +129,9 @@ TEST_F(SessionVerbsTest, S6ListCountsFiltersAndStopsAtItsLimit) {
   EXPECT_EQ(ctl_.json({"lease", "list", "--holding"})["sessions"][0]["locks"], 1);
   EXPECT_EQ(ctl_.json({"session", "list", "--remaining-below", "1s", "--count"})["count"], 0);
   EXPECT_EQ(ctl_.json({"session", "list", "--limit", "2"})["complete"], false);
+  EXPECT_THAT(ctl_({"session", "list", "--limit", "2"}).err, HasSubstr("--limit"));
+  EXPECT_EQ(ctl_.json({"session", "list", "--limit", "2"})["count"], 2);
+  EXPECT_EQ(ctl_({"session", "list", "--limit", "3"}).err, "");
 }
 
 TEST_F(SessionVerbsTest, S12TheThirdLockOfASessionWithAQuotaOfTwoIsRefused) {
@@ -362,6 +365,24 @@ TEST(ReadVerbsTest, ASessionOfAnAcquireIsKnownToTheNextVerbWhoeverLeads) {
     EXPECT_EQ(ctl.json({"--timeout", "60s", "session", "close", session})["closed"], true);
     const auto again = ctl.json({"--timeout", "60s", "session", "close", session}, 1);
     EXPECT_EQ(again["error"]["code"], "GC6008");
+  }
+}
+
+// It said that no node could be reached, after all of its time.
+TEST(ReadVerbsTest, ASessionIsClosedWhileOneNodeOfThreeIsDead) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  nodes.nodes().kill(2);
+  for (int round = 0; round < 4; ++round) {
+    const std::string name = "job/" + std::to_string(round);
+    const auto held = ctl.json({"--timeout", "60s", "lock", "acquire", name, "--ttl", "600s"});
+    const std::string session = held["session"];
+    EXPECT_EQ(ctl.json({"--timeout", "60s", "session", "close", session})["closed"], true);
+    EXPECT_EQ(ctl.json({"lock", "get", name}, 1)["held"], false);
+  }
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (ctl({"status"}).out.find("64 shards, all with a leader") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
   }
 }
 

@@ -165,6 +165,28 @@ TEST_F(SessionClockTest, S7LifetimeGrowsByOneElectionTimePerLeaderChangeOnly) {
   EXPECT_EQ(expired(Tick{kTtlTicks + kElectionTicks}).size(), 1u);
 }
 
+// Twice around the ring of four, whose empty position is used again.
+TEST_F(SessionClockTest, AnEndIsForgottenWhenItsIdBeginsAnewAndTheOthersAreNot) {
+  const auto end = [this](std::uint64_t session) {
+    add(1, session, Tick{0});
+    clock_.on_removed(SessionRow{1}, true);
+  };
+  end(1);
+  end(2);
+  clock_.forget_expired(SessionId{1});
+  clock_.forget_expired(SessionId{1});
+  EXPECT_FALSE(clock_.remembers_expired(SessionId{1}));
+  EXPECT_TRUE(clock_.remembers_expired(SessionId{2}));
+  for (std::uint64_t session = 3; session < 11; ++session) {
+    end(session);
+    EXPECT_TRUE(clock_.remembers_expired(SessionId{session}));
+  }
+  EXPECT_FALSE(clock_.remembers_expired(SessionId{6}));
+  EXPECT_TRUE(clock_.remembers_expired(SessionId{7}));
+  end(1);
+  EXPECT_TRUE(clock_.remembers_expired(SessionId{1}));
+}
+
 TEST_F(SessionClockTest, LostLeadershipTakesProposalsBack) {
   add(1, 7, Tick{0});
   ASSERT_EQ(expired(Tick{200}).size(), 1u);

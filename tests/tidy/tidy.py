@@ -23,6 +23,7 @@ from rules_floors import check_floors, check_hd_headers, check_knowledge, check_
 from rules_folders import FOLDERS, check_dead_files, check_folder, check_mirror, measure_folders
 from rules_pairs import PAIRS, check_pairs, measure_pairs
 from rules_rooms import check_rooms
+from rules_rows import check_rows
 from rules_text import check_format, check_headers, check_sizes, check_sleeps
 from rules_words import STRUCK, check_names, check_words, measure_struck_words
 from tree import Finding, Tree
@@ -39,6 +40,7 @@ RULES = {
     "never": check_never,
     "knowledge": check_knowledge,
     "hd-headers": check_hd_headers,
+    "rows": check_rows,
     "folder": check_folder,
     "mirror": check_mirror,
     "dead-files": check_dead_files,

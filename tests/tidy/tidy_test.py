@@ -75,6 +75,16 @@ class TidyTest(PlantedTest):
     def test_looking_at_the_compiler_outside_common_is_found(self):
         self.expect("hd-headers", "ledger/tape.h", 4, {"ledger/tape.h": HEADER + "#ifdef __CUDA_ARCH__\n#endif\n"})
 
+    def test_a_row_taken_for_a_shard_is_found(self):
+        self.expect("rows", "ledger/tape.h", 4, {"ledger/tape.h": HEADER + "void f(int row) { mark(ShardId{row}); }\n"})
+        self.expect_none("rows", {"ledger/tape.h": HEADER + "void f(int narrow) { mark(ShardId{narrow}); }\n"})
+
+    def test_a_shard_taken_for_a_row_is_found(self):
+        library = {"server/replicas/CMakeLists.txt": "# Owns rows.\ngcoord_library(HEADERS rows.h)\n"}
+        for text in ("return rows_[m.shard.value];", "touch(shard.value).woken = 1;", "expect(head.shard.value, 1);"):
+            self.expect("rows", "server/replicas/rows.h", 4, {**library, "server/replicas/rows.h": HEADER + f"{text}\n"})
+        self.expect_none("rows", {**library, "server/replicas/rows.h": HEADER + "std::to_string(shard.value);\n"})
+
     def test_a_function_of_71_lines_is_found_where_it_begins(self):
         text = "#include \"common/hash.h\"\n\nint first() {\n  return 1;\n}\n\nint second(int x) " + body(71)
         self.expect("sizes", "common/hash.cc", 7, {"common/hash.cc": text})

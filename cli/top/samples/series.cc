@@ -20,6 +20,8 @@ constexpr std::string_view kTurn = "gcoord_server_turn_duration_seconds";
 constexpr std::string_view kEngineTurn = "gcoord_server_engine_turn_seconds";
 constexpr std::string_view kSync = "gcoord_ledger_wal_sync_seconds";
 
+constexpr double kColdest = -273.15;
+
 // docs/reference/metrics.md has the metrics, docs/reference/schemas/gcoordctl.json the reports.
 constexpr std::array kSeries = {
     Series{"leaders", "shards", "shards led", Count, StatusLevel, "", "leaders"},
@@ -240,21 +242,9 @@ std::optional<double> level_of(const Series& series, const NodeReading& now) {
   }
 }
 
-}  // namespace
-
-std::span<const Series> all_series() {
-  return kSeries;
-}
-
-std::size_t series_index(std::string_view id) {
-  const auto found = std::ranges::find(kSeries, id, &Series::id);
-  GCOORD_ASSERT(found != kSeries.end());
-  return static_cast<std::size_t>(found - kSeries.begin());
-}
-
-std::optional<double> value_of(const Series& series,
-                               const NodeReading& now,
-                               const NodeReading* before) {
+std::optional<double> told_value(const Series& series,
+                                 const NodeReading& now,
+                                 const NodeReading* before) {
   switch (series.source) {
     case StatusLevel:
     case MetricLevel:
@@ -277,6 +267,30 @@ std::optional<double> value_of(const Series& series,
   }
   return quotient(counted(series, *before, now),
                   static_cast<double>(now.at_ms - before->at_ms) / 1000);
+}
+
+// A sum of finite numbers, or their difference, may be infinite.
+bool is_sound(double value, Unit unit) {
+  return value >= (unit == Celsius ? kColdest : 0) && value <= kNumberMax;
+}
+
+}  // namespace
+
+std::span<const Series> all_series() {
+  return kSeries;
+}
+
+std::size_t series_index(std::string_view id) {
+  const auto found = std::ranges::find(kSeries, id, &Series::id);
+  GCOORD_ASSERT(found != kSeries.end());
+  return static_cast<std::size_t>(found - kSeries.begin());
+}
+
+std::optional<double> value_of(const Series& series,
+                               const NodeReading& now,
+                               const NodeReading* before) {
+  const auto value = told_value(series, now, before);
+  return value.has_value() && is_sound(*value, series.unit) ? value : std::nullopt;
 }
 
 }  // namespace gcoord::cli::top

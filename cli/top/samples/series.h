@@ -54,7 +54,11 @@ std::span<const Series> all_series();
 // Where it stands in all_series(), which has it.
 std::size_t series_index(std::string_view id);
 
-// `before` is null when there is no earlier reading of this life.
+// No number is higher; it fits into 64 bits. A sum over all nodes of such numbers is finite.
+inline constexpr double kNumberMax = 1e19;
+
+// `before` is null when there is no earlier reading of this life. From 0 to kNumberMax; only a
+// temperature may be lower. A node that tells anything else, which may be hostile, tells nothing.
 std::optional<double> value_of(const Series& series,
                                const NodeReading& now,
                                const NodeReading* before);

@@ -263,7 +263,7 @@ class GCOORD_API Client {
   // Lease::valid(now).
   TimePoint now() const;
 
-  // What the client knows of its cluster, and its counters since connect(). Neither asks a node.
+  // Asks no node: what is known of the cluster, and counters. After close() they are of its end.
   ClusterView cluster() const;
   ClientStatistics statistics() const;
 

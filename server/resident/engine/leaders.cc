@@ -77,7 +77,7 @@ void ResidentLeaders::look_at(std::uint32_t page) {
   for (std::uint32_t row = first; row < end; ++row) {
     const std::uint64_t word = table_.read(row);
     if (word != known_[row] && word != 0) {
-      changes_.push_back({ShardId{row}, with_id(word)});
+      changes_.push_back({shard_of_row(row), with_id(word)});
     }
   }
 }
@@ -89,7 +89,7 @@ void ResidentLeaders::set(const Change& change) {
   led_anew_ += before.leader.value == 0 && change.word.leader.value != 0 ? 1 : 0;
   LeaderWord word = change.word;
   word.leader = names_.number(word.leader);
-  known_[change.shard.value] = encode(word);
+  known_[row_of_shard(change.shard)] = encode(word);
 }
 
 }  // namespace gcoord::server

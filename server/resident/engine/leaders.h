@@ -47,7 +47,7 @@ class ResidentLeaders {
   // What one of these says is known from now on.
   void set(const Change& change);
 
-  LeaderWord known(ShardId shard) const { return with_id(known_[shard.value]); }
+  LeaderWord known(ShardId shard) const { return with_id(known_[row_of_shard(shard)]); }
 
   std::uint32_t leader_count() const { return leader_count_; }
 

@@ -70,10 +70,11 @@ ResidentStorage::ResidentStorage(const ReplicaOptions& options,
       requests_(requests),
       service_(service),
       stored_(rows),
-      arena_(consensus::shard_columns_bytes(options.shard_count, kTurnNodes)),
-      columns_(consensus::carve_shard_columns(arena_, options.shard_count, kTurnNodes)),
-      log_(pool_, options.shard_count),
-      active_(options.shard_count),
+      map_(options.shard_count),
+      arena_(consensus::shard_columns_bytes(map_.row_count(), kTurnNodes)),
+      columns_(consensus::carve_shard_columns(arena_, map_.row_count(), kTurnNodes)),
+      log_(pool_, map_.row_count()),
+      active_(map_.row_count()),
       metrics_(metrics) {}
 
 Result<std::unique_ptr<ResidentStorage>> ResidentStorage::open(const ReplicaOptions& options,
@@ -84,7 +85,8 @@ Result<std::unique_ptr<ResidentStorage>> ResidentStorage::open(const ReplicaOpti
   std::unique_ptr<ResidentStorage> storage(
       new ResidentStorage(options, rows, requests, service, metrics));
   Recovery recovery(
-      storage->columns_, options.node, storage->pool_, storage->log_, storage->stored_);
+      {storage->map_, storage->columns_, storage->pool_, storage->log_, storage->stored_},
+      options.node);
   GCOORD_TRY(storage->disk_, ReplicaDisk::open(options, options.seed, recovery, metrics));
   storage->has_promised_ = storage->identity().established();
   storage->checkpointing_ = std::make_unique<Checkpointing>(
@@ -98,7 +100,7 @@ Result<std::unique_ptr<ResidentStorage>> ResidentStorage::open(const ReplicaOpti
                                  storage->metrics_},
       boot_time_us() / 1000);
   GCOORD_TRY_STATUS(
-      recovery.finish([&storage](ShardId shard) { storage->checkpointing_->mark(shard); }));
+      recovery.finish([&storage](std::uint32_t row) { storage->checkpointing_->mark(row); }));
   return storage;
 }
 
@@ -106,8 +108,8 @@ Result<std::unique_ptr<ResidentStorage>> ResidentStorage::open(const ReplicaOpti
 
 Status ResidentStorage::fill(const ResidentView& view) {
   for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
-    GCOORD_TRY_STATUS(fill_row(view, ShardId{row}));
-    forget_applied(ShardId{row});
+    GCOORD_TRY_STATUS(fill_row(view, map_.shard_of(row)));
+    forget_applied(map_.shard_of(row));
   }
   return {};
 }
@@ -123,6 +125,7 @@ bool ResidentStorage::name_by_numbers(consensus::ShardRef row) const {
 }
 
 Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
+  const std::uint32_t row_index = map_.row_of(shard);
   consensus::RowCopy copy = consensus::copy_of(ref(shard));
   const consensus::ShardRef row = consensus::ref_of(copy, shard, kTurnNodes);
   consensus::Log& log = row.log();
@@ -142,25 +145,25 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
     consensus::compact(log, row.runs(), log.applied - kKept);
   }
   if (log.last - log.floor > view.shape.log_slots ||
-      !consensus::store_row(view.table, shard.value, consensus::kNotWide, row)) {
+      !consensus::store_row(view.table, row_index, consensus::kNotWide, row)) {
     return {StatusCode::DataLoss,
             "shard " + std::to_string(shard.value) + " has more entries than a log page holds",
             kReplayImpossible};
   }
-  view.applied[shard.value] = log.applied;
+  view.applied[row_index] = log.applied;
   for (LogIndex index = log.floor + 1; index <= log.last; ++index) {
-    const EntryBlock* block = log_.find(shard, index);
-    view.entry(shard.value, index) = block == nullptr
-                                         ? LockTurnService::noop()
-                                         : entry_of(rows_.names(), block->kind, block->payload());
+    const EntryBlock* block = log_.find(row_index, index);
+    view.entry(row_index, index) = block == nullptr
+                                       ? LockTurnService::noop()
+                                       : entry_of(rows_.names(), block->kind, block->payload());
   }
   const CommandReassembler::Pieces pieces = rows_.pieces(shard);
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
-    view.entry(shard.value, pieces.next - (pieces.entries.size() - k)) = pieces.entries[k];
+    view.entry(row_index, pieces.next - (pieces.entries.size() - k)) = pieces.entries[k];
   }
   const bool behind = rows_.applied(shard) != log.applied;
   if (log.applied.value != 0 && (behind || !fill_locks(view, shard))) {
-    view.service.absent[shard.value] = 1;
+    view.service.absent[row_index] = 1;
     rows_.set_absent(shard);
   }
   return {};
@@ -193,7 +196,7 @@ bool ResidentStorage::fill_locks(const ResidentView& view, ShardId shard) {
 void ResidentStorage::forget_applied(ShardId shard) {
   consensus::Log& log = ref(shard).log();
   consensus::compact(log, ref(shard).runs(), log.applied);
-  log_.compact(shard, log.applied);
+  log_.compact(map_.row_of(shard), log.applied);
 }
 
 // --- From the node
@@ -204,7 +207,7 @@ bool ResidentStorage::awaits_state(const TurnReply& head) const {
 
 Status ResidentStorage::take(const HostEventSlot& told) {
   const TurnReply& head = told.reply;
-  if (head.shard.value >= columns_.row_count || head.term < ref(head.shard).hot().term) {
+  if (map_.row_of(head.shard) == consensus::kNoRow || head.term < ref(head.shard).hot().term) {
     return impossible(head);
   }
   if ((head.detail & kStoreSnapshot) == 0) {
@@ -229,8 +232,9 @@ void ResidentStorage::store_names(const TurnReply& head) {
     hot.term = head.term;
     hot.vote = head.leader;
   }
-  disk_->expect_ack(head.shard.value, head.term, head.leader, now_);
-  checkpointing_->mark(head.shard);
+  const std::uint32_t row = map_.row_of(head.shard);
+  disk_->expect_ack(row, head.term, head.leader, now_);
+  checkpointing_->mark(row);
 }
 
 void ResidentStorage::store_snapshot(const HostEventSlot& told) {
@@ -243,7 +247,7 @@ void ResidentStorage::store_snapshot(const HostEventSlot& told) {
   const Term floor_term{head.result.word[0]};
   disk_->batch().snapshot_installed(head.shard, head.index, floor_term, bytes_);
   store_names(head);
-  log_.clear(head.shard);
+  log_.clear(map_.row_of(head.shard));
   consensus::Log& log = row.log();
   log = consensus::Log{};
   log.last = head.index;
@@ -266,7 +270,7 @@ Status ResidentStorage::store_entries(const HostEventSlot& told) {
   ledger::WalBatch& batch = disk_->batch();
   if (head.index <= log.last) {
     consensus::truncate_from(log, row.runs(), head.index);
-    log_.truncate(head.shard, head.index);
+    log_.truncate(map_.row_of(head.shard), head.index);
   }
   const auto count = static_cast<std::uint32_t>(told.stores.size());
   if (count == 0) {
@@ -304,7 +308,7 @@ void ResidentStorage::store_entry(ShardId shard,
     payload = encode_configuration(configuration);
   }
   disk_->batch().entry(term, static_cast<std::uint8_t>(kind), payload);
-  log_.put(shard, index, payload.empty() ? nullptr : pool_.make(kind, payload));
+  log_.put(map_.row_of(shard), index, payload.empty() ? nullptr : pool_.make(kind, payload));
 }
 
 Status ResidentStorage::on_told(const HostEventSlot& told) {
@@ -324,7 +328,7 @@ Status ResidentStorage::on_told(const HostEventSlot& told) {
 
 Result<std::size_t> ResidentStorage::take_acks() {
   const std::size_t count = disk_->take_acks(kAcksPerPass, [this](const ReplicaDisk::Ack& ack) {
-    requests_.stored(ShardId{ack.row}, {ack.term, ack.vote, 1});
+    requests_.stored(map_.shard_of(ack.row), {ack.term, ack.vote, 1});
   });
   if (const auto failure = disk_->take_failure()) {
     return *failure;

@@ -125,7 +125,7 @@ class ResidentStorage {
                   StateMachine& service,
                   MetricsRegistry& metrics);
 
-  consensus::ShardRef ref(ShardId shard) const { return {columns_, shard.value}; }
+  consensus::ShardRef ref(ShardId shard) const { return {columns_, map_.row_of(shard)}; }
 
   bool awaits_state(const TurnReply& head) const;
   void store_snapshot(const HostEventSlot& told);
@@ -141,6 +141,7 @@ class ResidentStorage {
   ResidentRequests& requests_;
   StateMachine& service_;
   StoredStateMachine stored_;
+  consensus::RowMap map_;  // All slices, as on the device: its rows have the same numbers.
   ColumnArena arena_;
   consensus::ShardColumns columns_;
   EntryPool pool_;

@@ -239,7 +239,10 @@ void LinkKeeper::learn(Peer& peer, const ResidentReady& said) {
   if (whole && changed && (peer.looked_ms == 0 || env_.now_ms() >= peer.looked_ms + kLookMs)) {
     peer.place = place;
     peer.looked_ms = env_.now_ms();
-    peer.mapping = look_at_peer(options_.place, place);
+    const auto reached = may_meet(options_.place, place) ? probes_.reaches(peer.id, place.folder)
+                                                         : std::optional{false};
+    peer.mapping = reached.has_value() ? look_at_peer(options_.place, place, *reached)
+                                       : Mapping::Unknown;  // Asked again with the next look.
   } else if (changed) {
     peer.mapping = Mapping::Unknown;
   }

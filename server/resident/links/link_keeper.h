@@ -20,8 +20,10 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/peers/network.h"
+#include "server/platform/log_rate_limit.h"
 #include "server/platform/operator_log.h"
 #include "server/resident/links/descriptor_exchange.h"
+#include "server/resident/links/folder_probes.h"
 #include "server/resident/links/link_handshake.h"
 #include "server/resident/links/links.h"
 #include "server/resident/links/proxies.h"
@@ -169,6 +171,7 @@ class LinkKeeper {
   Metrics metrics_;
   ResidentProxies proxies_;
   ResidentJoin join_;
+  FolderProbes probes_;
   std::vector<Peer> peers_;
   ResidentPhase phase_ = ResidentPhase::Prepares;
   std::uint64_t next_ready_ms_ = 0;

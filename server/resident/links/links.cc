@@ -70,11 +70,16 @@ bool operator==(const ResidentAddress& a, const ResidentAddress& b) {
   return a.folder == b.folder && std::memcmp(&a.facts, &b.facts, sizeof a.facts) == 0;
 }
 
-Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer) {
+bool may_meet(const ResidentAddress& own, const ResidentAddress& peer) {
+  const bool one_host = own.facts.boot_id[0] != 0 && own.facts.boot_id == peer.facts.boot_id;
+  return one_host && !own.folder.path.empty() && !peer.folder.path.empty();
+}
+
+Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer, bool reached) {
   if (own.facts.boot_id[0] == 0 || own.facts.boot_id != peer.facts.boot_id) {
     return Mapping::OtherHost;
   }
-  if (own.folder.path.empty() || !open_socket_folder(peer.folder).ok()) {
+  if (!reached || !may_meet(own, peer)) {
     return Mapping::OtherFolder;
   }
   if (own.facts.has_gpu != peer.facts.has_gpu) {

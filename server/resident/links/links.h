@@ -45,8 +45,13 @@ struct ResidentAddress {
 
 bool operator==(const ResidentAddress& a, const ResidentAddress& b);
 
-// Looks at the peer's folder, and may ask the driver which devices there are: not in every turn.
-Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer);
+// Whether both say that they are on one host and have folders: whether this node reaches the peer's
+// is worth a look then (folder_probes.h).
+bool may_meet(const ResidentAddress& own, const ResidentAddress& peer);
+
+// `reached`: this node reaches the peer's folder. May ask the driver which devices there are: not
+// in every turn.
+Mapping look_at_peer(const ResidentAddress& own, const ResidentAddress& peer, bool reached);
 
 // What one end of a pair brings to the choice.
 struct ResidentLinkEnd {

@@ -1,5 +1,5 @@
-// Retry policy of a pair of resident nodes for joining their devices: when to try again, when to
-// fall back from mapping to a proxy, and which events to log.
+// Retry policy of a pair of resident nodes for joining their devices: when to try again, and when
+// to fall back from mapping to a proxy.
 //
 // A join rests the turn, with which the node serves its other peer, and what a peer says decides
 // when one is due. So joins of a pair lie apart whatever the peer says, and after those that this
@@ -76,39 +76,6 @@ class LinkRetryPolicy {
   std::uint32_t mapping_failures_ = 0;  // In a row.
   bool gave_up_ = false;
   std::uint64_t sought_ms_ = 0;  // 0: it is not looked for.
-};
-
-// Of what a peer can have this node say again and again, a few lines at once and then one in a
-// while are said.
-class LogRateLimit {
- public:
-  static constexpr std::uint32_t kAtOnce = 4;
-  static constexpr std::uint64_t kPauseMs = 10'000;
-
-  // Whether to say one more now. What is not said is counted.
-  bool may_log(std::uint64_t now_ms) {
-    const std::uint64_t earned = (now_ms - std::min(now_ms, since_ms_)) / kPauseMs;
-    said_ -= static_cast<std::uint32_t>(std::min<std::uint64_t>(said_, earned));
-    since_ms_ = said_ == 0 ? now_ms : since_ms_ + earned * kPauseMs;
-    if (said_ == kAtOnce) {
-      ++unsaid_;
-      return false;
-    }
-    ++said_;
-    return true;
-  }
-
-  // How many were not said since this was last asked.
-  std::uint64_t take_unsaid() {
-    const std::uint64_t unsaid = unsaid_;
-    unsaid_ = 0;
-    return unsaid;
-  }
-
- private:
-  std::uint64_t since_ms_ = 0;  // When the oldest that counts was said, moved on by pauses.
-  std::uint32_t said_ = 0;
-  std::uint64_t unsaid_ = 0;
 };
 
 }  // namespace gcoord::server

@@ -152,11 +152,11 @@ struct LockTurnService {
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent);
       return true;
     }
-    if (says && !apply_command(stripe, log, ShardId{row}, index, entry, result)) {
+    if (says && !apply_command(stripe, log, shard_of_row(row), index, entry, result)) {
       relaxed_set(stripe.dry, 1);
       return false;
     }
-    result.word[0] = stripe.batch.tables.shard(ShardId{row}).state_hash;
+    result.word[0] = stripe.batch.tables.shard(shard_of_row(row)).state_hash;
     result.word[1] |= std::uint64_t{room_in(stripe.ends)} << 32;
     return true;
   }

@@ -349,7 +349,7 @@ void ResidentNode::begin_noops(Lane& lane, const HostNoops& noops) {
 HostEventSlot ResidentNode::next_noop(Lane& lane) {
   const HostNoop& noop = lane.noops.noop[lane.noops_given++];
   HostEventSlot told;
-  told.reply.shard = ShardId{noop.row};
+  told.reply.shard = shard_of_row(noop.row);
   told.reply.verdict = TurnVerdict::Told;
   told.reply.index = noop.index;
   told.reply.term = Term{noop.own_term};

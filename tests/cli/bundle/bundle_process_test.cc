@@ -163,7 +163,7 @@ TEST_F(BundleOfThreeTest, WithoutTheClientPortsTheUserSaysWhereThePagesAre) {
   // Nobody listens at port 1: what is left are the pages.
   const std::string pages = "http://127.0.0.1:" + std::to_string(cluster_->metrics_port(1));
   const auto told = Ctl{"127.0.0.1:1"}.json(words({"--metrics", pages}), 3);
-  EXPECT_EQ(told["nodes"].back()["node"], 1);
+  EXPECT_EQ(told["nodes"].front()["node"], 1);
   const Unpacked bundle(file());
   EXPECT_THAT(bundle.text("node-1/readyz.json"), HasSubstr("majority"));
   EXPECT_THAT(bundle.text("node-1/log.txt"), Not(IsEmpty()));
@@ -246,6 +246,27 @@ TEST_F(BundleProcessTest, SamplesHoldUpNeitherHealthNorTheEndOfANode) {
     EXPECT_THAT(client.read_to_end(), Not(StartsWith("HTTP/1.1 200")));
   }
   EXPECT_EQ(node.child().wait_for(kPatience), 0);
+}
+
+// It sampled to the end, up to 30 s, and refused everybody meanwhile.
+TEST_F(BundleProcessTest, ASampleEndsSoonAfterItsClient) {
+  DevNode node({"--listen-metrics", "127.0.0.1:0"});
+  const std::uint16_t port = port_of(node.metrics());
+  EXPECT_THAT(http_answer(port, "HEAD /debug/threads?seconds=30"), StartsWith("HTTP/1.1 405"));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{25};
+  std::optional<RawHttp> client;
+  std::string other = "HTTP/1.1 200";  // Whose request is the first begins.
+  while (!other.starts_with("HTTP/1.1 503") && std::chrono::steady_clock::now() < deadline) {
+    client.reset();
+    client.emplace(port);
+    client->send("GET /debug/threads?seconds=30 HTTP/1.1\r\nHost: x\r\n\r\n");
+    other = http_answer(port, "GET /debug/threads?seconds=1");
+  }
+  client.reset();
+  while (!other.starts_with("HTTP/1.1 200") && std::chrono::steady_clock::now() < deadline) {
+    other = http_answer(port, "GET /debug/threads?seconds=1");
+  }
+  EXPECT_THAT(other, StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(BundleProcessTest, AProfileIsThereWhereItIsAllowedAndPossible) {

@@ -4,11 +4,13 @@
 #include "cli/bundle/manifest.h"
 #include "common/host/metrics.h"
 #include "common/json/text.h"
+#include "server/debug/pages.h"
 #include "server/http/server.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -114,7 +116,10 @@ TEST(NodePages, ShortTimesMakeShortSamples) {
 
 TEST(NodePages, ANodeThatIsNotWellAnswersForItsHealthAllTheSame) {
   FakeNode node([](const HttpRequest&) { return HttpAnswer{.status = 503, .body = "starting\n"}; });
-  const BundleContent content = Reading(node.address()).read();
+  Reading reading(node.address());
+  reading.deadline = Deadline{std::chrono::milliseconds{500}};  // It may be busy with a sample.
+  reading.reading.busy_pause = std::chrono::milliseconds{10};
+  const BundleContent content = reading.read();
   EXPECT_THAT(names_of(content), ElementsAre("livez.json", "readyz.json"));
   EXPECT_THAT(gaps_of(content), testing::Contains("log.txt: HTTP 503 starting"));
 }
@@ -186,16 +191,87 @@ TEST(NodePages, AllOfThemTogetherHaveASize) {
   EXPECT_THAT(gaps_of(content), testing::Each(HasSubstr("as large as it may be")));
 }
 
+// Somebody else sampled, and the page was a gap.
+TEST(NodePages, ANodeThatSamplesForSomebodyElseIsAskedAgain) {
+  std::atomic<int> refused{0};
+  FakeNode node([&](const HttpRequest& request) {
+    const bool busy = request.has("seconds") && refused.fetch_add(1) % 3 != 2;
+    return busy ? HttpAnswer{.status = 503, .body = "one at a time\n"} : well(request);
+  });
+  Reading reading(node.address());
+  reading.reading.busy_pause = std::chrono::milliseconds{0};
+  const BundleContent content = reading.read();
+  EXPECT_THAT(gaps_of(content), ElementsAre());
+  EXPECT_EQ(refused, 6);
+}
+
+TEST(NodePages, OneThatNeverStopsSamplingIsAGapInTime) {
+  FakeNode node([](const HttpRequest& request) {
+    return request.has("seconds") ? HttpAnswer{.status = 503, .body = "busy\n"} : well(request);
+  });
+  Reading reading(node.address());
+  reading.reading.busy_pause = std::chrono::milliseconds{10};
+  reading.deadline = Deadline{std::chrono::milliseconds{500}};
+  const BundleContent content = reading.read();
+  EXPECT_THAT(gaps_of(content), testing::Contains("threads.json: HTTP 503 busy"));
+}
+
+TEST(NodePages, ThePagesOfAnotherNodeAreNotTakenForThoseThatWereMeant) {
+  FakeNode node([](const HttpRequest& request) {
+    return request.path == "/debug/build" ? HttpAnswer{.body = R"({"node":4,"cluster_id":"77"})"}
+                                          : well(request);
+  });
+  Reading reading(node.address());
+  reading.reading.expected = {.cluster = 77, .node = 4};
+  EXPECT_THAT(gaps_of(reading.read()), ElementsAre());
+  reading.reading.expected = {.cluster = 77, .node = 3};
+  const BundleContent content = reading.read();
+  EXPECT_THAT(names_of(content), ElementsAre());
+  EXPECT_EQ(gaps_of(content)[0],
+            "build.json: these are the pages of node 4 of cluster 77, not of node 3 of cluster 77; "
+            "give --metrics");
+  EXPECT_THAT(gaps_of(content)[1], HasSubstr("livez.json: not tried: these are"));
+}
+
 TEST(NodePages, ANodeSaysWhichOneItIs) {
-  const auto told = [](const std::string& body) {
-    FakeNode node([&](const HttpRequest&) { return HttpAnswer{.body = body}; });
-    return node_at(node.address(), std::chrono::minutes{1});
-  };
-  EXPECT_EQ(told(R"({"node":3})"), 3u);
-  for (const char* body :
-       {"", "[]", "{}", R"({"node":-1})", R"({"node":4294967296})", R"({"node":[]})"}) {
-    EXPECT_EQ(told(body), 0u) << body;
-  }
+  FakeNode node([](const HttpRequest& request) {
+    return request.path == "/debug/build" ? HttpAnswer{.body = R"({"node":3,"cluster_id":"7"})"}
+                                          : server::not_found();
+  });
+  const auto identity = identity_at(node.address(), std::chrono::minutes{1});
+  ASSERT_TRUE(identity.has_value());
+  EXPECT_EQ(identity->node, 3u);
+  FakeNode older([](const HttpRequest&) { return server::not_found(); });
+  EXPECT_FALSE(identity_at(older.address(), std::chrono::minutes{1}).has_value());
+}
+
+// Each name was a node: two samplers, of which the node refused one.
+TEST(BundleCollection, TwoNamesOfOneNodeAreReadOnce) {
+  server::DebugPages debug(
+      {.node = NodeId{3},
+       .cluster = ClusterId{77},
+       .incarnation = Incarnation{2},
+       .texts = {.configuration = [] { return ""; }, .recent_log = [] { return ""; }}});
+  std::atomic<int> samples{0};
+  FakeNode node([&](const HttpRequest& request) {
+    samples += request.path == "/debug/threads" ? 1 : 0;
+    return request.path.starts_with("/debug/") ? debug.answer(request) : well(request);
+  });
+  // Nobody listens at the client ports, so that only the pages can tell.
+  const std::string port = std::to_string(std::stoul(node.address().port) - 200);
+  CollectionRequest request;
+  request.client_error = "nobody is there";
+  request.endpoints = {"127.0.0.1:" + port, "localhost:" + port};
+  request.metrics = {node.address()};
+  request.sample = std::chrono::seconds{1};
+  const Collection found = collect(request);
+  ASSERT_EQ(found.nodes.size(), 1u);
+  EXPECT_EQ(found.nodes[0].folder, "node-3");
+  EXPECT_EQ(samples, 1);
+  const Json manifest = manifest_of(found);
+  const Json& told = manifest["nodes"][std::size_t{0}];
+  EXPECT_EQ(told.value("endpoint", std::string{}), "127.0.0.1:" + port);
+  EXPECT_EQ(told["also_at"].dump(), R"(["localhost:)" + port + R"("])");
 }
 
 TEST(BundleManifest, SaysWhatIsThereAndWhatIsMissing) {

@@ -26,13 +26,10 @@ client::NodeView node(std::uint32_t id, const std::string& address) {
   return view;
 }
 
-TEST(BundleTargets, ANodeTellsWhereItsPagesAre) {
-  EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics":"10.9.0.1:9000"})"), "http://10.9.0.1:9000");
-  EXPECT_EQ(url("10.0.0.1:7400", R"({"metrics":"[fe80::1]:9000"})"), "http://[fe80::1]:9000");
-}
-
-TEST(BundleTargets, LoopbackAndEverywhereAreTheHostOfTheClientPort) {
-  for (const char* host : {"127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"}) {
+// A report sends nobody to a host that its user has not named.
+TEST(BundleTargets, ANodeTellsThePortOfItsPagesAndTheUserTheHost) {
+  for (const char* host :
+       {"127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]", "10.9.0.1", "169.254.169.254"}) {
     EXPECT_EQ(url("node-1.example:7400", R"({"metrics":")" + std::string{host} + R"(:9000"})"),
               "http://node-1.example:9000")
         << host;
@@ -70,20 +67,79 @@ TEST(BundleTargets, AUserGivesAnAddressOrAUrl) {
   }
 }
 
+BundleTarget told(BundleTarget target, const NodeIdentity& identity) {
+  target.identity = identity;
+  return target;
+}
+
+BundleTarget pages(const std::string& host) {
+  return {.http = HttpAddress{.host = host, .port = "1", .prefix = ""}};
+}
+
 TEST(BundleTargets, NodesComeByTheirIdsAndTheUnknownLast) {
   std::vector<BundleTarget> targets =
-      targets_of({node(0, "x:1"), node(3, "c:1"), node(1, "a:1"), node(0, "y:1")}, {"a:1"});
-  give_address(targets, 3, {"m", "1", ""});
-  give_address(targets, 9, {"n", "1", ""});
-  give_address(targets, 0, {"o", "1", ""});
+      targets_of({node(0, "x:1"), node(3, "c:1"), node(1, "a:1"), node(0, "y:1")}, {"a:1"}, {});
+  targets.push_back(told(pages("m"), {77, 3}));
+  targets.push_back(told(pages("n"), {77, 9}));
+  targets.push_back(pages("o"));
+  targets = merge_names(std::move(targets), 77);
   EXPECT_THAT(folders_of(targets),
-              ElementsAre("node-1", "node-3", "address-1", "address-2", "node-9", "address-3"));
+              ElementsAre("node-1", "node-3", "node-9", "address-1", "address-2", "address-3"));
   EXPECT_FALSE(targets[0].http.has_value());
   EXPECT_EQ(targets[1].http->host, "m");
+  EXPECT_EQ(targets[1].view.address, "c:1");
+  EXPECT_THAT(targets[1].also_at, ElementsAre());
+}
+
+TEST(BundleTargets, TwoNamesOfOneNodeAreOneTarget) {
+  std::vector<BundleTarget> targets = targets_of({}, {"localhost:7400", "127.0.0.1:7400"}, {});
+  for (BundleTarget& target : targets) {
+    target.identity = NodeIdentity{77, 3, 5};
+  }
+  targets.push_back(told(pages("m"), {77, 3, 5}));
+  targets.push_back(told(pages("n"), {77, 3}));
+  targets = merge_names(std::move(targets), 0);
+  EXPECT_THAT(folders_of(targets), ElementsAre("node-3"));
+  EXPECT_EQ(targets[0].view.address, "localhost:7400");
+  EXPECT_EQ(targets[0].http->host, "m");
+  EXPECT_THAT(targets[0].also_at, ElementsAre("127.0.0.1:7400", "http://n:1"));
+}
+
+TEST(BundleTargets, AnotherLifeOrClusterIsAnotherNode) {
+  std::vector<BundleTarget> targets = {told(pages("a"), {77, 3, 5}),
+                                       told(pages("b"), {77, 3, 6}),
+                                       told(pages("c"), {78, 3, 5}),
+                                       told(pages("d"), {78, 3, 5})};
+  targets = merge_names(std::move(targets), 0);
+  EXPECT_THAT(folders_of(targets), ElementsAre("node-3", "address-1", "address-2"));
+  EXPECT_THAT(targets[2].also_at, ElementsAre("http://d:1"));
+  EXPECT_THAT(folders_of(merge_names({{.view = node(3, "x:1")}, told(pages("c"), {78, 3})}, 77)),
+              ElementsAre("node-3", "address-1"));
+}
+
+TEST(BundleTargets, APageTellsClusterNodeAndIncarnationOrNothing) {
+  const auto read = [](const std::string& page) {
+    const auto identity = identity_of(page);
+    return identity.has_value() ? name_of(*identity) + " " + std::to_string(identity->incarnation)
+                                : "";
+  };
+  EXPECT_EQ(read(R"({"node":3,"cluster_id":"77","incarnation":2})"), "node 3 of cluster 77 2");
+  EXPECT_EQ(read(R"({"node":3,"cluster_id":"18446744073709551615"})"),
+            "node 3 of cluster 18446744073709551615 0");
+  for (const char* page : {"",
+                           "[]",
+                           "{}",
+                           R"({"node":3})",
+                           R"({"node":-1,"cluster_id":"7"})",
+                           R"({"node":4294967296,"cluster_id":"7"})",
+                           R"({"node":[],"cluster_id":"7"})",
+                           R"({"node":3,"cluster_id":"x"})"}) {
+    EXPECT_EQ(read(page), "") << page;
+  }
 }
 
 TEST(BundleTargets, WithoutAViewTheEndpointsOfTheUserAreLeft) {
-  const auto targets = targets_of({}, {"a:1", "srv:_gcoord._tcp.example.org", "b:1"});
+  const auto targets = targets_of({}, {"a:1", "srv:_gcoord._tcp.example.org", "b:1"}, {});
   ASSERT_EQ(targets.size(), 2u);
   EXPECT_EQ(targets[1].view.address, "b:1");
 }

@@ -14,15 +14,15 @@
 namespace gcoord::cli {
 namespace {
 
-// A port from which on three are free, and three 100 and 200 above them; 0: there is none.
+// A port from which on three are free, and three 100, 200 and 300 above them; 0: there is none.
 std::uint16_t first_port() {
-  const auto found = chaos::free_ports(400);
+  const auto found = chaos::free_ports(500);
   const std::vector<std::uint16_t> ports =
       found.ok() ? found.value() : std::vector<std::uint16_t>{};
   const auto is_free = [&](int port) { return std::ranges::find(ports, port) != ports.end(); };
   for (const std::uint16_t port : ports) {
     bool all = true;
-    for (const int above : {0, 1, 2, 100, 101, 102, 200, 201, 202}) {
+    for (const int above : {0, 1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302}) {
       all = all && is_free(port + above);
     }
     if (all) {
@@ -79,6 +79,11 @@ TEST(ClusterInit, WhatItPrintsStartsThreeNodesThatGrantALock) {
       made.err.substr(at + marker.size(), made.err.find('\n', at) - at - marker.size());
   EXPECT_EQ(Ctl{endpoints}.json({"lock", "acquire", "first", "--ttl", "30s"})["name"], "first");
   EXPECT_EQ(Ctl{endpoints}.json({"status"})["nodes"].size(), 3u);
+  const std::string ledger = "http://127.0.0.1:" + std::to_string(port + 300);
+  const Finished keys = run("gcoordctl", {"ledger", "keys", "--ledger", ledger});
+  EXPECT_EQ(keys.code, 0) << keys.err;
+
+  EXPECT_NE(made.err.find("context set gcoord --endpoints " + endpoints), std::string::npos);
 
   const Finished again = run("gcoordctl", init);
   EXPECT_EQ(again.code, 2);
@@ -101,6 +106,7 @@ TEST(ClusterInit, WithHostsItSaysWhichFileGoesWhere) {
   const auto json = made.json();
   EXPECT_EQ(json["endpoints"], "10.0.0.1:7400,10.0.0.2:7400,10.0.0.3:7400");
   EXPECT_EQ(json["nodes"][2]["peer"], "10.0.0.3:7500");
+  EXPECT_EQ(json["nodes"][2]["ledger"], "127.0.0.1:7700");
   EXPECT_EQ(json["nodes"][2]["data_dir"], "/var/lib/gcoord");
   EXPECT_EQ(json["nodes"][2]["configuration"], (folder.path() / "made" / "node-3.toml").string());
 }

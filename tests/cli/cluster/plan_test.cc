@@ -71,6 +71,7 @@ TEST(ClusterPlan, EveryFileIsOneThatANodeTakes) {
       EXPECT_EQ(options.data_dir, plan.nodes[i].data_dir);
       EXPECT_EQ(options.listen_client, plan.nodes[i].client);
       EXPECT_EQ(options.listen_metrics, plan.nodes[i].metrics);
+      EXPECT_EQ(options.listen_ledger, plan.nodes[i].ledger);
       for (const auto& peer : options.peers) {
         EXPECT_EQ(peer.client, plan.nodes[peer.id.value - 1].client);
         EXPECT_EQ(peer.peer, plan.nodes[peer.id.value - 1].peer);

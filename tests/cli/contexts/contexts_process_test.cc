@@ -101,6 +101,7 @@ TEST_F(ContextsTest, WhatCannotBeChosenIsSaid) {
   EXPECT_THAT(absent.err, HasSubstr("'nowhere'"));
   EXPECT_EQ(ctl({"context", "set", "dev"}).code, 2) << "nothing to remember";
   EXPECT_EQ(ctl({"context", "set", "a b", "--timeout", "1s"}).code, 2);
+  EXPECT_EQ(ctl({"context", "set", "dev", "--endpoints", "10.0.0.1:port"}).code, 2);
   EXPECT_EQ(ctl({"context", "use", "dev"}).code, 2);
   std::filesystem::create_directories(folder_.path() / "gcoord");
   std::ofstream(folder_.path() / "gcoord" / "contexts.json") << "nonsense";

@@ -163,6 +163,16 @@ TEST(Examination, TheRestIsFoundToo) {
             (Lines{"warning endpoints 0", "warning rejoining 2", "warning deadlocks 3"}));
 }
 
+TEST(Examination, AFindingHasALineAndItsAdviceOneBelow) {
+  EXPECT_EQ(lines_of({{Severity::Warning, "peers", 2, "it does not hear node 1", "Look there."},
+                      {Severity::Note, "size", 0, "the cluster has one node", "It may fail."}}),
+            (Lines{"warning  peers, node 2: it does not hear node 1",
+                   "         Look there.",
+                   "note     size: the cluster has one node",
+                   "         It may fail."}));
+  EXPECT_TRUE(lines_of({}).empty());
+}
+
 TEST(Examination, AnOffsetIsHalfOfTheWayAccurate) {
   NodeFacts facts = healthy_node(1);
   facts.answered_ms = kNowMs + 100;

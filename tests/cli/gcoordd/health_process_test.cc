@@ -142,7 +142,7 @@ TEST_F(HealthProcessTest, ReadyNodesAreHealthyUntilOneIsGone) {
     }
   }
   EXPECT_EQ(ctl().json({"health"})["ready"], true);
-  EXPECT_EQ(ctl()({"health", "--node", "9"}).code, 2);
+  EXPECT_EQ(ctl().json({"health", "--node", "9"}, 2)["error"]["code"], "GC1001");
   cluster_->kill(3);
   const auto told = ctl().json({"health"}, 3);
   EXPECT_EQ(told["ready"], false);

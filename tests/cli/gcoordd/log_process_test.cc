@@ -61,6 +61,7 @@ TEST_F(LogProcessTest, SighupOpensTheLogFileAnew) {
   DevNode node({"--log-level", "info", "--log-file", file});
   const std::string before = file_text(file);
   EXPECT_THAT(before, HasSubstr(" node 1 node: serving "));
+  EXPECT_THAT(before, HasSubstr(" node 1 node: this node is a cluster of its own"));
 
   struct stat facts {};
 
@@ -128,7 +129,7 @@ TEST_F(LogProcessTest, A26DebugTellsOfElectionsCheckpointsAndClients) {
   EXPECT_THAT(log.line_with("debug node 1 consensus: roles of "), HasSubstr(" elections begun"));
   node.ctl().json({"lock", "acquire", "a", "--ttl", "10m"});
   EXPECT_THAT(log.line_with("debug node 1 clients: connection "), HasSubstr(" of 127.0.0.1:"));
-  EXPECT_THAT(log.line_with(" is welcome: version 1"), HasSubstr("(gcoordctl)"));
+  EXPECT_THAT(log.line_with(" is welcome: version 1"), HasSubstr("(\"gcoordctl\")"));
   EXPECT_THAT(log.line_with(" ends after "), HasSubstr("by_client"));
   node.ctl().json(
       {"lock", "acquire", "b", "--ttl", "10m"});  // A checkpoint may have had the first.

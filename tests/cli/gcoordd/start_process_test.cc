@@ -76,6 +76,19 @@ TEST_F(StartProcessTest, ATakenPortIsNamedAndUsesUpNoIncarnation) {
   EXPECT_EQ(node.ctl().json({"status"})["nodes"][0]["incarnation"], 2);
 }
 
+TEST(DataDirectoryOption, APathThatCannotBeADirectoryIsWrongUsage) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path("file")) << "mine";
+  for (const std::string& path : {folder.path("file"), folder.path("absent/node")}) {
+    const Finished refused =
+        run("gcoordd",
+            {"--data-dir", path, "--listen-client", "127.0.0.1:0", "--listen-metrics", "off"});
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_NE(refused.err.find("GC2008"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find(path), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(StartProcessTest, AnAddressOfNoInterfaceUsesUpNoIncarnation) {
   // 192.0.2.0/24 is for documentation, so no host has it.
   EXPECT_THAT(run("gcoordd",

@@ -43,7 +43,7 @@ TEST_F(LevelProcessTest, LevelsAreShownAndSetAndTheNodeSaysWhoAsked) {
               AllOf(HasSubstr("info node 1 node: log levels are warn,peers=debug until this node "
                               "ends, and were warn; asked on "),
                     HasSubstr("of 127.0.0.1:"),
-                    HasSubstr("(gcoordctl)")));
+                    HasSubstr("(\"gcoordctl\")")));
   EXPECT_EQ(level("peers"), "debug");
   EXPECT_EQ(level("node"), "warn");
 }

@@ -38,6 +38,9 @@ TEST(Endpoints, WhatIsNoAddressIsRefusedByItsName) {
               static_cast<std::uint32_t>(protocol::ErrorCode::OptionInvalid));
   }
   EXPECT_NE(parse_endpoints("good:1,a:b").status().message().find("'a:b'"), std::string::npos);
+  // As etcdctl and consul take it.
+  EXPECT_NE(parse_endpoints("http://127.0.0.1:7400").status().message().find("is a URL"),
+            std::string::npos);
 }
 
 }  // namespace

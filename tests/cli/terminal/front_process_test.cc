@@ -25,6 +25,43 @@ TEST(Front, AMistypedOptionAndAMissingVerbAreToldAsSuch) {
   EXPECT_THAT(missing.err, HasSubstr("GC1002"));
 }
 
+// As etcdctl and consul take it.
+TEST(Front, ACommandOfLockRunThatIsNotBehindTwoDashesIsExplained) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"lock", "run", "a", "sleep", "1"},
+                                             {"lock", "run", "a", "ls", "-l"},
+                                             {"lock", "run", "a", "--wait", "1s", "ls", "--all"}}) {
+    const Finished refused = run("gcoordctl", words);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("lock run NAME -- CMD ARGUMENTS")) << words.back();
+  }
+}
+
+TEST(Front, ANodeThatTheClusterDoesNotHaveIsWrongUsage) {
+  const DevNode node;
+  const std::string file = "never written";
+  for (const std::vector<std::string>& verb :
+       std::vector<std::vector<std::string>>{{"shard", "show", "5"},
+                                             {"shard", "ls"},
+                                             {"health"},
+                                             {"snapshot", "save", file},
+                                             {"lock", "get", "a", "--max-staleness", "1s"}}) {
+    std::vector<std::string> all = verb;
+    all.insert(all.end(), {"--node", "9"});
+    const auto error = node.ctl().json(all, 2)["error"];
+    EXPECT_EQ(error["code"], "GC1001") << verb[0] << " " << verb.back();
+    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("no node 9"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(Front, AnEndpointThatIsAnotherPortOfANodeIsToldAsSuch) {
+  const DevNode node({"--listen-metrics", "127.0.0.1:0"});
+  const Finished refused = Ctl{node.metrics()}({"--timeout", "1s", "status"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("is this a node's port for clients?"));
+}
+
 TEST(Front, AVerbThatDoesNotExistHasNoHelp) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"txn", "--help"}, {"lock", "txn", "-h"}}) {
@@ -40,6 +77,13 @@ TEST(Front, TheVersionIsAFlagToo) {
   const Finished finished = run("gcoordctl", {"--version"});
   EXPECT_EQ(finished.code, 0);
   EXPECT_THAT(finished.out, testing::MatchesRegex("gcoordctl [0-9.]+\n"));
+}
+
+TEST(Front, TheHelpOfStatusExplainsItsColumns) {
+  const std::string help = run("gcoordctl", {"status", "--help"}).out;
+  for (const char* column : {"LEADS:", "INCARNATION:", "PEERS:", "PHI:", "STEPPER:", "VOTES:"}) {
+    EXPECT_THAT(help, HasSubstr(column));
+  }
 }
 
 TEST(Front, TheHelpKnowsTheExitCodesOfTheDocument) {

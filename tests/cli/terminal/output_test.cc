@@ -32,11 +32,32 @@ TEST(Output, A12NothingOfATableControlsTheTerminal) {
             "\\u{202e}\n");
 }
 
+TEST(Output, AListOfFactsIsNoJson) {
+  testing::internal::CaptureStdout();
+  Output{Format::Tables}.print_facts(
+      {{"nodes", {1, 2, 3}},
+       {"waiters", Json::array()},
+       {"holders",
+        {Json{{"session", "7"}, {"token", "3"}}, Json{{"session", "8"}, {"token", "4"}}}},
+       {"latency", Json{{"p50", 1}, {"p99", 2}}}});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "nodes    1, 2, 3\n"
+            "waiters  \n"
+            "holders  session=7 token=3\n"
+            "         session=8 token=4\n"
+            "latency  p50=1 p99=2\n");
+}
+
+TEST(Output, ATableWithoutColumnsHasNoHeader) {
+  EXPECT_EQ(printed({.columns = {}, .rows = {}, .caption = "well", .notes = {"done"}}),
+            "well\ndone\n");
+}
+
 TEST(Output, A12NorDoFactsAndErrors) {
   testing::internal::CaptureStdout();
   Output{Format::Tables}.print_facts({{"na\u009bme", "a\nb"}, {"b", {"\u202e"}}});
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "na\\u{9b}me  a\\u{a}b\nb           [\"\\u202e\"]\n");
+            "na\\u{9b}me  a\\u{a}b\nb           \\u{202e}\n");
   testing::internal::CaptureStderr();
   Output{Format::Tables}.fail(Status{StatusCode::Internal, "\x1b[31m"}, {"node 1: \a"});
   EXPECT_EQ(testing::internal::GetCapturedStderr(),

@@ -60,6 +60,12 @@ TEST(Keys, AnEscapeThatNothingFollowsGoesBack) {
   EXPECT_EQ(keys_of("\x1bq"), (std::vector<KeyPress>{{Action::Back}, {Action::Quit}}));
 }
 
+TEST(Keys, ASequenceWithoutAnEndIsCut) {
+  std::string typed = "\x1b[" + std::string(1'000, '1');
+  EXPECT_FALSE(take_keys(typed, false).empty());
+  EXPECT_LT(typed.size(), 100u);
+}
+
 TEST(Keys, WhatHasNoMeaningIsOneKeyWithoutOne) {
   EXPECT_EQ(keys_of("\x1b[1;5Cz\x1b[200~"),
             (std::vector<KeyPress>{{Action::Other}, {Action::Other}, {Action::Other}}));

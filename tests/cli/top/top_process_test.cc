@@ -2,199 +2,18 @@
 #include "cli/top/scraper.h"
 #include "common/http/client.h"
 #include "tests/cli/process_cluster.h"
+#include "tests/cli/top/top_terminal.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <poll.h>
-#include <pty.h>
-#include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <termios.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <sstream>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace gcoord::cli {
 namespace {
-
-// The frames that a program draws with the sequences of cli/terminal/screen.cc.
-class Frames {
- public:
-  void take(std::string_view bytes) {
-    unread_ += bytes;
-    while (take_one()) {
-    }
-  }
-
-  // The last one that was drawn whole.
-  const std::vector<std::string>& last() const { return last_; }
-
-  std::string text() const {
-    std::string all;
-    for (const std::string& line : last_) {
-      all += line + "\n";
-    }
-    return all;
-  }
-
-  bool other_screen() const { return other_screen_; }
-
- private:
-  // False when what is left is the beginning of something.
-  bool take_one() {
-    if (unread_.empty()) {
-      return false;
-    }
-    if (unread_[0] != '\x1b') {
-      take_character(unread_[0]);
-      unread_.erase(0, 1);
-      return true;
-    }
-    const std::size_t end = unread_.find_first_of("ABCDHJKhlm", 1);
-    if (end == std::string::npos) {
-      return false;
-    }
-    take_sequence(unread_.substr(1, end));
-    unread_.erase(0, end + 1);
-    return true;
-  }
-
-  void take_character(char each) {
-    if (each == '\n') {
-      lines_.emplace_back();
-    } else if (each != '\r' && !lines_.empty()) {
-      lines_.back() += each;
-    }
-  }
-
-  void take_sequence(const std::string& sequence) {
-    if (sequence == "[H") {
-      lines_.assign(1, "");
-    } else if (sequence == "[J") {
-      lines_.resize(lines_.size() - std::min<std::size_t>(lines_.size(), 1));  // Below the last.
-    } else if (sequence == "[?2026l") {
-      last_ = lines_;
-    } else if (sequence == "[?1049h" || sequence == "[?1049l") {
-      other_screen_ = sequence.back() == 'h';
-    }
-  }
-
-  std::string unread_;
-  std::vector<std::string> lines_;
-  std::vector<std::string> last_;
-  bool other_screen_ = false;
-};
-
-// gcoordctl as the first program of a terminal.
-class TopTerminal {
- public:
-  TopTerminal(const std::vector<std::string>& arguments, winsize size) {
-    const std::string path = chaos::program_beside("gcoordctl").string();
-    std::vector<char*> words{const_cast<char*>(path.c_str())};
-    for (const std::string& argument : arguments) {
-      words.push_back(const_cast<char*>(argument.c_str()));
-    }
-    words.push_back(nullptr);
-    pid_ = ::forkpty(&master_, nullptr, nullptr, &size);
-    if (pid_ == 0) {
-      for (const auto& [name, value] : {std::pair{"TERM", "xterm"},
-                                        std::pair{"LC_ALL", "C.UTF-8"},
-                                        std::pair{"NO_COLOR", "1"},
-                                        std::pair{"GCOORD_CONTEXT", ""},
-                                        std::pair{"XDG_CONFIG_HOME", "/nonexistent"}}) {
-        ::setenv(name, value, 1);
-      }
-      ::execv(path.c_str(), words.data());
-      ::_exit(127);
-    }
-  }
-
-  ~TopTerminal() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-    ::close(master_);
-  }
-
-  TopTerminal(const TopTerminal&) = delete;
-  TopTerminal& operator=(const TopTerminal&) = delete;
-
-  void type(const std::string& keys) const {
-    EXPECT_EQ(::write(master_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
-  }
-
-  // Reads until a whole screen has the text.
-  testing::AssertionResult shows(const std::string& text) {
-    return read_until([&] { return frames_.text().find(text) != std::string::npos; }, text);
-  }
-
-  testing::AssertionResult fits(std::size_t columns, std::size_t rows) {
-    return read_until(
-        [&] {
-          return !frames_.last().empty() && frames_.last().size() <= rows &&
-                 frames_.last()[0].size() <= columns;
-        },
-        "a smaller screen");
-  }
-
-  testing::AssertionResult takes_the_screen(bool taken) {
-    return read_until([&] { return frames_.other_screen() == taken; }, "the other screen");
-  }
-
-  void resize(winsize size) const { EXPECT_EQ(::ioctl(master_, TIOCSWINSZ, &size), 0); }
-
-  void signal(int number) const { ::kill(pid_, number); }
-
-  // The terminal edits lines and shows what is typed, as a shell leaves it.
-  bool cooked() const {
-    termios now{};
-    EXPECT_EQ(::tcgetattr(master_, &now), 0);
-    return (now.c_lflag & ICANON) != 0 && (now.c_lflag & ECHO) != 0;
-  }
-
-  // The status of waitpid when it ends or is stopped. Everything that it writes before is read.
-  int wait_for_change() {
-    int status = 0;
-    EXPECT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);
-    pid_ = WIFSTOPPED(status) ? pid_ : -1;
-    return status;
-  }
-
-  const Frames& frames() const { return frames_; }
-
- private:
-  template <typename Seen>
-  testing::AssertionResult read_until(Seen seen, const std::string& what) {
-    const auto latest = std::chrono::steady_clock::now() + kPatience;
-    char bytes[4096];
-    while (!seen()) {
-      const bool late = std::chrono::steady_clock::now() > latest;
-      pollfd polled{master_, POLLIN, 0};
-      const bool any = !late && ::poll(&polled, 1, static_cast<int>(kPatience.count())) > 0;
-      const ssize_t count = any ? ::read(master_, bytes, sizeof bytes) : 0;
-      if (count <= 0) {
-        return testing::AssertionFailure() << what << " never came; the last screen:\n"
-                                           << frames_.text();
-      }
-      frames_.take({bytes, static_cast<std::size_t>(count)});
-    }
-    return testing::AssertionSuccess();
-  }
-
-  pid_t pid_ = -1;
-  int master_ = -1;
-  Frames frames_;
-};
 
 class TopTest : public ProcessCluster {
  protected:
@@ -264,7 +83,7 @@ TEST_F(TopTest, KeysLeadThroughAllPagesAndTheTerminalIsGivenBack) {
   ASSERT_TRUE(WIFSTOPPED(terminal.wait_for_change()));
   EXPECT_TRUE(terminal.cooked());
   ASSERT_TRUE(terminal.takes_the_screen(false));
-  terminal.signal(SIGCONT);
+  terminal.foreground();
   ASSERT_TRUE(terminal.takes_the_screen(true));
   EXPECT_FALSE(terminal.cooked());
   terminal.resize({.ws_row = 30, .ws_col = 100});

@@ -6,11 +6,14 @@
 #include "cli/top/paint.h"
 #include "cli/top/report.h"
 #include "common/text/cells.h"
+#include "common/text/printable.h"
 #include "tests/cli/top/story.h"
 #include "tests/source_dir.h"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -177,6 +180,81 @@ TEST(View, TheSelectedRowIsAlwaysOnTheScreen) {
       }
     }
   }
+}
+
+// Nodes and names as a hostile cluster would have them.
+Model hostile_story() {
+  const std::string words = "\x1b]0;owned\a\u009b2J\u202e\nx\xff\u00db2J\u65e5\u0301";
+  Model model;
+  for (std::uint64_t sample = 0; sample < 4; ++sample) {
+    NodeReading reading{.node = 1, .endpoint = words, .at_ms = sample * 1000 + 1};
+    const std::string huge = std::to_string(sample) + "e308";
+    reading.report = {{"leaders", huge}, {"locks", "-1e300"}, {"sessions", "1e19"}};
+    std::string page;
+    for (const char* metric : {"process_resident_memory_bytes",
+                               "process_cpu_seconds_total",
+                               "gcoord_server_requests_total",
+                               "gcoord_server_turn_duration_seconds_sum",
+                               "gcoord_server_turn_duration_seconds_count",
+                               "gcoord_gpu_busy_ratio"}) {
+      const std::string name = metric;
+      page += name + "{a=\"1\"} 1.1e308\n" + name + "{a=\"2\"} 1.1e308\n";
+    }
+    page += "gcoord_netcore_peer_up -1e308\ngcoord_gpu_power_watts " +
+            std::string(sample % 2 == 0 ? "-" : "") + "1e308\n";
+    reading.page = MetricsPage::parse(page);
+    reading.metrics_error = words;
+    Sample all{.at_ms = sample * 1000 + 1, .nodes = {}, .names_error = words};
+    all.nodes.push_back(std::move(reading));
+    all.nodes.push_back({.node = 2, .endpoint = words, .error = words});
+    all.names.hottest = {{.name = words, .grants = ~std::uint64_t{0}},
+                         {.name = std::string(200, '\xff'), .grants = 1},
+                         {.name = "", .waits = 1}};
+    model.add(std::move(all));
+  }
+  return model;
+}
+
+TEST(View, NothingThatANodeSendsReachesTheTerminalAsItIs) {
+  const Model model = hostile_story();
+  for (const std::size_t columns : {1u, 2u, 3u, 7u, 20u, 40u, 80u, 200u, 1000u}) {
+    for (const std::size_t rows : {1u, 2u, 8u, 16u, 40u}) {
+      for (const char* keys : {"", "\r", "j\r", "\t\r", "\tj\r", "M", "L", "\r\x1b[6~"}) {
+        const Frame frame{.columns = columns, .rows = rows};
+        for (const Line& each : screen_after(keys, {model, frame})) {
+          EXPECT_LE(cells_of(each.text), columns) << each.text;
+          EXPECT_TRUE(is_printable(each.text)) << each.text;
+        }
+      }
+    }
+  }
+}
+
+TEST(View, ATerminalWithoutUtf8GetsNoByteOfIt) {
+  for (const Model& model : {story_with_a_lock(), hostile_story()}) {
+    for (const char* keys : {"", "\r", "\t\r", "\tj\r", "\tjj\r", "?"}) {
+      const Frame frame{.columns = 120, .rows = 40, .ascii = true};
+      for (const Line& each : screen_after(keys, {model, frame})) {
+        EXPECT_LE(cells_of(each.text), 120u) << each.text;
+        EXPECT_TRUE(std::ranges::all_of(each.text, [](char byte) {
+          return byte >= 0x20 && byte < 0x7f;
+        })) << each.text;
+      }
+    }
+  }
+}
+
+TEST(View, OfAVeryLongQueueThePageHasTheBeginning) {
+  Model model = story();
+  client::LockDescription lock{.name = "jobs/train", .waiter_count = 50'000};
+  lock.waiters.assign(50'000, {281'474'976'710'658, 1, std::chrono::seconds{3}});
+  model.learn(LockReading{.name = "jobs/train", .error = {}, .lock = lock});
+  User user{model};
+  user.press("\t\r");
+  const PageText page = page_text(model, user.navigation, user.frame);
+  EXPECT_LT(page.body.size(), 2000u);
+  EXPECT_TRUE(std::ranges::any_of(
+      page.body, [](const BodyRow& each) { return each.line.text == "and 49000 more"; }));
 }
 
 TEST(View, AClusterOfWhichNothingIsKnownIsAScreenToo) {

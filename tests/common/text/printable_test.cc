@@ -38,5 +38,18 @@ TEST(Printable, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(shown("\x9b"), "\ufffd");
 }
 
+TEST(Printable, QuotedWordsEndWhereTheirQuoteEnds) {
+  EXPECT_EQ(in_quotes(""), R"("")");
+  EXPECT_EQ(in_quotes("ann@build-7"), R"("ann@build-7")");
+  EXPECT_EQ(in_quotes(R"(x" (y) 'z')"), R"("x\" (y) 'z'")");
+  EXPECT_EQ(in_quotes(R"(a\)"), R"("a\\")");
+  // A control and its escape, as somebody may type it, are told apart.
+  EXPECT_EQ(in_quotes("\x1b"), R"("\u{1b}")");
+  EXPECT_EQ(in_quotes(R"(\u{1b})"), R"("\\u{1b}")");
+  EXPECT_EQ(in_quotes("Schl\u00fcssel\xff"), "\"Schl\u00fcssel\ufffd\"");
+  // The formatter of a log escapes the line once more.
+  EXPECT_EQ(shown(in_quotes("\x1b\"\n")), in_quotes("\x1b\"\n"));
+}
+
 }  // namespace
 }  // namespace gcoord

@@ -3,6 +3,7 @@
 #include "ledger/base/error_details.h"
 #include "tests/scratch_folder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,8 +76,16 @@ TEST(DataDirectory, AMissingParentIsNamed) {
   options.identity = {ClusterId{7}, NodeId{2}, 64};
   options.random_id = 1;
   const auto opened = DataDirectory::open(options);
-  EXPECT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().detail(), kDirectoryUnusable);
   EXPECT_NE(opened.status().message().find(options.path), std::string::npos);
+}
+
+// It was a failure of the disk, with the advice to look at the kernel's log.
+TEST(DataDirectory, AFileInItsPlaceIsAMistakeInTheOption) {
+  const ScratchFolder parent;
+  ASSERT_EQ(::close(::open(parent.path("node").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+  const auto opened = DataDirectory::open(options_for(parent));
+  EXPECT_EQ(opened.status().detail(), kDirectoryUnusable) << opened.status().to_string();
 }
 
 TEST(DataDirectory, AnEmptyLogIsRefusedOnceItWasInUse) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +30,7 @@ DebugPagesOptions options() {
   return {.node = NodeId{3},
           .cluster = ClusterId{77},
           .cluster_name = "prod",
+          .incarnation = Incarnation{9},
           .texts = {.configuration = [] { return "shards = 16\n"; },
                     .recent_log = [] { return "a line\n"; }}};
 }
@@ -71,6 +73,7 @@ TEST(DebugPagesTest, TheBuildNamesTheNodeItsClusterAndItsMachine) {
   EXPECT_EQ(build["node"].dump(), "3");
   EXPECT_EQ(build.value("cluster_id", std::string{}), "77");
   EXPECT_EQ(build.value("cluster_name", std::string{}), "prod");
+  EXPECT_EQ(build["incarnation"].dump(), "9");
   for (const char* name : {"version", "compiler", "c_library", "kernel", "machine", "wall_ms"}) {
     EXPECT_NE(build.value(name, std::string{}), "") << name;
   }
@@ -135,6 +138,31 @@ TEST(DebugPagesTest, OneTakesItsTimeAndTheOthersAreRefusedAtOnceAndAStopEndsIt) 
   EXPECT_EQ(first.status, 503);
   EXPECT_EQ(first.body, "the node stops\n");
   EXPECT_EQ(pages.answer(page("/debug/threads", "30")).body, "the node stops\n");
+}
+
+TEST(DebugPagesTest, ASampleEndsWhenItsClientGoes) {
+  DebugPages pages(with_profiler(GCOORD_FAKE_PROFILER));
+  std::stop_source client;
+  HttpRequest request = page("/debug/profile", "30");
+  request.gone = client.get_token();
+  std::thread thread([&] { pages.answer(request); });
+  wait_for_profiler();
+  client.request_stop();
+  thread.join();
+  for (const char* path : {"/debug/profile", "/debug/threads"}) {
+    request.path = path;  // Gone before its turn came.
+    EXPECT_EQ(pages.answer(request).status, 503) << path;
+  }
+  EXPECT_EQ(pages.answer(page("/debug/threads", "1")).status, 200);
+}
+
+TEST(DebugPagesTest, AHeadSamplesNothing) {
+  DebugPages pages(with_profiler(GCOORD_FAKE_PROFILER));
+  for (const char* path : {"/debug/profile", "/debug/threads"}) {
+    HttpRequest request = page(path, "30");
+    request.head = true;
+    EXPECT_EQ(pages.answer(request).status, 405) << path;
+  }
 }
 
 TEST(DebugPagesTest, GperftoolsMakesAProfileThatPprofReads) {

@@ -104,6 +104,26 @@ TEST_F(FrontEndTest, AClientOfAnotherClusterIsRefused) {
             static_cast<std::uint32_t>(protocol::ErrorCode::ClusterForeign));
 }
 
+// Its own name made whole words of a line.
+TEST_F(FrontEndTest, ANameThatAClientGivesItselfStaysOneWordOfALine) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  protocol::Hello hello;
+  hello.client = R"_(x); connection 7.1 of 10.0.0.1:1 ("root")_";
+  client.send(hello_frame(builder, hello));
+  protocol::ConnectionId from;
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& request, auto) {
+    from = connection;
+    frontend_->reply(connection, protocol::reply_to(request), {});
+  };
+  builder.add(request(9));
+  client.send(frame_of(builder));
+  ASSERT_TRUE(pump_until([&] { return client.receive() && client.replies.size() == 2; }));
+  const std::string described = frontend_->describe(from);
+  const std::string name = R"_("x); connection 7.1 of 10.0.0.1:1 (\"root\"")_";
+  EXPECT_NE(described.find(" (" + name + ")"), std::string::npos) << described;
+}
+
 TEST_F(FrontEndTest, ConnectionsBeyondTheCapAreToldSo) {
   FrontEndOptions options;
   options.limits.connections_max = 1;

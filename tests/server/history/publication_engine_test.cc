@@ -160,8 +160,12 @@ class PublicationEngineTest : public testing::Test {
     const Status status = ledgers.node->start(
         cluster_.engine(id).view().incarnation,
         *ledgers.publication,
-        [history](ShardId shard) { return history->reader(shard); },
-        [history](std::span<const ShardId> shards) { return history->heads(shards); },
+        {.tree_of = [history](ShardId shard) { return history->reader(shard); },
+         .heads_of = [history](std::span<const ShardId> shards) { return history->heads(shards); },
+         .heads_at =
+             [history](std::span<const ledger::ShardHead> named) {
+               return history->heads_at(named);
+             }},
         [] {});
     ASSERT_TRUE(status.ok()) << status.to_string();
   }

@@ -120,25 +120,35 @@ class PublicationNodeTest : public testing::Test, public ReplicatedLog {
   Status start(std::uint32_t id) {
     Member& m = member(id);
     GCOORD_TRY(m.node,
-               PublicationNode::open(
-                   {.cluster = kCluster,
-                    .node = NodeId{id},
-                    .nodes = {NodeId{1}, NodeId{2}, NodeId{3}},
-                    .shard_count = kShards,
-                    .incarnation = Incarnation{++lives_},
-                    .directory = directory(id),
-                    .tree_of = [&m](ShardId shard) { return m.trees[shard.value]; },
-                    .heads_of =
-                        [&m](std::span<const ShardId> shards) { return heads_in(m.trees, shards); },
-                    .now_ms = steady_ms,
-                    .key_seed = seed(),
-                    .wake = [] {}},
-                   m.metrics));
+               PublicationNode::open({.cluster = kCluster,
+                                      .node = NodeId{id},
+                                      .nodes = {NodeId{1}, NodeId{2}, NodeId{3}},
+                                      .shard_count = kShards,
+                                      .incarnation = Incarnation{++lives_},
+                                      .directory = directory(id),
+                                      .trees = trees_of(m),
+                                      .now_ms = steady_ms,
+                                      .key_seed = seed(),
+                                      .wake = [] {}},
+                                     m.metrics));
     m.service.set_listener(m.node.get());
     if (id == 1) {
       m.service.on_role(kPublicationShard, consensus::Role::Leader, Term{1}, NodeId{1});
     }
     return Status{};
+  }
+
+  static OwnTrees trees_of(Member& m) {
+    return {.tree_of = [&m](ShardId shard) { return m.trees[shard.value]; },
+            .heads_of = [&m](std::span<const ShardId> shards) { return heads_in(m.trees, shards); },
+            .heads_at =
+                [&m](std::span<const ledger::ShardHead> named) {
+                  std::vector<ShardId> shards;
+                  for (const ledger::ShardHead& each : named) {
+                    shards.push_back(each.shard);
+                  }
+                  return heads_in(m.trees, shards);
+                }};
   }
 
   // Another one each time, as a node draws it.

@@ -39,6 +39,33 @@ TEST(EngineCluster, WhatTheLeaderAcceptsEveryReplicaApplies) {
   EXPECT_EQ(cluster.service(1).commands(ShardId{1}).size(), 100u);
 }
 
+// Of each command at least both followers' storage is settled without a step; the leader's own and
+// notices come on top.
+TEST(EngineCluster, RowsAtRestAreToldWithoutAStep) {
+  constexpr std::uint32_t kShards = 64;
+  EngineCluster cluster(3, kShards);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  cluster.settle();
+  const auto settled = [&] {
+    std::uint64_t sum = 0;
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      sum += cluster.count(id, "gcoord_server_rows_settled_total");
+    }
+    return sum;
+  };
+  const std::uint64_t before = settled();
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    cluster.propose(cluster.leader_of(shard), shard, "one of its own");
+  }
+  cluster.settle();
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    cluster.run_until([&] { return cluster.agreed(shard); }, 1000);
+    EXPECT_EQ(cluster.service(1).commands(ShardId{shard}).size(), 1u);
+  }
+  EXPECT_GE(settled() - before, 2 * kShards);
+}
+
 TEST(EngineCluster, TheLongestCommandsTravel) {
   EngineCluster cluster(3, 1);
   cluster.start_all();

@@ -37,9 +37,10 @@ class EngineInflowTest : public testing::Test {
   MetricsRegistry registry_;
   ReplicaMetrics metrics_{registry_};
   ToyService service_;
+  const consensus::RowMap map_{kShardCount};
   ActiveRows rows_{kShardCount};
   ReplicaInflow inflow_{
-      {NodeId{1}, kShardCount},
+      {NodeId{1}, map_},
       rows_,
       service_,
       metrics_,
@@ -76,6 +77,35 @@ TEST_F(EngineInflowTest, MessagesThatCannotBeAreDroppedAndCounted) {
   deliver(valid(), Band::Control);
   EXPECT_EQ(dropped(ReplicaDrop::BandUnknown), 1u);
   EXPECT_FALSE(rows_.waiting());
+}
+
+TEST_F(EngineInflowTest, AMessageGoesToTheRowOfItsShardOrIsDroppedWhereThatIsNotHere) {
+  constexpr std::array<std::uint8_t, 2> kSlicesHere = {3, 9};
+  const consensus::RowMap map(700, kSlicesHere.data(), kSlicesHere.size());
+  ActiveRows rows(map.row_count());
+  ReplicaInflow inflow(
+      {NodeId{1}, map},
+      rows,
+      service_,
+      metrics_,
+      {.up = [](NodeId) {}, .down = [](NodeId) {}, .refused = [](const netcore::Refusal&) {}});
+  for (const std::uint32_t shard : {265u, 1u, 4u, 266u, 699u, 701u, 771u}) {
+    Message message = valid();
+    message.shard = ShardId{shard};
+    Slot slot;
+    std::memcpy(slot.bytes, &message, sizeof message);
+    inflow.on_frame(NodeId{2}, Band::Consensus, {&slot, 1}, {});
+    message.kind = MessageKind::Snapshot;
+    std::memcpy(slot.bytes, &message, sizeof message);
+    inflow.on_frame(NodeId{2}, Band::Bulk, {&slot, 1}, {});
+  }
+  EXPECT_EQ(dropped(ReplicaDrop::BadMessage), 12u);
+  EXPECT_EQ(dropped(ReplicaDrop::BadChunk), 1u);  // The shard is here, the chunk is none.
+  ASSERT_NE(rows.find(3), nullptr);
+  EXPECT_EQ(rows.message(rows.take_message(*rows.find(3))).message.shard, ShardId{265});
+  for (const std::uint32_t row : {0u, 1u, 2u, 4u, 5u}) {
+    EXPECT_EQ(rows.find(row), nullptr) << row;
+  }
 }
 
 TEST_F(EngineInflowTest, AnAppendWithoutItsEntriesIsDropped) {

@@ -31,6 +31,7 @@ HttpSource ip6(const char* text) {
 
 const HttpServerLimits kLimits{.connections = 4,
                                .connections_per_source = 2,
+                               .spare_connections = 0,
                                .header_time = milliseconds{10},
                                .request_time = milliseconds{100},
                                .idle_time = milliseconds{30}};
@@ -115,6 +116,46 @@ TEST(HttpConnectionTable, WhoIsBeingAnsweredIsNeverCutForANewcomer) {
   EXPECT_FALSE(table.make_room(ip4("10.0.0.1")).taken);
   table.on_answered(2, 5);
   EXPECT_EQ(table.make_room(ip4("10.0.0.1")).cut, 2);
+}
+
+// A probe of health beside a client with as many slow requests as it may have was refused.
+TEST(HttpConnectionTable, WhereAllAreBeingAnsweredASpareOneIsTakenForWhatIsQuick) {
+  HttpServerLimits limits = kLimits;
+  limits.spare_connections = 1;
+  HttpConnectionTable table(limits);
+  for (const int socket : {1, 2}) {
+    table.open(socket, ip4("10.0.0.1"), 0);
+    table.on_header(socket, 0);
+    EXPECT_TRUE(table.within_limits(socket));
+  }
+  EXPECT_TRUE(table.make_room(ip4("10.0.0.1")).taken);
+  table.open(3, ip4("10.0.0.1"), 1);
+  EXPECT_FALSE(table.within_limits(3));
+  EXPECT_EQ(table.make_room(ip4("10.0.0.1")).cut, 3);  // It waits, and makes room.
+  table.open(4, ip4("10.0.0.1"), 2);
+  table.on_header(4, 2);
+  EXPECT_FALSE(table.within_limits(4));
+  EXPECT_FALSE(table.make_room(ip4("10.0.0.1")).taken);  // No more than one at once.
+  EXPECT_TRUE(table.make_room(ip4("10.0.0.2")).taken);
+  table.close(1);
+  EXPECT_TRUE(table.within_limits(4));
+  EXPECT_TRUE(table.within_limits(2));
+  EXPECT_FALSE(table.within_limits(3));  // Cut.
+}
+
+TEST(HttpConnectionTable, AFullPortHasSpareOnesForOtherSources) {
+  HttpServerLimits limits = kLimits;
+  limits.spare_connections = 1;
+  HttpConnectionTable table(limits);
+  for (int i = 0; i < 4; ++i) {
+    table.open(i, ip4(("10.0.0." + std::to_string(i)).c_str()), 0);
+    table.on_header(i, 0);
+  }
+  EXPECT_TRUE(table.make_room(ip4("10.0.1.1")).taken);
+  table.open(9, ip4("10.0.1.1"), 1);
+  table.on_header(9, 1);
+  EXPECT_FALSE(table.within_limits(9));
+  EXPECT_FALSE(table.make_room(ip4("10.0.1.2")).taken);
 }
 
 TEST(HttpConnectionTable, WhoWaitsIsNamed) {

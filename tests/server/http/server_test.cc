@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <latch>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -217,6 +219,36 @@ TEST_F(HttpServerTest, AHandlerThatWaitsHoldsUpNoOther) {
   EXPECT_THAT(slow.read_to_end(), HasSubstr("\r\n\r\n/slow"));
 }
 
+// Such a page worked for nobody until its time was over.
+TEST_F(HttpServerTest, AHandlerHearsThatItsClientHasGone) {
+  std::latch begun(1);
+  std::promise<bool> heard;
+  open({.threads = 1}, [&](const HttpRequest& request) {
+    std::promise<void> gone;
+    const std::stop_callback on_gone(request.gone, [&gone] { gone.set_value(); });
+    begun.count_down();
+    heard.set_value(gone.get_future().wait_for(std::chrono::minutes{1}) ==
+                    std::future_status::ready);
+    return HttpAnswer{};
+  });
+  {
+    RawHttp client(server_->port());
+    client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\n");  // Not all of it is read.
+    begun.wait();
+  }
+  EXPECT_TRUE(heard.get_future().get());
+  wait_for("gcoord_http_connections", 0);
+}
+
+TEST_F(HttpServerTest, AHandlerKnowsAHeadAndMayRefuseIt) {
+  open({}, [](const HttpRequest& request) {
+    return request.head ? HttpAnswer{.status = 405, .body = "no"} : HttpAnswer{.body = "yes"};
+  });
+  EXPECT_THAT(http_answer(server_->port(), "HEAD /page"),
+              testing::AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET\r\n")));
+  EXPECT_THAT(http_answer(server_->port(), "GET /page"), HasSubstr("\r\n\r\nyes"));
+}
+
 TEST_F(HttpServerTest, PagesAtOnceAreAnsweredWhileEveryHandlerWaits) {
   std::latch begun(1);
   std::latch go_on(1);
@@ -245,6 +277,38 @@ TEST_F(HttpServerTest, PagesAtOnceAreAnsweredWhileEveryHandlerWaits) {
   EXPECT_EQ(value_of(metrics_, "gcoord_http_requests_total"), 6);
   go_on.count_down();
   EXPECT_THAT(slow.read_to_end(), HasSubstr("\r\n\r\nhandled"));
+}
+
+// A probe from a host whose other requests were as many as it may have was refused.
+TEST_F(HttpServerTest, PagesAtOnceComeBesideAsManySlowRequestsAsASourceMayHave) {
+  std::latch go_on(1);
+  open(
+      {.threads = 1, .connections = 4, .connections_per_source = 2},
+      [&](const HttpRequest&) {
+        go_on.wait();
+        return HttpAnswer{.body = "handled"};
+      },
+      [](const HttpRequest& request) {
+        return request.path == "/health" ? std::optional{HttpAnswer{.body = "well"}} : std::nullopt;
+      });
+  std::vector<RawHttp> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.emplace_back(server_->port());
+    slow.back().send("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  }
+  wait_for("gcoord_http_requests_total", 2);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(http_answer(server_->port(), "GET /health"), HasSubstr("\r\n\r\nwell"));
+  }
+  EXPECT_EQ(value_of(metrics_, "gcoord_http_crowded_connections_total"), 0);
+  EXPECT_THAT(http_answer(server_->port(), "GET /slow"), StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(value_of(metrics_, "gcoord_http_crowded_connections_total"), 1);
+  go_on.count_down();
+  for (RawHttp& client : slow) {
+    EXPECT_THAT(client.read_to_end(), HasSubstr("handled"));
+  }
+  wait_for("gcoord_http_connections", 0);
+  EXPECT_THAT(http_answer(server_->port(), "GET /slow"), HasSubstr("handled"));
 }
 
 // What is under way is answered, what waits for a thread is at least told, and nobody hangs.

@@ -57,5 +57,18 @@ TEST_F(LateAnswers, AReadIsMeasuredUntilTheLeaderIsConfirmed) {
   EXPECT_EQ(slow_count(), 1u);
 }
 
+// It was measured in ticks, and called slow when it had taken up to a tick less.
+TEST_F(LateAnswers, AReadThatBeginsWithinATickIsMeasuredToTheMicrosecond) {
+  bench_.pass_ms(9);
+  bench_.send(bench_.slot(protocol::RequestKind::LockGet), "a");
+  bench_.pass_ms(LockBench::kSlowMs - 1);
+  bench_.engine.confirm_reads(*bench_.service);
+  EXPECT_EQ(slow_count(), 0u);
+  bench_.send(bench_.slot(protocol::RequestKind::LockGet), "a");
+  bench_.pass_ms(LockBench::kSlowMs);
+  bench_.engine.confirm_reads(*bench_.service);
+  EXPECT_EQ(slow_count(), 1u);
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -84,7 +84,7 @@ TEST_F(SlowRequestsTest, TheLineNamesRequestShardClientAndWhereTheTimeWent) {
   add(2'000'000);
   EXPECT_EQ(
       lines_.str(),
-      "warning clients: slow request 7.2/42: lock_release jobs/\\u{1b} of shard 17 took 1.500 "
+      "warning clients: slow request 7.2/42: lock_release \"jobs/\\u{1b}\" of shard 17 took 1.500 "
       "s in the log; the client\n");
 }
 

@@ -75,6 +75,11 @@ TEST(NamedTermsTest, AnotherTermIsRefusedWithTheOneToName) {
     EXPECT_EQ(refused.slot.epoch, bench.leads_in()) << other;
   }
   EXPECT_TRUE(bench.engine.proposals.empty());
+  const auto count_of = [&](const char* name) {
+    return bench.metrics.counter({name, "", "", ""}).value();
+  };
+  EXPECT_EQ(count_of("gcoord_server_terms_stale_total"), 3u);
+  EXPECT_EQ(count_of("gcoord_server_requests_refused_total"), 0u) << "nothing is wrong with them";
   const auto again = bench.decided(bench.acquire_in(bench.leads_in()));
   EXPECT_EQ(again.slot.code, StatusCode::Ok) << "under the same sequence";
 }

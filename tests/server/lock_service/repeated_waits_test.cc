@@ -31,6 +31,25 @@ TEST(RepeatedWaitsTest, RetryOfAWaitIsAnsweredOnItsNewConnection) {
   EXPECT_EQ(granted.slot.code, StatusCode::Ok);
 }
 
+// Nothing tells the late copy from a retry. So the newer request is told that it was replaced, and
+// its client asks again (LateCopies.AWaitThatAnOldCopyOfItselfReplacedIsAskedForAgain).
+TEST(RepeatedWaitsTest, ALateCopyEndsTheNewerBindingWhichMayAskAgain) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.connection = 2;
+  const auto newer = bench.acquire(6, 1, "a", protocol::kForeverMs);
+  bench.decide();
+  bench.connection = 1;
+  const auto late = bench.acquire(6, 1, "a", protocol::kForeverMs);
+  EXPECT_EQ(bench.sink.take(newer).slot.detail, number(ErrorCode::SequenceReused));
+  bench.connection = 2;
+  const auto again = bench.acquire(6, 1, "a", protocol::kForeverMs);
+  EXPECT_EQ(bench.sink.take(late).slot.detail, number(ErrorCode::SequenceReused));
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(bench.sink.take(again).connection, protocol::ConnectionId{2});
+}
+
 // Else a change of leaders would bring as many entries as there are waiters, beyond what a shard
 // takes on at once.
 TEST(RepeatedWaitsTest, AWaitThatStandsInLineIsBoundAnewWithoutAnEntry) {

@@ -87,7 +87,15 @@ TEST_F(LogLevelRequestsTest, AChangeHoldsAndIsWrittenDownWithWhoAskedWhateverThe
   EXPECT_FALSE(log_enabled(LogComponent::Node, LogLevel::Error));
   EXPECT_EQ(lines_.str(),
             "info node: log levels are off,peers=debug until this node ends, and were warn; asked "
-            "on connection 3.0, by 'ann@build-7'\n");
+            "on connection 3.0, by \"ann@build-7\"\n");
+}
+
+// Who asked is a word of the client's, which looked like the line's own.
+TEST_F(LogLevelRequestsTest, WhoAsksForgesNoWordsOfTheLine) {
+  send({"debug", R"(ann', and root of 10.0.0.1 by "x\)"});
+  EXPECT_THAT(lines_.str(),
+              HasSubstr(R"(on connection 3.0, by "ann', and root of 10.0.0.1 by \"x\\")"
+                        "\n"));
 }
 
 // Each of thousands a second was a line, whatever the levels.

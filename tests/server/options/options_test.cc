@@ -279,6 +279,19 @@ TEST_F(OptionsTest, MissingConfigFileIsRefused) {
           "/nonexistent/x.toml");
 }
 
+TEST_F(OptionsTest, WhatAnUnreadableConfigFileWouldSayIsNotCalledMissing) {
+  for (const std::string& file :
+       {std::string{"/nonexistent/x.toml"}, config_file("data_dir =\n")}) {
+    std::vector<Status> problems;
+    examine_invocation(
+        std::vector<std::string>{"--config", file},
+        [](const std::string&) { return std::optional<std::string>{}; },
+        problems);
+    ASSERT_EQ(problems.size(), 1u) << file;
+    EXPECT_NE(problems.front().message().find(file), std::string::npos);
+  }
+}
+
 TEST_F(OptionsTest, ListeningBeyondLoopbackNeedsInsecure) {
   for (const std::string flag :
        {"--listen-client", "--listen-peer", "--listen-metrics", "--listen-ledger"}) {

@@ -5,10 +5,12 @@
 namespace gcoord::server {
 namespace {
 
-consensus::Message message_for(std::uint32_t shard) {
+// A message to the row, with as many bytes of entries as its term says. Its shard does not matter.
+bool add(ActiveRows& rows, std::uint32_t row, std::uint64_t term = 1) {
   consensus::Message message;
-  message.shard = ShardId{shard};
-  return message;
+  message.shard = ShardId{1000 + row};
+  message.term = Term{term};
+  return rows.add_message(row, message, std::vector<std::byte>(term, std::byte{7}));
 }
 
 TEST(ActiveRows, WhatIsTouchedDuringATurnWaitsForTheNext) {
@@ -39,9 +41,7 @@ TEST(ActiveRows, ARowWithoutWorkLeavesNothingBehind) {
 TEST(ActiveRows, MessagesKeepTheirOrder) {
   ActiveRows rows(4);
   for (std::uint64_t term = 1; term <= 20; ++term) {
-    consensus::Message message = message_for(static_cast<std::uint32_t>(term % 2));
-    message.term = Term{term};
-    rows.add_message(message, {});
+    add(rows, static_cast<std::uint32_t>(term % 2), term);
   }
   RowWork& work = *rows.find(1);
   for (std::uint64_t term = 1; term <= 19; term += 2) {
@@ -52,7 +52,7 @@ TEST(ActiveRows, MessagesKeepTheirOrder) {
 
 TEST(ActiveRows, MessagesOfAHeldRowOutliveTheTurn) {
   ActiveRows rows(4);
-  rows.add_message(message_for(2), {});
+  add(rows, 2);
   rows.touch(2).held = true;
   rows.end_turn();
   EXPECT_NE(rows.find(2)->message_first, 0u);
@@ -61,12 +61,10 @@ TEST(ActiveRows, MessagesOfAHeldRowOutliveTheTurn) {
 TEST(ActiveRows, WhatIsLeftIsKeptInOrderWhileTheRestIsForgotten) {
   ActiveRows rows(4);
   for (std::uint64_t term = 1; term <= 3; ++term) {
-    consensus::Message message = message_for(2);
-    message.term = Term{term};
-    rows.add_message(message, std::vector<std::byte>(term, std::byte{7}));
+    add(rows, 2, term);
   }
   for (std::size_t k = 0; k < ActiveRows::kMessagesMax / 2; ++k) {
-    rows.add_message(message_for(1), {});
+    add(rows, 1);
     rows.take_message(*rows.find(1));
   }
   rows.end_turn();
@@ -81,9 +79,9 @@ TEST(ActiveRows, WhatIsLeftIsKeptInOrderWhileTheRestIsForgotten) {
 TEST(ActiveRows, AFullQueueTakesNoMessage) {
   ActiveRows rows(4);
   for (std::size_t k = 0; k < ActiveRows::kMessagesMax; ++k) {
-    ASSERT_TRUE(rows.add_message(message_for(2), {}));
+    ASSERT_TRUE(add(rows, 2));
   }
-  EXPECT_FALSE(rows.add_message(message_for(1), {}));
+  EXPECT_FALSE(add(rows, 1));
 }
 
 TEST(ActiveRows, WhatATurnLeavesComesFirstInTheNextAndOnlyOnce) {

@@ -21,13 +21,13 @@ std::string text_of(const EntryBlock* block) {
                                         block->payload().size());
 }
 
-TEST(EntryLog, AShardOfNoOpsHoldsNothing) {
+TEST(EntryLog, ARowOfNoOpsHoldsNothing) {
   EntryPool pool;
   EntryLog log(pool, 2);
-  log.put(ShardId{0}, LogIndex{1}, nullptr);
-  log.put(ShardId{0}, LogIndex{2}, nullptr);
-  EXPECT_EQ(log.held(ShardId{0}), 0u);
-  EXPECT_EQ(log.find(ShardId{0}, LogIndex{2}), nullptr);
+  log.put(0, LogIndex{1}, nullptr);
+  log.put(0, LogIndex{2}, nullptr);
+  EXPECT_EQ(log.held(0), 0u);
+  EXPECT_EQ(log.find(0, LogIndex{2}), nullptr);
   EXPECT_EQ(pool.slab_bytes(), 0u);
 }
 
@@ -35,12 +35,12 @@ TEST(EntryLog, WritingAtAnIndexRemovesEverythingAbove) {
   EntryPool pool;
   EntryLog log(pool, 1);
   for (std::uint64_t index = 1; index <= 5; ++index) {
-    log.put(ShardId{0}, LogIndex{index}, pool.make(EntryKind::Command, bytes_of("old")));
+    log.put(0, LogIndex{index}, pool.make(EntryKind::Command, bytes_of("old")));
   }
-  log.put(ShardId{0}, LogIndex{3}, pool.make(EntryKind::Command, bytes_of("fresh")));
-  EXPECT_EQ(log.held(ShardId{0}), 3u);
-  EXPECT_EQ(text_of(log.find(ShardId{0}, LogIndex{2})), "old");
-  EXPECT_EQ(text_of(log.find(ShardId{0}, LogIndex{3})), "fresh");
+  log.put(0, LogIndex{3}, pool.make(EntryKind::Command, bytes_of("fresh")));
+  EXPECT_EQ(log.held(0), 3u);
+  EXPECT_EQ(text_of(log.find(0, LogIndex{2})), "old");
+  EXPECT_EQ(text_of(log.find(0, LogIndex{3})), "fresh");
 }
 
 TEST(EntryLog, BlocksAreRecycled) {
@@ -48,11 +48,11 @@ TEST(EntryLog, BlocksAreRecycled) {
   EntryLog log(pool, 1);
   const std::string payload(2048, 'p');
   for (std::uint64_t index = 1; index <= 100000; ++index) {
-    log.put(ShardId{0}, LogIndex{index}, pool.make(EntryKind::Command, bytes_of(payload)));
-    log.compact(ShardId{0}, LogIndex{index > 64 ? index - 64 : 0});
+    log.put(0, LogIndex{index}, pool.make(EntryKind::Command, bytes_of(payload)));
+    log.compact(0, LogIndex{index > 64 ? index - 64 : 0});
   }
   EXPECT_LE(pool.slab_bytes(), std::size_t{1} << 20);
-  log.clear(ShardId{0});
+  log.clear(0);
   EXPECT_EQ(pool.used_bytes(), 0u);
 }
 
@@ -64,7 +64,7 @@ struct Model {
 };
 
 void change(EntryPool& pool, EntryLog& log, Model& model) {
-  const ShardId shard{0};
+  constexpr std::uint32_t kRow = 0;
   switch (*rc::gen::inRange(0, 4)) {
     case 0:
     case 1: {
@@ -72,7 +72,7 @@ void change(EntryPool& pool, EntryLog& log, Model& model) {
       const auto text = *rc::gen::container<std::string>(rc::gen::inRange('a', 'z'));
       const bool noop = text.empty();
       log.put(
-          shard, LogIndex{index}, noop ? nullptr : pool.make(EntryKind::Command, bytes_of(text)));
+          kRow, LogIndex{index}, noop ? nullptr : pool.make(EntryKind::Command, bytes_of(text)));
       model.entries.erase(model.entries.lower_bound(index), model.entries.end());
       model.entries[index] = text;
       model.last = index;
@@ -80,14 +80,14 @@ void change(EntryPool& pool, EntryLog& log, Model& model) {
     }
     case 2: {
       const auto from = *rc::gen::inRange<std::uint64_t>(model.floor + 1, model.last + 2);
-      log.truncate(shard, LogIndex{from});
+      log.truncate(kRow, LogIndex{from});
       model.entries.erase(model.entries.lower_bound(from), model.entries.end());
       model.last = from - 1;
       return;
     }
     default: {
       const auto through = *rc::gen::inRange<std::uint64_t>(model.floor, model.last + 1);
-      log.compact(shard, LogIndex{through});
+      log.compact(kRow, LogIndex{through});
       model.entries.erase(model.entries.begin(), model.entries.upper_bound(through));
       model.floor = through;
     }
@@ -102,7 +102,7 @@ RC_GTEST_PROP(EntryLog, HoldsWhatASimpleMapHolds, ()) {
   for (int k = 0; k < change_count; ++k) {
     change(pool, log, model);
     for (const auto& [index, text] : model.entries) {
-      RC_ASSERT(text_of(log.find(ShardId{0}, LogIndex{index})) == text);
+      RC_ASSERT(text_of(log.find(0, LogIndex{index})) == text);
     }
   }
 }

@@ -105,6 +105,35 @@ TEST(Model, WhatANodeDoesNotTellOrTellsWronglyIsNotKnown) {
   }
 }
 
+TEST(Model, NoNumberIsBeyondWhatCanBeCounted) {
+  const auto sample = [](std::uint64_t at_ms, const std::string& leaders, const std::string& page) {
+    Sample all{.at_ms = at_ms};
+    all.nodes.push_back({.node = 1,
+                         .at_ms = at_ms,
+                         .report = {{"leaders", leaders}, {"locks", "7"}},
+                         .page = MetricsPage::parse(page)});
+    return all;
+  };
+  Model model;
+  const std::string requests = "gcoord_server_requests_total";
+  const std::string memory = "process_resident_memory_bytes";
+  model.add(sample(1000, "1e30", requests + " -1.7e308\n" + memory + " 5\n"));
+  EXPECT_EQ(latest(model, "leaders"), std::nullopt);
+  EXPECT_EQ(latest(model, "locks"), 7);
+  EXPECT_EQ(latest(model, "memory"), 5);
+  model.add(sample(
+      2000,
+      "3",
+      requests + " 1.7e308\n" + memory + "{a=\"1\"} 1.7e308\n" + memory + "{a=\"2\"} 1.7e308\n"));
+  EXPECT_EQ(latest(model, "leaders"), 3);
+  EXPECT_EQ(latest(model, "requests"), std::nullopt) << "as the difference, infinity";
+  EXPECT_EQ(latest(model, "memory"), std::nullopt) << "as the sum, infinity";
+  model.add(sample(3000, "3", memory + " -1\ngcoord_gpu_temperature_celsius -20\n"));
+  EXPECT_EQ(latest(model, "memory"), std::nullopt);
+  EXPECT_EQ(latest(model, "gpu_temperature"), -20);
+  EXPECT_EQ(model.totals().requests.latest(), std::nullopt);
+}
+
 TEST(Model, HistogramsTellTheirMeanAndPercentileOfTheIntervalAlone) {
   const auto page = [](std::uint64_t at_ms, const std::string& text) {
     Sample sample{.at_ms = at_ms};

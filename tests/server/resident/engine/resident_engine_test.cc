@@ -4,6 +4,7 @@
 #include "netcore/transport/transport_loopback.h"
 #include "server/device_turn/view.h"
 #include "server/peers/admission.h"
+#include "server/platform/log_rate_limit.h"
 #include "server/resident/engine/resident_replicas.h"
 #include "tests/scratch_folder.h"
 #include "tests/server/host_turn/engine_toy_service.h"

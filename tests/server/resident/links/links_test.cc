@@ -126,17 +126,19 @@ TEST(ResidentLinks, TwinsMapEachOtherWhereTheyShareAHostAndSeeEachOthersFolders)
   const ResidentAddress own = own_place(here.path().string());
   ResidentAddress peer = own_place(there.path().string());
   ++peer.facts.process_id;
-  EXPECT_EQ(look_at_peer(own, peer), Mapping::Possible);
+  EXPECT_TRUE(may_meet(own, peer));
+  EXPECT_EQ(look_at_peer(own, peer, true), Mapping::Possible);
+  EXPECT_EQ(look_at_peer(own, peer, false), Mapping::OtherFolder);
   peer.facts.has_gpu = 1;
-  EXPECT_EQ(look_at_peer(own, peer), Mapping::OneWithoutGpu);
-  ++peer.folder.inode;
-  EXPECT_EQ(look_at_peer(own, peer), Mapping::OtherFolder) << "another one under this path";
+  EXPECT_EQ(look_at_peer(own, peer, true), Mapping::OneWithoutGpu);
   peer.folder = {};
-  EXPECT_EQ(look_at_peer(own, peer), Mapping::OtherFolder) << "a release of before";
-  EXPECT_EQ(look_at_peer(own_place(), own), Mapping::OtherFolder) << "this node has none";
+  EXPECT_FALSE(may_meet(own, peer));
+  EXPECT_EQ(look_at_peer(own, peer, true), Mapping::OtherFolder) << "a release of before";
+  EXPECT_EQ(look_at_peer(own_place(), own, true), Mapping::OtherFolder) << "this node has none";
   peer.facts.boot_id[0] = '?';
-  EXPECT_EQ(look_at_peer(own, peer), Mapping::OtherHost);
-  EXPECT_EQ(look_at_peer({}, {}), Mapping::OtherHost);
+  EXPECT_FALSE(may_meet(own, peer));
+  EXPECT_EQ(look_at_peer(own, peer, true), Mapping::OtherHost);
+  EXPECT_EQ(look_at_peer({}, {}, true), Mapping::OtherHost);
 }
 
 // As both ends would act on what the other last said, from any state.

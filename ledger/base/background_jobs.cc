@@ -7,14 +7,22 @@
 namespace gcoord::ledger {
 namespace {
 
+thread_local bool merges = false;
+
 class BackgroundJobs final : public rocksdb::EventListener {
  public:
   void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+    merges = false;
     make_background_thread();
   }
 
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
+    merges = true;
     make_background_thread();
+  }
+
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
+    merges = false;
   }
 };
 
@@ -22,6 +30,10 @@ class BackgroundJobs final : public rocksdb::EventListener {
 
 std::shared_ptr<rocksdb::EventListener> background_jobs() {
   return std::make_shared<BackgroundJobs>();
+}
+
+bool this_thread_merges() {
+  return merges;
 }
 
 }  // namespace gcoord::ledger

@@ -16,4 +16,8 @@ namespace gcoord::ledger {
 // For DBOptions::listeners.
 std::shared_ptr<rocksdb::EventListener> background_jobs();
 
+// Whether the calling thread is one of RocksDB's that merges tables at present; of databases with
+// the listener.
+bool this_thread_merges();
+
 }  // namespace gcoord::ledger

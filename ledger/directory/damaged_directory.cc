@@ -1,6 +1,7 @@
 #include "ledger/directory/damaged_directory.h"
 
 #include "common/assert.h"
+#include "common/incarnation.h"
 #include "ledger/base/error_details.h"
 #include "ledger/disk/posix_disk.h"
 #include "ledger/space/guard.h"
@@ -22,9 +23,13 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-Status check_free(const std::string& path) {
+bool exists(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+}
+
+Status check_free(const std::string& path) {
+  if (!exists(path)) {
     return Status{};
   }
   return Status{
@@ -52,6 +57,20 @@ std::unique_ptr<IdentityFile> readable_identity(Disk& disk) {
   return identity.ok() ? std::move(identity.value()) : nullptr;
 }
 
+// Whether the directory at `path` is one that was made in place of `old` and has not become its
+// successor yet.
+Result<bool> awaits_succession(const std::string& path, const IdentityFile& old) {
+  GCOORD_TRY(const auto disk, PosixDisk::open_directory(path));
+  GCOORD_TRY(const bool begun, disk->exists("wal"));
+  const std::unique_ptr<IdentityFile> fresh = readable_identity(*disk);
+  if (fresh == nullptr) {
+    return !begun && !exists(path + "/identity");
+  }
+  return !fresh->established() && !fresh->rejoining() &&
+         fresh->directory_id() != old.directory_id() &&
+         generation_of(fresh->incarnation()) <= generation_of(old.incarnation());
+}
+
 }  // namespace
 
 std::string damaged_path(const std::string& directory) {
@@ -71,6 +90,26 @@ Status replace_damaged(const DataDirectoryOptions& options) {
   GCOORD_TRY_STATUS(move_aside(path, damaged_path(path)));
   GCOORD_TRY(const auto fresh, DataDirectory::open(options));
   return old == nullptr ? Status{} : fresh->identity().succeed(*old, options.random_id);
+}
+
+Status resume_replacement(const DataDirectoryOptions& options) {
+  const std::string path = without_slash(options.path);
+  if (!exists(damaged_path(path))) {
+    return Status{};
+  }
+  GCOORD_TRY(const auto old_disk, PosixDisk::open_directory(damaged_path(path)));
+  const std::unique_ptr<IdentityFile> old = readable_identity(*old_disk);
+  const bool same_node = old != nullptr && old->identity().node == options.identity.node &&
+                         old->identity().cluster == options.identity.cluster;
+  if (!same_node) {
+    return Status{};
+  }
+  GCOORD_TRY(const bool awaits, awaits_succession(path, *old));
+  if (!awaits) {
+    return Status{};
+  }
+  GCOORD_TRY(const auto fresh, DataDirectory::open(options));
+  return fresh->identity().succeed(*old, options.random_id);
 }
 
 }  // namespace gcoord::ledger

@@ -5,7 +5,8 @@
 // place. If the identity file of the old one could be read, the new one is its successor: the next
 // generation, rejoining, with the same peers in mind (identity_file.h). If not, it is an empty
 // directory, and the node learns from the peers that refuse it which generation it has to be. A
-// crash in between leaves an empty directory, too. One thread; no other process has the directory.
+// crash in between leaves an empty directory, too, which the next start makes the successor. One
+// thread; no other process has the directory.
 #pragma once
 
 #include "common/status.h"
@@ -23,5 +24,9 @@ std::string damaged_path(const std::string& directory);
 // kDirectoryUnusable when it cannot be moved, for example because it is a mount point; those of
 // DataDirectory::open.
 Status replace_damaged(const DataDirectoryOptions& options);
+
+// Ends a replacement that a crash has cut off; ok where there is none. Before the directory is
+// opened. Failures: those of DataDirectory::open.
+Status resume_replacement(const DataDirectoryOptions& options);
 
 }  // namespace gcoord::ledger

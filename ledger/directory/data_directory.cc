@@ -105,8 +105,11 @@ Result<std::unique_ptr<DirectoryLock>> DirectoryLock::take(const std::string& di
                   kDirectoryLocked};
   }
   const std::string holder = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock_fd, 0) != 0 ||
-      ::pwrite(lock_fd, holder.data(), holder.size(), 0) != static_cast<ssize_t>(holder.size())) {
+  const bool named =
+      ::ftruncate(lock_fd, 0) == 0 &&
+      ::pwrite(lock_fd, holder.data(), holder.size(), 0) == static_cast<ssize_t>(holder.size());
+  // A full disk holds the lock as well, and space may be in reserve there.
+  if (!named && errno != ENOSPC && errno != EDQUOT) {
     return unusable(directory, errno);
   }
   return lock;

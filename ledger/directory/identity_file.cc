@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace gcoord::ledger {
 namespace {
@@ -146,49 +147,46 @@ Status IdentityFile::succeed(const IdentityFile& damaged, std::uint64_t random_i
   return take_over(damaged.incarnation_, random_id);
 }
 
-Status IdentityFile::mark_rejoined() {
-  if (!rejoining_) {
+// What could not be written does not hold: the next try is one again.
+template <typename T>
+Status IdentityFile::change(T& member, T value) {
+  if (member == value) {
     return Status{};
   }
-  rejoining_ = false;
-  return persist();
+  std::swap(member, value);
+  Status status = persist();
+  if (!status.ok()) {
+    std::swap(member, value);
+  }
+  return status;
+}
+
+Status IdentityFile::mark_rejoined() {
+  return change(rejoining_, false);
 }
 
 Status IdentityFile::mark_in_use() {
-  if (in_use_) {
-    return Status{};
-  }
-  in_use_ = true;
-  return persist();
+  return change(in_use_, true);
 }
 
 Status IdentityFile::mark_established() {
-  if (established_) {
-    return Status{};
-  }
-  established_ = true;
-  return persist();
+  return change(established_, true);
 }
 
 Status IdentityFile::remember_peers(const std::vector<PeerIdentity>& peers) {
-  if (peers == peers_) {
-    return Status{};
-  }
   GCOORD_ASSERT(std::ranges::is_sorted(peers, {}, &PeerIdentity::node));
-  peers_ = peers;
-  return persist();
+  return change(peers_, peers);
 }
 
 Status IdentityFile::remember_peer(const PeerIdentity& peer) {
-  const auto found = std::ranges::lower_bound(peers_, peer.node, {}, &PeerIdentity::node);
-  if (found == peers_.end() || found->node != peer.node) {
-    peers_.insert(found, peer);
-  } else if (*found == peer) {
-    return Status{};
+  std::vector<PeerIdentity> peers = peers_;
+  const auto found = std::ranges::lower_bound(peers, peer.node, {}, &PeerIdentity::node);
+  if (found == peers.end() || found->node != peer.node) {
+    peers.insert(found, peer);
   } else {
     *found = peer;
   }
-  return persist();
+  return change(peers_, std::move(peers));
 }
 
 Status IdentityFile::decode(std::span<const std::byte> bytes) {

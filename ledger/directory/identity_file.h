@@ -4,8 +4,9 @@
 // when the file is created and never changes, so a directory that was wiped and made anew is told
 // from the old one; the incarnation rises by one, durably, on every open, so an old image that
 // comes back is told from its successor. A directory that takes the place of one that its node has
-// lost gets the next generation (common/incarnation.h, docs/adr/0025). Works on any Disk. One
-// thread at a time.
+// lost gets the next generation (common/incarnation.h, docs/adr/0025). Works on any Disk. What is
+// marked or remembered and cannot be written does not hold here either; where the disk is full
+// (ResourceExhausted), it may be tried again. One thread at a time.
 #pragma once
 
 #include "common/ids.h"
@@ -135,6 +136,8 @@ class IdentityFile {
   Status decode(std::span<const std::byte> bytes);
   Status check(const NodeIdentity& expected) const;
   Status rise_above(Incarnation known, std::uint64_t random_id);
+  template <typename T>
+  Status change(T& member, T value);
   Status persist();
 
   Disk& disk_;

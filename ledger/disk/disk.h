@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,12 +45,17 @@ class DiskFile {
   // the next read come from the device, so that recovery sees what a power loss would have left.
   virtual Status drop_cached() = 0;
   virtual Result<std::uint64_t> size_bytes() const = 0;
+
+  // What the file takes of the disk's space: less than its size where it has holes.
+  virtual Result<std::uint64_t> allocated_bytes() const { return size_bytes(); }
 };
 
 // Of the file system that a directory lies on, for this process.
 struct DiskSpace {
   std::uint64_t free_bytes = 0;  // Without what the system keeps for its administrator.
   std::uint64_t total_bytes = 0;
+  // That can still be made, where the file system has a limit of its own.
+  std::uint64_t free_files = std::numeric_limits<std::uint64_t>::max();
 };
 
 class Disk {

@@ -16,10 +16,17 @@
 namespace gcoord::ledger {
 namespace {
 
+// Of st_blocks, whatever the file system's own are.
+constexpr std::uint64_t kStatBlockBytes = 512;
+
+bool is_full(int error) {
+  return error == ENOSPC || error == EDQUOT;
+}
+
 // One message for the operator: what failed, where, why, and what to do.
 Status failure(int error, const std::string& what, const std::string& path, std::uint32_t detail) {
   const std::string text = what + " " + path + ": " + std::strerror(error);
-  if (error == ENOSPC || error == EDQUOT) {
+  if (is_full(error)) {
     return Status{StatusCode::ResourceExhausted,
                   text + "; free space there and start the node again",
                   kDiskFull};
@@ -32,16 +39,22 @@ Status failure(int error, const std::string& what, const std::string& path, std:
                 detail};
 }
 
-// Calls once more what failed for want of space: a look at the room gives a reserve out. The call
-// answers with an error of the system, or 0.
+// Calls again what failed for want of space: once, as a look at the room gives a reserve out, or
+// until there is some. The call answers with an error of the system, or 0.
 template <typename Call>
-int with_reserve(DiskRoom* room, Call&& call) {
-  const int error = call();
-  if (room == nullptr || (error != ENOSPC && error != EDQUOT)) {
+int with_room(const SpaceOfFiles& space, Call&& call) {
+  int error = call();
+  if (space.room == nullptr || !is_full(error)) {
     return error;
   }
-  room->has(0);
-  return call();
+  if (space.when_full == WhenFull::Fails) {
+    space.room->has(0);
+    return call();
+  }
+  while (is_full(error) && space.room->await_after_refusal()) {
+    error = call();
+  }
+  return error;
 }
 
 int error_of(int result) {
@@ -50,8 +63,8 @@ int error_of(int result) {
 
 class PosixFile final : public DiskFile {
  public:
-  PosixFile(std::string path, int fd, DiskRoom* room)
-      : path_(std::move(path)), fd_(fd), room_(room) {}
+  PosixFile(std::string path, int fd, const SpaceOfFiles& space)
+      : path_(std::move(path)), fd_(fd), space_(space) {}
 
   ~PosixFile() override { ::close(fd_); }
 
@@ -76,7 +89,7 @@ class PosixFile final : public DiskFile {
 
   Status write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     std::size_t done = 0;
-    const int error = with_reserve(room_, [&] { return write_rest(offset, bytes, done); });
+    const int error = with_room(space_, [&] { return write_rest(offset, bytes, done); });
     return error == 0 ? Status{} : failure(error, "cannot write", path_, kDiskWriteFailed);
   }
 
@@ -101,6 +114,15 @@ class PosixFile final : public DiskFile {
     return static_cast<std::uint64_t>(attributes.st_size);
   }
 
+  Result<std::uint64_t> allocated_bytes() const override {
+    struct stat attributes {};
+
+    if (::fstat(fd_, &attributes) != 0) {
+      return failure(errno, "cannot inspect", path_, kDiskReadFailed);
+    }
+    return static_cast<std::uint64_t>(attributes.st_blocks) * kStatBlockBytes;
+  }
+
  private:
   // From byte `done` on, which moves.
   int write_rest(std::uint64_t offset, std::span<const std::byte> bytes, std::size_t& done) const {
@@ -117,7 +139,7 @@ class PosixFile final : public DiskFile {
 
   std::string path_;
   int fd_;
-  DiskRoom* room_;
+  SpaceOfFiles space_;
 };
 
 // Makes the directory's own name durable.
@@ -136,15 +158,16 @@ Status sync_parent(const std::string& path) {
 
 }  // namespace
 
-PosixDisk::PosixDisk(std::string path, int directory_fd, DiskRoom* room)
-    : path_(std::move(path)), directory_fd_(directory_fd), room_(room) {}
+PosixDisk::PosixDisk(std::string path, int directory_fd, const SpaceOfFiles& space)
+    : path_(std::move(path)), directory_fd_(directory_fd), space_(space) {}
 
 PosixDisk::~PosixDisk() {
   ::close(directory_fd_);
 }
 
 Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& path,
-                                                             DiskRoom* room) {
+                                                             DiskRoom* room,
+                                                             WhenFull when_full) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return failure(errno, "cannot create directory", path, kDiskFailed);
   }
@@ -154,7 +177,7 @@ Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& 
   if (fd < 0) {
     return failure(errno, "cannot open directory", path, kDiskFailed);
   }
-  return std::unique_ptr<PosixDisk>{new PosixDisk(path, fd, room)};
+  return std::unique_ptr<PosixDisk>{new PosixDisk(path, fd, {room, when_full})};
 }
 
 Result<std::unique_ptr<DiskFile>> PosixDisk::open(const std::string& name) {
@@ -163,24 +186,24 @@ Result<std::unique_ptr<DiskFile>> PosixDisk::open(const std::string& name) {
   if (fd < 0) {
     return failure(errno, "cannot open", path, kDiskFailed);
   }
-  return std::unique_ptr<DiskFile>{std::make_unique<PosixFile>(path, fd, room_)};
+  return std::unique_ptr<DiskFile>{std::make_unique<PosixFile>(path, fd, space_)};
 }
 
 Result<std::unique_ptr<DiskFile>> PosixDisk::create(const std::string& name,
                                                     std::uint64_t size_bytes) {
   const std::string path = path_ + "/" + name;
   int fd = -1;
-  const int uncreated = with_reserve(room_, [&] {
+  const int uncreated = with_room(space_, [&] {
     fd = ::openat(directory_fd_, name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     return error_of(fd);
   });
   if (uncreated != 0) {
     return failure(uncreated, "cannot create", path, kDiskFailed);
   }
-  auto file = std::make_unique<PosixFile>(path, fd, room_);
+  auto file = std::make_unique<PosixFile>(path, fd, space_);
   if (size_bytes > 0) {
-    const int error = with_reserve(
-        room_, [&] { return ::posix_fallocate(fd, 0, static_cast<off_t>(size_bytes)); });
+    const int error =
+        with_room(space_, [&] { return ::posix_fallocate(fd, 0, static_cast<off_t>(size_bytes)); });
     if (error != 0) {
       return failure(error, "cannot reserve space for", path, kDiskFailed);
     }
@@ -189,7 +212,7 @@ Result<std::unique_ptr<DiskFile>> PosixDisk::create(const std::string& name,
 }
 
 Status PosixDisk::rename(const std::string& from, const std::string& to) {
-  const int error = with_reserve(room_, [&] {
+  const int error = with_room(space_, [&] {
     return error_of(::renameat(directory_fd_, from.c_str(), directory_fd_, to.c_str()));
   });
   return error == 0
@@ -250,7 +273,12 @@ Result<DiskSpace> PosixDisk::space() {
     return failure(errno, "cannot ask for the free space of", path_, kDiskFailed);
   }
   const std::uint64_t block_bytes = found.f_frsize;
-  return DiskSpace{found.f_bavail * block_bytes, found.f_blocks * block_bytes};
+  DiskSpace space{.free_bytes = found.f_bavail * block_bytes,
+                  .total_bytes = found.f_blocks * block_bytes};
+  if (found.f_files != 0) {  // Else it makes them as long as there is space.
+    space.free_files = found.f_favail;
+  }
+  return space;
 }
 
 }  // namespace gcoord::ledger

@@ -5,25 +5,40 @@
 // is read again from the device. Files are created with mode 0600 and closed on exec.
 //
 // Where the file system is full, what may be held in reserve there is given out (DiskRoom), and the
-// call is tried once more. Interrupted reads and writes are continued; an interrupted sync is a
-// failure like any other. The messages name the full path, the cause and what to do.
+// call is tried once more, or again and again until there is space (WhenFull); a sync never is.
+// Interrupted reads and writes are continued; an interrupted sync is a failure like any other. The
+// messages name the full path, the cause and what to do.
 #pragma once
 
 #include "ledger/disk/disk.h"
 #include "ledger/disk/room.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace gcoord::ledger {
 
+// What becomes of a call that a full disk refuses.
+enum class WhenFull : std::uint8_t {
+  Fails,
+  Waits,  // For space, as DiskRoom waits; for threads that nobody needs meanwhile.
+};
+
+// Where files get space from when the disk has none; no room: nowhere.
+struct SpaceOfFiles {
+  DiskRoom* room = nullptr;
+  WhenFull when_full = WhenFull::Fails;
+};
+
 class PosixDisk final : public Disk {
  public:
   // Opens the directory, creating it (mode 0700, its parent must exist) when there is none; its
   // creation is durable on return. `room`, which may have a reserve, outlives it; nullptr: none
-  // has.
+  // has, and calls fail.
   static Result<std::unique_ptr<PosixDisk>> open_directory(const std::string& path,
-                                                           DiskRoom* room = nullptr);
+                                                           DiskRoom* room = nullptr,
+                                                           WhenFull when_full = WhenFull::Fails);
   ~PosixDisk() override;
 
   Result<DiskSpace> space() override;
@@ -37,11 +52,11 @@ class PosixDisk final : public Disk {
   Status sync_directory() override;
 
  private:
-  PosixDisk(std::string path, int directory_fd, DiskRoom* room);
+  PosixDisk(std::string path, int directory_fd, const SpaceOfFiles& space);
 
   std::string path_;
   int directory_fd_;
-  DiskRoom* room_;
+  SpaceOfFiles space_;
 };
 
 }  // namespace gcoord::ledger

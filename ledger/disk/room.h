@@ -16,10 +16,13 @@ namespace gcoord::ledger {
 struct RoomWish {
   std::uint64_t wanted_bytes = 0;
   std::uint64_t least_bytes = 0;  // At most wanted_bytes.
+  bool makes_file = false;        // Of a file that is not there yet.
+  // Work that others do not wait for leaves them what is kept back, and more besides.
+  bool can_wait = false;
   // Called without any lock where wanted_bytes are not there: before what is kept back is given
   // out, and about ten times a second while there is a wait. It may free some. A failure ends the
   // wait. Empty: nothing.
-  std::function<Status()> meanwhile;
+  std::function<Status()> meanwhile{};
 };
 
 class DiskRoom {
@@ -32,6 +35,10 @@ class DiskRoom {
   // Whether so many bytes may be taken ahead of their use, now.
   virtual bool has(std::uint64_t byte_count) = 0;
 
+  // The disk has refused what seemed to have room, or had asked for none: gives out what is kept
+  // back, or waits a moment, so that it may be tried again. False: nobody waits any more.
+  virtual bool await_after_refusal() = 0;
+
   // Returns when there is room, however long that is, and how many bytes may be taken: wanted_bytes
   // where there are as many, else least_bytes. What is kept back for this is given out first.
   // Aborted: nobody waits any more, the node ends; else the failure of `meanwhile`.
@@ -39,8 +46,7 @@ class DiskRoom {
 
   // The same for exactly so many.
   Status await(std::uint64_t byte_count) {
-    return await_room({.wanted_bytes = byte_count, .least_bytes = byte_count, .meanwhile = {}})
-        .status();
+    return await_room({.wanted_bytes = byte_count, .least_bytes = byte_count}).status();
   }
 };
 

@@ -20,17 +20,29 @@ constexpr std::uint64_t kFloorBytesMax = 16 * kMiB;
 constexpr std::uint64_t kFloorShare = 8;  // Of the low-water mark.
 // A disk that writes 1 GiB a second takes half of the low-water mark in as long.
 constexpr std::chrono::milliseconds kLookEvery{100};
+// What a try takes for a moment, where it is refused in the end, is missed by whoever writes then.
+constexpr std::uint32_t kPauseLooks = 20;
 
 std::int64_t gauge_value(std::uint64_t bytes) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
   return static_cast<std::int64_t>(std::min(bytes, kMax));
 }
 
-Status no_room(std::uint64_t free_bytes) {
+Status no_room(const DiskSpace& space) {
+  const bool files = space.free_files < kFilesLow;
   return {StatusCode::ResourceExhausted,
-          "the disk of the data directory is full, " + std::to_string(free_bytes >> 10) +
-              " KiB are free; free space there and start the node again",
+          "the disk of the data directory is full, " + std::to_string(space.free_bytes >> 10) +
+              " KiB" + (files ? " and " + std::to_string(space.free_files) + " files" : "") +
+              " are free; free space there and start the node again",
           kDiskFull};
+}
+
+bool make_reserve(Disk& disk, std::uint64_t size_bytes) {
+  const bool made = disk.create(kReserveName, size_bytes).ok();
+  if (!made) {
+    static_cast<void>(disk.remove(kReserveName).ok());
+  }
+  return made;
 }
 
 // Free space with which the disk is low no more.
@@ -92,8 +104,8 @@ Status SpaceGuard::open(std::unique_ptr<Disk> disk) {
   take_up();
   look_now();
   fill_if_due(lock);
-  if (!fits(0)) {
-    return no_room(space_.free_bytes);
+  if (!fits(0, {})) {
+    return no_room(space_);
   }
   if (options_.driver == StorageDriver::Thread) {
     thread_ = std::thread{[this] { run(); }};
@@ -110,7 +122,12 @@ void SpaceGuard::take_up() {
   const auto size_bytes = file.value()->size_bytes();
   held_ = size_bytes.ok() && size_bytes.value() == marks_.reserve_bytes;
   if (!held_) {
-    give_out();
+    return give_out();
+  }
+  // One with holes was copied, and holds nothing.
+  const auto allocated_bytes = file.value()->allocated_bytes();
+  if (allocated_bytes.ok() && allocated_bytes.value() < marks_.reserve_bytes) {
+    held_ = make_reserve(*disk_, marks_.reserve_bytes);
   }
 }
 
@@ -127,10 +144,15 @@ void SpaceGuard::look_now() {
   if (held_ && space_.free_bytes < marks_.low_bytes / 2) {
     give_out();
   }
-  const std::uint64_t enough_bytes = enough_of(marks_);
-  const std::uint64_t needed_bytes = is_low() ? enough_bytes : marks_.low_bytes;
-  low_.store(!held_ || space_.free_bytes < needed_bytes, std::memory_order_relaxed);
+  low_.store(!held_ || !has_enough(), std::memory_order_relaxed);
   tell();
+}
+
+// A disk that is low has to get a quarter more than the mark.
+bool SpaceGuard::has_enough() const {
+  const std::uint64_t bytes = is_low() ? enough_of(marks_) : marks_.low_bytes;
+  const std::uint64_t files = is_low() ? kFilesLow + kFilesLow / 4 : kFilesLow;
+  return space_.free_bytes >= bytes && space_.free_files >= files;
 }
 
 // What was seen last counts where the disk does not say.
@@ -142,6 +164,7 @@ void SpaceGuard::measure() {
 
 void SpaceGuard::tell() {
   const SpaceReport now{.free_bytes = space_.free_bytes,
+                        .free_files = space_.free_files,
                         .total_bytes = space_.total_bytes,
                         .reserve_bytes = held_ ? marks_.reserve_bytes : 0,
                         .low_bytes = marks_.low_bytes,
@@ -166,24 +189,24 @@ void SpaceGuard::give_out() {
 void SpaceGuard::fill_if_due(std::unique_lock<std::mutex>& lock) {
   const bool due =
       !held_ && !filling_ && space_.free_bytes >= marks_.reserve_bytes + enough_of(marks_);
-  if (!due) {
+  if (!due || pause_looks_ > 0) {
+    pause_looks_ -= pause_looks_ > 0 ? 1 : 0;
     return;
   }
   filling_ = true;
   lock.unlock();
-  const bool made = disk_->create(kReserveName, marks_.reserve_bytes).ok();
-  if (!made) {
-    (void)disk_->remove(kReserveName);
-  }
+  const bool made = make_reserve(*disk_, marks_.reserve_bytes);
   lock.lock();
   filling_ = false;
   held_ = made;
+  pause_looks_ = made ? 0 : kPauseLooks;
   look_now();
 }
 
-bool SpaceGuard::fits(std::uint64_t byte_count) const {
-  return space_.free_bytes >= marks_.floor_bytes &&
-         space_.free_bytes - marks_.floor_bytes >= byte_count;
+bool SpaceGuard::fits(std::uint64_t byte_count, const RoomWish& wish) const {
+  const std::uint64_t left_bytes = wish.can_wait ? marks_.low_bytes / 2 : marks_.floor_bytes;
+  return space_.free_bytes >= left_bytes && space_.free_bytes - left_bytes >= byte_count &&
+         (!wish.makes_file || space_.free_files > kFilesFloor);
 }
 
 bool SpaceGuard::has(std::uint64_t byte_count) {
@@ -199,21 +222,21 @@ bool SpaceGuard::has(std::uint64_t byte_count) {
 Result<std::optional<std::uint64_t>> SpaceGuard::room_for(const RoomWish& wish,
                                                           std::unique_lock<std::mutex>& lock) {
   look_now();
-  if (!fits(wish.wanted_bytes) && wish.meanwhile) {
+  if (!fits(wish.wanted_bytes, wish) && wish.meanwhile) {
     lock.unlock();
     const Status freed = wish.meanwhile();
     lock.lock();
     GCOORD_TRY_STATUS(freed);
     look_now();
   }
-  if (!fits(wish.wanted_bytes) && held_) {
+  if (!fits(wish.wanted_bytes, wish) && held_ && !wish.can_wait) {
     give_out();
     tell();
   }
-  if (fits(wish.wanted_bytes)) {
+  if (fits(wish.wanted_bytes, wish)) {
     return std::optional{wish.wanted_bytes};
   }
-  return fits(wish.least_bytes) ? std::optional{wish.least_bytes} : std::nullopt;
+  return fits(wish.least_bytes, wish) ? std::optional{wish.least_bytes} : std::nullopt;
 }
 
 Result<std::uint64_t> SpaceGuard::await_room(const RoomWish& wish) {
@@ -228,7 +251,7 @@ Result<std::uint64_t> SpaceGuard::await_room(const RoomWish& wish) {
       return *room;
     }
     if (options_.driver == StorageDriver::Owner) {
-      return no_room(space_.free_bytes);
+      return no_room(space_);
     }
     if (stopping_) {
       return Status{StatusCode::Aborted, "the node ends while its disk is full", kDiskFull};
@@ -238,6 +261,27 @@ Result<std::uint64_t> SpaceGuard::await_room(const RoomWish& wish) {
     }
     wake_.wait_for(lock, kLookEvery, [this] { return stopping_; });
   }
+}
+
+// A quota of which the disk does not say counts the reserve as well.
+bool SpaceGuard::await_after_refusal() {
+  std::unique_lock lock(mutex_);
+  if (disk_ == nullptr || stopping_) {
+    return false;
+  }
+  if (held_) {
+    give_out();
+    look_now();
+    return !held_;
+  }
+  if (options_.driver == StorageDriver::Owner) {
+    return false;
+  }
+  if (metrics_) {
+    metrics_->held_writes.add();
+  }
+  wake_.wait_for(lock, kLookEvery, [this] { return stopping_; });
+  return !stopping_;
 }
 
 SpaceReport SpaceGuard::report() const {

@@ -5,6 +5,10 @@
 //                half of low the reserve is given out: the file `reserve` is removed
 //                floor       tables and segments of the log wait for room (DiskRoom)
 //
+// Work that can wait, such as merges of tables, stops at half of low already: what is left then is
+// for the log and for checkpoints. Where the file system makes few files more, the disk is low as
+// well, and what needs a new one waits before there are none.
+//
 // The reserve is a preallocated file, so what must go on (releases, expiry, checkpoints, which give
 // space back) has room that no other process took before. It is filled again, and the disk is no
 // longer low, once the space for it is there with a quarter more than the mark. Some bytes, the
@@ -53,8 +57,13 @@ struct SpaceGuardOptions {
   std::optional<SpaceMarks> marks;     // Empty: space_marks() of the disk's size.
 };
 
+// Files that can still be made: with less the disk is low, and a few are for small ones alone.
+inline constexpr std::uint64_t kFilesLow = 256;
+inline constexpr std::uint64_t kFilesFloor = 32;
+
 struct SpaceReport {
   std::uint64_t free_bytes = 0;
+  std::uint64_t free_files = 0;
   std::uint64_t total_bytes = 0;
   std::uint64_t reserve_bytes = 0;  // Held now.
   std::uint64_t low_bytes = 0;
@@ -82,6 +91,8 @@ class SpaceGuard final : public DiskRoom {
   void stop();
 
   bool has(std::uint64_t byte_count) override;
+  // False with StorageDriver::Owner, unless the reserve was given out.
+  bool await_after_refusal() override;
   // With StorageDriver::Owner nobody waits: ResourceExhausted (kDiskFull) instead.
   Result<std::uint64_t> await_room(const RoomWish& wish) override;
 
@@ -91,7 +102,8 @@ class SpaceGuard final : public DiskRoom {
   void run();
   // All below with the mutex.
   void look_now();
-  bool fits(std::uint64_t byte_count) const;
+  bool fits(std::uint64_t byte_count, const RoomWish& wish) const;
+  bool has_enough() const;
   // As await_room, without waiting: the bytes that may be taken now; nothing: too few.
   Result<std::optional<std::uint64_t>> room_for(const RoomWish& wish,
                                                 std::unique_lock<std::mutex>& lock);
@@ -114,7 +126,8 @@ class SpaceGuard final : public DiskRoom {
   SpaceMarks marks_;
   DiskSpace space_;
   bool held_ = false;
-  bool filling_ = false;  // The reserve is being made, without the mutex.
+  bool filling_ = false;           // The reserve is being made, without the mutex.
+  std::uint32_t pause_looks_ = 0;  // Before it is tried again: it was refused.
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -35,7 +35,8 @@ Status WalSpare::advance(std::uint64_t byte_count) {
     auto created = disk_.create(kSpareName, segment_bytes_);
     if (!created.ok()) {
       disk_full_ = created.status().code() == StatusCode::ResourceExhausted;
-      return disk_full_ ? Status{} : created.status();
+      // Some of it may be there, which is what take() may wait for.
+      return disk_full_ ? disk_.remove(kSpareName) : created.status();
     }
     file_ = std::move(created).value();
     filled_bytes_ = 0;
@@ -52,25 +53,51 @@ Status WalSpare::advance(std::uint64_t byte_count) {
 
 Result<SpareFile> WalSpare::take(std::uint64_t needed_bytes) {
   if (needed_bytes > segment_bytes_) {
-    return make(kLargeName, {needed_bytes, needed_bytes, while_full_});
+    return make(kLargeName, wish(needed_bytes, needed_bytes));
   }
   disk_full_ = false;
   owed_bytes_ = 0;
   if (file_ == nullptr) {
     const std::uint64_t least_bytes =
         std::min(segment_bytes_, std::max(needed_bytes, kShortSegmentBytes));
-    return make(kSpareName, {segment_bytes_, least_bytes, while_full_});
+    return make(kSpareName, wish(segment_bytes_, least_bytes));
   }
   GCOORD_TRY_STATUS(fill(*file_, filled_bytes_, segment_bytes_));
   return SpareFile{std::move(file_), kSpareName, segment_bytes_};
 }
 
+RoomWish WalSpare::wish(std::uint64_t wanted_bytes, std::uint64_t least_bytes) const {
+  return {.wanted_bytes = wanted_bytes,
+          .least_bytes = least_bytes,
+          .makes_file = true,
+          .meanwhile = while_full_};
+}
+
+// Another program may take the room between the look at it and the file. Nothing of the file is
+// anybody's yet, so it is made again.
 Result<SpareFile> WalSpare::make(const std::string& name, const RoomWish& wish) {
-  std::uint64_t size_bytes = wish.wanted_bytes;
-  if (room_ != nullptr) {
-    GCOORD_TRY(size_bytes, room_->await_room(wish));
+  for (;;) {
+    std::uint64_t size_bytes = wish.wanted_bytes;
+    if (room_ != nullptr) {
+      GCOORD_TRY(size_bytes, room_->await_room(wish));
+    }
+    GCOORD_ASSERT(size_bytes >= wish.least_bytes && size_bytes <= wish.wanted_bytes);
+    auto made = make_now(name, size_bytes);
+    const bool refused = made.status().code() == StatusCode::ResourceExhausted;
+    if (!refused || room_ == nullptr) {
+      return made;
+    }
+    GCOORD_TRY_STATUS(disk_.remove(name));
+    if (wish.meanwhile) {
+      GCOORD_TRY_STATUS(wish.meanwhile());
+    }
+    if (!room_->await_after_refusal()) {
+      return made;
+    }
   }
-  GCOORD_ASSERT(size_bytes >= wish.least_bytes && size_bytes <= wish.wanted_bytes);
+}
+
+Result<SpareFile> WalSpare::make_now(const std::string& name, std::uint64_t size_bytes) {
   GCOORD_TRY(auto file, disk_.create(name, size_bytes));
   GCOORD_TRY_STATUS(fill(*file, 0, size_bytes));
   return SpareFile{std::move(file), name, size_bytes};

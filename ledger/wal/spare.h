@@ -55,8 +55,10 @@ class WalSpare {
 
  private:
   Status fill(DiskFile& file, std::uint64_t from, std::uint64_t to);
+  RoomWish wish(std::uint64_t wanted_bytes, std::uint64_t least_bytes) const;
   // One that is filled, in place of the spare.
   Result<SpareFile> make(const std::string& name, const RoomWish& wish);
+  Result<SpareFile> make_now(const std::string& name, std::uint64_t size_bytes);
 
   Disk& disk_;
   std::uint64_t segment_bytes_;

@@ -10,6 +10,17 @@
 #include <utility>
 
 namespace gcoord::server {
+namespace {
+
+// More than a round's leaves and the small files beside them take.
+constexpr std::uint64_t kWriteBytes = std::uint64_t{1} << 20;
+
+// Before the cluster log is locked: its readers do not wait as well.
+Status await_space(ledger::DiskRoom* room) {
+  return room == nullptr ? Status{} : room->await(kWriteBytes);
+}
+
+}  // namespace
 
 PublicationNode::PublicationNode(PublicationNodeOptions options, MetricsRegistry& metrics)
     : options_(std::move(options)),
@@ -34,7 +45,9 @@ PublicationNode::~PublicationNode() {
 }
 
 Status PublicationNode::open_files() {
-  GCOORD_TRY(disk_, ledger::PosixDisk::open_directory(options_.directory, options_.room));
+  GCOORD_TRY(disk_,
+             ledger::PosixDisk::open_directory(
+                 options_.directory, options_.room, ledger::WhenFull::Waits));
   GCOORD_TRY(signer_, ledger::SignerState::open(*disk_));
   GCOORD_TRY(log_, ledger::ClusterLog::open(*disk_, signer_->last().size));
   const std::string name = ledger::node_key_name(options_.cluster.value, options_.node.value);
@@ -243,6 +256,7 @@ const ledger::TreeReader& PublicationNode::cluster_log() const {
 }
 
 Status PublicationNode::append_leaves(std::span<const ledger::ShardHead> leaves) {
+  GCOORD_TRY_STATUS(await_space(options_.room));
   return log_->append(leaves);
 }
 
@@ -258,10 +272,12 @@ Status PublicationNode::begin_log_at(const ledger::ClusterHorizon& horizon) {
   if (horizon.first % log_->segment_leaves() != 0) {
     return Status{};  // Of a release that cuts its files elsewhere: asked for again, from another.
   }
+  GCOORD_TRY_STATUS(await_space(options_.room));
   return log_->begin_at(horizon);
 }
 
 Result<LedgerSignature> PublicationNode::sign(std::uint64_t size, const ledger::MerkleHash& root) {
+  GCOORD_TRY_STATUS(await_space(options_.room));
   GCOORD_TRY_STATUS(log_->sync());
   GCOORD_TRY_STATUS(signer_->advance({size, root}, *log_));
   return notary_->sign(size, root);

@@ -231,13 +231,17 @@ void NodeLog::on_look(const NodeView& view) {
 
 void NodeLog::on_space(const ledger::SpaceReport& space) {
   if (space.low && !disk_low_) {
-    log_error(LogComponent::Disk,
-              "GC{} {}",
-              static_cast<std::uint32_t>(protocol::ErrorCode::DiskLow),
-              protocol::make_error(protocol::ErrorCode::DiskLow,
-                                   std::to_string(space.free_bytes >> 20) + " MiB of " +
-                                       std::to_string(space.total_bytes >> 20) + " are free")
-                  .message());
+    const bool files = space.free_files < ledger::kFilesLow;
+    log_error(
+        LogComponent::Disk,
+        "GC{} {}",
+        static_cast<std::uint32_t>(protocol::ErrorCode::DiskLow),
+        protocol::make_error(
+            protocol::ErrorCode::DiskLow,
+            std::to_string(space.free_bytes >> 20) + " MiB of " +
+                std::to_string(space.total_bytes >> 20) + " are free" +
+                (files ? ", and " + std::to_string(space.free_files) + " files" : std::string{}))
+            .message());
   } else if (!space.low && disk_low_) {
     log_info(LogComponent::Disk,
              "the disk has space again, {} MiB: new sessions and locks are taken",

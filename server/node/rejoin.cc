@@ -12,6 +12,11 @@ namespace gcoord::server {
 Result<std::unique_ptr<Node>> open_node(const NodeOptions& given, const ProcessTexts& texts) {
   NodeOptions options = given;
   GCOORD_TRY(options.data_dir, ledger::real_directory(given.data_dir));
+  const ledger::NodeIdentity identity{
+      options.cluster, options.node, options.shards, options.durability == Durability::Durable};
+  if (options.rejoin) {
+    GCOORD_TRY_STATUS(ledger::resume_replacement({options.data_dir, identity, draw_random()}));
+  }
   auto node = Node::open(options, texts);
   if (node.ok() || !options.rejoin || !ledger::is_rot(node.status().detail())) {
     return node;
@@ -20,8 +25,6 @@ Result<std::unique_ptr<Node>> open_node(const NodeOptions& given, const ProcessT
               "{}; moves it to {} and fetches its content from the other nodes",
               node.status().message(),
               ledger::damaged_path(options.data_dir));
-  const ledger::NodeIdentity identity{
-      options.cluster, options.node, options.shards, options.durability == Durability::Durable};
   GCOORD_TRY_STATUS(ledger::replace_damaged({options.data_dir, identity, draw_random()}));
   return Node::open(options, texts);
 }

@@ -116,6 +116,11 @@ Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdent
   return judge_length(peer, known, known.durable);
 }
 
+// A state that ends: what was to be remembered is told again.
+bool is_of_full_disk(const Status& status) {
+  return status.code() == StatusCode::ResourceExhausted;
+}
+
 }  // namespace
 
 PeerAdmission::PeerAdmission(ledger::IdentityFile& identity,
@@ -145,6 +150,10 @@ Admission PeerAdmission::admit(const netcore::PeerIdentity& peer) {
                                                  .incarnation = peer.incarnation,
                                                  .durable = seen.durable,
                                                  .life = seen.life});
+  if (is_of_full_disk(status)) {
+    return {.code = RefusalCode::NotAdmitted,
+            .text = "the disk of the node is full: it cannot remember its peer yet"};
+  }
   if (!status.ok()) {
     on_failure_(status);
     return {.code = RefusalCode::NotAdmitted,
@@ -183,7 +192,8 @@ Admission PeerAdmission::judge(const netcore::PeerIdentity& peer) {
 
 void PeerAdmission::establish_when_due() {
   if (awaited_.empty() && !identity_.established()) {
-    if (const Status status = identity_.mark_established(); !status.ok()) {
+    const Status status = identity_.mark_established();
+    if (!status.ok() && !is_of_full_disk(status)) {
       on_failure_(status);
     }
   }
@@ -195,9 +205,8 @@ void PeerAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint64
     return;
   }
   seen.durable = std::max(seen.durable, durable);
-  if (std::erase(awaited_, peer) != 0) {
-    establish_when_due();
-  }
+  std::erase(awaited_, peer);
+  establish_when_due();
 }
 
 Status PeerAdmission::remember() {
@@ -205,7 +214,8 @@ Status PeerAdmission::remember() {
   for (ledger::PeerIdentity& peer : peers) {
     peer.durable = std::max(peer.durable, met(peer.node).durable);
   }
-  return identity_.remember_peers(peers);
+  Status status = identity_.remember_peers(peers);
+  return is_of_full_disk(status) ? Status{} : status;
 }
 
 PeerAdmission::Met& PeerAdmission::met(NodeId node) {

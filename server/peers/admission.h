@@ -11,6 +11,9 @@
 // A directory is established once every node has admitted it: until then a wiped disk cannot be
 // told from a new one, so it does not vote.
 //
+// On a full disk nothing can be remembered: who is new is not admitted yet, and reports of
+// heartbeats are kept later.
+//
 // A directory that says it follows the known one, by a higher generation, is admitted: its replicas
 // know that they have forgotten (docs/adr/0025). Its log begins anew. One thread.
 #pragma once

@@ -51,7 +51,9 @@ Status DirectoryClaim::take_over(const netcore::Refusal& refusal) {
 // A row says that it remembers when the configuration behind which it votes again is durable here.
 Status DirectoryClaim::rejoin_when_due(std::uint32_t forgotten_count) {
   const bool due = forgotten_count == 0 && identity_.rejoining() && !taken_over_;
-  return due ? identity_.mark_rejoined() : Status{};
+  Status status = due ? identity_.mark_rejoined() : Status{};
+  // A full disk is tried again with the next turn.
+  return status.code() == StatusCode::ResourceExhausted ? Status{} : status;
 }
 
 }  // namespace gcoord::server

@@ -3,6 +3,7 @@
 
 #include "ledger/disk/disk.h"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -56,7 +57,8 @@ class BoundedDisk final : public Disk {
 
   Result<DiskSpace> space() override {
     const std::uint64_t used = used_bytes();
-    return DiskSpace{used < capacity_bytes_ ? capacity_bytes_ - used : 0, capacity_bytes_};
+    return DiskSpace{
+        used < capacity_bytes_ ? capacity_bytes_ - used : 0, capacity_bytes_, free_files};
   }
 
   std::uint64_t used_bytes() {
@@ -67,6 +69,8 @@ class BoundedDisk final : public Disk {
     }
     return used;
   }
+
+  std::atomic<std::uint64_t> free_files{DiskSpace{}.free_files};
 
  private:
   Disk& disk_;

@@ -80,6 +80,7 @@ bool space_refused(std::uint64_t bytes) {
   }
 }
 
+// What was reserved beyond a file's end has its space already.
 bool grows(int fd, std::size_t bytes, off_t at) {
   struct stat attributes {};
 
@@ -88,7 +89,8 @@ bool grows(int fd, std::size_t bytes, off_t at) {
   }
   const bool appends = at < 0 && (::fcntl(fd, F_GETFL) & O_APPEND) != 0;
   const off_t from = appends ? attributes.st_size : at < 0 ? ::lseek(fd, 0, SEEK_CUR) : at;
-  return from + static_cast<off_t>(bytes) > attributes.st_size;
+  const off_t end = from + static_cast<off_t>(bytes);
+  return end > attributes.st_size && end > static_cast<off_t>(attributes.st_blocks) * 512;
 }
 
 ssize_t write_file(const Journal& journal, int fd, const void* from, std::size_t bytes, off_t at) {

@@ -1,4 +1,4 @@
-// Nodes whose disks are full, and a cluster that has no majority without them.
+// Nodes whose disks are full or stand still, and a cluster that has no majority without them.
 #include "chaos/live/shim/shim_control.h"
 #include "chaos/live/shim_page.h"
 #include "chaos/process/local_cluster.h"
@@ -7,6 +7,7 @@
 #include "tests/cli/programs.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -65,7 +66,11 @@ class FullDiskTest : public testing::Test {
 
   nlohmann::json status(std::uint32_t node) const {
     const Ctl ctl{cluster_->endpoints()[node - 1]};
-    const nlohmann::json all = ctl.json({"--timeout", "60s", "status"});
+    const Finished told = ctl({"--timeout", "60s", "-o", "json", "status"});
+    const nlohmann::json all = nlohmann::json::parse(told.out, nullptr, false);
+    if (!all.contains("nodes")) {
+      return {};  // It has ended.
+    }
     for (const nlohmann::json& each : all["nodes"]) {
       if (each.value("node", 0u) == node) {
         return each;
@@ -86,6 +91,13 @@ class FullDiskTest : public testing::Test {
     return false;
   }
 
+  // A new node writes down that all others have met it, and then votes and leads.
+  void until_all_vote() const {
+    for (std::uint32_t node = 1; node <= kNodes; ++node) {
+      EXPECT_TRUE(until(node, [](const nlohmann::json& now) { return now["leaders"] != 0; }));
+    }
+  }
+
   Finished acquire(const std::string& name, const std::string& timeout) const {
     const Ctl ctl{comma_list(cluster_->endpoints())};
     return ctl(
@@ -98,26 +110,17 @@ class FullDiskTest : public testing::Test {
 };
 
 // It was told as a lost session, GC6007 with exit code 1.
-TEST_F(FullDiskTest, AnAcquireThatAMajorityOfFullDisksCannotDecideLacksAQuorum) {
+TEST_F(FullDiskTest, AnAcquireThatAMajorityOfDisksThatStandStillCannotDecideLacksAQuorum) {
   const Ctl ctl{comma_list(cluster_->endpoints())};
   ctl.json({"--timeout", "60s", "lock", "acquire", "first", "--ttl", "600s"});
-  disks_[1]->control().space_is_gone.store(1);
-  disks_[2]->control().space_is_gone.store(1);
-  // Files that have their space already may take some more.
+  disks_[1]->control().sync_delay_us.store(120'000'000);
+  disks_[2]->control().sync_delay_us.store(120'000'000);
+  // Until no try is on its way when the time is over.
   Finished refused;
   int round = 0;
   for (const auto end = std::chrono::steady_clock::now() + kPatience;
-       refused.code <= 0 && std::chrono::steady_clock::now() < end;) {
-    refused = ctl({"--timeout",
-                   "3s",
-                   "-o",
-                   "json",
-                   "lock",
-                   "acquire",
-                   "name-" + std::to_string(++round),
-                   "--try",
-                   "--ttl",
-                   "3s"});
+       refused.error_code() != "GC5001" && std::chrono::steady_clock::now() < end;) {
+    refused = acquire("name-" + std::to_string(++round), "3s");
   }
   EXPECT_EQ(refused.code, 5) << refused.out << refused.err;
   EXPECT_EQ(refused.error_code(), "GC5001") << refused.out;
@@ -125,6 +128,10 @@ TEST_F(FullDiskTest, AnAcquireThatAMajorityOfFullDisksCannotDecideLacksAQuorum) 
 
 bool is_low(const nlohmann::json& status) {
   return status["disk"]["low"].get<bool>();
+}
+
+std::uint64_t uptime_ms(const nlohmann::json& status) {
+  return status.is_object() ? std::stoull(status.value("uptime_ms", "0")) : 0;
 }
 
 bool has_reserve(const nlohmann::json& status) {
@@ -185,6 +192,85 @@ TEST_F(FullDiskTest, AClusterOfFullDisksRefusesNewLocksAndGoesOnWithAllElse) {
     EXPECT_TRUE(
         until(node, [](const nlohmann::json& now) { return !is_low(now) && has_reserve(now); }));
   }
+}
+
+// Another program takes what the reserve gave out, to the last byte: what could not be written
+// ended the node.
+TEST_F(FullDiskTest, NodesWithoutASingleByteWaitAndGoOnWhenThereIsSpace) {
+  until_all_vote();
+  const Ctl ctl{comma_list(cluster_->endpoints())};
+  const nlohmann::json held =
+      ctl.json({"--timeout", "60s", "lock", "acquire", "held", "--ttl", "600s"});
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    leave(node, 0);
+    EXPECT_TRUE(until(node, [](const nlohmann::json& now) { return !has_reserve(now); }));
+    leave(node, 0);
+  }
+  const Finished released = ctl({"--timeout",
+                                 "60s",
+                                 "lock",
+                                 "release",
+                                 "held",
+                                 "--token",
+                                 held["token"].get<std::string>(),
+                                 "--session",
+                                 held["session"].get<std::string>()});
+  EXPECT_EQ(released.code, 0) << released.out << released.err;
+  // Long enough for a checkpoint to be due, a signature under the ledger, and lines of RocksDB's.
+  const std::uint64_t seen_ms = uptime_ms(status(1));
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    EXPECT_TRUE(until(node, [seen_ms](const nlohmann::json& now) {
+      return is_low(now) && uptime_ms(now) > seen_ms + 6500;
+    })) << file_text(cluster_->log_file(node));
+  }
+  for (const auto& disk : disks_) {
+    disk->heal();
+  }
+  const Finished granted = acquire("new", "60s");
+  EXPECT_EQ(granted.code, 0) << granted.out << granted.err;
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    EXPECT_TRUE(cluster_->running(node)) << file_text(cluster_->log_file(node));
+    EXPECT_TRUE(
+        until(node, [](const nlohmann::json& now) { return !is_low(now) && has_reserve(now); }));
+  }
+}
+
+// The file system tells of space and gives none. The first file that needed some ended the node.
+TEST_F(FullDiskTest, NodesWhoseQuotaIsUsedUpGoOn) {
+  until_all_vote();
+  disks_[1]->control().space_is_gone.store(1);
+  disks_[2]->control().space_is_gone.store(1);
+  int round = 0;
+  const auto grant = [&] {
+    const Finished granted = acquire("name-" + std::to_string(++round), "60s");
+    EXPECT_EQ(granted.code, 0) << granted.out << granted.err;
+  };
+  for (const std::uint32_t node : {2u, 3u}) {
+    EXPECT_TRUE(until(node, [&](const nlohmann::json& now) {
+      grant();
+      return is_low(now) && !has_reserve(now) && now["leaders"] == 0;
+    })) << file_text(cluster_->log_file(node));
+  }
+  grant();
+  for (const std::uint32_t node : {2u, 3u}) {
+    EXPECT_TRUE(cluster_->running(node)) << file_text(cluster_->log_file(node));
+    disks_[node - 1]->heal();
+    EXPECT_TRUE(
+        until(node, [](const nlohmann::json& now) { return !is_low(now) && has_reserve(now); }));
+  }
+}
+
+TEST_F(FullDiskTest, ANodeThatWaitsForSpaceEndsInOrder) {
+  acquire("held", "60s");
+  leave(1, 0);
+  EXPECT_TRUE(until(1, [](const nlohmann::json& now) { return !has_reserve(now); }));
+  leave(1, 0);
+  const std::uint64_t seen_ms = uptime_ms(status(1));
+  EXPECT_TRUE(until(1, [seen_ms](const nlohmann::json& now) {  // By then a checkpoint waits.
+    return is_low(now) && uptime_ms(now) > seen_ms + 1500;
+  }));
+  cluster_->signal(1, SIGTERM);
+  EXPECT_EQ(cluster_->wait_exit(1, kPatience), 0) << file_text(cluster_->log_file(1));
 }
 
 }  // namespace

@@ -71,6 +71,44 @@ TEST(DamagedDirectory, OneThatKeepsItsWholeLedgerIsSucceededByOneThatDoes) {
   EXPECT_FALSE(DataDirectory::open(options_for(parent, 994)).value()->identity().ledger_bounded());
 }
 
+// A crash between two steps: the directory is aside; then an empty one is there, too.
+TEST(DamagedDirectory, AReplacementThatACrashCutOffIsEndedByTheNextStart) {
+  for (const bool made : {false, true}) {
+    const ScratchFolder parent;
+    use(parent);
+    make_unbounded(parent.path("node"));
+    std::filesystem::rename(parent.path("node"), parent.path("node.damaged"));
+    if (made) {
+      ASSERT_TRUE(DataDirectory::open(options_for(parent, 992)).ok());
+    }
+    ASSERT_TRUE(resume_replacement(options_for(parent, 993)).ok());
+    ASSERT_TRUE(resume_replacement(options_for(parent, 994)).ok());  // There is nothing left to do.
+    const auto fresh = DataDirectory::open(options_for(parent, 995)).value();
+    EXPECT_EQ(generation_of(fresh->incarnation()), 1u);
+    EXPECT_EQ(fresh->directory_id(), 993u);
+    EXPECT_TRUE(fresh->identity().rejoining());
+    EXPECT_FALSE(fresh->identity().ledger_bounded());
+    EXPECT_EQ(fresh->identity().peers().size(), 1u);
+  }
+}
+
+TEST(DamagedDirectory, WhatLiesAsideForOtherReasonsChangesNothing) {
+  const ScratchFolder parent;
+  use(parent);
+  EXPECT_TRUE(resume_replacement(options_for(parent, 992)).ok());
+  std::filesystem::copy(parent.path("node"), parent.path("node.damaged"));  // Of the same life.
+  EXPECT_TRUE(resume_replacement(options_for(parent, 993)).ok());
+  DataDirectoryOptions other = options_for(parent, 994);
+  other.identity.node = NodeId{3};
+  std::filesystem::rename(parent.path("node"), parent.path("elsewhere"));
+  EXPECT_TRUE(resume_replacement(other).ok());
+  EXPECT_FALSE(std::filesystem::exists(parent.path("node/identity")));
+  std::filesystem::rename(parent.path("elsewhere"), parent.path("node"));
+  const auto same = DataDirectory::open(options_for(parent, 995)).value();
+  EXPECT_EQ(same->directory_id(), 991u);
+  EXPECT_FALSE(same->identity().rejoining());
+}
+
 TEST(DamagedDirectory, OneWithABoundIsSucceededByOneWithABound) {
   const ScratchFolder parent;
   use(parent);

@@ -122,6 +122,27 @@ TEST(IdentityFile, RemembersPeersInOrderAndOverRestarts) {
 }
 
 // Version 1 had 24 bytes for each peer, without the number of its life.
+// It was taken for written by whoever asked again.
+TEST(IdentityFile, WhatAFullDiskDidNotTakeIsTriedAgain) {
+  MemoryDisk disk;
+  const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+  const PeerIdentity peer{NodeId{3}, 5, Incarnation{1}, 10, 77};
+  disk.set_capacity_bytes(0);
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(file->remember_peer(peer).code(), StatusCode::ResourceExhausted);
+    EXPECT_EQ(file->remember_peers({peer}).code(), StatusCode::ResourceExhausted);
+    EXPECT_EQ(file->mark_established().code(), StatusCode::ResourceExhausted);
+    EXPECT_TRUE(file->peers().empty());
+    EXPECT_FALSE(file->established());
+  }
+  disk.set_capacity_bytes(1 << 20);
+  EXPECT_TRUE(file->remember_peer(peer).ok());
+  EXPECT_TRUE(file->mark_established().ok());
+  const auto read = IdentityFile::read(disk).value();
+  EXPECT_EQ(read->peers(), std::vector{peer});
+  EXPECT_TRUE(read->established());
+}
+
 TEST(IdentityFile, ReadsTheFormatWithoutLives) {
   MemoryDisk disk;
   {

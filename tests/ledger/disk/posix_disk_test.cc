@@ -72,9 +72,12 @@ class CountedRoom final : public DiskRoom {
     return false;
   }
 
+  bool await_after_refusal() override { return ++waits < 5; }
+
   Result<std::uint64_t> await_room(const RoomWish& wish) override { return wish.wanted_bytes; }
 
   int looks = 0;
+  int waits = 0;
 };
 
 TEST(PosixDisk, AsksForTheReserveOnceBeforeADeviceIsFull) {
@@ -86,6 +89,17 @@ TEST(PosixDisk, AsksForTheReserveOnceBeforeADeviceIsFull) {
   }
   EXPECT_EQ(file.value()->write(0, bytes_of("x")).detail(), kDiskFull);
   EXPECT_EQ(room.looks, 1);
+}
+
+TEST(PosixDisk, WaitsForSpaceUntilNobodyWaitsAnyMore) {
+  CountedRoom room;
+  const auto disk = PosixDisk::open_directory("/dev", &room, WhenFull::Waits).value();
+  const auto file = disk->open("full");
+  if (!file.ok()) {
+    GTEST_SKIP() << "/dev/full is not here: " << file.status().to_string();
+  }
+  EXPECT_EQ(file.value()->write(0, bytes_of("x")).detail(), kDiskFull);
+  EXPECT_EQ(room.waits, 5);
 }
 
 }  // namespace

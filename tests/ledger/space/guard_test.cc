@@ -2,26 +2,27 @@
 
 #include "ledger/base/error_details.h"
 #include "ledger/disk/memory_disk.h"
-#include "ledger/space/roomy_files.h"
+#include "ledger/disk/posix_disk.h"
+#include "tests/ledger/bounded_disk.h"
+#include "tests/ledger/space/full_disk.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
-#include <rocksdb/db.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace gcoord::ledger {
 namespace {
-
-constexpr std::uint64_t kKiB = 1024;
-constexpr SpaceMarks kMarks{
-    .reserve_bytes = 200 * kKiB, .low_bytes = 100 * kKiB, .floor_bytes = 10 * kKiB};
 
 // A guard over a disk in memory, which looks when it is told to.
 struct GuardedMemory {
@@ -150,59 +151,6 @@ TEST(SpaceGuard, ASmallFileSystemHasSmallMarks) {
   EXPECT_LE(large.floor_bytes, large.low_bytes / 2);
 }
 
-// Names are nobody's business here; another thread sets what is free.
-class CountedDisk final : public Disk {
- public:
-  explicit CountedDisk(std::atomic<std::uint64_t>& free_bytes) : free_bytes_(free_bytes) {}
-
-  Result<std::unique_ptr<DiskFile>> open(const std::string&) override { return none(); }
-
-  Result<std::unique_ptr<DiskFile>> create(const std::string&, std::uint64_t) override {
-    if (on_create) {
-      on_create();
-    }
-    return none();
-  }
-
-  Status rename(const std::string&, const std::string&) override { return {}; }
-
-  Status remove(const std::string&) override { return {}; }
-
-  Result<bool> exists(const std::string&) override { return false; }
-
-  Result<std::vector<std::string>> list() override { return std::vector<std::string>{}; }
-
-  Status sync_directory() override { return {}; }
-
-  Result<DiskSpace> space() override { return DiskSpace{free_bytes_.load(), 1000 * kKiB}; }
-
-  std::function<void()> on_create;
-
- private:
-  static Status none() { return {StatusCode::NotFound, "no file"}; }
-
-  std::atomic<std::uint64_t>& free_bytes_;
-};
-
-// The disk is full, and somebody waits.
-struct FullDisk {
-  FullDisk() {
-    EXPECT_TRUE(guard.open(std::make_unique<CountedDisk>(free_bytes)).ok());
-    free_bytes = 0;
-  }
-
-  std::atomic<std::uint64_t> free_bytes{50 * kKiB};
-  MetricsRegistry metrics;
-  SpaceGuard guard{{.driver = StorageDriver::Thread, .metrics = &metrics, .marks = kMarks}};
-  Counter& held = metrics.counter({"gcoord_ledger_disk_held_writes_total", "", "", ""});
-
-  void until_held() const {
-    while (held.value() == 0) {
-      std::this_thread::yield();
-    }
-  }
-};
-
 TEST(SpaceGuard, AWriteWaitsUntilSpaceIsFreed) {
   FullDisk full;
   auto waits = std::async(std::launch::async, [&full] { return full.guard.await(20 * kKiB); });
@@ -231,71 +179,98 @@ TEST(SpaceGuard, NobodyWaitsWhileTheReserveIsFilled) {
   EXPECT_TRUE(room.get().ok());
 }
 
+// The log of record needs a file now and then, and found that there was none to be had.
+TEST(SpaceGuard, ADiskThatMakesFewFilesMoreIsLowAndNoNewOneIsBegun) {
+  std::atomic<std::uint64_t> free_bytes{900 * kKiB};
+  SpaceGuard guard{{.driver = StorageDriver::Owner, .metrics = nullptr, .marks = kMarks}};
+  auto owned = std::make_unique<CountedDisk>(free_bytes);
+  CountedDisk& disk = *owned;
+  ASSERT_TRUE(guard.open(std::move(owned)).ok());
+  const RoomWish file{.wanted_bytes = kKiB, .least_bytes = kKiB, .makes_file = true};
+  disk.files = kFilesFloor + 1;
+  EXPECT_TRUE(guard.await_room(file).ok());
+  disk.files = kFilesFloor;
+  EXPECT_EQ(guard.await_room(file).status().detail(), kDiskFull);
+  EXPECT_TRUE(guard.await(kKiB).ok());  // Into a file that is there.
+}
+
+TEST(SpaceGuard, IsLowWhileFewFilesCanBeMade) {
+  MemoryDisk memory;
+  SpaceGuard guard{{.driver = StorageDriver::Owner, .metrics = nullptr, .marks = kMarks}};
+  auto owned = std::make_unique<BoundedDisk>(memory, 1000 * kKiB);
+  BoundedDisk& disk = *owned;
+  ASSERT_TRUE(guard.open(std::move(owned)).ok());
+  EXPECT_FALSE(guard.is_low());
+  for (const auto& [files, low] :
+       {std::pair{kFilesLow - 1, true}, {kFilesLow, true}, {kFilesLow + kFilesLow / 4, false}}) {
+    disk.free_files = files;
+    guard.look();
+    EXPECT_EQ(guard.is_low(), low) << files;
+  }
+  EXPECT_TRUE(disk.exists("reserve").value());
+}
+
+// As one of a file that was copied is.
+TEST(SpaceGuard, AReserveWithHolesIsMadeAnew) {
+  const ScratchFolder folder;
+  { std::ofstream file{folder.path("reserve")}; }
+  std::filesystem::resize_file(folder.path("reserve"), kMarks.reserve_bytes);
+  SpaceGuard guard{{.driver = StorageDriver::Owner, .metrics = nullptr, .marks = kMarks}};
+  ASSERT_TRUE(guard.open(PosixDisk::open_directory(folder.path("")).value()).ok());
+  const auto file = PosixDisk::open_directory(folder.path("")).value()->open("reserve").value();
+  EXPECT_GE(file->allocated_bytes().value(), kMarks.reserve_bytes);
+}
+
+// What the disk refuses although it tells of space, as under a quota.
+TEST(SpaceGuard, WhoIsRefusedGetsTheReserveAndThenWaits) {
+  GuardedMemory memory{1000 * kKiB};
+  ASSERT_TRUE(memory.open().ok());
+  EXPECT_TRUE(memory.guard.await_after_refusal());
+  EXPECT_FALSE(memory.has_reserve());
+  EXPECT_TRUE(memory.guard.is_low());
+  EXPECT_FALSE(memory.guard.await_after_refusal());  // Nobody waits without a thread.
+  FullDisk full;
+  auto waits = std::async(std::launch::async, [&full] {
+    while (full.guard.await_after_refusal()) {
+    }
+  });
+  full.until_held();
+  full.guard.stop();
+  waits.get();
+}
+
+TEST(SpaceGuard, AReserveThatIsRefusedIsNotTriedWithEveryLook) {
+  std::atomic<std::uint64_t> free_bytes{900 * kKiB};
+  SpaceGuard guard{{.driver = StorageDriver::Owner, .metrics = nullptr, .marks = kMarks}};
+  auto disk = std::make_unique<CountedDisk>(free_bytes);
+  int tries = 0;
+  disk->on_create = [&tries] { ++tries; };
+  ASSERT_TRUE(guard.open(std::move(disk)).ok());
+  EXPECT_EQ(tries, 1);
+  for (int k = 0; k < 100; ++k) {
+    guard.look();
+  }
+  EXPECT_GT(tries, 2);
+  EXPECT_LT(tries, 10);
+}
+
+TEST(SpaceGuard, WorkThatCanWaitLeavesTheReserveAndHalfOfTheMarkToOthers) {
+  GuardedMemory memory{1000 * kKiB};
+  ASSERT_TRUE(memory.open().ok());
+  memory.fill_up_to(60 * kKiB);
+  RoomWish wish{.wanted_bytes = 20 * kKiB, .least_bytes = 20 * kKiB, .can_wait = true};
+  EXPECT_EQ(memory.guard.await_room(wish).status().detail(), kDiskFull);
+  EXPECT_TRUE(memory.has_reserve());
+  wish.can_wait = false;
+  EXPECT_TRUE(memory.guard.await_room(wish).ok());
+}
+
 TEST(SpaceGuard, NobodyWaitsForANodeThatEnds) {
   FullDisk full;
   auto waits = std::async(std::launch::async, [&full] { return full.guard.await(20 * kKiB); });
   full.until_held();
   full.guard.stop();
   EXPECT_EQ(waits.get().code(), StatusCode::Aborted);
-}
-
-Result<std::unique_ptr<rocksdb::DB>> open_database(const std::string& path, rocksdb::Env* files) {
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.env = files;
-  rocksdb::DB* database = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(options, path, &database);
-  if (!opened.ok()) {
-    return Status{StatusCode::Internal, opened.ToString()};
-  }
-  return std::unique_ptr<rocksdb::DB>{database};
-}
-
-TEST(RoomyFiles, ADatabaseWaitsForSpaceAndLosesNothing) {
-  const ScratchFolder folder;
-  FullDisk full;
-  full.free_bytes = 900 * kKiB;
-  const auto files = roomy_environment(&full.guard);
-  auto database = open_database(folder.path("db"), files.get()).value();
-  full.free_bytes = 0;
-  auto written = std::async(std::launch::async, [&database] {
-    rocksdb::Status status;
-    for (int k = 0; k < 64 && status.ok(); ++k) {
-      status = database->Put({}, std::to_string(k), std::string(64 * kKiB, 'x'));
-    }
-    return status.ok() ? database->Flush({}) : status;
-  });
-  full.until_held();
-  std::string value;
-  EXPECT_TRUE(database->Get({}, "absent", &value).IsNotFound());  // Reads wait for nothing.
-  full.free_bytes = 900 * kKiB;
-  EXPECT_TRUE(written.get().ok());
-  EXPECT_TRUE(database->Get({}, "63", &value).ok());
-}
-
-TEST(RoomyFiles, ADatabaseThatWaitsCanBeClosed) {
-  const ScratchFolder folder;
-  FullDisk full;
-  full.free_bytes = 900 * kKiB;
-  const auto files = roomy_environment(&full.guard);
-  auto database = open_database(folder.path("db"), files.get()).value();
-  ASSERT_TRUE(database->Put({}, "kept", "value").ok());
-  full.free_bytes = 0;
-  auto written = std::async(std::launch::async, [&database] {
-    rocksdb::Status status;
-    for (int k = 0; k < 64 && status.ok(); ++k) {
-      status = database->Put({}, std::to_string(k), std::string(64 * kKiB, 'x'));
-    }
-    return status.ok() ? database->Flush({}) : status;
-  });
-  full.until_held();
-  full.guard.stop();
-  EXPECT_TRUE(written.get().ok());  // There is space, whatever the guard was told.
-  database.reset();
-  std::string value;
-  database = open_database(folder.path("db"), rocksdb::Env::Default()).value();
-  EXPECT_TRUE(database->Get({}, "kept", &value).ok());
-  EXPECT_TRUE(database->Get({}, "63", &value).ok());
 }
 
 }  // namespace

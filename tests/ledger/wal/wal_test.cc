@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace gcoord::ledger {
 namespace {
 
@@ -215,6 +217,11 @@ class GrantedRoom final : public DiskRoom {
  public:
   bool has(std::uint64_t) override { return false; }
 
+  bool await_after_refusal() override {
+    ++refusals;
+    return on_refusal && on_refusal();
+  }
+
   Result<std::uint64_t> await_room(const RoomWish& wish) override {
     if (!granted) {
       return Status{StatusCode::Aborted, "no room", kDiskFull};
@@ -225,6 +232,8 @@ class GrantedRoom final : public DiskRoom {
   }
 
   std::uint64_t awaited = 0;
+  int refusals = 0;
+  std::function<bool()> on_refusal;  // Empty: nobody waits.
   bool granted = true;
   bool little = false;  // No more than somebody cannot do without.
 };
@@ -281,6 +290,30 @@ TEST(Wal, MakesNoSegmentAheadWithoutRoomAndWaitsForTheOneThatItNeeds) {
   }
   EXPECT_EQ(failure.code(), StatusCode::Aborted);
   EXPECT_EQ(opened->segment_count(), 2u);
+}
+
+// The log failed, and the node ended.
+TEST(Wal, ASegmentWhoseRoomAnotherProgramTookIsMadeAgain) {
+  MemoryDisk disk;
+  GrantedRoom room;
+  WalOptions options = small_log();
+  options.room = &room;
+  std::uint64_t number = 0;
+  {
+    Opened opened{disk, options};
+    disk.set_capacity_bytes(1);
+    room.on_refusal = [&] {
+      disk.set_capacity_bytes(room.refusals < 3 ? 1 : std::uint64_t{1} << 30);
+      return true;
+    };
+    while (opened->segment_count() < 3 && number < 1000) {
+      ++number;
+      append_synced(*opened, number, number, 2000);
+    }
+  }
+  EXPECT_EQ(room.refusals, 3);
+  Opened again{disk, options};
+  expect_records(again.log, 1, number);
 }
 
 TEST(Wal, LeftoversOfASpareSegmentAreRemoved) {

@@ -187,6 +187,8 @@ class RoomOfDisk final : public DiskRoom {
 
   bool has(std::uint64_t) override { return false; }
 
+  bool await_after_refusal() override { return !given_up; }
+
   Result<std::uint64_t> await_room(const RoomWish& wish) override {
     for (; !given_up; std::this_thread::yield()) {
       if (wish.meanwhile) {

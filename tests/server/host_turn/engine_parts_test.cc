@@ -181,6 +181,27 @@ TEST_F(AdmissionTest, ARestoredNodeMeetsOnlyNodesThatWereRestoredOrFollowOne) {
             netcore::RefusalCode::ReplacedDirectory);
 }
 
+// It ended the node, whenever a peer came back.
+TEST_F(AdmissionTest, OnAFullDiskPeersWaitAndTheNodeStays) {
+  EXPECT_TRUE(ask({}).admitted());
+  disk_.set_capacity_bytes(0);
+  EXPECT_EQ(ask({.incarnation = 2}).code, netcore::RefusalCode::NotAdmitted);
+  EXPECT_EQ(ask({.incarnation = 2}).code, netcore::RefusalCode::NotAdmitted);
+  admission().on_durable(NodeId{2}, Incarnation{2}, 1000);
+  admission().on_durable(NodeId{3}, Incarnation{}, 0);
+  EXPECT_TRUE(admission().remember().ok());
+  EXPECT_FALSE(admission().established());
+  EXPECT_EQ(failure_count_, 0);
+  disk_.set_capacity_bytes(1 << 20);
+  EXPECT_TRUE(ask({.incarnation = 2, .durable = 1000}).admitted());
+  admission().on_durable(NodeId{2}, Incarnation{2}, 2000);
+  EXPECT_TRUE(admission().established());
+  EXPECT_TRUE(admission().remember().ok());
+  const auto kept = ledger::IdentityFile::read(disk_).value();
+  EXPECT_EQ(kept->peers().at(0).incarnation, Incarnation{2});
+  EXPECT_EQ(kept->peers().at(0).durable, 2000u);
+}
+
 TEST_F(AdmissionTest, AReplacedDirectoryIsRefused) {
   EXPECT_TRUE(ask({}).admitted());
   EXPECT_EQ(ask({.directory = 78, .incarnation = 2}).code, netcore::RefusalCode::ReplacedDirectory);

@@ -5,6 +5,7 @@
 
 #include "consensus/step/forwarding_stepper.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -18,10 +19,16 @@ class WitnessStepper final : public consensus::ForwardingStepper {
   using OnStep = std::function<void(
       const consensus::ShardRef&, const consensus::Inbox&, const consensus::Outbox&)>;
 
-  WitnessStepper(std::unique_ptr<Stepper> stepper, OnMessage on_message, OnStep on_step)
-      : ForwardingStepper(std::move(stepper)),
-        on_message_(std::move(on_message)),
-        on_step_(std::move(on_step)) {}
+  // Whether rows are told some things without a step where the inner stepper does that.
+  enum class Settling : std::uint8_t { AsInner, Never };
+
+  struct Witness {
+    OnMessage on_message;
+    OnStep on_step;
+  };
+
+  WitnessStepper(std::unique_ptr<Stepper> stepper, Settling settling, Witness witness)
+      : ForwardingStepper(std::move(stepper)), settling_(settling), witness_(std::move(witness)) {}
 
   Status step(std::span<const std::uint32_t> rows,
               std::span<const consensus::Inbox> in,
@@ -29,28 +36,32 @@ class WitnessStepper final : public consensus::ForwardingStepper {
               const consensus::StepInput& input) override {
     const Status stepped = ForwardingStepper::step(rows, in, out, input);
     for (std::size_t k = 0; stepped.ok() && k < rows.size(); ++k) {
-      on_step_(consensus::ShardRef(columns(), rows[k]), in[k], out[k]);
+      witness_.on_step(consensus::ShardRef(columns(), rows[k]), in[k], out[k]);
       for (std::uint32_t m = 0; m < out[k].message_count; ++m) {
-        on_message_(out[k].message[m]);
+        witness_.on_message(out[k].message[m]);
       }
     }
     return stepped;
   }
 
+  bool columns_are_rows() const override {
+    return settling_ == Settling::AsInner && ForwardingStepper::columns_are_rows();
+  }
+
   bool settle(const RowInput& given, consensus::Outbox& out) override {
-    const bool settled = inner().settle(given, out);
+    const bool settled = settling_ == Settling::AsInner && inner().settle(given, out);
     if (settled) {
-      on_step_(consensus::ShardRef(columns(), given.row), given.in, out);
+      witness_.on_step(consensus::ShardRef(columns(), given.row), given.in, out);
     }
     for (std::uint32_t m = 0; settled && m < out.message_count; ++m) {
-      on_message_(out.message[m]);
+      witness_.on_message(out.message[m]);
     }
     return settled;
   }
 
  private:
-  OnMessage on_message_;
-  OnStep on_step_;
+  Settling settling_;
+  Witness witness_;
 };
 
 }  // namespace gcoord::chaos

@@ -113,12 +113,17 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_
   }
   return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
       std::move(stepper),
-      [this](const consensus::Message& message) { environment_.on_message(message, life_count_); },
-      [this](const consensus::ShardRef& row,
-             const consensus::Inbox& in,
-             const consensus::Outbox& out) {
-        environment_.on_step({id_, row, in, out});
-      })};
+      options_.steps_only ? WitnessStepper::Settling::Never : WitnessStepper::Settling::AsInner,
+      WitnessStepper::Witness{.on_message =
+                                  [this](const consensus::Message& message) {
+                                    environment_.on_message(message, life_count_);
+                                  },
+                              .on_step =
+                                  [this](const consensus::ShardRef& row,
+                                         const consensus::Inbox& in,
+                                         const consensus::Outbox& out) {
+                                    environment_.on_step({id_, row, in, out});
+                                  }})};
 }
 
 // Every step is done again: the device has to be what the CPU is under every fault.

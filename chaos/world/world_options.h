@@ -30,6 +30,9 @@ struct WorldOptions {
   // Where every node steps its shards; never Auto. On a device each step is done again on the host
   // and compared (consensus/device/device_check.h).
   server::DeviceChoice device;
+  // Rows are told everything by steps, as on a device, to be compared with one: a CPU settles some
+  // of it (consensus/step/settle.h), which takes other turns.
+  bool steps_only = false;
   consensus::Durability durability = consensus::Durability::Durable;
   server::CoordinatorMethod coordinator = server::CoordinatorMethod::Raft;
 

@@ -50,6 +50,10 @@ class MutantStateMachine final : public server::StateMachine {
     return service_.plausible(shard, bytes);
   }
 
+  bool continues(ShardId shard, std::span<const std::byte> bytes) const override {
+    return service_.continues(shard, bytes);
+  }
+
   std::uint64_t state_hash(ShardId shard) const override { return service_.state_hash(shard); }
 
   void on_peer_message(NodeId from, std::span<const std::byte> message) override {

@@ -193,7 +193,8 @@ Status History::align(std::span<const std::uint64_t> applied) {
       return gap(shard, size(shard), applied[number]);
     }
     if (size(shard) > applied[number] && !options_.decisions_last) {
-      GCOORD_TRY_STATUS(rewind(shard, applied[number]));
+      const bool anew = applied[number] == 0;
+      GCOORD_TRY_STATUS(anew ? forget(shard) : rewind(shard, applied[number]));
     }
   }
   return {};

@@ -297,6 +297,13 @@ Status LedgerService::install(ShardId shard, std::span<const std::byte> bytes) {
   return inner_.install(shard, head->rest);
 }
 
+bool LedgerService::continues(ShardId shard, std::span<const std::byte> bytes) const {
+  const auto head = decode(bytes);
+  const bool has_own_past = head && !head->frontier;
+  return (!has_own_past || worker_->history()->first(shard) <= head->size) &&
+         inner_.continues(shard, head ? head->rest : bytes);
+}
+
 bool LedgerService::plausible(ShardId shard, std::span<const std::byte> bytes) const {
   const auto head = decode(bytes);
   // Only this node's own checkpoints have no frontier: its history is not the other's.

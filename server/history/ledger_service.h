@@ -69,6 +69,7 @@ class LedgerService final : public StateMachine {
 
   // server/interfaces/state_machine.h
   void apply(const AppliedEntry& entry) override;
+  bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
 

@@ -170,6 +170,11 @@ bool PublicationService::plausible(ShardId shard, std::span<const std::byte> byt
   return parts && inner_.plausible(shard, parts->inner);
 }
 
+bool PublicationService::continues(ShardId shard, std::span<const std::byte> bytes) const {
+  const auto parts = shard == kPublicationShard ? divide(bytes) : std::nullopt;
+  return inner_.continues(shard, parts ? parts->inner : bytes);
+}
+
 std::uint64_t PublicationService::state_hash(ShardId shard) const {
   const std::uint64_t inner = inner_.state_hash(shard);
   if (shard != kPublicationShard || state_ == PublicationState{}) {

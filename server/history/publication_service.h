@@ -64,6 +64,7 @@ class PublicationService final : public StateMachine {
 
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
+  bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
   std::uint64_t state_hash(ShardId shard) const override;
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
   void on_loop_gap(std::uint64_t ticks) override;

@@ -90,6 +90,15 @@ class StateMachine {
   // looked at; nothing is changed.
   virtual bool plausible(ShardId shard, std::span<const std::byte> bytes) const = 0;
 
+  // Whether what the node keeps of the shard elsewhere still begins where this state of its own
+  // checkpoint ends, or before. Memory mode asks for it: there a snapshot may have taken the place
+  // of what was kept, and have been lost with the process. Else the shard comes back empty.
+  virtual bool continues(ShardId shard, std::span<const std::byte> bytes) const {
+    static_cast<void>(shard);
+    static_cast<void>(bytes);
+    return true;
+  }
+
   // A digest of the shard's state, equal on every node at an equal applied index.
   virtual std::uint64_t state_hash(ShardId shard) const = 0;
 

@@ -45,11 +45,13 @@ Result<std::unique_ptr<ReplicaDisk>> ReplicaDisk::open(const ReplicaOptions& opt
   if (!options.repaired_shards.empty()) {
     recovery.repair(options.repaired_shards);
   }
-  GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
   const bool memory = options.durability == consensus::Durability::Memory;
-  disk->forgot_ = memory || disk->identity_->rejoining() || !disk->identity_->established();
   if (memory) {
     recovery.forget_promises();
+  }
+  GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
+  disk->forgot_ = memory || disk->identity_->rejoining() || !disk->identity_->established();
+  if (memory) {
     GCOORD_TRY_STATUS(disk->identity_->mark_in_use());
   } else {
     if (disk->forgot_) {

@@ -69,6 +69,7 @@ void Recovery::on_shard(ShardId shard,
     return;
   }
   Row& row = rows_[row_index];
+  row.repaired = row.repaired || (decided_only_ && !env_.service.continues(shard, service));
   row.term = value->term;
   row.vote = value->vote;
   row.floor = value->floor;

@@ -46,9 +46,10 @@ class Recovery final : public ledger::CheckpointVisitor,
 
   Recovery(const Environment& environment, NodeId self);
 
-  // Memory mode: of what was kept, only the decided prefix that a checkpoint holds is of use. What
-  // was promised behind it is lost, so finish() makes every row a forgetful replica
-  // (consensus/step/readmission.h).
+  // Memory mode, before checkpoints are visited: of what was kept, only the decided prefix that a
+  // checkpoint holds is of use, and not even that where its history is gone
+  // (StateMachine::continues). What was promised behind it is lost, so finish() makes every row a
+  // forgetful replica (consensus/step/readmission.h).
   void forget_promises() {
     decided_only_ = true;
     forgetful_ = true;

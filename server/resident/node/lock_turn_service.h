@@ -25,6 +25,7 @@
 #include "locks/state/apply.h"
 #include "netcore/memory/order.h"
 #include "server/device_turn/service.h"
+#include "server/device_turn/view.h"
 
 #include <cstdint>
 #include <cstring>

@@ -76,6 +76,12 @@ TEST(World, ReadsOfEveryConsistencyAreAskedAndJudgedUnderFaults) {
   EXPECT_GT(quorum, 50u);
 }
 
+// In memory mode: node 2 takes a snapshot of shard 11 and is killed before its next checkpoint, so
+// its history begins behind what its checkpoint says.
+TEST(World, AShardWhoseHistoryBeginsBehindItsCheckpointComesBackEmpty) {
+  EXPECT_EQ(run_apart(world_of_seed(25266)).violation, "");
+}
+
 constexpr server::DeviceChoice kTwin{.kind = server::DeviceChoice::Kind::Twin};
 
 // Packed rows (three nodes) and wide ones (five and more), durable and in memory.

@@ -125,6 +125,36 @@ TEST(LedgerService, WhatASaveNeedsStaysWhileItIsOpen) {
   EXPECT_EQ(frontier().detail(), ledger::kLedgerPruned);
 }
 
+TEST(LedgerService, ACheckpointFromBeforeASnapshotHasNoHistoryToGoOnFrom) {
+  ledger::HistoryMedium medium;
+  Kept source(medium);
+  for (std::uint64_t index = 1; index <= 30; ++index) {
+    source.apply(index, "entry " + std::to_string(index));
+  }
+  ASSERT_TRUE(source.history->end_turn(true).ok());
+  std::vector<std::byte> snapshot;
+  source.service().serialize(ShardId{1}, snapshot);
+
+  ledger::HistoryMedium other_medium;
+  Kept other(other_medium);
+  for (std::uint64_t index = 1; index <= 10; ++index) {
+    other.apply(index, "entry " + std::to_string(index));
+  }
+  std::vector<std::byte> before;
+  other.service().checkpoint(ShardId{1}, before);
+  EXPECT_TRUE(other.service().continues(ShardId{1}, before));
+  // Another history has taken the place of its own, as may happen in memory mode.
+  ASSERT_TRUE(other.history->worker().history()->forget(ShardId{1}).ok());
+  ASSERT_TRUE(other.service().install(ShardId{1}, snapshot).ok());
+  ASSERT_TRUE(other.history->end_turn(true).ok());
+  EXPECT_FALSE(other.service().continues(ShardId{1}, before));
+  EXPECT_FALSE(other.service().continues(ShardId{1}, {}));
+  std::vector<std::byte> after;
+  other.service().checkpoint(ShardId{1}, after);
+  EXPECT_TRUE(other.service().continues(ShardId{1}, after));
+  EXPECT_TRUE(other.service().continues(ShardId{1}, snapshot)) << "it brings its own";
+}
+
 TEST(LedgerService, ASnapshotLeadsToTheSameTreeThoughTheWorkerIsBehind) {
   ledger::HistoryMedium medium;
   Kept source(medium);

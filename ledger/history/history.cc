@@ -150,6 +150,9 @@ Status History::rewind(ShardId shard, std::uint64_t wanted) {
   if (wanted == size(shard)) {
     return {};
   }
+  if (wanted == 0) {
+    return forget(shard);  // It may have begun behind that.
+  }
   if (growing_->has(shard) || leaving_ != nullptr) {
     GCOORD_TRY_STATUS(flush());
   }
@@ -193,8 +196,7 @@ Status History::align(std::span<const std::uint64_t> applied) {
       return gap(shard, size(shard), applied[number]);
     }
     if (size(shard) > applied[number] && !options_.decisions_last) {
-      const bool anew = applied[number] == 0;
-      GCOORD_TRY_STATUS(anew ? forget(shard) : rewind(shard, applied[number]));
+      GCOORD_TRY_STATUS(rewind(shard, applied[number]));
     }
   }
   return {};

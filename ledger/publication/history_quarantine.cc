@@ -19,23 +19,6 @@ std::shared_ptr<const ledger::TreeReader> HistoryQuarantine::tree(ShardId shard)
   return base_.has_shard(shard) && !suspects(shard) ? base_.port.tree(shard) : nullptr;
 }
 
-Result<std::vector<ledger::ShardHead>> HistoryQuarantine::heads(
-    std::span<const ShardId> shards) const {
-  std::vector<ShardId> own;
-  for (const ShardId shard : shards) {
-    if (base_.has_shard(shard) && !suspects(shard)) {
-      own.push_back(shard);
-    }
-  }
-  GCOORD_TRY(const std::vector<ledger::ShardHead> known, base_.port.heads(own));
-  std::vector<ledger::ShardHead> heads;
-  for (auto next = known.begin(); const ShardId shard : shards) {
-    const bool found = next != known.end() && next->shard == shard;
-    heads.push_back(found ? *next++ : ledger::ShardHead{.shard = shard, .size = 0, .root = {}});
-  }
-  return heads;
-}
-
 Result<std::vector<ledger::ShardHead>> HistoryQuarantine::heads_at(
     std::span<const ledger::ShardHead> named) const {
   std::vector<ledger::ShardHead> usable;

@@ -49,9 +49,7 @@ class HistoryQuarantine {
 
   // This node's tree of a shard that it has and does not suspect; else nullptr.
   std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) const;
-  // The present heads of these shards; size 0 of those without such a tree.
-  Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) const;
-  // PublicationPort::heads_at; size 0 for those, too.
+  // PublicationPort::heads_at; size 0 of those without such a tree, too.
   Result<std::vector<ledger::ShardHead>> heads_at(std::span<const ledger::ShardHead> named) const;
 
   // all_compared: the ordered log shows no more differences. Repairs wait for that.

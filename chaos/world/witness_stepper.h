@@ -36,10 +36,7 @@ class WitnessStepper final : public consensus::ForwardingStepper {
               const consensus::StepInput& input) override {
     const Status stepped = ForwardingStepper::step(rows, in, out, input);
     for (std::size_t k = 0; stepped.ok() && k < rows.size(); ++k) {
-      witness_.on_step(consensus::ShardRef(columns(), rows[k]), in[k], out[k]);
-      for (std::uint32_t m = 0; m < out[k].message_count; ++m) {
-        witness_.on_message(out[k].message[m]);
-      }
+      show(rows[k], in[k], out[k]);
     }
     return stepped;
   }
@@ -51,15 +48,19 @@ class WitnessStepper final : public consensus::ForwardingStepper {
   bool settle(const RowInput& given, consensus::Outbox& out) override {
     const bool settled = settling_ == Settling::AsInner && inner().settle(given, out);
     if (settled) {
-      witness_.on_step(consensus::ShardRef(columns(), given.row), given.in, out);
-    }
-    for (std::uint32_t m = 0; settled && m < out.message_count; ++m) {
-      witness_.on_message(out.message[m]);
+      show(given.row, given.in, out);
     }
     return settled;
   }
 
  private:
+  void show(std::uint32_t row, const consensus::Inbox& in, const consensus::Outbox& out) {
+    witness_.on_step(consensus::ShardRef(columns(), row), in, out);
+    for (std::uint32_t m = 0; m < out.message_count; ++m) {
+      witness_.on_message(out.message[m]);
+    }
+  }
+
   Settling settling_;
   Witness witness_;
 };

@@ -1,5 +1,5 @@
-// Settling: a row at rest is told without a step that entries were applied, that storage finished,
-// or that more is decided.
+// Settling: a row at rest takes three kinds of news without a step: that entries were applied, that
+// storage finished, that more is decided.
 //
 // Of a busy row these are half of all inputs, and a step for each of them looks at everything else
 // in vain. The two with conditions say what the whole step would, bit by bit, in the row and in the
@@ -7,10 +7,7 @@
 // is for owners who apply within the turn that decided. Pure; host and device.
 #pragma once
 
-#include "consensus/step/emit.h"
-#include "consensus/step/follow.h"
-#include "consensus/step/invariants.h"
-#include "consensus/step/lead.h"
+#include "consensus/step/step.h"
 
 namespace gcoord::consensus {
 
@@ -24,11 +21,6 @@ GCOORD_HD inline bool settle_applied(ShardRef shard, LogIndex applied) {
   log.applied = applied;
   shard.storage().apply_pending = 0;
   return applied < min_id(log.commit, shard.storage().durable);
-}
-
-// Forgets the entries up to `to`, which is applied; LogIndex{0}: none.
-GCOORD_HD inline void settle_compaction(ShardRef shard, LogIndex to) {
-  compact(shard.log(), shard.runs(), to);
 }
 
 // Whether no rule of readmission or of memory mode has a say in a step.
@@ -76,8 +68,7 @@ GCOORD_HD inline bool leads_at_rest(const StepRow& r) {
   for_each_peer(r, [&](std::uint32_t slot, const PeerLiveness&) {
     const Progress& progress = r.progress(slot);
     const bool told = ((progress.flags & kProgressSent) != 0) &
-                      (progress.state == ProgressState::Replicate) &
-                      (progress.next > r.log().last) & (progress.next > r.log().floor);
+                      (progress.state == ProgressState::Replicate) & (progress.next > r.log().last);
     all_told = all_told & (told | !has_slot(behind, slot));
   });
   return all_told;
@@ -127,10 +118,9 @@ GCOORD_HD inline bool settle_stored(const StepRow& r, const StorageAck& ack) {
 GCOORD_HD inline bool settle_notice(const StepRow& r, const Message& m) {
   const Log& log = r.log();
   const bool notice = (m.kind == MessageKind::Append) & (m.flags == kFlagNotice) & (m.count == 0) &
-                      (m.context == 0) & (m.term == r.hot().term) & (m.from == r.hot().leader) &
-                      (m.shard == r.shard.shard()) & (m.to == r.input.self);
-  if (!notice || (r.hot().flags & kRowAppendReply) != 0 || !plausible_append(m) ||
-      (m.index > log.last) | (m.commit.value >= kPlausibleMax)) {
+                      (m.context == 0) & (m.term == r.hot().term) & (m.from == r.hot().leader);
+  if (!notice || !plausible(r, m) || !plausible_append(m) || m.index > log.last ||
+      (r.hot().flags & kRowAppendReply) != 0) {
     return false;
   }
   const bool matches = m.index <= log.commit || r.term_at(m.index) == m.log_term;

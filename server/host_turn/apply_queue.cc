@@ -88,8 +88,8 @@ void ApplyQueue::settle_at_once(std::uint32_t row, LogIndex applied) {
     env_.rows.active.touch(row);
   }
   if (wants_compaction(shard.log())) {
-    consensus::settle_compaction(shard,
-                                 compaction_target(shard, env_.peers.records(), kEntriesKept));
+    consensus::compact(
+        shard.log(), shard.runs(), compaction_target(shard, env_.peers.records(), kEntriesKept));
     env_.rows.log.compact(row, shard.log().floor);
   }
   if (RowWork* work = env_.rows.active.find(row)) {

@@ -27,6 +27,16 @@ class CloseTest : public CInterfaceTest {
  protected:
   void free_client() { EXPECT_EQ(gcoord_client_free(std::exchange(client_, nullptr)), GCOORD_OK); }
 
+  // Opens a watch of every name.
+  gcoord_status watch_all(gcoord_watch_callback on_batch, void* user, gcoord_watch** watch) {
+    gcoord_watch_options options;
+    gcoord_watch_options_init(&options);
+    options.prefix = "";
+    options.user = user;
+    options.on_batch = on_batch;
+    return gcoord_watch_open(client_, &options, watch, &error_);
+  }
+
   // Sessions whose end was asked for, with the nodes that were asked for the end of everything.
   std::multiset<std::uint64_t> closed_sessions(std::size_t count) const {
     std::multiset<std::uint64_t> closed;
@@ -168,19 +178,15 @@ TEST_F(CloseTest, ACallbackOfAWatchCannotCloseItsClient) {
     std::promise<std::pair<gcoord_status, gcoord_status>> codes;
   } told{client_, {}};
 
-  gcoord_watch_options options;
-  gcoord_watch_options_init(&options);
-  options.prefix = "";
-  options.user = &told;
-  options.on_batch = [](void* user, const gcoord_batch* batch, const gcoord_error*) {
+  gcoord_watch* watch = nullptr;
+  const auto on_batch = [](void* user, const gcoord_batch* batch, const gcoord_error*) {
     auto* told_by = static_cast<Told*>(user);
     if (batch != nullptr) {
       told_by->codes.set_value(
           {gcoord_client_close(told_by->client, nullptr), gcoord_client_free(told_by->client)});
     }
   };
-  gcoord_watch* watch = nullptr;
-  ASSERT_EQ(gcoord_watch_open(client_, &options, &watch, &error_), GCOORD_OK) << error_.message;
+  ASSERT_EQ(watch_all(on_batch, &told, &watch), GCOORD_OK) << error_.message;
   const auto [closed, freed] = told.codes.get_future().get();
   EXPECT_EQ(closed, GCOORD_FAILED_PRECONDITION);
   EXPECT_EQ(freed, GCOORD_FAILED_PRECONDITION);
@@ -203,11 +209,8 @@ TEST_F(CloseTest, ACallbackOfAWatchThatWaitsForALockEndsWithItsClient) {
     std::promise<std::uint32_t> ended;
   } told{session_, {}};
 
-  gcoord_watch_options options;
-  gcoord_watch_options_init(&options);
-  options.prefix = "";
-  options.user = &told;
-  options.on_batch = [](void* user, const gcoord_batch* batch, const gcoord_error*) {
+  gcoord_watch* watch = nullptr;
+  const auto on_batch = [](void* user, const gcoord_batch* batch, const gcoord_error*) {
     auto* told_by = static_cast<Told*>(user);
     if (batch != nullptr) {
       gcoord_lock* lock = nullptr;
@@ -216,8 +219,7 @@ TEST_F(CloseTest, ACallbackOfAWatchThatWaitsForALockEndsWithItsClient) {
       told_by->ended.set_value(why.number);
     }
   };
-  gcoord_watch* watch = nullptr;
-  ASSERT_EQ(gcoord_watch_open(client_, &options, &watch, &error_), GCOORD_OK) << error_.message;
+  ASSERT_EQ(watch_all(on_batch, &told, &watch), GCOORD_OK) << error_.message;
   cluster_.wait_for(RequestKind::LockAcquire, 1);
   free_client();
   EXPECT_EQ(told.ended.get_future().get(), kClosed);

@@ -104,6 +104,21 @@ class FullDiskTest : public testing::Test {
         {"--timeout", timeout, "-o", "json", "lock", "acquire", name, "--try", "--ttl", "600s"});
   }
 
+  // Releases the lock "held", which an acquire answered so.
+  void expect_released(const nlohmann::json& held) const {
+    const Ctl ctl{comma_list(cluster_->endpoints())};
+    const Finished released = ctl({"--timeout",
+                                   "60s",
+                                   "lock",
+                                   "release",
+                                   "held",
+                                   "--token",
+                                   held["token"].get<std::string>(),
+                                   "--session",
+                                   held["session"].get<std::string>()});
+    EXPECT_EQ(released.code, 0) << released.out << released.err;
+  }
+
   const ScratchFolder directory_;
   std::vector<std::unique_ptr<chaos::ShimPage>> disks_;
   std::unique_ptr<chaos::LocalCluster> cluster_;
@@ -171,16 +186,7 @@ TEST_F(FullDiskTest, AClusterOfFullDisksRefusesNewLocksAndGoesOnWithAllElse) {
   EXPECT_EQ(refused.error_code(), "GC2106") << refused.out;
   EXPECT_EQ(ctl({"lock", "get", "held"}).code, 0);
   EXPECT_EQ(ctl({"lock", "list"}).code, 0);
-  const Finished released = ctl({"--timeout",
-                                 "60s",
-                                 "lock",
-                                 "release",
-                                 "held",
-                                 "--token",
-                                 held["token"].get<std::string>(),
-                                 "--session",
-                                 held["session"].get<std::string>()});
-  EXPECT_EQ(released.code, 0) << released.out << released.err;
+  expect_released(held);
   for (std::uint32_t node = 1; node <= kNodes; ++node) {
     EXPECT_TRUE(cluster_->running(node)) << file_text(cluster_->log_file(node));
     EXPECT_NE(file_text(cluster_->log_file(node)).find("GC2106"), std::string::npos);
@@ -206,16 +212,7 @@ TEST_F(FullDiskTest, NodesWithoutASingleByteWaitAndGoOnWhenThereIsSpace) {
     EXPECT_TRUE(until(node, [](const nlohmann::json& now) { return !has_reserve(now); }));
     leave(node, 0);
   }
-  const Finished released = ctl({"--timeout",
-                                 "60s",
-                                 "lock",
-                                 "release",
-                                 "held",
-                                 "--token",
-                                 held["token"].get<std::string>(),
-                                 "--session",
-                                 held["session"].get<std::string>()});
-  EXPECT_EQ(released.code, 0) << released.out << released.err;
+  expect_released(held);
   // Long enough for a checkpoint to be due, a signature under the ledger, and lines of RocksDB's.
   const std::uint64_t seen_ms = uptime_ms(status(1));
   for (std::uint32_t node = 1; node <= kNodes; ++node) {

@@ -31,6 +31,15 @@ bool exited_well(int status) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// Has large screens drawn until the terminal takes no more of them.
+bool fills_up_by_resizing(TopTerminal& terminal) {
+  unsigned short rows = 1000;
+  return terminal.fills_up([&] {
+    rows = rows == 1000 ? 1001 : 1000;
+    terminal.resize({.ws_row = rows, .ws_col = 80});
+  });
+}
+
 // Takes connections and never says anything.
 class SilentEndpoint {
  public:
@@ -128,11 +137,7 @@ TEST_F(TopSignals, InTheBackgroundItLeavesTheTerminalAlone) {
 TEST_F(TopSignals, ASignalEndsItWhileItsTerminalTakesNoBytes) {
   TopTerminal terminal(top_of(node_.endpoint()), kUsual);
   ASSERT_TRUE(terminal.shows("1 of 1 nodes answer"));
-  unsigned short rows = 1000;
-  ASSERT_TRUE(terminal.fills_up([&] {
-    rows = rows == 1000 ? 1001 : 1000;
-    terminal.resize({.ws_row = rows, .ws_col = 80});
-  }));
+  ASSERT_TRUE(fills_up_by_resizing(terminal));
   terminal.signal(SIGTERM);
   EXPECT_TRUE(exited_well(terminal.wait_for_change()));
   EXPECT_TRUE(terminal.cooked());
@@ -142,11 +147,7 @@ TEST_F(TopSignals, ASignalEndsItWhileItsTerminalTakesNoBytes) {
 TEST_F(TopSignals, ATerminalThatTakesBytesAgainShowsTheScreenAsItIsThen) {
   TopTerminal terminal(top_of(node_.endpoint()), kUsual);
   ASSERT_TRUE(terminal.shows("1 of 1 nodes answer"));
-  unsigned short rows = 1000;
-  ASSERT_TRUE(terminal.fills_up([&] {
-    rows = rows == 1000 ? 1001 : 1000;
-    terminal.resize({.ws_row = rows, .ws_col = 80});
-  }));
+  ASSERT_TRUE(fills_up_by_resizing(terminal));
   terminal.resize({.ws_row = 10, .ws_col = 40});
   ASSERT_TRUE(terminal.fits(40, 10));
   ASSERT_TRUE(terminal.shows("1 of 1 nodes answer"));

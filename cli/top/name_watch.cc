@@ -38,7 +38,7 @@ void NameWatch::keep() {
   again_at_ = now + kAgainAfter;
   worker_.start([this] {
     watch_.reset();
-    static_cast<void>(begin());  // Its failure is told by error().
+    static_cast<void>(begin());  // error() has its failure.
   });
 }
 

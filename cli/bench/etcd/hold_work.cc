@@ -38,7 +38,7 @@ class EtcdHoldWork final : public Work {
         elects_ ? kEtcdCampaign : kEtcdLock,
         elects_ ? etcd_await_office(name, lease) : etcd_await_lock(name, lease),
         [this, client, name, lease](const Result<std::string>& reply) {
-          // Where it failed the key still stands in line.
+          // Where it failed the key is still queued.
           give_back(client, etcd_hold_key(name, lease), reply.ok() ? Status{} : reply.status());
         });
   }

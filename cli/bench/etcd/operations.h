@@ -3,7 +3,7 @@
 //   lock   one transaction (that of clientv3/concurrency.Mutex) and one delete; a lock that another
 //          client has is waited for with etcd's own Lock call, which makes the same key
 //   lease  LeaseGrant and LeaseRevoke
-//   elect  as lock; an office is waited for with Campaign
+//   elect  as lock; an election that is held is waited for with Campaign
 //   watch  lock and unlock; the end is when a Watch stream has told of the key
 //   read   Range of one key, linearizably
 #pragma once

@@ -191,7 +191,7 @@ std::vector<std::string> method_sentences(const BenchReport& report) {
         "connections and threads, after gcoord. It was driven by its gRPC interface over HTTP/2, "
         "as its own clients do, and not by its JSON gateway, which costs it a proxy.");
     sentences.emplace_back(
-        "For etcd each operation takes the way that costs it least: a lock or an office that is "
+        "For etcd each operation takes the way that costs it least: a lock or an election that is "
         "free takes one transaction and one delete, connections lead to its leader where that is "
         "among the endpoints, and its leases need no keep-alives, while the sessions of gcoord are "
         "kept alive.");

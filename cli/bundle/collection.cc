@@ -40,6 +40,12 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t)>& b
   }
 }
 
+// Where the target's pages are: as the user named them, or by what the node reports.
+Result<HttpAddress> pages_of(const BundleTarget& target, const Json& report) {
+  return target.http.has_value() ? Result<HttpAddress>{*target.http}
+                                 : http_address_of(target.view.address, report);
+}
+
 // Asks the pages of the targets that nobody knows which nodes they are, so that two names of one
 // node do not become two nodes, whose samples would refuse each other. Where all are known, nobody
 // waits.
@@ -50,8 +56,7 @@ void identify(const CollectionRequest& request, std::vector<BundleTarget>& targe
     if (target.view.node_id != 0) {
       return;
     }
-    const auto address = target.http.has_value() ? Result<HttpAddress>{*target.http}
-                                                 : http_address_of(target.view.address, Json{});
+    const auto address = pages_of(target, Json{});
     target.identity = address.ok() ? identity_at(address.value(), timeout) : std::nullopt;
   });
 }
@@ -78,9 +83,7 @@ BundleContent collect_node(const CollectionRequest& request,
                            ByteBudget& budget) {
   const client::NodeView& view = node.target.view;
   node.facts = ask(request, view);
-  const auto address = node.target.http.has_value()
-                           ? Result<HttpAddress>{*node.target.http}
-                           : http_address_of(view.address, node.facts.report);
+  const auto address = pages_of(node.target, node.facts.report);
   if (!address.ok()) {
     return {.files = {}, .gaps = no_pages(node.folder, view.node_id, address.status().message())};
   }

@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::uint32_t kFormat = 1;
 
-template <typename Items, typename ToJson>
-Json list_of(const Items& items, const ToJson& to_json) {
-  Json list = Json::array();
-  for (const auto& item : items) {
-    list.push_back(to_json(item));
-  }
-  return list;
-}
-
 Json clock_json(const NodeFacts& facts) {
   const auto offset = clock_offset(facts);
   if (!offset.has_value()) {
@@ -30,16 +21,15 @@ Json clock_json(const NodeFacts& facts) {
 }
 
 Json node_json(const CollectedNode& node) {
-  return {
-      {"node", node.target.view.node_id},
-      {"folder", node.folder},
-      {"endpoint", node.target.view.address},
-      {"pages", node.url},
-      {"also_at", list_of(node.target.also_at, [](const std::string& name) { return Json(name); })},
-      {"reachable", node.facts.reachable()},
-      {"error", node.facts.error},
-      {"version", node.facts.text("version")},
-      {"clock", clock_json(node.facts)}};
+  return {{"node", node.target.view.node_id},
+          {"folder", node.folder},
+          {"endpoint", node.target.view.address},
+          {"pages", node.url},
+          {"also_at", Json(node.target.also_at)},
+          {"reachable", node.facts.reachable()},
+          {"error", node.facts.error},
+          {"version", node.facts.text("version")},
+          {"clock", clock_json(node.facts)}};
 }
 
 Json file_json(const BundleFile& file) {
@@ -54,6 +44,15 @@ Json file_json(const BundleFile& file) {
 
 Json gap_json(const BundleGap& gap) {
   return {{"name", gap.name}, {"node", gap.node}, {"why", gap.why}, {"failed", gap.failed}};
+}
+
+template <typename Items, typename ToJson>
+Json list_of(const Items& items, const ToJson& to_json) {
+  Json list = Json::array();
+  for (const auto& item : items) {
+    list.push_back(to_json(item));
+  }
+  return list;
 }
 
 }  // namespace

@@ -61,7 +61,9 @@ std::string in_ascii(std::string_view text) {
 void cut(std::vector<Line>& lines, const Frame& frame) {
   lines.resize(std::min(lines.size(), frame.rows));
   for (Line& each : lines) {
-    each.text = frame.ascii ? in_ascii(each.text) : each.text;
+    if (frame.ascii) {
+      each.text = in_ascii(each.text);
+    }
     each.text = std::string{fitting(each.text, frame.columns)};
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 // Rows with work, in all lanes, for which it pays to wake the turn threads: stepping them takes
 // several times as long as waking a thread.
-constexpr std::size_t kThreadsFrom = 96;
+constexpr std::size_t kThreadsFrom = 128;
 
 std::uint32_t slot_count(const ReplicaOptions& options) {
   return options.replica_slots != 0 ? options.replica_slots

@@ -1,13 +1,20 @@
 #include "server/host_turn/turn_threads.h"
 
+#include "common/host/processors.h"
+
 #include <chrono>
 #include <utility>
 
 namespace gcoord::server {
 namespace {
 
-// Looks before a thread sleeps: some 20 us, less than it takes to wake it.
-constexpr std::uint32_t kLooks = 400;
+using Clock = std::chrono::steady_clock;
+
+// For how long a thread looks for the next turn, and the owner for the last lane: somewhat longer
+// than waking a thread of an idle processor takes.
+constexpr std::chrono::microseconds kLook{150};
+// Looks between two looks at the clock.
+constexpr int kLooksPerClock = 32;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -17,14 +24,21 @@ void relax() {
 #endif
 }
 
+// Whether it is ready, now or within the time to look.
 template <typename Ready>
-bool look(bool spins, Ready&& ready) {
-  for (std::uint32_t k = 0; spins && k < kLooks; ++k) {
-    if (ready()) {
-      return true;
-    }
-    relax();
+bool look(bool looks, Ready&& ready) {
+  if (ready() || !looks) {
+    return ready();
   }
+  const auto begun = Clock::now();
+  do {
+    for (int k = 0; k < kLooksPerClock; ++k) {
+      relax();
+      if (ready()) {
+        return true;
+      }
+    }
+  } while (Clock::now() - begun < kLook);
   return ready();
 }
 
@@ -33,7 +47,7 @@ bool look(bool spins, Ready&& ready) {
 TurnThreads::TurnThreads(Options options, std::function<void(std::uint32_t lane)> job)
     : options_(std::move(options)),
       job_(std::move(job)),
-      spins_(std::thread::hardware_concurrency() >= options_.lane_count),
+      may_look_(usable_processors() >= options_.lane_count),
       busy_(options_.lane_count) {
   for (std::uint32_t lane = 1; lane < options_.lane_count; ++lane) {
     threads_.emplace_back([this, lane] { work(lane); });
@@ -62,8 +76,11 @@ void TurnThreads::run() {
 
 void TurnThreads::work(std::uint32_t lane) {
   std::uint32_t seen = 0;
+  bool looks = false;  // The last turn came soon.
   for (;;) {
-    seen = await_turn(seen);
+    const auto idle_since = Clock::now();
+    seen = await_turn(seen, looks && may_look_);
+    looks = Clock::now() - idle_since < 2 * kLook;
     if (ends_.load(std::memory_order_relaxed)) {
       return;
     }
@@ -76,19 +93,18 @@ void TurnThreads::work(std::uint32_t lane) {
   }
 }
 
-std::uint32_t TurnThreads::await_turn(std::uint32_t seen) {
+std::uint32_t TurnThreads::await_turn(std::uint32_t seen, bool looks) {
   const auto comes = [&] { return turn_.load(std::memory_order_acquire) != seen; };
-  if (!look(spins_, comes)) {
+  if (!look(looks, comes)) {
     turn_.wait(seen, std::memory_order_acquire);
   }
   return turn_.load(std::memory_order_acquire);
 }
 
 void TurnThreads::await_lanes() {
-  if (look(spins_, [this] { return done(); })) {
+  if (look(may_look_, [this] { return done(); })) {
     return;
   }
-  using Clock = std::chrono::steady_clock;
   constexpr auto kWait = std::chrono::milliseconds(20);
   std::chrono::milliseconds waited{0};
   std::unique_lock lock(mutex_);

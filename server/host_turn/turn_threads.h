@@ -1,9 +1,10 @@
 // The threads that work on the lanes of one turn at once.
 //
 // run() hands a job to all of them and takes the first lane itself; it returns when every lane is
-// done. In between the threads sleep, after a short look whether the next turn comes at once. They
-// share nothing but the hand-over, which orders what was written before run() before the jobs, and
-// the jobs before run()'s return.
+// done. In between the threads sleep. Waking a thread takes as long as a fifth of a turn, so while
+// turns follow each other closely, a thread that is done looks for the next one for a while before
+// it sleeps, if the process may use as many processors. They share nothing but the hand-over, which
+// orders what was written before run() before the jobs, and the jobs before run()'s return.
 //
 // A thread that does not come back (a planted fault, a bug in a lane) stops the turn, so heartbeats
 // stop and the other nodes take over after an election timeout; when the owner has then waited for
@@ -41,14 +42,14 @@ class TurnThreads {
 
  private:
   void work(std::uint32_t lane);
-  std::uint32_t await_turn(std::uint32_t seen);
+  std::uint32_t await_turn(std::uint32_t seen, bool looks);
   void await_lanes();
 
   bool done() const { return left_.load(std::memory_order_acquire) == 0; }
 
   Options options_;
   std::function<void(std::uint32_t lane)> job_;
-  bool spins_ = false;
+  bool may_look_ = false;               // There are processors for it.
   std::atomic<std::uint32_t> turn_{0};  // Rises with each run().
   std::atomic<bool> ends_{false};
   std::atomic<std::uint32_t> left_{0};   // Lanes of the threads that are not done.

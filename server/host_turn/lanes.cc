@@ -67,6 +67,11 @@ Result<std::unique_ptr<TurnLanes>> TurnLanes::open(const Environment& environmen
   return lanes;
 }
 
+TurnLanes::TurnLanes(const Environment& environment)
+    : env_(environment),
+      shared_turns_(environment.registry.counter(
+          {"gcoord_server_turns_shared_total", "Turns that several turn threads worked on"})) {}
+
 TurnLanes::~TurnLanes() = default;
 
 void TurnLanes::connect(const Connections& connections) {
@@ -77,6 +82,9 @@ void TurnLanes::connect(const Connections& connections) {
                         connections.sender,
                         connections.network});
   }
+  env_.registry
+      .gauge({"gcoord_server_turn_threads", "Threads that share the shards in a turn on the host"})
+      .set(static_cast<std::int64_t>(lanes_.size()));
   if (lanes_.size() > 1 && !env_.options.lanes_by_turns) {
     start_threads();
   }
@@ -125,6 +133,7 @@ Status TurnLanes::work(const Turn& turn, const netcore::PeerNetwork& network) {
   }
   if (wait && worth_threads(turn)) {
     threads_->run();
+    shared_turns_.add();
   } else {
     for (const auto& lane : lanes_) {
       lane->work();

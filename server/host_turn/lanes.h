@@ -103,7 +103,7 @@ class TurnLanes {
   void describe(NodeView& node) const;
 
  private:
-  explicit TurnLanes(const Environment& environment) : env_(environment) {}
+  explicit TurnLanes(const Environment& environment);
 
   void start_threads();
   void begin(const Turn& turn, const netcore::PeerNetwork& network);
@@ -117,6 +117,7 @@ class TurnLanes {
   std::vector<std::unique_ptr<TurnLane>> lanes_;
   ledger::WalBatch merged_;               // Of several lanes; kept warm.
   std::unique_ptr<TurnThreads> threads_;  // None for one lane.
+  Counter& shared_turns_;
 };
 
 }  // namespace gcoord::server

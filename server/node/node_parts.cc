@@ -36,9 +36,10 @@ consensus::Timing timing_of(const NodeOptions& options) {
   return timing;
 }
 
-// The log's, the ledger's and the kernel's own work take the other processors.
+// The log's, the ledger's and the kernel's own work take the other processors, and more threads
+// bring little (docs/internals/threads.md).
 std::uint32_t usual_turn_threads(std::uint32_t processors) {
-  return std::clamp(processors / 4, 1u, 8u);
+  return std::clamp(processors / 8, 1u, 4u);
 }
 
 }  // namespace

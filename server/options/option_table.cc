@@ -439,8 +439,8 @@ constexpr std::array kTable = {
         OptionShape::Value,
         "N",
         "for --turn host on processors: number of threads that share the shards in a turn, up "
-        "to 16; nodes and restarts may differ in it; 0: one for every four processors that "
-        "the process may use, up to 8 (default 0)",
+        "to 16; nodes and restarts may differ in it; 0: one for every eight processors that "
+        "the process may use, at least 1 and at most 4 (default 0)",
         &number<&NodeOptions::turn_threads, 0, kTurnThreadsMax>},
     OptionRow{"turn-stripes",
               OptionShape::Value,

@@ -5,7 +5,6 @@
 #include "common/name_hash.h"
 #include "protocol/hello.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,7 +13,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -35,12 +33,7 @@ constexpr int kPollMs = 5;
 constexpr int kNamesTried = 1000;
 
 int connect_to(const std::string& endpoint) {
-  const std::size_t colon = endpoint.rfind(':');
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port =
-      htons(static_cast<std::uint16_t>(std::strtoul(endpoint.c_str() + colon + 1, nullptr, 10)));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in address = loopback_address(endpoint);
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   return socket;  // Connected or not: the first write says so.

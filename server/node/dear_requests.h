@@ -3,10 +3,11 @@
 //
 // A pass of the loop serves kDearPerPass of them and no more, connection by connection in turn, so
 // that however many come, heartbeats, leases and cheap requests of the pass are not held up by
-// them. A connection whose replies wait to be read is passed over until they are; requests of one
-// that is gone are dropped. What finds no place is refused as Overloaded, which a client may repeat
-// later: a connection may have kDearPerConnection, and when all together have kDearMax, its even
-// share of them.
+// them. While other clients are served, it is one, and all of them get one part in kDearParts of
+// the loop's time (server/endpoints/pass_share.h). A connection whose replies wait to be read
+// stands aside, at no cost, until on_room(); requests of one that is gone are dropped. What finds
+// no place is refused as Overloaded, which a client may repeat later: a connection may have
+// kDearPerConnection, and when all together have kDearMax, its even share of them.
 //
 // One thread, the node's loop. Threads that serve sockets of their own would each have one.
 #pragma once
@@ -14,6 +15,8 @@
 #include "common/host/metrics.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
+#include "server/endpoints/connection.h"
+#include "server/endpoints/pass_share.h"
 #include "server/lateness/slow_requests.h"
 #include "server/requests/client_request.h"
 
@@ -36,8 +39,11 @@ inline constexpr std::size_t kDearMax = 4096;
 // A longer payload is none that a dear kind takes: it is refused at once.
 inline constexpr std::size_t kDearPayloadBytesMax = 4096;
 
+// The part of the loop's time beside other clients.
+inline constexpr std::uint64_t kDearParts = 8;
+
 // Replies of a connection that wait to be read while nothing dear is done for it.
-inline constexpr std::size_t kDearBacklogBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kDearBacklogBytes = kUnsentBytesBlocked;
 
 class DearRequests {
  public:
@@ -54,8 +60,15 @@ class DearRequests {
   // Takes a request with a copy of its payload, or refuses it. `now_us`: when its bytes came.
   void add(const ClientRequest& request, std::uint64_t now_us);
 
-  // Once per pass. Whether any was served: then there may be more to do at once.
-  bool serve(std::uint64_t now_us);
+  // Once per pass. `beside_others`: other clients were served lately. Whether any was served: then
+  // there may be more to do at once.
+  bool serve(std::uint64_t now_us, bool beside_others);
+
+  // Fewer than kDearBacklogBytes of the connection wait now, or it is gone.
+  void on_room(protocol::ConnectionId connection);
+
+  // For how long the loop may sleep, for the sake of serve().
+  std::uint64_t until_next_us(std::uint64_t now_us) const;
 
   std::size_t waiting() const { return waiting_; }
 
@@ -69,6 +82,7 @@ class DearRequests {
   struct Line {
     protocol::ConnectionId connection;
     std::deque<Waiting> requests;
+    bool aside = false;  // In aside_, not in lines_.
   };
 
   using Lines = std::list<Line>;
@@ -82,6 +96,8 @@ class DearRequests {
   SlowRequests& slow_;
   Handler handler_;
   Lines lines_;  // In the order of their turn; none is empty.
+  Lines aside_;  // Their clients do not read.
+  PassShare share_{kDearParts};
   std::unordered_map<protocol::ConnectionId, Lines::iterator> by_connection_;
   std::size_t waiting_ = 0;
   Gauge& waiting_gauge_;

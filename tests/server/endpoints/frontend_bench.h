@@ -63,6 +63,7 @@ class FrontEndTest : public testing::Test {
       }
       context_.restart();
       context_.poll();
+      frontend_->serve_input();
       frontend_->flush();
     }
     return true;

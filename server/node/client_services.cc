@@ -31,6 +31,10 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .now_ms = std::move(now_ms),
                         .dear = &dear_});
   dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
+  NodeRequests& ranges = environment_.service.handlers().node;
+  ranges.answer_in_parts();
+  dear_.set_parts({.under_way = [&ranges] { return ranges.under_way(); },
+                   .go_on = [&ranges] { ranges.go_on(); }});
   return router;
 }
 

@@ -122,6 +122,21 @@ bool DearRequests::serve_first(std::uint64_t now_us) {
   return true;
 }
 
+// Another part of what is under way, or the next request. Lines that are passed over leave those
+// that are looked at, so this ends.
+bool DearRequests::serve_one(std::uint64_t now_us) {
+  if (parts_.under_way()) {
+    parts_.go_on();
+    return true;
+  }
+  while (!lines_.empty()) {
+    if (serve_first(now_us)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool DearRequests::serve(std::uint64_t now_us, bool beside_others) {
   share_.begin_pass(now_us);
   if (beside_others && !share_.open(now_us)) {
@@ -129,11 +144,7 @@ bool DearRequests::serve(std::uint64_t now_us, bool beside_others) {
   }
   const std::size_t most = beside_others ? 1 : kDearPerPass;
   std::size_t served = 0;
-  for (std::size_t looks = lines_.size(); looks > 0 && served < most; --looks) {
-    served += serve_first(now_us) ? 1 : 0;
-  }
-  // Fewer connections than a pass serves: the rest of it is theirs, too.
-  while (served > 0 && served < most && !lines_.empty() && serve_first(now_us)) {
+  while (served < most && serve_one(now_us)) {
     ++served;
   }
   if (served > 0) {
@@ -143,7 +154,7 @@ bool DearRequests::serve(std::uint64_t now_us, bool beside_others) {
 }
 
 std::uint64_t DearRequests::until_next_us(std::uint64_t now_us) const {
-  if (lines_.empty()) {
+  if (lines_.empty() && !parts_.under_way()) {
     return std::numeric_limits<std::uint64_t>::max();
   }
   return share_.from_us() - std::min(share_.from_us(), now_us);

@@ -5,7 +5,8 @@
 // that however many come, heartbeats, leases and cheap requests of the pass are not held up by
 // them. While other clients are served, it is one, and all of them get one part in kDearParts of
 // the loop's time (server/endpoints/pass_share.h). A connection whose replies wait to be read
-// stands aside, at no cost, until on_room(); requests of one that is gone are dropped. What finds
+// stands aside, at no cost, until on_room(); requests of one that is gone are dropped. A request
+// that takes long is served in parts, each of which counts as one. What finds
 // no place is refused as Overloaded, which a client may repeat later: a connection may have
 // kDearPerConnection, and when all together have kDearMax, its even share of them.
 //
@@ -57,6 +58,14 @@ class DearRequests {
   // What serves a request whose turn has come. Before the first request.
   void set_handler(Handler handler) { handler_ = std::move(handler); }
 
+  // A request that the handler has only begun, if there is one, and what does another part of it.
+  struct Parts {
+    std::function<bool()> under_way = [] { return false; };
+    std::function<void()> go_on = [] {};
+  };
+
+  void set_parts(Parts parts) { parts_ = std::move(parts); }
+
   // Takes a request with a copy of its payload, or refuses it. `now_us`: when its bytes came.
   void add(const ClientRequest& request, std::uint64_t now_us);
 
@@ -89,12 +98,14 @@ class DearRequests {
 
   std::size_t places_of_one() const;
   void count(std::size_t waiting);
+  bool serve_one(std::uint64_t now_us);
   bool serve_first(std::uint64_t now_us);
   void look_at_time(protocol::ConnectionId connection, const Waiting& next, std::uint64_t now_us);
 
   protocol::ReplySink& replies_;
   SlowRequests& slow_;
   Handler handler_;
+  Parts parts_;
   Lines lines_;  // In the order of their turn; none is empty.
   Lines aside_;  // Their clients do not read.
   PassShare share_{kDearParts};

@@ -148,6 +148,27 @@ TEST_F(DearRequestsTest, BesideOthersItIsOneAndThenTheyHaveTheirPartOfTheTime) {
   EXPECT_EQ(served_.size(), 2 + kDearPerPass);
 }
 
+// A list of all shards took tens of milliseconds in one pass.
+TEST_F(DearRequestsTest, EachPartOfALongRequestIsATurnAndTheNextRequestIsBehindTheLast) {
+  int parts = 0;
+  dear_.set_parts({.under_way = [&] { return parts > 0; }, .go_on = [&] { --parts; }});
+  dear_.set_handler([&](const ClientRequest& request) {
+    served_.push_back(request.connection.value);
+    parts = request.connection.value == 1 ? 6 : 0;
+  });
+  add(1);
+  add(2);
+  EXPECT_TRUE(dear_.serve(now_us_, false));
+  EXPECT_EQ(parts, 3) << "its beginning and three parts";
+  EXPECT_EQ(dear_.until_next_us(now_us_), 0u);
+  EXPECT_TRUE(dear_.serve(now_us_, true));
+  EXPECT_EQ(parts, 2) << "beside others";
+  EXPECT_TRUE(dear_.serve(now_us_ + 1, false));
+  EXPECT_EQ(parts, 0);
+  EXPECT_EQ(served_, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_FALSE(dear_.serve(now_us_ + 2, false));
+}
+
 TEST_F(DearRequestsTest, RequestsOfAConnectionThatIsGoneAreDropped) {
   add(1);
   add(1);

@@ -41,11 +41,11 @@ inline constexpr std::size_t kUnsentBytesPause = kUnsentBytesMax / 4;
 
 // The same while the socket takes nothing: the answers of some hundred requests, so that the
 // keep-alives of a client that reads late are still taken.
-inline constexpr std::size_t kUnsentBytesBlocked = std::size_t{64} << 10;
+inline constexpr std::size_t kUnsentBytesBlocked = std::size_t{32} << 10;
 
 // Bytes that the kernel takes beyond what is under way to the client. Without a bound it buffers
 // megabytes for a client that never reads, and its requests are served until they are full.
-inline constexpr int kKernelUnsentBytes = 128 << 10;
+inline constexpr int kKernelUnsentBytes = 64 << 10;
 
 // Of the name that a client gives itself, so that 100,000 connections keep some megabytes.
 inline constexpr std::size_t kClientNameBytesKept = 64;

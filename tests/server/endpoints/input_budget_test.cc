@@ -17,9 +17,6 @@ namespace {
 class InputBudgetTest : public FrontEndTest {
  protected:
   InputBudgetTest() {
-    FrontEndOptions options;
-    options.now_us = [this] { return now_us_; };
-    start(options);
     answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
       ++taken_[connection.value];
       order_.push_back(slot.request_id);
@@ -84,7 +81,6 @@ class InputBudgetTest : public FrontEndTest {
            metrics_.counter({"gcoord_server_client_turns_total", "", "kind", "bulk"}).value();
   }
 
-  std::uint64_t now_us_ = 1'000'000;
   std::uint64_t request_us_ = 0;  // That one takes.
   std::map<std::uint64_t, std::size_t> taken_;
   std::vector<std::uint64_t> order_;
@@ -181,7 +177,6 @@ TEST_F(InputBudgetTest, WhoNeverReadsIsReadNoMoreCostsNoTurnAndIsClosedInTheEnd)
       deaf.builder.add(request(k));
     }
     deaf.raw.send(frame_of(deaf.builder));
-    now_us_ += 1'000;
     quiet = requests_ == before ? quiet + 1 : 0;
     before = requests_;
     return quiet == 100;
@@ -214,7 +209,6 @@ TEST_F(InputBudgetTest, WhoReadsAgainIsServedOn) {
   std::size_t quiet = 0;
   std::size_t before = 0;
   ASSERT_TRUE(pump_until([&] {
-    now_us_ += 1'000;
     quiet = requests_ == before && requests_ > 0 ? quiet + 1 : 0;
     before = requests_;
     return quiet == 100;

@@ -101,9 +101,9 @@ class FrontEnd final : public protocol::ReplySink {
   // For how many milliseconds the loop may sleep for the sake of serve_input().
   std::uint64_t until_next_input_ms() const;
 
-  // Whether clients that send a request at a time were served lately, so that bulk and dear
-  // requests shall leave them time.
-  bool serves_others() const { return input_.beside_others(); }
+  // Whether other clients than this one, which send a request at a time, were served lately, so
+  // that its dear requests shall leave them time.
+  bool serves_others(protocol::ConnectionId than) const { return input_.serves_others(than); }
 
   // Sends the replies of a pass. Returns whether there were any.
   bool flush();

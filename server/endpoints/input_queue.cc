@@ -37,16 +37,33 @@ void InputQueue::serve_first(Queue& queue, std::size_t request_count_max) {
   const std::shared_ptr<Connection> connection = std::move(queue.front());
   queue.pop_front();
   (&queue == &light_ ? light_turns_ : bulk_turns_).add();
+  const bool light = &queue == &light_;
   if (connection->take_turn(request_count_max)) {
     bulk_.push_back(connection);
+  } else if (light) {
+    note_light(connection->id(), now_us_());
   }
+}
+
+void InputQueue::note_light(protocol::ConnectionId connection, std::uint64_t now_us) {
+  if (lights_[0].connection != connection) {
+    lights_[1] = lights_[0];
+  }
+  lights_[0] = {connection, now_us};
+}
+
+// Two are enough: at least one of them is another connection.
+bool InputQueue::serves_others(protocol::ConnectionId than, std::uint64_t now_us) const {
+  return std::ranges::any_of(lights_, [&](const Light& light) {
+    return light.connection.value != 0 && light.connection != than &&
+           now_us - light.at_us < kLatelyUs;
+  });
 }
 
 void InputQueue::serve_light(std::uint64_t began_us) {
   while (!light_.empty()) {
     serve_first(light_, kRequestsOfTurn);
-    light_at_us_ = now_us_();
-    if (light_at_us_ - began_us >= kPassUs) {
+    if (now_us_() - began_us >= kPassUs) {
       return;
     }
   }
@@ -54,7 +71,7 @@ void InputQueue::serve_light(std::uint64_t began_us) {
 
 void InputQueue::serve_bulk(std::uint64_t began_us) {
   const std::uint64_t now_us = now_us_();
-  const bool beside = beside_others(now_us);
+  const bool beside = serves_others(bulk_.front()->id(), now_us);
   if (beside && !bulk_share_.open(now_us)) {
     return;
   }
@@ -82,8 +99,9 @@ std::uint64_t InputQueue::until_next_us() const {
     return std::numeric_limits<std::uint64_t>::max();
   }
   const std::uint64_t now_us = now_us_();
-  const bool held = light_.empty() && beside_others(now_us) && !bulk_share_.open(now_us);
-  return held ? std::min(bulk_share_.from_us(), light_at_us_ + kLatelyUs) - now_us : 0;
+  const bool held =
+      light_.empty() && !bulk_share_.open(now_us) && serves_others(bulk_.front()->id(), now_us);
+  return held ? std::min(bulk_share_.from_us(), lights_[0].at_us + kLatelyUs) - now_us : 0;
 }
 
 }  // namespace gcoord::server

@@ -12,8 +12,10 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "protocol/reply_sink.h"
 #include "server/endpoints/pass_share.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -53,8 +55,8 @@ class InputQueue {
   // For how long the loop may sleep, for the sake of what waits.
   std::uint64_t until_next_us() const;
 
-  // Whether a connection that is not bulk was served within kLatelyUs.
-  bool beside_others() const { return beside_others(now_us_()); }
+  // Whether another connection than this one took few requests within kLatelyUs.
+  bool serves_others(protocol::ConnectionId than) const { return serves_others(than, now_us_()); }
 
   // Connections that wait.
   std::size_t size() const { return light_.size() + bulk_.size(); }
@@ -62,10 +64,14 @@ class InputQueue {
  private:
   using Queue = std::deque<std::shared_ptr<Connection>>;
 
-  bool beside_others(std::uint64_t now_us) const {
-    return light_at_us_ != 0 && now_us - light_at_us_ < kLatelyUs;
-  }
+  // A connection that had a turn and left nothing behind.
+  struct Light {
+    protocol::ConnectionId connection;
+    std::uint64_t at_us = 0;
+  };
 
+  bool serves_others(protocol::ConnectionId than, std::uint64_t now_us) const;
+  void note_light(protocol::ConnectionId connection, std::uint64_t now_us);
   void serve_first(Queue& queue, std::size_t request_count_max);
   void serve_light(std::uint64_t began_us);
   void serve_bulk(std::uint64_t began_us);
@@ -73,7 +79,7 @@ class InputQueue {
   std::function<std::uint64_t()> now_us_;
   Queue light_;
   Queue bulk_;
-  std::uint64_t light_at_us_ = 0;  // When a connection last had a turn that was not bulk.
+  std::array<Light, 2> lights_{};  // The last two that differ, the newest first.
   PassShare bulk_share_{kBulkParts};
   Counter& light_turns_;
   Counter& bulk_turns_;

@@ -51,10 +51,9 @@ class ClientServices {
   // clock.
   RequestRouter router(std::function<std::uint64_t()> now_ms);
 
-  // Once per pass, before the turn: dear requests whose turn has come. `beside_others`: other
-  // clients were served lately. Whether there were any.
-  bool serve_dear(bool beside_others) {
-    return dear_.serve(environment_.service.now_us(), beside_others);
+  // Once per pass, before the turn: dear requests whose turn has come. Whether there were any.
+  bool serve_dear(const DearRequests::Others& others) {
+    return dear_.serve(environment_.service.now_us(), others);
   }
 
   // The client reads again, or is gone.

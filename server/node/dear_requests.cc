@@ -117,6 +117,7 @@ bool DearRequests::serve_first(std::uint64_t now_us) {
     return false;
   }
   served_.add();
+  served_last_ = connection;
   look_at_time(connection, *next, now_us);
   handler_({connection, next->slot, next->payload});  // May close the connection, never add.
   return true;
@@ -137,8 +138,21 @@ bool DearRequests::serve_one(std::uint64_t now_us) {
   return false;
 }
 
-bool DearRequests::serve(std::uint64_t now_us, bool beside_others) {
+// Whose request is next, or under way.
+std::optional<protocol::ConnectionId> DearRequests::next() const {
+  if (parts_.under_way()) {
+    return served_last_;
+  }
+  return lines_.empty() ? std::nullopt : std::optional{lines_.front().connection};
+}
+
+bool DearRequests::serve(std::uint64_t now_us, const Others& others) {
   share_.begin_pass(now_us);
+  const auto whose = next();
+  if (!whose) {
+    return false;
+  }
+  const bool beside_others = others(*whose);
   if (beside_others && !share_.open(now_us)) {
     return false;
   }
@@ -154,7 +168,7 @@ bool DearRequests::serve(std::uint64_t now_us, bool beside_others) {
 }
 
 std::uint64_t DearRequests::until_next_us(std::uint64_t now_us) const {
-  if (lines_.empty() && !parts_.under_way()) {
+  if (!next()) {
     return std::numeric_limits<std::uint64_t>::max();
   }
   return share_.from_us() - std::min(share_.from_us(), now_us);

@@ -26,6 +26,7 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -69,9 +70,11 @@ class DearRequests {
   // Takes a request with a copy of its payload, or refuses it. `now_us`: when its bytes came.
   void add(const ClientRequest& request, std::uint64_t now_us);
 
-  // Once per pass. `beside_others`: other clients were served lately. Whether any was served: then
-  // there may be more to do at once.
-  bool serve(std::uint64_t now_us, bool beside_others);
+  // Whether other clients than this one were served lately.
+  using Others = std::function<bool(protocol::ConnectionId than)>;
+
+  // Once per pass. Whether any was served: then there may be more to do at once.
+  bool serve(std::uint64_t now_us, const Others& others);
 
   // Fewer than kDearBacklogBytes of the connection wait now, or it is gone.
   void on_room(protocol::ConnectionId connection);
@@ -98,6 +101,7 @@ class DearRequests {
 
   std::size_t places_of_one() const;
   void count(std::size_t waiting);
+  std::optional<protocol::ConnectionId> next() const;
   bool serve_one(std::uint64_t now_us);
   bool serve_first(std::uint64_t now_us);
   void look_at_time(protocol::ConnectionId connection, const Waiting& next, std::uint64_t now_us);
@@ -109,6 +113,7 @@ class DearRequests {
   Lines lines_;  // In the order of their turn; none is empty.
   Lines aside_;  // Their clients do not read.
   PassShare share_{kDearParts};
+  protocol::ConnectionId served_last_;
   std::unordered_map<protocol::ConnectionId, Lines::iterator> by_connection_;
   std::size_t waiting_ = 0;
   Gauge& waiting_gauge_;

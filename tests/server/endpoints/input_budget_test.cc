@@ -81,6 +81,11 @@ class InputBudgetTest : public FrontEndTest {
            metrics_.counter({"gcoord_server_client_turns_total", "", "kind", "bulk"}).value();
   }
 
+  // Of the first that was answered.
+  protocol::ConnectionId only_connection() const {
+    return protocol::ConnectionId{taken_.begin()->first};
+  }
+
   std::uint64_t request_us_ = 0;  // That one takes.
   std::map<std::uint64_t, std::size_t> taken_;
   std::vector<std::uint64_t> order_;
@@ -161,6 +166,31 @@ TEST_F(InputBudgetTest, BulkHasItsPartOfTheTimeBesideOthersAndAllOfItAlone) {
   const std::size_t before = requests_;
   EXPECT_TRUE(pass());
   EXPECT_GE(requests_ - before, 1'000u) << "nobody else is there";
+}
+
+// What it sends last is little, or it sends a little before it sends much: it is no other to
+// itself.
+TEST_F(InputBudgetTest, WhoSendsInBulkAloneIsNotHeldUpByItself) {
+  request_us_ = 1;
+  Client& alone = add();
+  for (int k = 0; k < 10; ++k) {
+    alone.send(1, 1);
+    poll_until(1);
+    EXPECT_TRUE(pass());
+    EXPECT_FALSE(frontend_->serves_others(only_connection()));
+    const std::size_t before = requests_;
+    alone.send(1, 1'000);
+    poll_until(1);
+    EXPECT_TRUE(pass());
+    EXPECT_EQ(requests_ - before, 1'000u) << "in one pass";
+    alone.raw.replies.clear();
+    EXPECT_TRUE(pump_until([&] { return alone.raw.receive() && alone.raw.replies.size() >= 900; }));
+  }
+  Client& other = add();
+  other.send(2, 1);
+  poll_until(1);
+  EXPECT_TRUE(pass());
+  EXPECT_TRUE(frontend_->serves_others(only_connection()));
 }
 
 TEST_F(InputBudgetTest, WhoNeverReadsIsReadNoMoreCostsNoTurnAndIsClosedInTheEnd) {

@@ -144,7 +144,9 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
 
   std::string node_status() const override { return "{}"; }
 
-  std::string shard_list(const protocol::ShardRange&) const override { return "{}"; }
+  std::string shard_list_begin(ShardId) const override { return "{\"rows\":["; }
+
+  std::string shard_rows(const protocol::ShardRange&) const override { return "{}"; }
 
   std::string shard_show(ShardId) const override { return "{}"; }
 

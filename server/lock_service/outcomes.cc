@@ -152,17 +152,17 @@ void Outcomes::on_pass() {
     count_waits();
   }
   end_overdue_waits();
-  env_.budget.put_off(WorkClass::WaitEnds, env_.waits.leaving() || overdue());
+  budget_.put_off(WorkClass::WaitEnds, env_.waits.leaving() || overdue());
 }
 
 void Outcomes::end_left_waits() {
-  while (env_.budget.left(WorkClass::WaitEnds) > 0) {
+  while (budget_.left(WorkClass::WaitEnds) > 0) {
     const auto left = env_.waits.next_left();
     if (!left) {
       return;
     }
     end_wait(left->wait, not_leader_reply(left->wait.request, left->leader));
-    env_.budget.spend(WorkClass::WaitEnds, kReplyUnits);
+    budget_.spend(WorkClass::WaitEnds, kReplyUnits);
   }
 }
 
@@ -173,9 +173,9 @@ bool Outcomes::overdue() const {
 }
 
 void Outcomes::end_overdue_waits() {
-  while (overdue() && env_.budget.left(WorkClass::WaitEnds) > 0) {
+  while (overdue() && budget_.left(WorkClass::WaitEnds) > 0) {
     const auto key = env_.waits.next_due(env_.clock.now);
-    env_.budget.spend(WorkClass::WaitEnds, kProposalUnits);
+    budget_.spend(WorkClass::WaitEnds, kProposalUnits);
     ++timeouts_under_way_;
     Pending pending;
     pending.kind = PendingKind::TimedOut;

@@ -46,10 +46,11 @@ class Outcomes {
     SessionAdmission& admission;
     DeadlockWatch& deadlocks;  // Says why a wait was ended for one.
     LockServiceMetrics& metrics;
-    PassBudget& budget;
   };
 
-  explicit Outcomes(const Environment& environment) : env_(environment) {}
+  // `budget` outlives it, too.
+  Outcomes(const Environment& environment, PassBudget& budget)
+      : env_(environment), budget_(budget) {}
 
   // A client's command was applied, or did not get into the log.
   void on_decided(const Pending& pending,
@@ -100,6 +101,7 @@ class Outcomes {
   DecisionContext context_of(const AppliedEntry& entry, ShardId shard, SessionId session) const;
 
   Environment env_;
+  PassBudget& budget_;
   std::size_t timeouts_under_way_ = 0;
 };
 

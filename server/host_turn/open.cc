@@ -222,6 +222,12 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
   votes_->begin(now());
   turn_.tick = now();
   rows_.wake_all();
+  turn_.leaderless = rows_.map.row_count();
+  const auto before = std::count_if(
+      options_.peers.begin(), options_.peers.end(), [this](const netcore::PeerAddress& peer) {
+        return peer.id < options_.node;
+      });
+  rows_.deadlines.begin_at(static_cast<std::size_t>(before), options_.peers.size() + 1);
   workers_ = std::make_unique<RowWorkers>(*this);
   return Status{};
 }

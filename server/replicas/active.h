@@ -90,6 +90,9 @@ class ActiveRows {
   // Whether the next turn has rows to step.
   bool waiting() const { return !next_.empty() || now_taken_ < now_.size(); }
 
+  // Messages that no step has taken yet.
+  std::size_t messages_left() const { return messages_left_; }
+
   // Fixes the rows of the turn: first those that the turn before left, then those touched since.
   void begin_turn();
   // Moves the first rows of the turn, at most row_count of them, to `rows`, which is replaced.

@@ -47,8 +47,10 @@ void Readmission::CountedRows::assign(std::uint32_t row, bool member) {
 
 Readmission::Readmission(consensus::Durability durability,
                          const consensus::ShardColumns& columns,
-                         MetricsRegistry& registry)
+                         MetricsRegistry& registry,
+                         std::uint32_t parts)
     : enabled_(durability == consensus::Durability::Memory),
+      under_way_max_(kUnderWayMax / parts),
       columns_(columns),
       voting_(columns.row_count),
       forgotten_(columns.row_count),
@@ -117,7 +119,7 @@ void Readmission::advance(const consensus::StepInput& input, ActiveRows& rows) {
     look_at(take_next(stepped_), input, rows);
   }
   for (std::uint32_t looks = 0;
-       looks < kUnderWayMax && queued_.count != 0 && under_way_.count < kUnderWayMax;
+       looks < under_way_max_ && queued_.count != 0 && under_way_.count < under_way_max_;
        ++looks) {
     const std::uint32_t row = take_next(queued_);
     under_way_.assign(row, true);

@@ -25,11 +25,12 @@ namespace gcoord::server {
 
 class Readmission {
  public:
-  // `columns` are those of some of the engine's rows and outlive it; the gauges count the rows of
-  // all that share the registry.
+  // `columns` are those of some of the engine's rows, of one in `parts`, and outlive it; the gauges
+  // count the rows of all that share the registry.
   Readmission(consensus::Durability durability,
               const consensus::ShardColumns& columns,
-              MetricsRegistry& registry);
+              MetricsRegistry& registry,
+              std::uint32_t parts = 1);
   ~Readmission();
   Readmission(const Readmission&) = delete;
   Readmission& operator=(const Readmission&) = delete;
@@ -55,7 +56,7 @@ class Readmission {
 
   // Whether advance() has something to look at.
   bool waiting() const {
-    return stepped_.count != 0 || (queued_.count != 0 && under_way_.count < kUnderWayMax);
+    return stepped_.count != 0 || (queued_.count != 0 && under_way_.count < under_way_max_);
   }
 
   // Shards in which this node votes, in which it has forgotten what it promised, and for which it
@@ -68,7 +69,8 @@ class Readmission {
 
   std::uint64_t led_anew() const { return led_anew_; }
 
-  // Rows on their way at once: what two nodes exchange well within the 100 ms of a resend.
+  // Rows of a node on their way at once: what two nodes exchange well within the 100 ms of a
+  // resend.
   static constexpr std::uint32_t kUnderWayMax = 2048;
 
  private:
@@ -91,6 +93,7 @@ class Readmission {
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
 
   bool enabled_;
+  const std::uint32_t under_way_max_;
   const consensus::ShardColumns& columns_;
   CountedRows voting_;
   CountedRows forgotten_;

@@ -21,10 +21,9 @@ TurnLane::TurnLane(const Environment& environment,
     : calls(environment.service, environment.options.trace, environment.reading),
       rows(std::move(stepper), row_map, environment.lane_count),
       outflow(environment.options.peers, rows.log, environment.metrics),
-      readmission(environment.options.durability,
+      readmission({environment.options.durability, environment.lane_count},
                   rows.columns(),
-                  environment.registry,
-                  environment.lane_count),
+                  environment.registry),
       env_(environment) {
   turn_.leaderless = rows.map.row_count();
 }

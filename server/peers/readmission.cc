@@ -45,12 +45,11 @@ void Readmission::CountedRows::assign(std::uint32_t row, bool member) {
   }
 }
 
-Readmission::Readmission(consensus::Durability durability,
+Readmission::Readmission(const Options& options,
                          const consensus::ShardColumns& columns,
-                         MetricsRegistry& registry,
-                         std::uint32_t parts)
-    : enabled_(durability == consensus::Durability::Memory),
-      under_way_max_(kUnderWayMax / parts),
+                         MetricsRegistry& registry)
+    : enabled_(options.durability == consensus::Durability::Memory),
+      under_way_max_(kUnderWayMax / options.parts),
       columns_(columns),
       voting_(columns.row_count),
       forgotten_(columns.row_count),

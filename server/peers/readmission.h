@@ -25,12 +25,15 @@ namespace gcoord::server {
 
 class Readmission {
  public:
-  // `columns` are those of some of the engine's rows, of one in `parts`, and outlive it; the gauges
-  // count the rows of all that share the registry.
-  Readmission(consensus::Durability durability,
+  struct Options {
+    consensus::Durability durability = consensus::Durability::Durable;
+    std::uint32_t parts = 1;  // The columns are those of one of so many parts of the node's rows.
+  };
+
+  // The columns outlive it; the gauges count the rows of all that share the registry.
+  Readmission(const Options& options,
               const consensus::ShardColumns& columns,
-              MetricsRegistry& registry,
-              std::uint32_t parts = 1);
+              MetricsRegistry& registry);
   ~Readmission();
   Readmission(const Readmission&) = delete;
   Readmission& operator=(const Readmission&) = delete;

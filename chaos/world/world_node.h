@@ -151,6 +151,7 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
   std::string shard_show(ShardId) const override { return "{}"; }
 
   server::LockServiceOptions service_options() const;
+  std::uint32_t turn_threads() const;
   server::ReplicaOptions engine_options();
   Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
   Result<std::unique_ptr<consensus::Stepper>> make_device_stepper(std::uint32_t rows,

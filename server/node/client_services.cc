@@ -100,7 +100,8 @@ WatchHub::Environment ClientServices::watch_environment() {
             }
           },
       .history = past_reader(),
-      .wake = environment_.wake};
+      .wake = environment_.wake,
+      .budget = environment_.service.budget()};
 }
 
 HistoricalReads::Environment ClientServices::past_environment() {

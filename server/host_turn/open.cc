@@ -185,7 +185,21 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
   clock_.read();
   votes_->begin(now());
   turn_.tick = now();
+<<<<<<< HEAD
   lanes_->connect({*checkpointing_, *peers_, sender_, *network_});
+||||||| 8eb23655
+  rows_.wake_all();
+  workers_ = std::make_unique<RowWorkers>(*this);
+=======
+  rows_.wake_all();
+  turn_.leaderless = rows_.map.row_count();
+  const auto before = std::count_if(
+      options_.peers.begin(), options_.peers.end(), [this](const netcore::PeerAddress& peer) {
+        return peer.id < options_.node;
+      });
+  rows_.deadlines.begin_at(static_cast<std::size_t>(before), options_.peers.size() + 1);
+  workers_ = std::make_unique<RowWorkers>(*this);
+>>>>>>> op/cold
   return Status{};
 }
 

@@ -146,7 +146,7 @@ void ActiveRows::end_turn() {
     return;
   }
   const bool long_list =
-      messages_.size() > kMessagesMax / 8 && messages_.size() > 4 * messages_left_;
+      messages_.size() > kMessagesMax / 8 && messages_.size() > 3 * messages_left_ / 2;
   const bool many_bytes =
       extents_.size() > kExtentBytesMax / 8 && extents_.size() > 4 * extent_bytes_left_;
   if (long_list || many_bytes) {

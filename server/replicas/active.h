@@ -99,6 +99,9 @@ class ActiveRows {
 
   std::size_t waiting_count() const { return next_.size() + now_.size() - now_taken_; }
 
+  // Messages that no step has taken yet.
+  std::size_t messages_left() const { return messages_left_; }
+
   // Fixes the rows of the turn: first those that the turn before left, then those touched since.
   void begin_turn();
   // Moves the first rows of the turn, at most row_count of them, to `rows`, which is replaced.

@@ -1,18 +1,10 @@
 // The turn of the engine: poll, time, step, persist, send, apply.
 #include "server/host_turn/host_replicas.h"
-#include "server/host_turn/row_workers.h"
 #include "server/replicas/shard_codec.h"
 
 namespace gcoord::server {
 namespace {
 
-// Rows that one cause brings into a turn: a bulk wake, deadlines, acknowledgements. A turn stays at
-// a few milliseconds when a million shards want something at once, so heartbeats go on.
-constexpr std::uint32_t kRowsPerTurn = 4096;
-// A turn stops stepping after so long and leaves the rest to the next one. Peers hear from this
-// node and this node hears them once per turn, whatever there is to do: a tenth of the shortest
-// sensible election timeout.
-constexpr std::uint64_t kStepLimitUs = 20000;
 // Entries of an Append: as many of the longest ones as an extent of the Consensus band holds.
 constexpr std::uint32_t kMessageEntries = 31;
 
@@ -28,27 +20,20 @@ std::size_t HostReplicas::turn() {
   turn_.done = 0;
   network_->progress(clock_.peek_us() / 1000, *inflow_);
   take_time();
-  rows_.active.begin_turn();
   ++turn_.number;
-  if (failure_.ok()) {
-    step_rows();
-  }
+  work();
   if (failure_.ok() && turn_.tick_began) {
-    look_over_rows();
+    fail_unless(lanes_->look_over());
   }
   if (failure_.ok()) {
-    disk_->submit();
+    lanes_->submit(*disk_);
     send_all();
     turn_.done += checkpointing_->advance(clock_.now_ms(), peers_->records());
     take_checkpoint_end();
-    workers_->applies.apply_all(workers_->reports.leader_count());
+    lanes_->apply();
   }
-  if (!failure_.ok()) {
-    outflow_.clear();
-  }
-  rows_.active.end_turn();
-  workers_->reports.tell();
-  workers_->snapshots.tell();
+  turn_.done += lanes_->end_turn(!failure_.ok());
+  snapshots_.tell();
   metrics_.turns.add();
   metrics_.turn_time.observe_us(clock_.peek_us() - begin_us);
   return turn_.done;
@@ -82,18 +67,11 @@ void HostReplicas::take_time() {
   turn_.tick_began = tick != turn_.tick;
   turn_.tick = tick;
   // One try per tick, or when credit came back, does not keep a node awake while a peer is down.
-  if (rows_.stalling() && (turn_.tick_began || peers_->credit_returned(*network_))) {
-    rows_.retry();
-  }
+  lanes_->retry_stalled(turn_.tick_began, *network_);
   if (take_heartbeats()) {
-    rows_.wake_all();
+    lanes_->wake_all();
   }
   look_at_lives();
-  take_acknowledgements();
-  rows_.deadlines.collect(
-      rows_.columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.active.touch(row); });
-  rows_.wake(kRowsPerTurn);
-  readmission_.advance(step_input(), rows_.active);
 }
 
 // Dates the heartbeats by the tick read after they were polled. True: the rows are to be woken.
@@ -124,73 +102,21 @@ void HostReplicas::on_refused(const netcore::Refusal& refusal) {
 void HostReplicas::look_at_lives() {
   turn_.lives_end = claim_->any_replaced(peers_->records());
   if (turn_.lives_end) {
-    readmission_.turn_on();
+    lanes_->turn_on_readmission();
   }
   if (failure_.ok()) {
-    fail_unless(claim_->rejoin_when_due(readmission_.forgotten_count()));
+    fail_unless(claim_->rejoin_when_due(lanes_->forgotten_count()));
   }
 }
 
-void HostReplicas::take_acknowledgements() {
-  Settler& settler = workers_->settler;
-  settler.begin(step_input());
-  for (const ReceivedNotice& notice : inflow_->notices()) {
-    settler.on_notice(notice);
-  }
-  inflow_->notices().clear();
-  turn_.done += disk_->take_acks(
-      2 * kRowsPerTurn, [&settler](const ReplicaDisk::Ack& ack) { settler.on_stored(ack); });
-  if (const auto failure = disk_->take_failure()) {
-    fail_unless(*failure);
-  }
-}
-
-void HostReplicas::step_rows() {
-  const std::uint64_t begin_us = clock_.peek_us();
-  std::size_t row_count = 0;
-  RowBatch& batch = workers_->batch;
-  while (failure_.ok() && batch.take()) {
-    workers_->look_at_credit();
-    const consensus::StepInput input = step_input();
-    batch.fill(input);
-    if (const Status stepped = step_batch(input); !stepped.ok()) {
-      failure_.set(explain_device(stepped));
-      break;
-    }
-    batch.drain();
-    row_count += batch.size();
-    if (clock_.peek_us() - begin_us >= kStepLimitUs) {
-      break;
-    }
-  }
-  turn_.done += row_count;
-  metrics_.steps.add(row_count);
-  metrics_.active_rows.set(static_cast<std::int64_t>(row_count));
-  metrics_.stepped_us.add(clock_.peek_us() - begin_us);
-}
-
-// After a step that fails nothing of its batch is carried out, and the turn neither persists, sends
-// nor applies what earlier batches asked for.
-Status HostReplicas::step_batch(const consensus::StepInput& input) {
-  const std::uint64_t begin_us = clock_.peek_us();
-  const Status stepped = workers_->batch.step(input);
-  if (device_metrics_) {
-    device_metrics_->observe(*rows_.stepper, clock_.peek_us() - begin_us, stepped);
-  }
-  return stepped;
-}
-
-// Once a tick, before anything of this turn leaves: rows that rest in memory which only a device
-// sees may have changed by themselves.
-void HostReplicas::look_over_rows() {
-  const std::uint64_t begin_us = clock_.peek_us();
-  const Status looked = rows_.stepper->look_over();
-  if (device_metrics_) {
-    device_metrics_->observe_look(*rows_.stepper, clock_.peek_us() - begin_us, looked);
-  }
-  if (!looked.ok()) {
-    failure_.set(explain_device(looked));
-  }
+// What became durable before the disk failed is told all the same.
+void HostReplicas::work() {
+  const auto disk_failure = disk_->take_failure();
+  const bool steps = failure_.ok() && !disk_failure.has_value();
+  const consensus::StepInput input = step_input();
+  const Status worked = lanes_->work({turn_, input, disk_->durable_lsn(), steps}, *network_);
+  fail_unless(disk_failure.value_or(Status{}));
+  fail_unless(worked);
 }
 
 void HostReplicas::send_all() {
@@ -198,10 +124,10 @@ void HostReplicas::send_all() {
   network_->tell_durable(durable);
   // A node whose storage stands still serves nobody: silence lets its leases lapse and other nodes
   // take over (fault 8 of docs/internals/faults.md).
-  if (disk_->waits_since(now()) < options_.timing.election_ticks) {
+  if (lanes_->waits_since(now(), disk_->durable_lsn()) < options_.timing.election_ticks) {
     peers_->send_heartbeats(*network_, now(), durable);
   }
-  outflow_.send(*network_);
+  lanes_->send(*network_);
   turn_.done += sender_.pump(*network_, now());
   network_->flush();
 }

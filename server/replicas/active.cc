@@ -63,6 +63,18 @@ std::uint32_t ActiveRows::take_message(RowWork& work) {
   return number;
 }
 
+void ActiveRows::put_snapshot(std::uint32_t row, std::unique_ptr<ArrivedSnapshot> snapshot) {
+  RowWork& work = touch(row);
+  snapshots_waiting_ += work.snapshot ? 0 : 1;
+  work.snapshot = std::move(snapshot);
+}
+
+std::unique_ptr<ArrivedSnapshot> ActiveRows::take_snapshot(RowWork& work) {
+  GCOORD_ASSERT(work.snapshot && snapshots_waiting_ > 0);
+  --snapshots_waiting_;
+  return std::move(work.snapshot);
+}
+
 void ActiveRows::add_proposal(std::uint32_t row, EntryBlock* block) {
   RowWork& work = touch(row);
   block->next = nullptr;

@@ -29,23 +29,23 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
                  {before.hot.role, before.hot.term, before.hot.leader},
                  {hot.role, hot.term, hot.leader},
                  cause});
-    env_.service.on_role(shard, hot.role, hot.term, hot.leader);
+    env_.calls.on_role(shard, hot.role, hot.term, hot.leader);
   }
   const bool moved = turned || hot.vote != before.hot.vote || log.commit != before.log.commit;
-  if (moved && env_.options.trace) {
-    env_.options.trace({.node = env_.options.node,
-                        .shard = shard,
-                        .tick = env_.turn.tick,
-                        .term = hot.term,
-                        .vote = hot.vote,
-                        .leader = hot.leader,
-                        .role = hot.role,
-                        .cause = cause,
-                        .last = log.last,
-                        .commit = log.commit,
-                        .applied = log.applied,
-                        .durable = env_.rows.ref(row).storage().durable,
-                        .state_hash = env_.service.state_hash(shard)});
+  if (moved && env_.calls.traces()) {
+    env_.calls.trace({.node = env_.self,
+                      .shard = shard,
+                      .tick = env_.turn.tick,
+                      .term = hot.term,
+                      .vote = hot.vote,
+                      .leader = hot.leader,
+                      .role = hot.role,
+                      .cause = cause,
+                      .last = log.last,
+                      .commit = log.commit,
+                      .applied = log.applied,
+                      .durable = env_.rows.ref(row).storage().durable,
+                      .state_hash = env_.calls.state_hash(shard)});
   }
 }
 

@@ -23,7 +23,8 @@ Status RowStorage::install_snapshot(std::uint32_t row, std::span<const std::byte
                 status.message() + "; bring all nodes to one release",
             kCheckpointImpossible};
   }
-  env_.checkpointing.mark(row);
+  env_.marks.mark(row);
+  owed_.insert(row);
   env_.metrics.snapshots_installed.add();
   return {};
 }
@@ -73,7 +74,7 @@ void RowStorage::persist(std::uint32_t row, const consensus::StorageRequest& req
     return;
   }
   const consensus::ShardRef shard = env_.rows.ref(row);
-  ledger::WalBatch& batch = env_.disk.batch();
+  ledger::WalBatch& batch = env_.record.batch();
   if (request.snapshot != 0) {
     persist_snapshot(row);
   }
@@ -100,8 +101,9 @@ void RowStorage::persist(std::uint32_t row, const consensus::StorageRequest& req
   if (request.commit.value != 0) {
     batch.commit(shard.shard(), request.commit);
   }
-  env_.disk.expect_ack(row, request.term, request.vote, env_.turn.tick);
-  env_.checkpointing.mark(row);
+  env_.record.expect(
+      {.row = row, .term = request.term, .vote = request.vote, .asked = env_.turn.tick});
+  env_.marks.mark(row);
 }
 
 // The service still is what was installed: nothing is applied before the snapshot is durable.
@@ -109,9 +111,10 @@ void RowStorage::persist_snapshot(std::uint32_t row) {
   const ShardId shard = env_.rows.shard_of(row);
   const consensus::Log& log = env_.rows.ref(row).log();
   GCOORD_ASSERT(log.applied == log.floor);
+  owed_.erase(row);
   encode_snapshot_head(snapshot_bytes_, env_.rows.ref(row).configuration());
   env_.service.serialize(shard, snapshot_bytes_);
-  env_.disk.batch().snapshot_installed(shard, log.floor, log.floor_term, snapshot_bytes_);
+  env_.record.batch().snapshot_installed(shard, log.floor, log.floor_term, snapshot_bytes_);
 }
 
 }  // namespace gcoord::server

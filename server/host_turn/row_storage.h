@@ -9,13 +9,14 @@
 #include "consensus/step/outbox.h"
 #include "server/interfaces/state_machine.h"
 #include "server/replicas/active.h"
-#include "server/replicas/checkpointing.h"
-#include "server/replicas/disk.h"
+#include "server/replicas/checkpoint_marks.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/replica_rows.h"
+#include "server/replicas/turn_record.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -29,14 +30,17 @@ class RowStorage {
     StateMachine& service;
     ReplicaMetrics& metrics;
     TurnState& turn;
-    ReplicaDisk& disk;
-    Checkpointing& checkpointing;
+    TurnRecord& record;
+    CheckpointMarks& marks;
   };
 
   explicit RowStorage(const Environment& environment) : env_(environment) {}
 
   // Replaces the row's entries and the service's state by a snapshot (shard_codec.h; decodes).
   Status install_snapshot(std::uint32_t row, std::span<const std::byte> bytes);
+
+  // Whether a snapshot was installed that is not in the log of record yet.
+  bool owes_snapshot() const { return !owed_.empty(); }
 
   // Keeps the entries of the message to the row from index `first` on.
   void store_entries(std::uint32_t row, const QueuedMessage& queued, LogIndex first);
@@ -56,6 +60,7 @@ class RowStorage {
   void persist_snapshot(std::uint32_t row);
 
   Environment env_;
+  std::set<std::uint32_t> owed_;           // Rows of installed snapshots to be persisted.
   std::vector<std::byte> snapshot_bytes_;  // Kept warm.
 };
 

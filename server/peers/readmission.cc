@@ -4,6 +4,7 @@
 #include "consensus/step/readmission_plan.h"
 
 #include <memory>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -44,10 +45,11 @@ void Readmission::CountedRows::assign(std::uint32_t row, bool member) {
   }
 }
 
-Readmission::Readmission(consensus::Durability durability,
+Readmission::Readmission(const Options& options,
                          const consensus::ShardColumns& columns,
                          MetricsRegistry& registry)
-    : enabled_(durability == consensus::Durability::Memory),
+    : enabled_(options.durability == consensus::Durability::Memory),
+      under_way_max_(kUnderWayMax / options.parts),
       columns_(columns),
       voting_(columns.row_count),
       forgotten_(columns.row_count),
@@ -63,6 +65,10 @@ Readmission::Readmission(consensus::Durability durability,
                 "Shards in which this node votes and other replicas have lost their state"))),
       forgotten_gauge_(
           registry.gauge(plain("forgotten_shards", "Shards whose promises this node has lost"))) {}
+
+Readmission::~Readmission() {
+  show(0, 0);
+}
 
 void Readmission::turn_on() {
   if (!enabled_) {
@@ -112,14 +118,18 @@ void Readmission::advance(const consensus::StepInput& input, ActiveRows& rows) {
     look_at(take_next(stepped_), input, rows);
   }
   for (std::uint32_t looks = 0;
-       looks < kUnderWayMax && queued_.count != 0 && under_way_.count < kUnderWayMax;
+       looks < under_way_max_ && queued_.count != 0 && under_way_.count < under_way_max_;
        ++looks) {
     const std::uint32_t row = take_next(queued_);
     under_way_.assign(row, true);
     look_at(row, input, rows);
   }
-  voting_gauge_.set(voting_count());
-  forgotten_gauge_.set(forgotten_count());
+  show(voting_count(), forgotten_count());
+}
+
+void Readmission::show(std::int64_t voting, std::int64_t forgotten) {
+  voting_gauge_.add(voting - std::exchange(voting_shown_, voting));
+  forgotten_gauge_.add(forgotten - std::exchange(forgotten_shown_, forgotten));
 }
 
 // Whether some member that is missed can be talked to: the row is worth its place.

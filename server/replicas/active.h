@@ -66,7 +66,9 @@ struct RowWork {
 
 class ActiveRows {
  public:
-  explicit ActiveRows(std::uint32_t row_count) : work_of_row_(row_count, 0) {}
+  // `parts`: these are the rows of one of so many lanes, which share the bounds below.
+  explicit ActiveRows(std::uint32_t row_count, std::uint32_t parts = 1)
+      : parts_(parts), work_of_row_(row_count, 0) {}
 
   // The row's work, which it gets if it has none; the row is stepped in the next turn to begin.
   RowWork& touch(std::uint32_t row);
@@ -79,16 +81,27 @@ class ActiveRows {
   // Rows that had work at once and whose places are kept for the next time: half a megabyte.
   static constexpr std::size_t kWorksKept = 4096;
 
+  std::size_t messages_max() const { return kMessagesMax / parts_; }
+
   // Queues a message to the row with a copy of its entries. False: the queue is full, the message
   // is lost, as messages may be.
   bool add_message(std::uint32_t row,
                    const consensus::Message& message,
                    std::span<const std::byte> extent);
+  // A snapshot for the row's next step, in place of one that still waits.
+  void put_snapshot(std::uint32_t row, std::unique_ptr<ArrivedSnapshot> snapshot);
+  std::unique_ptr<ArrivedSnapshot> take_snapshot(RowWork& work);
+
+  // Whether snapshots wait for steps.
+  bool any_snapshot() const { return snapshots_waiting_ != 0; }
+
   void add_proposal(std::uint32_t row, EntryBlock* block);
   void add_read(std::uint32_t row, std::uint64_t cookie, std::uint64_t turn, ReadMode way);
 
-  // Whether the next turn has rows to step.
-  bool waiting() const { return !next_.empty() || now_taken_ < now_.size(); }
+  // Whether the next turn has rows to step, and how many.
+  bool waiting() const { return waiting_count() != 0; }
+
+  std::size_t waiting_count() const { return next_.size() + now_.size() - now_taken_; }
 
   // Messages that no step has taken yet.
   std::size_t messages_left() const { return messages_left_; }
@@ -123,6 +136,7 @@ class ActiveRows {
  private:
   void keep_messages_left();
 
+  std::size_t parts_;
   std::vector<std::uint32_t> work_of_row_;  // 1 + number of the work; 0: none.
   std::deque<RowWork> works_;               // References stay valid while it grows.
   std::vector<std::uint32_t> free_works_;
@@ -130,6 +144,7 @@ class ActiveRows {
   std::vector<std::uint32_t> now_;
   std::size_t now_taken_ = 0;
   std::vector<QueuedMessage> messages_;
+  std::size_t snapshots_waiting_ = 0;
   std::size_t messages_left_ = 0;  // Not taken yet.
   std::vector<std::byte> extents_;
   std::size_t extent_bytes_left_ = 0;

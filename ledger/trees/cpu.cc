@@ -1,7 +1,9 @@
 #include "ledger/trees/cpu.h"
 
+#include "common/device/prefetch.h"
 #include "common/tables/column_arena.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace gcoord::ledger {
@@ -25,6 +27,7 @@ class CpuMerkleDevice final : public MerkleDevice {
   Status append(const MerkleTurn& turn) override {
     *turn.kept_count = 0;
     for (std::uint32_t run = 0; run < turn.run_count; run += kMerkleBlockRuns) {
+      want_block(turn, run);
       append_runs(turn, run, *block_);
     }
     return {};
@@ -38,6 +41,23 @@ class CpuMerkleDevice final : public MerkleDevice {
   }
 
  private:
+  // Has the block's trees brought into the cache, all at once: they lie anywhere in a table of many
+  // megabytes, and hashing would wait for one after the other.
+  static void want_block(const MerkleTurn& turn, std::uint32_t first_run) {
+    const std::uint32_t end = std::min(turn.run_count, first_run + kMerkleBlockRuns);
+    for (std::uint32_t run = first_run; run < end; ++run) {
+      prefetch(&turn.table.size[turn.run_shard[run]]);
+    }
+    for (std::uint32_t run = first_run; run < end; ++run) {
+      const std::uint32_t shard = turn.run_shard[run];
+      const std::uint64_t before = turn.table.size[shard];
+      const std::uint64_t after = before + (turn.run_first[run + 1] - turn.run_first[run]);
+      for (std::uint32_t level = 0; before >> level != after >> level; ++level) {
+        prefetch(&turn.table.peak_of(level, shard));
+      }
+    }
+  }
+
   static Status copy(void* to, const void* from, std::size_t bytes) {
     if (bytes != 0) {
       std::memcpy(to, from, bytes);

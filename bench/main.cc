@@ -9,6 +9,7 @@
 #include "bench/elections/idle.h"
 #include "bench/elections/scale.h"
 #include "bench/etcd/vs_etcd.h"
+#include "bench/floods/never_read.h"
 #include "bench/leases/leases.h"
 #include "bench/ledger/check.h"
 #include "bench/ledger/merkle.h"
@@ -137,6 +138,10 @@ constexpr Benchmark kBenchmarks[] = {
      &bench_waiters,
      64,
      true},
+    {"never-read",
+     "latency of others beside 20, 60 and 100 connections that send requests and never read",
+     &bench_never_read,
+     kDefaultShards},
     {"check",
      "seconds for the check of 100,000 operations on 20 keys, by model",
      &bench_check,

@@ -2,9 +2,8 @@
 
 #include "bench/cluster/node_samples.h"
 #include "bench/leases/lease_run.h"
-#include "bench/load/gcoord_target.h"
 #include "bench/load/lease_end.h"
-#include "bench/load/load_report.h"
+#include "bench/load/others.h"
 #include "bench/report/results_file.h"
 #include "chaos/process/cluster_watch.h"
 
@@ -20,28 +19,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Of clients that lock and unlock names of their own beside the leases.
-constexpr std::uint32_t kOthers = 16;
-
 // The default of gcoordd (server/options/options.h), which the nodes here run with.
 constexpr milliseconds kElection{1000};
 
 // All leases end in the same second: each process sends its last keep-alive this much after the one
 // before it.
 constexpr milliseconds kLastApart{1000 / kLeaseProcesses};
-
-Result<Json> others(RunningCluster& cluster, milliseconds length, const char* when) {
-  GcoordOptions target;
-  target.endpoints = cluster.nodes().endpoints();
-  target.clients = kOthers;
-  target.name_prefix = when;
-  LoadOptions load;
-  load.clients = kOthers;
-  load.warm_up = milliseconds{200};
-  load.measured = length;
-  GCOORD_TRY(const LoadResult result, run_gcoord(target, load));
-  return report_load(result, when, kOthers);
-}
 
 Result<Json> measure_renewal(LeaseRun& run, const BenchOptions& options) {
   GCOORD_TRY(const auto before, sample_nodes(run.cluster()));
@@ -127,12 +110,14 @@ Status watch_ends(LeaseRun& run,
 }
 
 Result<Json> measure_storm(LeaseRun& run, std::uint32_t leases) {
-  GCOORD_TRY(Json before, others(run.cluster(), milliseconds{4000}, "before"));
+  const auto endpoints = run.cluster().nodes().endpoints();
+  GCOORD_TRY(Json before, run_others(endpoints, milliseconds{4000}, "before"));
   GCOORD_TRY(LeaseEnds ends, send_last(run, 0, kLeaseProcesses, kLastApart));
   std::this_thread::sleep_until(ends.due.front().at - milliseconds{500});
   GCOORD_TRY(const auto nodes_before, sample_nodes(run.cluster()));
-  auto beside = std::async(std::launch::async,
-                           [&run] { return others(run.cluster(), milliseconds{3000}, "during"); });
+  auto beside = std::async(std::launch::async, [&endpoints] {
+    return run_others(endpoints, milliseconds{3000}, "during");
+  });
   Status watched = await_others(run, leases + kOthers);
   if (watched.ok()) {
     watched = watch_ends(run, ends, run.cluster().node_ids(), kOthers);
@@ -141,8 +126,7 @@ Result<Json> measure_storm(LeaseRun& run, std::uint32_t leases) {
   auto during = beside.get();
   GCOORD_TRY_STATUS(watched);
   GCOORD_TRY_STATUS(during.status());
-  const double ratio = number_of(during.value()["pair_p99_ms"]).value() /
-                       std::max(0.001, number_of(before["pair_p99_ms"]).value());
+  const double ratio = others_ratio(before, during.value());
   Json result = report_ends(ends);
   std::fprintf(stderr,
                "  %u leases ended: p99 %s ms late; p99 of others %.2f times that before\n",

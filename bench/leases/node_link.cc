@@ -16,12 +16,7 @@ Status lost(const char* what) {
 }
 
 int connect_to(const std::string& endpoint) {
-  const std::size_t colon = endpoint.rfind(':');
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port =
-      htons(static_cast<std::uint16_t>(std::strtoul(endpoint.c_str() + colon + 1, nullptr, 10)));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in address = loopback_address(endpoint);
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket >= 0 &&
       ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -34,6 +29,16 @@ int connect_to(const std::string& endpoint) {
 }
 
 }  // namespace
+
+sockaddr_in loopback_address(const std::string& endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port =
+      htons(static_cast<std::uint16_t>(std::strtoul(endpoint.c_str() + colon + 1, nullptr, 10)));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
 
 Result<std::unique_ptr<NodeLink>> NodeLink::open(const std::string& endpoint) {
   const int socket = connect_to(endpoint);

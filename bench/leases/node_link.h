@@ -6,6 +6,8 @@
 #include "protocol/frame.h"
 #include "protocol/hello.h"
 
+#include <netinet/in.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +17,9 @@
 #include <vector>
 
 namespace gcoord::bench {
+
+// "127.0.0.1:port" as an address of loopback.
+sockaddr_in loopback_address(const std::string& endpoint);
 
 class NodeLink {
  public:

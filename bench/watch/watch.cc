@@ -1,6 +1,7 @@
 #include "bench/watch/watch.h"
 
 #include "bench/cluster/running_cluster.h"
+#include "bench/load/others.h"
 #include "bench/report/metrics_scrape.h"
 #include "bench/report/results_file.h"
 #include "bench/watch/watch_audience.h"
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -84,6 +86,25 @@ Result<Level> run(WatchAudience& audience, Changer& changer, std::chrono::millis
   return level;
 }
 
+// What other clients of the cluster feel of the changes, beside the same without them.
+Result<Json> measure_others(RunningCluster& cluster, WatchAudience& audience, Changer& changer) {
+  constexpr std::chrono::milliseconds kLength{3000};
+  const auto endpoints = cluster.nodes().endpoints();
+  GCOORD_TRY(Json before, run_others(endpoints, kLength, "before"));
+  auto beside = std::async(std::launch::async, [&endpoints, kLength] {
+    return run_others(endpoints, kLength, "during");
+  });
+  const auto changed = run(audience, changer, kLength);
+  auto during = beside.get();
+  GCOORD_TRY_STATUS(changed.status());
+  GCOORD_TRY_STATUS(during.status());
+  const double ratio = others_ratio(before, during.value());
+  return Json{{"before", std::move(before)},
+              {"during", std::move(during).value()},
+              {"changes_during", changed.value().changes},
+              {"p99_ratio", rounded(ratio)}};
+}
+
 // Until the node has let go of the watches of a level before, whose connections are closed.
 Status await_none(RunningCluster& cluster) {
   const auto until = steady_clock::now() + kStartTimeout;
@@ -113,6 +134,7 @@ Result<Json> measure(const BenchOptions& options,
                                   .watches = watches}));
   GCOORD_TRY(const Level level, run(*audience, changer, options.measured));
   const std::uint64_t after = resident_bytes(node);
+  GCOORD_TRY(Json others, measure_others(cluster, *audience, changer));
   const double bytes = after > before ? static_cast<double>(after - before) : 0.0;
   const double events = static_cast<double>(level.changes) * watches;
   std::fprintf(stderr,
@@ -125,6 +147,7 @@ Result<Json> measure(const BenchOptions& options,
   return Json{{"watches", watches},
               {"connections", connections},
               {"changes", level.changes},
+              {"others", std::move(others)},
               {"commit_p50_ms", rounded(level.commit.at_ms(0.5))},
               {"commit_p99_ms", rounded(level.commit.at_ms(0.99))},
               {"told_p50_ms", rounded(level.told.at_ms(0.5))},

@@ -1,5 +1,6 @@
 #include "chaos/live/live.h"
 
+#include "chaos/demo/checked_load.h"
 #include "chaos/demo/final_sweep.h"
 #include "chaos/demo/interrupt.h"
 #include "chaos/live/fault.h"
@@ -9,10 +10,8 @@
 #include "chaos/live/progress.h"
 #include "chaos/live/schedule.h"
 #include "chaos/live/strikes.h"
-#include "chaos/process/client_processes.h"
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/scratch_directory.h"
-#include "common/comma_list.h"
 
 #include <fmt/format.h>
 
@@ -33,7 +32,6 @@ constexpr std::chrono::seconds kStartTimeout{60};
 constexpr std::chrono::seconds kStopTimeout{15};
 constexpr std::chrono::seconds kSweepWait{20};
 constexpr std::chrono::seconds kAgreeTimeout{30};
-constexpr std::chrono::seconds kWorkerEnd{90};
 
 // Beside faults there has to be calm, or nothing could be said about it.
 constexpr std::uint32_t kCalmMsMin = 2500;
@@ -43,9 +41,6 @@ constexpr std::chrono::seconds kCalmAtBothEnds{5};
 constexpr std::uint32_t kFeltWithin = 3;  // Injections; one alone may well hit nothing.
 
 constexpr std::chrono::seconds kSessionTtl{5};
-constexpr std::uint32_t kLanes = 16;
-// A round of a lane: acquire, release, and now and then a check or two.
-constexpr double kOperationsPerRound = 2.15;
 
 class LiveRun {
  public:
@@ -53,7 +48,13 @@ class LiveRun {
       : options_(options),
         directory_(directory),
         classes_(all_faults(options.place)),
-        workers_(directory / "clients.log") {
+        load_({.worker_command = options.worker_command,
+               .directory = directory,
+               .clients = options.clients,
+               .rate = options.rate,
+               .seed = options.seed,
+               .length = options.length,
+               .session_ttl = kSessionTtl}) {
     for (FaultClass& each : classes_) {
       const auto& asked = options.faults;
       const bool wanted =
@@ -110,6 +111,10 @@ class LiveRun {
       cluster.environment_of_node.push_back(shim->environment(options_.library));
       shims_.push_back(std::move(shim));
     }
+    // Nodes may differ in their turn threads.
+    for (std::uint32_t node = 0; node < cluster.node_count; ++node) {
+      cluster.arguments_of_node.push_back({"--turn-threads", std::to_string(1 + node % 3)});
+    }
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));
     std::vector<std::uint16_t> ports;
@@ -153,36 +158,8 @@ class LiveRun {
     return Status{};
   }
 
-  std::filesystem::path history_file(std::uint32_t worker) const {
-    return directory_ / fmt::format("history-{}.jsonl", worker);
-  }
-
   Status start_workers() {
-    const double rounds = options_.rate / kOperationsPerRound;
-    const auto round_us =
-        static_cast<std::uint64_t>(1e6 * options_.clients * kLanes / std::max(rounds, 1.0));
-    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
-      std::vector<std::string> arguments = options_.worker_command;
-      for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
-               {"--endpoints", comma_list(cluster_->endpoints())},
-               {"--history", history_file(number).string()},
-               {"--number", std::to_string(number)},
-               {"--lanes", std::to_string(kLanes)},
-               {"--seed", std::to_string(mix64(options_.seed + number))},
-               {"--round-us", std::to_string(round_us)},
-               {"--session-ttl-ms", std::to_string(std::chrono::milliseconds{kSessionTtl}.count())},
-               {"--store", (directory_ / "guarded-store").string()},
-               {"--length-ms",
-                std::to_string(std::chrono::milliseconds{options_.length}.count())}}) {
-        arguments.insert(arguments.end(), {flag, value});
-      }
-      GCOORD_TRY_STATUS(workers_.start(std::move(arguments)));
-    }
-    GCOORD_TRY_STATUS(workers_.await_ready(kStartTimeout));
-    say("load: {} client processes ask for {} operations/s; seed {}",
-        options_.clients,
-        options_.rate,
-        options_.seed);
+    GCOORD_TRY_STATUS(load_.start(cluster_->endpoints()));
     began_ = Clock::now();
     result_.began_ns = history_now_ns();
     watch_ = std::make_unique<LeaderWatch>(*watcher_, options_.nodes);
@@ -201,7 +178,7 @@ class LiveRun {
          .shims = shims_,
          .client = *client_,
          .history = *history_,
-         .clients = workers_.each(),
+         .clients = load_.each(),
          .program = options_.gcoordd,
          .library = options_.library,
          .session_ttl = kSessionTtl},
@@ -223,16 +200,14 @@ class LiveRun {
 
   Status await_workers() {
     result_.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-    return workers_.await_ends(kWorkerEnd);
+    return load_.await_ends();
   }
 
   // Everything is healed and nobody asks for anything: every name must be free for the taking, and
   // all replicas of a shard equal.
   Status ask_everything_again() {
     history_->close();
-    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
-      GCOORD_TRY_STATUS(read_history(history_file(number), histories_));
-    }
+    GCOORD_TRY_STATUS(load_.read(histories_));
     GCOORD_TRY_STATUS(read_history(directory_ / "history-nemesis.jsonl", histories_));
     say("take every name once more, compare all replicas");
     summarize_load(histories_.operations, result_);
@@ -250,7 +225,7 @@ class LiveRun {
       result_.leaders = watch_->take();
       watch_.reset();
     }
-    workers_.each().clear();
+    load_.each().clear();
     client_.reset();
     watcher_.reset();
     if (cluster_.has_value()) {
@@ -262,14 +237,7 @@ class LiveRun {
   }
 
   Result<LiveResult> judge() {
-    Trace trace;
-    for (const auto& [file, memory] : cluster_->trace_files()) {
-      GCOORD_TRY_STATUS(read_trace(file, trace, memory));
-    }
-    say("judge {} operations and {} trace lines", histories_.operations.size(), trace.lines.size());
-    LinearOptions linear;
-    linear.bounds.time_max = std::chrono::minutes{5};
-    result_.checks = check_run(histories_, trace, linear);
+    GCOORD_TRY(result_.checks, judge_run(*cluster_, histories_));
     result_.lost = result_.names_stuck;
     for (const CheckReport& report : result_.checks.reports) {
       if (report.invariants == "I8" || report.invariants == "I10") {
@@ -318,7 +286,7 @@ class LiveRun {
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<client::Client> watcher_;
   std::unique_ptr<HistoryWriter> history_;
-  ClientProcesses workers_;
+  CheckedLoad load_;
   std::unique_ptr<LeaderWatch> watch_;
   Clock::time_point began_;
   History histories_;

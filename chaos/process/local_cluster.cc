@@ -134,7 +134,8 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   const auto name_of = [this](std::uint32_t number) {
     return std::to_string(options_.node_ids.empty() ? number : options_.node_ids[number - 1]);
   };
-  std::vector<std::string> list = {options_.program.string(),
+  const auto& program = self.program.empty() ? options_.program : self.program;
+  std::vector<std::string> list = {program.string(),
                                    "--node-id",
                                    name_of(node_id),
                                    "--cluster-name",
@@ -169,6 +170,10 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
     list.emplace_back("--rejoin");
   }
   return list;
+}
+
+void LocalCluster::set_program(std::uint32_t node_id, std::filesystem::path program) {
+  node(node_id).program = std::move(program);
 }
 
 void LocalCluster::set_environment_once(

@@ -58,6 +58,9 @@ class LocalCluster {
   // Starts every node, then waits until each says that it is ready.
   Status start_all(std::chrono::milliseconds timeout);
 
+  // Another gcoordd for the node from its next life on, for example of another release.
+  void set_program(std::uint32_t node_id, std::filesystem::path program);
+
   // What a node's next life finds in its environment besides; the one after it does not.
   void set_environment_once(std::uint32_t node_id,
                             std::vector<std::pair<std::string, std::string>> variables);
@@ -120,6 +123,7 @@ class LocalCluster {
     std::uint16_t metrics_port = 0;
     std::vector<std::uint32_t> memory_of_life;
     std::uint32_t memory = 1;
+    std::filesystem::path program;  // Empty: that of all.
     bool rejoins = false;
     std::vector<std::pair<std::string, std::string>> environment_once;
     std::vector<ChildProcess> process;  // Empty: never started or killed. At most one.

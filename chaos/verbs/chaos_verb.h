@@ -19,5 +19,6 @@ int run_disks_verb(int argc, char** argv);
 int run_live_verb(int argc, char** argv);
 int run_mutants_verb(int argc, char** argv);
 int run_fencing_verb(int argc, char** argv);
+int run_upgrade_verb(int argc, char** argv);
 
 }  // namespace gcoord::chaos

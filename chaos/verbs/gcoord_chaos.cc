@@ -17,6 +17,9 @@ constexpr gcoord::chaos::ChaosVerb kVerbs[] = {
     {"fencing",
      "stop lock holders beyond their TTL, with gcoord and with etcd",
      gcoord::chaos::run_fencing_verb},
+    {"upgrade",
+     "roll nodes to this release, back and up again, under load",
+     gcoord::chaos::run_upgrade_verb},
 };
 
 void print_usage(std::FILE* to) {

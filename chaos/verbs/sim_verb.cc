@@ -144,8 +144,18 @@ struct SimArguments {
   std::uint32_t tries = 40;
   std::string seeds_file;
   std::string device = "cpu";
+  std::uint32_t turn_threads = 1;
   bool json = false;
 };
+
+void add_turn_threads(CLI::App& app, std::uint32_t& turn_threads) {
+  app.add_option("--turn-threads",
+                 turn_threads,
+                 "Turn threads of each node, worked on one after the other; 0: each start of a "
+                 "node draws 1 to 4")
+      ->check(CLI::Range(0u, server::kTurnThreadsMax))
+      ->capture_default_str();
+}
 
 // Exits the verb with 2 where there is no such device.
 std::optional<server::DeviceChoice> device_of(const std::string& text, const char* verb) {
@@ -178,6 +188,7 @@ void add_options(CLI::App& app, SimArguments& arguments) {
          "Device that steps the shards: cpu, twin (emulation of a device on the host) or cuda:N; "
          "with a device, the host repeats every step and device faults are injected")
       ->capture_default_str();
+  add_turn_threads(app, arguments.turn_threads);
   app.add_flag("--json", arguments.json, "Print one JSON object on the last line");
 }
 
@@ -197,8 +208,11 @@ int run_sim_verb(int argc, char** argv) {
   if (!device) {
     return 2;
   }
-  arguments.plan.make_world = [device = *device](std::uint64_t seed) {
-    return world_of_seed(seed, device);
+  arguments.plan.make_world = [device = *device,
+                               threads = arguments.turn_threads](std::uint64_t seed) {
+    WorldOptions world = world_of_seed(seed, device);
+    world.turn_threads = threads;
+    return world;
   };
   arguments.plan.time_max = std::chrono::minutes{arguments.minutes};
   const WorldTotals totals =
@@ -230,6 +244,7 @@ struct ReplayArguments {
   std::string faults;
   std::string mutant = "none";
   std::string device = "cpu";
+  std::uint32_t turn_threads = 1;
   std::string history;
   bool power = false;
   bool tells = false;
@@ -253,6 +268,7 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
     return std::nullopt;
   }
   options.mutant = *mutant;
+  options.turn_threads = arguments.turn_threads;
   options.tells = arguments.tells;
   options.told_shard = arguments.told_shard;
   if (!arguments.faults.empty()) {
@@ -286,6 +302,7 @@ int run_replay_verb(int argc, char** argv) {
   app.add_flag("--power", arguments.power, "Use the world that chaos disks makes from the seed");
   app.add_option("--mutant", arguments.mutant, "Mistake to plant (chaos mutants)");
   app.add_option("--device", arguments.device, "Device that steps the shards: cpu, twin or cuda:N");
+  add_turn_threads(app, arguments.turn_threads);
   app.add_option("--tell-shard", arguments.told_shard, "Also print every message about a shard");
   app.add_flag("--tell", arguments.tells, "Print each fault and its target to stderr");
   app.add_option("--history", arguments.history, "Write the history of the clients to this file");

@@ -25,6 +25,8 @@ constexpr std::uint64_t kSealDelayUs = 100'000;
 constexpr std::uint64_t kSegmentBytes = 64 * 1024;
 // Passes without a pause in between: a node that is busy for longer hears its peers first.
 constexpr int kPassesMax = 4;
+// Names the draw of a life's turn threads.
+constexpr std::uint64_t kThreadsDraw = 0x7478;
 
 }  // namespace
 
@@ -61,6 +63,16 @@ locks::LockOptions WorldNode::lock_options() const {
   return result;
 }
 
+std::uint32_t WorldNode::turn_threads() const {
+  if (options_.device.names_device()) {
+    return 1;
+  }
+  return options_.turn_threads != 0
+             ? options_.turn_threads
+             : 1 + static_cast<std::uint32_t>(
+                       random64(options_.seed, kThreadsDraw + id_.value, life_count_) % 4);
+}
+
 server::ReplicaOptions WorldNode::engine_options() {
   server::ReplicaOptions result;
   result.cluster = kCluster;
@@ -92,6 +104,8 @@ server::ReplicaOptions WorldNode::engine_options() {
   result.timing.lease_margin_ticks = std::max(1u, options_.election_ticks / 10);
   result.checkpoint_interval_ms = options_.election_ms() * 4;
   result.seed = random64(options_.seed, id_.value, life_count_) | 1u;
+  result.turn_threads = turn_threads();
+  result.lanes_by_turns = true;
   result.clock_us = [this] { return clock_.at(now_us_); };
   result.make_stepper = [this](std::uint32_t rows, std::uint32_t slots) {
     return make_stepper(rows, slots);

@@ -144,11 +144,14 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
 
   std::string node_status() const override { return "{}"; }
 
-  std::string shard_list(const protocol::ShardRange&) const override { return "{}"; }
+  std::string shard_list_begin(ShardId) const override { return "{\"rows\":["; }
+
+  std::string shard_rows(const protocol::ShardRange&) const override { return "{}"; }
 
   std::string shard_show(ShardId) const override { return "{}"; }
 
   server::LockServiceOptions service_options() const;
+  std::uint32_t turn_threads() const;
   server::ReplicaOptions engine_options();
   Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
   Result<std::unique_ptr<consensus::Stepper>> make_device_stepper(std::uint32_t rows,

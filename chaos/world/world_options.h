@@ -17,6 +17,7 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint32_t node_count = 3;
   std::uint32_t shard_count = 64;
+  std::uint32_t turn_threads = 1;  // Of a node; 0: each life of a node draws 1 to 4.
   std::uint32_t client_count = 6;
   std::uint32_t key_count = 12;
   FaultMask faults = 0;

@@ -266,7 +266,10 @@ std::string replay_arguments(const WorldOptions& options) {
                                  : std::string(" --mutant ") + mutant_name(options.mutant);
   const std::string device =
       options.device.names_device() ? " --device " + device_text(options.device) : std::string{};
-  return std::to_string(options.seed) + mutant + device + " --nodes " +
+  const std::string threads = options.turn_threads == 1
+                                  ? std::string{}
+                                  : " --turn-threads " + std::to_string(options.turn_threads);
+  return std::to_string(options.seed) + mutant + device + threads + " --nodes " +
          std::to_string(options.node_count) + " --clients " + std::to_string(options.client_count) +
          " --safety-ms " + std::to_string(options.safety_ms) + " --faults " +
          (faults.empty() ? "none" : faults);

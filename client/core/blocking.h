@@ -62,9 +62,9 @@ inline Status wait_until(Core& core, WaitFor what, std::chrono::milliseconds tim
   });
 }
 
-// NodeSet::majority() for any thread.
+// Core::majority() for any thread.
 inline Status majority(Core& core) {
-  return read_on_thread<Status>(core, [](Core& own) { return own.nodes().majority(); });
+  return read_on_thread<Status>(core, [](const Core& own) { return own.majority(); });
 }
 
 }  // namespace gcoord::client

@@ -418,7 +418,8 @@ Result<LockPage> Client::list(const ListOptions& options) {
     }
   }
   if (!answered) {
-    return status;
+    const Status lacking = majority(core);
+    return lacking.ok() ? status : lacking;
   }
   LockPage last;
   last.complete = complete;

@@ -270,6 +270,10 @@ void Core::wait_for(WaitFor what, TimePoint deadline, StatusCallback callback) {
   waits_.push_back({what, false, deadline, std::move(callback)});
 }
 
+Status Core::majority() const {
+  return stopping_ ? failure(protocol::ErrorCode::ClientClosed) : nodes_.majority();
+}
+
 bool Core::arrived(WaitFor what) const {
   switch (what) {
     case WaitFor::AnyNode:

@@ -69,6 +69,10 @@ class Core : public std::enable_shared_from_this<Core> {
   // Ends with GC3001 at the deadline. On the client's thread only.
   void wait_for(WaitFor what, TimePoint deadline, StatusCallback callback);
 
+  // Ok while most nodes are connected; NoLeader, or Unreachable without any. GC4010 once the client
+  // ends, whatever is connected then. On the client's thread, or after its end.
+  Status majority() const;
+
   // Runs the command once, at this moment of the clock or soon after; never when the client ends
   // before. On the client's thread only.
   void call_at(TimePoint moment, std::function<void()> command);

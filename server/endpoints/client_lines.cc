@@ -5,12 +5,29 @@
 #include "server/platform/endpoint_name.h"
 #include "server/platform/operator_log.h"
 
+#include <string_view>
+
 namespace gcoord::server {
 
 namespace {
 
 bool wanted() {
   return log_enabled(LogComponent::Clients, LogLevel::Debug);
+}
+
+// Why the node closed a connection that did no more wrong than to be slow or large; empty: it did
+// not.
+std::string_view complaint(CloseReason reason) {
+  switch (reason) {
+    case CloseReason::SlowReader:
+      return "it does not read its replies";
+    case CloseReason::Memory:
+      return "it held the most when the memory of clients was full";
+    case CloseReason::SlowFrame:
+      return "it did not end a frame in time";
+    default:
+      return "";
+  }
 }
 
 }  // namespace
@@ -43,8 +60,20 @@ void log_welcome(const Connection& connection, const protocol::Welcome& welcome)
   }
 }
 
-void log_end(const Connection& connection, CloseReason reason) {
-  if (wanted()) {
+void log_end(const Connection& connection, CloseReason reason, const Warnings& warnings) {
+  const std::string_view why = complaint(reason);
+  if (!why.empty() && log_enabled(LogComponent::Clients, LogLevel::Warning) &&
+      warnings.limit.may_log(warnings.now_ms)) {
+    const std::uint64_t unsaid = warnings.limit.take_unsaid();
+    log_warning(LogComponent::Clients,
+                "{} was closed ({}): {}; {} bytes wait, {} requests came{}",
+                describe_client(connection),
+                close_reason_name(reason),
+                why,
+                connection.backlog_bytes(),
+                connection.client.requests,
+                unsaid == 0 ? "" : "; so were " + std::to_string(unsaid) + " others");
+  } else if (wanted()) {
     log_debug(LogComponent::Clients,
               "{} ends after {} requests: {}",
               describe_client(connection),

@@ -1,12 +1,15 @@
-// Lines of the node's log about client connections: who comes and who goes, at level debug.
+// Lines of the node's log about client connections: who comes and who goes, at level debug; and at
+// level warn, a few in a while, who was closed because it did not read or held too much.
 //
 // A name that a client gives itself stands in quotes, and what is in it is escaped. One thread.
 #pragma once
 
 #include "protocol/hello.h"
 #include "server/endpoints/connection.h"
+#include "server/platform/log_rate_limit.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace gcoord::server {
@@ -17,6 +20,13 @@ std::string describe_client(const Connection& connection);
 // `open_count`: connections that are open, with this one.
 void log_begin(const Connection& connection, std::size_t open_count);
 void log_welcome(const Connection& connection, const protocol::Welcome& welcome);
-void log_end(const Connection& connection, CloseReason reason);
+
+// How many warnings there may be, and the time.
+struct Warnings {
+  LogRateLimit& limit;
+  std::uint64_t now_ms = 0;
+};
+
+void log_end(const Connection& connection, CloseReason reason, const Warnings& warnings);
 
 }  // namespace gcoord::server

@@ -2,6 +2,8 @@
 
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <utility>
 
@@ -17,27 +19,25 @@ Connection::Connection(Accepted accepted, const Events& events)
   // Replies of a turn leave in one write; waiting for more would only add latency.
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
+  using NotSent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+  socket_.set_option(NotSent(kKernelUnsentBytes), ignored);
 }
 
 void Connection::start() {
-  read();
+  await_input();
 }
 
 bool Connection::may_read() const {
-  return open() && !closing_ && outstanding_ < kOutstandingMax &&
-         unsent_bytes() < kUnsentBytesPause;
+  const std::size_t unsent_max = waiting_to_write_ ? kUnsentBytesBlocked : kUnsentBytesPause;
+  return open() && !closing_ && outstanding_ < kOutstandingMax && unsent_bytes() < unsent_max;
 }
 
-void Connection::read() {
-  if (reading_ || taking_frames_ || !may_read()) {
-    return;
-  }
+void Connection::await_input() {
   GCOORD_ASSERT(slot_next_ == frame_.slot_count());  // The decoder may forget the frame now.
-  reading_ = true;
+  input_ = Input::Awaited;
   // Only waits: a connection that is idle needs no room for bytes that do not come.
   socket_.async_wait(asio::ip::tcp::socket::wait_read,
                      [self = shared_from_this()](const asio::error_code& error) {
-                       self->reading_ = false;
                        if (!self->open() || self->closing_) {
                          return;
                        }
@@ -45,27 +45,53 @@ void Connection::read() {
                          self->close(CloseReason::ByClient);
                          return;
                        }
-                       if (self->may_read()) {  // Else the flush that makes room reads on.
-                         self->on_readable();
-                       }
+                       self->queue_input(false);
                      });
 }
 
-void Connection::on_readable() {
+void Connection::queue_input(bool bulk) {
+  input_ = Input::Queued;
+  events_.on_input_waits(*this, bulk);
+}
+
+// Of all that is here already before anything is read.
+bool Connection::take_turn(std::size_t request_count_max) {
+  GCOORD_ASSERT(input_ == Input::Queued);
+  input_ = Input::Paused;
+  if (!open() || closing_) {
+    return false;
+  }
+  events_.on_input();
+  const std::uint64_t until = client.requests + request_count_max;
+  take_requests(until);
+  std::size_t byte_count = 0;
+  if (may_read() && client.requests < until) {
+    byte_count = read_some();
+    take_requests(until);
+  }
+  const bool more = client.requests >= until || byte_count == events_.scratch.size();
+  if (may_read()) {  // Else the flush that makes room goes on.
+    if (more) {
+      input_ = Input::Queued;
+    } else {
+      await_input();
+    }
+  }
+  count_memory();
+  return open() && input_ == Input::Queued;
+}
+
+// How many bytes came.
+std::size_t Connection::read_some() {
   asio::error_code error;
   const std::size_t byte_count =
       socket_.read_some(asio::buffer(events_.scratch.data(), events_.scratch.size()), error);
   if (error && error != asio::error::would_block) {
     close(CloseReason::ByClient);
-    return;
+    return 0;
   }
-  if (byte_count > 0) {
-    events_.on_input();
-    decoder_.append(events_.scratch.first(byte_count));
-    take_frames();
-    count_memory();
-  }
-  read();
+  decoder_.append(events_.scratch.first(byte_count));
+  return byte_count;
 }
 
 bool Connection::next_frame() {
@@ -78,10 +104,12 @@ bool Connection::next_frame() {
   return step == protocol::DecodeStep::Frame;
 }
 
-// Each slot is asked for anew whether there is room, because one frame may hold 16,000 of them.
-void Connection::take_frames() {
+// Until so many came in all. Each slot is asked for anew whether there is room, because one frame
+// may hold 16,000 of them.
+void Connection::take_requests(std::uint64_t until) {
   taking_frames_ = true;
-  while (may_read() && (slot_next_ < frame_.slot_count() || next_frame())) {
+  while (may_read() && client.requests < until &&
+         (slot_next_ < frame_.slot_count() || next_frame())) {
     const protocol::RequestSlot request = frame_.request(slot_next_);
     ++slot_next_;
     ++outstanding_;
@@ -188,14 +216,16 @@ void Connection::flush() {
     return;
   }
   out_.finish_frame();
+  const bool full = unsent_bytes() >= kUnsentBytesBlocked;
   write();
   if (!open()) {
     return;
   }
-  if (!closing_ && !reading_ && may_read()) {
-    // Reading had paused: frames may lie in the decoder already.
-    take_frames();
-    read();
+  if (full && unsent_bytes() < kUnsentBytesBlocked) {
+    events_.on_room(*this);
+  }
+  if (input_ == Input::Paused && may_read()) {
+    queue_input(true);
   }
   count_memory();
 }

@@ -1,12 +1,15 @@
 // One client connection: bytes in, requests out; replies in, frames out. Bounded in every way.
 //
-// Input: at most two frames are buffered (protocol/frame.h), in memory that grows with what comes;
-// a connection that waits for input holds none. Taking requests pauses, within a frame too, while
-// too many are unanswered (waits for locks apart) or too many bytes unsent, so a client that
-// pipelines without end is slowed by its own socket. Output: the replies of a turn leave in as few
-// frames as they fit; a client that does not read them is closed when its bytes exceed
-// kUnsentBytesMax or have not moved for a while. A frame that is malformed, out of order, or before
-// its Hello closes the connection. All that it holds is in its share of the account.
+// Input: a readable socket only says so (on_input_waits); requests are taken in take_turn(), a few
+// at a time, so that one connection never has a pass for itself. At most two frames are buffered
+// (protocol/frame.h), in memory that grows with what comes; a connection that waits for input holds
+// none. Taking requests pauses, within a frame too, while too many are unanswered (waits for locks
+// apart), too many bytes unsent, or the socket takes no more, so a client that pipelines without
+// end is slowed by its own socket, and one that never reads costs nothing until it is closed.
+// Output: the replies of a pass leave in one write, in as few frames as they fit; a client that
+// does not read them is closed when its bytes exceed kUnsentBytesMax or have not moved for a while.
+// A frame that is malformed, out of order, or before its Hello closes the connection. All that it
+// holds is in its share of the account.
 //
 // Owned by the front end through shared_ptr; asynchronous operations keep it alive until they end.
 // One thread.
@@ -36,6 +39,14 @@ inline constexpr std::size_t kUnsentBytesMax = std::size_t{8} << 20;
 inline constexpr std::size_t kOutstandingMax = 16'384;
 inline constexpr std::size_t kUnsentBytesPause = kUnsentBytesMax / 4;
 
+// The same while the socket takes nothing: the answers of some hundred requests, so that the
+// keep-alives of a client that reads late are still taken.
+inline constexpr std::size_t kUnsentBytesBlocked = std::size_t{32} << 10;
+
+// Bytes that the kernel takes beyond what is under way to the client. Without a bound it buffers
+// megabytes for a client that never reads, and its requests are served until they are full.
+inline constexpr int kKernelUnsentBytes = 64 << 10;
+
 // Of the name that a client gives itself, so that 100,000 connections keep some megabytes.
 inline constexpr std::size_t kClientNameBytesKept = 64;
 
@@ -58,7 +69,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   // What the front end does with a connection's events.
   struct Events {
-    // Once per piece of input, before its frames.
+    // It may take its turn; queue it for that. `bulk`: it was held back, and has requests here.
+    std::function<void(Connection&, bool bulk)> on_input_waits;
+    // Once per turn, before its requests.
     std::function<void()> on_input;
     std::function<void(Connection&, const protocol::RequestSlot&, std::span<const std::byte>)>
         on_request;
@@ -66,6 +79,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&, CloseReason)> on_closed;
     // It has output that flush() shall send at the end of the turn.
     std::function<void(Connection&)> on_dirty;
+    // Replies that waited beyond kUnsentBytesBlocked have left.
+    std::function<void(Connection&)> on_room;
     // More of this is held than the account allows; the connection may be closed in the call.
     std::function<void(Connection&, HeldBytes)> on_crowded;
     // Where input is read to first, of the thread that serves the socket.
@@ -102,6 +117,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Begins to read. Call once.
   void start();
+
+  // Takes at most about so many of the requests that are here. Whether there are more, or more
+  // bytes perhaps: then it shall have another turn. Else it says itself when it is to have one.
+  bool take_turn(std::size_t request_count_max);
 
   // Queues a reply; closes instead when the client does not read.
   void reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
@@ -140,8 +159,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   bool blocked() const { return waiting_to_write_; }
 
-  // Whether the rest of a frame is awaited: it has begun, and the connection reads.
-  bool begun() const { return decoder_.begun() && may_read(); }
+  // Whether the rest of a frame is awaited: it has begun, and all that came of it was read.
+  bool begun() const { return decoder_.begun() && input_ == Input::Awaited; }
 
   // Of the last whole frame that came.
   std::uint64_t last_sequence() const { return decoder_.last_sequence(); }
@@ -153,9 +172,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void give_back_kept();
 
  private:
-  void read();
-  void on_readable();
-  void take_frames();
+  enum class Input : std::uint8_t {
+    Paused,   // Nothing is taken until replies left.
+    Awaited,  // The socket shall say when something comes.
+    Queued,   // It waits for its turn.
+  };
+
+  void await_input();
+  void queue_input(bool bulk);
+  std::size_t read_some();
+  void take_requests(std::uint64_t until);
   bool next_frame();
   bool may_read() const;
   void note_dirty();
@@ -177,7 +203,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t outstanding_ = 0;  // At most kOutstandingMax.
   std::size_t parked_ = 0;
   bool welcomed_ = false;
-  bool reading_ = false;
+  Input input_ = Input::Paused;
   bool taking_frames_ = false;
   bool waiting_to_write_ = false;
   bool closing_ = false;

@@ -7,6 +7,7 @@
 #include <asio/ip/address.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,15 @@ namespace {
 
 // Of one read: some hundred requests, or a sixteenth of the largest frame.
 constexpr std::size_t kScratchBytes = std::size_t{64} << 10;
+
+// Of one pass: each costs some tens of microseconds, and others wait for it.
+constexpr std::size_t kAcceptsOfPass = 32;
+
+std::uint64_t system_now_us() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
 
 Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
   return protocol::make_error(protocol::ErrorCode::ListenFailed,
@@ -29,6 +39,7 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
       options_(std::move(options)),
       acceptor_(context),
       account_(options_.limits),
+      input_(options_.now_us ? options_.now_us : system_now_us, metrics),
       scratch_(kScratchBytes),
       metrics_(metrics) {
   events_.on_request = [this](Connection& connection,
@@ -46,6 +57,10 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   events_.on_crowded = [this](Connection& connection, HeldBytes kind) {
     on_crowded(connection, kind);
   };
+  events_.on_input_waits = [this](Connection& connection, bool bulk) {
+    input_.add(connection.shared_from_this(), bulk);
+  };
+  events_.on_room = [this](Connection& connection) { on_room_(connection.id()); };
   events_.on_input = [] {};
   events_.scratch = scratch_;
 }
@@ -58,6 +73,10 @@ FrontEnd::~FrontEnd() {
 void FrontEnd::set_handler(OnRequest on_request, std::function<void()> on_input) {
   handler_ = std::move(on_request);
   events_.on_input = std::move(on_input);
+}
+
+void FrontEnd::set_on_room(std::function<void(protocol::ConnectionId)> on_room) {
+  on_room_ = std::move(on_room);
 }
 
 Status FrontEnd::listen() {
@@ -90,7 +109,7 @@ Status FrontEnd::listen() {
 }
 
 void FrontEnd::accept() {
-  if (accepting_ || stopping_ || !acceptor_.is_open()) {
+  if (accepting_ || stopping_ || !acceptor_.is_open() || accepted_ >= kAcceptsOfPass) {
     return;
   }
   accepting_ = true;
@@ -100,6 +119,7 @@ void FrontEnd::accept() {
       return;
     }
     if (!error) {
+      ++accepted_;
       on_accepted(std::move(socket));
       accept();
     }
@@ -234,10 +254,13 @@ void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
 
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   metrics_.closed[static_cast<std::size_t>(reason)]->add();
-  log_end(connection, reason);
+  log_end(connection, reason, {end_lines_, swept_ms_});
   GCOORD_ASSERT(table_.find(connection.id()) == &connection);
   // The caller may still be inside the connection: it goes with the next flush.
   dirty_.push_back(table_.take(connection.id()));
+  if (!stopping_) {
+    on_room_(connection.id());
+  }
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
 }
 
@@ -274,9 +297,20 @@ std::optional<std::size_t> FrontEnd::backlog_bytes(protocol::ConnectionId connec
   return found == nullptr ? std::nullopt : std::optional{found->backlog_bytes()};
 }
 
+bool FrontEnd::serve_input() {
+  accepted_ = 0;
+  accept();
+  return input_.serve();
+}
+
+std::uint64_t FrontEnd::until_next_input_ms() const {
+  const std::uint64_t until_us = input_.until_next_us();
+  return until_us / 1000 + (until_us % 1000 != 0 ? 1 : 0);
+}
+
 bool FrontEnd::flush() {
   const bool any = !dirty_.empty();
-  // Flushing may read frames that had been held back and so make connections dirty again.
+  // One that is found closed makes itself dirty again.
   while (!dirty_.empty()) {
     flushing_.swap(dirty_);
     for (const auto& connection : flushing_) {

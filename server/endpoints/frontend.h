@@ -9,6 +9,9 @@
 // that never said Hello, that idle with nothing outstanding, that do not read, or that do not end a
 // frame are closed by sweep(). docs/reference/limits.md has the numbers.
 //
+// Sockets that are readable only queue their connections; serve_input() takes requests, under a
+// budget of time (input_queue.h), so that no client holds up the pass of the loop.
+//
 // One thread, the one that runs the io_context; the account could serve several.
 #pragma once
 
@@ -20,7 +23,9 @@
 #include "server/endpoints/connection_account.h"
 #include "server/endpoints/connection_table.h"
 #include "server/endpoints/frontend_metrics.h"
+#include "server/endpoints/input_queue.h"
 #include "server/platform/endpoint_name.h"
+#include "server/platform/log_rate_limit.h"
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
@@ -46,6 +51,8 @@ struct FrontEndOptions {
   std::uint64_t blocked_limit_ms = 10'000;
   // From the first byte of a frame to its last: 1 MiB at 35 kB/s.
   std::uint64_t frame_limit_ms = 30'000;
+  // The clock of budgets (input_queue.h), in microseconds; empty: that of the system.
+  std::function<std::uint64_t()> now_us;
 };
 
 class FrontEnd final : public protocol::ReplySink {
@@ -57,8 +64,12 @@ class FrontEnd final : public protocol::ReplySink {
   FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRegistry& metrics);
   ~FrontEnd() override;
 
-  // What to call with every request after the Hello, and before each piece of input.
+  // What to call with every request after the Hello, and before those of each turn.
   void set_handler(OnRequest on_request, std::function<void()> on_input);
+
+  // What to call when replies that waited to be read have left, or the connection is gone: who
+  // passed it over because of its backlog_bytes() may look at it again.
+  void set_on_room(std::function<void(protocol::ConnectionId)> on_room);
 
   // Binds and accepts. ListenFailed names the address and the system's reason.
   Status listen();
@@ -80,7 +91,21 @@ class FrontEnd final : public protocol::ReplySink {
   protocol::RecordOrigin origin(protocol::ConnectionId connection) const override;
   std::string describe(protocol::ConnectionId connection) const override;
 
-  // Sends the replies of a turn. Returns whether there were any.
+  // Once per pass: connections take what they sent, as far as the budget of a pass goes
+  // (input_queue.h). Returns whether any did; then there may be more to do at once.
+  bool serve_input();
+
+  // Connections whose requests wait for the next pass.
+  std::size_t inputs_waiting() const { return input_.size(); }
+
+  // For how many milliseconds the loop may sleep for the sake of serve_input().
+  std::uint64_t until_next_input_ms() const;
+
+  // Whether other clients than this one, which send a request at a time, were served lately, so
+  // that its dear requests shall leave them time.
+  bool serves_others(protocol::ConnectionId than) const { return input_.serves_others(than); }
+
+  // Sends the replies of a pass. Returns whether there were any.
   bool flush();
 
   // Closes what must be closed at this time; call it about every second.
@@ -115,17 +140,21 @@ class FrontEnd final : public protocol::ReplySink {
   FrontEndOptions options_;
   Connection::Events events_;
   OnRequest handler_;
+  std::function<void(protocol::ConnectionId)> on_room_ = [](protocol::ConnectionId) {};
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_ = 0;
   bool accepting_ = false;
+  std::size_t accepted_ = 0;  // In this pass.
   bool stopping_ = false;
   std::uint64_t swept_ms_ = 0;  // The time of the last sweep.
   ConnectionAccount account_;
   ConnectionTable table_;
+  InputQueue input_;
   std::vector<std::byte> scratch_;
   std::vector<std::shared_ptr<Connection>> dirty_;
   std::vector<std::shared_ptr<Connection>> flushing_;
   FrontEndMetrics metrics_;
+  LogRateLimit end_lines_;
 };
 
 }  // namespace gcoord::server

@@ -10,7 +10,7 @@
 
 namespace gcoord::server {
 
-void ApplyQueue::apply_all(std::uint32_t leader_count) {
+void ApplyQueue::apply_all() {
   for (std::size_t at = 0; at < queue_.size(); ++at) {
     want_entries(at);
     const Range& range = queue_[at];
@@ -19,8 +19,6 @@ void ApplyQueue::apply_all(std::uint32_t leader_count) {
     }
   }
   queue_.clear();
-  env_.metrics.entry_bytes.set(static_cast<std::int64_t>(env_.rows.pool.used_bytes()));
-  env_.metrics.leaders.set(leader_count);
 }
 
 // Of ranges further on, so that applying them does not wait for memory: they lie anywhere.
@@ -68,7 +66,7 @@ LogIndex ApplyQueue::apply_range(const Range& range) {
 }
 
 void ApplyQueue::after_apply(std::uint32_t row, LogIndex applied) {
-  env_.checkpointing.mark(row);
+  env_.marks.mark(row);
   const RowWork* work = env_.rows.active.find(row);
   const bool configures = work != nullptr && work->configuration != nullptr;
   if (!configures && env_.rows.stepper->columns_are_rows()) {

@@ -9,7 +9,7 @@
 #include "server/host_turn/row_answers.h"
 #include "server/interfaces/state_machine.h"
 #include "server/peers/peers.h"
-#include "server/replicas/checkpointing.h"
+#include "server/replicas/checkpoint_marks.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/replica_rows.h"
 
@@ -28,7 +28,7 @@ class ApplyQueue {
     ReplicaMetrics& metrics;
     TurnState& turn;
     const ReplicaPeers& peers;
-    Checkpointing& checkpointing;
+    CheckpointMarks& marks;
     RowAnswers& answers;
   };
 
@@ -43,8 +43,7 @@ class ApplyQueue {
     std::erase_if(queue_, [row](const Range& range) { return range.row == row; });
   }
 
-  // Applies everything; then says by the metrics what this node holds and leads.
-  void apply_all(std::uint32_t leader_count);
+  void apply_all();
 
   void shrink() { queue_.shrink_to_fit(); }
 

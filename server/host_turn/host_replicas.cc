@@ -2,7 +2,6 @@
 
 #include "common/assert.h"
 #include "consensus/step/step.h"
-#include "server/host_turn/row_workers.h"
 #include "server/platform/service_message.h"
 #include "server/replicas/node_view.h"
 
@@ -13,24 +12,28 @@ namespace gcoord::server {
 
 void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
   GCOORD_ASSERT(cookie != 0);
-  EntryBlock* block = rows_.pool.make(consensus::EntryKind::Command, proposed.bytes);
+  ReplicaRows& rows = lanes_->rows_of(shard);
+  EntryBlock* block = rows.pool.make(consensus::EntryKind::Command, proposed.bytes);
   block->cookie = cookie;
-  rows_.active.add_proposal(rows_.row_of(shard), block);
+  rows.active.add_proposal(rows.row_of(shard), block);
   metrics_.proposals.add();
 }
 
 void HostReplicas::read(ShardId shard, std::uint64_t cookie) {
   GCOORD_ASSERT(cookie != 0);
-  rows_.active.add_read(rows_.row_of(shard), cookie, turn_.number, ReadMode::Lease);
+  ReplicaRows& rows = lanes_->rows_of(shard);
+  rows.active.add_read(rows.row_of(shard), cookie, turn_.number, ReadMode::Lease);
 }
 
 void HostReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
   GCOORD_ASSERT(cookie != 0);
-  rows_.active.add_read(rows_.row_of(shard), cookie, turn_.number, ReadMode::Round);
+  ReplicaRows& rows = lanes_->rows_of(shard);
+  rows.active.add_read(rows.row_of(shard), cookie, turn_.number, ReadMode::Round);
 }
 
 void HostReplicas::transfer(ShardId shard, NodeId to) {
-  rows_.active.touch(rows_.row_of(shard)).transfer_to = to;
+  ReplicaRows& rows = lanes_->rows_of(shard);
+  rows.active.touch(rows.row_of(shard)).transfer_to = to;
 }
 
 bool HostReplicas::send_peer_message(NodeId to, std::span<const std::byte> message) {
@@ -39,24 +42,21 @@ bool HostReplicas::send_peer_message(NodeId to, std::span<const std::byte> messa
 }
 
 bool HostReplicas::shrink() {
-  const bool rows = rows_.active.shrink();
+  const bool rows = lanes_->shrink();
   const bool checkpoint = checkpointing_->shrink();
   if (rows || checkpoint) {
-    outflow_.shrink();
     network_->shrink();
-    rows_.shrink();
-    workers_->applies.shrink();
+    lanes_->give_back();
   }
   return rows || checkpoint;
 }
 
 bool HostReplicas::arm() {
-  if (!failure_.ok() || rows_.active.waiting() || rows_.waking() || readmission_.waiting() ||
-      checkpointing_->busy()) {
+  if (!failure_.ok() || checkpointing_->busy()) {
     return false;
   }
-  const bool quiet = !disk_->rearm();
-  return network_->arm() && quiet;
+  const bool came = disk_->rearm();
+  return !came && !lanes_->wants_turn(disk_->durable_lsn()) && network_->arm();
 }
 
 std::vector<int> HostReplicas::event_fds() const {
@@ -73,8 +73,16 @@ std::vector<int> HostReplicas::event_fds() const {
 std::chrono::milliseconds HostReplicas::until_next_deadline() const {
   // A loop that sleeps longer could not tell its sleep from a pause of the process.
   const std::uint32_t sleep_ticks = std::max(options_.timing.election_ticks / 8, 1u);
+<<<<<<< HEAD
+  const Tick next =
+      min_id(now() + sleep_ticks, min_id(lanes_->next_deadline(now()), peers_->next_deadline()));
+||||||| 8eb23655
   const Tick wake = now() + (rows_.stalling() ? 1u : sleep_ticks);
   const Tick next = min_id(wake, min_id(rows_.deadlines.next(), peers_->next_deadline()));
+=======
+  const Tick wake = now() + (rows_.stalled_count() > 0 ? 1u : sleep_ticks);
+  const Tick next = min_id(wake, min_id(rows_.deadlines.next(), peers_->next_deadline()));
+>>>>>>> op/cold
   std::uint64_t due_us = clock_.begin_us(max_id(next, Tick{1}));
   for (const std::uint64_t due_ms : {network_->next_deadline_ms(), checkpointing_->next_due_ms()}) {
     due_us = due_ms < due_us / 1000 ? due_ms * 1000 : due_us;
@@ -91,7 +99,8 @@ bool HostReplicas::holds_lease(const consensus::ShardRef& row) const {
 }
 
 ShardView HostReplicas::view(ShardId shard) const {
-  const consensus::ShardRef row = rows_.ref(rows_.row_of(shard));
+  const ReplicaRows& rows = lanes_->rows_of(shard);
+  const consensus::ShardRef row = rows.ref(rows.row_of(shard));
   return {.shard = shard,
           .role = row.hot().role,
           .term = row.hot().term,
@@ -108,17 +117,12 @@ ShardView HostReplicas::view(ShardId shard) const {
 
 NodeView HostReplicas::view() const {
   NodeView node = make_node_view(options_, disk_->identity(), now());
-  node.leader_count = workers_->reports.leader_count();
   node.vote_after = votes_->vote_after();
   node.submitted_lsn = disk_->submitted_lsn();
   node.durable_lsn = disk_->durable_lsn();
   node.checkpoint_lsn = disk_->checkpoint_lsn();
   node.checkpoint_count = metrics_.checkpoints.value();
-  node.entry_bytes = rows_.pool.used_bytes();
-  node.stepper = rows_.stepper->report();
-  node.stepper_why = rows_.stepper_why;
-  node.readmits = readmission_.on();
-  add_counts(node, readmission_);
+  lanes_->describe(node);
   std::vector<netcore::PeerStatus> links = network_->status();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const consensus::PeerLiveness& record = peers_->records()[k];

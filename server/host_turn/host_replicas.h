@@ -7,10 +7,11 @@
 // run on two threads inside (ledger/wal/writer.h, ledger/checkpoint/checkpointer.h), seen here only
 // as eventfds.
 //
-// One turn, in this order (engine_turn.cc):
+// One turn, in this order (turn.cc):
 //   poll     network -> rows' inboxes; heartbeats wait for the clock
-//   time     the tick, then liveness, acknowledgements of storage, due rows, bulk wakes
-//   step     active rows in batches: fill inboxes, step, drain outboxes (row_batch.h);
+//   time     the tick, then liveness
+//   lanes    each for its rows, at once where that pays (lane.h): acknowledgements of storage, due
+//            rows, bulk wakes; active rows in batches: fill inboxes, step, drain outboxes;
 //            on a device, a scan of rows that rest
 //   persist  one record of all shards; send: one send per peer
 //   apply    decided entries to the service; their acknowledgement is input of the next turn
@@ -18,14 +19,15 @@
 // Requests that came in before turn() are served in it, under a clock read after they came: so a
 // read that a lease answers was asked before the lease was looked at.
 //
-// Everything is for one thread, the one that calls turn(). Host only; no exceptions.
+// Everything is for one thread, the one that calls turn(): turn threads work inside of it only.
+// Host only; no exceptions.
 #pragma once
 
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/host_turn/inflow.h"
-#include "server/host_turn/outflow.h"
+#include "server/host_turn/lanes.h"
 #include "server/interfaces/errors.h"
 #include "server/interfaces/replica_view.h"
 #include "server/interfaces/replicated_log.h"
@@ -33,18 +35,15 @@
 #include "server/peers/admission.h"
 #include "server/peers/directory_claim.h"
 #include "server/peers/peers.h"
-#include "server/peers/readmission.h"
 #include "server/peers/vote_gate.h"
-#include "server/platform/device_choice.h"
-#include "server/platform/device_metrics.h"
 #include "server/replicas/checkpointing.h"
 #include "server/replicas/clock.h"
 #include "server/replicas/disk.h"
 #include "server/replicas/failure_latch.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/options.h"
-#include "server/replicas/replica_rows.h"
 #include "server/replicas/snapshot_sender.h"
+#include "server/turn_lines/snapshot_counts.h"
 
 #include <chrono>
 #include <cstddef>
@@ -113,29 +112,20 @@ class HostReplicas final : public ReplicatedLog {
   bool storage_queued() const { return disk_->queued(); }
 
  private:
-  // The work on rows, wired together.
-  struct RowWorkers;
+  HostReplicas(ReplicaOptions options, StateMachine& service, MetricsRegistry& registry);
 
-  HostReplicas(ReplicaOptions options,
-               ChosenStepper stepper,
-               StateMachine& service,
-               MetricsRegistry& registry);
-
-  // engine_open.cc
+  // open.cc
   Status open_storage(MetricsRegistry& registry);
   Status open_network(MetricsRegistry& registry);
   netcore::AgreedSettings agreed_settings() const;
   netcore::PeerNetworkOptions network_options(MetricsRegistry& registry);
   ReplicaInflow::ChannelEvents channel_events();
 
-  // engine_turn.cc
+  // turn.cc
   void take_time();
   bool take_heartbeats();
-  void take_acknowledgements();
   void look_at_lives();
-  void step_rows();
-  Status step_batch(const consensus::StepInput& input);
-  void look_over_rows();
+  void work();
   void send_all();
   void take_checkpoint_end();
   void on_refused(const netcore::Refusal& refusal);
@@ -149,20 +139,17 @@ class HostReplicas final : public ReplicatedLog {
   StateMachine& service_;
   ReplicaMetrics metrics_;
   ReplicaClock clock_;
-  std::unique_ptr<DeviceMetrics> device_metrics_;  // nullptr on the CPU.
-  ReplicaRows rows_;
-  ReplicaOutflow outflow_;
   SnapshotSender sender_;
-  Readmission readmission_;
   std::unique_ptr<ReplicaDisk> disk_;
   std::unique_ptr<PeerAdmission> admission_;
   std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<VoteGate> votes_;
   std::unique_ptr<ReplicaPeers> peers_;
+  std::unique_ptr<TurnLanes> lanes_;
   std::unique_ptr<ReplicaInflow> inflow_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::unique_ptr<Checkpointing> checkpointing_;
-  std::unique_ptr<RowWorkers> workers_;
+  SnapshotCounts snapshots_;
   FailureLatch failure_;
   TurnState turn_;
 };

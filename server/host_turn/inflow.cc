@@ -21,17 +21,10 @@ Message message_of(const netcore::Slot& slot) {
 
 }  // namespace
 
-ReplicaInflow::ReplicaInflow(const Options& options,
-                             ActiveRows& rows,
-                             StateMachine& service,
-                             ReplicaMetrics& metrics,
-                             ChannelEvents events)
-    : options_(options),
-      rows_(rows),
-      service_(service),
-      metrics_(metrics),
+ReplicaInflow::ReplicaInflow(Environment environment, ChannelEvents events)
+    : env_(std::move(environment)),
       events_(std::move(events)),
-      assembly_(service, metrics) {}
+      assembly_(env_.service, env_.metrics) {}
 
 void ReplicaInflow::on_frame(NodeId from,
                              Band band,
@@ -47,7 +40,7 @@ void ReplicaInflow::on_frame(NodeId from,
       ++extent_count;
     }
     if (extent_count > 1) {
-      metrics_.dropped(ReplicaDrop::BadEntries).add();
+      env_.metrics.dropped(ReplicaDrop::BadEntries).add();
       continue;
     }
     on_slot(from, band, slots[k], extent);
@@ -59,51 +52,54 @@ void ReplicaInflow::on_slot(NodeId from,
                             const netcore::Slot& slot,
                             std::span<const std::byte> extent) {
   if (band == Band::Rpc) {
-    service_.on_peer_message(from, extent);
+    env_.service.on_peer_message(from, extent);
     return;
   }
   if (band != Band::Consensus && band != Band::Bulk) {
-    metrics_.dropped(ReplicaDrop::BandUnknown).add();
+    env_.metrics.dropped(ReplicaDrop::BandUnknown).add();
     return;
   }
   const Message message = message_of(slot);
   const bool snapshot = message.kind == MessageKind::Snapshot;
-  const std::uint32_t row = options_.map.row_of(message.shard);
-  if (row == consensus::kNoRow || !well_formed(from, message) || snapshot != (band == Band::Bulk)) {
-    metrics_.dropped(ReplicaDrop::BadMessage).add();
+  Lane& lane = env_.lanes[env_.deal[consensus::slice_of(message.shard)]];
+  const Target target{lane, lane.map.row_of(message.shard)};
+  if (target.row == consensus::kNoRow || !well_formed(from, message) ||
+      snapshot != (band == Band::Bulk)) {
+    env_.metrics.dropped(ReplicaDrop::BadMessage).add();
     return;
   }
-  metrics_.messages_in[static_cast<std::size_t>(message.kind)]->add();
+  env_.metrics.messages_in[static_cast<std::size_t>(message.kind)]->add();
   if (snapshot) {
-    on_chunk(row, message, extent);
+    on_chunk(target, message, extent);
   } else {
-    on_message(row, message, extent);
+    on_message(target, message, extent);
   }
 }
 
-void ReplicaInflow::on_message(std::uint32_t row,
+void ReplicaInflow::on_message(const Target& target,
                                const Message& message,
                                std::span<const std::byte> extent) {
   if (!well_formed_entries(message, extent)) {
-    metrics_.dropped(ReplicaDrop::BadEntries).add();
+    env_.metrics.dropped(ReplicaDrop::BadEntries).add();
     return;
   }
   const bool notice = message.kind == MessageKind::Append && message.count == 0 &&
                       message.flags == consensus::kFlagNotice;
-  if (notice && notices_.size() < ActiveRows::kMessagesMax && rows_.find(row) == nullptr) {
-    notices_.push_back({row, message});
+  if (notice && target.lane.notices.size() < ActiveRows::kMessagesMax &&
+      target.lane.rows.find(target.row) == nullptr) {
+    target.lane.notices.push_back({target.row, message});
     return;
   }
-  if (!rows_.add_message(row, message, extent)) {
-    metrics_.dropped(ReplicaDrop::Overrun).add();
+  if (!target.lane.rows.add_message(target.row, message, extent)) {
+    env_.metrics.dropped(ReplicaDrop::Overrun).add();
   }
 }
 
-void ReplicaInflow::on_chunk(std::uint32_t row,
+void ReplicaInflow::on_chunk(const Target& target,
                              const Message& message,
                              std::span<const std::byte> extent) {
   if (auto arrived = assembly_.on_chunk(message, extent)) {
-    rows_.touch(row).snapshot = std::move(arrived);
+    target.lane.rows.put_snapshot(target.row, std::move(arrived));
   }
 }
 
@@ -111,7 +107,7 @@ bool ReplicaInflow::well_formed(NodeId from, const Message& message) const {
   const auto kind = static_cast<std::uint8_t>(message.kind);
   const bool counted = message.count == 0 || message.kind == MessageKind::Append;
   return kind != 0 && kind <= consensus::kMessageKindLast && counted && message.from == from &&
-         message.to == options_.self;
+         message.to == env_.self;
 }
 
 void ReplicaInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {

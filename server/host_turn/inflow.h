@@ -14,6 +14,7 @@
 #include "server/interfaces/state_machine.h"
 #include "server/replicas/active.h"
 #include "server/replicas/metrics.h"
+#include "server/replicas/recoveries.h"
 #include "server/replicas/snapshot_assembly.h"
 
 #include <cstdint>
@@ -32,9 +33,13 @@ struct ReceivedNotice {
 
 class ReplicaInflow final : public netcore::Sink {
  public:
-  struct Options {
-    NodeId self;
-    const consensus::RowMap& map;  // Messages for shards that it does not hold are dropped.
+  // Where the messages of one lane's rows go.
+  struct Lane {
+    const consensus::RowMap& map;  // Messages for shards that no lane holds are dropped.
+    ActiveRows& rows;
+    // Notices of rows that nothing else waits for: to be settled, or stepped like any message
+    // (settler.h). Whoever settles them clears them.
+    std::vector<ReceivedNotice>& notices;
   };
 
   // What the engine does besides when a channel came up or died.
@@ -50,12 +55,16 @@ class ReplicaInflow final : public netcore::Sink {
     std::uint64_t durable = 0;  // How far the sender's log of record reaches.
   };
 
-  // The references outlive it.
-  ReplicaInflow(const Options& options,
-                ActiveRows& rows,
-                StateMachine& service,
-                ReplicaMetrics& metrics,
-                ChannelEvents events);
+  // All outlive it.
+  struct Environment {
+    NodeId self;
+    std::vector<Lane> lanes;
+    Recoveries::Deal deal;  // The lane of each slice.
+    StateMachine& service;
+    ReplicaMetrics& metrics;
+  };
+
+  ReplicaInflow(Environment environment, ChannelEvents events);
 
   void on_frame(NodeId from,
                 netcore::Band band,
@@ -69,31 +78,29 @@ class ReplicaInflow final : public netcore::Sink {
   // Heartbeats since the last call, in order. The caller clears the list.
   std::vector<ReceivedHeartbeat>& heartbeats() { return heartbeats_; }
 
-  // Notices of rows that nothing else waits for: to be settled, or stepped like any message
-  // (settler.h). The caller clears them.
-  std::vector<ReceivedNotice>& notices() { return notices_; }
-
  private:
+  // A row of a lane.
+  struct Target {
+    Lane& lane;
+    std::uint32_t row = 0;
+  };
+
   void on_slot(NodeId from,
                netcore::Band band,
                const netcore::Slot& slot,
                std::span<const std::byte> extent);
-  void on_message(std::uint32_t row,
+  void on_message(const Target& target,
                   const consensus::Message& message,
                   std::span<const std::byte> extent);
-  void on_chunk(std::uint32_t row,
+  void on_chunk(const Target& target,
                 const consensus::Message& message,
                 std::span<const std::byte> extent);
   bool well_formed(NodeId from, const consensus::Message& message) const;
 
-  Options options_;
-  ActiveRows& rows_;
-  StateMachine& service_;
-  ReplicaMetrics& metrics_;
+  Environment env_;
   ChannelEvents events_;
   SnapshotAssembly assembly_;
   std::vector<ReceivedHeartbeat> heartbeats_;
-  std::vector<ReceivedNotice> notices_;
 };
 
 }  // namespace gcoord::server

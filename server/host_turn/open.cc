@@ -1,9 +1,10 @@
 // How an engine comes to life: options, storage, rows, network, in this order.
 #include "common/random.h"
 #include "server/host_turn/host_replicas.h"
-#include "server/host_turn/row_workers.h"
+#include "server/host_turn/lane_maps.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/system_random.h"
+#include "server/replicas/recoveries.h"
 #include "server/replicas/recovery.h"
 
 #include <algorithm>
@@ -18,14 +19,6 @@ Status option_failure(std::string message) {
   return Status{StatusCode::InvalidArgument, std::move(message), kEngineOptions};
 }
 
-consensus::RowMap row_map_of(const ReplicaOptions& options) {
-  return options.slices.empty()
-             ? consensus::RowMap(options.shard_count)
-             : consensus::RowMap(options.shard_count,
-                                 options.slices.data(),
-                                 static_cast<std::uint32_t>(options.slices.size()));
-}
-
 Status check(const ReplicaOptions& options) {
   const auto slots = static_cast<std::uint32_t>(options.peers.size() + 1);
   const consensus::Timing& timing = options.timing;
@@ -36,7 +29,7 @@ Status check(const ReplicaOptions& options) {
   const auto& slices = options.slices;
   const bool ascend =
       std::adjacent_find(slices.begin(), slices.end(), std::greater_equal<>{}) == slices.end();
-  if (!ascend || row_map_of(options).row_count() == 0) {
+  if (!ascend || LaneMaps(options).count() == 0) {
     return option_failure("the slices must ascend and hold a shard");
   }
   if (options.cluster == ClusterId{0} || options.node == NodeId{0}) {
@@ -58,22 +51,15 @@ Status check(const ReplicaOptions& options) {
   return initial_configuration(options).status();
 }
 
-std::uint32_t slot_count(const ReplicaOptions& options) {
-  return options.replica_slots != 0 ? options.replica_slots
-                                    : static_cast<std::uint32_t>(options.peers.size() + 1);
-}
-
-Result<ChosenStepper> open_stepper(const ReplicaOptions& options) {
-  const std::uint32_t row_count = row_map_of(options).row_count();
-  if (options.make_stepper) {
-    GCOORD_TRY(auto stepper, options.make_stepper(row_count, slot_count(options)));
-    return ChosenStepper{std::move(stepper), "the caller's own"};
+// Rows that lie on a device are stepped there together, whatever was asked for.
+Result<std::uint32_t> threads_for(const ReplicaOptions& options) {
+  if (options.make_stepper || options.turn_threads <= 1 ||
+      options.device.kind == DeviceChoice::Kind::Cpu) {
+    return options.turn_threads;
   }
-  return choose_stepper({.device = options.device,
-                         .fault = options.device_fault,
-                         .check_one_in = options.device_check_one_in,
-                         .row_count = row_count,
-                         .slot_count = slot_count(options)});
+  GCOORD_TRY(const ChosenStepper looked,
+             choose_stepper({.device = options.device, .row_count = 1, .slot_count = 1}));
+  return looked.stepper->report().product.empty() ? options.turn_threads : 1u;
 }
 
 }  // namespace
@@ -86,80 +72,55 @@ Result<std::unique_ptr<HostReplicas>> HostReplicas::open(ReplicaOptions options,
     options.clock_us = [] { return boot_time_us(); };
   }
   options.seed = options.seed != 0 ? options.seed : draw_random();
-  GCOORD_TRY(ChosenStepper stepper, open_stepper(options));
-  std::unique_ptr<HostReplicas> host(
-      new HostReplicas(std::move(options), std::move(stepper), service, metrics));
+  GCOORD_TRY(options.turn_threads, threads_for(options));
+  std::unique_ptr<HostReplicas> host(new HostReplicas(std::move(options), service, metrics));
+  GCOORD_TRY(
+      host->lanes_,
+      TurnLanes::open({host->options_, host->service_, host->clock_, metrics, host->metrics_}));
   GCOORD_TRY_STATUS(host->open_storage(metrics));
   GCOORD_TRY_STATUS(host->open_network(metrics));
   return host;
 }
 
-HostReplicas::HostReplicas(ReplicaOptions options,
-                           ChosenStepper stepper,
-                           StateMachine& service,
-                           MetricsRegistry& registry)
+HostReplicas::HostReplicas(ReplicaOptions options, StateMachine& service, MetricsRegistry& registry)
     : options_(std::move(options)),
       service_(service),
       metrics_(registry),
       clock_(options_.clock_us, options_.tick_ms),
-      rows_(std::move(stepper), row_map_of(options_)),
-      outflow_(options_.peers, rows_.log, metrics_),
       sender_(metrics_, options_.timing.election_ticks),
-      readmission_(options_.durability, rows_.columns(), registry) {
-  if (!rows_.stepper->report().product.empty()) {
-    device_metrics_ = std::make_unique<DeviceMetrics>(registry);
-  }
-}
+      snapshots_(metrics_) {}
 
 HostReplicas::~HostReplicas() = default;
 
-HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
-    : look_at_credit([&host] {
-        host.peers_->set_credit(*host.network_,
-                                [&host](NodeId peer) { return host.outflow_.gathered(peer); });
-      }),
-      answers({host.rows_, host.service_, host.metrics_, host.turn_, host.options_.node}),
-      reports({host.rows_, host.service_, host.metrics_, host.options_, host.turn_}),
-      storage({host.rows_,
-               host.service_,
-               host.metrics_,
-               host.turn_,
-               *host.disk_,
-               *host.checkpointing_}),
-      messages(
-          {host.rows_, host.service_, host.metrics_, host.outflow_, host.sender_, *host.network_}),
-      applies({host.rows_,
-               host.service_,
-               host.metrics_,
-               host.turn_,
-               *host.peers_,
-               *host.checkpointing_,
-               answers}),
-      batch({host.rows_,
-             answers,
-             reports,
-             storage,
-             messages,
-             applies,
-             host.readmission_,
-             host.failure_}),
-      settler({host.rows_, host.metrics_, host.turn_, reports, messages, applies, look_at_credit}),
-      snapshots(host.metrics_) {}
-
 Status HostReplicas::open_storage(MetricsRegistry& registry) {
-  const consensus::ShardColumns& columns = rows_.columns();
-  Recovery recovery({rows_.map, columns, rows_.pool, rows_.log, service_}, options_.node);
-  GCOORD_TRY(disk_, ReplicaDisk::open(options_, options_.seed, recovery, registry));
+  std::vector<std::unique_ptr<Recovery>> recoveries;
+  std::vector<Recovery*> all;
+  std::vector<Checkpointing::Part> parts;
+  std::uint32_t row_count = 0;
+  for (const auto& lane : lanes_->all()) {
+    ReplicaRows& rows = lane->rows;
+    recoveries.push_back(std::make_unique<Recovery>(
+        Recovery::Environment{rows.map, rows.columns(), rows.pool, rows.log, service_},
+        options_.node));
+    all.push_back(recoveries.back().get());
+    parts.push_back({rows.columns(), rows.log, rows.pool, rows.active});
+    row_count += rows.map.row_count();
+  }
+  Recoveries dealt(std::move(all), lanes_->deal());
+  GCOORD_TRY(disk_, ReplicaDisk::open(options_, options_.seed, dealt, registry));
   votes_ = std::make_unique<VoteGate>(
       disk_->identity(), disk_->first_boot(), options_.timing.election_ticks);
   checkpointing_ = std::make_unique<Checkpointing>(
-      Checkpointing::Options{
-          options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes, rows_.map.holds_all()},
-      Checkpointing::Environment{
-          columns, rows_.log, rows_.pool, service_, *disk_, rows_.active, metrics_},
+      Checkpointing::Options{options_.checkpoint_interval_ms,
+                             options_.checkpoint_wal_bytes,
+                             row_count == options_.shard_count},
+      Checkpointing::Environment{std::move(parts), service_, *disk_, metrics_},
       clock_.now_ms());
-  GCOORD_TRY_STATUS(recovery.finish([this](std::uint32_t row) { checkpointing_->mark(row); }));
-  readmission_.note_all();
+  for (std::size_t k = 0; k < recoveries.size(); ++k) {
+    CheckpointMarks& marks = checkpointing_->marks(k);
+    GCOORD_TRY_STATUS(recoveries[k]->finish([&marks](std::uint32_t row) { marks.mark(row); }));
+    lanes_->all()[k]->readmission.note_all();
+  }
   return Status{};
 }
 
@@ -211,18 +172,34 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
         fail_unless(status);
       });
   claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
-  inflow_ = std::make_unique<ReplicaInflow>(ReplicaInflow::Options{options_.node, rows_.map},
-                                            rows_.active,
-                                            service_,
-                                            metrics_,
-                                            channel_events());
+  std::vector<ReplicaInflow::Lane> inlets;
+  for (const auto& lane : lanes_->all()) {
+    inlets.push_back({lane->rows.map, lane->rows.active, lane->notices});
+  }
+  inflow_ = std::make_unique<ReplicaInflow>(
+      ReplicaInflow::Environment{
+          options_.node, std::move(inlets), lanes_->deal(), service_, metrics_},
+      channel_events());
   GCOORD_TRY(network_, netcore::PeerNetwork::create(network_options(registry)));
 
   clock_.read();
   votes_->begin(now());
   turn_.tick = now();
+<<<<<<< HEAD
+  lanes_->connect({*checkpointing_, *peers_, sender_, *network_});
+||||||| 8eb23655
   rows_.wake_all();
   workers_ = std::make_unique<RowWorkers>(*this);
+=======
+  rows_.wake_all();
+  turn_.leaderless = rows_.map.row_count();
+  const auto before = std::count_if(
+      options_.peers.begin(), options_.peers.end(), [this](const netcore::PeerAddress& peer) {
+        return peer.id < options_.node;
+      });
+  rows_.deadlines.begin_at(static_cast<std::size_t>(before), options_.peers.size() + 1);
+  workers_ = std::make_unique<RowWorkers>(*this);
+>>>>>>> op/cold
   return Status{};
 }
 

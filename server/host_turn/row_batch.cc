@@ -112,7 +112,7 @@ void RowBatch::fill_acknowledgements(RowWork& work, Inbox& in) {
 void RowBatch::fill_messages(RowWork& work, Place& place, Inbox& in) {
   // One configuration per inbox: a snapshot waits for an applied configuration to pass.
   if (work.snapshot && in.configuration_input == consensus::ConfigurationInput::None) {
-    place.snapshot = std::move(work.snapshot);
+    place.snapshot = env_.rows.active.take_snapshot(work);
     place.message_number[in.message_count] = 0;
     in.message[in.message_count++] = place.snapshot->message;
     in.configuration_input = consensus::ConfigurationInput::Installed;

@@ -10,11 +10,20 @@
 namespace gcoord::server {
 
 void RowMessages::send(std::uint32_t row, const consensus::Message& message) {
-  if (message.kind == consensus::MessageKind::Snapshot) {
-    send_snapshot(row, message);
-  } else {
+  if (message.kind != consensus::MessageKind::Snapshot) {
     env_.outflow.add(row, message, env_.rows.ref(row).log().floor);
+  } else if (env_.calls.keeps()) {
+    wanted_.push_back({row, message});
+  } else {
+    send_snapshot(row, message);
   }
+}
+
+void RowMessages::send_snapshots() {
+  for (const WantedSnapshot& wanted : wanted_) {
+    send_snapshot(wanted.row, wanted.message);
+  }
+  wanted_.clear();
 }
 
 // The service's state is that of the applied index: what this step wants applied waits for the
@@ -28,7 +37,7 @@ void RowMessages::send_snapshot(std::uint32_t row, consensus::Message message) {
   message.log_term = consensus::term_at(shard.log(), shard.runs(), message.index);
   std::vector<std::byte> bytes;
   encode_snapshot_head(bytes, shard.configuration());
-  env_.service.serialize(shard.shard(), bytes);
+  env_.calls.serialize(shard.shard(), bytes);
   env_.metrics.messages_out[static_cast<std::size_t>(message.kind)]->add();
   env_.sender.start(message, std::move(bytes), env_.network);
 }

@@ -1,6 +1,13 @@
 #include "server/host_turn/row_reports.h"
 
 namespace gcoord::server {
+namespace {
+
+bool campaigns(const consensus::Hot& hot) {
+  return hot.role == consensus::Role::PreCandidate || hot.role == consensus::Role::Candidate;
+}
+
+}  // namespace
 
 void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus::Cause cause) {
   const ShardId shard = env_.rows.shard_of(row);
@@ -12,6 +19,9 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
     leader_count_ += leads ? 1u : ~0u;
     (leads ? env_.metrics.elections : env_.metrics.leaderships_lost).add();
   }
+  env_.turn.leaderless +=
+      (hot.leader.value == 0 ? 1u : 0u) - (before.hot.leader.value == 0 ? 1u : 0u);
+  env_.turn.campaigns += (campaigns(hot) ? 1u : 0u) - (campaigns(before.hot) ? 1u : 0u);
   const bool turned =
       hot.role != before.hot.role || hot.term != before.hot.term || hot.leader != before.hot.leader;
   if (turned) {
@@ -19,23 +29,23 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
                  {before.hot.role, before.hot.term, before.hot.leader},
                  {hot.role, hot.term, hot.leader},
                  cause});
-    env_.service.on_role(shard, hot.role, hot.term, hot.leader);
+    env_.calls.on_role(shard, hot.role, hot.term, hot.leader);
   }
   const bool moved = turned || hot.vote != before.hot.vote || log.commit != before.log.commit;
-  if (moved && env_.options.trace) {
-    env_.options.trace({.node = env_.options.node,
-                        .shard = shard,
-                        .tick = env_.turn.tick,
-                        .term = hot.term,
-                        .vote = hot.vote,
-                        .leader = hot.leader,
-                        .role = hot.role,
-                        .cause = cause,
-                        .last = log.last,
-                        .commit = log.commit,
-                        .applied = log.applied,
-                        .durable = env_.rows.ref(row).storage().durable,
-                        .state_hash = env_.service.state_hash(shard)});
+  if (moved && env_.calls.traces()) {
+    env_.calls.trace({.node = env_.self,
+                      .shard = shard,
+                      .tick = env_.turn.tick,
+                      .term = hot.term,
+                      .vote = hot.vote,
+                      .leader = hot.leader,
+                      .role = hot.role,
+                      .cause = cause,
+                      .last = log.last,
+                      .commit = log.commit,
+                      .applied = log.applied,
+                      .durable = env_.rows.ref(row).storage().durable,
+                      .state_hash = env_.calls.state_hash(shard)});
   }
 }
 

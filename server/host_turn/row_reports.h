@@ -3,9 +3,8 @@
 #pragma once
 
 #include "consensus/step/outbox.h"
-#include "server/interfaces/state_machine.h"
+#include "server/host_turn/lane_calls.h"
 #include "server/replicas/metrics.h"
-#include "server/replicas/options.h"
 #include "server/replicas/replica_rows.h"
 #include "server/turn_lines/role_changes.h"
 
@@ -18,14 +17,14 @@ class RowReports {
   // All outlive it.
   struct Environment {
     ReplicaRows& rows;
-    StateMachine& service;
+    LaneCalls& calls;
     ReplicaMetrics& metrics;
-    const ReplicaOptions& options;
+    NodeId self;
     TurnState& turn;
   };
 
   explicit RowReports(const Environment& environment)
-      : env_(environment), roles_(environment.options.node) {}
+      : env_(environment), roles_(environment.self) {}
 
   void announce(std::uint32_t row, const RowBefore& before, consensus::Cause cause);
 

@@ -23,7 +23,7 @@ Status RowStorage::install_snapshot(std::uint32_t row, std::span<const std::byte
                 status.message() + "; bring all nodes to one release",
             kCheckpointImpossible};
   }
-  env_.checkpointing.mark(row);
+  env_.marks.mark(row);
   env_.metrics.snapshots_installed.add();
   return {};
 }
@@ -73,7 +73,7 @@ void RowStorage::persist(std::uint32_t row, const consensus::StorageRequest& req
     return;
   }
   const consensus::ShardRef shard = env_.rows.ref(row);
-  ledger::WalBatch& batch = env_.disk.batch();
+  ledger::WalBatch& batch = env_.record.batch();
   if (request.snapshot != 0) {
     persist_snapshot(row);
   }
@@ -100,8 +100,9 @@ void RowStorage::persist(std::uint32_t row, const consensus::StorageRequest& req
   if (request.commit.value != 0) {
     batch.commit(shard.shard(), request.commit);
   }
-  env_.disk.expect_ack(row, request.term, request.vote, env_.turn.tick);
-  env_.checkpointing.mark(row);
+  env_.record.expect(
+      {.row = row, .term = request.term, .vote = request.vote, .asked = env_.turn.tick});
+  env_.marks.mark(row);
 }
 
 // The service still is what was installed: nothing is applied before the snapshot is durable.
@@ -111,7 +112,7 @@ void RowStorage::persist_snapshot(std::uint32_t row) {
   GCOORD_ASSERT(log.applied == log.floor);
   encode_snapshot_head(snapshot_bytes_, env_.rows.ref(row).configuration());
   env_.service.serialize(shard, snapshot_bytes_);
-  env_.disk.batch().snapshot_installed(shard, log.floor, log.floor_term, snapshot_bytes_);
+  env_.record.batch().snapshot_installed(shard, log.floor, log.floor_term, snapshot_bytes_);
 }
 
 }  // namespace gcoord::server

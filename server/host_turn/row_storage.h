@@ -9,10 +9,10 @@
 #include "consensus/step/outbox.h"
 #include "server/interfaces/state_machine.h"
 #include "server/replicas/active.h"
-#include "server/replicas/checkpointing.h"
-#include "server/replicas/disk.h"
+#include "server/replicas/checkpoint_marks.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/replica_rows.h"
+#include "server/replicas/turn_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +29,8 @@ class RowStorage {
     StateMachine& service;
     ReplicaMetrics& metrics;
     TurnState& turn;
-    ReplicaDisk& disk;
-    Checkpointing& checkpointing;
+    TurnRecord& record;
+    CheckpointMarks& marks;
   };
 
   explicit RowStorage(const Environment& environment) : env_(environment) {}

@@ -1,27 +1,39 @@
-// The work on the rows of the turn on the host, wired together: answers, reports, storage,
-// messages, applied entries, and the batch that uses them.
+// The work on the rows of a lane, wired together: answers, reports, storage, messages, applied
+// entries, and the batch that uses them.
 #pragma once
 
 #include "server/host_turn/apply_queue.h"
-#include "server/host_turn/host_replicas.h"
+#include "server/host_turn/lane.h"
 #include "server/host_turn/row_answers.h"
 #include "server/host_turn/row_batch.h"
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
 #include "server/host_turn/row_storage.h"
 #include "server/host_turn/settler.h"
-#include "server/turn_lines/snapshot_counts.h"
-
-#include <functional>
 
 namespace gcoord::server {
 
-// Each member refers to those above it, and all to parts of the host, which outlives it.
-struct HostReplicas::RowWorkers {
-  explicit RowWorkers(HostReplicas& host);
+// Each member refers to those above it, and all to parts of the lane, which outlives it.
+struct TurnLane::Workers {
+  Workers(TurnLane& lane, const Connections& to)
+      : answers({lane.rows, lane.calls, lane.env_.metrics, lane.turn_, lane.env_.options.node}),
+        reports({lane.rows, lane.calls, lane.env_.metrics, lane.env_.options.node, lane.turn_}),
+        storage({lane.rows, lane.calls, lane.env_.metrics, lane.turn_, lane.record, to.marks}),
+        messages({lane.rows, lane.calls, lane.env_.metrics, lane.outflow, to.sender, to.network}),
+        applies(
+            {lane.rows, lane.calls, lane.env_.metrics, lane.turn_, to.peers, to.marks, answers}),
+        batch({lane.rows,
+               answers,
+               reports,
+               storage,
+               messages,
+               applies,
+               lane.readmission,
+               lane.failure_}),
+        settler({lane.rows, lane.env_.metrics, lane.turn_, reports, messages, applies, [&lane] {
+                   lane.look_at_credit();
+                 }}) {}
 
-  // Brings the peers' records up to what their channels take now.
-  std::function<void()> look_at_credit;
   RowAnswers answers;
   RowReports reports;
   RowStorage storage;
@@ -29,7 +41,6 @@ struct HostReplicas::RowWorkers {
   ApplyQueue applies;
   RowBatch batch;
   Settler settler;
-  SnapshotCounts snapshots;
 };
 
 }  // namespace gcoord::server

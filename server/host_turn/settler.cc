@@ -14,7 +14,7 @@ void Settler::begin(const consensus::StepInput& input) {
   env_.look_at_credit();
 }
 
-void Settler::on_stored(const ReplicaDisk::Ack& ack) {
+void Settler::on_stored(const TurnRecord::Ack& ack) {
   const consensus::StorageAck stored{ack.term, ack.vote, 1};
   if (env_.rows.active.find(ack.row) == nullptr) {
     in_.message_count = 0;

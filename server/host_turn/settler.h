@@ -12,9 +12,9 @@
 #include "server/host_turn/inflow.h"
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
-#include "server/replicas/disk.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/replica_rows.h"
+#include "server/replicas/turn_record.h"
 
 #include <cstdint>
 #include <functional>
@@ -41,7 +41,7 @@ class Settler {
   void begin(const consensus::StepInput& input);
 
   // Storage finished the request of a row.
-  void on_stored(const ReplicaDisk::Ack& ack);
+  void on_stored(const TurnRecord::Ack& ack);
   // A peer says how far a row's log is decided. Without entries; one of the messages that
   // ReplicaInflow lets by.
   void on_notice(const ReceivedNotice& notice);

@@ -18,12 +18,15 @@ class NodeReports {
 
   virtual std::string node_status() const = 0;
 
-  // Rows of at most kShardRowsMax shards from range.first on.
-  virtual std::string shard_list(const protocol::ShardRange& range) const = 0;
+  // A list of shards, which may be made in parts: its beginning, rows of at most kShardRowsMax
+  // shards with a comma between any two, and kShardListEnd.
+  virtual std::string shard_list_begin(ShardId first) const = 0;
+  virtual std::string shard_rows(const protocol::ShardRange& range) const = 0;
   virtual std::string shard_show(ShardId shard) const = 0;
 };
 
 // A row is some 300 bytes, so that a list stays within a frame.
 inline constexpr std::uint32_t kShardRowsMax = 2048;
+inline constexpr const char* kShardListEnd = "]}";
 
 }  // namespace gcoord::server

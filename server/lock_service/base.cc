@@ -20,6 +20,7 @@ LockServiceBase::LockServiceBase(const LockServiceOptions& options,
                                  protocol::ReplySink& sink,
                                  MetricsRegistry& registry)
     : metrics(registry),
+      budget(registry),
       slow(options.slow_request_ms, sink, registry),
       clock{.tick_ms = options.tick_ms},
       locks(lock_options(options)),

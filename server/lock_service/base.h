@@ -8,6 +8,7 @@
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
 #include "protocol/reply_sink.h"
+#include "server/budget/pass_budget.h"
 #include "server/lateness/slow_requests.h"
 #include "server/lock_service/options.h"
 #include "server/requests/election_asks.h"
@@ -32,6 +33,7 @@ struct LockServiceBase {
   LockServiceBase& operator=(const LockServiceBase&) = delete;
 
   LockServiceMetrics metrics;
+  PassBudget budget;
   SlowRequests slow;
   ServiceClock clock;
   locks::LockCpu locks;

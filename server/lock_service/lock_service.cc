@@ -23,7 +23,13 @@ LockService::LockService(const LockServiceOptions& options,
                   outcomes_}),
       tasks_(options,
              metrics,
-             {base_.log, base_.replies, base_.leaders, base_.locks, base_.waits, base_.clock}),
+             {base_.log,
+              base_.replies,
+              base_.leaders,
+              base_.locks,
+              base_.waits,
+              base_.clock,
+              base_.budget}),
       handlers_(make_handlers(metrics)),
       outcomes_({base_.waits,
                  base_.log,
@@ -32,7 +38,8 @@ LockService::LockService(const LockServiceOptions& options,
                  base_.clock,
                  base_.admission,
                  tasks_.deadlocks,
-                 base_.metrics}),
+                 base_.metrics},
+                base_.budget),
       pending_commands_({base_.pending,
                          outcomes_,
                          handlers_.sessions,
@@ -123,23 +130,29 @@ void LockService::refuse_kind(const ClientRequest& request) {
 }
 
 void LockService::on_tick() {
+  base_.budget.begin_pass();
   base_.log.note_gap();  // Else a node that was paused would act once on what it did not hear.
   if (ticked_ != base_.clock.now) {
     ticked_ = base_.clock.now;
-    outcomes_.end_overdue_waits();
+    outcomes_.on_pass();
     tasks_.on_tick();
     handlers_.reads.on_tick();
     base_.views.on_tick();
+  } else {
+    outcomes_.on_pass();
   }
   tasks_.on_pass();
   handlers_.reads.flush();
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {
+  if (base_.budget.behind()) {
+    return 0;
+  }
   if (handlers_.reads.waiting()) {
     return options_.tick_ms;
   }
-  const Tick next = min_id(base_.waits.next_deadline(), tasks_.next_deadline());
+  const Tick next = min_id(outcomes_.next_deadline(), tasks_.next_deadline());
   if (next == kTickNever) {
     return kNeverMs;
   }

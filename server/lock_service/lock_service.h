@@ -101,7 +101,8 @@ class LockService final : public StateMachine {
   // sessions that expired become proposals.
   void on_tick();
 
-  // How long the loop may sleep for the sake of on_tick; kNeverMs when nothing is timed.
+  // How long the loop may sleep for the sake of on_tick; 0 while work of a storm waits, kNeverMs
+  // when nothing is timed.
   static constexpr std::uint64_t kNeverMs = ~std::uint64_t{0};
   std::uint64_t until_next_deadline_ms() const;
 
@@ -140,6 +141,9 @@ class LockService final : public StateMachine {
   void set_tap(ApplyObserver* tap);
 
   const locks::LockCpu& locks() const { return base_.locks; }
+
+  // Of the pass, for whoever has work that comes in storms; on_tick() begins it anew.
+  PassBudget& budget() { return base_.budget; }
 
   std::size_t pending_count() const { return base_.pending.size(); }
 

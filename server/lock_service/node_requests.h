@@ -1,9 +1,11 @@
 // The requests about the node itself: status, shards, leaders, the deadlocks that it found.
 //
-// Answered at once from what this node knows; nothing here is linearizable. One thread, the node's
-// loop.
+// Answered at once from what this node knows; nothing here is linearizable. Lists of many shards
+// and leaders take milliseconds: where answer_in_parts() was called, they are made in parts, one of
+// them at a time. One thread, the node's loop.
 #pragma once
 
+#include "protocol/lock_messages.h"
 #include "server/deadlocks/watch.h"
 #include "server/interfaces/node_reports.h"
 #include "server/requests/client_request.h"
@@ -11,6 +13,7 @@
 #include "server/requests/service_log.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace gcoord::server {
@@ -33,15 +36,44 @@ class NodeRequests {
   void shard_show(const ClientRequest& request);
   void deadlocks(const ClientRequest& request);
 
-  // ShardList and LeaderMap.
+  // ShardList and LeaderMap. None of many shards may come while under_way().
   void shard_range(const ClientRequest& request);
 
+  // From now on a request of more than kShardsOfPart shards is only begun by shard_range().
+  void answer_in_parts() { in_parts_ = true; }
+
+  // Whether one is begun and not answered yet; go_on() does another part of it, and answers it at
+  // the end.
+  bool under_way() const { return range_.has_value(); }
+
+  void go_on();
+
+  // Of one part: some tenths of a millisecond.
+  static constexpr std::uint32_t kShardsOfPart = 64;
+
+  // Whether it asks for no more shards than one part has, and so costs little.
+  static bool is_small(const ClientRequest& request);
+
  private:
+  // An answer that is being made.
+  struct Range {
+    protocol::ConnectionId connection;
+    protocol::RequestSlot slot;
+    protocol::ShardRange left;
+    protocol::LeaderMap leaders;
+    std::string rows;
+  };
+
+  Range begin(const ClientRequest& request, protocol::ShardRange range) const;
+  void add_part(Range& range) const;
+  void finish(Range& range);
   void answer(const ClientRequest& request, const std::string& json);
 
   std::uint32_t shard_count_;
   Environment env_;
   const NodeReports* reports_ = nullptr;
+  bool in_parts_ = false;
+  std::optional<Range> range_;
 };
 
 }  // namespace gcoord::server

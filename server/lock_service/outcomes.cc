@@ -11,6 +11,14 @@ namespace gcoord::server {
 using locks::LockCode;
 using protocol::ErrorCode;
 
+namespace {
+
+// Of the pass's budget: a reply, and an entry of the log with its way there.
+constexpr std::size_t kReplyUnits = 1;
+constexpr std::size_t kProposalUnits = 2;
+
+}  // namespace
+
 DecisionContext Outcomes::context_of(const AppliedEntry& entry,
                                      ShardId shard,
                                      SessionId session) const {
@@ -109,6 +117,10 @@ void Outcomes::on_events(const AppliedEntry& entry, const locks::LockEvents& eve
     if (!wait.has_value()) {
       continue;  // This node does not lead, or the client has not asked here.
     }
+    if (const auto leader = env_.waits.left_to(event.shard, wait->number)) {
+      end_wait(*wait, not_leader_reply(wait->request, *leader));
+      continue;  // How long its lease lasts is for a leader to say.
+    }
     env_.metrics.grants->add(event.code == LockCode::Granted ? 1 : 0);
     env_.metrics.waits_timed_out->add(event.code == LockCode::WaitTimedOut ? 1 : 0);
     env_.metrics.wait_us->observe_us(env_.clock.now_us - wait->started_us);
@@ -123,9 +135,8 @@ void Outcomes::on_events(const AppliedEntry& entry, const locks::LockEvents& eve
 }
 
 void Outcomes::end_waits(ShardId shard, NodeId leader) {
-  for (const Wait& wait : env_.waits.take_shard(shard)) {
-    end_wait(wait, not_leader_reply(wait.request, leader));
-  }
+  env_.waits.leave(shard, leader);
+  end_left_waits();
   count_waits();
 }
 
@@ -135,8 +146,37 @@ void Outcomes::end_waits_before_install(ShardId shard) {
   }
 }
 
+void Outcomes::on_pass() {
+  if (env_.waits.leaving()) {
+    end_left_waits();
+    count_waits();
+  }
+  end_overdue_waits();
+  budget_.put_off(WorkClass::WaitEnds, env_.waits.leaving() || overdue());
+}
+
+void Outcomes::end_left_waits() {
+  while (budget_.left(WorkClass::WaitEnds) > 0) {
+    const auto left = env_.waits.next_left();
+    if (!left) {
+      return;
+    }
+    end_wait(left->wait, not_leader_reply(left->wait.request, left->leader));
+    budget_.spend(WorkClass::WaitEnds, kReplyUnits);
+  }
+}
+
+// Whether there is one that may be proposed now. What is under way wakes the loop when it is
+// decided.
+bool Outcomes::overdue() const {
+  return timeouts_under_way_ < kWaitEndsUnderWayMax && env_.waits.next_deadline() <= env_.clock.now;
+}
+
 void Outcomes::end_overdue_waits() {
-  while (const auto key = env_.waits.next_due(env_.clock.now)) {
+  while (overdue() && budget_.left(WorkClass::WaitEnds) > 0) {
+    const auto key = env_.waits.next_due(env_.clock.now);
+    budget_.spend(WorkClass::WaitEnds, kProposalUnits);
+    ++timeouts_under_way_;
     Pending pending;
     pending.kind = PendingKind::TimedOut;
     pending.request.shard = key->shard.value;
@@ -147,7 +187,15 @@ void Outcomes::end_overdue_waits() {
   }
 }
 
+Tick Outcomes::next_deadline() const {
+  if (env_.waits.leaving()) {
+    return env_.clock.now;
+  }
+  return timeouts_under_way_ < kWaitEndsUnderWayMax ? env_.waits.next_deadline() : kTickNever;
+}
+
 void Outcomes::on_timeout_refused(const Pending& pending) {
+  --timeouts_under_way_;
   env_.waits.set_deadline({ShardId{pending.request.shard},
                            SessionId{pending.request.session},
                            RequestSequence{pending.request.sequence}},

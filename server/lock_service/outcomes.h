@@ -5,11 +5,14 @@
 //   leadership lost     -> "ask there" to every wait of the shard
 //   wait out of time    -> a command that ends it; its event answers
 //
-// The tables decide; here it is only known who asked, and until when. One thread, the node's loop.
+// The tables decide; here it is only known who asked, and until when. A lock may have 100,000 waits
+// that lose their leader or run out of time together: they end a slice per pass, as the budget of
+// the pass says. One thread, the node's loop.
 #pragma once
 
 #include "common/ids.h"
 #include "locks/cpu/lock_cpu.h"
+#include "server/budget/pass_budget.h"
 #include "server/deadlocks/watch.h"
 #include "server/interfaces/replies.h"
 #include "server/interfaces/state_machine.h"
@@ -28,6 +31,10 @@
 
 namespace gcoord::server {
 
+// Ends of waits that ran out of time, in the log and not decided: a shard takes four times as many
+// entries, and others' commands want their part (docs/adr/0103).
+inline constexpr std::size_t kWaitEndsUnderWayMax = 1024;
+
 class Outcomes {
  public:
   struct Environment {
@@ -41,7 +48,9 @@ class Outcomes {
     LockServiceMetrics& metrics;
   };
 
-  explicit Outcomes(const Environment& environment) : env_(environment) {}
+  // `budget` outlives it, too.
+  Outcomes(const Environment& environment, PassBudget& budget)
+      : env_(environment), budget_(budget) {}
 
   // A client's command was applied, or did not get into the log.
   void on_decided(const Pending& pending,
@@ -55,7 +64,8 @@ class Outcomes {
   // The waits that an applied command ended.
   void on_events(const AppliedEntry& entry, const locks::LockEvents& events);
 
-  // This node leads the shard no more: the clients ask again.
+  // This node leads the shard no more: the clients ask again. As many as the pass has room for are
+  // told at once.
   void end_waits(ShardId shard, NodeId leader);
 
   // The same before another state takes the place of the shard's: it tells no events of what it
@@ -63,8 +73,15 @@ class Outcomes {
   // before its host has the state).
   void end_waits_before_install(ShardId shard);
 
-  // Once per tick: proposes to end the waits whose time ran out.
-  void end_overdue_waits();
+  // Once per pass: a slice of the waits whose shard is led elsewhere, and proposals to end those
+  // whose time ran out.
+  void on_pass();
+
+  // When on_pass() has something to do; kTickNever while it has not.
+  Tick next_deadline() const;
+
+  // Such a proposal was decided; its event has answered, if there was one.
+  void on_timeout_decided() { --timeouts_under_way_; }
 
   // Such a proposal did not get into the log. The wait is still here only if this node still leads:
   // again in a tick.
@@ -77,10 +94,15 @@ class Outcomes {
                     std::span<const std::byte> record = {});
   void bind_wait(const Pending& pending, ShardId shard);
   void end_wait(const Wait& wait, const protocol::ReplySlot& reply, std::string_view why = {});
+  void end_left_waits();
+  void end_overdue_waits();
+  bool overdue() const;
   void count_waits();
   DecisionContext context_of(const AppliedEntry& entry, ShardId shard, SessionId session) const;
 
   Environment env_;
+  PassBudget& budget_;
+  std::size_t timeouts_under_way_ = 0;
 };
 
 }  // namespace gcoord::server

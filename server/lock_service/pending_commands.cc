@@ -16,6 +16,7 @@ void PendingCommands::on_decided(const AppliedEntry& entry, const locks::LockRep
     case PendingKind::Expiry:
       return env_.expiry.on_decided(pending.group, env_.clock.now);
     case PendingKind::TimedOut:
+      return env_.outcomes.on_timeout_decided();
     case PendingKind::Broken:
     case PendingKind::Delay:
       return;  // Their effects are told by events and by the clock of the lock tables.

@@ -33,7 +33,7 @@ ServiceTasks::ServiceTasks(const LockServiceOptions& options,
                 .tick_ms = options.tick_ms,
                 .disk_is_low = options.disk_is_low}),
       sweeps(metrics),
-      expiry(expiry_options(options), environment.locks, metrics, expiry_doors()),
+      expiry(expiry_options(options), environment.locks, metrics, expiry_doors(environment.budget)),
       office(office_options(options), metrics, office_doors()),
       deadlocks({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
                 environment.locks,
@@ -75,7 +75,7 @@ void ServiceTasks::on_loop_gap(std::uint64_t ticks) {
   office.on_loop_gap(ticks);
 }
 
-SessionExpiry::Environment ServiceTasks::expiry_doors() {
+SessionExpiry::Environment ServiceTasks::expiry_doors(PassBudget& budget) {
   return {.leads = [this](ShardId shard) { return env_.leaders.leads(shard); },
           .collect_due =
               [this](Tick now, std::span<sessions::ExpiryProposal> out) {
@@ -88,7 +88,8 @@ SessionExpiry::Environment ServiceTasks::expiry_doors() {
                       [this] {
                         return env_.log.takes_lists() &&
                                features.all_have(protocol::Feature::SessionEnds);
-                      }}};
+                      }},
+          .budget = budget};
 }
 
 void ServiceTasks::propose_ends(ShardId shard,

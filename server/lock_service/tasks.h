@@ -9,6 +9,7 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "locks/cpu/lock_cpu.h"
+#include "server/budget/pass_budget.h"
 #include "server/deadlocks/watch.h"
 #include "server/lock_service/delay_ends.h"
 #include "server/lock_service/lock_moves.h"
@@ -36,6 +37,7 @@ struct ServiceTasks {
     locks::LockCpu& locks;
     const WaitTable& waits;
     const ServiceClock& clock;
+    PassBudget& budget;
   };
 
   ServiceTasks(const LockServiceOptions& options,
@@ -64,7 +66,7 @@ struct ServiceTasks {
   DelayEnds delays;
 
  private:
-  SessionExpiry::Environment expiry_doors();
+  SessionExpiry::Environment expiry_doors(PassBudget& budget);
   CoordinatorDriver::Environment office_doors();
   DeadlockWatch::Environment deadlock_doors();
   LockMoves::Environment move_doors();

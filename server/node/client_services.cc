@@ -3,6 +3,7 @@
 #include "ledger/snapshot/frontier.h"
 #include "server/node/node_parts.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -30,6 +31,10 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .now_ms = std::move(now_ms),
                         .dear = &dear_});
   dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
+  NodeRequests& ranges = environment_.service.handlers().node;
+  ranges.answer_in_parts();
+  dear_.set_parts({.under_way = [&ranges] { return ranges.under_way(); },
+                   .go_on = [&ranges] { ranges.go_on(); }});
   return router;
 }
 
@@ -39,6 +44,11 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   snapshots_->advance(now_ms);
   pruning_.advance();
   return more;
+}
+
+std::uint64_t ClientServices::until_next_deadline_ms() const {
+  const std::uint64_t dear_us = dear_.until_next_us(environment_.service.now_us());
+  return std::min(past_.until_next_look_ms(), dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0));
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {
@@ -90,7 +100,8 @@ WatchHub::Environment ClientServices::watch_environment() {
             }
           },
       .history = past_reader(),
-      .wake = environment_.wake};
+      .wake = environment_.wake,
+      .budget = environment_.service.budget()};
 }
 
 HistoricalReads::Environment ClientServices::past_environment() {

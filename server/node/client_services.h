@@ -52,14 +52,19 @@ class ClientServices {
   RequestRouter router(std::function<std::uint64_t()> now_ms);
 
   // Once per pass, before the turn: dear requests whose turn has come. Whether there were any.
-  bool serve_dear() { return dear_.serve(environment_.service.now_us()); }
+  bool serve_dear(const DearRequests::Others& others) {
+    return dear_.serve(environment_.service.now_us(), others);
+  }
+
+  // The client reads again, or is gone.
+  void on_room(protocol::ConnectionId connection) { dear_.on_room(connection); }
 
   // After each turn. `now_ms`: of the node's clock, which only grows. Whether there is more to be
   // done at once.
   bool advance(std::uint64_t now_ms);
 
-  // For how many milliseconds the loop may sleep for the sake of advance().
-  std::uint64_t until_next_deadline_ms() const { return past_.until_next_look_ms(); }
+  // For how many milliseconds the loop may sleep for the sake of advance() and serve_dear().
+  std::uint64_t until_next_deadline_ms() const;
 
   // Before the engine ends. No request and no advance() may come after it; what the engine still
   // applies reaches the watches.

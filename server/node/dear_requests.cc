@@ -3,6 +3,7 @@
 #include "server/interfaces/replies.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -31,7 +32,7 @@ DearRequests::DearRequests(protocol::ReplySink& replies,
 
 std::size_t DearRequests::places_of_one() const {
   const std::size_t even =
-      std::max<std::size_t>(1, kDearMax / std::max<std::size_t>(1, lines_.size()));
+      std::max<std::size_t>(1, kDearMax / std::max<std::size_t>(1, by_connection_.size()));
   return waiting_ < kDearMax ? kDearPerConnection : std::min(kDearPerConnection, even);
 }
 
@@ -78,15 +79,29 @@ void DearRequests::look_at_time(protocol::ConnectionId connection,
   }
 }
 
-// The first line goes to the end, if anything of it is left. Whether a request of it was served.
+void DearRequests::on_room(protocol::ConnectionId connection) {
+  const auto found = by_connection_.find(connection);
+  if (found != by_connection_.end() && found->second->aside) {
+    found->second->aside = false;
+    lines_.splice(lines_.end(), aside_, found->second);
+  }
+}
+
+// The first line goes to the end, if anything of it is left, or aside. Whether a request of it was
+// served.
 bool DearRequests::serve_first(std::uint64_t now_us) {
   Line& line = lines_.front();
   const std::optional<std::size_t> backlog = replies_.backlog_bytes(line.connection);
+  if (backlog.value_or(0) >= kDearBacklogBytes) {
+    line.aside = true;
+    aside_.splice(aside_.end(), lines_, lines_.begin());
+    return false;
+  }
   std::optional<Waiting> next;
   if (!backlog.has_value()) {
     count(waiting_ - line.requests.size());
     line.requests.clear();
-  } else if (*backlog < kDearBacklogBytes) {
+  } else {
     next = std::move(line.requests.front());
     line.requests.pop_front();
     count(waiting_ - 1);
@@ -102,21 +117,61 @@ bool DearRequests::serve_first(std::uint64_t now_us) {
     return false;
   }
   served_.add();
+  served_last_ = connection;
   look_at_time(connection, *next, now_us);
   handler_({connection, next->slot, next->payload});  // May close the connection, never add.
   return true;
 }
 
-bool DearRequests::serve(std::uint64_t now_us) {
-  std::size_t served = 0;
-  for (std::size_t looks = lines_.size(); looks > 0 && served < kDearPerPass; --looks) {
-    served += serve_first(now_us) ? 1 : 0;
+// Another part of what is under way, or the next request. Lines that are passed over leave those
+// that are looked at, so this ends.
+bool DearRequests::serve_one(std::uint64_t now_us) {
+  if (parts_.under_way()) {
+    parts_.go_on();
+    return true;
   }
-  // Fewer connections than a pass serves: the rest of it is theirs, too.
-  while (served > 0 && served < kDearPerPass && !lines_.empty() && serve_first(now_us)) {
+  while (!lines_.empty()) {
+    if (serve_first(now_us)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whose request is next, or under way.
+std::optional<protocol::ConnectionId> DearRequests::next() const {
+  if (parts_.under_way()) {
+    return served_last_;
+  }
+  return lines_.empty() ? std::nullopt : std::optional{lines_.front().connection};
+}
+
+bool DearRequests::serve(std::uint64_t now_us, const Others& others) {
+  share_.begin_pass(now_us);
+  const auto whose = next();
+  if (!whose) {
+    return false;
+  }
+  const bool beside_others = others(*whose);
+  if (beside_others && !share_.open(now_us)) {
+    return false;
+  }
+  const std::size_t most = beside_others ? 1 : kDearPerPass;
+  std::size_t served = 0;
+  while (served < most && serve_one(now_us)) {
     ++served;
   }
+  if (served > 0) {
+    share_.use();
+  }
   return served > 0;
+}
+
+std::uint64_t DearRequests::until_next_us(std::uint64_t now_us) const {
+  if (!next()) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  return share_.from_us() - std::min(share_.from_us(), now_us);
 }
 
 }  // namespace gcoord::server

@@ -196,6 +196,8 @@ class Node::Impl {
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
+    frontend_.set_on_room(
+        [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });
     frontend_.set_handler(
         [router = client_services_->router([this] { return time_.read() / 1000; })](
             protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
@@ -239,7 +241,8 @@ class Node::Impl {
     if (health_.on_turn(before_us)) {
       look_at_health();
     }
-    std::size_t done = client_services_->serve_dear() ? 1 : 0;
+    std::size_t done = frontend_.serve_input() ? 1 : 0;
+    done += client_services_->serve_dear(others_) ? 1 : 0;
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
@@ -302,6 +305,7 @@ class Node::Impl {
     const std::uint64_t wait_ms = std::min({engine_ms,
                                             service_.until_next_deadline_ms(),
                                             client_services_->until_next_deadline_ms(),
+                                            frontend_.until_next_input_ms(),
                                             health_.until_next_ms(time_.read(), kSweepMs)});
     if (wait_ms > 0) {
       context_.run_one_for(std::chrono::milliseconds(wait_ms));
@@ -328,6 +332,9 @@ class Node::Impl {
   NodeLog log_;
   std::unique_ptr<Upkeep> upkeep_;
   LoopMetrics loop_metrics_;
+  DearRequests::Others others_ = [this](protocol::ConnectionId than) {
+    return frontend_.serves_others(than);
+  };
 };
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,5 +1,6 @@
 #include "server/node/node_parts.h"
 
+#include "common/host/processors.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/system_random.h"
 #include "server/platform/version.h"
@@ -33,6 +34,12 @@ consensus::Timing timing_of(const NodeOptions& options) {
   // A tenth of the timeout: clocks that differ by less than 10 % never break a leader lease.
   timing.lease_margin_ticks = std::max(1u, timing.election_ticks / 10);
   return timing;
+}
+
+// The log's, the ledger's and the kernel's own work take the other processors, and more threads
+// bring little (docs/internals/threads.md).
+std::uint32_t usual_turn_threads(std::uint32_t processors) {
+  return std::clamp(processors / 8, 1u, 4u);
 }
 
 }  // namespace
@@ -100,6 +107,8 @@ ReplicaOptions engine_options(const NodeOptions& options) {
   result.device = options.device;
   result.device_fault = options.device_fault.of(DeviceFaultPlan::Part::Turn);
   result.device_check_one_in = options.device_check_one_in;
+  result.turn_threads =
+      options.turn_threads != 0 ? options.turn_threads : usual_turn_threads(usable_processors());
   result.turn_stripes = options.turn_stripes;
   result.resident_peers = options.resident_peers;
   result.tick_ms = options.tick_ms;

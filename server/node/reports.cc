@@ -264,17 +264,25 @@ std::string StatusReports::node_status() const {
   return json.dump();
 }
 
-std::string StatusReports::shard_list(const protocol::ShardRange& range) const {
-  const std::uint32_t count = std::min(range.count, kShardRowsMax);
-  Json rows = Json::array();
-  for (std::uint32_t offset = 0; offset < count; ++offset) {
-    rows.push_back(shard_json(sources_.engine->view(range.first + offset), sources_));
+// As text, because the list is as long as a frame and is put together over several passes.
+std::string StatusReports::shard_list_begin(ShardId first) const {
+  std::string begin = Json{
+      {"node", sources_.options->node.value},
+      {"first", first.value},
+      {"shards", sources_.options->shards},
+      {"rows",
+       Json::array()}}.dump();
+  begin.resize(begin.size() - std::string_view{kShardListEnd}.size());
+  return begin;
+}
+
+std::string StatusReports::shard_rows(const protocol::ShardRange& range) const {
+  std::string rows;
+  for (std::uint32_t offset = 0; offset < range.count; ++offset) {
+    rows += offset == 0 ? "" : ",";
+    rows += shard_json(sources_.engine->view(range.first + offset), sources_).dump();
   }
-  const Json json = {{"node", sources_.options->node.value},
-                     {"first", range.first.value},
-                     {"shards", sources_.options->shards},
-                     {"rows", rows}};
-  return json.dump();
+  return rows;
 }
 
 std::string StatusReports::shard_show(ShardId shard) const {

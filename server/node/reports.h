@@ -2,7 +2,8 @@
 //
 // node_status: one JSON object; docs/reference/schemas/gcoordctl.json has every member, as
 // $defs/node_report, and a test holds it against that.
-// shard_show: one row with its configuration; shard_list: rows without.
+// shard_show: one row with its configuration; shard_list_begin and shard_rows: {"node", "first",
+// "shards", "rows"} of rows without, in parts.
 //
 // docs/reference/machine_interfaces.md names the fields for scripts. One thread.
 #pragma once
@@ -46,7 +47,8 @@ class StatusReports final : public NodeReports {
   explicit StatusReports(StatusSources sources) : sources_(std::move(sources)) {}
 
   std::string node_status() const override;
-  std::string shard_list(const protocol::ShardRange& range) const override;
+  std::string shard_list_begin(ShardId first) const override;
+  std::string shard_rows(const protocol::ShardRange& range) const override;
   std::string shard_show(ShardId shard) const override;
 
  private:

@@ -123,7 +123,14 @@ constexpr RequestRow kRows[] = {
     {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Read, Dear},
     {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
 };
+
 // clang-format on
+
+// Lists of a few shards are not: a client asks who leads one before it sends a wait again.
+bool is_dear(const RequestRow& row, const ClientRequest& request) {
+  const bool range = row.kind == RequestKind::ShardList || row.kind == RequestKind::LeaderMap;
+  return row.cost == RequestCost::Dear && !(range && NodeRequests::is_small(request));
+}
 
 // Numbers from here on are no kinds.
 constexpr std::size_t kKindsEnd = 256;
@@ -160,7 +167,7 @@ void RequestRouter::on_request(protocol::ConnectionId connection,
                                std::span<const std::byte> payload) const {
   const ClientRequest request{connection, slot, payload};
   const RequestRow* const row = find_request(slot.kind);
-  if (owners_.dear != nullptr && row != nullptr && row->cost == RequestCost::Dear) {
+  if (owners_.dear != nullptr && row != nullptr && is_dear(*row, request)) {
     owners_.dear->add(request, owners_.service.now_us());
   } else {
     serve(request);

@@ -80,6 +80,7 @@ constexpr std::array kShown = {
     ShownOption{"sessions-max", &show<&NodeOptions::sessions_max>},
     ShownOption{"session-locks-max", &show<&NodeOptions::session_locks_max>},
     ShownOption{"device-check", &show<&NodeOptions::device_check_one_in>},
+    ShownOption{"turn-threads", &show<&NodeOptions::turn_threads>},
     ShownOption{"turn-stripes", &show<&NodeOptions::turn_stripes>},
     ShownOption{"insecure", &show<&NodeOptions::insecure>},
     ShownOption{"trace", &show<&NodeOptions::trace_file>},

@@ -238,6 +238,7 @@ constexpr std::uint32_t kDayMs = protocol::kTtlMsMax;
 constexpr std::uint32_t kRowsMax = 1u << 28;
 constexpr std::uint32_t kCheckOneInMax = 1'000'000;
 constexpr std::uint32_t kTurnStripesMax = 1024;
+constexpr std::uint32_t kTurnThreadsMax = 16;  // As in server/replicas/options.h.
 
 constexpr std::array kTable = {
     OptionRow{"node-id",
@@ -433,6 +434,14 @@ constexpr std::array kTable = {
               "itself, in clusters of three nodes; without a GPU the host emulates the device; "
               "equal on all nodes (default host)",
               &turn},
+    OptionRow{
+        "turn-threads",
+        OptionShape::Value,
+        "N",
+        "for --turn host on processors: number of threads that share the shards in a turn, up "
+        "to 16; nodes and restarts may differ in it; 0: one for every eight processors that "
+        "the process may use, at least 1 and at most 4 (default 0)",
+        &number<&NodeOptions::turn_threads, 0, kTurnThreadsMax>},
     OptionRow{"turn-stripes",
               OptionShape::Value,
               "N",

@@ -4,6 +4,7 @@
 #include "consensus/step/readmission_plan.h"
 
 #include <memory>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -64,6 +65,10 @@ Readmission::Readmission(consensus::Durability durability,
       forgotten_gauge_(
           registry.gauge(plain("forgotten_shards", "Shards whose promises this node has lost"))) {}
 
+Readmission::~Readmission() {
+  show(0, 0);
+}
+
 void Readmission::turn_on() {
   if (!enabled_) {
     enabled_ = true;
@@ -118,8 +123,12 @@ void Readmission::advance(const consensus::StepInput& input, ActiveRows& rows) {
     under_way_.assign(row, true);
     look_at(row, input, rows);
   }
-  voting_gauge_.set(voting_count());
-  forgotten_gauge_.set(forgotten_count());
+  show(voting_count(), forgotten_count());
+}
+
+void Readmission::show(std::int64_t voting, std::int64_t forgotten) {
+  voting_gauge_.add(voting - std::exchange(voting_shown_, voting));
+  forgotten_gauge_.add(forgotten - std::exchange(forgotten_shown_, forgotten));
 }
 
 // Whether some member that is missed can be talked to: the row is worth its place.

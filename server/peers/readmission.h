@@ -25,10 +25,14 @@ namespace gcoord::server {
 
 class Readmission {
  public:
-  // `columns` are those of the engine's rows and outlive it.
+  // `columns` are those of some of the engine's rows and outlive it; the gauges count the rows of
+  // all that share the registry.
   Readmission(consensus::Durability durability,
               const consensus::ShardColumns& columns,
               MetricsRegistry& registry);
+  ~Readmission();
+  Readmission(const Readmission&) = delete;
+  Readmission& operator=(const Readmission&) = delete;
 
   // Once and for all.
   void turn_on();
@@ -79,6 +83,7 @@ class Readmission {
   };
 
   void look_at_row(std::uint32_t row);
+  void show(std::int64_t voting, std::int64_t forgotten);
 
   // Takes the next row out of a set that is not empty.
   std::uint32_t take_next(CountedRows& set);
@@ -100,6 +105,8 @@ class Readmission {
   Counter& promotions_;
   Gauge& voting_gauge_;
   Gauge& forgotten_gauge_;
+  std::int64_t voting_shown_ = 0;
+  std::int64_t forgotten_shown_ = 0;
 };
 
 }  // namespace gcoord::server

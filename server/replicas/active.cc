@@ -63,6 +63,18 @@ std::uint32_t ActiveRows::take_message(RowWork& work) {
   return number;
 }
 
+void ActiveRows::put_snapshot(std::uint32_t row, std::unique_ptr<ArrivedSnapshot> snapshot) {
+  RowWork& work = touch(row);
+  snapshots_waiting_ += work.snapshot ? 0 : 1;
+  work.snapshot = std::move(snapshot);
+}
+
+std::unique_ptr<ArrivedSnapshot> ActiveRows::take_snapshot(RowWork& work) {
+  GCOORD_ASSERT(work.snapshot && snapshots_waiting_ > 0);
+  --snapshots_waiting_;
+  return std::move(work.snapshot);
+}
+
 void ActiveRows::add_proposal(std::uint32_t row, EntryBlock* block) {
   RowWork& work = touch(row);
   block->next = nullptr;
@@ -134,7 +146,7 @@ void ActiveRows::end_turn() {
     return;
   }
   const bool long_list =
-      messages_.size() > kMessagesMax / 8 && messages_.size() > 4 * messages_left_;
+      messages_.size() > kMessagesMax / 8 && messages_.size() > 3 * messages_left_ / 2;
   const bool many_bytes =
       extents_.size() > kExtentBytesMax / 8 && extents_.size() > 4 * extent_bytes_left_;
   if (long_list || many_bytes) {

@@ -84,11 +84,23 @@ class ActiveRows {
   bool add_message(std::uint32_t row,
                    const consensus::Message& message,
                    std::span<const std::byte> extent);
+  // A snapshot for the row's next step, in place of one that still waits.
+  void put_snapshot(std::uint32_t row, std::unique_ptr<ArrivedSnapshot> snapshot);
+  std::unique_ptr<ArrivedSnapshot> take_snapshot(RowWork& work);
+
+  // Whether snapshots wait for steps.
+  bool any_snapshot() const { return snapshots_waiting_ != 0; }
+
   void add_proposal(std::uint32_t row, EntryBlock* block);
   void add_read(std::uint32_t row, std::uint64_t cookie, std::uint64_t turn, ReadMode way);
 
-  // Whether the next turn has rows to step.
-  bool waiting() const { return !next_.empty() || now_taken_ < now_.size(); }
+  // Whether the next turn has rows to step, and how many.
+  bool waiting() const { return waiting_count() != 0; }
+
+  std::size_t waiting_count() const { return next_.size() + now_.size() - now_taken_; }
+
+  // Messages that no step has taken yet.
+  std::size_t messages_left() const { return messages_left_; }
 
   // Fixes the rows of the turn: first those that the turn before left, then those touched since.
   void begin_turn();
@@ -127,6 +139,7 @@ class ActiveRows {
   std::vector<std::uint32_t> now_;
   std::size_t now_taken_ = 0;
   std::vector<QueuedMessage> messages_;
+  std::size_t snapshots_waiting_ = 0;
   std::size_t messages_left_ = 0;  // Not taken yet.
   std::vector<std::byte> extents_;
   std::size_t extent_bytes_left_ = 0;

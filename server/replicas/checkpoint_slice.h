@@ -18,17 +18,17 @@ namespace gcoord::server {
 
 class CheckpointSlice {
  public:
-  // Sources of the values; all outlive it.
-  struct Sources {
+  // Rows of one row map.
+  struct Rows {
     const consensus::ShardColumns& columns;
     const EntryLog& log;
-    StateMachine& service;
   };
 
-  explicit CheckpointSlice(const Sources& sources) : sources_(sources) {}
+  // It outlives the slice.
+  explicit CheckpointSlice(StateMachine& service) : state_machine_(service) {}
 
   // Adds a shard that is at rest: exactly what the durable records say of it.
-  void add(std::uint32_t row, ledger::Lsn durable);
+  void add(const Rows& rows, std::uint32_t row, ledger::Lsn durable);
 
   ledger::CheckpointBatch& batch() { return batch_; }
 
@@ -38,7 +38,7 @@ class CheckpointSlice {
   void shrink() { batch_ = ledger::CheckpointBatch{}; }
 
  private:
-  Sources sources_;
+  StateMachine& state_machine_;
   ledger::CheckpointBatch batch_;
   std::vector<std::byte> hard_;
   std::vector<std::byte> service_;

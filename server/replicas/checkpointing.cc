@@ -24,12 +24,14 @@ constexpr std::uint64_t kEntryBytesMax = std::uint64_t{256} << 20;
 
 }  // namespace
 
-Checkpointing::Checkpointing(const Options& options, const Environment& parts, std::uint64_t now_ms)
-    : options_(options),
-      environment_(parts),
-      marks_(parts.columns.row_count),
-      begin_ms_(now_ms),
-      slice_({.columns = parts.columns, .log = parts.log, .service = parts.service}) {}
+Checkpointing::Checkpointing(const Options& options,
+                             const Environment& environment,
+                             std::uint64_t now_ms)
+    : options_(options), environment_(environment), begin_ms_(now_ms), slice_(environment.service) {
+  for (const Part& part : environment_.parts) {
+    marks_.emplace_back(part.columns.row_count);
+  }
+}
 
 std::size_t Checkpointing::advance(std::uint64_t now_ms,
                                    std::span<const consensus::PeerLiveness> peers) {
@@ -70,10 +72,18 @@ bool Checkpointing::put_off(std::uint64_t now_ms) const {
   return environment_.service.behind() && now_ms - begin_ms_ < 2 * options_.interval_ms;
 }
 
+std::uint64_t Checkpointing::entry_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Part& part : environment_.parts) {
+    bytes += part.pool.used_bytes();
+  }
+  return bytes;
+}
+
 bool Checkpointing::pressed() const {
-  const std::uint64_t entry_bytes = environment_.pool.used_bytes();
+  const std::uint64_t entries = entry_bytes();
   return environment_.disk.submitted_bytes() - begin_bytes_ >= options_.wal_bytes ||
-         (entry_bytes >= kEntryBytesMax && entry_bytes >= 2 * begin_entry_bytes_);
+         (entries >= kEntryBytesMax && entries >= 2 * begin_entry_bytes_);
 }
 
 bool Checkpointing::due(std::uint64_t now_ms) const {
@@ -87,7 +97,11 @@ void Checkpointing::begin(std::uint64_t now_ms) {
   ends_.begin();
   begin_ms_ = now_ms;
   begin_bytes_ = environment_.disk.submitted_bytes();
-  if (!marks_.begin()) {
+  bool any = false;
+  for (CheckpointMarks& marks : marks_) {
+    any |= marks.begin();
+  }
+  if (!any) {
     ends_.end_empty();
     return;
   }
@@ -96,9 +110,20 @@ void Checkpointing::begin(std::uint64_t now_ms) {
             "a checkpoint begins{}",
             by_time_ ? ", as it is time" : ": asked for, or the log of record has grown");
   begin_lsn_ = environment_.disk.durable_lsn();
-  cursor_ = 0;
+  cursor_ = {};
   last_slice_ = false;
   state_ = State::Collecting;
+}
+
+// Moves the cursor on to a row that this checkpoint visits; false: there are none left.
+bool Checkpointing::seek() {
+  for (; cursor_.part < marks_.size(); cursor_ = {cursor_.part + 1, 0}) {
+    cursor_.row = marks_[cursor_.part].next(cursor_.row);
+    if (cursor_.row < environment_.parts[cursor_.part].columns.row_count) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peers) {
@@ -108,18 +133,17 @@ std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peer
   std::size_t row_count = 0;
   while (row_count < kRowsPerTurn && held_.size() < kHeldMax &&
          slice_.batch().size_bytes() - before_bytes < kBytesPerTurn) {
-    cursor_ = marks_.next(cursor_);
-    if (cursor_ == environment_.columns.row_count) {
+    if (!seek()) {
       break;
     }
     ++row_count;
     if (!look_at(cursor_, peers)) {
       held_.push_back(cursor_);
-      environment_.rows.touch(cursor_).held = true;
+      work_of(cursor_).held = true;
     }
-    ++cursor_;
+    ++cursor_.row;
   }
-  last_slice_ = cursor_ == environment_.columns.row_count && none_held && held_.empty();
+  last_slice_ = cursor_.part == marks_.size() && none_held && held_.empty();
   if (last_slice_ || slice_.batch().size_bytes() >= kSliceBytes) {
     if (last_slice_ && options_.covers_log) {
       slice_.batch().covers(begin_lsn_);
@@ -130,46 +154,49 @@ std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peer
   return row_count;
 }
 
-bool Checkpointing::at_rest(std::uint32_t row) const {
-  const RowWork* work = environment_.rows.find(row);
+bool Checkpointing::at_rest(const Place& place) const {
+  const Part& part = environment_.parts[place.part];
+  const RowWork* work = part.rows.find(place.row);
   const bool apply_told = work == nullptr || work->applied == LogIndex{0};
-  return environment_.columns.storage[row].request_pending == 0 && apply_told;
+  return part.columns.storage[place.row].request_pending == 0 && apply_told;
 }
 
 bool Checkpointing::collect_held() {
-  std::erase_if(held_, [this](std::uint32_t row) {
-    if (!at_rest(row)) {
+  std::erase_if(held_, [this](const Place& place) {
+    if (!at_rest(place)) {
       return false;
     }
-    write_row(row);
-    environment_.rows.touch(row).held = false;
+    write_row(place);
+    work_of(place).held = false;
     return true;
   });
   return held_.empty();
 }
 
 // False: the shard is not at rest.
-bool Checkpointing::look_at(std::uint32_t row, std::span<const consensus::PeerLiveness> peers) {
-  const bool changed = marks_.taken(row);
-  if (changed && !at_rest(row)) {
+bool Checkpointing::look_at(const Place& place, std::span<const consensus::PeerLiveness> peers) {
+  const Part& part = environment_.parts[place.part];
+  const bool changed = marks_[place.part].taken(place.row);
+  if (changed && !at_rest(place)) {
     return false;
   }
   if (changed) {
-    write_row(row);
+    write_row(place);
   }
-  if (environment_.log.held(row) == 0) {
+  if (part.log.held(place.row) == 0) {
     return true;
   }
   const LogIndex target = compaction_target(
-      consensus::ShardRef(environment_.columns, row), peers, changed ? kEntriesKept : 0);
+      consensus::ShardRef(part.columns, place.row), peers, changed ? kEntriesKept : 0);
   if (target.value != 0) {
-    environment_.rows.touch(row).compact_to = target;
+    work_of(place).compact_to = target;
   }
   return true;
 }
 
-void Checkpointing::write_row(std::uint32_t row) {
-  slice_.add(row, environment_.disk.durable_lsn());
+void Checkpointing::write_row(const Place& place) {
+  const Part& part = environment_.parts[place.part];
+  slice_.add({part.columns, part.log}, place.row, environment_.disk.durable_lsn());
   ++tally_.shards;
   environment_.metrics.checkpoint_shards.add();
 }
@@ -210,16 +237,18 @@ void Checkpointing::end(const Status& status) {
   grown_ = true;
   const bool failed = !status.ok();
   if (failed) {
-    marks_.give_back();
-    for (const std::uint32_t row : held_) {
-      environment_.rows.touch(row).held = false;
+    for (CheckpointMarks& marks : marks_) {
+      marks.give_back();
+    }
+    for (const Place& place : held_) {
+      work_of(place).held = false;
     }
     held_.clear();
     slice_.batch().clear();
   }
   ends_.end(status);
   tell(status);
-  begin_entry_bytes_ = environment_.pool.used_bytes();
+  begin_entry_bytes_ = entry_bytes();
   (failed ? environment_.metrics.checkpoints_failed : environment_.metrics.checkpoints).add();
   state_ = State::Idle;
 }

@@ -16,6 +16,8 @@
 // the log drops what is. A checkpoint of some slices leaves that as it is: its values name their
 // own records, and those of other slices stay in the log (docs/internals/threads.md).
 //
+// The rows may lie in several row maps, which are gone through one after the other.
+//
 // While it is at it, a checkpoint has logs compacted: busy shards keep a few entries, shards that
 // were quiet since the checkpoint before keep none. One thread.
 #pragma once
@@ -33,6 +35,7 @@
 #include "server/replicas/entry_log.h"
 #include "server/replicas/metrics.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,21 +51,27 @@ class Checkpointing {
     bool covers_log = true;  // The rows are all that the log of record speaks of.
   };
 
-  // What it reads and asks; all outlive it.
-  struct Environment {
+  // The rows of one row map.
+  struct Part {
     const consensus::ShardColumns& columns;
     const EntryLog& log;
     const EntryPool& pool;
+    ActiveRows& rows;
+  };
+
+  // What it reads and asks; all outlive it.
+  struct Environment {
+    std::vector<Part> parts;
     StateMachine& service;
     ReplicaDisk& disk;
-    ActiveRows& rows;
     ReplicaMetrics& metrics;
   };
 
-  Checkpointing(const Options& options, const Environment& parts, std::uint64_t now_ms);
+  Checkpointing(const Options& options, const Environment& environment, std::uint64_t now_ms);
 
-  // The row differs from its checkpoint.
-  void mark(std::uint32_t row) { marks_.mark(row); }
+  // Where rows of the part are marked that differ from their checkpoint. Outside of the calls below
+  // another thread may do that, one for each part.
+  CheckpointMarks& marks(std::size_t part) { return marks_[part]; }
 
   // Asks for a checkpoint of all that is applied by now, right after the one under way. Returns
   // its number.
@@ -81,7 +90,7 @@ class Checkpointing {
   // Whether advance() has more to do without waiting for a thread.
   bool busy() const {
     return state_ == State::Collecting && !paused_ &&
-           (held_.empty() || resumed_ || cursor_ < environment_.columns.row_count);
+           (held_.empty() || resumed_ || cursor_.part < environment_.parts.size());
   }
 
   // How the last checkpoint ended, once.
@@ -103,15 +112,28 @@ class Checkpointing {
 
   enum class State : std::uint8_t { Idle, Collecting, Handing, Writing };
 
+  // A row of a part.
+  struct Place {
+    std::size_t part = 0;
+    std::uint32_t row = 0;
+  };
+
   bool due(std::uint64_t now_ms) const;
   bool pressed() const;
   bool put_off(std::uint64_t now_ms) const;
   void begin(std::uint64_t now_ms);
   std::size_t collect(std::span<const consensus::PeerLiveness> peers);
-  bool at_rest(std::uint32_t row) const;
+  bool seek();
+  bool at_rest(const Place& place) const;
   bool collect_held();
-  bool look_at(std::uint32_t row, std::span<const consensus::PeerLiveness> peers);
-  void write_row(std::uint32_t row);
+  bool look_at(const Place& place, std::span<const consensus::PeerLiveness> peers);
+  void write_row(const Place& place);
+
+  RowWork& work_of(const Place& place) {
+    return environment_.parts[place.part].rows.touch(place.row);
+  }
+
+  std::uint64_t entry_bytes() const;
   void hand_over();
   void take_result();
   void end(const Status& status);
@@ -126,9 +148,9 @@ class Checkpointing {
   bool last_slice_ = false;
   bool grown_ = false;    // A checkpoint ended since the last shrink().
   bool resumed_ = false;  // Held rows have not been looked at since a slice was written.
-  CheckpointMarks marks_;
-  std::uint32_t cursor_ = 0;
-  std::vector<std::uint32_t> held_;
+  std::vector<CheckpointMarks> marks_;  // By part.
+  Place cursor_;                        // The next to be looked at; behind the last part: none.
+  std::vector<Place> held_;
   ledger::Lsn begin_lsn_;
   std::uint64_t begin_ms_;
   std::uint64_t begin_bytes_ = 0;

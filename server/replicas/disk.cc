@@ -38,7 +38,7 @@ Result<consensus::Configuration> initial_configuration(const ReplicaOptions& opt
 
 Result<std::unique_ptr<ReplicaDisk>> ReplicaDisk::open(const ReplicaOptions& options,
                                                        std::uint64_t random_id,
-                                                       Recovery& recovery,
+                                                       Recoveries& recovery,
                                                        MetricsRegistry& metrics) {
   std::unique_ptr<ReplicaDisk> disk(new ReplicaDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
@@ -118,7 +118,7 @@ Status ReplicaDisk::check_turn(const ReplicaOptions& options) {
                 kEngineOptions};
 }
 
-Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recovery& recovery) {
+Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recoveries& recovery) {
   GCOORD_TRY(consensus::Configuration configuration, initial_configuration(options));
   const auto stored = store_->get_meta(kInitialConfigurationKey);
   if (stored.ok()) {
@@ -153,7 +153,7 @@ Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recovery& re
 }
 
 Status ReplicaDisk::replay_log(const ReplicaOptions& options,
-                               Recovery& recovery,
+                               Recoveries& recovery,
                                MetricsRegistry& metrics) {
   const ledger::WalOptions wal_options{
       .cluster = options.cluster,
@@ -181,10 +181,6 @@ Status ReplicaDisk::replay_log(const ReplicaOptions& options,
   return Status{};
 }
 
-void ReplicaDisk::expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now) {
-  acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote, .asked = now});
-}
-
 void ReplicaDisk::tell_drops() {
   const std::uint64_t drops = writer_ ? writer_->dropped_segments() : 0;
   if (drops != told_drops_) {
@@ -194,20 +190,14 @@ void ReplicaDisk::tell_drops() {
   }
 }
 
-void ReplicaDisk::submit() {
+ledger::Lsn ReplicaDisk::submit(ledger::WalBatch& batch) {
   if (log_enabled(LogComponent::Disk, LogLevel::Debug)) {
     tell_drops();
   }
-  if (batch_.empty()) {
-    GCOORD_ASSERT(acks_.empty() || acks_.back().lsn != ledger::Lsn{});
-    return;
-  }
-  submitted_bytes_ += batch_.encoded().size();
-  submitted_lsn_ = writer_->submit(std::move(batch_));
-  batch_.clear();
-  for (auto ack = acks_.rbegin(); ack != acks_.rend() && ack->lsn == ledger::Lsn{}; ++ack) {
-    ack->lsn = submitted_lsn_;
-  }
+  submitted_bytes_ += batch.encoded().size();
+  submitted_lsn_ = writer_->submit(std::move(batch));
+  batch.clear();
+  return submitted_lsn_;
 }
 
 bool ReplicaDisk::advance() {
@@ -244,8 +234,7 @@ bool ReplicaDisk::rearm() {
   if (!checkpoint_result_) {
     checkpoint_result_ = checkpointer_->take_done();
   }
-  const bool acked = !acks_.empty() && acks_.front().lsn <= durable_lsn();
-  return written || acked || checkpoint_result_.has_value();
+  return written || checkpoint_result_.has_value();
 }
 
 }  // namespace gcoord::server

@@ -2,8 +2,8 @@
 // which they open and close. In memory mode there is no log: nothing is ever submitted, and
 // checkpoints are a warm start for a replica that has forgotten the rest.
 //
-// A turn fills batch(), notes who waits for it, and submits; the acknowledgement comes back in a
-// later turn by take_acks. One thread; the two threads inside show only as eventfds.
+// A turn submits its items; who waits for them says turn_record.h. One thread, but for
+// durable_lsn(); the two threads inside show only as eventfds.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -16,10 +16,9 @@
 #include "ledger/wal/batch.h"
 #include "ledger/wal/writer.h"
 #include "server/replicas/options.h"
-#include "server/replicas/recovery.h"
+#include "server/replicas/recoveries.h"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,11 +27,11 @@ namespace gcoord::server {
 
 class ReplicaDisk {
  public:
-  // Opens directory, store and log and gives what they hold to `recovery`, short of its finish().
+  // Opens directory, store and log and gives what they hold to `recovery`, short of finish().
   // random_id: for the directory, when it is created.
   static Result<std::unique_ptr<ReplicaDisk>> open(const ReplicaOptions& options,
                                                    std::uint64_t random_id,
-                                                   Recovery& recovery,
+                                                   Recoveries& recovery,
                                                    MetricsRegistry& metrics);
   ~ReplicaDisk();
   ReplicaDisk(const ReplicaDisk&) = delete;
@@ -47,45 +46,9 @@ class ReplicaDisk {
   // memory mode; in durable mode while a peer may remember another directory of it.
   bool forgot() const { return forgot_; }
 
-  // The record of this turn.
-  ledger::WalBatch& batch() { return batch_; }
-
-  // Its row is one of the row map of whoever submits.
-  struct Ack {
-    ledger::Lsn lsn;
-    std::uint32_t row = 0;
-    Term term;
-    NodeId vote;
-    Tick asked;
-  };
-
-  // A row to be told when this turn's record is durable.
-  void expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now);
-
-  // For how many ticks the oldest record that is not durable has been waited for.
-  std::uint64_t waits_since(Tick now) const {
-    const bool waits = !acks_.empty() && acks_.front().lsn > durable_lsn();
-    return waits ? now - acks_.front().asked : 0;
-  }
-
-  // Hands the turn's record to the writer, if it is not empty.
-  void submit();
-
-  // Calls on_ack for every Ack whose record is durable, in order, for at most ack_count_max. One
-  // whose record was not submitted yet has to wait, and all behind it.
-  template <typename OnAck>
-  std::size_t take_acks(std::size_t ack_count_max, OnAck&& on_ack) {
-    const ledger::Lsn durable = durable_lsn();
-    std::size_t count = 0;
-    const auto is_due = [&] {
-      return !acks_.empty() && acks_.front().lsn != ledger::Lsn{} && acks_.front().lsn <= durable;
-    };
-    for (; count < ack_count_max && is_due(); ++count) {
-      on_ack(acks_.front());
-      acks_.pop_front();
-    }
-    return count;
-  }
+  // Hands the items of a turn, of which there are some, to the writer. They are durable when
+  // durable_lsn() has reached what is returned. The batch comes back empty.
+  ledger::Lsn submit(ledger::WalBatch& batch);
 
   ledger::Lsn submitted_lsn() const { return writer_ ? submitted_lsn_ : durable_lsn(); }
 
@@ -115,7 +78,8 @@ class ReplicaDisk {
   bool queued() const;
 
   std::vector<int> event_fds() const;
-  // Rearms the eventfds. True: something came since it was last taken; do not sleep.
+  // Rearms the eventfds. True: something came since it was last taken, or was written; do not
+  // sleep.
   bool rearm();
 
  private:
@@ -124,8 +88,8 @@ class ReplicaDisk {
   void tell_drops();
   Status open_directory(const ReplicaOptions& options, std::uint64_t random_id);
   Status check_turn(const ReplicaOptions& options);
-  Status load_checkpoints(const ReplicaOptions& options, Recovery& recovery);
-  Status replay_log(const ReplicaOptions& options, Recovery& recovery, MetricsRegistry& metrics);
+  Status load_checkpoints(const ReplicaOptions& options, Recoveries& recovery);
+  Status replay_log(const ReplicaOptions& options, Recoveries& recovery, MetricsRegistry& metrics);
 
   std::unique_ptr<ledger::DataDirectory> directory_;      // Unless disks were given.
   std::unique_ptr<ledger::IdentityFile> identity_owned_;  // If disks were given.
@@ -137,8 +101,6 @@ class ReplicaDisk {
   std::unique_ptr<ledger::WalWriter> writer_;  // None in memory mode.
   std::unique_ptr<ledger::Checkpointer> checkpointer_;
   std::optional<Status> checkpoint_result_;
-  ledger::WalBatch batch_;
-  std::deque<Ack> acks_;
   ledger::Lsn submitted_lsn_;
   std::uint64_t submitted_bytes_ = 0;
   std::uint64_t told_drops_ = 0;  // Segments of the log of record, as the node's log has them.

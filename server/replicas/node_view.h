@@ -13,14 +13,14 @@ NodeView make_node_view(const ReplicaOptions& options,
                         const ledger::IdentityFile& identity,
                         Tick now);
 
-// The counts of shards that vote, have forgotten, or have no known leader. `Counts` keeps them:
-// Readmission for the turn on the host, ResidentLeaders for one on a device.
+// Adds the counts of shards that vote, have forgotten, or have no known leader. `Counts` keeps
+// them: the Readmission of each lane for the turn on the host, ResidentLeaders for one on a device.
 template <typename Counts>
 void add_counts(NodeView& node, const Counts& counts) {
-  node.voting_count = counts.voting_count();
-  node.forgotten_count = counts.forgotten_count();
-  node.unled_count = counts.unled_count();
-  node.led_anew = counts.led_anew();
+  node.voting_count += counts.voting_count();
+  node.forgotten_count += counts.forgotten_count();
+  node.unled_count += counts.unled_count();
+  node.led_anew += counts.led_anew();
 }
 
 }  // namespace gcoord::server

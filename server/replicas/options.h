@@ -28,6 +28,8 @@
 
 namespace gcoord::server {
 
+inline constexpr std::uint32_t kTurnThreadsMax = 16;
+
 struct ReplicaOptions {
   ClusterId cluster;
   NodeId node;
@@ -35,6 +37,15 @@ struct ReplicaOptions {
   // Slices (shard mod 256) whose shards are kept here, ascending; none: all. The data directory may
   // hold shards of others: they are neither taken up nor touched (docs/internals/threads.md).
   std::vector<std::uint8_t> slices;
+
+  // Threads among which a turn on the host divides the slices, at most as many as there are slices
+  // with shards, and kTurnThreadsMax; one where the rows lie on a device. Nothing that is stored or
+  // sent depends on it.
+  std::uint32_t turn_threads = 1;
+  // For simulations: the lanes are worked on one after the other, which decides the same.
+  bool lanes_by_turns = false;
+  // For tests: called when a turn thread does not come back; empty: the process ends.
+  std::function<void(std::uint32_t lane)> on_stuck;
 
   // The other nodes of the cluster. At first boot they and this node become the voters of every
   // shard, in ascending order of ids, at most 7 of them; later boots keep what was decided since.

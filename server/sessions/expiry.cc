@@ -14,6 +14,9 @@ namespace {
 // hold up what is behind it.
 constexpr std::uint64_t kAnswerTicks = 3;
 
+// What a unit of the pass's budget is worth.
+constexpr std::size_t kLooksPerUnit = 2;
+
 // How far ahead memory is asked for; a line of it takes as long as some ten looks.
 constexpr std::size_t kAheadIndex = 16;
 constexpr std::size_t kAheadRow = 8;
@@ -68,16 +71,17 @@ bool SessionExpiry::leading(ShardId shard) {
 
 void SessionExpiry::on_pass(Tick now) {
   if (now < next_deadline()) {
-    return;
+    return environment_.budget.put_off(WorkClass::SessionEnds, false);
   }
   if (now < clear_after_) {
+    environment_.budget.put_off(WorkClass::SessionEnds, false);
     next_scan_ = clear_after_;
     return;
   }
   rounds_.forget(now - std::min(now.value, options_.election_ticks));
   if (cost(now) >= kExpiryCostMax) {
     next_scan_ = now + 1;  // Or when something is decided.
-    return;
+    return environment_.budget.put_off(WorkClass::SessionEnds, false);
   }
   const std::uint64_t proposed_before = log_.proposed_count();
   Collected collected;
@@ -91,6 +95,7 @@ void SessionExpiry::on_pass(Tick now) {
       collected.early_count > 0 || !to_ask_.empty() || log_.proposed_count() > proposed_before;
   ask(now);
   const bool more = due_place_ < due_.size() || collected.full;
+  environment_.budget.put_off(WorkClass::SessionEnds, due_place_ < due_.size() && progress);
   // A registration made from now on cannot run out within the shortest TTL.
   const std::uint64_t ttl_ticks =
       std::max<std::uint64_t>(1, options_.ttl_ms_min / options_.tick_ms);
@@ -135,7 +140,11 @@ SessionExpiry::Collected SessionExpiry::collect(Tick now) {
 
 void SessionExpiry::take_part(Tick now) {
   leading_shard_ = locks::kNoShard;
-  const std::size_t end = std::min(due_.size(), due_place_ + kExpiriesPerPassMax);
+  const std::size_t part = std::min(
+      kExpiriesPerPassMax, kLooksPerUnit * environment_.budget.left(WorkClass::SessionEnds));
+  const std::size_t end = std::min(due_.size(), due_place_ + part);
+  environment_.budget.spend(WorkClass::SessionEnds,
+                            (end - due_place_ + kLooksPerUnit - 1) / kLooksPerUnit);
   const sessions::SessionColumns columns = locks_.clock().columns();
   for (; due_place_ < end; ++due_place_) {
     if (const std::size_t ahead = due_place_ + kAheadRow; ahead < end) {

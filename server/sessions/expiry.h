@@ -29,6 +29,7 @@
 
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
+#include "server/budget/pass_budget.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/sessions/expiry_log.h"
 #include "server/sessions/expiry_message.h"
@@ -42,7 +43,7 @@
 
 namespace gcoord::server {
 
-// Registrations that one pass asks about: a part of less than a millisecond.
+// Registrations that one pass asks about at most: a part of less than a millisecond.
 inline constexpr std::size_t kExpiriesPerPassMax = 1024;
 
 // What is asked about or in the log and not decided: so much that the next parts are under way
@@ -81,6 +82,7 @@ class SessionExpiry {
     // As SessionClock::collect_due, of the tables' clock.
     std::function<std::size_t(Tick, std::span<sessions::ExpiryProposal>)> collect_due;
     ExpiryLog::Environment log;
+    PassBudget& budget;
   };
 
   SessionExpiry(const SessionExpiryOptions& options,

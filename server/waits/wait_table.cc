@@ -10,7 +10,7 @@ void WaitTable::forget_deadline(const WaitKey& key, const Wait& wait) {
 
 std::optional<Wait> WaitTable::bind(const WaitKey& key, const Wait& wait) {
   std::optional<Wait> replaced = take(key);
-  waits_.emplace(key, wait);
+  waits_.emplace(key, wait).first->second.number = ++bound_;
   if (wait.deadline != kTickNever) {
     due_.insert(Due{wait.deadline, key});
   }
@@ -55,15 +55,41 @@ std::optional<WaitKey> WaitTable::next_due(Tick now) {
   return key;
 }
 
-std::vector<Wait> WaitTable::take_shard(ShardId shard) {
-  std::vector<Wait> taken;
-  auto next = waits_.lower_bound(WaitKey{shard, SessionId{}, RequestSequence{}});
-  while (next != waits_.end() && next->first.shard == shard) {
-    forget_deadline(next->first, next->second);
-    taken.push_back(next->second);
-    next = waits_.erase(next);
+void WaitTable::leave(ShardId shard, NodeId leader) {
+  const WaitKey first{shard, SessionId{}, RequestSequence{}};
+  const auto next = waits_.lower_bound(first);
+  if (next != waits_.end() && next->first.shard == shard) {
+    left_[shard.value] = {leader, bound_, first};
   }
-  return taken;
+}
+
+// One that was bound later is left out: this node leads the shard again.
+std::optional<LeftWait> WaitTable::next_left() {
+  while (!left_.empty()) {
+    const ShardId shard{left_.begin()->first};
+    Left& left = left_.begin()->second;
+    auto next = waits_.lower_bound(left.from);
+    while (next != waits_.end() && next->first.shard == shard &&
+           next->second.number > left.newest) {
+      ++next;
+    }
+    if (next == waits_.end() || next->first.shard != shard) {
+      left_.erase(left_.begin());
+      continue;
+    }
+    const LeftWait found{next->second, left.leader};
+    left.from = next->first;
+    forget_deadline(next->first, next->second);
+    waits_.erase(next);
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<NodeId> WaitTable::left_to(ShardId shard, std::uint64_t number) const {
+  const auto found = left_.find(shard.value);
+  const bool left = found != left_.end() && number <= found->second.newest;
+  return left ? std::optional{found->second.leader} : std::nullopt;
 }
 
 Tick WaitTable::next_deadline() const {

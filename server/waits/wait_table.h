@@ -17,7 +17,6 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <vector>
 
 namespace gcoord::server {
 
@@ -37,6 +36,13 @@ struct Wait {
   protocol::RequestSlot request;
   std::uint64_t started_us = 0;
   Tick deadline = kTickNever;  // When the leader proposes to end the wait.
+  std::uint64_t number = 0;    // Of its binding; the table gives it.
+};
+
+// One that is to be ended, and who is said to lead its shard now.
+struct LeftWait {
+  Wait wait;
+  NodeId leader;
 };
 
 class WaitTable {
@@ -55,8 +61,17 @@ class WaitTable {
   // The wait with the earliest deadline <= now; it keeps its place but loses its deadline.
   std::optional<WaitKey> next_due(Tick now);
 
-  // Removes and returns all waits of a shard.
-  std::vector<Wait> take_shard(ShardId shard);
+  // All waits that the shard has now are to be ended, as next_left() gives them; none that is bound
+  // later. Costs the same whatever their number.
+  void leave(ShardId shard, NodeId leader);
+
+  // Removes and returns one of those; nothing when there are none.
+  std::optional<LeftWait> next_left();
+
+  bool leaving() const { return !left_.empty(); }
+
+  // Who is said to lead, if the wait of this number is one that is to be ended.
+  std::optional<NodeId> left_to(ShardId shard, std::uint64_t number) const;
 
   // kTickNever when no wait has a deadline.
   Tick next_deadline() const;
@@ -87,10 +102,21 @@ class WaitTable {
     }
   };
 
+  // Of a shard, to be ended: bindings up to `newest`; those before `from` are looked at.
+  struct Left {
+    NodeId leader;
+    std::uint64_t newest = 0;
+    WaitKey from;
+  };
+
+  using Waits = std::map<WaitKey, Wait>;
+
   void forget_deadline(const WaitKey& key, const Wait& wait);
 
-  std::map<WaitKey, Wait> waits_;
-  std::set<Due> due_;  // Exactly the waits with a deadline.
+  Waits waits_;
+  std::set<Due> due_;                   // Exactly the waits with a deadline.
+  std::map<std::uint32_t, Left> left_;  // By shard.
+  std::uint64_t bound_ = 0;
 };
 
 }  // namespace gcoord::server

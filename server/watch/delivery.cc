@@ -2,6 +2,7 @@
 #include "server/interfaces/replies.h"
 #include "server/sessions/expiry_log.h"
 #include "server/watch/hub.h"
+#include "server/watch/message.h"
 
 #include <algorithm>
 
@@ -9,9 +10,6 @@ namespace gcoord::server {
 namespace {
 
 using protocol::ErrorCode;
-
-// A message ends at about so many bytes.
-constexpr std::size_t kMessageBytes = std::size_t{64} << 10;
 
 // What the end of a hold in a list of ends may tell: of an event its kind, flags, token and
 // session; the name, the note that was there, and the note of who holds it next. It is said once
@@ -26,32 +24,14 @@ static_assert(kListedWeightMax * kEndBytesMax + locks::kLockEventsPerCommandMax 
                   64 <=
               protocol::kPayloadBytesMax);
 
-// Appends what one entry did, if a message has room for all of it.
-bool append_if_fits(std::vector<std::byte>& payload, const protocol::WatchBlock& block) {
-  const std::size_t before = payload.size();
-  protocol::append_watch_block(payload, block);
-  const bool fits = payload.size() <= protocol::kPayloadBytesMax;
-  payload.resize(fits ? payload.size() : before);
-  return fits;
-}
-
-bool is_begun(const std::vector<std::byte>& payload) {
-  static const std::size_t head_bytes = [] {
-    std::vector<std::byte> head;
-    protocol::begin_watch_events(head);
-    return head.size();
-  }();
-  return payload.size() > head_bytes;
-}
-
-// Records that those who lag are shown in one turn, all together: a few milliseconds.
-constexpr std::size_t kPumpRecords = 16'384;
+// Records that those who lag are shown for a unit of the pass's budget.
+constexpr std::size_t kRecordsPerUnit = 4;
 
 }  // namespace
 
 // Everything that was recorded is in the stream before it.
 void WatchHub::send_progress(Watch& watch) {
-  GCOORD_ASSERT(watch.stage == WatchStage::Live && delivered_ == ring_.end());
+  GCOORD_ASSERT(watch.stage == WatchStage::Live && matched_ == ring_.end());
   watch.progress_wanted = false;
   const WatchFilter& filter = watch.target->filter;
   protocol::WatchProgressPart part;
@@ -72,10 +52,12 @@ void WatchHub::send_progress(Watch& watch) {
   }
 }
 
-void WatchHub::deliver() {
-  for (; delivered_ < ring_.end(); ++delivered_) {
-    const WatchRecord& record = ring_.at(delivered_);
-    for (WatchTargetState* const target : targets_.concerned(record, delivered_)) {
+// Those who are live are to be told what was recorded. What no message holds, and a move of what
+// they follow, is found again by those who wanted it, each at its own cursor (pump()).
+void WatchHub::match() {
+  for (; matched_ < ring_.end(); ++matched_) {
+    const WatchRecord& record = ring_.at(matched_);
+    for (WatchTargetState* const target : targets_.concerned(record, matched_)) {
       if (target->live.empty()) {
         continue;
       }
@@ -83,66 +65,53 @@ void WatchHub::deliver() {
       if (own.empty()) {
         continue;
       }
-      if (own.move) {
-        pause(*target);
-        continue;
+      if (own.move || !fanout_.add(*target, own, matched_)) {
+        fanout_.add_end(*target, matched_);
       }
-      add_told(*target, own);
+    }
+    while (!fanout_.room()) {
+      fanout_.send(WatchFanout::kTurnMessages);  // The loop makes way for those who listen.
     }
   }
-  for (WatchTargetState* const target : told_) {
-    send_payload(*target);
-  }
-  told_.clear();
-  undelivered_bytes_ = 0;
-}
-
-// What no message holds is found again by those who wanted it, each at its own cursor (gather()).
-void WatchHub::add_told(WatchTargetState& target, const WatchNotice& own) {
-  if (target.payload.empty()) {
-    protocol::begin_watch_events(target.payload);
-    target.payload_begin = delivered_;
-    told_.push_back(&target);
-  }
-  bool added = append_if_fits(target.payload, own);
-  if (!added) {
-    send_payload(target);
-    protocol::begin_watch_events(target.payload);
-    target.payload_begin = delivered_;
-    added = append_if_fits(target.payload, own);
-  }
-  while (!added && !target.live.empty()) {
-    lineup_.make_behind(*target.live.back(), delivered_);
-  }
-  if (target.payload.size() >= kMessageBytes) {
-    send_payload(target);
-    target.payload_begin = delivered_ + 1;
-    protocol::begin_watch_events(target.payload);
-  }
-}
-
-// To all who are live; those whose connection is full read on from here when it is not.
-void WatchHub::send_payload(WatchTargetState& target) {
-  for (std::size_t k = target.live.size(); k > 0 && is_begun(target.payload); --k) {
-    Watch& watch = *target.live[k - 1];
-    if (jammed(watch)) {
-      lineup_.make_behind(watch, target.payload_begin);
-    } else {
-      outlet_.send(watch, target.payload);
-    }
-  }
-  target.payload.clear();
+  unmatched_bytes_ = 0;
 }
 
 bool WatchHub::advance(std::uint64_t now_ms) {
   now_ms_ = std::max(now_ms_, now_ms);
+  PassBudget& budget = environment_.budget;
   if (!on()) {
+    budget.put_off(WorkClass::WatchMessages, false);
+    budget.put_off(WorkClass::LostConnections, false);
     return false;
   }
-  deliver();
-  bool more = advance_replays();
-  std::size_t budget = kPumpRecords;
-  lineup_.for_each_in_turn(budget, [&](Watch& watch) { more = pump(watch, budget) || more; });
+  match();
+  send_slice();
+  const bool replays = advance_replays();
+  const bool more = pump_slice() || replays;
+  tell_slice();
+  erase_slice();
+  const bool put_off = fanout_.behind() || register_.is_due(now_ms_);
+  const bool losing = losses_.looking || losses_.ending_all;
+  budget.put_off(WorkClass::WatchMessages, put_off);
+  budget.put_off(WorkClass::LostConnections, losing);
+  return more || put_off || losing;
+}
+
+// Half of what there is, if others lag: they have the rest.
+void WatchHub::send_slice() {
+  const std::size_t left = environment_.budget.left(WorkClass::WatchMessages);
+  const std::size_t most = lineup_.behind().empty() ? left : (left + 1) / 2;
+  environment_.budget.spend(WorkClass::WatchMessages, fanout_.send(most));
+}
+
+// Whether somebody could go on at once.
+bool WatchHub::pump_slice() {
+  const std::size_t left = kRecordsPerUnit * environment_.budget.left(WorkClass::WatchMessages);
+  std::size_t budget = left;
+  const bool more =
+      lineup_.for_each_in_turn(budget, [&](Watch& watch) { return pump(watch, budget); });
+  environment_.budget.spend(WorkClass::WatchMessages,
+                            (left - budget + kRecordsPerUnit - 1) / kRecordsPerUnit);
   return more;
 }
 
@@ -173,7 +142,7 @@ bool WatchHub::pump(Watch& watch, std::size_t& budget) {
   std::vector<std::byte> payload;
   protocol::begin_watch_events(payload);
   const auto stop = gather(watch, budget, payload);
-  if (is_begun(payload)) {
+  if (holds_events(payload)) {
     outlet_.send(watch, payload);
   }
   if (!stop) {
@@ -203,12 +172,13 @@ void WatchHub::end_unsendable(Watch& watch, ShardId shard, LogIndex revision) {
 std::optional<WatchNotice> WatchHub::gather(Watch& watch,
                                             std::size_t& budget,
                                             std::vector<std::byte>& payload) {
-  for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
+  for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kWatchMessageBytes;
+       --budget) {
     const WatchRecord& record = ring_.at(watch.cursor);
     WatchNotice own = watch.wants(record) ? watch.target->filter.filtered(record) : WatchNotice{};
     const bool later = own.move && watch.was_away(*own.move);
     if (!own.events.empty() && !later && !append_if_fits(payload, own)) {
-      return is_begun(payload) ? std::nullopt : std::optional{std::move(own)};
+      return holds_events(payload) ? std::nullopt : std::optional{std::move(own)};
     }
     ++watch.cursor;
     if (own.move) {
@@ -298,7 +268,7 @@ std::optional<WatchHub::ReplayStop> WatchHub::send_batch(Watch& watch, WatchRepl
   std::vector<std::byte> payload;
   protocol::begin_watch_events(payload);
   const auto flush = [&] {
-    if (is_begun(payload)) {
+    if (holds_events(payload)) {
       outlet_.send(watch, payload);
       payload.clear();
       protocol::begin_watch_events(payload);
@@ -321,7 +291,7 @@ std::optional<WatchHub::ReplayStop> WatchHub::send_batch(Watch& watch, WatchRepl
         return ReplayStop{.turn = {}, .unsendable = told.revision};
       }
     }
-    if (payload.size() >= kMessageBytes) {
+    if (payload.size() >= kWatchMessageBytes) {
       flush();
     }
   }

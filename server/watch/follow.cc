@@ -14,16 +14,6 @@ namespace gcoord::server {
 using locks::Residence;
 using protocol::ErrorCode;
 
-// Those who are live look at the record one by one, in pump().
-void WatchHub::pause(WatchTargetState& target) {
-  if (!target.payload.empty()) {
-    send_payload(target);
-  }
-  while (!target.live.empty()) {
-    lineup_.make_behind(*target.live.back(), delivered_);
-  }
-}
-
 // The lock has come to where the watch is. A client that comes again does so from here.
 void WatchHub::arrive(Watch& watch, const WatchNotice& told) {
   WatchFilter filter = watch.target->filter;
@@ -41,7 +31,7 @@ void WatchHub::aim(Watch& watch, const WatchFilter& filter) {
   GCOORD_ASSERT(watch.stage != WatchStage::Live);
   WatchTargetState& before = *watch.target;
   watch.target = &targets_.add(filter);
-  targets_.drop(before);
+  drop_target(before);
 }
 
 // Whether the watch could go on at once; it is gone when what it needs is.

@@ -14,8 +14,15 @@ namespace {
 using protocol::ErrorCode;
 using protocol::RequestKind;
 
-// What is recorded between two deliveries, however long a turn is.
-constexpr std::size_t kUndeliveredBytes = std::size_t{1} << 20;
+// What is recorded before it is matched, however long a turn is.
+constexpr std::size_t kUnmatchedBytes = std::size_t{1} << 20;
+
+// Of the pass's budget: an end with its reply. A unit is worth some looks at a connection.
+constexpr std::size_t kEndUnits = 2;
+constexpr std::size_t kLooksPerUnit = 4;
+
+// Shards whose revisions a message of progress has room for, for as much as a message costs.
+constexpr std::uint32_t kShardsPerUnit = 64;
 
 // Sweeps without a majority before watches are ended: an election should not do it.
 constexpr std::uint32_t kCutOffSweeps = 3;
@@ -29,7 +36,8 @@ WatchHub::WatchHub(const WatchHubOptions& options, Environment parts)
       outlet_(options_, environment_.replies, metrics_),
       filters_(options.shard_count, environment_.residence),
       ring_(options.ring_bytes_max),
-      past_(ring_, environment_.history, environment_.wake) {}
+      past_(ring_, environment_.history, environment_.wake),
+      fanout_(outlet_, lineup_, register_) {}
 
 WatchHub::~WatchHub() = default;
 
@@ -55,10 +63,10 @@ void WatchHub::on_entry(ShardId shard, LogIndex index) {
   WatchRecord& record = *taken;
   metrics_.events->add(record.changes.size());
   const std::size_t bytes = memory_bytes(record);
-  if (undelivered_bytes_ + bytes > std::min(kUndeliveredBytes, options_.ring_bytes_max / 2)) {
-    deliver();  // Before the ring lets go of it.
+  if (unmatched_bytes_ + bytes > std::min(kUnmatchedBytes, options_.ring_bytes_max / 2)) {
+    match();  // Before the ring lets go of it.
   }
-  undelivered_bytes_ += bytes;
+  unmatched_bytes_ += bytes;
   if (record.move && !record.move->left) {
     arrivals_.note(*record.move, {shard, ring_.end()});
   }
@@ -68,7 +76,7 @@ void WatchHub::on_entry(ShardId shard, LogIndex index) {
 
 // The watches of the shard have missed what was in between.
 void WatchHub::on_installed(ShardId shard) {
-  deliver();
+  match();
   const LogIndex applied = environment_.applied(shard);
   ring_.forget(shard, applied);
   arrivals_.forget(shard);
@@ -97,7 +105,7 @@ void WatchHub::record() {
     applied[shard] = environment_.applied(ShardId{shard}).value;
   }
   ring_.start(std::move(applied));
-  delivered_ = ring_.end();
+  matched_ = ring_.end();
   set_on(true);
 }
 
@@ -121,7 +129,7 @@ void WatchHub::on_request(protocol::ConnectionId connection,
 
 ErrorCode WatchHub::admit(protocol::ConnectionId connection,
                           const protocol::RequestSlot& request) const {
-  if (!connected_) {
+  if (!losses_.connected || losses_.ending_all) {
     return ErrorCode::WatchCutOff;
   }
   if (register_.size() >= kWatchesMax) {
@@ -159,7 +167,7 @@ void WatchHub::on_open(protocol::ConnectionId connection,
   watch->target = &targets_.add(filter);
   protocol::ReplySlot refusal = error_reply(request, ErrorCode::WatchCompacted);
   if (!past_.plan(*watch, refusal)) {
-    targets_.drop(*watch->target);
+    drop_target(*watch->target);
     return environment_.replies.reply(connection, refusal, {});
   }
   Watch& opened = register_.add(std::move(watch));
@@ -170,7 +178,7 @@ void WatchHub::on_open(protocol::ConnectionId connection,
 // Says of every shard that begins now where "now" is. Of a lock that is under way it is where its
 // home is: who came again from where the lock is yet to come would seem to have seen it there.
 void WatchHub::begin(Watch& watch) {
-  deliver();  // What was before is for others.
+  match();  // What was before is for others.
   environment_.replies.park(watch.connection);
   protocol::WatchProgressPart part;
   const WatchFilter& filter = watch.target->filter;
@@ -215,8 +223,8 @@ void WatchHub::on_progress(protocol::ConnectionId connection,
     return outlet_.refuse(connection, request, ErrorCode::WatchUnknown);
   }
   environment_.replies.reply(connection, protocol::reply_to(request), {});
-  deliver();  // Which leaves behind whose connection is full.
-  if (watch->stage == WatchStage::Live) {
+  match();
+  if (settled_live(*watch)) {  // Not whose connection is full.
     send_progress(*watch);
   } else {
     watch->progress_wanted = true;
@@ -225,13 +233,12 @@ void WatchHub::on_progress(protocol::ConnectionId connection,
 
 void WatchHub::on_sweep(std::uint64_t now_ms, bool connected) {
   now_ms_ = now_ms;
-  cut_off_sweeps_ = connected ? 0 : cut_off_sweeps_ + 1;
-  connected_ = cut_off_sweeps_ < kCutOffSweeps;
-  if (!connected_) {
-    end_all(ErrorCode::WatchCutOff);
-  }
-  erase_gone();
-  tell_progress();
+  losses_.cut_off_sweeps = connected ? 0 : losses_.cut_off_sweeps + 1;
+  losses_.connected = losses_.cut_off_sweeps < kCutOffSweeps;
+  losses_.ending_all = losses_.ending_all || !losses_.connected;
+  losses_.looking = true;
+  erase_slice();
+  tell_slice();
   metrics_.ring_bytes->set(static_cast<std::int64_t>(ring_.bytes()));
   if (register_.size() != 0) {
     record();
@@ -244,22 +251,41 @@ void WatchHub::on_sweep(std::uint64_t now_ms, bool connected) {
   }
 }
 
-void WatchHub::erase_gone() {
-  for (const protocol::ConnectionId connection : register_.connections()) {
-    if (!environment_.replies.backlog_bytes(connection)) {
-      while (Watch* const watch = register_.first_of(connection)) {
-        erase(*watch);
-      }
-    }
+// Of those whose connection is gone, or of all when this node was cut off, as many as the pass has
+// room for.
+void WatchHub::erase_slice() {
+  PassBudget& budget = environment_.budget;
+  while (losses_.ending_all && register_.size() != 0 &&
+         budget.left(WorkClass::LostConnections) > 0) {
+    end(register_.any(), ErrorCode::WatchCutOff);
+    budget.spend(WorkClass::LostConnections, kEndUnits);
   }
+  losses_.ending_all = losses_.ending_all && register_.size() != 0;
+  std::size_t looks = kLooksPerUnit * budget.left(WorkClass::LostConnections);
+  const std::size_t looks_first = looks;
+  while (losses_.looking && looks > 0) {
+    const protocol::ConnectionId next = register_.connection_behind(losses_.looked_at);
+    --looks;
+    if (next.value == 0 || environment_.replies.backlog_bytes(next)) {
+      losses_.looked_at = next;
+      losses_.looking = next.value != 0;
+      continue;
+    }
+    erase(*register_.first_of(next));
+    looks -= std::min(looks, kLooksPerUnit);
+  }
+  budget.spend(WorkClass::LostConnections,
+               (looks_first - looks + kLooksPerUnit - 1) / kLooksPerUnit);
 }
 
-// To those whose time has come and who have everything; the others say it when they have.
-void WatchHub::tell_progress() {
-  deliver();
-  while (Watch* const due = register_.take_due(now_ms_)) {
-    Watch& watch = *due;
-    if (watch.stage == WatchStage::Live && !jammed(watch)) {
+// Progress to those whose time has come and who have everything; the others say it when they have.
+void WatchHub::tell_slice() {
+  match();
+  PassBudget& budget = environment_.budget;
+  while (register_.is_due(now_ms_) && budget.left(WorkClass::WatchMessages) > 0) {
+    Watch& watch = *register_.take_due(now_ms_);
+    budget.spend(WorkClass::WatchMessages, 1 + watch.target->filter.shard_count / kShardsPerUnit);
+    if (!jammed(watch) && settled_live(watch)) {
       send_progress(watch);
     } else {
       watch.progress_wanted = true;
@@ -267,16 +293,30 @@ void WatchHub::tell_progress() {
   }
 }
 
+// Whether the watch has everything now.
+bool WatchHub::settled_live(Watch& watch) {
+  return watch.stage == WatchStage::Live && fanout_.settle(watch);
+}
+
+void WatchHub::drop_target(WatchTargetState& target) {
+  if (target.watch_count == 1) {
+    fanout_.forget(target);
+  }
+  targets_.drop(target);
+}
+
 bool WatchHub::jammed(const Watch& watch) const {
   return outlet_.jammed(watch, register_.connection_count());
 }
 
 void WatchHub::make_live(Watch& watch) {
-  GCOORD_ASSERT(watch.cursor == ring_.end() && delivered_ == ring_.end());
+  GCOORD_ASSERT(watch.cursor == ring_.end() && matched_ == ring_.end());
   lineup_.make_live(watch);
+  WatchFanout::join(watch);
 }
 
 void WatchHub::end(Watch& watch, ErrorCode error, LogIndex first, ShardId shard) {
+  settled_live(watch);  // What happened before its end is told before it.
   protocol::ReplySlot reply = error_reply(watch.request, error);
   reply.extra = first.value;
   reply.shard = shard.value;
@@ -289,15 +329,9 @@ void WatchHub::end(Watch& watch, ErrorCode error, LogIndex first, ShardId shard)
 void WatchHub::erase(Watch& watch) {
   lineup_.remove(watch);
   past_.give_up(watch);
-  targets_.drop(*watch.target);
+  drop_target(*watch.target);
   register_.erase(watch);
   metrics_.watches->set(static_cast<std::int64_t>(register_.size()));
-}
-
-void WatchHub::end_all(ErrorCode error) {
-  for (Watch* const watch : register_.all()) {
-    end(*watch, error);
-  }
 }
 
 }  // namespace gcoord::server

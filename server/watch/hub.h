@@ -1,8 +1,12 @@
 // The watches of a node's clients: opened, fed with what the node applies, and ended.
 //
-//   apply -> changes -> ring -> deliver(): at the end of a turn, once encoded for all of a target
+//   apply -> changes -> ring -> match() -> WatchFanout: encoded once for all of a target
 //                          \-> pump(): who lags, or began in the past, from a cursor
 //   history -> replay -> what the ring no longer has
+//
+// What is sent in a pass of the loop is bounded by the pass's budget, and so is all else that many
+// watches want at once: progress, and ends of those whose connection is gone. The rest comes with
+// the next passes (docs/adr/0103).
 //
 // A watch passes through three stages: Replaying (older than the ring), Behind (at a cursor of the
 // ring), Live (at its end). Live ones cost nothing until something concerns them. One whose
@@ -18,17 +22,17 @@
 #include "protocol/error_codes.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
+#include "server/budget/pass_budget.h"
 #include "server/interfaces/apply_observer.h"
+#include "server/watch/fanout.h"
 #include "server/watch/ring.h"
 #include "server/watch/target.h"
-#include "server/watch/watch.h"
 #include "server/watch/watch_arrivals.h"
 #include "server/watch/watch_entry.h"
 #include "server/watch/watch_filters.h"
 #include "server/watch/watch_lineup.h"
 #include "server/watch/watch_metrics.h"
 #include "server/watch/watch_options.h"
-#include "server/watch/watch_outlet.h"
 #include "server/watch/watch_past.h"
 #include "server/watch/watch_register.h"
 
@@ -63,6 +67,7 @@ class WatchHub final : public ApplyObserver {
     std::function<void(std::span<const std::byte>)> tell_peers;
     WatchReplay::Reader history;  // Empty: nothing older than the ring is served.
     std::function<void()> wake;
+    PassBudget& budget;
   };
 
   WatchHub(const WatchHubOptions& options, Environment parts);
@@ -73,7 +78,7 @@ class WatchHub final : public ApplyObserver {
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload);
 
-  // After each turn. Whether there is more to be done at once.
+  // After each turn, a slice of what there is to be done. Whether there is more at once.
   bool advance(std::uint64_t now_ms);
 
   // About once a second: whether this node hears a majority of the nodes, itself among them.
@@ -107,6 +112,15 @@ class WatchHub final : public ApplyObserver {
     LogIndex unsendable;  // 0: it is the turn.
   };
 
+  // Whom this node has lost: the majority of the nodes, and clients.
+  struct Losses {
+    bool connected = true;
+    std::uint32_t cut_off_sweeps = 0;
+    bool ending_all = false;             // It was cut off.
+    bool looking = false;                // For connections that are gone,
+    protocol::ConnectionId looked_at{};  // up to this one.
+  };
+
   void record();
   void on_open(protocol::ConnectionId connection,
                const protocol::RequestSlot& request,
@@ -117,8 +131,13 @@ class WatchHub final : public ApplyObserver {
                             const protocol::RequestSlot& request) const;
   void begin(Watch& watch);
 
-  void deliver();
-  void send_payload(WatchTargetState& target);
+  void match();
+  void send_slice();
+  bool pump_slice();
+  void tell_slice();
+  void erase_slice();
+  bool settled_live(Watch& watch);
+  void drop_target(WatchTargetState& target);
   void send_progress(Watch& watch);
   bool advance_replays();
   bool advance_replay(Watch& watch);
@@ -128,13 +147,11 @@ class WatchHub final : public ApplyObserver {
                                     std::size_t& budget,
                                     std::vector<std::byte>& payload);
   bool catch_up(Watch& watch);
-  void add_told(WatchTargetState& target, const WatchNotice& own);
   void end_unsendable(Watch& watch, ShardId shard, LogIndex revision);
   void forget_past(Watch& watch);
   bool jammed(const Watch& watch) const;
 
   // watch_follow.cc: watches of a name whose lock moves.
-  void pause(WatchTargetState& target);
   void arrive(Watch& watch, const WatchNotice& told);
   void aim(Watch& watch, const WatchFilter& filter);
   bool follow(Watch& watch, const FollowTurn& turn);
@@ -144,9 +161,6 @@ class WatchHub final : public ApplyObserver {
   void make_live(Watch& watch);
   void end(Watch& watch, protocol::ErrorCode error, LogIndex first = {}, ShardId shard = {});
   void erase(Watch& watch);
-  void end_all(protocol::ErrorCode error);
-  void erase_gone();
-  void tell_progress();
 
   WatchHubOptions options_;
   Environment environment_;
@@ -160,13 +174,12 @@ class WatchHub final : public ApplyObserver {
   WatchPast past_;
   WatchRegister register_;
   WatchLineup lineup_;
-  std::vector<WatchTargetState*> told_;  // Of this turn; kept warm.
-  std::uint64_t delivered_ = 0;          // Records that were given to those who are live.
-  std::size_t undelivered_bytes_ = 0;
+  WatchFanout fanout_;
+  std::uint64_t matched_ = 0;  // Records that are sent or owed to those who are live.
+  std::size_t unmatched_bytes_ = 0;
   std::uint64_t now_ms_ = 0;
   std::uint64_t record_until_ms_ = 0;
-  bool connected_ = true;
-  std::uint32_t cut_off_sweeps_ = 0;
+  Losses losses_;
 };
 
 }  // namespace gcoord::server

@@ -61,13 +61,28 @@ struct WatchFilter {
   }
 };
 
+// A message that not all live watches of a target were sent (WatchFanout).
+struct OwedMessage {
+  std::vector<std::byte> bytes;
+  std::uint64_t cursor = 0;  // Of the first record in it.
+  bool closed = false;       // Somebody may have been sent it: it does not grow any more.
+  bool is_end = false;       // No message: whoever comes to it reads on for itself.
+};
+
 struct WatchTargetState {
   WatchFilter filter;
-  std::vector<Watch*> live;         // Those who have everything that was recorded.
-  std::size_t watch_count = 0;      // Those and all others.
-  std::vector<std::byte> payload;   // What this turn tells them.
-  std::uint64_t payload_begin = 0;  // The cursor of the first record in it.
-  std::uint64_t marked = 0;         // The last record that was matched, plus one.
+  std::vector<Watch*> live;     // Those who have everything that was recorded, or are owed it.
+  std::size_t watch_count = 0;  // Those and all others.
+  std::uint64_t marked = 0;     // The last record that was matched, plus one.
+
+  // Of WatchFanout. Messages are numbered from 1; those up to told_all went to all.
+  std::vector<OwedMessage> owed;  // Behind those, oldest first.
+  std::uint64_t told_all = 0;
+  std::uint64_t sweep_last = 0;  // The last message that this sweep sends.
+  std::size_t sweep_left = 0;    // Of `live`, the first so many are yet to be visited.
+  std::size_t owing_place = 0;   // While it owes something.
+
+  std::uint64_t newest() const { return told_all + owed.size(); }
 };
 
 class WatchTargets {

@@ -31,6 +31,7 @@ struct Watch {
   WatchTargetState* target = nullptr;
   WatchStage stage = WatchStage::Behind;
   std::uint64_t cursor = 0;     // Of the record to be sent next; of no use while Live.
+  std::uint64_t told = 0;       // While Live: the newest message of its target that it was sent.
   std::uint64_t opened_at = 0;  // The ring's end then: before it only what `from` names is sent.
   std::map<std::uint32_t, std::uint64_t> from;          // By shard, as long as it matters.
   std::deque<std::shared_ptr<WatchReplayJob>> replays;  // The first one is under way.

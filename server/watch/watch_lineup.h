@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -46,23 +47,35 @@ class WatchLineup {
   // Replaying or Behind.
   const std::vector<Watch*>& behind() const { return behind_; }
 
-  // Calls visit(watch) for those that are behind, each in its turn, from where the budget ended the
-  // last time; visit may remove the watch.
+  // Calls visit(watch) for those that are behind, each once a round and in its turn, until the
+  // budget is spent; a call costs one of it, and visit may spend more. The next call goes on in the
+  // round, or begins another one. visit may remove the watch, and says whether it could go on at
+  // once. Whether somebody could: one of the round, or those whose turn is yet to come.
   template <typename Visit>
-  void for_each_in_turn(const std::size_t& budget, const Visit& visit) {
-    for (std::size_t count = behind_.size(); count > 0 && budget > 0 && !behind_.empty(); --count) {
+  bool for_each_in_turn(std::size_t& budget, const Visit& visit) {
+    if (round_left_ == 0) {
+      round_left_ = behind_.size();
+    }
+    for (; round_left_ > 0 && budget > 0 && !behind_.empty(); --round_left_) {
+      --budget;
       turn_ = turn_ < behind_.size() ? turn_ : 0;
       Watch& watch = *behind_[turn_];
       const std::uint64_t number = watch.number;
-      visit(watch);
+      again_ = visit(watch) || again_;
       // If it left the list, another has its place.
       turn_ += turn_ < behind_.size() && behind_[turn_]->number == number ? 1 : 0;
     }
+    if (behind_.empty()) {
+      round_left_ = 0;
+    }
+    return round_left_ > 0 || std::exchange(again_, false);
   }
 
  private:
   std::vector<Watch*> behind_;
   std::size_t turn_ = 0;
+  std::size_t round_left_ = 0;
+  bool again_ = false;
 };
 
 }  // namespace gcoord::server

@@ -36,7 +36,7 @@ Watch* WatchRegister::first_of(protocol::ConnectionId connection) const {
 }
 
 Watch* WatchRegister::take_due(std::uint64_t now_ms) {
-  if (timed_.empty() || timed_.begin()->first > now_ms) {
+  if (!is_due(now_ms)) {
     return nullptr;
   }
   const std::uint64_t number = timed_.begin()->second;
@@ -55,12 +55,9 @@ std::vector<Watch*> WatchRegister::all() const {
   return watches;
 }
 
-std::vector<protocol::ConnectionId> WatchRegister::connections() const {
-  std::vector<protocol::ConnectionId> all;
-  for (const auto& [connection, count] : connections_) {
-    all.emplace_back(connection);
-  }
-  return all;
+protocol::ConnectionId WatchRegister::connection_behind(protocol::ConnectionId connection) const {
+  const auto next = numbers_.upper_bound({connection.value, ~std::uint64_t{0}});
+  return protocol::ConnectionId{next == numbers_.end() ? 0 : next->first.first};
 }
 
 }  // namespace gcoord::server

@@ -34,7 +34,17 @@ class WatchRegister {
   Watch* take_due(std::uint64_t now_ms);
 
   std::vector<Watch*> all() const;
-  std::vector<protocol::ConnectionId> connections() const;
+
+  // Any of them; there must be one.
+  Watch& any() const { return *watches_.begin()->second; }
+
+  // The connection with watches that comes behind this one in their order; 0 behind the last.
+  protocol::ConnectionId connection_behind(protocol::ConnectionId connection) const;
+
+  // Whether progress of a watch is due at this time.
+  bool is_due(std::uint64_t now_ms) const {
+    return !timed_.empty() && timed_.begin()->first <= now_ms;
+  }
 
   std::size_t connection_count() const { return connections_.size(); }
 

@@ -174,8 +174,16 @@ class NoReports final : public NodeReports {
  public:
   std::string node_status() const override { return R"({"node":1})"; }
 
-  std::string shard_list(const protocol::ShardRange& range) const override {
-    return std::to_string(range.count);
+  std::string shard_list_begin(ShardId first) const override {
+    return "{\"from\":" + std::to_string(first.value) + ",\"rows\":[";
+  }
+
+  std::string shard_rows(const protocol::ShardRange& range) const override {
+    std::string rows = std::to_string(range.first.value);
+    for (std::uint32_t offset = 1; offset < range.count; ++offset) {
+      rows += "," + std::to_string(range.first.value + offset);
+    }
+    return rows;
   }
 
   std::string shard_show(ShardId shard) const override { return std::to_string(shard.value); }

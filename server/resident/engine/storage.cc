@@ -1,11 +1,13 @@
 #include "server/resident/engine/storage.h"
 
+#include "common/assert.h"
 #include "common/device/device_errors.h"
 #include "consensus/step/recover.h"
 #include "locks/snapshot/snapshot.h"
 #include "server/device_turn/store.h"
 #include "server/interfaces/errors.h"
 #include "server/platform/boot_time.h"
+#include "server/replicas/recoveries.h"
 #include "server/replicas/recovery.h"
 #include "server/replicas/shard_codec.h"
 
@@ -87,20 +89,18 @@ Result<std::unique_ptr<ResidentStorage>> ResidentStorage::open(const ReplicaOpti
   Recovery recovery(
       {storage->map_, storage->columns_, storage->pool_, storage->log_, storage->stored_},
       options.node);
-  GCOORD_TRY(storage->disk_, ReplicaDisk::open(options, options.seed, recovery, metrics));
+  Recoveries recoveries(recovery);
+  GCOORD_TRY(storage->disk_, ReplicaDisk::open(options, options.seed, recoveries, metrics));
   storage->has_promised_ = storage->identity().established();
   storage->checkpointing_ = std::make_unique<Checkpointing>(
       Checkpointing::Options{options.checkpoint_interval_ms, options.checkpoint_wal_bytes},
-      Checkpointing::Environment{storage->columns_,
-                                 storage->log_,
-                                 storage->pool_,
-                                 storage->stored_,
-                                 *storage->disk_,
-                                 storage->active_,
-                                 storage->metrics_},
+      Checkpointing::Environment{
+          {{storage->columns_, storage->log_, storage->pool_, storage->active_}},
+          storage->stored_,
+          *storage->disk_,
+          storage->metrics_},
       boot_time_us() / 1000);
-  GCOORD_TRY_STATUS(
-      recovery.finish([&storage](std::uint32_t row) { storage->checkpointing_->mark(row); }));
+  GCOORD_TRY_STATUS(recovery.finish([&storage](std::uint32_t row) { storage->marks().mark(row); }));
   return storage;
 }
 
@@ -228,13 +228,13 @@ Status ResidentStorage::take(const HostEventSlot& told) {
 void ResidentStorage::store_names(const TurnReply& head) {
   consensus::Hot& hot = ref(head.shard).hot();
   if (hot.term != head.term || hot.vote != head.leader) {
-    disk_->batch().hard_state(head.shard, head.term, head.leader);
+    record_.batch().hard_state(head.shard, head.term, head.leader);
     hot.term = head.term;
     hot.vote = head.leader;
   }
   const std::uint32_t row = map_.row_of(head.shard);
-  disk_->expect_ack(row, head.term, head.leader, now_);
-  checkpointing_->mark(row);
+  record_.expect({.row = row, .term = head.term, .vote = head.leader, .asked = now_});
+  marks().mark(row);
 }
 
 void ResidentStorage::store_snapshot(const HostEventSlot& told) {
@@ -245,7 +245,7 @@ void ResidentStorage::store_snapshot(const HostEventSlot& told) {
   encode_snapshot_head(bytes_, row.configuration());
   stored_.serialize(head.shard, bytes_);
   const Term floor_term{head.result.word[0]};
-  disk_->batch().snapshot_installed(head.shard, head.index, floor_term, bytes_);
+  record_.batch().snapshot_installed(head.shard, head.index, floor_term, bytes_);
   store_names(head);
   log_.clear(map_.row_of(head.shard));
   consensus::Log& log = row.log();
@@ -267,7 +267,7 @@ Status ResidentStorage::store_entries(const HostEventSlot& told) {
     return impossible(head);
   }
   store_names(head);
-  ledger::WalBatch& batch = disk_->batch();
+  ledger::WalBatch& batch = record_.batch();
   if (head.index <= log.last) {
     consensus::truncate_from(log, row.runs(), head.index);
     log_.truncate(map_.row_of(head.shard), head.index);
@@ -307,7 +307,7 @@ void ResidentStorage::store_entry(ShardId shard,
     configuration = rows_.names().with_ids(*said);
     payload = encode_configuration(configuration);
   }
-  disk_->batch().entry(term, static_cast<std::uint8_t>(kind), payload);
+  record_.batch().entry(term, static_cast<std::uint8_t>(kind), payload);
   log_.put(map_.row_of(shard), index, payload.empty() ? nullptr : pool_.make(kind, payload));
 }
 
@@ -327,9 +327,10 @@ Status ResidentStorage::on_told(const HostEventSlot& told) {
 }
 
 Result<std::size_t> ResidentStorage::take_acks() {
-  const std::size_t count = disk_->take_acks(kAcksPerPass, [this](const ReplicaDisk::Ack& ack) {
-    requests_.stored(map_.shard_of(ack.row), {ack.term, ack.vote, 1});
-  });
+  const std::size_t count =
+      record_.take_acks(disk_->durable_lsn(), kAcksPerPass, [this](const TurnRecord::Ack& ack) {
+        requests_.stored(map_.shard_of(ack.row), {ack.term, ack.vote, 1});
+      });
   if (const auto failure = disk_->take_failure()) {
     return *failure;
   }
@@ -346,7 +347,10 @@ void ResidentStorage::submit() {
     }
     each = waits ? std::next(each) : waiting_.erase(each);
   }
-  disk_->submit();
+  if (!record_.batch().empty()) {
+    record_.on_submitted(disk_->submit(record_.batch()));
+  }
+  GCOORD_ASSERT(record_.settled());
 }
 
 }  // namespace gcoord::server

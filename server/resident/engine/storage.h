@@ -21,6 +21,7 @@
 #include "server/replicas/checkpointing.h"
 #include "server/replicas/disk.h"
 #include "server/replicas/options.h"
+#include "server/replicas/turn_record.h"
 #include "server/resident/engine/rows.h"
 #include "server/resident/node/node.h"
 
@@ -93,7 +94,9 @@ class ResidentStorage {
   void set_time(Tick now) { now_ = now; }
 
   // For how many ticks the disk has owed the oldest acknowledgement.
-  std::uint64_t waits_since(Tick now) const { return disk_->waits_since(now); }
+  std::uint64_t waits_since(Tick now) const {
+    return record_.waits_since(now, disk_->durable_lsn());
+  }
 
   // A Store that the node told. Internal: it cannot be.
   Status take(const HostEventSlot& told);
@@ -113,7 +116,10 @@ class ResidentStorage {
   std::vector<int> event_fds() const { return disk_->event_fds(); }
 
   // As ReplicaDisk::rearm.
-  bool rearm() { return disk_->rearm() || checkpointing_->busy(); }
+  bool rearm() {
+    const bool came = disk_->rearm();
+    return came || record_.due(disk_->durable_lsn()) || checkpointing_->busy();
+  }
 
   // For a disk whose writers its owner drives (ReplicaOptions::storage_driver).
   bool advance() { return disk_->advance(); }
@@ -126,6 +132,8 @@ class ResidentStorage {
                   MetricsRegistry& metrics);
 
   consensus::ShardRef ref(ShardId shard) const { return {columns_, map_.row_of(shard)}; }
+
+  CheckpointMarks& marks() { return checkpointing_->marks(0); }
 
   bool awaits_state(const TurnReply& head) const;
   void store_snapshot(const HostEventSlot& told);
@@ -149,6 +157,7 @@ class ResidentStorage {
   ActiveRows active_;
   ReplicaMetrics metrics_;
   std::unique_ptr<ReplicaDisk> disk_;
+  TurnRecord record_;
   std::unique_ptr<Checkpointing> checkpointing_;
   std::unordered_map<std::uint32_t, HostEventSlot>
       waiting_;  // Snapshots without a state, by shard.

@@ -1,17 +1,22 @@
 // Reads of what a client knows, while it is closed by another thread.
 #include "tests/client/client_fixture.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gcoord::client {
 namespace {
 
 using protocol::RequestKind;
+
+constexpr auto kClosed = static_cast<std::uint32_t>(protocol::ErrorCode::ClientClosed);
 
 class CloseReads : public ClientTest {
  protected:
@@ -61,6 +66,36 @@ TEST_F(CloseReads, OfManyThreadsComeToAnEnd) {
   cluster_.wait_for(RequestKind::LockCheck, 10);
   ASSERT_TRUE(client.close().ok());
   closed = true;
+}
+
+// They said that a majority of the nodes is not connected, which was true and not the reason.
+TEST_F(CloseReads, AListOfAClientThatReachedNoMajoritySaysThatItIsClosed) {
+  cluster_.keep_waiting(NodeId{2});
+  cluster_.keep_waiting(NodeId{3});
+  auto connected = Client::connect(options());
+  ASSERT_TRUE(connected.ok()) << connected.status().to_string();
+  Client client = std::move(connected).value();
+  auto under_way = std::async(std::launch::async, [&client] { return client.list({}).status(); });
+  ASSERT_TRUE(client.close().ok());
+  EXPECT_EQ(under_way.get().detail(), kClosed);
+  EXPECT_EQ(client.list({}).status().detail(), kClosed);
+  EXPECT_EQ(client.list_sessions({}).status().detail(), kClosed);
+}
+
+TEST_F(CloseReads, AListOfAClientThatLostItsNodesSaysThatItIsClosed) {
+  Client client = connect();
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    cluster_.stop_node(NodeId{node});
+  }
+  const auto connected = [&client] {
+    const std::vector<NodeView> nodes = client.cluster().nodes;
+    return std::ranges::any_of(nodes, &NodeView::connected);
+  };
+  while (connected()) {
+    std::this_thread::yield();  // The client has yet to hear of it.
+  }
+  ASSERT_TRUE(client.close().ok());
+  EXPECT_EQ(client.list({}).status().detail(), kClosed);
 }
 
 }  // namespace

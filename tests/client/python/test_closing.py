@@ -44,25 +44,31 @@ class Closing(ClusterTest):
     def test_threads_that_call_fail_with_one_number_and_no_callback_comes_late(self):
         for round in range(ROUNDS):
             client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
-            session, closed, errors = client.open_session(ttl=60), threading.Event(), []
+            # A list fails, before the end too, when no majority of the nodes is connected after a second.
+            client.wait_for_all_nodes(PATIENCE)
+            session, closed, ends = client.open_session(ttl=60), threading.Event(), {}
             batches: List[bool] = []
             watch = client.watch(self.name, on_batch=lambda _: batches.append(closed.is_set()))
             begun = threading.Semaphore(0)
 
-            def until_closed(call: Callable[[], Any]) -> None:
+            def until_closed(what: str, call: Callable[[], Any]) -> None:
                 try:
                     while True:
                         call()
                         begun.release()
                 except gcoord.GcoordError as reason:
-                    errors.append(reason.number)
+                    ends[what] = 4010 if reason.number == 4010 else repr(reason)
                 except ValueError:  # The call came after the end.
-                    errors.append(4010)
+                    ends[what] = 4010
+                except Exception as reason:
+                    ends[what] = repr(reason)
 
-            calls = (lambda: session.acquire(self.name).release(), lambda: client.list(prefix=self.name),
-                     lambda: client.check_async(self.name, 7).result(PATIENCE), client.wait_for_all_nodes,
-                     lambda: client.watch(prefix="none/").close())
-            threads = [threading.Thread(target=until_closed, args=(call,)) for call in calls]
+            calls = {"pair": lambda: session.acquire(self.name).release(),
+                     "list": lambda: client.list(prefix=self.name),
+                     "check": lambda: client.check_async(self.name, 7).result(PATIENCE),
+                     "nodes": lambda: client.wait_for_all_nodes(PATIENCE),
+                     "watch": lambda: client.watch(prefix="none/").close()}
+            threads = [threading.Thread(target=until_closed, args=each) for each in calls.items()]
             for thread in threads:
                 thread.start()
             for _ in range(round):
@@ -71,7 +77,7 @@ class Closing(ClusterTest):
             closed.set()
             for thread in threads:
                 thread.join(PATIENCE)
-            self.assertEqual(errors, [4010] * len(calls))
+            self.assertEqual(ends, dict.fromkeys(calls, 4010), f"round {round}")
             self.assertNotIn(True, batches)
             del watch
 

@@ -1,12 +1,16 @@
-// A service for engine tests: each shard is the list of all commands that were applied to it.
+// A service for engine tests: each shard is the list of all commands that were applied to it. Calls
+// that change something come from the thread that made it.
 #pragma once
 
 #include "server/interfaces/state_machine.h"
+
+#include <gtest/gtest.h>
 
 #include <cstring>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gcoord::server {
@@ -20,6 +24,7 @@ class ToyService final : public StateMachine {
   };
 
   void apply(const AppliedEntry& entry) override {
+    look_at_thread();
     applied_[entry.shard.value] = entry.index;
     if (entry.kind == consensus::EntryKind::Command) {
       const auto* text = reinterpret_cast<const char*>(entry.payload.data());
@@ -31,14 +36,17 @@ class ToyService final : public StateMachine {
   }
 
   void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId) override {
+    look_at_thread();
     failed.emplace(cookie, status);
   }
 
   void on_read(std::uint64_t cookie, const Status& status, NodeId) override {
+    look_at_thread();
     reads.emplace(cookie, status);
   }
 
   void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override {
+    look_at_thread();
     roles[shard.value] = {role, term, leader};
   }
 
@@ -51,6 +59,7 @@ class ToyService final : public StateMachine {
   }
 
   Status install(ShardId shard, std::span<const std::byte> bytes) override {
+    look_at_thread();
     ++install_count;
     auto commands = parse(bytes);
     if (!commands) {
@@ -97,6 +106,8 @@ class ToyService final : public StateMachine {
   bool is_behind = false;
 
  private:
+  void look_at_thread() const { EXPECT_EQ(std::this_thread::get_id(), owner_); }
+
   static std::optional<std::vector<std::string>> parse(std::span<const std::byte> bytes) {
     std::vector<std::string> commands;
     while (!bytes.empty()) {
@@ -122,6 +133,7 @@ class ToyService final : public StateMachine {
 
   std::map<std::uint32_t, std::vector<std::string>> commands_;
   std::map<std::uint32_t, LogIndex> applied_;
+  std::thread::id owner_ = std::this_thread::get_id();
 };
 
 }  // namespace gcoord::server

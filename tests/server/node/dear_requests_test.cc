@@ -35,6 +35,9 @@ class Sink final : public protocol::ReplySink {
   std::map<std::uint64_t, std::optional<std::size_t>> backlogs;
 };
 
+const DearRequests::Others kAlone = [](ConnectionId) { return false; };
+const DearRequests::Others kBeside = [](ConnectionId) { return true; };
+
 class DearRequestsTest : public testing::Test {
  protected:
   DearRequestsTest() : dear_(sink_, slow_, metrics_) {
@@ -68,9 +71,9 @@ TEST_F(DearRequestsTest, APassServesAFewHoweverManyWait) {
     }
   }
   EXPECT_TRUE(served_.empty()) << "not while the sockets are read";
-  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(served_.size(), kDearPerPass);
-  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(served_.size(), 2 * kDearPerPass);
   EXPECT_EQ(dear_.waiting(), 3000 - 2 * kDearPerPass);
 }
@@ -81,34 +84,99 @@ TEST_F(DearRequestsTest, ConnectionsHaveTheirTurnOneAfterTheOther) {
     add(2);
   }
   add(3);
-  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(served_, (std::vector<std::uint64_t>{1, 2, 3, 1}));
 }
 
 TEST_F(DearRequestsTest, PayloadsAreKeptUntilTheirTurn) {
   add(1, 100);
-  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(payloads_[0], std::vector<std::byte>(100, std::byte{7}));
-  EXPECT_FALSE(dear_.serve(now_us_)) << "nothing waits";
+  EXPECT_FALSE(dear_.serve(now_us_, kAlone)) << "nothing waits";
 }
 
 TEST_F(DearRequestsTest, WhoDoesNotReadIsPassedOverUntilHeDoes) {
   add(1);
   add(2);
   sink_.backlogs[1] = kDearBacklogBytes;
-  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(served_, std::vector<std::uint64_t>{2});
-  EXPECT_FALSE(dear_.serve(now_us_)) << "the loop may sleep";
+  EXPECT_FALSE(dear_.serve(now_us_, kAlone)) << "the loop may sleep";
+  EXPECT_GT(dear_.until_next_us(now_us_), 1'000'000'000u) << "however long";
   sink_.backlogs[1] = 0;
-  EXPECT_TRUE(dear_.serve(now_us_));
+  dear_.on_room(ConnectionId{1});
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(served_, (std::vector<std::uint64_t>{2, 1}));
+}
+
+TEST_F(DearRequestsTest, WhoStandsAsideKeepsItsRequestsInOrderAndLosesThemWithItsConnection) {
+  add(1, 1);
+  sink_.backlogs[1] = kDearBacklogBytes;
+  EXPECT_FALSE(dear_.serve(now_us_, kAlone));
+  add(1, 2);
+  add(2, 3);
+  dear_.on_room(ConnectionId{2});  // It did not stand aside.
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
+  EXPECT_EQ(dear_.waiting(), 2u);
+  sink_.backlogs[1] = 0;
+  dear_.on_room(ConnectionId{1});
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
+  ASSERT_EQ(payloads_.size(), 3u);
+  EXPECT_EQ(payloads_[1].size(), 1u);
+  EXPECT_EQ(payloads_[2].size(), 2u);
+  add(3);
+  sink_.backlogs[3] = kDearBacklogBytes;
+  EXPECT_FALSE(dear_.serve(now_us_, kAlone));
+  sink_.backlogs[3] = std::nullopt;
+  dear_.on_room(ConnectionId{3});
+  EXPECT_FALSE(dear_.serve(now_us_, kAlone));
+  EXPECT_EQ(dear_.waiting(), 0u);
+}
+
+// Four of some milliseconds in each pass held up everybody else.
+TEST_F(DearRequestsTest, BesideOthersItIsOneAndThenTheyHaveTheirPartOfTheTime) {
+  for (int k = 0; k < 30; ++k) {
+    add(1);
+  }
+  EXPECT_TRUE(dear_.serve(now_us_, kBeside));
+  EXPECT_EQ(served_.size(), 1u);
+  now_us_ += 1'000;  // So long that pass took.
+  EXPECT_FALSE(dear_.serve(now_us_, kBeside));
+  EXPECT_EQ(dear_.until_next_us(now_us_), (kDearParts - 1) * 1'000);
+  now_us_ += (kDearParts - 1) * 1'000;
+  EXPECT_TRUE(dear_.serve(now_us_, kBeside));
+  EXPECT_EQ(served_.size(), 2u);
+  now_us_ += 1'000;
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone)) << "nobody else is there any more";
+  EXPECT_EQ(served_.size(), 2 + kDearPerPass);
+}
+
+// A list of all shards took tens of milliseconds in one pass.
+TEST_F(DearRequestsTest, EachPartOfALongRequestIsATurnAndTheNextRequestIsBehindTheLast) {
+  int parts = 0;
+  dear_.set_parts({.under_way = [&] { return parts > 0; }, .go_on = [&] { --parts; }});
+  dear_.set_handler([&](const ClientRequest& request) {
+    served_.push_back(request.connection.value);
+    parts = request.connection.value == 1 ? 6 : 0;
+  });
+  add(1);
+  add(2);
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
+  EXPECT_EQ(parts, 3) << "its beginning and three parts";
+  EXPECT_EQ(dear_.until_next_us(now_us_), 0u);
+  EXPECT_TRUE(dear_.serve(now_us_, kBeside));
+  EXPECT_EQ(parts, 2) << "beside others";
+  EXPECT_TRUE(dear_.serve(now_us_ + 1, kAlone));
+  EXPECT_EQ(parts, 0);
+  EXPECT_EQ(served_, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_FALSE(dear_.serve(now_us_ + 2, kAlone));
 }
 
 TEST_F(DearRequestsTest, RequestsOfAConnectionThatIsGoneAreDropped) {
   add(1);
   add(1);
   sink_.backlogs[1] = std::nullopt;
-  EXPECT_FALSE(dear_.serve(now_us_));
+  EXPECT_FALSE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(dear_.waiting(), 0u);
   EXPECT_TRUE(sink_.replies.empty());
 }
@@ -174,11 +242,11 @@ TEST_F(DearRequestsTest, ARequestThatWaitedTooLongIsSlow) {
   add(1);
   now_us_ += 999'999;
   add(2);
-  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(slow_count(), 0u);
   add(3);
   now_us_ += 1'000'000;
-  EXPECT_TRUE(dear_.serve(now_us_));
+  EXPECT_TRUE(dear_.serve(now_us_, kAlone));
   EXPECT_EQ(slow_count(), 1u);
 }
 

@@ -1,6 +1,8 @@
 // A whole node in this process, flooded with status requests by clients that do not read.
 #include "common/http/client.h"
+#include "common/json/text.h"
 #include "protocol/hello.h"
+#include "protocol/lock_messages.h"
 #include "server/debug/pages.h"
 #include "server/node/dear_requests.h"
 #include "server/node/node.h"
@@ -23,6 +25,8 @@ namespace {
 
 using protocol::RequestKind;
 
+constexpr std::uint32_t kShards = 1000;  // Of more parts than one.
+
 // One node, alone in its cluster, that serves until this ends.
 class RunningNode {
  public:
@@ -30,7 +34,7 @@ class RunningNode {
     NodeOptions options;
     options.cluster = ClusterId{77};
     options.data_dir = folder_.path("node");
-    options.shards = 8;
+    options.shards = kShards;
     options.durability = Durability::Memory;
     options.listen_client = {"127.0.0.1", 0};
     options.listen_peer = {"127.0.0.1", 0};
@@ -88,6 +92,9 @@ class Caller {
     ASSERT_EQ(client_.send(bytes), bytes.size());
   }
 
+  // Of the last one.
+  std::vector<std::byte> payload() const { return client_.payloads.back(); }
+
   // The reply to the last request; false after ten seconds, or when it is no success.
   bool answered() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -125,6 +132,32 @@ TEST(NodeFloodTest, ConnectionsThatDoNotReadStatusRepliesHoldUpNobody) {
   const double served = node.metric("gcoord_server_dear_requests_total");
   EXPECT_GE(served, 1);
   EXPECT_LE(served, (node.metric("gcoord_server_turns_total") + 1) * kDearPerPass);
+}
+
+// Both are made in parts, over several passes.
+TEST(NodeFloodTest, ListsOfManyShardsAreWhole) {
+  RunningNode node;
+  asio::io_context context;
+  Caller caller(context, node.client_port());
+  ASSERT_TRUE(caller.answered());
+  const auto all = protocol::encode_shard_range({ShardId{0}, 100 * kShards});
+  caller.ask(RequestKind::LeaderMap, all);
+  ASSERT_TRUE(caller.answered());
+  const auto map = protocol::decode_leader_map(caller.payload());
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(map.value().first, ShardId{0});
+  EXPECT_EQ(map.value().leaders.size(), kShards);
+  const auto some = protocol::encode_shard_range({ShardId{3}, 200});
+  caller.ask(RequestKind::ShardList, some);
+  ASSERT_TRUE(caller.answered());
+  const auto bytes = caller.payload();
+  const Json list = parse_json(protocol::text_of(bytes));
+  ASSERT_EQ(list["rows"].size(), 200u);
+  for (std::size_t k = 0; k < 200; ++k) {
+    EXPECT_EQ(unsigned_of(list["rows"][k]["shard"]), 3 + k);
+  }
+  EXPECT_EQ(unsigned_of(list["shards"]), kShards);
+  EXPECT_EQ(unsigned_of(list["first"]), 3u);
 }
 
 }  // namespace

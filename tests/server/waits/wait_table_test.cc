@@ -51,14 +51,40 @@ TEST(WaitTableTest, ADeadlineGoesWithItsWait) {
   EXPECT_EQ(table.next_deadline(), kTickNever);
 }
 
-TEST(WaitTableTest, TakingAShardLeavesTheOthers) {
+TEST(WaitTableTest, LeavingAShardEndsItsWaitsAndNoOthers) {
   WaitTable table;
   table.bind(key(1, 1, 1), wait(1));
   table.bind(key(2, 1, 1), wait(2, Tick{5}));
   table.bind(key(2, 9, 1), wait(3));
   table.bind(key(3, 1, 1), wait(4));
-  EXPECT_EQ(table.take_shard(ShardId{2}).size(), 2u);
+  table.leave(ShardId{2}, NodeId{7});
+  table.leave(ShardId{5}, NodeId{7});  // Has none.
+  EXPECT_TRUE(table.leaving());
+  const auto first = table.next_left();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->wait.connection, protocol::ConnectionId{2});
+  EXPECT_EQ(first->leader, NodeId{7});
   EXPECT_EQ(table.next_deadline(), kTickNever);
+  EXPECT_EQ(table.next_left()->wait.connection, protocol::ConnectionId{3});
+  EXPECT_FALSE(table.next_left().has_value());
+  EXPECT_FALSE(table.leaving());
+  EXPECT_EQ(table.size(), 2u);
+}
+
+// The node leads again before all of them are ended.
+TEST(WaitTableTest, WhatIsBoundBehindTheLeavingStays) {
+  WaitTable table;
+  table.bind(key(2, 1, 1), wait(1));
+  table.bind(key(2, 2, 1), wait(2));
+  table.bind(key(2, 3, 1), wait(3));
+  table.leave(ShardId{2}, NodeId{7});
+  table.bind(key(2, 1, 1), wait(4));  // Asked again.
+  table.bind(key(2, 4, 1), wait(5));
+  EXPECT_EQ(table.next_left()->wait.connection, protocol::ConnectionId{2});
+  const auto granted = table.take(key(2, 3, 1));
+  EXPECT_EQ(table.left_to(ShardId{2}, granted->number), NodeId{7});
+  EXPECT_FALSE(table.next_left().has_value());
+  EXPECT_FALSE(table.left_to(ShardId{2}, 1).has_value());
   EXPECT_EQ(table.size(), 2u);
 }
 

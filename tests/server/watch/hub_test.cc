@@ -328,7 +328,7 @@ TEST_F(WatchDeskTest, W5AThousandWatchesOfOneNameAreEachToldOfEachChangeOnce) {
     hear(connection);
   }
   const std::uint64_t revision = acquire("a");
-  node_.turn();
+  node_.settle();
   for (const std::uint64_t connection : {1u, 2u}) {
     std::set<std::uint64_t> told;
     for (const auto& each : node_.sink.sent[connection]) {
@@ -342,6 +342,7 @@ TEST_F(WatchDeskTest, W5AThousandWatchesOfOneNameAreEachToldOfEachChangeOnce) {
   }
   node_.sink.gone.insert(1);
   node_.desk().on_sweep(node_.now_ms, true);
+  node_.settle();
   EXPECT_EQ(node_.desk().watch_count(), kEach);
 }
 

@@ -114,7 +114,8 @@ class WatchNode {
                      const std::lock_guard lock(mutex_);
                      ++woken_;
                      wake_.notify_all();
-                   }}) {}
+                   },
+               .budget = budget_}) {}
 
   // Applies what the shard's log has next, if there is more; as LockService does.
   bool apply(std::uint32_t shard) {
@@ -142,7 +143,10 @@ class WatchNode {
   }
 
   // A turn's end.
-  void turn() { desk_.advance(now_ms); }
+  void turn() {
+    budget_.begin_pass();
+    desk_.advance(now_ms);
+  }
 
   // Turns until nothing is left to be done, but for full connections.
   void settle() {
@@ -152,6 +156,7 @@ class WatchNode {
         const std::lock_guard lock(mutex_);
         seen = woken_;
       }
+      budget_.begin_pass();
       if (desk_.advance(now_ms)) {
         continue;
       }
@@ -197,6 +202,8 @@ class WatchNode {
     request(connection, slot, protocol::encode_watch_query(query));
   }
 
+  PassBudget& budget() { return budget_; }
+
   WatchHub& desk() { return desk_; }
 
   locks::LockCpu& locks() { return locks_; }
@@ -218,6 +225,7 @@ class WatchNode {
   std::vector<ShardLog>& logs_;
   std::deque<std::atomic<std::uint64_t>> applied_;  // By shard; replays read it.
   MetricsRegistry metrics_;
+  PassBudget budget_{metrics_};
   locks::LockCpu locks_;
   std::vector<locks::LockEvent> ended_;
   std::mutex mutex_;  // Guards woken_.

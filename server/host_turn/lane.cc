@@ -1,0 +1,152 @@
+#include "server/host_turn/lane.h"
+
+#include "server/host_turn/row_workers.h"
+
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// Rows that one cause brings into a turn: a bulk wake, deadlines, acknowledgements. A turn stays at
+// a few milliseconds when a million shards want something at once, so heartbeats go on.
+constexpr std::uint32_t kRowsPerTurn = 4096;
+// A turn stops stepping after so long and leaves the rest to the next one. Peers hear from this
+// node and this node hears them once per turn, whatever there is to do: a tenth of the shortest
+// sensible election timeout.
+constexpr std::uint64_t kStepLimitUs = 20000;
+
+}  // namespace
+
+TurnLane::TurnLane(const Environment& environment,
+                   ChosenStepper stepper,
+                   const consensus::RowMap& row_map)
+    : calls(environment.service, environment.options.trace, environment.reading),
+      rows(std::move(stepper), row_map),
+      outflow(environment.options.peers, rows.log, environment.metrics),
+      readmission(environment.options.durability, rows.columns(), environment.registry),
+      env_(environment) {}
+
+TurnLane::~TurnLane() = default;
+
+void TurnLane::connect(const Connections& connections) {
+  workers_ = std::make_unique<Workers>(*this, connections);
+}
+
+void TurnLane::begin(Turn turn) {
+  turn_ = turn.state;
+  turn_.done = 0;
+  steps_ = turn.steps;
+  stepped_ = 0;
+  durable_ = turn.durable;
+  peers_.assign(turn.input.peer, turn.input.peer + turn.input.peer_count);
+  credits_ = std::move(turn.credits);
+  input_ = turn.input;
+  input_.peer = peers_.data();
+}
+
+std::size_t TurnLane::waiting_count(Tick now, ledger::Lsn durable) const {
+  std::size_t count = rows.active.waiting_count() + notices.size();
+  count += record.due(durable) ? record.waiting_count() : 0;
+  count += rows.waking() ? kRowsPerTurn : 0;
+  count += rows.deadlines.next() <= now ? DeadlineIndex::kBlockRows : 0;
+  return count;
+}
+
+void TurnLane::work() {
+  settle();
+  rows.active.begin_turn();
+  if (steps_ && failure_.ok()) {
+    step_rows();
+  }
+}
+
+void TurnLane::settle() {
+  Settler& settler = workers_->settler;
+  settler.begin(input_);
+  for (const ReceivedNotice& notice : notices) {
+    settler.on_notice(notice);
+  }
+  notices.clear();
+  turn_.done += record.take_acks(
+      durable_, 2 * kRowsPerTurn, [&](const TurnRecord::Ack& ack) { settler.on_stored(ack); });
+  rows.deadlines.collect(rows.columns(), turn_.tick, kRowsPerTurn, [this](std::uint32_t row) {
+    rows.active.touch(row);
+  });
+  rows.wake(kRowsPerTurn);
+  readmission.advance(input_, rows.active);
+}
+
+void TurnLane::step_rows() {
+  const std::uint64_t begin_us = env_.clock.peek_us();
+  RowBatch& batch = workers_->batch;
+  while (failure_.ok() && batch.take()) {
+    look_at_credit();
+    batch.fill(input_);
+    if (const Status stepped = step_batch(); !stepped.ok()) {
+      failure_.set(explain_device(stepped));
+      break;
+    }
+    batch.drain();
+    stepped_ += batch.size();
+    if (env_.clock.peek_us() - begin_us >= kStepLimitUs) {
+      break;
+    }
+  }
+  turn_.done += stepped_;
+  env_.metrics.steps.add(stepped_);
+  env_.metrics.stepped_us.add(env_.clock.peek_us() - begin_us);
+}
+
+// After a step that fails nothing of its batch is carried out, and the turn neither persists, sends
+// nor applies what earlier batches asked for.
+Status TurnLane::step_batch() {
+  const std::uint64_t begin_us = env_.clock.peek_us();
+  const Status stepped = workers_->batch.step(input_);
+  if (env_.device_metrics != nullptr) {
+    env_.device_metrics->observe(*rows.stepper, env_.clock.peek_us() - begin_us, stepped);
+  }
+  return stepped;
+}
+
+// What the channels take from this lane less what is gathered already.
+void TurnLane::look_at_credit() {
+  for (std::size_t k = 0; k < peers_.size(); ++k) {
+    const std::uint32_t taken = outflow.gathered(peers_[k].node);
+    peers_[k].credit = credits_[k] > taken ? credits_[k] - taken : 0;
+  }
+}
+
+bool TurnLane::credit_returned(const netcore::PeerNetwork& network) const {
+  for (const consensus::PeerLiveness& peer : peers_) {
+    if (peer.credit == 0 && network.credit(peer.node, netcore::Band::Consensus) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void TurnLane::send_snapshots() {
+  workers_->messages.send_snapshots();
+}
+
+void TurnLane::apply() {
+  workers_->applies.apply_all();
+}
+
+void TurnLane::end_turn() {
+  rows.active.end_turn();
+  workers_->reports.tell();
+}
+
+std::uint32_t TurnLane::leader_count() const {
+  return workers_->reports.leader_count();
+}
+
+void TurnLane::shrink() {
+  outflow.shrink();
+  rows.shrink();
+  notices.shrink_to_fit();
+  workers_->applies.shrink();
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,250 @@
+// Very many watches that want something at once: what one pass of the loop does of it, and that
+// each is told what was promised, in order.
+#include "server/watch/hub.h"
+#include "tests/server/watch/watch_world.h"
+
+#include <algorithm>
+#include <string>
+
+namespace gcoord::server {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::WatchEventKind;
+
+constexpr std::uint64_t kWatches = 10'000;
+constexpr std::uint64_t kOfConnection = 100;
+
+class WatchStormsTest : public testing::Test {
+ protected:
+  WatchStormsTest() {
+    for (std::uint64_t k = 0; k < kWatches; ++k) {
+      node_.open(1 + k / kOfConnection, 1 + k % kOfConnection, {.text = "a"});
+    }
+    node_.settle();
+    forget();
+  }
+
+  void forget() {
+    for (auto& [connection, sent] : node_.sink.sent) {
+      sent.clear();
+    }
+  }
+
+  // "a" is taken by the session, or given back: an event for each watch.
+  void change(bool taken, std::uint64_t session = 5) {
+    ++sequence_;
+    if (taken) {
+      append(logs_[0],
+             locks::make_acquire({.session = SessionId{session},
+                                  .sequence = RequestSequence{sequence_},
+                                  .acked_below = RequestSequence{sequence_},
+                                  .name = "a",
+                                  .ttl_ms = 1000}));
+    } else {
+      append(logs_[0],
+             locks::make_release({.session = SessionId{session},
+                                  .sequence = RequestSequence{sequence_},
+                                  .acked_below = RequestSequence{sequence_},
+                                  .name_hash = hash_name("a"),
+                                  .token = node_.locks().get(ShardId{0}, hash_name("a"))->token}));
+    }
+    node_.apply(0);
+  }
+
+  std::size_t sent() const {
+    std::size_t count = 0;
+    for (const auto& [connection, sent] : node_.sink.sent) {
+      count += sent.size();
+    }
+    return count;
+  }
+
+  // Passes until nothing is left; the most messages that one of them sent.
+  std::size_t drain() {
+    std::size_t most = 0;
+    bool more = true;
+    for (int pass = 0; more && pass < 1000; ++pass) {
+      const std::size_t before = sent();
+      node_.budget().begin_pass();
+      more = node_.desk().advance(node_.now_ms);
+      most = std::max(most, sent() - before);
+    }
+    EXPECT_FALSE(more);
+    EXPECT_FALSE(node_.budget().behind());
+    return most;
+  }
+
+  // What a watch was told, as revisions in their order.
+  std::vector<std::uint64_t> revisions(std::uint64_t connection, std::uint64_t id) {
+    std::vector<std::uint64_t> told;
+    for (const auto& each : node_.sink.sent[connection]) {
+      if (each.slot.request_id == id && each.slot.code == StatusCode::Ok) {
+        const auto message = protocol::decode_watch_message(each.payload).value();
+        for (const auto& block : message.blocks) {
+          told.push_back(block.revision.value);
+        }
+      }
+    }
+    return told;
+  }
+
+  void expect_all_told(const std::vector<std::uint64_t>& revisions_told) {
+    for (std::uint64_t k = 0; k < kWatches; ++k) {
+      ASSERT_EQ(revisions(1 + k / kOfConnection, 1 + k % kOfConnection), revisions_told) << k;
+    }
+  }
+
+  std::vector<ShardLog> logs_{1};
+  WatchNode node_{logs_, {}};
+  std::uint64_t sequence_ = 0;
+};
+
+// All of them were sent it in one pass.
+TEST_F(WatchStormsTest, AChangeGoesToAllWatchesOfANameInSlices) {
+  change(true);
+  node_.turn();
+  EXPECT_LE(sent(), kQuantumUnits);
+  EXPECT_TRUE(node_.budget().behind());
+  EXPECT_LE(drain(), kPassUnits);
+  EXPECT_EQ(sent(), kWatches);
+  expect_all_told({1});
+}
+
+// What happens during a sweep comes with the next, as one message.
+TEST_F(WatchStormsTest, ChangesDuringASweepComeInOrderAndTogether) {
+  change(true);
+  node_.turn();
+  change(false);
+  node_.turn();
+  change(true, 6);
+  drain();
+  EXPECT_EQ(sent(), 2 * kWatches);
+  expect_all_told({1, 2, 3});
+}
+
+TEST_F(WatchStormsTest, AnotherNamesWatchIsToldInTheSamePass) {
+  node_.open(900, 1, {.text = "b"});
+  node_.settle();
+  change(true);
+  append(logs_[0],
+         locks::make_acquire({.session = SessionId{9},
+                              .sequence = RequestSequence{1},
+                              .acked_below = RequestSequence{1},
+                              .name = "b",
+                              .ttl_ms = 1000}));
+  node_.apply(0);
+  node_.turn();
+  EXPECT_EQ(revisions(900, 1), std::vector<std::uint64_t>{2});
+  drain();
+  expect_all_told({1});
+}
+
+// Those that come, go, ask for progress and jam in the middle of a sweep.
+TEST_F(WatchStormsTest, WhoComesAndGoesDuringASweepDisturbsNobody) {
+  change(true);
+  node_.turn();
+  change(false);
+  node_.sink.full.insert(7);
+  node_.sink.gone.insert(8);
+  node_.open(901, 1, {.text = "a"});
+  for (const std::uint64_t id : {1, 50, 100}) {
+    for (const std::uint64_t connection : {1, 100}) {
+      protocol::RequestSlot close;
+      close.kind = protocol::RequestKind::WatchClose;
+      close.request_id = 1000 + id;
+      close.sequence = id;
+      node_.request(connection, close);
+    }
+  }
+  protocol::RequestSlot ask;
+  ask.kind = protocol::RequestKind::WatchProgress;
+  ask.request_id = 2000;
+  ask.sequence = 2;
+  node_.request(2, ask);
+  EXPECT_EQ(revisions(2, 2), (std::vector<std::uint64_t>{1, 2})) << "told before its progress";
+  node_.desk().on_sweep(node_.now_ms, true);
+  change(true);
+  drain();
+  node_.sink.full.clear();
+  drain();
+  for (std::uint64_t k = 0; k < kWatches; ++k) {
+    const std::uint64_t connection = 1 + k / kOfConnection;
+    const std::uint64_t id = 1 + k % kOfConnection;
+    const bool closed =
+        (connection == 1 || connection == 100) && (id == 1 || id == 50 || id == 100);
+    if (connection != 8) {
+      ASSERT_EQ(revisions(connection, id),
+                closed ? (std::vector<std::uint64_t>{1, 2}) : (std::vector<std::uint64_t>{1, 2, 3}))
+          << connection << " " << id;
+    }
+  }
+  EXPECT_EQ(revisions(901, 1), std::vector<std::uint64_t>{3});
+  EXPECT_EQ(node_.desk().watch_count(), kWatches - kOfConnection - 6 + 1);
+}
+
+// A hundred thousand clients come back over new connections: the old ones end in slices.
+TEST_F(WatchStormsTest, WatchesOfConnectionsThatAreGoneEndInSlices) {
+  for (std::uint64_t connection = 1; connection <= kWatches / kOfConnection; ++connection) {
+    node_.sink.gone.insert(connection);
+  }
+  std::size_t most = 0;
+  std::size_t before = node_.desk().watch_count();
+  node_.budget().begin_pass();
+  node_.desk().on_sweep(node_.now_ms, true);
+  for (int pass = 0; node_.desk().watch_count() > 0 && pass < 1000; ++pass) {
+    node_.desk().advance(node_.now_ms);
+    most = std::max(most, before - node_.desk().watch_count());
+    before = node_.desk().watch_count();
+    EXPECT_EQ(node_.budget().behind(), before != 0);
+    node_.budget().begin_pass();
+  }
+  EXPECT_EQ(before, 0u);
+  EXPECT_LE(most, kPassUnits);
+}
+
+TEST_F(WatchStormsTest, ANodeThatIsCutOffEndsItsWatchesInSlices) {
+  std::size_t most = 0;
+  for (int sweep = 0; sweep < 3; ++sweep) {
+    node_.budget().begin_pass();
+    node_.desk().on_sweep(node_.now_ms, false);
+    most = std::max(most, sent());
+  }
+  EXPECT_LE(most, kPassUnits);
+  EXPECT_LE(drain(), kPassUnits);
+  EXPECT_EQ(node_.desk().watch_count(), 0u);
+  EXPECT_EQ(sent(), kWatches);
+}
+
+// All want progress in the same second.
+TEST_F(WatchStormsTest, ProgressThatIsDueTogetherIsToldInSlices) {
+  for (std::uint64_t k = 0; k < kWatches; ++k) {
+    node_.open(1000 + k / kOfConnection, 1 + k % kOfConnection, {.text = "b", .progress_ms = 1000});
+  }
+  node_.settle();
+  forget();
+  node_.now_ms += 1000;
+  node_.budget().begin_pass();
+  node_.desk().on_sweep(node_.now_ms, true);
+  EXPECT_LE(sent(), kQuantumUnits);
+  EXPECT_LE(drain(), kPassUnits);
+  EXPECT_EQ(sent(), kWatches);
+}
+
+// Those that lag are visited a slice at a time, and one that can go on has its turn.
+TEST_F(WatchStormsTest, AMillionThatAreFullDoNotKeepTheLoopAwake) {
+  for (std::uint64_t connection = 1; connection <= kWatches / kOfConnection; ++connection) {
+    node_.sink.full.insert(connection);
+  }
+  change(true);
+  drain();
+  node_.sink.full.erase(42);
+  drain();
+  EXPECT_EQ(sent(), kOfConnection);
+  node_.sink.full.clear();
+  drain();
+  expect_all_told({1});
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -36,11 +36,12 @@ class InputQueue {
   static constexpr std::uint64_t kPassUs = 2'000;
 
   // While others were served within kLatelyUs: the time of a pass for bulk (one turn in any case),
-  // the requests of such a turn, and its part of all time.
+  // the requests of such a turn, and its part of all time. "Lately" is longer than any pass under
+  // load: else a long pass makes bulk alone, and that the next one longer still.
   static constexpr std::uint64_t kBulkUs = 50;
   static constexpr std::size_t kBulkRequests = 32;
   static constexpr std::uint64_t kBulkParts = 4;
-  static constexpr std::uint64_t kLatelyUs = 10'000;
+  static constexpr std::uint64_t kLatelyUs = 100'000;
 
   // `now_us`: a clock that only grows; called for each turn.
   InputQueue(std::function<std::uint64_t()> now_us, MetricsRegistry& metrics);

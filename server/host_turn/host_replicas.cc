@@ -73,16 +73,8 @@ std::vector<int> HostReplicas::event_fds() const {
 std::chrono::milliseconds HostReplicas::until_next_deadline() const {
   // A loop that sleeps longer could not tell its sleep from a pause of the process.
   const std::uint32_t sleep_ticks = std::max(options_.timing.election_ticks / 8, 1u);
-<<<<<<< HEAD
   const Tick next =
       min_id(now() + sleep_ticks, min_id(lanes_->next_deadline(now()), peers_->next_deadline()));
-||||||| 8eb23655
-  const Tick wake = now() + (rows_.stalling() ? 1u : sleep_ticks);
-  const Tick next = min_id(wake, min_id(rows_.deadlines.next(), peers_->next_deadline()));
-=======
-  const Tick wake = now() + (rows_.stalled_count() > 0 ? 1u : sleep_ticks);
-  const Tick next = min_id(wake, min_id(rows_.deadlines.next(), peers_->next_deadline()));
->>>>>>> op/cold
   std::uint64_t due_us = clock_.begin_us(max_id(next, Tick{1}));
   for (const std::uint64_t due_ms : {network_->next_deadline_ms(), checkpointing_->next_due_ms()}) {
     due_us = due_ms < due_us / 1000 ? due_ms * 1000 : due_us;

@@ -2,74 +2,15 @@
 #include "server/host_turn/host_replicas.h"
 #include "server/replicas/shard_codec.h"
 
-#include <algorithm>
-
 namespace gcoord::server {
 namespace {
 
-<<<<<<< HEAD
-||||||| 8eb23655
-// Rows that one cause brings into a turn: a bulk wake, deadlines, acknowledgements. A turn stays at
-// a few milliseconds when a million shards want something at once, so heartbeats go on.
-constexpr std::uint32_t kRowsPerTurn = 4096;
-// A turn stops stepping after so long and leaves the rest to the next one. Peers hear from this
-// node and this node hears them once per turn, whatever there is to do: a tenth of the shortest
-// sensible election timeout.
-constexpr std::uint64_t kStepLimitUs = 20000;
-=======
-// Rows that one cause brings into a turn: a bulk wake, deadlines, acknowledgements. A turn stays at
-// a few milliseconds when a million shards want something at once, so heartbeats go on.
-constexpr std::uint32_t kRowsPerTurn = 4096;
-// Rows of this node that campaign at once, about. After the death of one of three nodes with 65,536
-// shards there are fewer, and all are to be led soon. Where still more shards have no leader, as
-// after a start, more elections at once are not decided sooner: their messages wait for each other
-// until those who sent them try again.
-constexpr std::uint32_t kCampaignsMost = 16384;
-constexpr std::uint32_t kCampaignsOfMany = 4096;
-constexpr std::uint32_t kLeaderlessMany = 65536;
-// Rows that may begin a campaign in one turn although as many do: nobody waits for ever.
-constexpr std::uint32_t kCampaignsLeast = 16;
-// Due rows that are looked at in one turn meanwhile, for those that are at work already.
-constexpr std::uint32_t kDueLooks = 8192;
-// Messages for rows with which peers are asked to wait: a quarter of what is taken in.
-constexpr std::size_t kBacklogMost = ActiveRows::kMessagesMax / 4;
-// Rows that are woken meanwhile all the same in one turn: there is more to tell them.
-constexpr std::uint32_t kWokenLeast = 512;
-// A turn stops stepping after so long and leaves the rest to the next one. Peers hear from this
-// node and this node hears them once per turn, whatever there is to do: a tenth of the shortest
-// sensible election timeout.
-constexpr std::uint64_t kStepLimitUs = 20000;
->>>>>>> op/cold
 // Entries of an Append: as many of the longest ones as an extent of the Consensus band holds.
 constexpr std::uint32_t kMessageEntries = 31;
+// Messages for rows with which peers are asked to wait: a quarter of what is taken in.
+constexpr std::size_t kBacklogMost = ActiveRows::kMessagesMax / 4;
 
 static_assert(kMessageEntries * (kEntryHeaderBytes + kCommandBytesMax) <= 64 * 1024);
-
-// Rows that may begin a campaign now. Rows that wait for credit count as campaigns: their messages
-// are not even under way.
-std::uint32_t room_for_campaigns(const TurnState& turn, const ReplicaRows& rows) {
-  const std::size_t most = turn.leaderless > kLeaderlessMany ? kCampaignsOfMany : kCampaignsMost;
-  const std::size_t under_way = turn.campaigns + rows.stalled_count();
-  return static_cast<std::uint32_t>(under_way < most ? most - under_way : 0);
-}
-
-// Due rows and a bulk wake, while there is room for their campaigns.
-void collect_due(const TurnState& turn, ReplicaRows& rows) {
-  const std::uint32_t room = room_for_campaigns(turn, rows);
-  const std::uint32_t campaigns_max = std::max(room, kCampaignsLeast);
-  const std::uint32_t looks = room > 0 ? kRowsPerTurn : kDueLooks;
-  std::uint32_t campaigns = 0;
-  rows.deadlines.collect(rows.columns(), turn.tick, looks, [&](std::uint32_t row) {
-    const bool may_begin = rows.ref(row).hot().role == consensus::Role::Follower;
-    if (may_begin && campaigns == campaigns_max) {
-      return false;
-    }
-    campaigns += may_begin ? 1 : 0;
-    rows.active.touch(row);
-    return true;
-  });
-  rows.wake(room > 0 ? kRowsPerTurn : kWokenLeast);
-}
 
 }  // namespace
 
@@ -128,33 +69,11 @@ void HostReplicas::take_time() {
   turn_.tick_began = tick != turn_.tick;
   turn_.tick = tick;
   // One try per tick, or when credit came back, does not keep a node awake while a peer is down.
-<<<<<<< HEAD
   lanes_->retry_stalled(turn_.tick_began, *network_);
-||||||| 8eb23655
-  if (rows_.stalling() && (turn_.tick_began || peers_->credit_returned(*network_))) {
-    rows_.retry();
-  }
-=======
-  if (rows_.stalled_count() > 0 && (turn_.tick_began || peers_->credit_returned(*network_))) {
-    rows_.retry(kRowsPerTurn);
-  }
->>>>>>> op/cold
   if (take_heartbeats()) {
     lanes_->wake_all();
   }
   look_at_lives();
-<<<<<<< HEAD
-||||||| 8eb23655
-  take_acknowledgements();
-  rows_.deadlines.collect(
-      rows_.columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.active.touch(row); });
-  rows_.wake(kRowsPerTurn);
-  readmission_.advance(step_input(), rows_.active);
-=======
-  take_acknowledgements();
-  collect_due(turn_, rows_);
-  readmission_.advance(step_input(), rows_.active);
->>>>>>> op/cold
 }
 
 // Dates the heartbeats by the tick read after they were polled. True: the rows are to be woken.
@@ -212,7 +131,7 @@ void HostReplicas::send_all() {
   }
   lanes_->send(*network_);
   turn_.done += sender_.pump(*network_, now());
-  network_->hold_credit(netcore::Band::Consensus, rows_.active.messages_left() > kBacklogMost);
+  network_->hold_credit(netcore::Band::Consensus, lanes_->messages_left() > kBacklogMost);
   network_->flush();
 }
 

@@ -28,13 +28,13 @@
 namespace gcoord::server {
 
 struct ReplicaRows {
-  // The stepper has as many rows as the map.
-  ReplicaRows(ChosenStepper chosen, const consensus::RowMap& row_map)
+  // The stepper has as many rows as the map, which is that of one of so many lanes of the node.
+  ReplicaRows(ChosenStepper chosen, const consensus::RowMap& row_map, std::uint32_t parts)
       : map(row_map),
         stepper(std::move(chosen.stepper)),
         stepper_why(std::move(chosen.why)),
         log(pool, map.row_count()),
-        active(map.row_count()),
+        active(map.row_count(), parts),
         deadlines(map.row_count()),
         is_stalled_(map.row_count(), false) {
     stepper->name_rows(map);

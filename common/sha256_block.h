@@ -1,8 +1,8 @@
 // SHA-256 (FIPS 180-4) one block at a time: what hashes of many short messages are made of.
 //
 // Words are the values that FIPS 180-4 writes, most significant byte first. On a device the rounds
-// below, all in registers; on the host OpenSSL's block function, which takes the processor's own
-// instructions where there are any. Equal inputs give equal words. Pure; host and device.
+// below, all in registers; on the host the processor's own instructions where there are any, else
+// OpenSSL's block function. Equal inputs give equal words. Pure; host and device.
 #pragma once
 
 #include "common/hd.h"

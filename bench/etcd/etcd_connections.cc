@@ -13,6 +13,7 @@ namespace gcoord::bench {
 namespace {
 
 constexpr std::int64_t kLeaseSeconds = 3600;
+constexpr std::chrono::seconds kLeasePatience{20};
 
 // The endpoint's answer to "who leads?", or nothing.
 bool leads(const std::string& endpoint) {
@@ -52,6 +53,7 @@ Result<std::vector<std::int64_t>> take_leases(const std::string& endpoint, std::
   std::vector<std::int64_t> leases;
   for (std::uint32_t taken = 0; taken < count; ++taken) {
     grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kLeasePatience);
     etcdserverpb::LeaseGrantRequest request;
     request.set_ttl(kLeaseSeconds);
     etcdserverpb::LeaseGrantResponse response;

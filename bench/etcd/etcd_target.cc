@@ -81,6 +81,11 @@ class EtcdTarget final : public LockTarget {
   explicit EtcdTarget(EtcdRecipe recipe) : recipe_(recipe) {}
 
   ~EtcdTarget() override {
+    for (const auto& client : clients_) {
+      if (client->context.has_value()) {
+        client->context->TryCancel();  // Does nothing to a call that is over.
+      }
+    }
     queue_.Shutdown();
     void* tag = nullptr;
     bool ok = false;
@@ -134,11 +139,15 @@ class EtcdTarget final : public LockTarget {
     client.unlock_call->Finish(&client.unlocked, &client.status, tag_of(index));
   }
 
-  // Delivers answers until the loop has ended.
-  void drive(ClosedLoop& loop) {
+  // Delivers answers until the loop has ended, or the deadline. Calls have none of their own, which
+  // would cost etcd's side of the comparison a timer for each.
+  Status drive(ClosedLoop& loop, std::chrono::system_clock::time_point deadline) {
     void* tag = nullptr;
     bool ok = false;
-    while (!loop.ended() && queue_.Next(&tag, &ok)) {
+    while (!loop.ended()) {
+      if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
+        return Status{StatusCode::DeadlineExceeded, "etcd did not answer after the load"};
+      }
       const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(tag));
       const EtcdClient& client = *clients_[index];
       if (client.locking) {
@@ -147,6 +156,7 @@ class EtcdTarget final : public LockTarget {
         loop.on_unlocked(index, client.status.ok() ? "" : client.status.error_message());
       }
     }
+    return Status{};
   }
 
  private:
@@ -195,7 +205,8 @@ Result<LoadResult> run_etcd(const EtcdOptions& options, const LoadOptions& load)
   run.clients = options.clients;
   ClosedLoop loop{run, target};
   loop.start();
-  target.drive(loop);
+  GCOORD_TRY_STATUS(target.drive(
+      loop, std::chrono::system_clock::now() + run.warm_up + run.measured + options.patience));
   return loop.take_result();
 }
 

@@ -10,6 +10,7 @@
 #include "bench/load/closed_loop.h"
 #include "common/status.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,9 +37,11 @@ struct EtcdOptions {
   EtcdSpread spread = EtcdSpread::Leader;
   std::string name_prefix = "bench";
   bool one_lease = false;  // Each client of the load is but a name of the one lease.
+  std::chrono::milliseconds patience{20'000};  // For the last answers, once the load is over.
 };
 
 // Waits for a leader, takes the leases, runs the closed loop, returns what it measured.
+// DeadlineExceeded when the last answers do not come.
 Result<LoadResult> run_etcd(const EtcdOptions& options, const LoadOptions& load);
 
 }  // namespace gcoord::bench

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::bench {
 
@@ -182,17 +183,22 @@ class AlternatingRuns {
   // Of the runs of this peer that did not fail.
   static Json summary_of(const Json& runs, const std::string& peer, std::string_view shape) {
     Json summary = Json::object();
+    std::vector<const Json*> measured;
     std::uint32_t failures = 0;
+    for (const Json& run : runs) {
+      if (run["peer"].text() == peer) {
+        const Json& figures = run[shape];
+        if (figures.contains("failed")) {
+          ++failures;
+        } else {
+          measured.push_back(&figures);
+        }
+      }
+    }
     for (const char* figure : kFigures) {
       std::vector<double> values;
-      failures = 0;
-      for (const Json& run : runs) {
-        if (run["peer"].text() != peer) {
-          continue;
-        }
-        const auto value = number_of(run[shape][figure]);
-        failures += value ? 0 : 1;
-        if (value) {
+      for (const Json* figures : measured) {
+        if (const auto value = number_of((*figures)[figure])) {
           values.push_back(*value);
         }
       }

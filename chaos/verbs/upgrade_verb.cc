@@ -14,7 +14,7 @@ namespace gcoord::chaos {
 
 namespace {
 
-// The release whose directories and frames the tests keep (tests/recorded).
+// The release whose directories and frames the tests keep (tests/chaos/upgrade).
 constexpr const char* kRecordedRelease = "4a56ad8";
 
 struct Arguments {

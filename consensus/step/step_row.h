@@ -278,6 +278,12 @@ GCOORD_HD inline SlotMask live_members(const Row& r) {
   return mask;
 }
 
+// Whether so many voters live that one of them can be elected.
+template <typename Row>
+GCOORD_HD inline bool majority_lives(const Row& r) {
+  return is_quorum(r.configuration(), live_members(r));
+}
+
 // Leader: members that are alive and bound to this leader, this one included.
 template <typename Row>
 GCOORD_HD inline SlotMask bound_members(const Row& r) {
@@ -383,6 +389,24 @@ GCOORD_HD inline Tick first_campaign(const Row& r) {
   const CampaignOrder order = campaign_order(r);
   const std::uint32_t rank = first_ever ? rank_of(order, r.hot().self_slot) : live_rank(r, order);
   return from + (1 + rank * stagger + random_ticks(r, stagger));
+}
+
+// Whether the replica follows nobody because it has heard of no leader since its node started: it
+// never was in a term, or its node's silence has been over for less than `grace_ticks`.
+template <typename Row>
+GCOORD_HD inline bool is_cold(const Row& r, std::uint32_t grace_ticks = 0) {
+  const Hot& hot = r.hot();
+  const bool led = (hot.leader.value != 0) | ((hot.flags & kRowLeaderGone) != 0);
+  return !led && ((hot.term.value == 0) | (r.input.tick < r.input.vote_after + grace_ticks));
+}
+
+// When to campaign after a start. All shards need a leader then, and two campaigns for one shard
+// cost as much as two shards: the first of the living voters goes soon, and the others leave it an
+// election timeout. A refused pre-vote calls them earlier (votes.h, go_next).
+template <typename Row>
+GCOORD_HD inline Tick cold_campaign(const Row& r) {
+  const bool waits = live_rank(r, campaign_order(r)) != 0;
+  return first_campaign(r) + (waits ? r.input.timing.election_ticks : 0u);
 }
 
 // Campaigns in a row without a leader after which the retries are not spread any wider.

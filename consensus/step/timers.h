@@ -161,9 +161,16 @@ GCOORD_HD inline void run_timers(const Row& r, const InboxHead& in) {
   if (r.leaves_plain()) {
     return;
   }
+  if (hot.role == Role::Follower && !majority_lives(r)) {
+    rest_alone(r);
+    return;
+  }
+  if (r.election().resigned_term.value != 0) {
+    r.election().campaign_count = 0;  // It counted repetitions (rest_alone).
+  }
   const bool fresh = hot.role == Role::Follower && (hot.deadline == kTickNever || in.woken != 0);
   if (fresh && r.election().campaign_count == 0) {
-    hot.deadline = min_id(hot.deadline, first_campaign(r));
+    hot.deadline = min_id(hot.deadline, is_cold(r) ? cold_campaign(r) : first_campaign(r));
   } else if (hot.deadline == kTickNever) {
     hot.deadline = next_campaign(r);
   }

@@ -91,6 +91,17 @@ GCOORD_HD inline void give_way(const Row& r) {
   }
 }
 
+// Who cannot help the first candidate after a start, because its own log is newer or its node is
+// still silent, does not wait any longer to see whether that one gets elected (cold_campaign).
+template <typename Row>
+GCOORD_HD inline void go_next(const Row& r) {
+  Hot& hot = r.hot();
+  const bool waits = (hot.role == Role::Follower) & (r.election().campaign_count == 0);
+  if (waits && is_cold(r, r.input.timing.election_ticks) && may_vote(r)) {
+    hot.deadline = min_id(hot.deadline, first_campaign(r));
+  }
+}
+
 // Whether the own pre-campaign goes before that of the sender. Two that ask at the same time and
 // are equally fit would both win and then split the vote, which costs half an election timeout; so
 // the one of the lower rank refuses and the other one withdraws. Pre-votes bind nobody, so this is
@@ -128,6 +139,7 @@ GCOORD_HD inline void on_pre_vote(const Row& r, const Message& m) {
                        !is_forgetful(r) && log_up_to_date(r, m) && !goes_before(r, m);
   if (!granted) {
     owe(r, election.prevote_reject, m.from, MessageKind::PreVoteReply, kFlagReject);
+    go_next(r);
     return;
   }
   if (r.hot().role == Role::PreCandidate) {
@@ -270,15 +282,51 @@ GCOORD_HD inline void repeat_step_down(const Row& r) {
   }
 }
 
-// Campaigns if that can end well; otherwise looks again later.
+// Campaigns in a row, or repetitions of a StepDown to the dead, after which the pauses of a former
+// leader without a majority grow no more: up to half an election timeout, 128 times doubled.
+inline constexpr std::uint8_t kAloneSpreadMax = 7;
+
+// A follower while no majority lives: it has no timer, so that a node that is alone uses no time
+// for its shards. The change of liveness that ends it wakes the row (liveness.h). A former leader
+// whose word did not reach everybody repeats it, ever more seldom.
+template <typename Row>
+GCOORD_HD inline void rest_alone(const Row& r) {
+  Hot& hot = r.hot();
+  Election& election = r.election();
+  if (election.resigned_term.value == 0) {
+    hot.deadline = kTickNever;
+    election.campaign_count = 0;  // Whatever campaigns failed for, nobody was there to win them.
+    return;
+  }
+  if (hot.deadline > r.input.tick && hot.deadline != kTickNever) {
+    return;
+  }
+  repeat_step_down(r);
+  const std::uint32_t half = r.input.timing.election_ticks / 2;
+  const std::uint8_t count = election.campaign_count;
+  hot.deadline = r.input.tick + (half + random_ticks(r, half << count));
+  election.campaign_count =
+      count < kAloneSpreadMax ? static_cast<std::uint8_t>(count + 1) : kAloneSpreadMax;
+}
+
+// Campaigns if that can end well; otherwise looks again later. A replica that never was in a term
+// needs no pre-vote: its first term is 1, which deposes nobody. The others, whose turn comes when
+// the first of the living has not made it, ask whether it is under way.
 template <typename Row>
 GCOORD_HD inline void campaign(const Row& r, Cause cause) {
-  if (may_campaign(r) && is_quorum(r.configuration(), live_members(r))) {
-    become_pre_candidate(r, cause);
+  const bool majority = majority_lives(r);
+  if (may_campaign(r) && majority) {
+    const bool first_ever = (r.hot().term.value == 0) & (r.election().campaign_count == 0);
+    first_ever&& live_rank(r, campaign_order(r)) == 0 ? become_candidate(r, cause)
+                                                      : become_pre_candidate(r, cause);
     return;
   }
   if (r.hot().role != Role::Follower) {
     become_follower(r, r.hot().term, Cause::Timeout);
+  }
+  if (!majority) {
+    rest_alone(r);
+    return;
   }
   repeat_step_down(r);
   const bool silenced = r.input.tick < r.input.vote_after;

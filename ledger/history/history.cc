@@ -105,24 +105,60 @@ Status History::check_order(const HistoryEntries& batch) {
   return {};
 }
 
+// Whether every shard goes on from where it is, entry by entry, as nearly all batches do: then
+// nothing is missing and nothing comes again.
+bool History::continues(const HistoryEntries& sorted) const {
+  for (std::size_t number = 0; number < trees_->run_count(); ++number) {
+    const HistoryTrees::Run run = trees_->run(number);
+    GCOORD_ASSERT(run.shard.value < options_.shard_count);
+    std::uint64_t next = rows_[run.shard.value].size.load(std::memory_order_relaxed);
+    for (std::size_t k = 0; k < run.places.size(); ++k, ++next) {
+      const HistoryEntry& entry = run.entry(sorted, k);
+      GCOORD_ASSERT(entry.length <= kEntryBytesMax);
+      if (entry.index != next) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 Status History::append(const std::shared_ptr<const HistoryEntries>& batch) {
-  GCOORD_TRY_STATUS(check_order(*batch));
-  const std::shared_ptr<const HistoryEntries> fresh = without_repeated(batch);
+  trees_->sort(*batch);
+  std::shared_ptr<const HistoryEntries> fresh = batch;
+  if (!continues(*batch)) {
+    GCOORD_TRY_STATUS(check_order(*batch));
+    fresh = without_repeated(batch);
+    trees_->sort(*fresh);
+  }
   if (fresh->entries.empty()) {
     return {};
   }
   GCOORD_TRY_STATUS(trees_->append(*fresh, *growing_));
   growing_->add(fresh);
   tell_pending();
-  for (const HistoryEntry& entry : fresh->entries) {
-    Row& row = rows_[entry.shard];
-    add_bytes(row, entry.length);
-    hashed_bytes_.fetch_add(entry.length, std::memory_order_relaxed);
-    // Release: pairs with the acquire of size(); the entry can be looked up by now.
-    row.size.store(entry.index + 1, std::memory_order_release);
-  }
-  hashed_ += fresh->entries.size();
+  count_appended(*fresh);
   return {};
+}
+
+// Run by run: the shards' rows lie far apart, and what all share is dear to change.
+void History::count_appended(const HistoryEntries& sorted) {
+  std::uint64_t bytes = 0;
+  for (std::size_t number = 0; number < trees_->run_count(); ++number) {
+    const HistoryTrees::Run run = trees_->run(number);
+    std::uint64_t run_bytes = 0;
+    for (std::size_t k = 0; k < run.places.size(); ++k) {
+      run_bytes += run.entry(sorted, k).length;
+    }
+    Row& row = rows_[run.shard.value];
+    row.bytes.fetch_add(run_bytes, std::memory_order_relaxed);
+    bytes += run_bytes;
+    // Release: pairs with the acquire of size(); the entries can be looked up by now.
+    row.size.store(run.entry(sorted, run.places.size() - 1).index + 1, std::memory_order_release);
+  }
+  entry_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  hashed_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  hashed_ += sorted.entries.size();
 }
 
 // --- Beginning somewhere else

@@ -201,6 +201,8 @@ class History final : public std::enable_shared_from_this<History> {
   std::shared_ptr<const HistoryEntries> without_repeated(
       const std::shared_ptr<const HistoryEntries>& batch);
   Status check_order(const HistoryEntries& batch);
+  bool continues(const HistoryEntries& sorted) const;
+  void count_appended(const HistoryEntries& sorted);
   Status rewind(ShardId shard, std::uint64_t size);
   Status reset(ShardId shard, const MerkleFrontier& frontier);
   void add_bytes(Row& row, std::uint64_t bytes);

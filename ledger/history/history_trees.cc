@@ -4,7 +4,7 @@
 
 namespace gcoord::ledger {
 
-void HistoryTrees::sort_into_runs(const HistoryEntries& batch) {
+void HistoryTrees::sort(const HistoryEntries& batch) {
   order_.clear();
   for (std::uint32_t k = 0; k < batch.entries.size(); ++k) {
     order_.push_back(std::uint64_t{batch.entries[k].shard} << 32 | k);
@@ -24,8 +24,13 @@ void HistoryTrees::sort_into_runs(const HistoryEntries& batch) {
   run_firsts_.push_back(static_cast<std::uint32_t>(leaves_.size()));
 }
 
+HistoryTrees::Run HistoryTrees::run(std::size_t number) const {
+  const std::uint32_t first = run_firsts_[number];
+  return {ShardId{run_shards_[number]},
+          std::span{order_}.subspan(first, run_firsts_[number + 1] - first)};
+}
+
 Status HistoryTrees::append(const HistoryEntries& batch, HistoryPending& pending) {
-  sort_into_runs(batch);
   const std::lock_guard lock(mutex_);
   GCOORD_TRY_STATUS(trees_->take({run_shards_, run_firsts_, leaves_, batch.payload}));
   GCOORD_TRY_STATUS(trees_->append());

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -82,7 +83,9 @@ class HistoryPending {
 
   mutable std::mutex mutex_;  // Guards all below from the owner's changes.
   std::vector<std::shared_ptr<const HistoryEntries>> batches_;
-  std::vector<Link> links_;
+  // Grows by pieces: it becomes megabytes, and moving them to fresh pages again and again is most
+  // of the pages that a busy node touches first.
+  std::deque<Link> links_;
   std::vector<std::uint32_t> newest_;  // By shard: as Link::older.
   std::vector<std::uint32_t> shards_;
   std::map<NodeKey, MerkleHash> nodes_;

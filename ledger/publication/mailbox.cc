@@ -7,10 +7,6 @@
 namespace gcoord::server {
 namespace {
 
-// As late as a head may be in a round without anybody minding: rounds are some hundred
-// milliseconds apart.
-constexpr std::chrono::milliseconds kNap{2};
-
 template <typename T>
 void move_behind(std::vector<T>& all, std::vector<T>&& more) {
   if (all.empty()) {
@@ -76,10 +72,12 @@ PublicationOutput PublicationMailbox::take() {
   return std::exchange(output_, PublicationOutput{});
 }
 
-std::optional<PublicationInput> PublicationMailbox::wait(std::uint64_t wait_ms) {
+std::optional<PublicationInput> PublicationMailbox::wait(std::uint64_t wait_ms,
+                                                         std::uint64_t sizes_wait_ms) {
   std::unique_lock lock(mutex_);
   napping_ = input_.can_wait();
-  arrived_.wait_for(lock, kNap, [this] { return closed_ || !napping_; });
+  arrived_.wait_for(
+      lock, std::chrono::milliseconds(sizes_wait_ms), [this] { return closed_ || !napping_; });
   napping_ = false;
   arrived_.wait_for(
       lock, std::chrono::milliseconds(wait_ms), [this] { return closed_ || !input_.empty(); });

@@ -4,7 +4,7 @@
 // other. Messages of peers may be lost, so there is room for a number of them; of the sizes of a
 // shard only the largest counts; everything else is small or replaces what it says anew. Sizes
 // come with every turn and nobody waits for them, so they wake the thread only when it has slept
-// for a moment: a busy loop would wake it thousands of times a second.
+// for a moment, whose length it says: a busy loop would wake it thousands of times a second.
 // Thread-safe.
 #pragma once
 
@@ -79,9 +79,9 @@ class PublicationMailbox {
   // The loop's: what is to be done.
   PublicationOutput take();
 
-  // The thread's: waits for input, at most so long, or a moment if that is longer. nullopt: the
-  // end.
-  std::optional<PublicationInput> wait(std::uint64_t wait_ms);
+  // The thread's: waits for input, at most so long, or for as long as sizes may wait if that is
+  // longer. nullopt: the end.
+  std::optional<PublicationInput> wait(std::uint64_t wait_ms, std::uint64_t sizes_wait_ms);
   // The thread's: adds to the output. True if there was none, so that the loop is to be woken.
   bool put(PublicationOutput&& output);
 

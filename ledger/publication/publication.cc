@@ -17,6 +17,10 @@ struct Overloaded : Takers... {
 template <typename... Takers>
 Overloaded(Takers...) -> Overloaded<Takers...>;
 
+// As late as a head may be in a round without anybody minding: rounds are some hundred
+// milliseconds apart.
+constexpr std::uint64_t kSizesWaitMs = 2;
+
 }  // namespace
 
 Publication::Publication(PublicationOptions options,
@@ -162,6 +166,11 @@ std::uint64_t Publication::next_wait_ms(bool more) const {
                      audit_.compared() < base_.state.size() || quarantine_.searching() ||
                      !base_.up_to_date();
   return more ? 1 : waits ? kStepMs : kPublicationRepeatMs;
+}
+
+// Who does not publish begins no rounds: sizes only say what would be in one, and what is waiting.
+std::uint64_t Publication::sizes_wait_ms(std::uint64_t due_in_ms) const {
+  return base_.publisher ? kSizesWaitMs : std::clamp(due_in_ms, kSizesWaitMs, kStepMs);
 }
 
 void Publication::answer_pages() {

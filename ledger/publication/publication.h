@@ -103,6 +103,10 @@ class Publication {
   // When to call advance() again, at the latest.
   std::uint64_t next_due_ms() const { return due_ms_; }
 
+  // How long news of sizes may lie before touch() hears of them, where the next call of advance()
+  // is due in due_in_ms; beyond that by a moment at most.
+  std::uint64_t sizes_wait_ms(std::uint64_t due_in_ms) const;
+
   PublicationView view() const;
 
   PublishedHead head(ShardId shard) const { return base_.heads.at(shard); }

@@ -1,11 +1,26 @@
 #include "ledger/trees/cpu.h"
 
+#include "common/device/prefetch.h"
 #include "common/tables/column_arena.h"
+#include "ledger/trees/leaf_pairs.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
+#include <vector>
 
 namespace gcoord::ledger {
 namespace {
+
+// Leaves that are hashed already.
+struct HashedLeaves {
+  std::span<const Sha256Words> hashes;
+  std::uint32_t first;  // Of MerkleTurn::leaves: whose hash is the first.
+
+  Sha256Words hash(const MerkleSpan& span, std::uint32_t k) const {
+    return hashes[span.leaf - first + k];
+  }
+};
 
 class CpuMerkleDevice final : public MerkleDevice {
  public:
@@ -25,7 +40,8 @@ class CpuMerkleDevice final : public MerkleDevice {
   Status append(const MerkleTurn& turn) override {
     *turn.kept_count = 0;
     for (std::uint32_t run = 0; run < turn.run_count; run += kMerkleBlockRuns) {
-      append_runs(turn, run, *block_);
+      want_block(turn, run);
+      append_block(turn, run);
     }
     return {};
   }
@@ -38,6 +54,40 @@ class CpuMerkleDevice final : public MerkleDevice {
   }
 
  private:
+  // Has the block's trees brought into the cache, all at once: they lie anywhere in a table of many
+  // megabytes, and hashing would wait for one after the other.
+  static void want_block(const MerkleTurn& turn, std::uint32_t first_run) {
+    const std::uint32_t end = std::min(turn.run_count, first_run + kMerkleBlockRuns);
+    for (std::uint32_t run = first_run; run < end; ++run) {
+      prefetch(&turn.table.size[turn.run_shard[run]]);
+    }
+    for (std::uint32_t run = first_run; run < end; ++run) {
+      const std::uint32_t shard = turn.run_shard[run];
+      const std::uint64_t before = turn.table.size[shard];
+      const std::uint64_t after = before + (turn.run_first[run + 1] - turn.run_first[run]);
+      for (std::uint32_t level = 0; before >> level != after >> level; ++level) {
+        prefetch(&turn.table.peak_of(level, shard));
+      }
+    }
+  }
+
+  // As append_runs, by one thread and with the leaves two at a time.
+  void append_block(const MerkleTurn& turn, std::uint32_t first_run) {
+    MerkleBlock& block = *block_;
+    const std::uint32_t run_count = std::min(turn.run_count - first_run, kMerkleBlockRuns);
+    for (std::uint32_t run = 0; run < run_count; ++run) {
+      take_span(turn, first_run + run, block.span[run]);
+    }
+    const std::uint32_t first = turn.run_first[first_run];
+    const std::uint32_t total = count_level(block, run_count, 0);
+    leaves_.resize(total);
+    hash_leaf_pairs(turn.payload, {turn.leaves + first, total}, leaves_);
+    static_cast<void>(append_spans(turn, block, run_count, total, HashedLeaves{leaves_, first}));
+    for (std::uint32_t run = 0; run < run_count; ++run) {
+      turn.table.size[block.span[run].shard] = block.span[run].end();
+    }
+  }
+
   static Status copy(void* to, const void* from, std::size_t bytes) {
     if (bytes != 0) {
       std::memcpy(to, from, bytes);
@@ -46,6 +96,7 @@ class CpuMerkleDevice final : public MerkleDevice {
   }
 
   std::unique_ptr<ColumnArena> arena_;
+  std::vector<Sha256Words> leaves_;  // Of a block; kept warm.
   std::unique_ptr<MerkleBlock> block_ = std::make_unique<MerkleBlock>();
 };
 

@@ -78,13 +78,13 @@ Status MerkleTrees::allocate() {
 
 Status MerkleTrees::check_run(const MerkleRuns& runs, std::uint32_t run) const {
   const std::uint32_t shard = runs.shard[run];
-  const std::string name = "run " + std::to_string(run);
+  const auto name = [run] { return "run " + std::to_string(run); };  // Nearly never wanted.
   if (shard >= limits_.shard_count || named_in_[shard] == takes_) {
-    return invalid(name + " names shard " + std::to_string(shard) +
+    return invalid(name() + " names shard " + std::to_string(shard) +
                    (shard < limits_.shard_count ? " again" : ", which does not exist"));
   }
   if (runs.first[run] >= runs.first[run + 1] || runs.first[run + 1] > runs.leaves.size()) {
-    return invalid(name + " has no leaf, or more than there are");
+    return invalid(name() + " has no leaf, or more than there are");
   }
   for (std::uint32_t k = runs.first[run]; k < runs.first[run + 1]; ++k) {
     const LeafExtent& leaf = runs.leaves[k];

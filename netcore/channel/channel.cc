@@ -355,8 +355,21 @@ DropReason Channel::on_slot_frame(const FrameView& frame, ChannelEvents& events)
   }
   receiver = booked;
   events.on_slots(header.band, frame.slots, frame.payloads);
-  receiver.consume(header.slot_count);
+  Kept& kept = kept_[index_of(header.band)];
+  if (kept.held) {
+    kept.slot_count += header.slot_count;
+  } else {
+    receiver.consume(header.slot_count);
+  }
   return DropReason::None;
+}
+
+void Channel::hold_credit(Band band, bool held) {
+  Kept& kept = kept_[index_of(band)];
+  kept.held = held;
+  if (!held) {
+    receivers_[index_of(band)].consume(std::exchange(kept.slot_count, 0));
+  }
 }
 
 DropReason Channel::on_heartbeat(const FrameView& frame, ChannelEvents& events) {

@@ -57,6 +57,9 @@ class Channel {
   bool send(Band band, std::span<const Slot> slots, std::span<const PayloadExtent> extents);
   void heartbeat(const Heartbeat& heartbeat);
 
+  // As PeerNetwork::hold_credit.
+  void hold_credit(Band band, bool held);
+
   // Frames that wait, most urgent first, into `out`; returns how many. The spans stay valid until
   // the next call of a non-const function.
   std::size_t collect(std::span<std::span<const std::byte>> out);
@@ -104,6 +107,14 @@ class Channel {
   ChannelOptions options_;
   std::array<CreditSender, kBandCount> senders_{};
   std::array<CreditReceiver, kBandCount> receivers_{};
+
+  // Slots delivered while their band's credit is held: not consumed yet.
+  struct Kept {
+    bool held = false;
+    std::uint32_t slot_count = 0;
+  };
+
+  std::array<Kept, kBandCount> kept_{};
   std::array<FrameBuffer, kBandCount> queues_;
   std::size_t unsent_bytes_ = 0;
 

@@ -218,6 +218,14 @@ std::uint32_t PeerNetwork::credit(NodeId id, Band band) const {
   return peer != nullptr && peer->channel.has_value() ? peer->channel->credit(band) : 0;
 }
 
+void PeerNetwork::hold_credit(Band band, bool held) {
+  for (PeerRecord& peer : *peers_) {
+    if (peer.channel.has_value()) {
+      peer.channel->hold_credit(band, held);
+    }
+  }
+}
+
 bool PeerNetwork::send(NodeId id,
                        Band band,
                        std::span<const Slot> slots,

@@ -150,6 +150,10 @@ class PeerNetwork final : private LinkEvents {
             Band band,
             std::span<const Slot> slots,
             std::span<const PayloadExtent> payloads = {});
+  // While held, slots of the band that are delivered return no credit, so that no peer sends more
+  // than it may have under way already. For an owner that has a backlog: what it would have to drop
+  // waits where it comes from. Tell it in every turn; a channel that comes up does not know.
+  void hold_credit(Band band, bool held);
   // Queues the liveness word ahead of everything; replaces an earlier one that has not left yet.
   // Dropped while the peer is down.
   void heartbeat(NodeId peer, const Heartbeat& heartbeat);

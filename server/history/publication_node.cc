@@ -80,7 +80,7 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
 
 void PublicationNode::run() {
   std::uint64_t wait_ms = 0;
-  while (auto input = desk_.wait(wait_ms)) {
+  while (auto input = desk_.wait(wait_ms, publication_->sizes_wait_ms(wait_ms))) {
     const std::uint64_t now = options_.now_ms();
     const std::uint64_t settle = input->settle;
     take(*std::move(input), now);

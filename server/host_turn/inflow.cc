@@ -85,7 +85,7 @@ void ReplicaInflow::on_message(const Target& target,
   }
   const bool notice = message.kind == MessageKind::Append && message.count == 0 &&
                       message.flags == consensus::kFlagNotice;
-  if (notice && target.lane.notices.size() < ActiveRows::kMessagesMax &&
+  if (notice && target.lane.notices.size() < target.lane.rows.messages_max() &&
       target.lane.rows.find(target.row) == nullptr) {
     target.lane.notices.push_back({target.row, message});
     return;

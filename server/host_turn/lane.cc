@@ -1,5 +1,6 @@
 #include "server/host_turn/lane.h"
 
+#include "server/host_turn/due_rows.h"
 #include "server/host_turn/row_workers.h"
 
 #include <utility>
@@ -7,12 +8,9 @@
 namespace gcoord::server {
 namespace {
 
-// Rows that one cause brings into a turn: a bulk wake, deadlines, acknowledgements. A turn stays at
-// a few milliseconds when a million shards want something at once, so heartbeats go on.
-constexpr std::uint32_t kRowsPerTurn = 4096;
 // A turn stops stepping after so long and leaves the rest to the next one. Peers hear from this
 // node and this node hears them once per turn, whatever there is to do: a tenth of the shortest
-// sensible election timeout.
+// sensible election timeout. Lanes share it: what follows their meeting is done for all of them.
 constexpr std::uint64_t kStepLimitUs = 20000;
 
 }  // namespace
@@ -21,10 +19,14 @@ TurnLane::TurnLane(const Environment& environment,
                    ChosenStepper stepper,
                    const consensus::RowMap& row_map)
     : calls(environment.service, environment.options.trace, environment.reading),
-      rows(std::move(stepper), row_map),
+      rows(std::move(stepper), row_map, environment.lane_count),
       outflow(environment.options.peers, rows.log, environment.metrics),
-      readmission(environment.options.durability, rows.columns(), environment.registry),
-      env_(environment) {}
+      readmission({environment.options.durability, environment.lane_count},
+                  rows.columns(),
+                  environment.registry),
+      env_(environment) {
+  turn_.leaderless = rows.map.row_count();
+}
 
 TurnLane::~TurnLane() = default;
 
@@ -33,8 +35,12 @@ void TurnLane::connect(const Connections& connections) {
 }
 
 void TurnLane::begin(Turn turn) {
+  const std::uint32_t leaderless = turn_.leaderless;
+  const std::uint32_t campaigns = turn_.campaigns;
   turn_ = turn.state;
   turn_.done = 0;
+  turn_.leaderless = leaderless;
+  turn_.campaigns = campaigns;
   steps_ = turn.steps;
   stepped_ = 0;
   durable_ = turn.durable;
@@ -67,12 +73,10 @@ void TurnLane::settle() {
     settler.on_notice(notice);
   }
   notices.clear();
-  turn_.done += record.take_acks(
-      durable_, 2 * kRowsPerTurn, [&](const TurnRecord::Ack& ack) { settler.on_stored(ack); });
-  rows.deadlines.collect(rows.columns(), turn_.tick, kRowsPerTurn, [this](std::uint32_t row) {
-    rows.active.touch(row);
-  });
-  rows.wake(kRowsPerTurn);
+  turn_.done += record.take_acks(durable_,
+                                 2 * kRowsPerTurn / env_.lane_count,
+                                 [&](const TurnRecord::Ack& ack) { settler.on_stored(ack); });
+  collect_due(turn_, rows, env_.lane_count);
   readmission.advance(input_, rows.active);
 }
 
@@ -88,7 +92,7 @@ void TurnLane::step_rows() {
     }
     batch.drain();
     stepped_ += batch.size();
-    if (env_.clock.peek_us() - begin_us >= kStepLimitUs) {
+    if (env_.clock.peek_us() - begin_us >= kStepLimitUs / env_.lane_count) {
       break;
     }
   }
@@ -118,11 +122,16 @@ void TurnLane::look_at_credit() {
 
 bool TurnLane::credit_returned(const netcore::PeerNetwork& network) const {
   for (const consensus::PeerLiveness& peer : peers_) {
-    if (peer.credit == 0 && network.credit(peer.node, netcore::Band::Consensus) > 0) {
+    if (peer.credit == 0 &&
+        network.credit(peer.node, netcore::Band::Consensus) >= env_.lane_count) {
       return true;
     }
   }
   return false;
+}
+
+bool TurnLane::owes_snapshot() const {
+  return workers_->storage.owes_snapshot();
 }
 
 void TurnLane::send_snapshots() {
@@ -146,7 +155,9 @@ void TurnLane::shrink() {
   outflow.shrink();
   rows.shrink();
   notices.shrink_to_fit();
+  calls.shrink();
   workers_->applies.shrink();
+  workers_->messages.shrink();
 }
 
 }  // namespace gcoord::server

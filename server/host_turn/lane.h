@@ -50,6 +50,7 @@ class TurnLane {
     MetricsRegistry& registry;
     ReplicaMetrics& metrics;
     DeviceMetrics* device_metrics;  // nullptr on the CPU.
+    std::uint32_t lane_count;       // Of the node; they share its bounds.
   };
 
   TurnLane(const Environment& environment, ChosenStepper stepper, const consensus::RowMap& row_map);
@@ -85,7 +86,11 @@ class TurnLane {
   // Settles and steps the rows of the turn.
   void work();
 
-  // Whether a channel that took nothing of this lane takes something now.
+  // Whether a step is to come that reads the service's state: of a snapshot that was installed and
+  // is not in the log of record yet.
+  bool owes_snapshot() const;
+
+  // Whether a channel that took nothing of this lane takes something of every lane now.
   bool credit_returned(const netcore::PeerNetwork& network) const;
 
   // After the lanes have met.

@@ -14,6 +14,11 @@ void LaneCalls::tell() {
   transitions_told_ = 0;
 }
 
+void LaneCalls::shrink() {
+  kept_.shrink_to_fit();
+  transitions_.shrink_to_fit();
+}
+
 void LaneCalls::carry_out(const Call& call) {
   switch (call.kind) {
     case Kind::Role:

@@ -41,6 +41,9 @@ class LaneCalls final : public StateMachine {
   // Tells what was kept; calls go through again.
   void tell();
 
+  // Gives back the memory of what was kept.
+  void shrink();
+
   void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
   void on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
   void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override;

@@ -1,6 +1,7 @@
 #include "server/host_turn/lanes.h"
 
 #include "common/assert.h"
+#include "server/host_turn/due_rows.h"
 #include "server/host_turn/lane_maps.h"
 #include "server/platform/operator_log.h"
 #include "server/replicas/node_view.h"
@@ -15,6 +16,10 @@ namespace {
 // Rows with work, in all lanes, for which it pays to wake the turn threads: stepping them takes
 // several times as long as waking a thread.
 constexpr std::size_t kThreadsFrom = 128;
+
+// A node that cannot end a turn is silent, so others lead meanwhile; it ends when this is no matter
+// of a slow disk or a busy host any more. At least, and ten election timeouts.
+constexpr std::uint64_t kStuckMsLeast = 10'000;
 
 std::uint32_t slot_count(const ReplicaOptions& options) {
   return options.replica_slots != 0 ? options.replica_slots
@@ -60,7 +65,8 @@ Result<std::unique_ptr<TurnLanes>> TurnLanes::open(const Environment& environmen
                                                          environment.clock,
                                                          environment.registry,
                                                          environment.metrics,
-                                                         lanes->device_metrics_.get()},
+                                                         lanes->device_metrics_.get(),
+                                                         maps.count()},
                                    std::move(stepper),
                                    map));
   }
@@ -91,11 +97,11 @@ void TurnLanes::connect(const Connections& connections) {
 }
 
 void TurnLanes::start_threads() {
-  const consensus::Timing& timing = env_.options.timing;
-  TurnThreads::Options threads{
-      .lane_count = static_cast<std::uint32_t>(lanes_.size()),
-      .stuck_ms = std::uint64_t{timing.election_ticks} * env_.options.tick_ms,
-      .on_stuck = env_.options.on_stuck};
+  const std::uint64_t election_ms =
+      std::uint64_t{env_.options.timing.election_ticks} * env_.options.tick_ms;
+  TurnThreads::Options threads{.lane_count = static_cast<std::uint32_t>(lanes_.size()),
+                               .stuck_ms = std::max(kStuckMsLeast, 10 * election_ms),
+                               .on_stuck = env_.options.on_stuck};
   if (!threads.on_stuck) {
     threads.on_stuck = end_stuck;
   }
@@ -103,10 +109,16 @@ void TurnLanes::start_threads() {
                                            [this](std::uint32_t lane) { lanes_[lane]->work(); });
 }
 
+void TurnLanes::begin_at(std::size_t part, std::size_t parts) {
+  for (const auto& lane : lanes_) {
+    lane->rows.deadlines.begin_at(part, parts);
+  }
+}
+
 void TurnLanes::retry_stalled(bool everywhere, const netcore::PeerNetwork& network) {
   for (const auto& lane : lanes_) {
-    if (lane->rows.stalling() && (everywhere || lane->credit_returned(network))) {
-      lane->rows.retry();
+    if (lane->rows.stalled_count() > 0 && (everywhere || lane->credit_returned(network))) {
+      lane->rows.retry(kRowsPerTurn / static_cast<std::uint32_t>(lanes_.size()));
     }
   }
 }
@@ -171,10 +183,10 @@ void TurnLanes::begin(const Turn& turn, const netcore::PeerNetwork& network) {
 }
 
 // Whether what the steps say to the service may wait until the lanes have met: a snapshot is
-// installed in the midst of a step.
+// installed, and its state written down, in the midst of a step.
 bool TurnLanes::may_wait() const {
   return lanes_.size() > 1 && std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
-           return lane->rows.active.any_snapshot();
+           return lane->rows.active.any_snapshot() || lane->owes_snapshot();
          });
 }
 
@@ -221,8 +233,9 @@ void TurnLanes::submit(ReplicaDisk& disk) {
 }
 
 void TurnLanes::send(netcore::PeerNetwork& network) {
-  for (const auto& lane : lanes_) {
-    lane->outflow.send(network);
+  first_to_send_ = (first_to_send_ + 1) % lanes_.size();
+  for (std::size_t k = 0; k < lanes_.size(); ++k) {
+    lanes_[(first_to_send_ + k) % lanes_.size()]->outflow.send(network);
   }
 }
 
@@ -268,7 +281,7 @@ bool TurnLanes::wants_turn(ledger::Lsn durable) const {
 Tick TurnLanes::next_deadline(Tick now) const {
   Tick next = kTickNever;
   for (const auto& lane : lanes_) {
-    const Tick again = lane->rows.stalling() ? now + 1 : kTickNever;
+    const Tick again = lane->rows.stalled_count() > 0 ? now + 1 : kTickNever;
     next = min_id(next, min_id(again, lane->rows.deadlines.next()));
   }
   return next;
@@ -283,9 +296,18 @@ bool TurnLanes::shrink() {
 }
 
 void TurnLanes::give_back() {
+  merged_ = {};
   for (const auto& lane : lanes_) {
     lane->shrink();
   }
+}
+
+std::size_t TurnLanes::messages_left() const {
+  std::size_t count = 0;
+  for (const auto& lane : lanes_) {
+    count += lane->rows.active.messages_left();
+  }
+  return count;
 }
 
 std::uint32_t TurnLanes::forgotten_count() const {

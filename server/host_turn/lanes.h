@@ -60,6 +60,9 @@ class TurnLanes {
     return lanes_[deal_[consensus::slice_of(shard)]]->rows;
   }
 
+  // Each lane's first look for due rows begins after `part` of `parts` of its rows.
+  void begin_at(std::size_t part, std::size_t parts);
+
   // Rows that found no credit are tried again, in every lane or where credit came back.
   void retry_stalled(bool everywhere, const netcore::PeerNetwork& network);
   void wake_all();
@@ -99,6 +102,8 @@ class TurnLanes {
   bool shrink();
   void give_back();
   std::uint32_t forgotten_count() const;
+  // Messages that no step has taken yet.
+  std::size_t messages_left() const;
   // Adds what the lanes count.
   void describe(NodeView& node) const;
 
@@ -115,6 +120,7 @@ class TurnLanes {
   std::mutex reading_;
   std::unique_ptr<DeviceMetrics> device_metrics_;  // nullptr on the CPU.
   std::vector<std::unique_ptr<TurnLane>> lanes_;
+  std::size_t first_to_send_ = 0;         // What is left of the credit is not always of the same.
   ledger::WalBatch merged_;               // Of several lanes; kept warm.
   std::unique_ptr<TurnThreads> threads_;  // None for one lane.
   Counter& shared_turns_;

@@ -51,15 +51,23 @@ Status check(const ReplicaOptions& options) {
   return initial_configuration(options).status();
 }
 
-// Rows that lie on a device are stepped there together, whatever was asked for.
-Result<std::uint32_t> threads_for(const ReplicaOptions& options) {
+// Rows that lie on a device are stepped there together, whatever was asked for. Where nobody named
+// one, what is found now decides; returns why, if that is a processor.
+Result<std::string> decide_place(ReplicaOptions& options) {
   if (options.make_stepper || options.turn_threads <= 1 ||
       options.device.kind == DeviceChoice::Kind::Cpu) {
-    return options.turn_threads;
+    return std::string{};
   }
-  GCOORD_TRY(const ChosenStepper looked,
-             choose_stepper({.device = options.device, .row_count = 1, .slot_count = 1}));
-  return looked.stepper->report().product.empty() ? options.turn_threads : 1u;
+  if (options.device.kind == DeviceChoice::Kind::Auto) {
+    GCOORD_TRY(ChosenStepper found,
+               choose_stepper({.device = options.device, .row_count = 1, .slot_count = 1}));
+    if (found.stepper->report().product.empty()) {
+      options.device = DeviceChoice{};
+      return std::move(found.why);
+    }
+  }
+  options.turn_threads = 1;
+  return std::string{};
 }
 
 }  // namespace
@@ -72,11 +80,14 @@ Result<std::unique_ptr<HostReplicas>> HostReplicas::open(ReplicaOptions options,
     options.clock_us = [] { return boot_time_us(); };
   }
   options.seed = options.seed != 0 ? options.seed : draw_random();
-  GCOORD_TRY(options.turn_threads, threads_for(options));
+  GCOORD_TRY(std::string why, decide_place(options));
   std::unique_ptr<HostReplicas> host(new HostReplicas(std::move(options), service, metrics));
   GCOORD_TRY(
       host->lanes_,
       TurnLanes::open({host->options_, host->service_, host->clock_, metrics, host->metrics_}));
+  if (!why.empty()) {
+    host->lanes_->all().front()->rows.stepper_why = std::move(why);
+  }
   GCOORD_TRY_STATUS(host->open_storage(metrics));
   GCOORD_TRY_STATUS(host->open_network(metrics));
   return host;
@@ -186,6 +197,11 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
   votes_->begin(now());
   turn_.tick = now();
   lanes_->connect({*checkpointing_, *peers_, sender_, *network_});
+  const auto before = std::count_if(
+      options_.peers.begin(), options_.peers.end(), [this](const netcore::PeerAddress& peer) {
+        return peer.id < options_.node;
+      });
+  lanes_->begin_at(static_cast<std::size_t>(before), options_.peers.size() + 1);
   return Status{};
 }
 

@@ -35,6 +35,8 @@ class RowMessages {
   // applied.
   void send_snapshots();
 
+  void shrink() { wanted_.shrink_to_fit(); }
+
  private:
   struct WantedSnapshot {
     std::uint32_t row = 0;

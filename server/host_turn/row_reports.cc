@@ -1,6 +1,13 @@
 #include "server/host_turn/row_reports.h"
 
 namespace gcoord::server {
+namespace {
+
+bool campaigns(const consensus::Hot& hot) {
+  return hot.role == consensus::Role::PreCandidate || hot.role == consensus::Role::Candidate;
+}
+
+}  // namespace
 
 void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus::Cause cause) {
   const ShardId shard = env_.rows.shard_of(row);
@@ -12,6 +19,9 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
     leader_count_ += leads ? 1u : ~0u;
     (leads ? env_.metrics.elections : env_.metrics.leaderships_lost).add();
   }
+  env_.turn.leaderless +=
+      (hot.leader.value == 0 ? 1u : 0u) - (before.hot.leader.value == 0 ? 1u : 0u);
+  env_.turn.campaigns += (campaigns(hot) ? 1u : 0u) - (campaigns(before.hot) ? 1u : 0u);
   const bool turned =
       hot.role != before.hot.role || hot.term != before.hot.term || hot.leader != before.hot.leader;
   if (turned) {

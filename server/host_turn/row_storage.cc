@@ -24,6 +24,7 @@ Status RowStorage::install_snapshot(std::uint32_t row, std::span<const std::byte
             kCheckpointImpossible};
   }
   env_.marks.mark(row);
+  owed_.insert(row);
   env_.metrics.snapshots_installed.add();
   return {};
 }
@@ -110,6 +111,7 @@ void RowStorage::persist_snapshot(std::uint32_t row) {
   const ShardId shard = env_.rows.shard_of(row);
   const consensus::Log& log = env_.rows.ref(row).log();
   GCOORD_ASSERT(log.applied == log.floor);
+  owed_.erase(row);
   encode_snapshot_head(snapshot_bytes_, env_.rows.ref(row).configuration());
   env_.service.serialize(shard, snapshot_bytes_);
   env_.record.batch().snapshot_installed(shard, log.floor, log.floor_term, snapshot_bytes_);

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,9 @@ class RowStorage {
   // Replaces the row's entries and the service's state by a snapshot (shard_codec.h; decodes).
   Status install_snapshot(std::uint32_t row, std::span<const std::byte> bytes);
 
+  // Whether a snapshot was installed that is not in the log of record yet.
+  bool owes_snapshot() const { return !owed_.empty(); }
+
   // Keeps the entries of the message to the row from index `first` on.
   void store_entries(std::uint32_t row, const QueuedMessage& queued, LogIndex first);
 
@@ -56,6 +60,7 @@ class RowStorage {
   void persist_snapshot(std::uint32_t row);
 
   Environment env_;
+  std::set<std::uint32_t> owed_;           // Rows of installed snapshots to be persisted.
   std::vector<std::byte> snapshot_bytes_;  // Kept warm.
 };
 

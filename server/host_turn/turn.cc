@@ -7,6 +7,8 @@ namespace {
 
 // Entries of an Append: as many of the longest ones as an extent of the Consensus band holds.
 constexpr std::uint32_t kMessageEntries = 31;
+// Messages for rows with which peers are asked to wait: a quarter of what is taken in.
+constexpr std::size_t kBacklogMost = ActiveRows::kMessagesMax / 4;
 
 static_assert(kMessageEntries * (kEntryHeaderBytes + kCommandBytesMax) <= 64 * 1024);
 
@@ -129,6 +131,7 @@ void HostReplicas::send_all() {
   }
   lanes_->send(*network_);
   turn_.done += sender_.pump(*network_, now());
+  network_->hold_credit(netcore::Band::Consensus, lanes_->messages_left() > kBacklogMost);
   network_->flush();
 }
 

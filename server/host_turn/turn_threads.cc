@@ -47,7 +47,7 @@ bool look(bool looks, Ready&& ready) {
 TurnThreads::TurnThreads(Options options, std::function<void(std::uint32_t lane)> job)
     : options_(std::move(options)),
       job_(std::move(job)),
-      may_look_(usable_processors() >= options_.lane_count),
+      may_look_(usable_processors() >= 2 * options_.lane_count),
       busy_(options_.lane_count) {
   for (std::uint32_t lane = 1; lane < options_.lane_count; ++lane) {
     threads_.emplace_back([this, lane] { work(lane); });
@@ -112,7 +112,7 @@ void TurnThreads::await_lanes() {
     const auto begun = Clock::now();
     met_.wait_for(lock, kWait, [this] { return done(); });
     // A wait that took much longer says that this process did not run, not that a lane hangs.
-    waited = Clock::now() - begun < 3 * kWait ? waited + kWait : std::chrono::milliseconds{0};
+    waited += Clock::now() - begun < 3 * kWait ? kWait : std::chrono::milliseconds{0};
     if (!done() && waited.count() >= static_cast<std::int64_t>(options_.stuck_ms)) {
       waited = {};
       for (std::uint32_t lane = 1; lane < options_.lane_count; ++lane) {

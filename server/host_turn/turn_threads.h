@@ -3,14 +3,14 @@
 // run() hands a job to all of them and takes the first lane itself; it returns when every lane is
 // done. In between the threads sleep. Waking a thread takes as long as a fifth of a turn, so while
 // turns follow each other closely, a thread that is done looks for the next one for a while before
-// it sleeps, if the process may use as many processors. They share nothing but the hand-over, which
-// orders what was written before run() before the jobs, and the jobs before run()'s return.
+// it sleeps, if the process may use twice as many processors. They share nothing but the hand-over,
+// which orders what was written before run() before the jobs, and the jobs before run()'s return.
 //
 // A thread that does not come back (a planted fault, a bug in a lane) stops the turn, so heartbeats
-// stop and the other nodes take over after an election timeout; when the owner has then waited for
-// as long again, awake all the while, on_stuck is called: a node that cannot end its turn cannot go
-// on. A process that was stopped as a whole, or starved, is not stuck: only waits count that ended
-// when they should. One owner calls run(); on_stuck is called on its thread.
+// stop and the other nodes take over after an election timeout; when the owner has waited for
+// stuck_ms, awake all the while, on_stuck is called: a node that cannot end its turn cannot go on.
+// A process that was stopped as a whole, or starved, is not stuck: only waits count that ended when
+// they should. One owner calls run(); on_stuck is called on its thread.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class TurnThreads {
  public:
   struct Options {
     std::uint32_t lane_count = 1;  // One thread less is started.
-    std::uint64_t stuck_ms = 2000;
+    std::uint64_t stuck_ms = 10'000;
     std::function<void(std::uint32_t lane)> on_stuck;
   };
 

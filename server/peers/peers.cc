@@ -80,12 +80,6 @@ void ReplicaPeers::send_heartbeats(netcore::PeerNetwork& network, Tick now, std:
   });
 }
 
-bool ReplicaPeers::credit_returned(const netcore::PeerNetwork& network) const {
-  return std::any_of(records_.begin(), records_.end(), [&](const PeerLiveness& peer) {
-    return peer.credit == 0 && network.credit(peer.node, netcore::Band::Consensus) > 0;
-  });
-}
-
 Tick ReplicaPeers::next_deadline() const {
   Tick next = records_.empty() ? kTickNever : heartbeats_.next();
   for (const PeerLiveness& peer : records_) {

@@ -41,19 +41,7 @@ class ReplicaPeers {
   // Makes one due at once: a channel came up.
   void hurry() { heartbeats_.hurry(); }
 
-  // Sets every record's credit: what the channel takes less what is gathered already.
-  template <typename Gathered>
-  void set_credit(const netcore::PeerNetwork& network, Gathered&& gathered) {
-    for (consensus::PeerLiveness& peer : records_) {
-      const std::uint32_t credit = network.credit(peer.node, netcore::Band::Consensus);
-      const std::uint32_t taken = gathered(peer.node);
-      peer.credit = credit > taken ? credit - taken : 0;
-    }
-  }
-
-  // Whether a channel that took nothing at the last set_credit takes something now.
-  bool credit_returned(const netcore::PeerNetwork& network) const;
-
+  // Without what the channels take.
   std::span<const consensus::PeerLiveness> records() const { return records_; }
 
   // How much the node of the record is suspected: 0, and no bound but

@@ -45,10 +45,11 @@ void Readmission::CountedRows::assign(std::uint32_t row, bool member) {
   }
 }
 
-Readmission::Readmission(consensus::Durability durability,
+Readmission::Readmission(const Options& options,
                          const consensus::ShardColumns& columns,
                          MetricsRegistry& registry)
-    : enabled_(durability == consensus::Durability::Memory),
+    : enabled_(options.durability == consensus::Durability::Memory),
+      under_way_max_(kUnderWayMax / options.parts),
       columns_(columns),
       voting_(columns.row_count),
       forgotten_(columns.row_count),
@@ -117,7 +118,7 @@ void Readmission::advance(const consensus::StepInput& input, ActiveRows& rows) {
     look_at(take_next(stepped_), input, rows);
   }
   for (std::uint32_t looks = 0;
-       looks < kUnderWayMax && queued_.count != 0 && under_way_.count < kUnderWayMax;
+       looks < under_way_max_ && queued_.count != 0 && under_way_.count < under_way_max_;
        ++looks) {
     const std::uint32_t row = take_next(queued_);
     under_way_.assign(row, true);

@@ -25,9 +25,13 @@ namespace gcoord::server {
 
 class Readmission {
  public:
-  // `columns` are those of some of the engine's rows and outlive it; the gauges count the rows of
-  // all that share the registry.
-  Readmission(consensus::Durability durability,
+  struct Options {
+    consensus::Durability durability = consensus::Durability::Durable;
+    std::uint32_t parts = 1;  // The columns are those of one of so many parts of the node's rows.
+  };
+
+  // The columns outlive it; the gauges count the rows of all that share the registry.
+  Readmission(const Options& options,
               const consensus::ShardColumns& columns,
               MetricsRegistry& registry);
   ~Readmission();
@@ -55,7 +59,7 @@ class Readmission {
 
   // Whether advance() has something to look at.
   bool waiting() const {
-    return stepped_.count != 0 || (queued_.count != 0 && under_way_.count < kUnderWayMax);
+    return stepped_.count != 0 || (queued_.count != 0 && under_way_.count < under_way_max_);
   }
 
   // Shards in which this node votes, in which it has forgotten what it promised, and for which it
@@ -68,7 +72,8 @@ class Readmission {
 
   std::uint64_t led_anew() const { return led_anew_; }
 
-  // Rows on their way at once: what two nodes exchange well within the 100 ms of a resend.
+  // Rows of a node on their way at once: what two nodes exchange well within the 100 ms of a
+  // resend.
   static constexpr std::uint32_t kUnderWayMax = 2048;
 
  private:
@@ -91,6 +96,7 @@ class Readmission {
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
 
   bool enabled_;
+  const std::uint32_t under_way_max_;
   const consensus::ShardColumns& columns_;
   CountedRows voting_;
   CountedRows forgotten_;

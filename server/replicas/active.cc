@@ -34,7 +34,8 @@ RowWork* ActiveRows::find(std::uint32_t row) {
 bool ActiveRows::add_message(std::uint32_t row,
                              const consensus::Message& message,
                              std::span<const std::byte> extent) {
-  if (messages_.size() >= kMessagesMax || extents_.size() + extent.size() > kExtentBytesMax) {
+  if (messages_.size() >= messages_max() ||
+      extents_.size() + extent.size() > kExtentBytesMax / parts_) {
     return false;
   }
   RowWork& work = touch(row);
@@ -146,9 +147,9 @@ void ActiveRows::end_turn() {
     return;
   }
   const bool long_list =
-      messages_.size() > kMessagesMax / 8 && messages_.size() > 4 * messages_left_;
+      messages_.size() > messages_max() / 8 && messages_.size() > 3 * messages_left_ / 2;
   const bool many_bytes =
-      extents_.size() > kExtentBytesMax / 8 && extents_.size() > 4 * extent_bytes_left_;
+      extents_.size() > kExtentBytesMax / parts_ / 8 && extents_.size() > 4 * extent_bytes_left_;
   if (long_list || many_bytes) {
     keep_messages_left();
   }
@@ -156,7 +157,7 @@ void ActiveRows::end_turn() {
 
 bool ActiveRows::shrink() {
   const bool idle = !waiting() && messages_left_ == 0 && free_works_.size() == works_.size();
-  if (!idle || works_.size() <= kWorksKept) {
+  if (!idle || works_.size() <= kWorksKept / parts_) {
     return false;
   }
   works_.clear();

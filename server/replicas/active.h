@@ -66,7 +66,9 @@ struct RowWork {
 
 class ActiveRows {
  public:
-  explicit ActiveRows(std::uint32_t row_count) : work_of_row_(row_count, 0) {}
+  // `parts`: these are the rows of one of so many lanes, which share the bounds below.
+  explicit ActiveRows(std::uint32_t row_count, std::uint32_t parts = 1)
+      : parts_(parts), work_of_row_(row_count, 0) {}
 
   // The row's work, which it gets if it has none; the row is stepped in the next turn to begin.
   RowWork& touch(std::uint32_t row);
@@ -78,6 +80,8 @@ class ActiveRows {
   static constexpr std::size_t kExtentBytesMax = std::size_t{256} << 20;
   // Rows that had work at once and whose places are kept for the next time: half a megabyte.
   static constexpr std::size_t kWorksKept = 4096;
+
+  std::size_t messages_max() const { return kMessagesMax / parts_; }
 
   // Queues a message to the row with a copy of its entries. False: the queue is full, the message
   // is lost, as messages may be.
@@ -98,6 +102,9 @@ class ActiveRows {
   bool waiting() const { return waiting_count() != 0; }
 
   std::size_t waiting_count() const { return next_.size() + now_.size() - now_taken_; }
+
+  // Messages that no step has taken yet.
+  std::size_t messages_left() const { return messages_left_; }
 
   // Fixes the rows of the turn: first those that the turn before left, then those touched since.
   void begin_turn();
@@ -129,6 +136,7 @@ class ActiveRows {
  private:
   void keep_messages_left();
 
+  std::size_t parts_;
   std::vector<std::uint32_t> work_of_row_;  // 1 + number of the work; 0: none.
   std::deque<RowWork> works_;               // References stay valid while it grows.
   std::vector<std::uint32_t> free_works_;

@@ -33,9 +33,17 @@ class DeadlineIndex {
   // No row is due before this tick.
   Tick next() const { return next_; }
 
+  // Where the first collect() begins: after `part` of `parts` of the rows. Nodes that begin in
+  // different places do not come to the same shards at the same time.
+  void begin_at(std::size_t part, std::size_t parts) {
+    GCOORD_ASSERT(part < parts);
+    first_block_ = static_cast<std::uint32_t>(bounds_.size() * part / parts);
+  }
+
   // Calls on_due(row) for rows whose deadline is at most `tick`: for all of them, or for about
-  // row_count_max and next() stays due. The caller steps these rows and tells their deadlines by
-  // lower(). Blocks take turns in being first.
+  // row_count_max and next() stays due. True: the caller steps the row and tells its deadline by
+  // lower(). False: it leaves the row for later, and next() stays due. Blocks take turns in being
+  // first.
   template <typename OnDue>
   void collect(const consensus::ShardColumns& columns,
                Tick tick,
@@ -71,10 +79,9 @@ class DeadlineIndex {
     const std::uint32_t end = std::min(first + kBlockRows, columns.row_count);
     for (std::uint32_t row = first; row < end; ++row) {
       const Tick deadline = columns.hot[row].deadline;
-      if (deadline <= tick) {
-        on_due(row);
-        ++row_count;
-      } else {
+      const bool due = deadline <= tick;
+      row_count += due ? 1 : 0;
+      if (!due || !on_due(row)) {
         bound = min_id(bound, deadline);
       }
     }

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,14 +28,15 @@
 namespace gcoord::server {
 
 struct ReplicaRows {
-  // The stepper has as many rows as the map.
-  ReplicaRows(ChosenStepper chosen, const consensus::RowMap& row_map)
+  // The stepper has as many rows as the map, which is that of one of so many lanes of the node.
+  ReplicaRows(ChosenStepper chosen, const consensus::RowMap& row_map, std::uint32_t parts)
       : map(row_map),
         stepper(std::move(chosen.stepper)),
         stepper_why(std::move(chosen.why)),
         log(pool, map.row_count()),
-        active(map.row_count()),
-        deadlines(map.row_count()) {
+        active(map.row_count(), parts),
+        deadlines(map.row_count()),
+        is_stalled_(map.row_count(), false) {
     stepper->name_rows(map);
   }
 
@@ -70,15 +72,22 @@ struct ReplicaRows {
 
   // Rows that have messages to send and found no credit wait apart until retry(): a row without
   // credit asks for a step in every turn.
-  void stall(std::uint32_t row) { stalled_.push_back(row); }
-
-  bool stalling() const { return !stalled_.empty(); }
-
-  void retry() {
-    for (const std::uint32_t row : stalled_) {
-      active.touch(row);
+  void stall(std::uint32_t row) {
+    if (!is_stalled_[row]) {
+      is_stalled_[row] = true;
+      stalled_.push_back(row);
     }
-    stalled_.clear();
+  }
+
+  std::size_t stalled_count() const { return stalled_.size(); }
+
+  // The first row_count_max of them: what has come back is not enough for all.
+  void retry(std::uint32_t row_count_max) {
+    for (std::uint32_t k = 0; k < row_count_max && !stalled_.empty(); ++k) {
+      is_stalled_[stalled_.front()] = false;
+      active.touch(stalled_.front());
+      stalled_.pop_front();
+    }
   }
 
   // Gives back what a burst of stalled rows made grow.
@@ -95,7 +104,8 @@ struct ReplicaRows {
  private:
   std::uint32_t wake_row_ = 0;
   std::uint32_t wake_left_ = 0;
-  std::vector<std::uint32_t> stalled_;
+  std::deque<std::uint32_t> stalled_;
+  std::vector<bool> is_stalled_;  // By row.
 };
 
 // The turn under way or, between turns, the last one.
@@ -106,6 +116,8 @@ struct TurnState {
   bool tick_began = false;  // With this turn.
   bool lives_end = false;   // As StepInput::lives_end.
   std::size_t done = 0;     // The result of the turn so far.
+  std::uint32_t leaderless = 0;  // Rows that know no leader.
+  std::uint32_t campaigns = 0;   // Rows that campaign now.
 };
 
 // A row before its step.

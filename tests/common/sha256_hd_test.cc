@@ -1,6 +1,7 @@
 // The rounds of SHA-256 in our own words, on the host and in a kernel.
 #include "common/random.h"
 #include "common/sha256_block.h"
+#include "common/sha256_pair.h"
 #include "tests/hd_test.h"
 
 namespace gcoord {
@@ -35,6 +36,23 @@ TEST(Sha256Block, RoundsEqualTheProcessorsOwn) {
     sha256::add_block(state, block);
     sha256_add_block_on_host(other, block);
     ASSERT_TRUE(state == other) << seed;
+  }
+}
+
+TEST(Sha256Block, TwoMessagesSideBySideAreTheSameAsOneByOne) {
+  Sha256Words alone[2] = {sha256_start(), sha256_start()};
+  Sha256Words beside[2] = {sha256_start(), sha256_start()};
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    Sha256Block blocks[2];
+    for (std::uint32_t lane = 0; lane < 2; ++lane) {
+      for (std::uint32_t i = 0; i < 16; ++i) {
+        blocks[lane].word[i] = static_cast<std::uint32_t>(random64(seed, lane, i));
+      }
+      sha256::add_block(alone[lane], blocks[lane]);
+    }
+    sha256_add_two_blocks({beside[0], beside[1]}, blocks);
+    ASSERT_TRUE(alone[0] == beside[0]) << seed;
+    ASSERT_TRUE(alone[1] == beside[1]) << seed;
   }
 }
 

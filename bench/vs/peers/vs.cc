@@ -78,13 +78,13 @@ ComparisonOptions comparison_options(const BenchOptions& options) {
 }  // namespace
 
 BenchResult bench_vs(const BenchOptions& options) {
-  const double busy_before = busy_share(kAlone);
   GCOORD_TRY(const OnCores there, OnCores::of(options.node_cores));
   GCOORD_TRY(const auto peers, named_peers(options));
+  const double busy_before = busy_share_over(kAlone);
   GCOORD_TRY(Json compared, compare(peers, comparison_options(options)));
   Json result{{"quick", options.quick},
               {"busy_before", rounded(busy_before)},
-              {"busy_after", rounded(busy_share(kAlone))},
+              {"busy_after", rounded(busy_share_over(kAlone))},
               {"cores", options.node_cores.empty() ? "all" : options.node_cores},
               {"method",
                "peers in turn, each run in a fresh cluster on loopback, all data on one disk, "

@@ -37,23 +37,10 @@ std::map<std::uint32_t, std::uint64_t> ticks_of_threads() {
 
 OwnLoadMeter::OwnLoadMeter() : begin_(count()) {}
 
-// The first line of /proc/stat: "cpu user nice system idle iowait irq softirq steal guest ...".
 OwnLoadMeter::Counters OwnLoadMeter::count() {
-  Counters counters;
-  counters.at = std::chrono::steady_clock::now();
-  counters.thread_ticks = ticks_of_threads();
-  std::istringstream line(text_of("/proc/stat"));
-  std::string name;
-  line >> name;
-  constexpr int kFields = 8;  // Guests are in user and nice already.
-  for (int field = 0; field < kFields; ++field) {
-    std::uint64_t ticks = 0;
-    line >> ticks;
-    const bool idle = field == 3 || field == 4;
-    counters.machine_ticks += ticks;
-    counters.machine_busy_ticks += idle ? 0 : ticks;
-  }
-  return counters;
+  return {.at = std::chrono::steady_clock::now(),
+          .thread_ticks = ticks_of_threads(),
+          .machine = read_core_time()};
 }
 
 OwnLoad OwnLoadMeter::read() const {
@@ -72,9 +59,7 @@ OwnLoad OwnLoadMeter::read() const {
     load.cores_used += share;
     load.busiest_thread = std::max(load.busiest_thread, share);
   }
-  const std::uint64_t all = now.machine_ticks - begin_.machine_ticks;
-  const std::uint64_t busy = now.machine_busy_ticks - begin_.machine_busy_ticks;
-  load.machine_busy = all == 0 ? 0 : static_cast<double>(busy) / static_cast<double>(all);
+  load.machine_busy = busy_share(begin_.machine, now.machine);
   return load;
 }
 

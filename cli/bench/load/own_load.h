@@ -5,6 +5,8 @@
 // field that cannot be read stays 0. One thread.
 #pragma once
 
+#include "common/host/core_time.h"
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -30,8 +32,7 @@ class OwnLoadMeter {
   struct Counters {
     std::chrono::steady_clock::time_point at;
     std::map<std::uint32_t, std::uint64_t> thread_ticks;
-    std::uint64_t machine_ticks = 0;
-    std::uint64_t machine_busy_ticks = 0;
+    CoreTime machine;
   };
 
   static Counters count();

@@ -67,6 +67,53 @@ TEST(History, AnEntryWithoutItsPredecessorIsDataLoss) {
   EXPECT_EQ(world.history->align(applied).detail(), kHistoryGap);
 }
 
+// A turn's entries of several shards lie in one batch as they were decided, and after a crash some
+// of them may come again: the batch of a shard that goes on is as good beside them.
+TEST(History, ABatchMixesShardsThatGoOnWithEntriesThatComeAgain) {
+  HistoryWorld world(3);
+  ASSERT_TRUE(world.append(0, 0, 5).ok());
+  ASSERT_TRUE(world.append(2, 0, 3).ok());
+  const std::uint64_t before = world.history->entry_bytes();
+  std::uint64_t added = 0;
+  auto batch = std::make_shared<HistoryEntries>();
+  const auto add = [&](std::uint32_t shard, std::uint64_t index) {
+    const auto bytes = entry_bytes_of(shard, index);
+    batch->add(ShardId{shard}, index, bytes);
+    if (index == world.models[shard]->size()) {
+      world.models[shard]->append(bytes);
+      added += bytes.size();
+    }
+  };
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    add(2, 3 + k);  // Goes on.
+    add(0, 3 + k);  // Comes again, then goes on.
+    add(1, k);      // Begins.
+  }
+  ASSERT_TRUE(world.history->append(batch).ok());
+  EXPECT_EQ(world.history->entry_bytes(), before + added);
+  EXPECT_EQ(world.history->counts().repeated, 2u);
+  EXPECT_EQ(world.history->counts().hashed, 8u + 10u);
+  for (std::uint32_t shard = 0; shard < 3; ++shard) {
+    world.expect_as_model(shard);
+  }
+  EXPECT_EQ(world.history->size(ShardId{0}), 7u);
+  EXPECT_EQ(world.history->size(ShardId{1}), 4u);
+  EXPECT_EQ(world.history->size(ShardId{2}), 7u);
+}
+
+// An index that is missing in one shard is found among others that go on.
+TEST(History, AGapInOneShardOfABatchStopsTheWholeBatch) {
+  HistoryWorld world(2);
+  auto batch = std::make_shared<HistoryEntries>();
+  batch->add(ShardId{0}, 0, entry_bytes_of(0, 0));
+  batch->add(ShardId{1}, 0, entry_bytes_of(1, 0));
+  batch->add(ShardId{0}, 1, entry_bytes_of(0, 1));
+  batch->add(ShardId{1}, 2, entry_bytes_of(1, 2));
+  EXPECT_EQ(world.history->append(batch).detail(), kHistoryGap);
+  EXPECT_EQ(world.history->size(ShardId{0}), 0u);
+  EXPECT_EQ(world.history->size(ShardId{1}), 0u);
+}
+
 // In memory mode a decision may be lost with all who knew it, and another take its place.
 TEST(History, InMemoryModeAnotherDecisionTakesTheTreeBack) {
   HistoryWorld world(1, false);

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -285,7 +287,7 @@ TEST(PublicationMailbox, OfManySizesThatWaitOneOfEachShardIsKept) {
     }
     desk.put(std::move(input));
   }
-  const auto input = desk.wait(0);
+  const auto input = desk.wait(0, 0);
   ASSERT_TRUE(input);
   EXPECT_LE(input->applied.size(), PublicationMailbox::kAppliedMax);
   std::map<ShardId, std::uint64_t> sizes;
@@ -294,6 +296,42 @@ TEST(PublicationMailbox, OfManySizesThatWaitOneOfEachShardIsKept) {
   }
   EXPECT_EQ(sizes.size(), 5u);
   EXPECT_EQ(sizes[ShardId{4}], kBatches * 1024 + 1024);
+}
+
+TEST(PublicationMailbox, SizesLieAsLongAsTheyMayAndAMessageDoesNotWaitForThem) {
+  constexpr std::uint64_t kSizesWaitMs = 20;
+  PublicationInput sizes;
+  sizes.applied.emplace_back(ShardId{1}, 7);
+  PublicationMailbox desk;
+  desk.put(PublicationInput{sizes});
+  const auto begin = std::chrono::steady_clock::now();
+  const auto lain = desk.wait(0, kSizesWaitMs);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(kSizesWaitMs));
+  ASSERT_TRUE(lain);
+  EXPECT_EQ(lain->applied, sizes.applied);
+
+  // For ever, were it to wait.
+  desk.put(PublicationInput{sizes});
+  PublicationInput message;
+  message.messages.push_back({NodeId{2}, {std::byte{1}}});
+  desk.put(std::move(message));
+  const auto at_once = desk.wait(0, ~std::uint32_t{0});
+  ASSERT_TRUE(at_once);
+  EXPECT_EQ(at_once->applied, sizes.applied);
+  EXPECT_EQ(at_once->messages.size(), 1u);
+}
+
+// Only a publisher's rounds begin with news of sizes.
+TEST(Publication, SizesLieLongerWhereNoRoundBeginsWithThem) {
+  PublicationWorld world({});
+  world.lead(1);
+  world.run(1000);
+  const auto& publisher = *world.node(1).publication;
+  const auto& other = *world.node(2).publication;
+  EXPECT_EQ(publisher.sizes_wait_ms(500), publisher.sizes_wait_ms(1));
+  EXPECT_EQ(other.sizes_wait_ms(1), publisher.sizes_wait_ms(1));  // It has work to go on with.
+  EXPECT_EQ(other.sizes_wait_ms(500), Publication::kStepMs);
+  EXPECT_GT(other.sizes_wait_ms(500), publisher.sizes_wait_ms(500));
 }
 
 TEST(Publication, FlippedBitsInMessagesAreDroppedAndCounted) {

@@ -6,6 +6,7 @@
 #include "ledger/merkle/hash.h"
 #include "ledger/trees/cpu.h"
 #include "ledger/trees/cuda.h"
+#include "ledger/trees/leaf_pairs.h"
 
 #include <gtest/gtest.h>
 
@@ -229,6 +230,24 @@ TEST_P(MerkleTreesTest, WhatNoTreeTakesIsRefusedAndChangesNothing) {
   EXPECT_EQ(trees->leaf_hashes().status().code(), StatusCode::FailedPrecondition);
   append(*trees, good);
   EXPECT_EQ(trees->size(1), 4u);
+}
+
+// Every length around the ends of blocks, beside every other kind of neighbour, and one alone.
+TEST(LeafPairs, AreTheHashesOfTheLeavesOneByOne) {
+  std::vector<std::byte> payload;
+  std::vector<LeafExtent> leaves;
+  for (std::uint32_t k = 0; k < 401; ++k) {
+    const std::uint32_t length = k < 201 ? k : random_below(random64(5, 0, k), 4097);
+    const Entry entry = random_entry(5, k, length);
+    leaves.push_back({payload.size(), length});
+    payload.insert(payload.end(), entry.begin(), entry.end());
+    payload.resize((payload.size() + 3) / 4 * 4, std::byte{0xee});
+  }
+  std::vector<Sha256Words> hashes(leaves.size());
+  hash_leaf_pairs(payload.data(), leaves, hashes);
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    ASSERT_TRUE(hashes[k] == hash_leaf_words(payload.data(), leaves[k])) << leaves[k].length;
+  }
 }
 
 }  // namespace

@@ -116,6 +116,25 @@ TEST(Channel, StopsAtTheCreditAndGoesOnAfterTheGrant) {
   EXPECT_EQ(a.credit(Band::Rpc), 62u);
 }
 
+TEST(Channel, SlotsOfAHeldBandReturnNoCreditUntilItIsLetGo) {
+  Channel a{options(1, 2)};
+  Channel b{options(2, 1)};
+  Recorder at_a;
+  Recorder at_b;
+  b.hold_credit(Band::Rpc, true);
+  ASSERT_TRUE(a.send(Band::Rpc, slots(62), {}));
+  ASSERT_TRUE(a.send(Band::Bulk, slots(1), {}));
+  carry(a, b, at_b);
+  carry(b, a, at_a);
+  EXPECT_EQ(a.credit(Band::Rpc), 0u);
+  b.hold_credit(Band::Rpc, true);
+  carry(b, a, at_a);
+  EXPECT_EQ(a.credit(Band::Rpc), 0u);
+  b.hold_credit(Band::Rpc, false);
+  carry(b, a, at_a);
+  EXPECT_EQ(a.credit(Band::Rpc), 62u);
+}
+
 TEST(Channel, RepeatsAGrantThatTheTransportDidNotTake) {
   Channel a{options(1, 2)};
   Channel b{options(2, 1)};

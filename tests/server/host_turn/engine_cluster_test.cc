@@ -24,6 +24,60 @@ TEST(EngineCluster, ThreeNodesElectALeaderOfEveryShardAndSpreadThem) {
   }
 }
 
+// Nobody asks for a shard that another node should lead, and nobody asks twice.
+TEST(EngineCluster, AColdStartCostsOneCampaignForEachShardAndEachNodeGetsItsOwn) {
+  constexpr std::uint32_t kShards = 300;
+  EngineCluster cluster(3, kShards);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  cluster.run_ms(3000);
+  std::uint64_t elections = 0;
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    EXPECT_EQ(cluster.engine(id).view().leader_count, kShards / 3) << "node " << id;
+    elections += cluster.count(id, "gcoord_server_elections_won_total");
+  }
+  EXPECT_EQ(elections, kShards);
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_EQ(cluster.engine(1).view(ShardId{shard}).term, Term{1}) << "shard " << shard;
+  }
+}
+
+TEST(EngineCluster, MoreCampaignsThanGoAtOnceAllEndInOneTerm) {
+  constexpr std::uint32_t kShards = 90000;  // Leaderless, so many let few campaign at once.
+  EngineCluster cluster(3, kShards);
+  cluster.start_all();
+  const auto led = [&] {
+    std::uint32_t sum = 0;
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      sum += cluster.engine(id).view().leader_count;
+    }
+    return sum;
+  };
+  cluster.run_until([&] { return led() == kShards; }, 3000);
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    EXPECT_EQ(cluster.count(id, "gcoord_server_dropped_total"), 0u) << "node " << id;
+  }
+}
+
+// It steps no shard while it is alone, whatever time passes, but for those that it led: it repeats
+// that it leads them no more, ever more seldom.
+TEST(EngineCluster, ANodeWithoutAMajorityRests) {
+  constexpr std::uint32_t kShards = 90;
+  EngineCluster cluster(3, kShards);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  const std::uint32_t led = cluster.engine(1).view().leader_count;
+  cluster.stop(2);
+  cluster.stop(3);
+  cluster.run_ms(5000);
+  EXPECT_EQ(cluster.engine(1).view().leader_count, 0u);
+  const std::uint64_t steps = cluster.count(1, "gcoord_server_steps_total");
+  cluster.run_ms(100'000);  // A hundred election timeouts.
+  EXPECT_LE(cluster.count(1, "gcoord_server_steps_total") - steps, 10 * led);
+  cluster.start(2);
+  cluster.run_until([&] { return cluster.all_led(); }, 4000);
+}
+
 TEST(EngineCluster, WhatTheLeaderAcceptsEveryReplicaApplies) {
   EngineCluster cluster(3, 3);
   cluster.start_all();

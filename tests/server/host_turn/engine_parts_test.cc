@@ -29,6 +29,7 @@ class DeadlineIndexTest : public testing::Test {
     index_.collect(stepper_->columns(), Tick{tick}, row_count_max, [&](std::uint32_t row) {
       rows.push_back(row);
       stepper_->columns().hot[row].deadline = kTickNever;
+      return true;
     });
     return rows;
   }
@@ -60,6 +61,23 @@ TEST_F(DeadlineIndexTest, WhatATurnDoesNotTakeStaysDueAndNobodyStarves) {
   }
   EXPECT_EQ(found, kRows);
   EXPECT_EQ(index_.next(), kTickNever);
+}
+
+TEST_F(DeadlineIndexTest, RowsThatAreLeftForLaterStayDue) {
+  set(3, 5);
+  set(4, 5);
+  const auto only_four = [](std::uint32_t row) { return row == 4; };
+  index_.collect(stepper_->columns(), Tick{5}, 10, only_four);
+  stepper_->columns().hot[4].deadline = kTickNever;
+  EXPECT_EQ(index_.next(), Tick{5});
+  EXPECT_EQ(collect(5, 10), std::vector<std::uint32_t>{3});
+}
+
+TEST_F(DeadlineIndexTest, ANodeBeginsWhereItIsTold) {
+  index_.begin_at(1, 2);
+  set(0, 5);
+  set(kRows / 2, 5);
+  EXPECT_EQ(collect(5, 1), std::vector<std::uint32_t>{kRows / 2});
 }
 
 TEST(RowReads, AReadOfThisTurnWaitsForTheNext) {

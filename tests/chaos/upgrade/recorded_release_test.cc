@@ -43,7 +43,7 @@ struct RecordedLock {
 class RecordedRelease : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string archive = in_sources("tests/recorded/4a56ad8.tar.xz");
+    const std::string archive = in_sources("tests/chaos/upgrade/4a56ad8.tar.xz");
     ChildOptions options;
     options.arguments = {GCOORD_CMAKE,
                          "-E",

@@ -40,7 +40,7 @@ class InputQueue {
   // load: else a long pass makes bulk alone, and that the next one longer still.
   static constexpr std::uint64_t kBulkUs = 50;
   static constexpr std::size_t kBulkRequests = 32;
-  static constexpr std::uint64_t kBulkParts = 4;
+  static constexpr std::uint64_t kBulkParts = 8;
   static constexpr std::uint64_t kLatelyUs = 100'000;
 
   // `now_us`: a clock that only grows; called for each turn.

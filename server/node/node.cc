@@ -242,16 +242,7 @@ class Node::Impl {
       look_at_health();
     }
     std::size_t done = frontend_.serve_input() ? 1 : 0;
-<<<<<<< HEAD
-    done += client_services_->serve_dear(
-                [this](protocol::ConnectionId than) { return frontend_.serves_others(than); })
-                ? 1
-                : 0;
-||||||| 5afe35aa
-    done += client_services_->serve_dear(others_) ? 1 : 0;
-=======
     done += serve_dear() ? 1 : 0;
->>>>>>> op/front
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));

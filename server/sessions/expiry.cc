@@ -198,7 +198,6 @@ void SessionExpiry::propose(const sessions::ExpiryProposal& agreed, Tick now) {
   sessions::SessionClock& clock = locks_.clock();
   const std::uint64_t silent = clock.silent_ticks(agreed.row, now);
   const bool ran_out = !clock.dying(agreed.row);  // Others are ended on request.
-  few_.forget(agreed.row);
   if (clock.propose(agreed)) {
     if (ran_out) {
       const std::uint64_t late = silent - std::min(silent, silence_needed(agreed));
@@ -208,67 +207,23 @@ void SessionExpiry::propose(const sessions::ExpiryProposal& agreed, Tick now) {
   }
 }
 
-// What a few left open, because they did not answer or cannot tell, is asked of all.
 void SessionExpiry::ask(Tick now) {
-  std::vector<ExpiryRound::Case> again;
-  std::erase_if(to_ask_, [&](const ExpiryRound::Case& each) {
-    const bool of_a_few = few_.contains(each.due.row);
-    if (of_a_few) {
-      again.push_back(each);
-      few_.forget(each.due.row);
-    }
-    return of_a_few;
-  });
-  ask_nodes(now, std::move(again), others());
-  const bool many = to_ask_.size() >= kManyAsked;
-  for (const ExpiryRound::Case& each : to_ask_) {
-    if (many) {
-      few_.note(each.due.row);
-    }
-  }
-  ask_nodes(now, std::exchange(to_ask_, {}), many ? few_of_others() : others());
-}
-
-void SessionExpiry::ask_nodes(Tick now,
-                              std::vector<ExpiryRound::Case> asked,
-                              const std::vector<NodeId>& nodes) {
-  if (asked.empty()) {
+  if (to_ask_.empty()) {
     return;
   }
-  asked_->add(asked.size());
+  asked_->add(to_ask_.size());
   std::vector<ExpiryCase> cases;
-  cases.reserve(asked.size());
-  for (const ExpiryRound::Case& each : asked) {
+  cases.reserve(to_ask_.size());
+  for (const ExpiryRound::Case& each : to_ask_) {
     cases.push_back({each.due.session.value, each.due.shard.value, each.due.serial, 0});
   }
-  const std::uint64_t round = rounds_.add(now, std::move(asked));
+  const std::uint64_t round = rounds_.add(now, std::exchange(to_ask_, {}));
   const auto message = encode_expiry(ExpiryMessageKind::Question, round, cases);
-  for (const NodeId node : nodes) {
-    engine_->send_peer_message(node, message);
-  }
-}
-
-std::vector<NodeId> SessionExpiry::others() const {
-  std::vector<NodeId> others = options_.nodes;
-  std::erase(others, options_.node);
-  return others;
-}
-
-// As many live nodes as make a majority with this one; all others when too few are live.
-std::vector<NodeId> SessionExpiry::few_of_others() {
-  std::vector<NodeId> live;
-  for (const NodePeerView& peer : engine_->view().peers) {
-    if (peer.live && bit_of(peer.link.id) != 0) {
-      live.push_back(peer.link.id);
+  for (const NodeId node : options_.nodes) {
+    if (node != options_.node) {
+      engine_->send_peer_message(node, message);
     }
   }
-  const std::size_t needed = options_.nodes.size() / 2;
-  if (live.size() < needed) {
-    return others();
-  }
-  std::ranges::rotate(live, live.begin() + static_cast<std::ptrdiff_t>(few_.turn++ % live.size()));
-  live.resize(needed);
-  return live;
 }
 
 void SessionExpiry::on_peer_message(NodeId from, std::span<const std::byte> message, Tick now) {

@@ -23,9 +23,8 @@
 // Very many that end together share the log with everybody else's requests. So a pass takes a part
 // of them, the next pass the next part, and none is taken while kExpiryCostMax is not decided: a
 // request waits for one part, not for all (docs/adr/0048). What is due is put into the order of
-// shards first, so that an entry of the log ends many of them (expiry_log.h, docs/adr/0051). And of
-// many only so many nodes are asked as make a majority with this one, others with each question;
-// the rest would say the same. What they leave open is asked of all (docs/adr/0103). One thread.
+// shards first, so that an entry of the log ends many of them (expiry_log.h, docs/adr/0051). One
+// thread.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -36,7 +35,6 @@
 #include "server/sessions/expiry_message.h"
 #include "server/sessions/expiry_rounds.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -57,10 +55,6 @@ inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 12;
 
 // A registration that is asked about: the question, and what its end will cost in a list.
 inline constexpr std::size_t kQuestionCost = 2 * kEndCost;
-
-// Registrations in one question from which on no more nodes are asked than a majority needs. Below
-// it, to ask all costs nothing that anybody feels, and ends them although one node does not answer.
-inline constexpr std::size_t kManyAsked = 256;
 
 // Registrations that are put into the order of shards together: so many as are due, within these
 // bounds. The more there are of each shard, the more one entry ends; sorting the most of them takes
@@ -133,27 +127,6 @@ class SessionExpiry {
     bool full = false;            // There may be more.
   };
 
-  // Registrations about which the newest question did not go to all nodes, and is not decided.
-  struct AskedOfAFew {
-    bool contains(locks::SessionRow row) const {
-      return row.value < rows.size() && rows[row.value];
-    }
-
-    void note(locks::SessionRow row) {
-      rows.resize(std::max<std::size_t>(rows.size(), std::size_t{row.value} + 1));
-      rows[row.value] = true;
-    }
-
-    void forget(locks::SessionRow row) {
-      if (contains(row)) {
-        rows[row.value] = false;
-      }
-    }
-
-    std::vector<bool> rows;  // One that has another registration by now is asked of all once.
-    std::size_t turn = 0;    // Whom the next question goes to first.
-  };
-
   std::size_t cost(Tick now) const;
   Collected collect(Tick now);
   void take_part(Tick now);
@@ -164,9 +137,6 @@ class SessionExpiry {
   Tick repeat_at(Tick now) const;
   std::uint64_t silence_needed(const sessions::ExpiryProposal& due) const;
   void ask(Tick now);
-  std::vector<NodeId> others() const;
-  std::vector<NodeId> few_of_others();
-  void ask_nodes(Tick now, std::vector<ExpiryRound::Case> asked, const std::vector<NodeId>& nodes);
   void answer(NodeId to, ExpiryMessage& message, Tick now);
   std::uint64_t silent_ms(const ExpiryCase& question, Tick now) const;
   void take_answers(NodeId from, const ExpiryMessage& message, Tick now);
@@ -195,7 +165,6 @@ class SessionExpiry {
   std::size_t due_place_ = 0;
   std::size_t due_room_ = kExpiriesSortedMin;  // What the next collection takes at most.
   std::vector<ExpiryRound::Case> to_ask_;
-  AskedOfAFew few_;
   ShardId leading_shard_ = locks::kNoShard;  // Of the newest leading() of this pass.
   bool leading_ = false;
 };

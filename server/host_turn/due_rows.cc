@@ -21,23 +21,21 @@ constexpr std::uint32_t kWokenLeast = 512;
 
 // Rows that may begin a campaign now. Rows that wait for credit count as campaigns: their messages
 // are not even under way.
-std::uint32_t room_for_campaigns(const TurnState& turn,
-                                 const ReplicaRows& rows,
-                                 std::uint32_t parts) {
-  const bool many = turn.leaderless > kLeaderlessMany / parts;
+std::uint32_t room_for_campaigns(const ReplicaRows& rows, std::uint32_t parts) {
+  const bool many = rows.leaderless > kLeaderlessMany / parts;
   const std::size_t most = (many ? kCampaignsOfMany : kCampaignsMost) / parts;
-  const std::size_t under_way = turn.campaigns + rows.stalled_count();
+  const std::size_t under_way = rows.campaigns + rows.stalled_count();
   return static_cast<std::uint32_t>(under_way < most ? most - under_way : 0);
 }
 
 }  // namespace
 
-void collect_due(const TurnState& turn, ReplicaRows& rows, std::uint32_t parts) {
-  const std::uint32_t room = room_for_campaigns(turn, rows, parts);
+void collect_due(Tick now, ReplicaRows& rows, std::uint32_t parts) {
+  const std::uint32_t room = room_for_campaigns(rows, parts);
   const std::uint32_t campaigns_max = std::max(room, std::max(kCampaignsLeast / parts, 1u));
   const std::uint32_t looks = (room > 0 ? kRowsPerTurn : kDueLooks) / parts;
   std::uint32_t campaigns = 0;
-  rows.deadlines.collect(rows.columns(), turn.tick, looks, [&](std::uint32_t row) {
+  rows.deadlines.collect(rows.columns(), now, looks, [&](std::uint32_t row) {
     const bool may_begin = rows.ref(row).hot().role == consensus::Role::Follower;
     if (may_begin && campaigns == campaigns_max) {
       return false;

@@ -18,6 +18,6 @@ namespace gcoord::server {
 inline constexpr std::uint32_t kRowsPerTurn = 4096;
 
 // Touches due rows and those of a bulk wake. `parts`: lanes of the node, which share its bounds.
-void collect_due(const TurnState& turn, ReplicaRows& rows, std::uint32_t parts);
+void collect_due(Tick now, ReplicaRows& rows, std::uint32_t parts);
 
 }  // namespace gcoord::server

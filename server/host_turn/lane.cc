@@ -24,9 +24,7 @@ TurnLane::TurnLane(const Environment& environment,
       readmission({environment.options.durability, environment.lane_count},
                   rows.columns(),
                   environment.registry),
-      env_(environment) {
-  turn_.leaderless = rows.map.row_count();
-}
+      env_(environment) {}
 
 TurnLane::~TurnLane() = default;
 
@@ -34,20 +32,21 @@ void TurnLane::connect(const Connections& connections) {
   workers_ = std::make_unique<Workers>(*this, connections);
 }
 
-void TurnLane::begin(Turn turn) {
-  const std::uint32_t leaderless = turn_.leaderless;
-  const std::uint32_t campaigns = turn_.campaigns;
+void TurnLane::begin(const Turn& turn) {
   turn_ = turn.state;
   turn_.done = 0;
-  turn_.leaderless = leaderless;
-  turn_.campaigns = campaigns;
   steps_ = turn.steps;
   stepped_ = 0;
   durable_ = turn.durable;
   peers_.assign(turn.input.peer, turn.input.peer + turn.input.peer_count);
-  credits_ = std::move(turn.credits);
   input_ = turn.input;
   input_.peer = peers_.data();
+  credits_.clear();
+  for (const consensus::PeerLiveness& peer : peers_) {
+    const std::uint32_t credit = turn.network.credit(peer.node, netcore::Band::Consensus);
+    const std::uint32_t rest = turn.takes_rest ? credit % env_.lane_count : 0;
+    credits_.push_back(credit / env_.lane_count + rest);
+  }
 }
 
 std::size_t TurnLane::waiting_count(Tick now, ledger::Lsn durable) const {
@@ -76,7 +75,7 @@ void TurnLane::settle() {
   turn_.done += record.take_acks(durable_,
                                  2 * kRowsPerTurn / env_.lane_count,
                                  [&](const TurnRecord::Ack& ack) { settler.on_stored(ack); });
-  collect_due(turn_, rows, env_.lane_count);
+  collect_due(turn_.tick, rows, env_.lane_count);
   readmission.advance(input_, rows.active);
 }
 

@@ -68,17 +68,19 @@ class TurnLane {
 
   void connect(const Connections& connections);
 
-  // What a turn gives to the lane. `credits`: messages that the channels take from this lane, by
-  // record of the peers. Without `steps` rows are told what became durable and nothing else.
+  // What a turn gives to the lane. What the channels take is divided among the lanes; takes_rest:
+  // this one gets what is left over. Without `steps` rows hear what became durable and nothing
+  // else.
   struct Turn {
     const TurnState& state;
     const consensus::StepInput& input;
     ledger::Lsn durable;
-    std::vector<std::uint32_t> credits;
+    const netcore::PeerNetwork& network;
+    bool takes_rest = false;
     bool steps = true;
   };
 
-  void begin(Turn turn);
+  void begin(const Turn& turn);
 
   // Rows, or things that they are to be told, that wait for work(): about so many.
   std::size_t waiting_count(Tick now, ledger::Lsn durable) const;
@@ -129,7 +131,7 @@ class TurnLane {
   consensus::StepInput input_;
   ledger::Lsn durable_;
   std::vector<consensus::PeerLiveness> peers_;  // With what their channels take from this lane.
-  std::vector<std::uint32_t> credits_;
+  std::vector<std::uint32_t> credits_;          // What they take at most in this turn.
   bool steps_ = true;
   std::size_t stepped_ = 0;
   std::unique_ptr<Workers> workers_;

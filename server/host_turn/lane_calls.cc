@@ -44,34 +44,23 @@ void LaneCalls::on_proposal_failed(std::uint64_t cookie, const Status& status, N
   if (!keeps_) {
     return service_.on_proposal_failed(cookie, status, leader_hint);
   }
-  Call& call = kept_.emplace_back();
-  call.kind = Kind::ProposalFailed;
-  call.cookie = cookie;
-  call.status = status;
-  call.leader = leader_hint;
+  kept_.push_back(
+      {.kind = Kind::ProposalFailed, .leader = leader_hint, .cookie = cookie, .status = status});
 }
 
 void LaneCalls::on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
   if (!keeps_) {
     return service_.on_read(cookie, status, leader_hint);
   }
-  Call& call = kept_.emplace_back();
-  call.kind = Kind::Read;
-  call.cookie = cookie;
-  call.status = status;
-  call.leader = leader_hint;
+  kept_.push_back({.kind = Kind::Read, .leader = leader_hint, .cookie = cookie, .status = status});
 }
 
 void LaneCalls::on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) {
   if (!keeps_) {
     return service_.on_role(shard, role, term, leader);
   }
-  Call& call = kept_.emplace_back();
-  call.kind = Kind::Role;
-  call.shard = shard;
-  call.role = role;
-  call.term = term;
-  call.leader = leader;
+  kept_.push_back(
+      {.kind = Kind::Role, .role = role, .shard = shard, .leader = leader, .term = term});
 }
 
 void LaneCalls::serialize(ShardId shard, std::vector<std::byte>& bytes) {

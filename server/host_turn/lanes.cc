@@ -167,18 +167,11 @@ Status TurnLanes::work(const Turn& turn, const netcore::PeerNetwork& network) {
   return failure;
 }
 
-// What each channel takes is divided; one lane after the other gets what is left over.
+// One lane after the other gets what is left over of the credit.
 void TurnLanes::begin(const Turn& turn, const netcore::PeerNetwork& network) {
-  const auto lane_count = static_cast<std::uint32_t>(lanes_.size());
-  for (std::uint32_t k = 0; k < lane_count; ++k) {
-    TurnLane::Turn own{turn.state, turn.input, turn.durable, {}, turn.steps};
-    for (std::uint32_t peer = 0; peer < turn.input.peer_count; ++peer) {
-      const std::uint32_t credit =
-          network.credit(turn.input.peer[peer].node, netcore::Band::Consensus);
-      const std::uint32_t rest = turn.state.number % lane_count == k ? credit % lane_count : 0;
-      own.credits.push_back(credit / lane_count + rest);
-    }
-    lanes_[k]->begin(std::move(own));
+  const std::size_t takes_rest = turn.state.number % lanes_.size();
+  for (std::size_t k = 0; k < lanes_.size(); ++k) {
+    lanes_[k]->begin({turn.state, turn.input, turn.durable, network, k == takes_rest, turn.steps});
   }
 }
 

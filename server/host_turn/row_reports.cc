@@ -19,9 +19,9 @@ void RowReports::announce(std::uint32_t row, const RowBefore& before, consensus:
     leader_count_ += leads ? 1u : ~0u;
     (leads ? env_.metrics.elections : env_.metrics.leaderships_lost).add();
   }
-  env_.turn.leaderless +=
+  env_.rows.leaderless +=
       (hot.leader.value == 0 ? 1u : 0u) - (before.hot.leader.value == 0 ? 1u : 0u);
-  env_.turn.campaigns += (campaigns(hot) ? 1u : 0u) - (campaigns(before.hot) ? 1u : 0u);
+  env_.rows.campaigns += (campaigns(hot) ? 1u : 0u) - (campaigns(before.hot) ? 1u : 0u);
   const bool turned =
       hot.role != before.hot.role || hot.term != before.hot.term || hot.leader != before.hot.leader;
   if (turned) {

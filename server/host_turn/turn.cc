@@ -111,7 +111,7 @@ void HostReplicas::look_at_lives() {
   }
 }
 
-// What became durable before the disk failed is told all the same.
+// Rows hear what became durable before the disk failed all the same.
 void HostReplicas::work() {
   const auto disk_failure = disk_->take_failure();
   const bool steps = failure_.ok() && !disk_failure.has_value();

@@ -36,6 +36,7 @@ struct ReplicaRows {
         log(pool, map.row_count()),
         active(map.row_count(), parts),
         deadlines(map.row_count()),
+        leaderless(map.row_count()),
         is_stalled_(map.row_count(), false) {
     stepper->name_rows(map);
   }
@@ -100,6 +101,8 @@ struct ReplicaRows {
   EntryLog log;
   ActiveRows active;
   DeadlineIndex deadlines;
+  std::uint32_t leaderless;     // Rows that know no leader.
+  std::uint32_t campaigns = 0;  // Rows that campaign now.
 
  private:
   std::uint32_t wake_row_ = 0;
@@ -116,8 +119,6 @@ struct TurnState {
   bool tick_began = false;  // With this turn.
   bool lives_end = false;   // As StepInput::lives_end.
   std::size_t done = 0;     // The result of the turn so far.
-  std::uint32_t leaderless = 0;  // Rows that know no leader.
-  std::uint32_t campaigns = 0;   // Rows that campaign now.
 };
 
 // A row before its step.

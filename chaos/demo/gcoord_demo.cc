@@ -6,6 +6,7 @@
 #include "chaos/demo/demo_summary.h"
 #include "chaos/demo/worker.h"
 #include "chaos/process/own_path.h"
+#include "chaos/process/scratch_directory.h"
 
 #include <CLI/CLI.hpp>
 
@@ -15,15 +16,6 @@
 
 namespace gcoord::chaos {
 namespace {
-
-// In build/ when we stand in the repository, which is on a real disk; /tmp may be in memory, and
-// then "durable" would be a word.
-std::filesystem::path default_directory() {
-  std::error_code ignored;
-  return std::filesystem::is_directory("build", ignored)
-             ? std::filesystem::absolute("build/demo", ignored)
-             : std::filesystem::temp_directory_path(ignored);
-}
 
 int run(DemoOptions options, double seconds, bool json) {
   options.length = std::chrono::milliseconds{static_cast<long long>(seconds * 1000)};
@@ -54,7 +46,7 @@ int main_of(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{"run three gcoordd nodes on this machine under load, with a kill -9", "gcoord-demo"};
   DemoOptions demo;
-  demo.directory = default_directory();
+  demo.directory = parent_of_runs("demo");
   double seconds = 10;
   bool json = false;
   app.add_flag("--json", json, "print the result as one JSON object on the last line");

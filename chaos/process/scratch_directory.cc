@@ -31,4 +31,11 @@ ScratchDirectory::~ScratchDirectory() {
 ScratchDirectory::ScratchDirectory(ScratchDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})), kept_(other.kept_) {}
 
+std::filesystem::path parent_of_runs(std::string_view name) {
+  std::error_code ignored;
+  return std::filesystem::is_directory("build", ignored)
+             ? std::filesystem::absolute(std::filesystem::path{"build"} / name, ignored)
+             : std::filesystem::temp_directory_path(ignored);
+}
+
 }  // namespace gcoord::chaos

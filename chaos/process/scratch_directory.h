@@ -33,4 +33,8 @@ class ScratchDirectory {
   bool kept_ = false;
 };
 
+// Where runs make their directories: in build/NAME when we stand in the repository, which is on a
+// real disk; /tmp may be in memory, and then "durable" would be a word.
+std::filesystem::path parent_of_runs(std::string_view name);
+
 }  // namespace gcoord::chaos

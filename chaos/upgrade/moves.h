@@ -17,7 +17,7 @@ std::string_view release_name(Release release);
 struct Move {
   std::uint32_t node = 0;
   Release to = Release::This;
-  bool killed = false;  // By SIGKILL; else it is told to end, and hands over what it leads.
+  bool killed = false;  // By SIGKILL; else it gets SIGTERM, and hands over what it leads.
 };
 
 // Every node up, every node down, every node up again: one move for each node each time, in drawn

@@ -2,6 +2,7 @@
 #include "chaos/fencing/fencing.h"
 #include "chaos/fencing/fencing_worker.h"
 #include "chaos/process/own_path.h"
+#include "chaos/process/scratch_directory.h"
 #include "chaos/verbs/chaos_verb.h"
 
 #include <CLI/CLI.hpp>
@@ -79,10 +80,7 @@ int run_fencing_verb(int argc, char** argv) {
   CLI::App app{"stop lock holders beyond their TTL, and count the writes of stale holders",
                "gcoord chaos fencing"};
   FencingOptions options;
-  std::error_code ignored;
-  options.directory = std::filesystem::is_directory("build", ignored)
-                          ? std::filesystem::absolute("build/chaos", ignored)
-                          : std::filesystem::temp_directory_path(ignored);
+  options.directory = parent_of_runs("chaos");
   options.gcoordd = program_beside("gcoordd");
   options.worker_command = {own_path().string(), "fencing", "worker"};
   bool json = false;

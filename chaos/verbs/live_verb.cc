@@ -1,6 +1,7 @@
 // `./gcoord chaos live`: real nodes, real load, real faults (chaos/live/live.h).
 #include "chaos/live/live.h"
 #include "chaos/process/own_path.h"
+#include "chaos/process/scratch_directory.h"
 #include "chaos/verbs/chaos_verb.h"
 #include "common/random.h"
 
@@ -13,14 +14,6 @@
 namespace gcoord::chaos {
 
 namespace {
-
-// As the demo: in build/ when we stand in the repository, which is on a real disk.
-std::filesystem::path default_directory() {
-  std::error_code ignored;
-  return std::filesystem::is_directory("build", ignored)
-             ? std::filesystem::absolute("build/chaos", ignored)
-             : std::filesystem::temp_directory_path(ignored);
-}
 
 struct Arguments {
   LiveOptions live;
@@ -123,7 +116,7 @@ int run_live_verb(int argc, char** argv) {
       "run real nodes on this machine under load and faults of every class, and check the results",
       "gcoord chaos live"};
   Arguments arguments;
-  arguments.live.directory = default_directory();
+  arguments.live.directory = parent_of_runs("chaos");
   add_options(app, arguments);
   WorkerOptions worker;
   long long length_ms = 0;

@@ -1,5 +1,6 @@
 // `./gcoord chaos upgrade`: two releases in one cluster (chaos/upgrade/upgrade.h).
 #include "chaos/process/own_path.h"
+#include "chaos/process/scratch_directory.h"
 #include "chaos/upgrade/previous_release.h"
 #include "chaos/upgrade/upgrade.h"
 #include "chaos/verbs/chaos_verb.h"
@@ -60,10 +61,7 @@ int run_upgrade_verb(int argc, char** argv) {
       "gcoord chaos upgrade"};
   Arguments arguments;
   UpgradeOptions& upgrade = arguments.upgrade;
-  std::error_code ignored;
-  const bool in_tree = std::filesystem::is_directory("build", ignored);
-  upgrade.directory = in_tree ? std::filesystem::absolute("build/chaos", ignored)
-                              : std::filesystem::temp_directory_path(ignored);
+  upgrade.directory = parent_of_runs("chaos");
   upgrade.gcoordd = program_beside("gcoordd");
   upgrade.worker_command = {own_path().string(), "live", "worker"};
   add_options(app, arguments);

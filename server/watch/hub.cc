@@ -316,7 +316,7 @@ void WatchHub::make_live(Watch& watch) {
 }
 
 void WatchHub::end(Watch& watch, ErrorCode error, LogIndex first, ShardId shard) {
-  settled_live(watch);  // What happened before its end is told before it.
+  settled_live(watch);  // What happened before its end is sent before it.
   protocol::ReplySlot reply = error_reply(watch.request, error);
   reply.extra = first.value;
   reply.shard = shard.value;

@@ -24,11 +24,11 @@ TurnLane::TurnLane(const Environment& environment,
       readmission({environment.options.durability, environment.lane_count},
                   rows.columns(),
                   environment.registry),
-      env_(environment) {
-  if (rows.stepper->columns_are_rows()) {  // Else nothing is settled here.
-    arrivals = Arrivals({rows.active.messages_max(), rows.active.extent_bytes_max()});
-  }
-}
+      arrivals(rows.stepper->columns_are_rows() ? Arrivals::Bounds{rows.active.messages_max(),
+                                                                   rows.active.extent_bytes_max(),
+                                                                   rows.map.row_count()}
+                                                : Arrivals::Bounds{}),
+      env_(environment) {}
 
 TurnLane::~TurnLane() = default;
 
@@ -80,7 +80,6 @@ void TurnLane::settle() {
   if (steps_) {
     settler.take(arrivals);
   }
-  arrivals.clear();
   turn_.done += record.take_acks(durable_,
                                  2 * kRowsPerTurn / env_.lane_count,
                                  [&](const TurnRecord::Ack& ack) { settler.on_stored(ack); });

@@ -115,7 +115,7 @@ class TurnLane {
   ReplicaOutflow outflow;
   Readmission readmission;
   TurnRecord record;
-  Arrivals arrivals;
+  Arrivals arrivals;  // Without room where nothing is settled.
 
  private:
   struct Workers;

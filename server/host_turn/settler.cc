@@ -14,7 +14,6 @@ constexpr std::uint32_t kLookEvery = 128;
 void Settler::begin(const consensus::StepInput& input) {
   input_ = input;
   settled_ = 0;
-  late_ = false;
   env_.look_at_credit();
 }
 
@@ -30,17 +29,24 @@ void Settler::on_stored(const TurnRecord::Ack& ack) {
   env_.rows.active.touch(ack.row).storage_ack = stored;
 }
 
-void Settler::take(const Arrivals& arrivals) {
-  for (std::size_t k = 0; k < arrivals.size(); ++k) {
-    if (k + kRowsAhead < arrivals.size()) {
-      prefetch_row(env_.rows.columns(), arrivals[k + kRowsAhead].row);
+void Settler::take(Arrivals& arrivals) {
+  std::size_t count = 0;
+  for (; count < arrivals.size(); ++count) {
+    if (count != 0 && count % kLookEvery == 0 && env_.out_of_time()) {
+      break;
     }
-    on_arrival(arrivals[k], arrivals.extent(arrivals[k]));
+    if (count + kRowsAhead < arrivals.size()) {
+      prefetch_row(env_.rows.columns(), arrivals[count + kRowsAhead].row);
+    }
+    on_arrival(arrivals, count);
   }
+  arrivals.take(count);
 }
 
-void Settler::on_arrival(const Arrival& arrival, std::span<const std::byte> extent) {
-  if (!late_ && env_.rows.active.find(arrival.row) == nullptr) {
+void Settler::on_arrival(const Arrivals& arrivals, std::size_t k) {
+  const Arrival& arrival = arrivals[k];
+  const std::span<const std::byte> extent = arrivals.extent(arrival);
+  if (arrivals.alone(k) && env_.rows.active.find(arrival.row) == nullptr) {
     in_.storage_ack = {};
     in_.message_count = 1;
     in_.message[0] = arrival.message;
@@ -69,7 +75,6 @@ bool Settler::settle(std::uint32_t row, std::span<const std::byte> extent) {
   env_.metrics.settled.add();
   if (++settled_ % kLookEvery == 0) {
     env_.look_at_credit();
-    late_ = env_.out_of_time();
   }
   return true;
 }

@@ -33,7 +33,7 @@ class Settler {
     RowStorage& storage;
     OutboxDrain& drain;
     std::function<void()> look_at_credit;  // Brings the peers' records up to what they take now.
-    std::function<bool()> out_of_time;     // Whether the rest had better be left to steps.
+    std::function<bool()> out_of_time;     // Whether the rest has to wait for the next turn.
   };
 
   explicit Settler(Environment environment) : env_(std::move(environment)) {}
@@ -43,17 +43,17 @@ class Settler {
 
   // Storage finished the request of a row.
   void on_stored(const TurnRecord::Ack& ack);
-  // Peers said this; what a row does not take so waits for its step.
-  void take(const Arrivals& arrivals);
+  // Takes messages of peers, in order, while there is time. One that is not settled, or not the
+  // only one of its row, waits for the step of its row.
+  void take(Arrivals& arrivals);
 
  private:
-  void on_arrival(const Arrival& arrival, std::span<const std::byte> extent);
+  void on_arrival(const Arrivals& arrivals, std::size_t k);
   bool settle(std::uint32_t row, std::span<const std::byte> extent);
 
   Environment env_;
   consensus::StepInput input_;
   std::uint32_t settled_ = 0;  // Since begin().
-  bool late_ = false;          // Out of time.
   consensus::Inbox in_;
   consensus::Outbox out_;
 };

@@ -39,7 +39,7 @@ class EngineInflowTest : public testing::Test {
   ToyService service_;
   const consensus::RowMap map_{kShardCount};
   ActiveRows rows_{kShardCount};
-  Arrivals arrivals_;
+  Arrivals arrivals_{{.messages = 100, .extent_bytes = 10'000, .row_count = 1000}};
   ReplicaInflow inflow_{
       {NodeId{1}, {{map_, rows_, arrivals_}}, {}, service_, metrics_},
       {.up = [](NodeId) {}, .down = [](NodeId) {}, .refused = [](const netcore::Refusal&) {}}};

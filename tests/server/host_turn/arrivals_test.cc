@@ -7,8 +7,10 @@
 namespace gcoord::server {
 namespace {
 
-bool add(Arrivals& arrivals, std::uint32_t row, std::string_view entries, NodeId from = NodeId{2}) {
-  return arrivals.add(row, {.from = from}, std::as_bytes(std::span(entries)));
+constexpr NodeId kPeer{2};
+
+bool add(Arrivals& arrivals, std::uint32_t row, std::string_view entries) {
+  return arrivals.add(row, {.from = kPeer}, std::as_bytes(std::span(entries)));
 }
 
 std::string_view entries_of(const Arrivals& arrivals, std::size_t k) {
@@ -47,7 +49,7 @@ TEST(Arrivals, AMessageIsAloneUnlessAPeerSentSeveralToItsRow) {
   for (const std::uint32_t row : {1u, 2u, 1u, 3u}) {
     EXPECT_TRUE(add(arrivals, row, ""));
   }
-  EXPECT_TRUE(add(arrivals, 2, "", NodeId{3}));
+  EXPECT_TRUE(arrivals.add(2, {.from = NodeId{3}}, {}));
   EXPECT_FALSE(arrivals.alone(0));
   EXPECT_TRUE(arrivals.alone(1));
   EXPECT_FALSE(arrivals.alone(2));

@@ -2,9 +2,9 @@
 // entries.
 //
 // A row that nothing else waits for has no place in ActiveRows, and gets none for a message that is
-// settled (settler.h). Several messages of one peer are better taken together, in one step: one
-// request to storage, one answer. The queue knows the rows that have such. Bounded: a message that
-// finds no room goes to ActiveRows. One thread.
+// settled (settler.h). Several messages of one peer with entries, or answers, are better taken
+// together, in one step: one request to storage, one answer. The queue knows the rows that have
+// such. Bounded: a message that finds no room goes to ActiveRows. One thread.
 #pragma once
 
 #include "common/assert.h"
@@ -44,7 +44,9 @@ class Arrivals {
         extents_.size() + extent.size() > bounds_.extent_bytes) {
       return false;
     }
-    note_sender(row, message.from);
+    if (message.count != 0 || message.kind == consensus::MessageKind::AppendReply) {
+      note_sender(row, message.from);
+    }
     arrivals_.push_back({.row = row,
                          .extent_offset = static_cast<std::uint32_t>(extents_.size()),
                          .extent_bytes = static_cast<std::uint32_t>(extent.size()),
@@ -59,7 +61,7 @@ class Arrivals {
   // One of them, in order.
   const Arrival& operator[](std::size_t k) const { return arrivals_[taken_ + k]; }
 
-  // Whether no peer has sent several messages to the row.
+  // Whether no peer has sent the row several messages that are better taken together.
   bool alone(std::size_t k) const { return (senders_[(*this)[k].row] & kSeveral) == 0; }
 
   std::span<const std::byte> extent(const Arrival& arrival) const {

@@ -44,19 +44,26 @@ TEST(Arrivals, WhatIsNotTakenStandsBeforeWhatComesLater) {
   EXPECT_EQ(arrivals.size(), 0u);
 }
 
+bool add_reply(Arrivals& arrivals, std::uint32_t row, NodeId from) {
+  return arrivals.add(row, {.kind = consensus::MessageKind::AppendReply, .from = from}, {});
+}
+
 TEST(Arrivals, AMessageIsAloneUnlessAPeerSentSeveralToItsRow) {
   Arrivals arrivals({.messages = 8, .extent_bytes = 100, .row_count = 8});
-  for (const std::uint32_t row : {1u, 2u, 1u, 3u}) {
-    EXPECT_TRUE(add(arrivals, row, ""));
+  for (const std::uint32_t row : {1u, 2u, 1u}) {
+    EXPECT_TRUE(add_reply(arrivals, row, kPeer));
   }
-  EXPECT_TRUE(arrivals.add(2, {.from = NodeId{3}}, {}));
+  EXPECT_TRUE(add_reply(arrivals, 2, NodeId{3}));
+  EXPECT_TRUE(add(arrivals, 3, ""));
+  EXPECT_TRUE(add(arrivals, 3, ""));
   EXPECT_FALSE(arrivals.alone(0));
   EXPECT_TRUE(arrivals.alone(1));
   EXPECT_FALSE(arrivals.alone(2));
   EXPECT_TRUE(arrivals.alone(3));
-  EXPECT_TRUE(arrivals.alone(4));
-  arrivals.take(5);
-  EXPECT_TRUE(add(arrivals, 1, ""));
+  EXPECT_TRUE(arrivals.alone(4)) << "without entries";
+  EXPECT_TRUE(arrivals.alone(5));
+  arrivals.take(6);
+  EXPECT_TRUE(add_reply(arrivals, 1, kPeer));
   EXPECT_TRUE(arrivals.alone(0));
 }
 

@@ -1,5 +1,7 @@
 #include "common/tables/column_arena.h"
 
+#include "common/tables/huge_pages.h"
+
 #include <sys/mman.h>
 
 namespace gcoord {
@@ -11,6 +13,7 @@ std::byte* zero_pages(std::size_t bytes) {
   }
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   GCOORD_ASSERT(pages != MAP_FAILED);
+  prefer_huge_pages(pages, bytes);
   return static_cast<std::byte*>(pages);
 }
 

@@ -24,8 +24,8 @@ struct HashedLeaves {
 
 class CpuMerkleDevice final : public MerkleDevice {
  public:
-  Result<std::byte*> reserve(std::size_t bytes) override {
-    arena_ = std::make_unique<ColumnArena>(bytes);
+  Result<std::byte*> reserve(std::size_t bytes, std::size_t dense_bytes) override {
+    arena_ = std::make_unique<ColumnArena>(bytes, dense_bytes);
     return arena_->column<std::byte>(bytes);
   }
 

@@ -52,8 +52,9 @@ void WatchHub::send_progress(Watch& watch) {
   }
 }
 
-// Those who are live are to be told what was recorded. What no message holds, and a move of what
-// they follow, is found again by those who wanted it, each at its own cursor (pump()).
+// Those who are live are to be told what was recorded. What no message holds, a move of what they
+// follow, and the first of a shard after a snapshot, are found again by those who wanted them, each
+// at its own cursor (pump()).
 void WatchHub::match() {
   for (; matched_ < ring_.end(); ++matched_) {
     const WatchRecord& record = ring_.at(matched_);
@@ -65,7 +66,8 @@ void WatchHub::match() {
       if (own.empty()) {
         continue;
       }
-      if (own.move || !fanout_.add(*target, own, matched_)) {
+      const bool stop = own.move || misses_.must_stop(*target, record.shard);
+      if (stop || !fanout_.add(*target, own, matched_)) {
         fanout_.add_end(*target, matched_);
       }
     }
@@ -91,7 +93,7 @@ bool WatchHub::advance(std::uint64_t now_ms) {
   tell_slice();
   erase_slice();
   const bool put_off = fanout_.behind() || register_.is_due(now_ms_);
-  const bool losing = losses_.looking || losses_.ending_all;
+  const bool losing = losses_.looking || losses_.ending_all || misses_.any();
   budget.put_off(WorkClass::WatchMessages, put_off);
   budget.put_off(WorkClass::LostConnections, losing);
   return more || put_off || losing;
@@ -115,21 +117,13 @@ bool WatchHub::pump_slice() {
   return more;
 }
 
-// Past where the watch was opened only such shards need their revision where this node is behind
-// what the client has seen of another.
-void WatchHub::forget_past(Watch& watch) {
-  if (watch.cursor < watch.opened_at || watch.cursor < ring_.end()) {
-    return;
-  }
-  std::erase_if(watch.from, [this](const auto& each) {
-    return each.second <= environment_.applied(ShardId{each.first}).value + 1;
-  });
-}
-
 // Whether it could go on at once.
 bool WatchHub::pump(Watch& watch, std::size_t& budget) {
   if (outlet_.gone(watch)) {
     erase(watch);
+    return false;
+  }
+  if (end_if_missed(watch)) {
     return false;
   }
   if (watch.cursor < ring_.first()) {
@@ -190,7 +184,13 @@ std::optional<WatchNotice> WatchHub::gather(Watch& watch,
 
 // Whether there is more to be had at once of what was recorded.
 bool WatchHub::catch_up(Watch& watch) {
-  forget_past(watch);
+  if (watch.cursor >= watch.opened_at && watch.cursor >= ring_.end()) {
+    // Past where the watch was opened only such shards need their revision where this node is
+    // behind what the client has seen of another.
+    std::erase_if(watch.from, [this](const auto& each) {
+      return each.second <= environment_.applied(ShardId{each.first}).value + 1;
+    });
+  }
   if (watch.cursor < ring_.end()) {
     return true;
   }

@@ -4,7 +4,9 @@
 #include "tests/server/watch/watch_world.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -33,6 +35,12 @@ class WatchStormsTest : public testing::Test {
 
   // "a" is taken by the session, or given back: an event for each watch.
   void change(bool taken, std::uint64_t session = 5) {
+    log_change(taken, session);
+    node_.apply(0);
+  }
+
+  // The same, which this node has not applied.
+  void log_change(bool taken, std::uint64_t session = 5) {
     ++sequence_;
     if (taken) {
       append(logs_[0],
@@ -49,7 +57,6 @@ class WatchStormsTest : public testing::Test {
                                   .name_hash = hash_name("a"),
                                   .token = node_.locks().get(ShardId{0}, hash_name("a"))->token}));
     }
-    node_.apply(0);
   }
 
   std::size_t sent() const {
@@ -87,6 +94,17 @@ class WatchStormsTest : public testing::Test {
       }
     }
     return told;
+  }
+
+  // What the watch's end said, if it has ended, with the revision from which it may go on.
+  std::optional<std::pair<ErrorCode, std::uint64_t>> end_of(std::uint64_t connection,
+                                                            std::uint64_t id) {
+    for (const auto& each : node_.sink.sent[connection]) {
+      if (each.slot.request_id == id && each.slot.code != StatusCode::Ok) {
+        return std::pair{static_cast<ErrorCode>(each.slot.detail), each.slot.extra};
+      }
+    }
+    return std::nullopt;
   }
 
   void expect_all_told(const std::vector<std::uint64_t>& revisions_told) {
@@ -214,6 +232,72 @@ TEST_F(WatchStormsTest, ANodeThatIsCutOffEndsItsWatchesInSlices) {
   EXPECT_LE(drain(), kPassUnits);
   EXPECT_EQ(node_.desk().watch_count(), 0u);
   EXPECT_EQ(sent(), kWatches);
+}
+
+// All of them ended in the pass that installed the snapshot.
+TEST_F(WatchStormsTest, ASnapshotEndsTheWatchesOfItsShardInSlices) {
+  log_change(true);
+  log_change(true, 6);
+  node_.budget().begin_pass();
+  node_.install(0);
+  EXPECT_LE(sent(), kPassUnits);
+  EXPECT_LE(drain(), kPassUnits);
+  EXPECT_EQ(node_.desk().watch_count(), 0u);
+  for (std::uint64_t k = 0; k < kWatches; ++k) {
+    ASSERT_EQ(end_of(1 + k / kOfConnection, 1 + k % kOfConnection),
+              (std::pair{ErrorCode::WatchCompacted, std::uint64_t{3}}));
+  }
+}
+
+// One that was not told yet that it missed something must not hear of what came after it.
+TEST_F(WatchStormsTest, AWatchThatMissedASnapshotIsToldOfNothingBehindIt) {
+  change(true);  // All are owed this.
+  log_change(true, 6);
+  node_.budget().begin_pass();
+  node_.install(0);
+  node_.open(900, 1, {.text = "a"});
+  node_.sink.full.insert(90);
+  change(false);
+  const auto ended = [this](std::uint64_t id) { return end_of(100, id).has_value(); };
+  ASSERT_FALSE(ended(1) || ended(2)) << "of those that are yet to end";
+  protocol::RequestSlot ask;
+  ask.kind = protocol::RequestKind::WatchProgress;
+  ask.request_id = 2000;
+  ask.sequence = 1;
+  node_.request(100, ask);
+  EXPECT_EQ(end_of(100, 1), (std::pair{ErrorCode::WatchCompacted, std::uint64_t{3}}));
+  EXPECT_EQ(end_of(100, 2000)->first, ErrorCode::WatchUnknown);
+  node_.turn();
+  change(true);
+  drain();
+  for (std::uint64_t k = 0; k < kWatches; ++k) {
+    const std::uint64_t connection = 1 + k / kOfConnection;
+    ASSERT_EQ(end_of(connection, 1 + k % kOfConnection),
+              (std::pair{ErrorCode::WatchCompacted, std::uint64_t{3}}));
+    const auto told = revisions(connection, 1 + k % kOfConnection);
+    ASSERT_TRUE(told == std::vector<std::uint64_t>{1} || (connection == 90 && told.empty()));
+  }
+  EXPECT_EQ(revisions(900, 1), (std::vector<std::uint64_t>{3, 4}));
+  EXPECT_EQ(node_.desk().watch_count(), 1u);
+}
+
+// A second snapshot comes while the watches of the first one end.
+TEST_F(WatchStormsTest, SnapshotsOfOneShardAfterAnotherEndAllThatMissedEither) {
+  log_change(true);
+  node_.budget().begin_pass();
+  node_.install(0);
+  const std::size_t ended = kWatches - node_.desk().watch_count();
+  ASSERT_LT(ended, kWatches);
+  node_.open(900, 1, {.text = "a"});
+  node_.turn();
+  log_change(true, 6);
+  node_.install(0);
+  node_.open(901, 1, {.text = "a"});
+  drain();
+  EXPECT_EQ(end_of(900, 1), (std::pair{ErrorCode::WatchCompacted, std::uint64_t{3}}));
+  EXPECT_EQ(end_of(100, 100), (std::pair{ErrorCode::WatchCompacted, std::uint64_t{3}}));
+  EXPECT_EQ(end_of(901, 1), std::nullopt);
+  EXPECT_EQ(node_.desk().watch_count(), 1u);
 }
 
 // All want progress in the same second.

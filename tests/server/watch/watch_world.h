@@ -142,6 +142,17 @@ class WatchNode {
     }
   }
 
+  // The shard's state comes as a whole, with all that its log has.
+  void install(std::uint32_t shard) {
+    while (applied_[shard] < logs_[shard].size()) {
+      const auto command = locks::decode(record_body(logs_[shard][applied_[shard]])).value();
+      ++applied_[shard];
+      locks::LockEvents events{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+      locks_.apply(ShardId{shard}, LogIndex{applied_[shard]}, command, Tick{1}, events);
+    }
+    desk_.on_installed(ShardId{shard});
+  }
+
   // A turn's end.
   void turn() {
     budget_.begin_pass();

@@ -27,6 +27,9 @@ static_assert(kListedWeightMax * kEndBytesMax + locks::kLockEventsPerCommandMax 
 // Records that those who lag are shown for a unit of the pass's budget.
 constexpr std::size_t kRecordsPerUnit = 4;
 
+// Watches that wait for a replay to begin, and are looked at in a pass.
+constexpr std::size_t kQueueLooks = 512;
+
 }  // namespace
 
 // Everything that was recorded is in the stream before it.
@@ -102,7 +105,7 @@ bool WatchHub::advance(std::uint64_t now_ms) {
 // Half of what there is, if others lag: they have the rest.
 void WatchHub::send_slice() {
   const std::size_t left = environment_.budget.left(WorkClass::WatchMessages);
-  const std::size_t most = lineup_.behind().empty() ? left : (left + 1) / 2;
+  const std::size_t most = !lineup_.any_behind() ? left : (left + 1) / 2;
   environment_.budget.spend(WorkClass::WatchMessages, fanout_.send(most));
 }
 
@@ -130,7 +133,7 @@ bool WatchHub::pump(Watch& watch, std::size_t& budget) {
     end(watch, ErrorCode::WatchLagging);
     return false;
   }
-  if (watch.stage == WatchStage::Replaying || jammed(watch)) {
+  if (jammed(watch)) {
     return false;
   }
   std::vector<std::byte> payload;
@@ -204,35 +207,46 @@ bool WatchHub::catch_up(Watch& watch) {
   return more;
 }
 
-std::size_t WatchHub::replaying_count() const {
-  return static_cast<std::size_t>(std::ranges::count(
-      lineup_.behind(), WatchStage::Replaying, [](const Watch* each) { return each->stage; }));
-}
-
-// Hands out what replays have made, and begins others as there is room.
+// Hands out what replays have made, as much as the pass has room for, and begins others. Whether
+// somebody could go on at once.
 bool WatchHub::advance_replays() {
-  if (!past_.collect()) {
-    return false;
-  }
+  PassBudget& budget = environment_.budget;
   bool more = false;
-  for (std::size_t k = lineup_.behind().size(); k > 0; --k) {
-    Watch& watch = *lineup_.behind()[k - 1];
-    if (watch.stage == WatchStage::Replaying && !jammed(watch)) {
-      more = advance_replay(watch) || more;
+  for (const std::uint64_t number : past_.collect()) {
+    Watch* const watch = register_.numbered(number);
+    if (watch == nullptr || watch->replays.empty() || !watch->replays.front()->resting) {
+      continue;  // It is not what was made for any more.
     }
+    const bool room = budget.left(WorkClass::WatchMessages) > 0;
+    if (!room || jammed(*watch)) {
+      past_.give_back(number);
+      more = more || !room;
+      continue;
+    }
+    budget.spend(WorkClass::WatchMessages,
+                 1 + watch->replays.front()->batch.size() / kRecordsPerUnit);
+    more = advance_replay(*watch) || more;
+  }
+  for (std::size_t looks = std::min(kQueueLooks, past_.queued_count()); looks > 0; --looks) {
+    const auto number = past_.next(options_.replays_max);
+    Watch* const watch = number ? register_.numbered(*number) : nullptr;
+    if (watch == nullptr || watch->stage != WatchStage::Replaying) {
+      continue;
+    }
+    if (jammed(*watch)) {
+      past_.want(*watch);
+      continue;
+    }
+    past_.begin(*watch);
+    metrics_.replays->add();
   }
   return more;
 }
 
 bool WatchHub::advance_replay(Watch& watch) {
   WatchReplayJob& job = *watch.replays.front();
-  if (!job.begun) {
-    if (past_.begin(watch, options_.replays_max)) {
-      metrics_.replays->add();
-    }
-    return false;
-  }
-  if (!job.resting) {
+  if (watch.cursor < ring_.first()) {
+    end(watch, ErrorCode::WatchLagging);
     return false;
   }
   if (!job.failure.ok()) {
@@ -249,7 +263,7 @@ bool WatchHub::advance_replay(Watch& watch) {
   if (stop) {
     past_.end_one();
     watch.replays.clear();
-    watch.stage = WatchStage::Behind;
+    lineup_.set_stage(watch, WatchStage::Behind);
     return follow(watch, stop->turn);
   }
   if (!job.done) {
@@ -258,7 +272,11 @@ bool WatchHub::advance_replay(Watch& watch) {
   }
   past_.end_one();
   watch.replays.pop_front();
-  watch.stage = watch.replays.empty() ? WatchStage::Behind : WatchStage::Replaying;
+  if (watch.replays.empty()) {
+    lineup_.set_stage(watch, WatchStage::Behind);
+  } else {
+    past_.want(watch);
+  }
   return true;
 }
 

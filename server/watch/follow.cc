@@ -73,7 +73,8 @@ bool WatchHub::replay_arrival(Watch& watch) {
   }
   watch.replays.push_back(std::move(job));
   watch.cursor = ring_.first();
-  watch.stage = WatchStage::Replaying;
+  lineup_.set_stage(watch, WatchStage::Replaying);
+  past_.want(watch);
   return true;
 }
 

@@ -202,6 +202,9 @@ void WatchHub::begin(Watch& watch) {
   watch.cursor = watch.from.empty() ? ring_.end() : ring_.first();
   watch.stage = watch.replays.empty() ? WatchStage::Behind : WatchStage::Replaying;
   lineup_.add(watch);
+  if (!watch.replays.empty()) {
+    past_.want(watch);
+  }
   if (watch.from.empty()) {
     make_live(watch);
   }
@@ -338,7 +341,7 @@ bool WatchHub::jammed(const Watch& watch) const {
 
 void WatchHub::make_live(Watch& watch) {
   GCOORD_ASSERT(watch.cursor == ring_.end() && matched_ == ring_.end());
-  lineup_.make_live(watch);
+  lineup_.set_stage(watch, WatchStage::Live);
   WatchFanout::join(watch);
 }
 

@@ -87,7 +87,7 @@ class WatchHub final : public ApplyObserver {
   std::size_t watch_count() const { return register_.size(); }
 
   // Watches that wait for events made from history.
-  std::size_t replaying_count() const;
+  std::size_t replaying_count() const { return lineup_.replaying_count(); }
 
   std::size_t recorded_bytes() const { return ring_.bytes(); }
 

@@ -35,6 +35,11 @@ Watch* WatchRegister::first_of(protocol::ConnectionId connection) const {
   return its ? watches_.at(at->second).get() : nullptr;
 }
 
+Watch* WatchRegister::numbered(std::uint64_t number) const {
+  const auto found = watches_.find(number);
+  return found == watches_.end() ? nullptr : found->second.get();
+}
+
 Watch* WatchRegister::take_due(std::uint64_t now_ms) {
   if (!is_due(now_ms)) {
     return nullptr;

@@ -30,6 +30,7 @@ class WatchRegister {
   // nullptr when there is none.
   Watch* find(protocol::ConnectionId connection, std::uint64_t request_id) const;
   Watch* first_of(protocol::ConnectionId connection) const;
+  Watch* numbered(std::uint64_t number) const;
 
   // A watch whose progress is due at this time, which has its next one from then on; nullptr when
   // there is none.

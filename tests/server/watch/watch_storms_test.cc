@@ -330,5 +330,113 @@ TEST_F(WatchStormsTest, AMillionThatAreFullDoNotKeepTheLoopAwake) {
   expect_all_told({1});
 }
 
+// All come again after a while, from where the ring has nothing any more.
+class ReplayStormTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kReplays = 8;
+  static constexpr std::uint64_t kComeAgain = 3000;
+
+  // A lock is taken and given back so often before anybody watches.
+  void fill(std::uint64_t changes) {
+    const auto acquire = [](std::uint64_t sequence) {
+      return locks::make_acquire({.session = SessionId{5},
+                                  .sequence = RequestSequence{sequence},
+                                  .acked_below = RequestSequence{sequence},
+                                  .name = "a",
+                                  .ttl_ms = 1000});
+    };
+    for (std::uint64_t k = 0; k < changes; k += 2) {
+      append(logs_[0], acquire(k + 1));
+      node_.apply(0);
+      append(logs_[0],
+             locks::make_release({.session = SessionId{5},
+                                  .sequence = RequestSequence{k + 2},
+                                  .acked_below = RequestSequence{k + 2},
+                                  .name_hash = hash_name("a"),
+                                  .token = node_.locks().get(ShardId{0}, hash_name("a"))->token}));
+      node_.apply(0);
+    }
+  }
+
+  void open(std::uint64_t watches) {
+    for (std::uint64_t k = 0; k < watches; ++k) {
+      node_.open(1 + k, 1, {.text = "a", .from = {{ShardId{0}, LogIndex{1}}}});
+    }
+    ASSERT_EQ(node_.desk().replaying_count(), watches);
+  }
+
+  // Events that all were told together.
+  std::size_t told() const {
+    std::size_t events = 0;
+    for (const auto& [connection, sent] : node_.sink.sent) {
+      for (const auto& each : sent) {
+        const auto message = protocol::decode_watch_message(each.payload).value();
+        for (const auto& block : message.blocks) {
+          events += block.events.size();
+        }
+      }
+    }
+    return events;
+  }
+
+  std::vector<ShardLog> logs_{1};
+  WatchNode node_{logs_, {.replays_max = kReplays}};
+};
+
+// Each pass looked at all of them, as long as one of them was not done.
+TEST_F(ReplayStormTest, APassLooksAtSomeOfThoseThatWaitForTheirTurn) {
+  fill(2);
+  open(kComeAgain);
+  std::size_t most = 0;
+  for (int pass = 0; pass < 20; ++pass) {
+    node_.sink.looks = 0;
+    node_.turn();
+    most = std::max(most, node_.sink.looks);
+  }
+  EXPECT_LE(most, kPassUnits);
+  node_.settle();
+  EXPECT_EQ(told(), 2 * kComeAgain);
+}
+
+// Of those that do not read, some are looked at in a pass, and they hold up nobody for good.
+TEST_F(ReplayStormTest, ThoseThatAreFullLetOthersGoFirst) {
+  fill(2);
+  open(kComeAgain);
+  for (std::uint64_t k = 1; k < kComeAgain; ++k) {
+    node_.sink.full.insert(k);
+  }
+  for (int pass = 0; pass < 100 && node_.desk().replaying_count() == kComeAgain; ++pass) {
+    node_.sink.looks = 0;
+    node_.turn();
+    EXPECT_LE(node_.sink.looks, kPassUnits);
+    if (pass > 25) {
+      node_.await_batches(1);
+    }
+  }
+  EXPECT_EQ(node_.desk().replaying_count(), kComeAgain - 1);
+  node_.sink.full.clear();
+  node_.settle();
+  EXPECT_EQ(told(), 2 * kComeAgain);
+}
+
+// All batches that were made since the last pass were sent in one.
+TEST_F(ReplayStormTest, BatchesThatAreReadyTogetherAreSentOneAfterAnother) {
+  constexpr std::size_t kEvents = 4000;
+  fill(kEvents);
+  open(kReplays);
+  node_.turn();
+  node_.await_batches(kReplays);
+  std::size_t most = 0;
+  std::size_t before = 0;
+  for (int pass = 0; before < kReplays * kEvents && pass < 20; ++pass) {
+    node_.turn();
+    most = std::max(most, told() - before);
+    before = told();
+  }
+  node_.settle();
+  EXPECT_EQ(told(), kReplays * kEvents);
+  EXPECT_LE(most, 2 * kEvents);
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -46,6 +46,7 @@ class WatchSink final : public protocol::ReplySink {
   }
 
   std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override {
+    ++looks;
     if (gone.contains(connection.value)) {
       return std::nullopt;
     }
@@ -56,6 +57,7 @@ class WatchSink final : public protocol::ReplySink {
   std::map<std::uint64_t, int> parked;
   std::set<std::uint64_t> full;
   std::set<std::uint64_t> gone;
+  mutable std::size_t looks = 0;  // At connections.
 };
 
 using ShardLog = std::vector<std::vector<std::byte>>;
@@ -157,6 +159,12 @@ class WatchNode {
   void turn() {
     budget_.begin_pass();
     desk_.advance(now_ms);
+  }
+
+  // Until so many batches of replays have been made.
+  void await_batches(std::uint64_t count) {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(wake_.wait_for(lock, std::chrono::seconds(60), [&] { return woken_ >= count; }));
   }
 
   // Turns until nothing is left to be done, but for full connections.

@@ -13,6 +13,7 @@
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/run_times.h"
 #include "chaos/process/scratch_directory.h"
+#include "chaos/random/turn_threads.h"
 
 #include <fmt/format.h>
 
@@ -106,10 +107,9 @@ class LiveRun {
       cluster.environment_of_node.push_back(shim->environment(options_.library));
       shims_.push_back(std::move(shim));
     }
-    // Nodes may differ in their turn threads.
-    for (std::uint32_t node = 0; node < cluster.node_count; ++node) {
-      cluster.arguments_of_node.push_back({"--turn-threads", std::to_string(1 + node % 3)});
-    }
+    cluster.arguments_of_life = [seed = options_.seed](auto node, auto life) {
+      return turn_threads_of_life(seed, node, life);
+    };
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));
     std::vector<std::uint16_t> ports;

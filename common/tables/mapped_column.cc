@@ -9,6 +9,10 @@
 namespace gcoord {
 namespace {
 
+// Smaller columns have little to gain: where rows are looked up at random, finding a small page
+// costs a third of what the row does (docs/internals/performance_services.md).
+constexpr std::size_t kHugeFrom = std::size_t{16} << 20;
+
 std::size_t whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
@@ -39,7 +43,9 @@ void MappedPages::resize(std::size_t bytes) {
   }
   GCOORD_ASSERT(start_ != MAP_FAILED);
   bytes_ = wanted;
-  prefer_huge_pages(start_, wanted);
+  if (wanted >= kHugeFrom) {
+    want_huge_pages(start_, wanted);
+  }
 }
 
 }  // namespace gcoord

@@ -44,6 +44,12 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"lease_kept_in_transfer", "a leader trusts its lease while it hands a shard over"},
     {"read_confirmations_kept", "a read round begins with the confirmations of the one before"},
     {"votes_right_after_restart", "a node votes at once although promises of its last life bind"},
+    {"lane_acknowledged_early",
+     "lanes but the first answer before storage has what they handed over"},
+    {"lane_clock_stands", "lanes but the first step by the time of their turn before"},
+    {"heartbeat_before_lanes_met",
+     "lanes but the first know peers as they were a turn before, and heartbeats leave by this one"},
+    {"lane_calls_lost", "what lanes but the first tell the service of roles is lost"},
 }};
 
 }  // namespace

@@ -53,6 +53,9 @@ enum class Mutant : std::uint8_t {
   LeaseKeptInTransfer,
   ReadConfirmationsKept,
   VotesRightAfterRestart,
+  // Of inputs that are settled without a step (consensus/step/settle.h); the step is right.
+  SettledBeforeDurable,
+  SettledReplyCountsAll,
   // Of the lanes of a turn but the first: a node of one turn thread has none.
   LaneAcknowledgedEarly,
   LaneClockStands,
@@ -60,7 +63,7 @@ enum class Mutant : std::uint8_t {
   LaneCallsLost,
 };
 
-inline constexpr std::size_t kMutantCount = 37;
+inline constexpr std::size_t kMutantCount = 39;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {

@@ -26,7 +26,7 @@ void add_watch(Command& member, Context& context) {
                context,
                flags,
                "watch",
-               "print one line for each view of the cluster, the newest one first, until a signal",
+               "print the newest view of the cluster, then a line for each new one, until a signal",
                &watch_members);
   verb->add_option("--after",
                    flags->after,

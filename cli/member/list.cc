@@ -100,10 +100,11 @@ Json MemberRows::json() const {
 }
 
 Table MemberRows::table() const {
-  Table table{{"NODE", "NAME", "ROLE", "STATE", "PEER", "CLIENT", "VIEW", "SEEN", "PHI", "HEARD", "LABELS"},
-              {},
-              "view " + std::to_string(view_.epoch),
-              {}};
+  Table table{
+      {"NODE", "NAME", "ROLE", "STATE", "PEER", "CLIENT", "VIEW", "SEEN", "PHI", "HEARD", "LABELS"},
+      {},
+      "view " + std::to_string(view_.epoch),
+      {}};
   for (const client::MemberDescription& member : view_.members) {
     const std::vector<Seen> seen = seen_of(member.node_id);
     std::size_t alive = 0;

@@ -12,6 +12,11 @@ namespace gcoord::server {
 
 namespace {
 
+// One that no view can hold is not known.
+std::string address_or_none(const std::string& address) {
+  return protocol::is_member_address(address) ? address : std::string{};
+}
+
 using membership::Member;
 using membership::ViewCommand;
 using membership::ViewCommandKind;
@@ -73,13 +78,19 @@ ViewKeeper::ViewKeeper(ViewKeeperOptions options, Environment environment)
       malformed_(environment_.metrics.counter(
           {.name = "gcoord_view_announcements_malformed_total",
            .help = "Words of peers about the cluster view that could not be decoded"})) {
-  for (const auto& [node, address] : options_.peers) {
+  options_.self.peer_address = address_or_none(options_.self.peer_address);
+  for (auto& [node, address] : options_.peers) {
+    address = address_or_none(address);
     environment_.metrics.gauge({"gcoord_view_peer_epoch",
                                 "Epoch of the cluster view that the peer said to have",
                                 "peer",
                                 std::to_string(node.value)});
   }
   on_view();
+}
+
+void ViewKeeper::set_client_address(const std::string& address) {
+  options_.self.client_address = address_or_none(address);
 }
 
 std::vector<std::byte> ViewKeeper::announcement() const {

@@ -50,7 +50,7 @@ class ViewKeeper {
   ViewKeeper& operator=(const ViewKeeper&) = delete;
 
   // Where clients reach this node.
-  void set_client_address(const std::string& address) { options_.self.client_address = address; }
+  void set_client_address(const std::string& address);
 
   // Once per pass of the loop; does nothing for most of the time. `now_ms`: of the node's clock.
   void advance(std::uint64_t now_ms);

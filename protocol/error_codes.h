@@ -189,6 +189,17 @@ enum class ErrorCode : std::uint32_t {
   SessionUnhealthy = 6351,
   CheckInvalid = 6352,
 
+  ViewAbsent = 6601,
+  ViewStale = 6602,
+  ViewForgotten = 6603,
+  ViewUnsupported = 6604,
+  ViewSettingsDiffer = 6605,
+  MemberUnknown = 6611,
+  MemberRemoved = 6612,
+  MemberNameInvalid = 6613,
+  MemberNameTaken = 6614,
+  MemberLabelInvalid = 6615,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

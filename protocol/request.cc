@@ -50,6 +50,8 @@ constexpr KindName kKindNames[] = {
     {RequestKind::SessionShow, "session_show"},
     {RequestKind::SessionList, "session_list"},
     {RequestKind::LockGetAt, "lock_get_at"},
+    {RequestKind::ViewGet, "view_get"},
+    {RequestKind::MemberUpdate, "member_update"},
 };
 
 // By number: asked for every request that comes.

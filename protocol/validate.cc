@@ -245,6 +245,8 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
     case RequestKind::SessionList:
+    case RequestKind::ViewGet:
+    case RequestKind::MemberUpdate:
       return ErrorCode::None;
     case RequestKind::LockGetAt:
       return check_past(payload);

@@ -4,6 +4,7 @@
 #include "server/history/ledger_pruning.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
+#include "server/members/node_members.h"
 #include "server/node/dear_requests.h"
 #include "server/reads/historical_reads.h"
 #include "server/snapshots/downloads.h"
@@ -72,6 +73,7 @@ constexpr RequestHandler kSnapshots = hand_to<&RequestOwners::snapshots>;
 constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
+constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
 
 constexpr bool kByLeader = true;
 constexpr bool kByAnyNode = false;
@@ -122,6 +124,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::SessionShow, Sessions, kSessions<&SessionRequests::show>, kByLeader, Read},
     {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Read, Dear},
     {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
+    {RequestKind::ViewGet, Members, kMembers, kByAnyNode, Read},
+    {RequestKind::MemberUpdate, Members, kMembers, kByLeader, Admin},
 };
 
 // clang-format on

@@ -23,6 +23,7 @@ class LedgerPruning;
 class LockService;
 class HistoricalReads;
 class LogLevelRequests;
+class NodeMembers;
 class SnapshotDownloads;
 class WatchHub;
 
@@ -39,6 +40,7 @@ enum class RequestOwner : std::uint8_t {
   Watches,    // server/watch/hub.h
   Past,       // server/reads/historical_reads.h
   Log,        // server/log/level_requests.h
+  Members,    // server/members/view_requests.h
 };
 
 // What a caller must be allowed to do.
@@ -64,6 +66,7 @@ struct RequestOwners {
   WatchHub* watches = nullptr;
   HistoricalReads* past = nullptr;
   LogLevelRequests* log = nullptr;
+  NodeMembers* members = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
 };

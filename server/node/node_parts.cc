@@ -42,6 +42,12 @@ std::uint32_t usual_turn_threads(std::uint32_t processors) {
   return std::clamp(processors / 8, 1u, 4u);
 }
 
+// A node with few processors has none to give: its loop serves the sockets
+// (docs/internals/threads.md).
+std::uint32_t usual_io_threads(std::uint32_t processors) {
+  return std::min(processors / 8, 4u);
+}
+
 }  // namespace
 
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {
@@ -145,6 +151,8 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
   result.limits = {.connections_max = options.connections_max,
                    .source_connections_max = options.source_connections_max,
                    .bytes_max = options.client_memory_bytes};
+  result.io = {.thread_count = options.io_threads.value_or(usual_io_threads(usable_processors())),
+               .backend = options.io_backend};
   return result;
 }
 

@@ -111,9 +111,12 @@ class LiveRun {
       cluster.environment_of_node.push_back(shim->environment(options_.library));
       shims_.push_back(std::move(shim));
     }
-    // Nodes may differ in their turn threads.
+    // Nodes may differ in their threads.
     for (std::uint32_t node = 0; node < cluster.node_count; ++node) {
-      cluster.arguments_of_node.push_back({"--turn-threads", std::to_string(1 + node % 3)});
+      cluster.arguments_of_node.push_back({"--turn-threads",
+                                           std::to_string(1 + node % 3),
+                                           "--io-threads",
+                                           std::to_string(node % 3)});
     }
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));

@@ -166,9 +166,10 @@ void IoThread::push_reports() {
     socket.tells = socket.tells && !socket.output.empty();
   }
   reporting_.erase(reporting_.begin(), reporting_.begin() + static_cast<std::ptrdiff_t>(done));
-  if (done > 0 && std::exchange(rings_, false)) {
-    bell_.ring();
+  if (rings_ || !reporting_.empty()) {
+    bell_.ring();  // A full ring too, whatever it is full of.
   }
+  rings_ = !reporting_.empty();
 }
 
 void IoThread::on_received(IoSocket& received, std::span<const std::byte> bytes, bool more) {

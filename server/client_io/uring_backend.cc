@@ -21,6 +21,9 @@ namespace {
 // Requests of one round; more of them take another system call.
 constexpr unsigned kRequests = 1024;
 
+// More may complete at once; then the kernel keeps them for a while.
+constexpr unsigned kCompletions = 16'384;
+
 // A power of two; 4 MiB of each thread, of which what was never used takes no memory.
 constexpr std::uint32_t kBuffers = 64;
 constexpr std::uint16_t kBufferGroup = 1;
@@ -54,7 +57,10 @@ UringBackend::~UringBackend() {
 }
 
 Status UringBackend::set_up() {
-  if (const int error = ::io_uring_queue_init(kRequests, &ring_, IORING_SETUP_CLAMP); error < 0) {
+  io_uring_params parameters{};
+  parameters.flags = IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
+  parameters.cq_entries = kCompletions;
+  if (const int error = ::io_uring_queue_init_params(kRequests, &ring_, &parameters); error < 0) {
     return refused("the kernel refuses it", -error);
   }
   ring_open_ = true;

@@ -290,6 +290,23 @@ TEST_P(IoThreadTest, AFullRingHoldsReportsBackAndLosesNone) {
   }
 }
 
+// What fills it may be for nobody in a hurry, and what waits behind it may be.
+TEST_P(IoThreadTest, AFullRingWakesTheLoop) {
+  constexpr std::size_t kSockets = 8;
+  start(kSockets, 4);
+  if (IsSkipped()) {
+    return;
+  }
+  thread_->hand_over();
+  bell_.silence();
+  for (std::size_t k = 0; k < kSockets; ++k) {
+    send(k, std::vector<std::byte>(10));
+  }
+  thread_->hand_over();
+  thread_->settle();
+  EXPECT_FALSE(bell_.arm()) << "reports wait for room";
+}
+
 std::string backend_name(const testing::TestParamInfo<IoBackendWish>& param) {
   return param.param == IoBackendWish::Epoll ? "Epoll" : "IoUring";
 }

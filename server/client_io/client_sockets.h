@@ -10,6 +10,7 @@
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,12 @@ struct ClientIoOptions {
   std::uint32_t thread_count = 0;  // 0: the loop's thread serves the sockets.
   IoBackendWish backend = IoBackendWish::Auto;
 };
+
+// Threads by default where the process may use so many processors: with few of them the loop serves
+// the sockets, and more than four threads find no work beside one loop.
+constexpr std::uint32_t usual_io_threads(std::uint32_t processors) {
+  return std::min(processors / 8, 4u);
+}
 
 class ClientSockets {
  public:

@@ -42,12 +42,6 @@ std::uint32_t usual_turn_threads(std::uint32_t processors) {
   return std::clamp(processors / 8, 1u, 4u);
 }
 
-// A node with few processors has none to give: its loop serves the sockets
-// (docs/internals/threads.md).
-std::uint32_t usual_io_threads(std::uint32_t processors) {
-  return std::min(processors / 8, 4u);
-}
-
 }  // namespace
 
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {

@@ -11,16 +11,19 @@
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 namespace gcoord::server {
 namespace {
 
+// Where a filter finds the number of the system call (seccomp(2)).
+constexpr std::uint32_t kCallNumber = 0;
+
 // From now on this process gets EPERM for it, as in a container.
 bool forbid_io_uring() {
   std::array<sock_filter, 4> filter = {{
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCallNumber),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),

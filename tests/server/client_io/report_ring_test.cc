@@ -34,8 +34,8 @@ TEST(ReportRing, ItemsComeInTheirOrderAndAFullRingTakesNone) {
 
 // What an item holds is not atomic: the cursors order it (ThreadSanitizer looks).
 TEST(ReportRing, TwoThreadsLoseNothing) {
-  constexpr std::uint64_t kCount = 20'000;
-  ReportRing<std::unique_ptr<std::uint64_t>> ring(8);
+  constexpr std::uint64_t kCount = 3'000;
+  ReportRing<std::unique_ptr<std::uint64_t>> ring(64);
   std::thread producer([&] {
     for (std::uint64_t k = 0; k < kCount; ++k) {
       auto item = std::make_unique<std::uint64_t>(k);

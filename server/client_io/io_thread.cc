@@ -1,7 +1,9 @@
 #include "server/client_io/io_thread.h"
 
 #include "common/assert.h"
+#include "common/host/thread_name.h"
 
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -11,7 +13,10 @@ IoThread::IoThread(std::unique_ptr<IoBackend> backend, const Options& options)
       bell_(options.bell),
       counters_(options.counters),
       reports_(options.report_slots),
-      thread_([this] { run(); }) {}
+      thread_([this, number = options.number] {
+        name_this_thread("io-" + std::to_string(number));
+        run();
+      }) {}
 
 IoThread::~IoThread() {
   hand_over();

@@ -33,6 +33,7 @@ class IoThread final : private IoBackend::Sink {
   struct Options {
     LoopBell& bell;  // It and the counters outlive the thread.
     IoCounters& counters;
+    std::uint32_t number = 1;         // The thread's name is "io-" and this.
     std::size_t report_slots = 4096;  // A power of two.
   };
 

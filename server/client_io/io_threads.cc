@@ -32,7 +32,8 @@ Status IoThreads::start_threads(const Options& options) {
       fallback_reason_ = std::move(opened.fallback_reason);
     }
     threads_.push_back(std::make_unique<IoThread>(
-        std::move(opened.backend), IoThread::Options{.bell = bell_, .counters = counters_}));
+        std::move(opened.backend),
+        IoThread::Options{.bell = bell_, .counters = counters_, .number = k + 1}));
   }
   return Status{};
 }

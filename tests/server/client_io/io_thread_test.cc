@@ -5,6 +5,7 @@
 #include "server/client_io/open_backend.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -316,10 +317,15 @@ INSTANTIATE_TEST_SUITE_P(Backends,
                          testing::Values(IoBackendWish::Epoll, IoBackendWish::IoUring),
                          backend_name);
 
+struct Stuck {
+  std::atomic<bool> hangs{true};
+  std::string thread;  // Its name; to be read when it has ended.
+};
+
 // Hangs in advance() until it is let go.
 class StuckBackend final : public IoBackend {
  public:
-  explicit StuckBackend(std::atomic<bool>& stuck) : stuck_(stuck) {}
+  explicit StuckBackend(Stuck& stuck) : stuck_(stuck) {}
 
   std::string_view name() const override { return "stuck"; }
 
@@ -331,16 +337,21 @@ class StuckBackend final : public IoBackend {
 
   void remove(std::unique_ptr<IoSocket>) override {}
 
-  void advance(Sink&, int) override { stuck_.wait(true); }
+  void advance(Sink&, int) override {
+    std::array<char, 16> name{};
+    ::pthread_getname_np(::pthread_self(), name.data(), name.size());
+    stuck_.thread = name.data();
+    stuck_.hangs.wait(true);
+  }
 
   void wake() override {}
 
  private:
-  std::atomic<bool>& stuck_;
+  Stuck& stuck_;
 };
 
 TEST(StalledIoThread, AThreadThatTakesNoCommandsIsSeenToStall) {
-  std::atomic<bool> stuck{true};
+  Stuck stuck;
   LoopBell bell;
   MetricsRegistry metrics;
   IoCounters counters(metrics);
@@ -355,8 +366,22 @@ TEST(StalledIoThread, AThreadThatTakesNoCommandsIsSeenToStall) {
   }
   thread.hand_over();
   EXPECT_TRUE(thread.stalled());
-  stuck = false;
-  stuck.notify_all();
+  stuck.hangs = false;
+  stuck.hangs.notify_all();
+}
+
+TEST(StalledIoThread, TheKernelsToolsShowItByItsNumber) {
+  Stuck stuck;
+  stuck.hangs = false;
+  LoopBell bell;
+  MetricsRegistry metrics;
+  IoCounters counters(metrics);
+  {
+    IoThread thread(std::make_unique<StuckBackend>(stuck),
+                    {.bell = bell, .counters = counters, .number = 3});
+    thread.settle();
+  }
+  EXPECT_EQ(stuck.thread, "io-3");
 }
 
 }  // namespace

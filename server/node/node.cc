@@ -267,7 +267,7 @@ class Node::Impl {
     if (done > 0 || replied) {
       upkeep_->on_work();
       loop_metrics_.turn_us.observe_us(time_.read() - before_us);
-    } else if (engine_->arm()) {
+    } else if (frontend_.arm() && engine_->arm()) {
       sleep();
     }
     return Status{};

@@ -146,6 +146,8 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
   result.limits = {.connections_max = options.connections_max,
                    .source_connections_max = options.source_connections_max,
                    .bytes_max = options.client_memory_bytes};
+  result.io = {.thread_count = options.io_threads.value_or(usual_io_threads(usable_processors())),
+               .backend = options.io_backend};
   return result;
 }
 

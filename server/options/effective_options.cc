@@ -109,6 +109,8 @@ constexpr std::array kDefaults = {
     DefaultText{"device", "cpu"},
     DefaultText{"turn", "host"},
     DefaultText{"resident-peers", "auto"},
+    DefaultText{"io-threads", "auto"},
+    DefaultText{"io-backend", "auto"},
 };
 
 template <typename Rows>

@@ -37,6 +37,7 @@ constexpr std::array kRules = {
     GroupRule{"device*", "Devices"},
     GroupRule{"turn*", "Devices"},
     GroupRule{"resident-*", "Devices"},
+    GroupRule{"io-*", "Addresses"},
     GroupRule{"trace", "Logs"},
     GroupRule{"cpu-profiles", "Logs"},
     GroupRule{"log-*", "Logs"},

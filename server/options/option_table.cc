@@ -220,6 +220,26 @@ Status coordinator(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status io_threads(const std::string& text, NodeOptions& options) {
+  if (text == "auto") {
+    options.io_threads.reset();
+    return Status{};
+  }
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, 0, kIoThreadsMax, value));
+  options.io_threads = static_cast<std::uint32_t>(value);
+  return Status{};
+}
+
+Status io_backend(const std::string& text, NodeOptions& options) {
+  const std::optional<IoBackendWish> wish = parse_io_backend_wish(text);
+  if (!wish.has_value()) {
+    return wrong("'" + text + "' is none of auto, io_uring, epoll");
+  }
+  options.io_backend = *wish;
+  return Status{};
+}
+
 Status durability(const std::string& text, NodeOptions& options) {
   if (text != "durable" && text != "memory") {
     return wrong("'" + text + "' is neither durable nor memory");
@@ -481,6 +501,19 @@ constexpr std::array kTable = {
         "to 16; nodes and restarts may differ in it; 0: one for every eight processors that "
         "the process may use, at least 1 and at most 4 (default 0)",
         &number<&NodeOptions::turn_threads, 0, kTurnThreadsMax>},
+    OptionRow{"io-threads",
+              OptionShape::Value,
+              "N|auto",
+              "threads that receive from clients, check frames and send replies, up to 16; 0: the "
+              "loop's thread does; auto: one for every eight processors that the process may use, "
+              "none below eight and at most 4 (default auto)",
+              &io_threads},
+    OptionRow{"io-backend",
+              OptionShape::Value,
+              "auto|io_uring|epoll",
+              "for --io-threads: how they ask the kernel; auto: io_uring where the kernel allows "
+              "it, else epoll (default auto)",
+              &io_backend},
     OptionRow{"turn-stripes",
               OptionShape::Value,
               "N",

@@ -93,7 +93,9 @@ struct NodeOptions {
   PeerTransport peer_transport = PeerTransport::Tcp;
   DeviceChoice device;
   TurnOption turn = TurnOption::Host;
-  std::uint32_t turn_threads = 0;  // Of the turn on the host; 0: by the processors.
+  std::uint32_t turn_threads = 0;           // Of the turn on the host; 0: by the processors.
+  std::optional<std::uint32_t> io_threads;  // Empty: by the processors; 0: the loop's alone.
+  IoBackendWish io_backend = IoBackendWish::Auto;
   // Of the resident turn (device_turn_view.h); 0: by the number of shards.
   std::uint32_t turn_stripes = 0;
   ResidentPeers resident_peers = ResidentPeers::Auto;

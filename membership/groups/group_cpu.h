@@ -1,0 +1,134 @@
+// The groups of one node on the CPU: owns the tables, applies commands, answers reads.
+//
+// It stands beside the lock machine of the same shards, which keeps their sessions: the caller
+// gives it commands of live sessions that are no retries, and tells it which sessions ended, in log
+// order per shard. Applying never fails. What changed in the views is listed after each apply, for
+// whoever tells watchers. Host only; one thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/tables/growing_index.h"
+#include "common/tables/mapped_column.h"
+#include "membership/groups/command.h"
+#include "membership/groups/group_table.h"
+#include "membership/groups/reply.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gcoord::membership {
+
+// Never renumber: it is on the wire.
+enum class ViewChangeKind : std::uint8_t { Joined = 1, Left = 2, Updated = 3 };
+
+// A member as a view has it.
+struct Member {
+  SessionId session;
+  std::string id;
+  std::string payload;
+};
+
+// One change of a view. Several of one group with one epoch are one view.
+struct ViewChange {
+  ShardId shard;
+  NameHash group;
+  std::uint64_t epoch = 0;
+  ViewChangeKind kind{};
+  Member member;
+};
+
+// A group as it is now. Of one in which nobody stands: no members, and an epoch that no view of the
+// group had after it.
+struct GroupView {
+  std::uint64_t epoch = 0;
+  std::vector<Member> members;  // By rank.
+  std::uint32_t barrier_size = 0;
+  std::vector<std::string> arrived;  // Ids; of who is no member the session's number.
+  std::vector<std::string> missing;  // Ids of members that have not arrived.
+};
+
+struct GroupUsage {
+  std::uint64_t groups = 0;
+  std::uint64_t participants = 0;
+};
+
+class GroupCpu {
+ public:
+  GroupCpu(std::uint32_t shard_count, std::uint64_t index_seed);
+  GroupCpu(const GroupCpu&) = delete;
+  GroupCpu& operator=(const GroupCpu&) = delete;
+
+  // Applies one command; its name has at most kGroupNameBytesMax bytes.
+  GroupReply apply(ShardId shard, const GroupCommand& command);
+
+  // The wait of a session at a barrier of this generation has run out of time.
+  GroupReply withdraw(ShardId shard, NameHash group, SessionId session, std::uint64_t generation);
+
+  // These sessions ended in one entry: each group that they were in has one new view.
+  void end_sessions(ShardId shard, std::span<const SessionId> sessions);
+
+  // What the latest apply, withdraw or end_sessions changed, in its order.
+  const std::vector<ViewChange>& changes() const { return changes_; }
+
+  bool has_session(ShardId shard, SessionId session) const {
+    return tables_.shard(shard).group_count != 0 &&
+           first_of_session(tables_, shard, session).value != 0;
+  }
+
+  GroupView view(ShardId shard, NameHash group) const;
+
+  // The epoch of the group, 0 if nobody stands in it.
+  std::uint64_t epoch(ShardId shard, NameHash group) const;
+
+  // Whether the session waits at the group's barrier, in this generation.
+  bool waits(ShardId shard, NameHash group, SessionId session, std::uint64_t generation) const;
+
+  // Chain over what was applied in this shard, equal on replicas; 0 without any command.
+  std::uint64_t state_hash(ShardId shard) const { return tables_.shard(shard).state_hash; }
+
+  // Appends the shard's state: canonical, empty where there were no commands.
+  void serialize(ShardId shard, std::vector<std::byte>& bytes) const;
+
+  // Replaces the shard's state; on DataLoss the shard is empty. Empty bytes are the initial state.
+  Status deserialize(ShardId shard, std::span<const std::byte> bytes);
+
+  GroupUsage usage() const;
+
+  const GroupTables& tables() const { return tables_; }
+
+ private:
+  template <typename Record, typename RowId>
+  struct PoolMemory {
+    MappedColumn<Record> records;
+    MappedColumn<std::uint32_t> free_rows;
+    RowWindow window;
+  };
+
+  template <typename Record, typename RowId>
+  static bool grow(PoolMemory<Record, RowId>& memory,
+                   RowPool<Record, RowId>& pool,
+                   std::uint32_t wanted);
+
+  void reserve(std::uint32_t groups, std::uint32_t participants);
+  void drop(ShardId shard);
+  std::string name_of(ParticipantRow row) const;
+  Member member_of(ParticipantRow row) const;
+
+  MappedColumn<GroupShardRow> shards_;  // Pages of shards without groups cost nothing.
+  PoolMemory<GroupRecord, GroupRow> groups_;
+  PoolMemory<ParticipantRecord, ParticipantRow> participants_;
+  MappedColumn<GroupName> names_;
+  MappedColumn<MemberText> texts_;
+  GrowingIndex group_index_;
+  GrowingIndex session_index_;
+  GroupTables tables_;
+  std::uint64_t batch_ = 0;
+  std::vector<ViewChange> changes_;
+};
+
+}  // namespace gcoord::membership

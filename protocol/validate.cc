@@ -4,6 +4,7 @@
 #include "common/utf8.h"
 #include "protocol/election_messages.h"
 #include "protocol/force_messages.h"
+#include "protocol/group_messages.h"
 #include "protocol/lock_messages.h"
 #include "protocol/move_messages.h"
 #include "protocol/past_messages.h"
@@ -20,7 +21,9 @@ bool has_control(std::string_view text) {
   return false;
 }
 
-ErrorCode check_sequence(const RequestSlot& slot) {
+}  // namespace
+
+ErrorCode check_window(const RequestSlot& slot) {
   if (slot.sequence == 0) {
     return ErrorCode::SequenceZero;
   }
@@ -33,12 +36,14 @@ ErrorCode check_sequence(const RequestSlot& slot) {
   return near ? ErrorCode::None : ErrorCode::SequenceTooFar;
 }
 
+namespace {
+
 // What every request that changes a lock has: a session, its sequence, a name.
 ErrorCode check_change(const RequestSlot& slot, std::string_view name) {
   if (slot.session == 0) {
     return ErrorCode::SessionZero;
   }
-  if (const ErrorCode code = check_sequence(slot); code != ErrorCode::None) {
+  if (const ErrorCode code = check_window(slot); code != ErrorCode::None) {
     return code;
   }
   return check_name(name);
@@ -252,6 +257,12 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_grant(slot, limits);
     case RequestKind::SessionShow:
       return check_session(slot);
+    case RequestKind::GroupJoin:
+    case RequestKind::GroupLeave:
+    case RequestKind::GroupGet:
+    case RequestKind::GroupBarrier:
+    case RequestKind::GroupUpdate:
+      return check_group_request(slot, payload, limits);
   }
   return ErrorCode::KindUnknown;
 }

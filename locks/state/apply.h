@@ -10,6 +10,7 @@
 #include "common/hd.h"
 #include "locks/commands/command.h"
 #include "locks/commands/ends.h"
+#include "locks/commands/group_command.h"
 #include "locks/commands/reply.h"
 #include "locks/state/acquire.h"
 #include "locks/state/break.h"
@@ -144,6 +145,30 @@ GCOORD_HD inline void apply_register(const ApplyPoint& at,
   }
 }
 
+// A request to a group has its place in the window and no other effect here. What the groups made
+// of it is kept with its record by the driver, so the word of a withdrawal needs the record alone.
+GCOORD_HD inline void apply_group(const ApplyPoint& at,
+                                  const LockCommand& command,
+                                  SessionRow found,
+                                  LockReply& reply) {
+  const LockTables& tables = at.tables;
+  const SessionRow session_row = live_session(at, found, reply);
+  if (session_row.value == 0) {
+    return;
+  }
+  if (command.kind == LockCommandKind::GroupWithdraw) {
+    const RequestRow row = find_request(tables, tables.sessions[session_row], command.sequence);
+    const bool known = row.value != 0 && tables.requests[row].code == LockCode::GroupTaken;
+    reply.code = known ? LockCode::GroupTaken : LockCode::NotWaiting;
+    return;
+  }
+  const RequestRow row = begin_request(tables, session_row, command, at.keys, reply);
+  if (row.value != 0) {
+    reply.code = LockCode::GroupTaken;
+    store_reply(tables, row, reply);
+  }
+}
+
 // Ends a session: by its owner's wish, or because its time ran out. Closing what is closed is a
 // success: the client may have missed the first answer.
 GCOORD_HD inline void apply_end(const ApplyPoint& at,
@@ -166,7 +191,9 @@ GCOORD_HD inline void apply_end(const ApplyPoint& at,
 
 GCOORD_HD constexpr bool registers(const LockCommand& command) {
   return command.kind == LockCommandKind::RegisterSession ||
-         (command.kind == LockCommandKind::Acquire && (command.flags & kAcquireRegister) != 0);
+         ((command.kind == LockCommandKind::Acquire ||
+           command.kind == LockCommandKind::GroupRequest) &&
+          (command.flags & kAcquireRegister) != 0);
 }
 
 // A command of a known kind that has a session.
@@ -194,6 +221,9 @@ GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
   if (command.kind == LockCommandKind::RegisterSession) {
     return apply_register(at, row, adds, reply);
   }
+  if (is_group_kind(command.kind)) {
+    return apply_group(at, command, row, reply);
+  }
   apply_end(at, command, row, reply);
 }
 
@@ -210,6 +240,8 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
     case LockCommandKind::CloseSession:
     case LockCommandKind::Proclaim:
     case LockCommandKind::Transfer:
+    case LockCommandKind::GroupRequest:
+    case LockCommandKind::GroupWithdraw:
       return apply_of_session(at, command, reply);
     case LockCommandKind::BreakLock:
       return apply_break(at, command, reply);

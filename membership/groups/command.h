@@ -1,4 +1,4 @@
-// What a session asks of a group, and its bytes in the log.
+// Commands of sessions to groups, and their bytes in the log.
 //
 // A command stands in the log behind a session, a sequence and the group's name, which the lock
 // machine decodes (locks/commands/group_command.h), since it keeps the sessions of a shard. Here is

@@ -261,7 +261,7 @@ GCOORD_HD GroupReply apply_kind(const GroupPoint& at,
       group.value == 0 ? ParticipantRow{} : find_participant(at.tables, group, command.session);
   if (row.value == 0 || !at.tables.participants[row].member) {
     return {.code = GroupCode::NotMember,
-            .epoch = group.value == 0 ? at.tables.shard(at.shard).epoch_last
+            .epoch = group.value == 0 ? epoch_floor(at.tables.shard(at.shard))
                                       : at.tables.groups[group].epoch};
   }
   return command.op == GroupOp::Leave ? apply_leave(at, row, changes)

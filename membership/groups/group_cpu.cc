@@ -44,32 +44,14 @@ GroupCpu::GroupCpu(std::uint32_t shard_count, std::uint64_t index_seed) {
   reserve(kRowsInitial, kRowsInitial);
 }
 
-template <typename Record, typename RowId>
-bool GroupCpu::grow(PoolMemory<Record, RowId>& memory,
-                    RowPool<Record, RowId>& pool,
-                    std::uint32_t wanted) {
-  if (pool.window != nullptr && pool.available() >= wanted) {
-    return false;
-  }
-  const std::uint32_t capacity = std::max(2 * pool.capacity, memory.window.next + wanted);
-  memory.records.resize(std::size_t{capacity} + 1);
-  memory.free_rows.resize(capacity);
-  pool.records = memory.records.data();
-  pool.free_rows = memory.free_rows.data();
-  pool.window = &memory.window;
-  pool.window->last = capacity;
-  pool.capacity = capacity;
-  return true;
-}
-
 void GroupCpu::reserve(std::uint32_t groups, std::uint32_t participants) {
-  if (grow(groups_, tables_.groups, groups) || group_index_.moving()) {
+  if (groups_.grow(tables_.groups, groups) || group_index_.moving()) {
     group_index_.reserve(tables_.groups.capacity);
     tables_.group_index = group_index_.view();
     names_.resize(std::size_t{tables_.groups.capacity} + 1);
     tables_.names = names_.data();
   }
-  if (grow(participants_, tables_.participants, participants) || session_index_.moving()) {
+  if (participants_.grow(tables_.participants, participants) || session_index_.moving()) {
     session_index_.reserve(tables_.participants.capacity);
     tables_.session_index = session_index_.view();
     texts_.resize(std::size_t{tables_.participants.capacity} + 1);
@@ -80,6 +62,7 @@ void GroupCpu::reserve(std::uint32_t groups, std::uint32_t participants) {
 GroupReply GroupCpu::apply(ShardId shard, const GroupCommand& command) {
   GCOORD_ASSERT(command.name_bytes <= kGroupNameBytesMax);
   reserve(1, 1);
+  used_ = true;
   changes_.clear();
   const auto member = [this](ParticipantRow row) { return member_of(row); };
   return membership::apply(
@@ -120,7 +103,7 @@ std::string GroupCpu::name_of(ParticipantRow row) const {
 GroupView GroupCpu::view(ShardId shard, NameHash name) const {
   const GroupRow row = find_group(tables_, shard, name);
   if (row.value == 0) {
-    return {.epoch = tables_.shard(shard).epoch_last, .members = {}, .arrived = {}, .missing = {}};
+    return {.epoch = epoch_floor(tables_.shard(shard)), .members = {}, .arrived = {}, .missing = {}};
   }
   const GroupRecord& group = tables_.groups[row];
   GroupView view{.epoch = group.epoch,
@@ -183,6 +166,7 @@ Status GroupCpu::deserialize(ShardId shard, std::span<const std::byte> bytes) {
     return {};
   }
   GCOORD_TRY(const GroupSnapshot snapshot, parse_snapshot(bytes));
+  used_ = true;
   GroupShardRow& row = tables_.shard(shard);
   for (std::size_t place = snapshot.groups.size(); place-- > 0;) {
     const GroupSnapshot::Group& source = snapshot.groups[place];

@@ -9,6 +9,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "common/tables/growing_index.h"
+#include "common/tables/growing_pool.h"
 #include "common/tables/mapped_column.h"
 #include "membership/groups/command.h"
 #include "membership/groups/group_table.h"
@@ -99,35 +100,27 @@ class GroupCpu {
 
   GroupUsage usage() const;
 
+  // Whether this node has ever held a command of a group, in this life or in its state.
+  bool used() const { return used_; }
+
   const GroupTables& tables() const { return tables_; }
 
  private:
-  template <typename Record, typename RowId>
-  struct PoolMemory {
-    MappedColumn<Record> records;
-    MappedColumn<std::uint32_t> free_rows;
-    RowWindow window;
-  };
-
-  template <typename Record, typename RowId>
-  static bool grow(PoolMemory<Record, RowId>& memory,
-                   RowPool<Record, RowId>& pool,
-                   std::uint32_t wanted);
-
   void reserve(std::uint32_t groups, std::uint32_t participants);
   void drop(ShardId shard);
   std::string name_of(ParticipantRow row) const;
   Member member_of(ParticipantRow row) const;
 
   MappedColumn<GroupShardRow> shards_;  // Pages of shards without groups cost nothing.
-  PoolMemory<GroupRecord, GroupRow> groups_;
-  PoolMemory<ParticipantRecord, ParticipantRow> participants_;
+  GrowingPool<GroupRecord, GroupRow> groups_;
+  GrowingPool<ParticipantRecord, ParticipantRow> participants_;
   MappedColumn<GroupName> names_;
   MappedColumn<MemberText> texts_;
   GrowingIndex group_index_;
   GrowingIndex session_index_;
   GroupTables tables_;
   std::uint64_t batch_ = 0;
+  bool used_ = false;
   std::vector<ViewChange> changes_;
 };
 

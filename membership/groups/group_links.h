@@ -19,7 +19,7 @@ GCOORD_HD inline GroupRow enter_group(const GroupTables& tables, ShardId shard_i
   GroupRecord& group = tables.groups[row];
   group.name_hash = name;
   group.shard = shard_id;
-  group.epoch = shard.epoch_last;
+  group.epoch = epoch_floor(shard);
   group.shard_next = shard.group_first;
   if (shard.group_first.value != 0) {
     tables.groups[shard.group_first].shard_previous = row;

@@ -123,6 +123,12 @@ struct IsOfSession {
   }
 };
 
+// The epoch of a group in which nobody stands: no view of it had a higher one. From 1, so that 0 is
+// nobody's.
+GCOORD_HD constexpr std::uint64_t epoch_floor(const GroupShardRow& shard) {
+  return shard.epoch_last == 0 ? 1 : shard.epoch_last;
+}
+
 // The group of this name, or none.
 GCOORD_HD inline GroupRow find_group(const GroupTables& tables, ShardId shard, NameHash name) {
   return GroupRow{

@@ -1,6 +1,7 @@
 #include "server/lock_service/state_machine.h"
 
 #include "locks/snapshot/snapshot.h"
+#include "membership/groups/snapshot.h"
 #include "server/interfaces/log_record.h"
 
 namespace gcoord::server {
@@ -32,6 +33,9 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   if (events.count > 0) {
     env_.outcomes.on_events(entry, events);
   }
+  if (env_.groups.effects().any) {
+    env_.group_requests.on_effects(env_.groups.effects());
+  }
 }
 
 locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::LockEvents& events) {
@@ -41,11 +45,13 @@ locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::Lock
   } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
     command = decoded.value();
   }
-  if (tap_ == nullptr || !tap_->on()) {
-    return env_.locks.apply(entry.shard, entry.index, command, env_.clock.now, events);
-  }
-  return apply_tapped(
-      *tap_, env_.locks, {entry.shard, entry.index, env_.clock.now}, command, events);
+  locks::LockReply reply =
+      tap_ == nullptr || !tap_->on()
+          ? env_.locks.apply(entry.shard, entry.index, command, env_.clock.now, events)
+          : apply_tapped(
+                *tap_, env_.locks, {entry.shard, entry.index, env_.clock.now}, command, events);
+  env_.groups.apply(entry.shard, command, reply);
+  return reply;
 }
 
 // What this node keeps beside the tables.
@@ -64,6 +70,7 @@ void LockStateMachine::note_effects(const AppliedEntry& entry, LockCode code) {
 }
 
 void LockStateMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) const {
+  env_.groups.serialize(shard, bytes);
   const std::vector<std::byte> state = env_.locks.serialize(shard);
   bytes.insert(bytes.end(), state.begin(), state.end());
 }
@@ -74,19 +81,26 @@ Status LockStateMachine::install(ShardId shard, std::span<const std::byte> bytes
   }
   applied_[shard.value] = 0;
   env_.outcomes.end_waits_before_install(shard);
-  if (bytes.empty()) {
+  if (env_.group_requests.wait_count() != 0) {
+    env_.group_requests.end_waits(shard, env_.leaders.leader(shard));
+  }
+  const membership::StateParts parts = membership::split_state(bytes);
+  GCOORD_TRY_STATUS(env_.groups.install(shard, parts.groups));
+  if (parts.locks.empty()) {
     env_.locks.drop(shard);
     return Status{};
   }
-  return env_.locks.deserialize(shard, bytes, env_.clock.now);
+  return env_.locks.deserialize(shard, parts.locks, env_.clock.now);
 }
 
 bool LockStateMachine::plausible(std::span<const std::byte> bytes) {
-  return bytes.empty() || locks::parse_snapshot(bytes).ok();
+  const membership::StateParts parts = membership::split_state(bytes);
+  return (parts.groups.empty() || membership::parse_snapshot(parts.groups).ok()) &&
+         (parts.locks.empty() || locks::parse_snapshot(parts.locks).ok());
 }
 
 std::uint64_t LockStateMachine::state_hash(ShardId shard) const {
-  return env_.locks.state_hash(shard);
+  return env_.groups.state_hash(shard);
 }
 
 }  // namespace gcoord::server

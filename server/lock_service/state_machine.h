@@ -8,6 +8,8 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "locks/cpu/lock_cpu.h"
+#include "server/groups/group_machine.h"
+#include "server/groups/group_requests.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/interfaces/state_machine.h"
 #include "server/lock_service/lock_moves.h"
@@ -29,6 +31,8 @@ class LockStateMachine {
  public:
   struct Environment {
     locks::LockCpu& locks;
+    GroupMachine& groups;
+    GroupRequests& group_requests;
     const ServiceClock& clock;
     const ShardLeaders& leaders;
     PendingCommands& commands;

@@ -124,7 +124,7 @@ class GroupModel {
   }
 
   std::map<std::string, Group> groups;
-  std::uint64_t epoch_last = 0;
+  std::uint64_t epoch_last = 1;
   std::uint64_t generation_last = 0;
 
  private:
@@ -335,7 +335,7 @@ TEST_F(Groups, RanksCloseUpWhenAMemberLeaves) {
   for (std::uint64_t session = 1; session <= 3; ++session) {
     EXPECT_EQ(apply(session, encode_join("m" + std::to_string(session), "")).number, session - 1);
   }
-  EXPECT_EQ(apply(1, encode_leave()).epoch, 4u);
+  EXPECT_EQ(apply(1, encode_leave()).epoch, 5u);
   ASSERT_EQ(view().members.size(), 2u);
   EXPECT_EQ(view().members[0].id, "m2");
   EXPECT_EQ(view().members[1].id, "m3");
@@ -347,10 +347,10 @@ TEST_F(Groups, SessionsThatEndInOneEntryMakeOneView) {
   }
   const std::vector<SessionId> ended = {SessionId{2}, SessionId{3}, SessionId{5}};
   cpu_.end_sessions(kShard, ended);
-  EXPECT_EQ(view().epoch, 6u);
+  EXPECT_EQ(view().epoch, 7u);
   EXPECT_EQ(cpu_.changes().size(), 3u);
   for (const ViewChange& change : cpu_.changes()) {
-    EXPECT_EQ(change.epoch, 6u);
+    EXPECT_EQ(change.epoch, 7u);
   }
 }
 
@@ -358,7 +358,7 @@ TEST_F(Groups, AnEpochIsNeverUsedTwiceThoughTheGroupWasEmpty) {
   apply(1, encode_join("a", ""));
   apply(1, encode_leave());
   EXPECT_EQ(cpu_.usage().groups, 0u);
-  EXPECT_EQ(apply(2, encode_join("b", "")).epoch, 3u);
+  EXPECT_EQ(apply(2, encode_join("b", "")).epoch, 4u);
 }
 
 TEST_F(Groups, ABarrierIsReleasedByTheLastOfDistinctSessionsOnly) {

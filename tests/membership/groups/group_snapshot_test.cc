@@ -67,14 +67,14 @@ TEST(GroupSnapshot, ANewClusterCountsOnFromHigherEpochs) {
   ASSERT_TRUE(kept.ok());
   GroupCpu cpu{1, 3};
   ASSERT_TRUE(cpu.deserialize(kShard, kept.value()).ok());
-  EXPECT_EQ(cpu.view(kShard, hash_name("a")).epoch, 1002u);
+  EXPECT_EQ(cpu.view(kShard, hash_name("a")).epoch, 1003u);
   EXPECT_EQ(cpu.view(kShard, hash_name("a")).members.size(), 2u);
   const auto dropped = raise_snapshot(some_state(), 1000, true);
   ASSERT_TRUE(dropped.ok());
   ASSERT_TRUE(cpu.deserialize(kShard, dropped.value()).ok());
   EXPECT_EQ(cpu.usage().groups, 0u);
   apply(cpu, "a", 9, encode_join("one", ""));
-  EXPECT_EQ(cpu.view(kShard, hash_name("a")).epoch, 1003u);
+  EXPECT_EQ(cpu.view(kShard, hash_name("a")).epoch, 1004u);
 }
 
 }  // namespace

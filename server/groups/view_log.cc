@@ -1,0 +1,43 @@
+#include "server/groups/view_log.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+
+void ViewLog::add(const membership::ViewChange& change) {
+  if (changes_.size() == kViewChangesKept) {
+    changes_.pop_front();
+  }
+  changes_.push_back(change);
+}
+
+void ViewLog::forget(ShardId shard) {
+  std::erase_if(changes_, [&](const membership::ViewChange& each) { return each.shard == shard; });
+}
+
+ViewLog::Changes ViewLog::after(ShardId shard,
+                                NameHash group,
+                                std::uint64_t epoch,
+                                std::size_t limit) const {
+  Changes found;
+  for (auto each = changes_.rbegin(); each != changes_.rend() && !found.complete; ++each) {
+    if (each->shard != shard || each->group != group) {
+      continue;
+    }
+    found.complete = each->epoch <= epoch;
+    if (!found.complete) {
+      found.rows.push_back(&*each);
+    }
+  }
+  std::ranges::reverse(found.rows);
+  found.complete =
+      found.complete || (!found.rows.empty() && found.rows.front()->epoch == epoch + 1);
+  if (found.rows.size() > limit) {
+    // The view that does not fit as a whole is for the next answer.
+    const std::uint64_t cut = found.rows[limit]->epoch;
+    std::erase_if(found.rows, [&](const auto* row) { return row->epoch >= cut; });
+  }
+  return found;
+}
+
+}  // namespace gcoord::server

@@ -67,8 +67,8 @@ enum class RequestKind : std::uint16_t {
   SessionGrant = 82,  // session, ttl_ms; shard = its home. Reply: extra = session id, ttl_ms.
   SessionShow = 83,   // session. Reply payload: SessionRow, as this node sees it.
   SessionList = 84,   // Payload: SessionQuery. Reply payload: SessionPage.
-  // Groups (group_messages.h), all with Feature::Groups. Where a join or an arrival registers the
-  // session, NamesTerm means what it means for an acquire.
+  // Groups (protocol/groups/messages.h), all with Feature::Groups. Where a join or an arrival
+  // registers the session, NamesTerm means what it means for an acquire.
   GroupJoin = 120,   // session, sequence, acked_below, ttl_ms. Reply: token = epoch, extra = rank.
   GroupLeave = 121,  // session, sequence, acked_below; payload: the name. Reply: token = epoch.
   GroupGet = 122,    // deadline_ms: how long to wait for another view. Reply payload: GroupAnswer.

@@ -4,7 +4,6 @@
 #include "common/utf8.h"
 #include "protocol/election_messages.h"
 #include "protocol/force_messages.h"
-#include "protocol/group_messages.h"
 #include "protocol/lock_messages.h"
 #include "protocol/move_messages.h"
 #include "protocol/past_messages.h"
@@ -250,6 +249,11 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
     case RequestKind::SessionList:
+    case RequestKind::GroupJoin:
+    case RequestKind::GroupLeave:
+    case RequestKind::GroupGet:
+    case RequestKind::GroupBarrier:
+    case RequestKind::GroupUpdate:
       return ErrorCode::None;
     case RequestKind::LockGetAt:
       return check_past(payload);
@@ -257,12 +261,6 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_grant(slot, limits);
     case RequestKind::SessionShow:
       return check_session(slot);
-    case RequestKind::GroupJoin:
-    case RequestKind::GroupLeave:
-    case RequestKind::GroupGet:
-    case RequestKind::GroupBarrier:
-    case RequestKind::GroupUpdate:
-      return check_group_request(slot, payload, limits);
   }
   return ErrorCode::KindUnknown;
 }

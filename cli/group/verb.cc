@@ -55,11 +55,8 @@ std::optional<client::Session> session_of(Context& context,
   return std::move(session).value();
 }
 
-// Stays a member until a signal comes, which leaves; or until the session is lost.
-int stay(Context& context,
-         client::Session& session,
-         client::Group& group,
-         const SignalFd& signals) {
+// Stays a member until a signal comes, which leaves. False: the session was lost before.
+bool stay(client::Session& session, client::Group& group, const SignalFd& signals) {
   while (session.alive()) {
     wait_readable({signals.fd()}, kLook);
     if (signals.take() != 0) {
@@ -69,11 +66,10 @@ int stay(Context& context,
         talk("could not leave; the group loses this member when its session ends: " +
              left.to_string());
       }
-      return 0;
+      return true;
     }
   }
-  context.fail(protocol::make_error(ErrorCode::SessionExpired, "a member of " + group.name()));
-  return kSessionLostExit;
+  return false;
 }
 
 int join(Context& context, const GroupFlags& flags) {
@@ -92,9 +88,9 @@ int join(Context& context, const GroupFlags& flags) {
   }
   client::Session& session = opened.value();
   client::Group group{session, flags.name};
-  const auto place = group.join(flags.id, flags.payload);
-  if (!place.ok()) {
-    return context.fail(*client, place.status());
+  const auto joined = group.join(flags.id, flags.payload);
+  if (!joined.ok()) {
+    return context.fail(*client, joined.status());
   }
   if (flags.once) {
     if (const client::Status renewed = session.renew(); !renewed.ok() && !session.alive()) {
@@ -103,15 +99,19 @@ int join(Context& context, const GroupFlags& flags) {
   }
   context.output().print_facts({{"name", flags.name},
                                 {"id", flags.id},
-                                {"epoch", std::to_string(place.value().epoch)},
-                                {"rank", place.value().rank},
+                                {"epoch", std::to_string(joined.value().epoch)},
+                                {"rank", joined.value().rank},
                                 {"session", std::to_string(session.id())}});
   std::cout.flush();
   if (flags.once) {
     session.detach();
     return 0;
   }
-  return stay(context, session, group, signals);
+  if (stay(session, group, signals)) {
+    return 0;
+  }
+  context.fail(protocol::make_error(ErrorCode::SessionExpired, "a member of " + flags.name));
+  return kSessionLostExit;
 }
 
 int leave(Context& context, const GroupFlags& flags) {
@@ -213,68 +213,70 @@ int barrier(Context& context, const GroupFlags& flags) {
 
 using GroupBody = int (*)(Context&, const GroupFlags&);
 
-Command* add_verb(Command& group,
-                  Context& context,
-                  const std::shared_ptr<GroupFlags>& flags,
-                  const char* verb,
-                  const char* help,
-                  GroupBody body) {
-  Command* command = group.add_subcommand(verb, help);
-  command->add_option("NAME", flags->name, "name of the group")->required();
-  command->callback([&context, flags, body] {
-    context.choose([flags, body](Context& chosen) { return body(chosen, *flags); });
-  });
-  return command;
-}
+// Adds verbs that share flags.
+class GroupVerbs {
+ public:
+  GroupVerbs(Command& group, Context& context) : group_(group), context_(context) {}
+
+  GroupFlags& flags() { return *flags_; }
+
+  Command* add(const char* verb, const char* help, GroupBody body) {
+    Command* command = group_.add_subcommand(verb, help);
+    command->add_option("NAME", flags_->name, "name of the group")->required();
+    command->callback([&context = context_, flags = flags_, body] {
+      context.choose([flags, body](Context& chosen) { return body(chosen, *flags); });
+    });
+    return command;
+  }
+
+ private:
+  Command& group_;
+  Context& context_;
+  const std::shared_ptr<GroupFlags> flags_ = std::make_shared<GroupFlags>();
+};
 
 }  // namespace
 
 void add_group_commands(Command& app, Context& context) {
-  auto flags = std::make_shared<GroupFlags>();
   Command* group = app.add_subcommand("group", "groups of processes that see the same views");
   group->require_subcommand(1);
+  GroupVerbs verbs{*group, context};
+  GroupFlags& flags = verbs.flags();
 
-  Command* verb = add_verb(*group,
-                           context,
-                           flags,
-                           "join",
-                           "join and stay a member until a signal comes; exit 6 if the session is "
-                           "lost",
-                           join);
-  verb->add_option("--id", flags->id, "id of the member, which no other member has")
+  Command* verb = verbs.add("join",
+                            "join and stay a member until a signal comes; exit 6 if the session is "
+                            "lost",
+                            join);
+  verb->add_option("--id", flags.id, "id of the member, which no other member has")
       ->required()
       ->type_name("ID");
-  verb->add_option("--payload", flags->payload, "what others read of the member, up to 512 bytes")
+  verb->add_option("--payload", flags.payload, "what others read of the member, up to 512 bytes")
       ->type_name("TEXT");
   verb->add_option(
-          "--ttl", flags->ttl, "time that the membership outlives this process (default 10s)")
+          "--ttl", flags.ttl, "time that the membership outlives this process (default 10s)")
       ->type_name("TIME");
-  verb->add_flag("--once", flags->once, "exit when joined; the membership lasts for the TTL");
+  verb->add_flag("--once", flags.once, "exit when joined; the membership lasts for the TTL");
 
-  verb = add_verb(*group, context, flags, "leave", "take a member out of a group", leave);
-  verb->add_option("--session", flags->session, "session id that the join printed")
+  verb = verbs.add("leave", "take a member out of a group", leave);
+  verb->add_option("--session", flags.session, "session id that the join printed")
       ->required()
       ->type_name("S");
 
-  add_verb(*group, context, flags, "list", "list the members of a group by rank", list);
+  verbs.add("list", "list the members of a group by rank", list);
 
-  verb = add_verb(*group, context, flags, "watch", "print each view of a group, in order", watch);
-  verb->add_option("--count", flags->count, "exit after so many views (default: never)")
+  verb = verbs.add("watch", "print each view of a group, in order", watch);
+  verb->add_option("--count", flags.count, "exit after so many views (default: never)")
       ->type_name("N");
 
-  verb = add_verb(*group,
-                  context,
-                  flags,
-                  "barrier",
-                  "wait until so many sessions have arrived at the barrier of this name",
-                  barrier);
-  verb->add_option("--size", flags->size, "number of sessions, the same for all of them")
+  verb = verbs.add(
+      "barrier", "wait until so many sessions have arrived at the barrier of this name", barrier);
+  verb->add_option("--size", flags.size, "number of sessions, the same for all of them")
       ->required()
       ->in_range(1, 256)
       ->type_name("N");
-  verb->add_option("--wait", flags->wait, "maximum time to wait for the others (default 30s)")
+  verb->add_option("--wait", flags.wait, "maximum time to wait for the others (default 30s)")
       ->type_name("TIME");
-  verb->add_option("--ttl", flags->ttl, "TTL of the session that waits (default 10s)")
+  verb->add_option("--ttl", flags.ttl, "TTL of the session that waits (default 10s)")
       ->type_name("TIME");
 }
 

@@ -7,7 +7,7 @@
 #include "client/net/failure.h"
 #include "gcoord/client.h"
 #include "gcoord/session.h"
-#include "protocol/group_messages.h"
+#include "protocol/groups/messages.h"
 #include "protocol/lock_messages.h"
 
 #include <utility>
@@ -106,7 +106,7 @@ const std::string& Group::name() const {
   return name_;
 }
 
-Result<GroupPlace> Group::join(std::string_view id, std::string_view payload) {
+Result<GroupMembership> Group::join(std::string_view id, std::string_view payload) {
   const ErrorCode code = first_of({check_known(session_->core(), name_),
                                    protocol::check_member_id(id),
                                    protocol::check_member_payload(payload)});
@@ -120,8 +120,8 @@ Result<GroupPlace> Group::join(std::string_view id, std::string_view payload) {
   if (!reply.status.ok()) {
     return reply.status;
   }
-  return GroupPlace{.epoch = reply.slot.token,
-                    .rank = static_cast<std::uint32_t>(reply.slot.extra)};
+  return GroupMembership{.epoch = reply.slot.token,
+                         .rank = static_cast<std::uint32_t>(reply.slot.extra)};
 }
 
 Status Group::leave() {

@@ -7,7 +7,7 @@
 #include "client/core/calls.h"
 #include "client/core/core.h"
 #include "gcoord/group.h"
-#include "protocol/group_messages.h"
+#include "protocol/groups/messages.h"
 
 #include <chrono>
 #include <cstdint>

@@ -70,16 +70,13 @@ LockCommand make_group_request(const GroupFields& fields) {
   return command;
 }
 
-LockCommand make_group_withdraw(SessionId session,
-                                RequestSequence arrival,
-                                std::uint64_t generation,
-                                std::string_view name) {
+LockCommand make_group_withdraw(const GroupArrivalFields& arrival) {
   LockCommand command;
   command.kind = LockCommandKind::GroupWithdraw;
-  command.session = session;
-  command.sequence = arrival;
-  command.token = FencingToken{generation};
-  set_name(command, name);
+  command.session = arrival.session;
+  command.sequence = arrival.sequence;
+  command.token = FencingToken{arrival.generation};
+  set_name(command, arrival.name);
   return command;
 }
 

@@ -47,11 +47,16 @@ struct GroupFields {
 
 LockCommand make_group_request(const GroupFields& fields);
 
-// The arrival of this session at the barrier, by that request, is taken back.
-LockCommand make_group_withdraw(SessionId session,
-                                RequestSequence arrival,
-                                std::uint64_t generation,
-                                std::string_view name);
+// The arrival of a session at a barrier.
+struct GroupArrivalFields {
+  SessionId session;
+  RequestSequence sequence;      // Of the request by which it arrived.
+  std::uint64_t generation = 0;  // Of the barrier.
+  std::string_view name;         // Of the group; it outlives the command.
+};
+
+// It is taken back.
+LockCommand make_group_withdraw(const GroupArrivalFields& arrival);
 
 // Of a GroupRequest: what is asked. Of a GroupWithdraw the barrier's generation.
 std::string_view group_body(const LockCommand& command);

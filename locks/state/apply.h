@@ -10,7 +10,6 @@
 #include "common/hd.h"
 #include "locks/commands/command.h"
 #include "locks/commands/ends.h"
-#include "locks/commands/group_command.h"
 #include "locks/commands/reply.h"
 #include "locks/state/acquire.h"
 #include "locks/state/break.h"
@@ -38,7 +37,8 @@ GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, L
   return row;
 }
 
-// An acquire, a release or a change by the holder: what they share stands here once.
+// An acquire, a release, a change by the holder, or a request of a group: what they share stands
+// here once.
 GCOORD_HD inline void apply_request(const ApplyPoint& at,
                                     const LockCommand& command,
                                     SessionRow found,
@@ -55,6 +55,10 @@ GCOORD_HD inline void apply_request(const ApplyPoint& at,
     if (request_row.value == 0) {
       return;
     }
+  }
+  if (command.kind == LockCommandKind::GroupRequest) {
+    reply.code = LockCode::GroupTaken;  // It has its slot in the window, and no lock.
+    return store_reply(at.tables, request_row, reply);
   }
   const LockRow lock_row = find_lock(at.tables, at.shard, command.name_hash, at.keys);
   if (acquires) {
@@ -145,30 +149,6 @@ GCOORD_HD inline void apply_register(const ApplyPoint& at,
   }
 }
 
-// A request to a group has its place in the window and no other effect here. What the groups made
-// of it is kept with its record by the driver, so the word of a withdrawal needs the record alone.
-GCOORD_HD inline void apply_group(const ApplyPoint& at,
-                                  const LockCommand& command,
-                                  SessionRow found,
-                                  LockReply& reply) {
-  const LockTables& tables = at.tables;
-  const SessionRow session_row = live_session(at, found, reply);
-  if (session_row.value == 0) {
-    return;
-  }
-  if (command.kind == LockCommandKind::GroupWithdraw) {
-    const RequestRow row = find_request(tables, tables.sessions[session_row], command.sequence);
-    const bool known = row.value != 0 && tables.requests[row].code == LockCode::GroupTaken;
-    reply.code = known ? LockCode::GroupTaken : LockCode::NotWaiting;
-    return;
-  }
-  const RequestRow row = begin_request(tables, session_row, command, at.keys, reply);
-  if (row.value != 0) {
-    reply.code = LockCode::GroupTaken;
-    store_reply(tables, row, reply);
-  }
-}
-
 // Ends a session: by its owner's wish, or because its time ran out. Closing what is closed is a
 // success: the client may have missed the first answer.
 GCOORD_HD inline void apply_end(const ApplyPoint& at,
@@ -209,10 +189,12 @@ GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
   if (adds) {
     row = register_session(at.tables, at.shard, command, at.keys, reply);
   }
-  if (concerns_lock(command.kind)) {
+  if (concerns_lock(command.kind) || command.kind == LockCommandKind::GroupRequest) {
     return apply_request(at, command, row, reply);
   }
-  if (command.kind == LockCommandKind::CancelWait) {
+  // A withdrawal finds that the request of a group is known; the group does the rest.
+  if (command.kind == LockCommandKind::CancelWait ||
+      command.kind == LockCommandKind::GroupWithdraw) {
     return apply_cancel_wait(at, command, row, reply);
   }
   if (command.kind == LockCommandKind::BreakWait) {
@@ -220,9 +202,6 @@ GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
   }
   if (command.kind == LockCommandKind::RegisterSession) {
     return apply_register(at, row, adds, reply);
-  }
-  if (is_group_kind(command.kind)) {
-    return apply_group(at, command, row, reply);
   }
   apply_end(at, command, row, reply);
 }

@@ -47,6 +47,13 @@ struct GroupCommand {
   const char* payload = nullptr;
 };
 
+// A session's wait at a group's barrier.
+struct Arrival {
+  NameHash group;
+  SessionId session;
+  std::uint64_t generation = 0;
+};
+
 // Their texts keep the limits of limits.h.
 std::string encode_join(std::string_view id, std::string_view payload);
 std::string encode_leave();

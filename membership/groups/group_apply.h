@@ -38,14 +38,16 @@ GCOORD_HD inline void copy_text(const char* from, std::uint32_t bytes, char* to)
   }
 }
 
-GCOORD_HD inline bool same_text(const char* a,
-                                std::uint32_t a_bytes,
-                                const char* b,
-                                std::uint32_t b_bytes) {
-  bool same = a_bytes == b_bytes;
+struct TextView {
+  const char* text = nullptr;
+  std::uint32_t bytes = 0;
+};
+
+GCOORD_HD inline bool same_text(const TextView& a, const TextView& b) {
+  bool same = a.bytes == b.bytes;
   GCOORD_UNROLL_BY(1)
-  for (std::uint32_t i = 0; same && i < a_bytes; ++i) {
-    same = a[i] == b[i];
+  for (std::uint32_t i = 0; same && i < a.bytes; ++i) {
+    same = a.text[i] == b.text[i];
   }
   return same;
 }
@@ -80,7 +82,7 @@ GCOORD_HD inline bool id_taken(const GroupTables& tables,
   for (std::uint32_t i = 0; i < kGroupParticipantsMax && row.value != 0; ++i) {
     const ParticipantRecord& each = tables.participants[row];
     const MemberText& text = tables.texts[row.value];
-    if (each.member && same_text(text.id, text.id_bytes, command.id, command.id_bytes)) {
+    if (each.member && same_text({text.id, text.id_bytes}, {command.id, command.id_bytes})) {
       return true;
     }
     row = each.next;
@@ -109,7 +111,7 @@ GCOORD_HD inline GroupReply join_again(const GroupTables& tables,
                                        const GroupCommand& command,
                                        ParticipantRow row) {
   const MemberText& text = tables.texts[row.value];
-  const bool same = same_text(text.id, text.id_bytes, command.id, command.id_bytes);
+  const bool same = same_text({text.id, text.id_bytes}, {command.id, command.id_bytes});
   return {.code = same ? GroupCode::AlreadyMember : GroupCode::MemberIdDiffers,
           .epoch = tables.groups[tables.participants[row].group].epoch,
           .number = rank_of(tables, row)};
@@ -176,16 +178,23 @@ GCOORD_HD GroupReply apply_leave(const GroupPoint& at, ParticipantRow row, const
   return reply;
 }
 
+// Where a member stands.
+struct MemberPoint {
+  const GroupPoint& at;
+  ParticipantRow row;
+};
+
 template <typename Changes>
-GCOORD_HD GroupReply apply_update(const GroupPoint& at,
+GCOORD_HD GroupReply apply_update(const MemberPoint& member,
                                   const GroupCommand& command,
-                                  ParticipantRow row,
                                   const Changes& changes) {
-  GroupRecord& group = at.tables.groups[at.tables.participants[row].group];
-  set_payload(at.tables.texts[row.value], command);
-  raise_epoch(at, group);
-  changes.updated(at.tables.participants[row].group, row);
-  return {.code = GroupCode::Updated, .epoch = group.epoch, .number = rank_of(at.tables, row)};
+  const GroupTables& tables = member.at.tables;
+  const GroupRow group_row = tables.participants[member.row].group;
+  GroupRecord& group = tables.groups[group_row];
+  set_payload(tables.texts[member.row.value], command);
+  raise_epoch(member.at, group);
+  changes.updated(group_row, member.row);
+  return {.code = GroupCode::Updated, .epoch = group.epoch, .number = rank_of(tables, member.row)};
 }
 
 // Everybody has come: nobody waits any more, and who is no member goes.
@@ -265,7 +274,7 @@ GCOORD_HD GroupReply apply_kind(const GroupPoint& at,
                                       : at.tables.groups[group].epoch};
   }
   return command.op == GroupOp::Leave ? apply_leave(at, row, changes)
-                                      : apply_update(at, command, row, changes);
+                                      : apply_update({at, row}, command, changes);
 }
 
 // Applies one command of a live session, whose name and texts keep the limits.
@@ -286,16 +295,13 @@ GCOORD_HD GroupReply apply(const GroupPoint& at,
 }
 
 // The deadline of a session's wait at a barrier has passed.
-GCOORD_HD inline GroupReply apply_withdraw(const GroupPoint& at,
-                                           NameHash name,
-                                           SessionId session,
-                                           std::uint64_t generation) {
-  const GroupRow group = find_group(at.tables, at.shard, name);
+GCOORD_HD inline GroupReply apply_withdraw(const GroupPoint& at, const Arrival& arrival) {
+  const GroupRow group = find_group(at.tables, at.shard, arrival.group);
   const ParticipantRow row =
-      group.value == 0 ? ParticipantRow{} : find_participant(at.tables, group, session);
-  GroupReply reply{.code = GroupCode::NotArrived, .epoch = generation};
+      group.value == 0 ? ParticipantRow{} : find_participant(at.tables, group, arrival.session);
+  GroupReply reply{.code = GroupCode::NotArrived, .epoch = arrival.generation};
   if (row.value != 0 && at.tables.participants[row].arrived &&
-      at.tables.groups[group].generation == generation) {
+      at.tables.groups[group].generation == arrival.generation) {
     end_arrival(at.tables, row);
     reply.code = GroupCode::TimedOut;
     reply.number = at.tables.groups[group].arrived_count;
@@ -304,7 +310,7 @@ GCOORD_HD inline GroupReply apply_withdraw(const GroupPoint& at,
     }
   }
   extend_chain(at,
-               mix64(session.value) ^ mix64(generation) ^ mix64(name.low) ^
+               mix64(arrival.session.value) ^ mix64(arrival.generation) ^ mix64(arrival.group.low) ^
                    static_cast<std::uint64_t>(reply.code));
   return reply;
 }

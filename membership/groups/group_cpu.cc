@@ -69,12 +69,9 @@ GroupReply GroupCpu::apply(ShardId shard, const GroupCommand& command) {
       {tables_, shard, ++batch_}, command, ChangeList<decltype(member)>{tables_, member, changes_});
 }
 
-GroupReply GroupCpu::withdraw(ShardId shard,
-                              NameHash group,
-                              SessionId session,
-                              std::uint64_t generation) {
+GroupReply GroupCpu::withdraw(ShardId shard, const Arrival& arrival) {
   changes_.clear();
-  return apply_withdraw({tables_, shard, ++batch_}, group, session, generation);
+  return apply_withdraw({tables_, shard, ++batch_}, arrival);
 }
 
 void GroupCpu::end_sessions(ShardId shard, std::span<const SessionId> sessions) {
@@ -103,7 +100,8 @@ std::string GroupCpu::name_of(ParticipantRow row) const {
 GroupView GroupCpu::view(ShardId shard, NameHash name) const {
   const GroupRow row = find_group(tables_, shard, name);
   if (row.value == 0) {
-    return {.epoch = epoch_floor(tables_.shard(shard)), .members = {}, .arrived = {}, .missing = {}};
+    return {
+        .epoch = epoch_floor(tables_.shard(shard)), .members = {}, .arrived = {}, .missing = {}};
   }
   const GroupRecord& group = tables_.groups[row];
   GroupView view{.epoch = group.epoch,
@@ -128,15 +126,12 @@ std::uint64_t GroupCpu::epoch(ShardId shard, NameHash name) const {
   return row.value == 0 ? 0 : tables_.groups[row].epoch;
 }
 
-bool GroupCpu::waits(ShardId shard,
-                     NameHash name,
-                     SessionId session,
-                     std::uint64_t generation) const {
-  const GroupRow group = find_group(tables_, shard, name);
+bool GroupCpu::waits(ShardId shard, const Arrival& arrival) const {
+  const GroupRow group = find_group(tables_, shard, arrival.group);
   const ParticipantRow row =
-      group.value == 0 ? ParticipantRow{} : find_participant(tables_, group, session);
+      group.value == 0 ? ParticipantRow{} : find_participant(tables_, group, arrival.session);
   return row.value != 0 && tables_.participants[row].arrived &&
-         tables_.groups[group].generation == generation;
+         tables_.groups[group].generation == arrival.generation;
 }
 
 void GroupCpu::serialize(ShardId shard, std::vector<std::byte>& bytes) const {

@@ -68,7 +68,7 @@ class GroupCpu {
   GroupReply apply(ShardId shard, const GroupCommand& command);
 
   // The wait of a session at a barrier of this generation has run out of time.
-  GroupReply withdraw(ShardId shard, NameHash group, SessionId session, std::uint64_t generation);
+  GroupReply withdraw(ShardId shard, const Arrival& arrival);
 
   // These sessions ended in one entry: each group that they were in has one new view.
   void end_sessions(ShardId shard, std::span<const SessionId> sessions);
@@ -86,8 +86,8 @@ class GroupCpu {
   // The epoch of the group, 0 if nobody stands in it.
   std::uint64_t epoch(ShardId shard, NameHash group) const;
 
-  // Whether the session waits at the group's barrier, in this generation.
-  bool waits(ShardId shard, NameHash group, SessionId session, std::uint64_t generation) const;
+  // Whether the arrival stands: the session waits, and the barrier is still that one.
+  bool waits(ShardId shard, const Arrival& arrival) const;
 
   // Chain over what was applied in this shard, equal on replicas; 0 without any command.
   std::uint64_t state_hash(ShardId shard) const { return tables_.shard(shard).state_hash; }

@@ -102,7 +102,10 @@ void GroupMachine::apply_withdrawal(ShardId shard,
     return;
   }
   const membership::GroupReply answer =
-      groups_.withdraw(shard, command.name_hash, command.session, locks::group_generation(command));
+      groups_.withdraw(shard,
+                       {.group = command.name_hash,
+                        .session = command.session,
+                        .generation = locks::group_generation(command)});
   reply = with_answer(reply, answer);
   if (answer.code == GroupCode::TimedOut) {
     locks_.keep_group_reply(kept(shard, command, reply));  // A retry must not wait again.

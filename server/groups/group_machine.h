@@ -50,6 +50,13 @@ class GroupMachine {
 
   const ViewLog& log() const { return log_; }
 
+  const membership::GroupCpu& groups() const { return groups_; }
+
+  // Both machines apply the same entries, this one first.
+  locks::LockCpu& locks() { return locks_; }
+
+  const locks::LockCpu& locks() const { return locks_; }
+
   void serialize(ShardId shard, std::vector<std::byte>& bytes) const {
     groups_.serialize(shard, bytes);
   }

@@ -3,7 +3,6 @@
 #include "common/assert.h"
 #include "common/name_hash.h"
 #include "locks/commands/group_command.h"
-#include "membership/groups/limits.h"
 #include "protocol/lock_messages.h"
 #include "server/interfaces/replies.h"
 
@@ -92,9 +91,21 @@ std::string report_of(const membership::GroupView& view) {
 
 }  // namespace
 
+// Whether the fields are sound. False: it was refused.
+bool GroupRequests::admit(const ClientRequest& request) {
+  const ErrorCode code = protocol::check_group_request(request.slot, request.payload, env_.limits);
+  if (code != ErrorCode::None) {
+    env_.replies.refuse(request, code);
+  }
+  return code == ErrorCode::None;
+}
+
 void GroupRequests::join(const ClientRequest& request) {
+  if (!admit(request)) {
+    return;
+  }
   const auto join = protocol::decode_group_join(request.payload);
-  GCOORD_ASSERT(join.ok());  // check_request() did the same.
+  GCOORD_ASSERT(join.ok());
   submit(request,
          {.name = join.value().name,
           .body = membership::encode_join(join.value().id, join.value().payload),
@@ -103,10 +114,15 @@ void GroupRequests::join(const ClientRequest& request) {
 }
 
 void GroupRequests::leave(const ClientRequest& request) {
-  submit(request, {.name = request.text(), .body = membership::encode_leave()});
+  if (admit(request)) {
+    submit(request, {.name = request.text(), .body = membership::encode_leave()});
+  }
 }
 
 void GroupRequests::update(const ClientRequest& request) {
+  if (!admit(request)) {
+    return;
+  }
   const auto update = protocol::decode_group_update(request.payload);
   GCOORD_ASSERT(update.ok());
   submit(request,
@@ -114,6 +130,9 @@ void GroupRequests::update(const ClientRequest& request) {
 }
 
 void GroupRequests::barrier(const ClientRequest& request) {
+  if (!admit(request)) {
+    return;
+  }
   const auto arrival = protocol::decode_group_arrival(request.payload);
   GCOORD_ASSERT(arrival.ok());
   submit(request,
@@ -133,7 +152,7 @@ void GroupRequests::submit(const ClientRequest& request, const Asked& asked) {
                                  .ttl_ms = asked.ttl_ms,
                                  .name_bytes = static_cast<std::uint16_t>(asked.name.size()),
                                  .text = text});
-  const ShardId shard = shard_of(command.name_hash, shard_count_);
+  const ShardId shard = shard_of(command.name_hash, env_.limits.shard_count);
   if (!env_.leaders.leads(shard)) {
     return env_.replies.redirect(request, env_.leaders.leader(shard), env_.leaders.term(shard));
   }
@@ -143,11 +162,11 @@ void GroupRequests::submit(const ClientRequest& request, const Asked& asked) {
   if (!env_.all_know()) {
     return env_.replies.refuse(request, ErrorCode::GroupsNotReady);
   }
-  const membership::GroupUsage usage = env_.groups.usage();
+  const membership::GroupUsage usage = env_.machine.groups().usage();
   const bool full = usage.groups >= membership::kGroupsPerNodeMax ||
                     usage.participants >= membership::kParticipantsPerNodeMax ||
                     waits_.size() >= kGroupWaitsMax;
-  if (asked.grows && full && !env_.locks.remembers(shard, command)) {
+  if (asked.grows && full && !env_.machine.locks().remembers(shard, command)) {
     return env_.replies.refuse(request, ErrorCode::GroupsExhausted);
   }
   env_.submit(request, shard, command);
@@ -165,9 +184,12 @@ std::string GroupRequests::take_name(const Pending& pending) {
 }
 
 void GroupRequests::get(const ClientRequest& request) {
+  if (!admit(request)) {
+    return;
+  }
   const auto query = protocol::decode_group_query(request.payload);
   GCOORD_ASSERT(query.ok());
-  const ShardId shard = shard_of(hash_name(query.value().name), shard_count_);
+  const ShardId shard = shard_of(hash_name(query.value().name), env_.limits.shard_count);
   if (!env_.leaders.leads(shard)) {
     return env_.replies.redirect(request, env_.leaders.leader(shard), env_.leaders.term(shard));
   }
@@ -213,16 +235,16 @@ void GroupRequests::on_confirmed(const Pending& pending, const Status& status, N
 // True when it was answered. `last`: also when there is nothing new.
 bool GroupRequests::answer_view(ShardId shard, const GroupWait& wait, bool last) {
   const NameHash group = hash_name(wait.name);
-  const std::uint64_t epoch = env_.groups.epoch(shard, group);
+  const std::uint64_t epoch = env_.machine.groups().epoch(shard, group);
   protocol::GroupAnswer answer{.epoch = wait.epoch, .rows = {}};
   const auto changes =
-      env_.machine.log().after(shard, group, wait.epoch, protocol::kGroupChangesMax);
+      env_.machine.log().after({shard, group, wait.epoch}, protocol::kGroupChangesMax);
   const bool same = changes.rows.empty() && wait.epoch != 0 &&
                     (epoch == 0 ? wait.member_count == 0 : epoch == wait.epoch);
   if (same && !last) {
     return false;
   }
-  const membership::GroupView view = env_.groups.view(shard, group);
+  const membership::GroupView view = env_.machine.groups().view(shard, group);
   answer.barrier_size = view.barrier_size;
   answer.arrived = static_cast<std::uint32_t>(view.arrived.size());
   if (!same && wait.epoch != 0 && changes.complete && !changes.rows.empty()) {
@@ -263,14 +285,15 @@ void GroupRequests::on_decided(const Pending& pending,
   }
   const NameHash hash = hash_name(group.name);
   if (answer.code == GroupCode::Arrived &&
-      env_.groups.waits(group.shard, hash, SessionId{pending.request.session}, answer.epoch)) {
+      env_.machine.groups().waits(group.shard,
+                                  {hash, SessionId{pending.request.session}, answer.epoch})) {
     return wait_at_barrier(group.shard,
                            {.connection = pending.connection,
                             .request = pending.request,
                             .name = std::string{group.name},
                             .deadline = deadline_of(pending.request.deadline_ms),
                             .generation = answer.epoch,
-                            .size = env_.groups.view(group.shard, hash).barrier_size,
+                            .size = env_.machine.groups().view(group.shard, hash).barrier_size,
                             .report = {}});
   }
   protocol::ReplySlot reply = protocol::reply_to(pending.request);
@@ -342,8 +365,8 @@ void GroupRequests::on_effects(const GroupEffects& effects) {
   }
   const auto over = waits_.take_of_shard(effects.shard, [&](NameHash group, const GroupWait& wait) {
     return wait.at_barrier() &&
-           !env_.groups.waits(
-               effects.shard, group, SessionId{wait.request.session}, wait.generation);
+           !env_.machine.groups().waits(effects.shard,
+                                        {group, SessionId{wait.request.session}, wait.generation});
   });
   for (const GroupWait& wait : over) {
     end(wait, error_reply(wait.request, ErrorCode::SessionExpired));
@@ -364,7 +387,7 @@ bool GroupRequests::due(ShardId shard, NameHash group, GroupWait& wait) {
   }
   wait.deadline = kTickNever;
   wait.ending = true;
-  wait.report = report_of(env_.groups.view(shard, group));
+  wait.report = report_of(env_.machine.groups().view(shard, group));
   Pending pending;
   pending.kind = PendingKind::GroupWithdrawal;
   pending.request = wait.request;
@@ -372,10 +395,10 @@ bool GroupRequests::due(ShardId shard, NameHash group, GroupWait& wait) {
   pending.request.token = wait.generation;
   pending.group = keep_name(wait.name);
   env_.log.propose(shard,
-                   locks::make_group_withdraw(SessionId{wait.request.session},
-                                              RequestSequence{wait.request.sequence},
-                                              wait.generation,
-                                              wait.name),
+                   locks::make_group_withdraw({SessionId{wait.request.session},
+                                               RequestSequence{wait.request.sequence},
+                                               wait.generation,
+                                               wait.name}),
                    pending);
   return false;
 }
@@ -409,10 +432,10 @@ void GroupRequests::on_withdrawn(const Pending& pending,
 }
 
 void GroupRequests::on_withdrawal_refused(const Pending& pending) {
-  waits_.retry_end(ShardId{pending.request.shard},
-                   hash_name(take_name(pending)),
-                   SessionId{pending.request.session},
-                   env_.clock.now + 1);
+  waits_.retry_end({ShardId{pending.request.shard},
+                    hash_name(take_name(pending)),
+                    SessionId{pending.request.session},
+                    env_.clock.now + 1});
 }
 
 }  // namespace gcoord::server

@@ -12,11 +12,7 @@
 
 #include "common/ids.h"
 #include "common/status.h"
-#include "locks/commands/command.h"
-#include "locks/commands/reply.h"
-#include "locks/cpu/lock_cpu.h"
-#include "membership/groups/group_cpu.h"
-#include "protocol/group_messages.h"
+#include "protocol/groups/messages.h"
 #include "server/groups/group_machine.h"
 #include "server/groups/group_waits.h"
 #include "server/requests/client_request.h"
@@ -50,16 +46,17 @@ class GroupRequests {
     ReplyWriter& replies;
     const ShardLeaders& leaders;
     const ServiceClock& clock;
-    const locks::LockCpu& locks;
-    const membership::GroupCpu& groups;
-    const GroupMachine& machine;
+    GroupMachine& machine;
     // The last checks before the log (command_submitter.h).
     std::function<void(const ClientRequest&, ShardId, const locks::LockCommand&)> submit;
     std::function<bool()> all_know;  // Whether every node of the cluster knows groups.
+    protocol::RequestLimits limits;
   };
 
-  GroupRequests(std::uint32_t shard_count, Environment environment)
-      : shard_count_(shard_count), env_(std::move(environment)) {}
+  explicit GroupRequests(Environment environment) : env_(std::move(environment)) {}
+
+  // What applies the entries of groups, and of locks before.
+  GroupMachine& machine() { return env_.machine; }
 
   void join(const ClientRequest& request);
   void leave(const ClientRequest& request);
@@ -103,6 +100,7 @@ class GroupRequests {
   // Names of groups that pending entries are about, by their `group`.
   std::uint64_t keep_name(std::string_view name);
   std::string take_name(const Pending& pending);
+  bool admit(const ClientRequest& request);
   void submit(const ClientRequest& request, const Asked& asked);
   Tick deadline_of(std::uint32_t wait_ms) const;
   void wait_at_barrier(ShardId shard, const GroupWait& wait);
@@ -111,7 +109,6 @@ class GroupRequests {
   void end_released(ShardId shard, NameHash group, std::uint64_t generation);
   bool due(ShardId shard, NameHash group, GroupWait& wait);
 
-  std::uint32_t shard_count_;
   Environment env_;
   GroupWaits waits_;
   std::unordered_map<std::uint64_t, std::string> names_;

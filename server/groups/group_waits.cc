@@ -12,16 +12,16 @@ bool GroupWaits::add(ShardId shard, NameHash group, GroupWait wait) {
   return true;
 }
 
-void GroupWaits::retry_end(ShardId shard, NameHash group, SessionId session, Tick at) {
-  const auto found = waits_.find(Key{shard.value, group.low, group.high});
+void GroupWaits::retry_end(const LateEnd& end) {
+  const auto found = waits_.find(Key{end.shard.value, end.group.low, end.group.high});
   if (found == waits_.end()) {
     return;
   }
   for (GroupWait& wait : found->second) {
-    if (wait.ending && wait.request.session == session.value) {
+    if (wait.ending && wait.request.session == end.session.value) {
       wait.ending = false;
-      wait.deadline = at;
-      next_deadline_ = min_id(next_deadline_, at);
+      wait.deadline = end.again_at;
+      next_deadline_ = min_id(next_deadline_, end.again_at);
     }
   }
 }

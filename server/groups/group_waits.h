@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -97,8 +98,15 @@ class GroupWaits {
     return taken;
   }
 
-  // The wait's end did not get into the log.
-  void retry_end(ShardId shard, NameHash group, SessionId session, Tick at);
+  // The end of a session's wait did not get into the log, and is to be asked for again.
+  struct LateEnd {
+    ShardId shard;
+    NameHash group;
+    SessionId session;
+    Tick again_at;
+  };
+
+  void retry_end(const LateEnd& end);
 
   Tick next_deadline() const { return next_deadline_; }
 

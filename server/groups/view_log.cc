@@ -15,23 +15,20 @@ void ViewLog::forget(ShardId shard) {
   std::erase_if(changes_, [&](const membership::ViewChange& each) { return each.shard == shard; });
 }
 
-ViewLog::Changes ViewLog::after(ShardId shard,
-                                NameHash group,
-                                std::uint64_t epoch,
-                                std::size_t limit) const {
+ViewLog::Changes ViewLog::after(const Known& known, std::size_t limit) const {
   Changes found;
   for (auto each = changes_.rbegin(); each != changes_.rend() && !found.complete; ++each) {
-    if (each->shard != shard || each->group != group) {
+    if (each->shard != known.shard || each->group != known.group) {
       continue;
     }
-    found.complete = each->epoch <= epoch;
+    found.complete = each->epoch <= known.epoch;
     if (!found.complete) {
       found.rows.push_back(&*each);
     }
   }
   std::ranges::reverse(found.rows);
   found.complete =
-      found.complete || (!found.rows.empty() && found.rows.front()->epoch == epoch + 1);
+      found.complete || (!found.rows.empty() && found.rows.front()->epoch == known.epoch + 1);
   if (found.rows.size() > limit) {
     // The view that does not fit as a whole is for the next answer.
     const std::uint64_t cut = found.rows[limit]->epoch;

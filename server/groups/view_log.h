@@ -31,8 +31,15 @@ class ViewLog {
     std::vector<const membership::ViewChange*> rows;  // Oldest first; whole views, at most `limit`.
   };
 
-  // The changes of a group after the view of this epoch. Valid until the next call of add().
-  Changes after(ShardId shard, NameHash group, std::uint64_t epoch, std::size_t limit) const;
+  // The view of a group that somebody has.
+  struct Known {
+    ShardId shard;
+    NameHash group;
+    std::uint64_t epoch = 0;
+  };
+
+  // The changes after it. Valid until the next call of add().
+  Changes after(const Known& known, std::size_t limit) const;
 
  private:
   std::deque<membership::ViewChange> changes_;

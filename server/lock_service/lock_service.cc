@@ -52,9 +52,7 @@ LockService::LockService(const LockServiceOptions& options,
       pending_reads_(
           {base_.pending, handlers_.reads, handlers_.sessions, tasks_.deadlocks, handlers_.groups}),
       machine_(options.limits.shard_count,
-               {base_.locks,
-                groups_,
-                handlers_.groups,
+               {handlers_.groups,
                 base_.clock,
                 base_.leaders,
                 pending_commands_,
@@ -105,7 +103,7 @@ LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
                                                              : base_.log.view(shard).applied;
                                  }}),
           .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks}),
-          .groups = GroupRequests(shard_count, group_environment())};
+          .groups = GroupRequests(group_environment())};
 }
 
 GroupRequests::Environment LockService::group_environment() {
@@ -114,19 +112,17 @@ GroupRequests::Environment LockService::group_environment() {
       .replies = base_.replies,
       .leaders = base_.leaders,
       .clock = base_.clock,
-      .locks = base_.locks,
-      .groups = base_.groups,
       .machine = groups_,
       .submit =
           [this](const ClientRequest& request, ShardId shard, const locks::LockCommand& command) {
             submitter_.submit(request, shard, command);
           },
       .all_know =
-              [this] {
-                // Where groups are in the log already, no older release can come back.
-                return base_.groups.used() ||
-                       tasks_.features.all_have(protocol::Feature::Groups);
-              }};
+          [this] {
+            // Where groups are in the log already, no older release can come back.
+            return base_.groups.used() || tasks_.features.all_have(protocol::Feature::Groups);
+          },
+      .limits = options_.limits};
 }
 
 void LockService::start(ReplicatedLog& engine,

@@ -18,7 +18,6 @@
 
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
-#include "server/groups/group_machine.h"
 #include "server/groups/group_requests.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/interfaces/replicated_log.h"
@@ -36,7 +35,6 @@
 #include "server/lock_service/state_machine.h"
 #include "server/lock_service/tasks.h"
 #include "server/reads/read_requests.h"
-#include "server/requests/client_request.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,7 +9,9 @@ namespace gcoord::server {
 using locks::LockCode;
 
 LockStateMachine::LockStateMachine(std::uint32_t shard_count, const Environment& environment)
-    : env_(environment), events_(locks::kLockEventsPerCommandMax) {
+    : env_(environment),
+      machine_(environment.groups.machine()),
+      events_(locks::kLockEventsPerCommandMax) {
   applied_.resize(shard_count);
 }
 
@@ -24,8 +26,8 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   }
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision = decide(entry, events);
-  env_.metrics.sessions->set(env_.locks.tables().sessions.used());
-  env_.metrics.locks->set(env_.locks.tables().locks.used());
+  env_.metrics.sessions->set(machine_.locks().tables().sessions.used());
+  env_.metrics.locks->set(machine_.locks().tables().locks.used());
   note_effects(entry, decision.code);
   if (entry.cookie != 0) {
     env_.commands.on_decided(entry, decision);
@@ -33,8 +35,8 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   if (events.count > 0) {
     env_.outcomes.on_events(entry, events);
   }
-  if (env_.groups.effects().any) {
-    env_.group_requests.on_effects(env_.groups.effects());
+  if (machine_.effects().any) {
+    env_.groups.on_effects(machine_.effects());
   }
 }
 
@@ -47,10 +49,13 @@ locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::Lock
   }
   locks::LockReply reply =
       tap_ == nullptr || !tap_->on()
-          ? env_.locks.apply(entry.shard, entry.index, command, env_.clock.now, events)
-          : apply_tapped(
-                *tap_, env_.locks, {entry.shard, entry.index, env_.clock.now}, command, events);
-  env_.groups.apply(entry.shard, command, reply);
+          ? machine_.locks().apply(entry.shard, entry.index, command, env_.clock.now, events)
+          : apply_tapped(*tap_,
+                         machine_.locks(),
+                         {entry.shard, entry.index, env_.clock.now},
+                         command,
+                         events);
+  machine_.apply(entry.shard, command, reply);
   return reply;
 }
 
@@ -70,8 +75,8 @@ void LockStateMachine::note_effects(const AppliedEntry& entry, LockCode code) {
 }
 
 void LockStateMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) const {
-  env_.groups.serialize(shard, bytes);
-  const std::vector<std::byte> state = env_.locks.serialize(shard);
+  machine_.serialize(shard, bytes);
+  const std::vector<std::byte> state = machine_.locks().serialize(shard);
   bytes.insert(bytes.end(), state.begin(), state.end());
 }
 
@@ -81,16 +86,16 @@ Status LockStateMachine::install(ShardId shard, std::span<const std::byte> bytes
   }
   applied_[shard.value] = 0;
   env_.outcomes.end_waits_before_install(shard);
-  if (env_.group_requests.wait_count() != 0) {
-    env_.group_requests.end_waits(shard, env_.leaders.leader(shard));
+  if (env_.groups.wait_count() != 0) {
+    env_.groups.end_waits(shard, env_.leaders.leader(shard));
   }
   const membership::StateParts parts = membership::split_state(bytes);
-  GCOORD_TRY_STATUS(env_.groups.install(shard, parts.groups));
+  GCOORD_TRY_STATUS(machine_.install(shard, parts.groups));
   if (parts.locks.empty()) {
-    env_.locks.drop(shard);
+    machine_.locks().drop(shard);
     return Status{};
   }
-  return env_.locks.deserialize(shard, parts.locks, env_.clock.now);
+  return machine_.locks().deserialize(shard, parts.locks, env_.clock.now);
 }
 
 bool LockStateMachine::plausible(std::span<const std::byte> bytes) {
@@ -100,7 +105,7 @@ bool LockStateMachine::plausible(std::span<const std::byte> bytes) {
 }
 
 std::uint64_t LockStateMachine::state_hash(ShardId shard) const {
-  return env_.groups.state_hash(shard);
+  return machine_.state_hash(shard);
 }
 
 }  // namespace gcoord::server

@@ -8,7 +8,6 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "locks/cpu/lock_cpu.h"
-#include "server/groups/group_machine.h"
 #include "server/groups/group_requests.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/interfaces/state_machine.h"
@@ -30,9 +29,7 @@ namespace gcoord::server {
 class LockStateMachine {
  public:
   struct Environment {
-    locks::LockCpu& locks;
-    GroupMachine& groups;
-    GroupRequests& group_requests;
+    GroupRequests& groups;  // And both machines by it.
     const ServiceClock& clock;
     const ShardLeaders& leaders;
     PendingCommands& commands;
@@ -63,6 +60,7 @@ class LockStateMachine {
   void note_effects(const AppliedEntry& entry, locks::LockCode code);
 
   Environment env_;
+  GroupMachine& machine_;
   // Pages of shards that never had an entry in this life cost nothing.
   MappedColumn<std::uint64_t> applied_;
   std::vector<locks::LockEvent> events_;

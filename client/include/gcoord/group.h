@@ -83,8 +83,8 @@ class GCOORD_API GroupViews {
   std::shared_ptr<GroupFeed> feed_;
 };
 
-// A place in a group.
-struct GroupPlace {
+// What a join was answered.
+struct GroupMembership {
   std::uint64_t epoch = 0;  // Of the view that it is part of first.
   std::uint32_t rank = 0;   // In that view.
 };
@@ -111,7 +111,7 @@ class GCOORD_API Group {
   // printable UTF-8 (GC6411); `payload`: up to 512 bytes (GC6412). Ok with its rank of now when the
   // session is a member under this id already. GC6401 under another id, GC6402 when another session
   // has the id, GC6403 when the group is full, GC6409 while a node of an older release is there.
-  Result<GroupPlace> join(std::string_view id, std::string_view payload = {});
+  Result<GroupMembership> join(std::string_view id, std::string_view payload = {});
 
   // Leaves the group. GC6404 when the session is no member.
   Status leave();

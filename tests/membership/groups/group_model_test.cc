@@ -19,7 +19,7 @@ const std::vector<std::string> kNames = {"workers", "trainers", "ü"};
 // What a reader of the documentation would write.
 class GroupModel {
  public:
-  struct Place {
+  struct ModelMember {
     std::uint64_t session = 0;
     std::string id;
     std::string payload;
@@ -27,29 +27,29 @@ class GroupModel {
 
   struct Group {
     std::uint64_t epoch = 0;
-    std::vector<Place> members;
+    std::vector<ModelMember> members;
     std::set<std::uint64_t> arrived;
     std::uint32_t size = 0;
     std::uint64_t generation = 0;
 
     auto find(std::uint64_t session) {
-      return std::ranges::find(members, session, &Place::session);
+      return std::ranges::find(members, session, &ModelMember::session);
     }
   };
 
-  GroupReply join(const std::string& name, const Place& place) {
+  GroupReply join(const std::string& name, const ModelMember& seat) {
     Group& group = enter(name);
-    const auto found = group.find(place.session);
+    const auto found = group.find(seat.session);
     if (found != group.members.end()) {
-      const bool same = found->id == place.id;
+      const bool same = found->id == seat.id;
       return {same ? GroupCode::AlreadyMember : GroupCode::MemberIdDiffers,
               group.epoch,
               static_cast<std::uint32_t>(found - group.members.begin())};
     }
-    if (std::ranges::find(group.members, place.id, &Place::id) != group.members.end()) {
+    if (std::ranges::find(group.members, seat.id, &ModelMember::id) != group.members.end()) {
       return {GroupCode::MemberIdTaken, group.epoch, 0};
     }
-    group.members.push_back(place);
+    group.members.push_back(seat);
     ++group.epoch;
     return {GroupCode::Joined, group.epoch, static_cast<std::uint32_t>(group.members.size() - 1)};
   }
@@ -72,11 +72,11 @@ class GroupModel {
       return {GroupCode::NotMember, found == groups.end() ? epoch_last : found->second.epoch, 0};
     }
     Group& group = found->second;
-    const auto place = group.find(session);
-    place->payload = payload;
+    const auto seat = group.find(session);
+    seat->payload = payload;
     return {GroupCode::Updated,
             ++group.epoch,
-            static_cast<std::uint32_t>(place - group.members.begin())};
+            static_cast<std::uint32_t>(seat - group.members.begin())};
   }
 
   GroupReply arrive(const std::string& name, std::uint64_t session, std::uint32_t size) {
@@ -115,7 +115,8 @@ class GroupModel {
     for (auto& [name, group] : groups) {
       const std::size_t before = group.members.size();
       for (const SessionId session : sessions) {
-        std::erase_if(group.members, [&](const Place& at) { return at.session == session.value; });
+        std::erase_if(group.members,
+                      [&](const ModelMember& at) { return at.session == session.value; });
         group.arrived.erase(session.value);
       }
       group.epoch += group.members.size() == before ? 0 : 1;
@@ -269,7 +270,7 @@ class GroupPair {
   void withdraw(const std::string& name, SessionId session) {
     const std::uint64_t generation =
         model_.generation_last - std::min(model_.generation_last, pick(3));
-    same(cpu_.withdraw(kShard, hash_name(name), session, generation),
+    same(cpu_.withdraw(kShard, {hash_name(name), session, generation}),
          model_.withdraw(name, session.value, generation));
   }
 

@@ -12,23 +12,27 @@ namespace {
 
 constexpr ShardId kShard{0};
 
-void apply(GroupCpu& cpu, const std::string& name, std::uint64_t session, std::string bytes) {
-  GroupCommand command = decode_group_command(bytes);
-  command.session = SessionId{session};
-  command.name_hash = hash_name(name);
-  command.name = name.data();
-  command.name_bytes = static_cast<std::uint16_t>(name.size());
-  cpu.apply(kShard, command);
-}
+struct Node {
+  GroupCpu cpu{1, 3};
+
+  void apply(const std::string& name, std::uint64_t session, const std::string& bytes) {
+    GroupCommand command = decode_group_command(bytes);
+    command.session = SessionId{session};
+    command.name_hash = hash_name(name);
+    command.name = name.data();
+    command.name_bytes = static_cast<std::uint16_t>(name.size());
+    cpu.apply(kShard, command);
+  }
+};
 
 std::vector<std::byte> some_state() {
-  GroupCpu cpu{1, 3};
-  apply(cpu, "a", 1, encode_join("one", "payload"));
-  apply(cpu, "a", 2, encode_join("two", ""));
-  apply(cpu, "b", 2, encode_arrive(3));
-  apply(cpu, "a", 3, encode_arrive(2));
+  Node node;
+  node.apply("a", 1, encode_join("one", "payload"));
+  node.apply("a", 2, encode_join("two", ""));
+  node.apply("b", 2, encode_arrive(3));
+  node.apply("a", 3, encode_arrive(2));
   std::vector<std::byte> bytes;
-  cpu.serialize(kShard, bytes);
+  node.cpu.serialize(kShard, bytes);
   return bytes;
 }
 
@@ -65,7 +69,8 @@ TEST(GroupSnapshot, TheStateOfAShardIsSplitWhereItsGroupsEnd) {
 TEST(GroupSnapshot, ANewClusterCountsOnFromHigherEpochs) {
   const auto kept = raise_snapshot(some_state(), 1000, false);
   ASSERT_TRUE(kept.ok());
-  GroupCpu cpu{1, 3};
+  Node node;
+  GroupCpu& cpu = node.cpu;
   ASSERT_TRUE(cpu.deserialize(kShard, kept.value()).ok());
   EXPECT_EQ(cpu.view(kShard, hash_name("a")).epoch, 1003u);
   EXPECT_EQ(cpu.view(kShard, hash_name("a")).members.size(), 2u);
@@ -73,7 +78,7 @@ TEST(GroupSnapshot, ANewClusterCountsOnFromHigherEpochs) {
   ASSERT_TRUE(dropped.ok());
   ASSERT_TRUE(cpu.deserialize(kShard, dropped.value()).ok());
   EXPECT_EQ(cpu.usage().groups, 0u);
-  apply(cpu, "a", 9, encode_join("one", ""));
+  node.apply("a", 9, encode_join("one", ""));
   EXPECT_EQ(cpu.view(kShard, hash_name("a")).epoch, 1004u);
 }
 

@@ -1,7 +1,7 @@
 // Groups as a node serves them: exactly once, one view for what ends together, barriers that the
 // log alone releases.
 #include "locks/commands/ends.h"
-#include "protocol/group_messages.h"
+#include "protocol/groups/messages.h"
 #include "server/interfaces/log_record.h"
 #include "server/lock_service/lock_service.h"
 #include "tests/server/fake_engine.h"
@@ -51,12 +51,9 @@ class GroupsTest : public testing::Test {
   }
 
   // Decided, and answered when it is the last one.
-  std::uint64_t arrive(std::uint64_t session,
-                       std::uint64_t sequence,
-                       std::uint32_t size,
-                       std::uint32_t wait_ms = protocol::kForeverMs) {
+  std::uint64_t arrive(std::uint64_t session, std::uint64_t sequence, std::uint32_t size) {
     protocol::RequestSlot request = slot(RequestKind::GroupBarrier, session, sequence);
-    request.deadline_ms = wait_ms;
+    request.deadline_ms = barrier_wait_ms_;
     request.set(protocol::RequestFlag::Wait);
     const auto id = bench_.send(request, protocol::encode_group_arrival({size, kName}));
     bench_.decide();
@@ -124,6 +121,7 @@ class GroupsTest : public testing::Test {
   }
 
   LockBench bench_;
+  std::uint32_t barrier_wait_ms_ = protocol::kForeverMs;
 };
 
 TEST_F(GroupsTest, M9AJoinIsVisibleWithItsPayloadAndRanksCloseUpAfterALeave) {
@@ -239,7 +237,8 @@ TEST_F(GroupsTest, ABarrierIsReleasedForAllByTheLastArrival) {
 TEST_F(GroupsTest, ADeadlineTakesTheArrivalBackAndSaysWhoWasMissing) {
   join(5, 1, "a");
   join(6, 1, "b");
-  const auto waiting = arrive(5, 2, 2, 300);
+  barrier_wait_ms_ = 300;
+  const auto waiting = arrive(5, 2, 2);
   bench_.pass_ms(400);
   EXPECT_FALSE(answered(waiting));  // The log decides.
   bench_.decide();
@@ -247,11 +246,12 @@ TEST_F(GroupsTest, ADeadlineTakesTheArrivalBackAndSaysWhoWasMissing) {
   expect_error(late, ErrorCode::BarrierTimedOut);
   EXPECT_EQ(protocol::text_of(late.payload), "1 of 2 had arrived: a; members that had not: b");
   EXPECT_FALSE(answered(arrive(6, 2, 2)));  // Nobody waits any more.
-  expect_error(bench_.sink.take(arrive(5, 2, 2, 300)), ErrorCode::BarrierTimedOut);
+  expect_error(bench_.sink.take(arrive(5, 2, 2)), ErrorCode::BarrierTimedOut);
 }
 
 TEST_F(GroupsTest, AReleaseThatComesBeforeTheEndOfAWaitWins) {
-  const auto waiting = arrive(5, 1, 2, 300);
+  barrier_wait_ms_ = 300;
+  const auto waiting = arrive(5, 1, 2);
   protocol::RequestSlot request = slot(RequestKind::GroupBarrier, 6, 1);
   request.deadline_ms = protocol::kForeverMs;
   request.set(protocol::RequestFlag::Wait);

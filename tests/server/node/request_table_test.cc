@@ -3,7 +3,7 @@
 
 #include "protocol/election_messages.h"
 #include "protocol/force_messages.h"
-#include "protocol/group_messages.h"
+#include "protocol/groups/messages.h"
 #include "protocol/lease_messages.h"
 #include "protocol/move_messages.h"
 #include "tests/server/fake_engine.h"

@@ -1,4 +1,4 @@
-#include "protocol/group_messages.h"
+#include "protocol/groups/messages.h"
 
 #include "common/bytes.h"
 #include "protocol/lock_messages.h"

@@ -102,7 +102,7 @@ ErrorCode check_member_id(std::string_view id);
 ErrorCode check_member_payload(std::string_view payload);
 ErrorCode check_barrier_size(std::uint32_t size);
 
-// The fields of a request of these kinds.
+// The fields of a request of these kinds; protocol/validate.h leaves them to this.
 ErrorCode check_group_request(const RequestSlot& slot,
                               std::span<const std::byte> payload,
                               const RequestLimits& limits);

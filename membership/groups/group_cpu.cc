@@ -17,17 +17,19 @@ template <typename MemberOf>
 struct ChangeList {
   const GroupTables& tables;
   const MemberOf& member_of;
-  std::vector<ViewChange>& changes;
+  std::vector<GroupChange>& changes;
 
-  void joined(GroupRow group, ParticipantRow row) const { add(ViewChangeKind::Joined, group, row); }
-
-  void left(GroupRow group, ParticipantRow row) const { add(ViewChangeKind::Left, group, row); }
-
-  void updated(GroupRow group, ParticipantRow row) const {
-    add(ViewChangeKind::Updated, group, row);
+  void joined(GroupRow group, ParticipantRow row) const {
+    add(GroupChangeKind::Joined, group, row);
   }
 
-  void add(ViewChangeKind kind, GroupRow group_row, ParticipantRow row) const {
+  void left(GroupRow group, ParticipantRow row) const { add(GroupChangeKind::Left, group, row); }
+
+  void updated(GroupRow group, ParticipantRow row) const {
+    add(GroupChangeKind::Updated, group, row);
+  }
+
+  void add(GroupChangeKind kind, GroupRow group_row, ParticipantRow row) const {
     const GroupRecord& group = tables.groups[group_row];
     changes.push_back({group.shard, group.name_hash, group.epoch, kind, member_of(row)});
   }
@@ -83,7 +85,7 @@ void GroupCpu::end_sessions(ShardId shard, std::span<const SessionId> sessions) 
   }
 }
 
-Member GroupCpu::member_of(ParticipantRow row) const {
+GroupMember GroupCpu::member_of(ParticipantRow row) const {
   const MemberText& text = tables_.texts[row.value];
   return {tables_.participants[row].session,
           std::string{text.id, text.id_bytes},

@@ -25,29 +25,29 @@
 namespace gcoord::membership {
 
 // Never renumber: it is on the wire.
-enum class ViewChangeKind : std::uint8_t { Joined = 1, Left = 2, Updated = 3 };
+enum class GroupChangeKind : std::uint8_t { Joined = 1, Left = 2, Updated = 3 };
 
 // A member as a view has it.
-struct Member {
+struct GroupMember {
   SessionId session;
   std::string id;
   std::string payload;
 };
 
 // One change of a view. Several of one group with one epoch are one view.
-struct ViewChange {
+struct GroupChange {
   ShardId shard;
   NameHash group;
   std::uint64_t epoch = 0;
-  ViewChangeKind kind{};
-  Member member;
+  GroupChangeKind kind{};
+  GroupMember member;
 };
 
 // A group as it is now. Of one in which nobody stands: no members, and an epoch that no view of the
 // group had after it.
 struct GroupView {
   std::uint64_t epoch = 0;
-  std::vector<Member> members;  // By rank.
+  std::vector<GroupMember> members;  // By rank.
   std::uint32_t barrier_size = 0;
   std::vector<std::string> arrived;  // Ids; of who is no member the session's number.
   std::vector<std::string> missing;  // Ids of members that have not arrived.
@@ -74,7 +74,7 @@ class GroupCpu {
   void end_sessions(ShardId shard, std::span<const SessionId> sessions);
 
   // What the latest apply, withdraw or end_sessions changed, in its order.
-  const std::vector<ViewChange>& changes() const { return changes_; }
+  const std::vector<GroupChange>& changes() const { return changes_; }
 
   bool has_session(ShardId shard, SessionId session) const {
     return tables_.shard(shard).group_count != 0 &&
@@ -109,7 +109,7 @@ class GroupCpu {
   void reserve(std::uint32_t groups, std::uint32_t participants);
   void drop(ShardId shard);
   std::string name_of(ParticipantRow row) const;
-  Member member_of(ParticipantRow row) const;
+  GroupMember member_of(ParticipantRow row) const;
 
   MappedColumn<GroupShardRow> shards_;  // Pages of shards without groups cost nothing.
   GrowingPool<GroupRecord, GroupRow> groups_;
@@ -121,7 +121,7 @@ class GroupCpu {
   GroupTables tables_;
   std::uint64_t batch_ = 0;
   bool used_ = false;
-  std::vector<ViewChange> changes_;
+  std::vector<GroupChange> changes_;
 };
 
 }  // namespace gcoord::membership

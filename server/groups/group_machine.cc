@@ -128,7 +128,7 @@ void GroupMachine::apply_ends(ShardId shard, const locks::LockCommand& command) 
 
 void GroupMachine::take_changes(ShardId shard) {
   effects_ = {.any = true, .shard = shard, .changed = {}, .released = {}};
-  for (const membership::ViewChange& change : groups_.changes()) {
+  for (const membership::GroupChange& change : groups_.changes()) {
     log_.add(change);
     if (std::ranges::find(effects_.changed, change.group) == effects_.changed.end()) {
       effects_.changed.push_back(change.group);

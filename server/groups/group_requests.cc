@@ -25,11 +25,11 @@ static_assert(protocol::kMemberPayloadBytesMax == membership::kMemberPayloadByte
 static_assert(protocol::kGroupMembersMax == membership::kGroupMembersMax);
 static_assert(protocol::kGroupChangesMax >= membership::kGroupMembersMax);
 static_assert(static_cast<int>(protocol::GroupChangeKind::Joined) ==
-              static_cast<int>(membership::ViewChangeKind::Joined));
+              static_cast<int>(membership::GroupChangeKind::Joined));
 static_assert(static_cast<int>(protocol::GroupChangeKind::Left) ==
-              static_cast<int>(membership::ViewChangeKind::Left));
+              static_cast<int>(membership::GroupChangeKind::Left));
 static_assert(static_cast<int>(protocol::GroupChangeKind::Updated) ==
-              static_cast<int>(membership::ViewChangeKind::Updated));
+              static_cast<int>(membership::GroupChangeKind::Updated));
 
 ErrorCode error_of(GroupCode code) {
   switch (code) {
@@ -60,7 +60,7 @@ ErrorCode error_of(GroupCode code) {
   return ErrorCode::SlotInvalid;
 }
 
-protocol::GroupChangeRow row_of(const membership::ViewChange& change) {
+protocol::GroupChangeRow row_of(const membership::GroupChange& change) {
   return {change.epoch,
           static_cast<protocol::GroupChangeKind>(change.kind),
           change.member.session,
@@ -248,14 +248,14 @@ bool GroupRequests::answer_view(ShardId shard, const GroupWait& wait, bool last)
   answer.barrier_size = view.barrier_size;
   answer.arrived = static_cast<std::uint32_t>(view.arrived.size());
   if (!same && wait.epoch != 0 && changes.complete && !changes.rows.empty()) {
-    for (const membership::ViewChange* change : changes.rows) {
+    for (const membership::GroupChange* change : changes.rows) {
       answer.rows.push_back(row_of(*change));
     }
     answer.epoch = answer.rows.back().epoch;
   } else if (!same) {
     answer.whole = true;
     answer.epoch = view.epoch;
-    for (const membership::Member& member : view.members) {
+    for (const membership::GroupMember& member : view.members) {
       answer.rows.push_back({view.epoch,
                              protocol::GroupChangeKind::Joined,
                              member.session,

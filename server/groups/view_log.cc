@@ -4,7 +4,7 @@
 
 namespace gcoord::server {
 
-void ViewLog::add(const membership::ViewChange& change) {
+void ViewLog::add(const membership::GroupChange& change) {
   if (changes_.size() == kViewChangesKept) {
     changes_.pop_front();
   }
@@ -12,7 +12,7 @@ void ViewLog::add(const membership::ViewChange& change) {
 }
 
 void ViewLog::forget(ShardId shard) {
-  std::erase_if(changes_, [&](const membership::ViewChange& each) { return each.shard == shard; });
+  std::erase_if(changes_, [&](const membership::GroupChange& each) { return each.shard == shard; });
 }
 
 ViewLog::Changes ViewLog::after(const Known& known, std::size_t limit) const {

@@ -21,14 +21,15 @@ inline constexpr std::size_t kViewChangesKept = 8'192;
 
 class ViewLog {
  public:
-  void add(const membership::ViewChange& change);
+  void add(const membership::GroupChange& change);
 
   // The shard's state came from elsewhere: what happened in between is not known here.
   void forget(ShardId shard);
 
   struct Changes {
     bool complete = false;  // Nothing is missing between `epoch` and the first of them.
-    std::vector<const membership::ViewChange*> rows;  // Oldest first; whole views, at most `limit`.
+    std::vector<const membership::GroupChange*>
+        rows;  // Oldest first; whole views, at most `limit`.
   };
 
   // The view of a group that somebody has.
@@ -42,7 +43,7 @@ class ViewLog {
   Changes after(const Known& known, std::size_t limit) const;
 
  private:
-  std::deque<membership::ViewChange> changes_;
+  std::deque<membership::GroupChange> changes_;
 };
 
 }  // namespace gcoord::server

@@ -1,5 +1,6 @@
 // M8 and M9 with real nodes: members and nodes are killed, and everybody who watches has seen the
 // same views; barriers let nobody pass early.
+#include "gcoord/gcoord_groups.h"
 #include "gcoord/group.h"
 #include "tests/cli/process_cluster.h"
 
@@ -161,6 +162,53 @@ TEST_F(GroupProcessTest, ABarrierIsNotReleasedEarlyByTheDeathOfALeader) {
       ctl()({"-o", "json", "group", "barrier", kName, "--size", "2", "--wait", "300ms"});
   EXPECT_EQ(alone.code, 1);
   EXPECT_EQ(alone.error_code(), "GC6407");
+}
+
+// The same through the C interface.
+TEST_F(GroupProcessTest, M9AProgramInCJoinsIsSeenAndPassesABarrier) {
+  const std::string endpoints = comma_list(cluster_->endpoints());
+  gcoord_client_options options;
+  gcoord_client_options_init(&options);
+  options.endpoints = endpoints.c_str();
+  options.request_timeout_ms = kPatience.count();
+  gcoord_client* client = nullptr;
+  gcoord_session* session = nullptr;
+  gcoord_group* group = nullptr;
+  gcoord_group_views* views = nullptr;
+  gcoord_group_view* view = nullptr;
+  gcoord_error error{};
+  ASSERT_EQ(gcoord_client_connect(&options, &client, &error), GCOORD_OK) << error.message;
+  ASSERT_EQ(gcoord_session_open(client, 60'000, nullptr, nullptr, &session, &error), GCOORD_OK);
+  ASSERT_EQ(gcoord_group_make(session, kName.c_str(), &group, &error), GCOORD_OK);
+  ASSERT_EQ(gcoord_group_views_open(client, kName.c_str(), &views, &error), GCOORD_OK);
+  gcoord_group_joined joined{};
+  ASSERT_EQ(gcoord_group_join(group, "c", "here", 4, &joined, &error), GCOORD_OK) << error.message;
+  EXPECT_EQ(joined.rank, 0u);
+  ASSERT_EQ(gcoord_group_views_next(views, kPatience.count(), &view, &error), GCOORD_OK);
+  EXPECT_EQ(gcoord_group_view_epoch(view), joined.epoch);
+  ASSERT_EQ(gcoord_group_view_size(view), 1u);
+  const gcoord_group_member member = gcoord_group_view_member(view, 0);
+  EXPECT_EQ(std::string(member.id), "c");
+  EXPECT_EQ(std::string(member.payload, member.payload_bytes), "here");
+  EXPECT_EQ(gcoord_group_view_member(view, 1).id, nullptr);
+  gcoord_group_view_free(view);
+  EXPECT_EQ(gcoord_group_update(group, nullptr, 0, &error), GCOORD_OK) << error.message;
+  ASSERT_EQ(gcoord_group_views_next(views, kPatience.count(), &view, &error), GCOORD_OK);
+  EXPECT_EQ(gcoord_group_view_member(view, 0).payload_bytes, 0u);
+  EXPECT_FALSE(gcoord_group_view_gap(view));
+  gcoord_group_view_free(view);
+  EXPECT_EQ(gcoord_group_barrier(group, 1, 1000, &error), GCOORD_OK) << error.message;
+  EXPECT_NE(gcoord_group_barrier(group, 2, 100, &error), GCOORD_OK);
+  EXPECT_EQ(error.number, 6407u);
+  EXPECT_NE(gcoord_group_barrier(group, 2, -1, &error), GCOORD_OK);
+  EXPECT_EQ(error.number, 1001u);
+  EXPECT_EQ(gcoord_group_leave(group, &error), GCOORD_OK) << error.message;
+  EXPECT_NE(gcoord_group_leave(group, &error), GCOORD_OK);
+  EXPECT_EQ(error.number, 6404u);
+  gcoord_group_views_free(views);
+  gcoord_group_free(group);
+  gcoord_session_free(session);
+  gcoord_client_free(client);
 }
 
 }  // namespace

@@ -154,12 +154,12 @@ struct Follower {
   std::uint64_t epoch = 0;
   std::vector<std::string> ids;
 
-  void take(const ViewChange& change) {
+  void take(const GroupChange& change) {
     ASSERT_TRUE(change.epoch == epoch || change.epoch > epoch);
     epoch = change.epoch;
-    if (change.kind == ViewChangeKind::Joined) {
+    if (change.kind == GroupChangeKind::Joined) {
       ids.push_back(change.member.id);
-    } else if (change.kind == ViewChangeKind::Left) {
+    } else if (change.kind == GroupChangeKind::Left) {
       ASSERT_EQ(std::erase(ids, change.member.id), 1u);
     }
   }
@@ -228,7 +228,7 @@ class GroupPair {
   std::uint64_t pick(std::uint64_t count) { return mix64(++random_) % count; }
 
   void follow() {
-    for (const ViewChange& change : cpu_.changes()) {
+    for (const GroupChange& change : cpu_.changes()) {
       followers_[change.group.low].take(change);
     }
   }
@@ -350,7 +350,7 @@ TEST_F(Groups, SessionsThatEndInOneEntryMakeOneView) {
   cpu_.end_sessions(kShard, ended);
   EXPECT_EQ(view().epoch, 7u);
   EXPECT_EQ(cpu_.changes().size(), 3u);
-  for (const ViewChange& change : cpu_.changes()) {
+  for (const GroupChange& change : cpu_.changes()) {
     EXPECT_EQ(change.epoch, 7u);
   }
 }

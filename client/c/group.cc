@@ -26,11 +26,11 @@ struct gcoord_group_view {
 namespace {
 
 // Bytes of which there may be none.
-Result<std::string_view> payload_of(const char* payload, std::size_t bytes) {
-  if (payload == nullptr && bytes != 0) {
+Result<std::string_view> payload_of(const gcoord_group_membership& member) {
+  if (member.payload == nullptr && member.payload_bytes != 0) {
     return failure(gcoord::protocol::ErrorCode::OptionMissing, "payload");
   }
-  return std::string_view{payload != nullptr ? payload : "", bytes};
+  return std::string_view{member.payload != nullptr ? member.payload : "", member.payload_bytes};
 }
 
 Result<std::chrono::milliseconds> time_of(std::int64_t ms, const char* name) {
@@ -42,14 +42,13 @@ Result<std::chrono::milliseconds> time_of(std::int64_t ms, const char* name) {
 
 }  // namespace
 
-gcoord_status gcoord_group_make(gcoord_session* session,
-                                const char* name,
-                                gcoord_group** group,
-                                gcoord_error* error) {
-  return border(error, {{session, "session"}, {name, "name"}, {group, "group"}}, [&]() -> Status {
-    *group = new gcoord_group{Group{session->session, name}};
+gcoord_group* gcoord_group_make(gcoord_session* session, const char* name, gcoord_error* error) {
+  gcoord_group* group = nullptr;
+  border(error, {{session, "session"}, {name, "name"}}, [&]() -> Status {
+    group = new gcoord_group{Group{session->session, name}};
     return {};
   });
+  return group;
 }
 
 void gcoord_group_free(gcoord_group* group) {
@@ -57,17 +56,14 @@ void gcoord_group_free(gcoord_group* group) {
 }
 
 gcoord_status gcoord_group_join(gcoord_group* group,
-                                const char* id,
-                                const char* payload,
-                                size_t payload_bytes,
-                                gcoord_group_joined* joined,
+                                gcoord_group_membership* member,
                                 gcoord_error* error) {
-  return border(error, {{group, "group"}, {id, "id"}}, [&]() -> Status {
-    GCOORD_TRY(const auto said, payload_of(payload, payload_bytes));
-    GCOORD_TRY(const GroupMembership made, group->group.join(id, said));
-    if (joined != nullptr) {
-      *joined = {made.epoch, made.rank};
-    }
+  return border(error, {{group, "group"}, {member, "member"}}, [&]() -> Status {
+    GCOORD_TRY_STATUS(required({{member->id, "id"}}));
+    GCOORD_TRY(const auto said, payload_of(*member));
+    GCOORD_TRY(const GroupMembership made, group->group.join(member->id, said));
+    member->epoch = made.epoch;
+    member->rank = made.rank;
     return {};
   });
 }
@@ -77,54 +73,53 @@ gcoord_status gcoord_group_leave(gcoord_group* group, gcoord_error* error) {
 }
 
 gcoord_status gcoord_group_update(gcoord_group* group,
-                                  const char* payload,
-                                  size_t payload_bytes,
+                                  const gcoord_group_membership* member,
                                   gcoord_error* error) {
-  return border(error, {{group, "group"}}, [&]() -> Status {
-    GCOORD_TRY(const auto said, payload_of(payload, payload_bytes));
+  return border(error, {{group, "group"}, {member, "member"}}, [&]() -> Status {
+    GCOORD_TRY(const auto said, payload_of(*member));
     return group->group.update(said);
   });
 }
 
 gcoord_status gcoord_group_barrier(gcoord_group* group,
-                                   uint32_t size,
-                                   int64_t timeout_ms,
+                                   const gcoord_barrier_options* options,
                                    gcoord_error* error) {
-  return border(error, {{group, "group"}}, [&]() -> Status {
-    GCOORD_TRY(const auto timeout, time_of(timeout_ms, "timeout_ms"));
-    return group->group.barrier({.size = size, .timeout = timeout});
+  return border(error, {{group, "group"}, {options, "options"}}, [&]() -> Status {
+    GCOORD_TRY(const auto timeout, time_of(options->timeout_ms, "timeout_ms"));
+    return group->group.barrier({.size = options->size, .timeout = timeout});
   });
 }
 
-gcoord_status gcoord_group_views_open(gcoord_client* client,
-                                      const char* name,
-                                      gcoord_group_views** views,
-                                      gcoord_error* error) {
-  return border(error, {{client, "client"}, {name, "name"}, {views, "views"}}, [&]() -> Status {
-    *views = new gcoord_group_views{GroupViews{client->client, name}};
+gcoord_group_views* gcoord_group_views_open(gcoord_client* client,
+                                            const char* name,
+                                            gcoord_error* error) {
+  gcoord_group_views* views = nullptr;
+  border(error, {{client, "client"}, {name, "name"}}, [&]() -> Status {
+    views = new gcoord_group_views{GroupViews{client->client, name}};
     return {};
   });
+  return views;
 }
 
 void gcoord_group_views_free(gcoord_group_views* views) {
   delete views;
 }
 
-gcoord_status gcoord_group_views_now(gcoord_group_views* views,
-                                     gcoord_group_view** view,
-                                     gcoord_error* error) {
-  return border(
-      error, {{views, "views"}, {view, "view"}}, [&] { return give(views->views.now(), view); });
+gcoord_group_view* gcoord_group_views_now(gcoord_group_views* views, gcoord_error* error) {
+  gcoord_group_view* view = nullptr;
+  border(error, {{views, "views"}}, [&] { return give(views->views.now(), &view); });
+  return view;
 }
 
-gcoord_status gcoord_group_views_next(gcoord_group_views* views,
-                                      int64_t wait_ms,
-                                      gcoord_group_view** view,
-                                      gcoord_error* error) {
-  return border(error, {{views, "views"}, {view, "view"}}, [&]() -> Status {
+gcoord_group_view* gcoord_group_views_next(gcoord_group_views* views,
+                                           int64_t wait_ms,
+                                           gcoord_error* error) {
+  gcoord_group_view* view = nullptr;
+  border(error, {{views, "views"}}, [&]() -> Status {
     GCOORD_TRY(const auto wait, time_of(wait_ms, "wait_ms"));
-    return give(views->views.next(wait), view);
+    return give(views->views.next(wait), &view);
   });
+  return view;
 }
 
 void gcoord_group_view_free(gcoord_group_view* view) {

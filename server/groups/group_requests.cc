@@ -7,6 +7,7 @@
 #include "server/interfaces/replies.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -220,8 +221,9 @@ void GroupRequests::on_confirmed(const Pending& pending, const Status& status, N
                  .epoch = pending.request.token,
                  .member_count = pending.request.ttl_ms};
   const bool leads = env_.leaders.leads(shard);
-  if (answer_view(shard, wait, !pending.request.has(protocol::RequestFlag::Wait) || !leads)) {
-    return;
+  const bool last = !pending.request.has(protocol::RequestFlag::Wait) || !leads;
+  if (const auto view = view_after(shard, wait, last)) {
+    return send_view(wait, *view);
   }
   if (waits_.size() >= kGroupWaitsMax) {
     return env_.replies.send(pending.connection,
@@ -232,8 +234,10 @@ void GroupRequests::on_confirmed(const Pending& pending, const Status& status, N
   waits_.add(shard, group, std::move(wait));
 }
 
-// True when it was answered. `last`: also when there is nothing new.
-bool GroupRequests::answer_view(ShardId shard, const GroupWait& wait, bool last) {
+// What one who has this view is answered; nothing while there is nothing new, unless `last`.
+std::optional<std::vector<std::byte>> GroupRequests::view_after(ShardId shard,
+                                                                const GroupWait& wait,
+                                                                bool last) const {
   const NameHash group = hash_name(wait.name);
   const std::uint64_t epoch = env_.machine.groups().epoch(shard, group);
   protocol::GroupAnswer answer{.epoch = wait.epoch, .rows = {}};
@@ -242,7 +246,7 @@ bool GroupRequests::answer_view(ShardId shard, const GroupWait& wait, bool last)
   const bool same = changes.rows.empty() && wait.epoch != 0 &&
                     (epoch == 0 ? wait.member_count == 0 : epoch == wait.epoch);
   if (same && !last) {
-    return false;
+    return std::nullopt;
   }
   const membership::GroupView view = env_.machine.groups().view(shard, group);
   answer.barrier_size = view.barrier_size;
@@ -263,10 +267,13 @@ bool GroupRequests::answer_view(ShardId shard, const GroupWait& wait, bool last)
                              member.payload});
     }
   }
+  return protocol::encode_group_answer(answer);
+}
+
+void GroupRequests::send_view(const GroupWait& wait, std::span<const std::byte> view) {
   protocol::ReplySlot reply = protocol::reply_to(wait.request);
-  reply.epoch = env_.leaders.term(shard).value;
-  env_.replies.send(wait.connection, reply, protocol::encode_group_answer(answer));
-  return true;
+  reply.epoch = env_.leaders.term(shard_of(hash_name(wait.name), env_.limits.shard_count)).value;
+  env_.replies.send(wait.connection, reply, view);
 }
 
 Tick GroupRequests::deadline_of(std::uint32_t wait_ms) const {
@@ -350,15 +357,7 @@ void GroupRequests::on_effects(const GroupEffects& effects) {
     end_released(effects.shard, effects.released, effects.released_generation);
   }
   for (const NameHash group : effects.changed) {
-    waits_.take(effects.shard, group, [&](const GroupWait& wait) {
-      if (wait.at_barrier()) {
-        return false;
-      }
-      env_.replies.unpark(wait.connection);
-      const bool answered = answer_view(effects.shard, wait, true);
-      GCOORD_ASSERT(answered);
-      return answered;
-    });
+    tell_view(effects.shard, group);
   }
   if (!effects.sessions_ended) {
     return;
@@ -370,6 +369,21 @@ void GroupRequests::on_effects(const GroupEffects& effects) {
   });
   for (const GroupWait& wait : over) {
     end(wait, error_reply(wait.request, ErrorCode::SessionExpired));
+  }
+}
+
+// Those who wait have the same view, as a rule: what they are told is made once.
+void GroupRequests::tell_view(ShardId shard, NameHash group) {
+  const auto told =
+      waits_.take(shard, group, [](const GroupWait& wait) { return !wait.at_barrier(); });
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::byte>> views;
+  for (const GroupWait& wait : told) {
+    auto [view, made] = views.try_emplace({wait.epoch, wait.member_count});
+    if (made) {
+      view->second = *view_after(shard, wait, true);
+    }
+    env_.replies.unpark(wait.connection);
+    send_view(wait, view->second);
   }
 }
 
@@ -409,8 +423,7 @@ void GroupRequests::on_tick() {
       [this](ShardId shard, NameHash group, GroupWait& wait) { return due(shard, group, wait); });
   for (const GroupWait& wait : over) {
     env_.replies.unpark(wait.connection);
-    const bool answered = answer_view(ShardId{wait.request.shard}, wait, true);
-    GCOORD_ASSERT(answered);
+    send_view(wait, *view_after(ShardId{wait.request.shard}, wait, true));
   }
 }
 

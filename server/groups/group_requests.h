@@ -22,12 +22,16 @@
 #include "server/requests/shard_leaders.h"
 #include "server/waits/pending_table.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -104,7 +108,11 @@ class GroupRequests {
   void submit(const ClientRequest& request, const Asked& asked);
   Tick deadline_of(std::uint32_t wait_ms) const;
   void wait_at_barrier(ShardId shard, const GroupWait& wait);
-  bool answer_view(ShardId shard, const GroupWait& wait, bool last);
+  std::optional<std::vector<std::byte>> view_after(ShardId shard,
+                                                   const GroupWait& wait,
+                                                   bool last) const;
+  void send_view(const GroupWait& wait, std::span<const std::byte> view);
+  void tell_view(ShardId shard, NameHash group);
   void end(const GroupWait& wait, const protocol::ReplySlot& reply, std::string_view why = {});
   void end_released(ShardId shard, NameHash group, std::uint64_t generation);
   bool due(ShardId shard, NameHash group, GroupWait& wait);

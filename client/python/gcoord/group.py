@@ -10,8 +10,13 @@ from ._handle import Handle
 from .errors import GcoordError
 
 
-class JoinedFields(ctypes.Structure):
-    _fields_ = [("epoch", c_uint64), ("rank", c_uint32)]
+class MembershipFields(ctypes.Structure):
+    _fields_ = [("id", c_char_p), ("payload", c_char_p), ("payload_bytes", c_size_t), ("epoch", c_uint64),
+                ("rank", c_uint32)]
+
+
+class BarrierFields(lib.Fields):
+    _fields_ = [("size", c_uint32), ("timeout_ms", c_int64)]
 
 
 class MemberFields(ctypes.Structure):
@@ -19,21 +24,20 @@ class MemberFields(ctypes.Structure):
 
 
 _HANDLE = c_void_p
-_HANDLE_OUT = POINTER(c_void_p)
 _ERROR = POINTER(lib.Error)
 
 # Before the library is loaded, which is at the first call.
 lib._FUNCTIONS.update({
-    "gcoord_group_make": (c_int32, [_HANDLE, c_char_p, _HANDLE_OUT, _ERROR]),
+    "gcoord_group_make": (_HANDLE, [_HANDLE, c_char_p, _ERROR]),
     "gcoord_group_free": (None, [_HANDLE]),
-    "gcoord_group_join": (c_int32, [_HANDLE, c_char_p, c_char_p, c_size_t, POINTER(JoinedFields), _ERROR]),
+    "gcoord_group_join": (c_int32, [_HANDLE, POINTER(MembershipFields), _ERROR]),
     "gcoord_group_leave": (c_int32, [_HANDLE, _ERROR]),
-    "gcoord_group_update": (c_int32, [_HANDLE, c_char_p, c_size_t, _ERROR]),
-    "gcoord_group_barrier": (c_int32, [_HANDLE, c_uint32, c_int64, _ERROR]),
-    "gcoord_group_views_open": (c_int32, [_HANDLE, c_char_p, _HANDLE_OUT, _ERROR]),
+    "gcoord_group_update": (c_int32, [_HANDLE, POINTER(MembershipFields), _ERROR]),
+    "gcoord_group_barrier": (c_int32, [_HANDLE, POINTER(BarrierFields), _ERROR]),
+    "gcoord_group_views_open": (_HANDLE, [_HANDLE, c_char_p, _ERROR]),
     "gcoord_group_views_free": (None, [_HANDLE]),
-    "gcoord_group_views_now": (c_int32, [_HANDLE, _HANDLE_OUT, _ERROR]),
-    "gcoord_group_views_next": (c_int32, [_HANDLE, c_int64, _HANDLE_OUT, _ERROR]),
+    "gcoord_group_views_now": (_HANDLE, [_HANDLE, _ERROR]),
+    "gcoord_group_views_next": (_HANDLE, [_HANDLE, c_int64, _ERROR]),
     "gcoord_group_view_free": (None, [_HANDLE]),
     "gcoord_group_view_epoch": (c_uint64, [_HANDLE]),
     "gcoord_group_view_gap": (c_bool, [_HANDLE]),
@@ -70,6 +74,15 @@ class GroupMembership:
     rank: int
 
 
+def _made(name: str, *arguments: Any) -> int:
+    """The handle that a function returns; raises what it says when there is none."""
+    error = lib.Error()
+    handle: Optional[int] = getattr(lib.library(), name)(*arguments, byref(error))
+    if not handle:
+        raise error.exception()
+    return handle
+
+
 def _member(view: int, rank: int) -> GroupMember:
     fields: Any = lib.library().gcoord_group_view_member(view, rank)
     payload = ctypes.string_at(fields.payload, fields.payload_bytes)
@@ -92,15 +105,14 @@ class Group:
 
     def __init__(self, session: object, session_pointer: int, name: str) -> None:
         self._session = session  # Lives at least as long.
-        handle = c_void_p()
-        lib.call("gcoord_group_make", session_pointer, lib.text(name), byref(handle))
-        self._handle = Handle(handle.value or 0, "gcoord_group_free")
+        self._handle = Handle(_made("gcoord_group_make", session_pointer, lib.text(name)), "gcoord_group_free")
 
     def join(self, id: str, payload: bytes = b"") -> GroupMembership:
         """Becomes a member, exactly once. GC6402 when another session is a member under this id."""
-        joined, said = JoinedFields(), lib.octets(payload)
-        lib.call("gcoord_group_join", self._handle.pointer(), lib.text(id, "id"), said, len(said), byref(joined))
-        return GroupMembership(joined.epoch, joined.rank)
+        said = lib.octets(payload)
+        member = MembershipFields(lib.text(id, "id"), said, len(said))
+        lib.call("gcoord_group_join", self._handle.pointer(), byref(member))
+        return GroupMembership(member.epoch, member.rank)
 
     def leave(self) -> None:
         lib.call("gcoord_group_leave", self._handle.pointer())
@@ -108,12 +120,14 @@ class Group:
     def update(self, payload: bytes) -> None:
         """Other bytes for this member, which make a new view."""
         said = lib.octets(payload)
-        lib.call("gcoord_group_update", self._handle.pointer(), said, len(said))
+        member = MembershipFields(None, said, len(said))
+        lib.call("gcoord_group_update", self._handle.pointer(), byref(member))
 
     def barrier(self, size: int, timeout: float = 30) -> None:
         """Waits until so many sessions have arrived at the barrier of this name. GC6407 says who was missing when the
         seconds have passed; this arrival is taken back then."""
-        lib.call("gcoord_group_barrier", self._handle.pointer(), size, lib.milliseconds(timeout))
+        options = BarrierFields(size, lib.milliseconds(timeout))
+        lib.call("gcoord_group_barrier", self._handle.pointer(), byref(options))
 
 
 class GroupViews:
@@ -121,24 +135,19 @@ class GroupViews:
 
     def __init__(self, client: object, client_pointer: int, name: str) -> None:
         self._client = client  # Lives at least as long.
-        handle = c_void_p()
-        lib.call("gcoord_group_views_open", client_pointer, lib.text(name), byref(handle))
-        self._handle = Handle(handle.value or 0, "gcoord_group_views_free")
+        self._handle = Handle(_made("gcoord_group_views_open", client_pointer, lib.text(name)),
+                              "gcoord_group_views_free")
 
     def now(self) -> GroupView:
         """The view of now, whatever next() has shown."""
-        view = c_void_p()
-        lib.call("gcoord_group_views_now", self._handle.pointer(), byref(view))
-        return _view(view.value or 0)
+        return _view(_made("gcoord_group_views_now", self._handle.pointer()))
 
     def next(self, wait: float) -> Optional[GroupView]:
         """The next view, the first time that of now; None when there is none within so many seconds. One thread at a
         time."""
-        view = c_void_p()
         try:
-            lib.call("gcoord_group_views_next", self._handle.pointer(), lib.milliseconds(wait), byref(view))
+            return _view(_made("gcoord_group_views_next", self._handle.pointer(), lib.milliseconds(wait)))
         except GcoordError as why:
             if why.number == _DEADLINE_EXCEEDED:
                 return None
             raise
-        return _view(view.value or 0)

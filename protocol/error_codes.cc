@@ -50,6 +50,7 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::TermStale:
     case ErrorCode::LockMoving:
     case ErrorCode::MoveNotKnown:
+    case ErrorCode::GroupsNotReady:
       return true;
     default:
       return false;

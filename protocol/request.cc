@@ -50,6 +50,11 @@ constexpr KindName kKindNames[] = {
     {RequestKind::SessionShow, "session_show"},
     {RequestKind::SessionList, "session_list"},
     {RequestKind::LockGetAt, "lock_get_at"},
+    {RequestKind::GroupJoin, "group_join"},
+    {RequestKind::GroupLeave, "group_leave"},
+    {RequestKind::GroupGet, "group_get"},
+    {RequestKind::GroupBarrier, "group_barrier"},
+    {RequestKind::GroupUpdate, "group_update"},
     {RequestKind::ViewGet, "view_get"},
     {RequestKind::MemberUpdate, "member_update"},
 };

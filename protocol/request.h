@@ -67,6 +67,13 @@ enum class RequestKind : std::uint16_t {
   SessionGrant = 82,  // session, ttl_ms; shard = its home. Reply: extra = session id, ttl_ms.
   SessionShow = 83,   // session. Reply payload: SessionRow, as this node sees it.
   SessionList = 84,   // Payload: SessionQuery. Reply payload: SessionPage.
+  // Groups (protocol/groups/messages.h), all with Feature::Groups. Where a join or an arrival
+  // registers the session, NamesTerm means what it means for an acquire.
+  GroupJoin = 120,   // session, sequence, acked_below, ttl_ms. Reply: token = epoch, extra = rank.
+  GroupLeave = 121,  // session, sequence, acked_below; payload: the name. Reply: token = epoch.
+  GroupGet = 122,    // deadline_ms: how long to wait for another view. Reply payload: GroupAnswer.
+  GroupBarrier = 123,  // session, sequence, acked_below, ttl_ms, deadline_ms. Reply: token = which.
+  GroupUpdate = 124,   // session, sequence, acked_below. Reply: token = epoch, extra = rank.
   // A lock as of an index of its shard. deadline_ms; payload: PastQuery. Reply payload: PastReply.
   // Feature::Past.
   LockGetAt = 112,

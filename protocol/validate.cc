@@ -20,7 +20,9 @@ bool has_control(std::string_view text) {
   return false;
 }
 
-ErrorCode check_sequence(const RequestSlot& slot) {
+}  // namespace
+
+ErrorCode check_window(const RequestSlot& slot) {
   if (slot.sequence == 0) {
     return ErrorCode::SequenceZero;
   }
@@ -33,12 +35,14 @@ ErrorCode check_sequence(const RequestSlot& slot) {
   return near ? ErrorCode::None : ErrorCode::SequenceTooFar;
 }
 
+namespace {
+
 // What every request that changes a lock has: a session, its sequence, a name.
 ErrorCode check_change(const RequestSlot& slot, std::string_view name) {
   if (slot.session == 0) {
     return ErrorCode::SessionZero;
   }
-  if (const ErrorCode code = check_sequence(slot); code != ErrorCode::None) {
+  if (const ErrorCode code = check_window(slot); code != ErrorCode::None) {
     return code;
   }
   return check_name(name);
@@ -245,6 +249,11 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
     case RequestKind::SessionList:
+    case RequestKind::GroupJoin:
+    case RequestKind::GroupLeave:
+    case RequestKind::GroupGet:
+    case RequestKind::GroupBarrier:
+    case RequestKind::GroupUpdate:
     case RequestKind::ViewGet:
     case RequestKind::MemberUpdate:
       return ErrorCode::None;

@@ -49,6 +49,9 @@ ErrorCode check_hold(const LockHold& hold);
 // Whether a break says what it must.
 ErrorCode check_break(const LockBreak& request);
 
+// The place of a request in its session's window: sequence and acked_below.
+ErrorCode check_window(const RequestSlot& slot);
+
 ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits);
 
 // 0 (do not wait) to a day, or kForeverMs.

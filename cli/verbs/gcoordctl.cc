@@ -1,5 +1,6 @@
 // gcoordctl: parse, call, print. The other files of this room have the verbs, one group each.
 #include "cli/completion/scripts.h"
+#include "cli/group/verb.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/command_words.h"
 #include "cli/top/verb.h"
@@ -97,6 +98,7 @@ void add_verbs(Command& app, Context& context) {
   add_member_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
+  add_group_commands(app, context);
   add_top_command(app, context);
   add_watch_command(app, context);
   add_session_commands(app, context);

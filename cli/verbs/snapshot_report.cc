@@ -74,7 +74,7 @@ Status SnapshotReport::on_state(const ledger::SnapshotState& whole) {
                   "shard " + std::to_string(shard.shard.value) + ": " + summary.status().message(),
                   summary.status().detail()};
   }
-  GCOORD_TRY_STATUS(moves_.take(shard.shard, whole.state));
+  GCOORD_TRY_STATUS(moves_.take(shard.shard, server::lock_state_of(whole.state)));
   const auto view = membership::ViewCpu::parse(whole.view);
   if (!view) {
     return Status{StatusCode::DataLoss,
@@ -85,6 +85,7 @@ Status SnapshotReport::on_state(const ledger::SnapshotState& whole) {
   total_.sessions += summary.value().sessions;
   total_.locks += summary.value().locks;
   total_.waiters += summary.value().waiters;
+  total_.groups += summary.value().groups;
   total_.token_last = std::max(total_.token_last, summary.value().token_last);
   applied_ += shard.applied.value;
   if (rows_ == Rows::Keep) {
@@ -112,6 +113,7 @@ Json SnapshotReport::json(const ledger::SnapshotFacts& facts) const {
                {"sessions", std::to_string(total_.sessions)},
                {"locks", std::to_string(total_.locks)},
                {"waiters", std::to_string(total_.waiters)},
+               {"groups", std::to_string(total_.groups)},
                {"token_highest", std::to_string(total_.token_last)},
                {"view", std::to_string(view_epoch_)},
                {"moved_names", std::to_string(moves_.names())},

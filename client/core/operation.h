@@ -99,7 +99,15 @@ struct Operation {
   // Whether it takes a number of its own from its session's window in the shard.
   bool numbered() const {
     return acquires() || (slot.kind == protocol::RequestKind::LockRelease && !by_token()) ||
-           (changes_office() && !by_token());
+           (changes_office() && !by_token()) || of_group();
+  }
+
+  // Whether it changes a group, or waits at its barrier.
+  bool of_group() const {
+    return slot.kind == protocol::RequestKind::GroupJoin ||
+           slot.kind == protocol::RequestKind::GroupLeave ||
+           slot.kind == protocol::RequestKind::GroupUpdate ||
+           slot.kind == protocol::RequestKind::GroupBarrier;
   }
 
   bool changes_office() const {
@@ -113,7 +121,11 @@ struct Operation {
   }
 
   // Whether it may register its session in the shard.
-  bool registers() const { return acquires() || slot.kind == protocol::RequestKind::SessionGrant; }
+  bool registers() const {
+    return acquires() || slot.kind == protocol::RequestKind::SessionGrant ||
+           slot.kind == protocol::RequestKind::GroupJoin ||
+           slot.kind == protocol::RequestKind::GroupBarrier;
+  }
 
   // Whether it ends what others may be waiting for.
   bool gives_back() const {

@@ -88,6 +88,8 @@ class SessionImpl {
 
   const SessionRecord& record() const { return *record_; }
 
+  const std::shared_ptr<SessionRecord>& shared_record() const { return record_; }
+
   bool alive() const;
 
   // Whether the hold was broken by force, as far as it is known here.

@@ -6,6 +6,7 @@
 #include "locks/commands/break_wait.h"
 #include "locks/commands/ends.h"
 #include "locks/commands/force_command.h"
+#include "locks/commands/group_command.h"
 #include "locks/commands/limits.h"
 #include "locks/commands/move_command.h"
 
@@ -313,6 +314,9 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (command.kind == LockCommandKind::ExpireSessions) {
     return encode_expire_sessions(command, out);
   }
+  if (is_group_kind(command.kind)) {
+    return encode_group(command, out);
+  }
   GCOORD_ASSERT(kind_known(command.kind));
   GCOORD_ASSERT(check_fields(command).ok());
   GCOORD_ASSERT(!has_ask(command) || check_ask(command).ok());
@@ -369,6 +373,9 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   }
   if (command.kind == LockCommandKind::ExpireSessions) {
     return decode_expire_sessions(bytes.subspan(1));
+  }
+  if (is_group_kind(command.kind)) {
+    return decode_group(command.kind, bytes.subspan(1));
   }
   if (!kind_known(command.kind)) {
     return Status{StatusCode::Unimplemented, "lock command: unknown kind"};

@@ -17,6 +17,7 @@
 //   BreakWait        see lock_break_wait.h
 //   MoveOut, MoveIn, MoveDone, MoveLapse  see lock_move_command.h
 //   ExpireSessions   see lock_ends.h
+//   GroupRequest, GroupWithdraw  see group_command.h
 //   Proclaim         as a release, and after the token the note
 //   Transfer         as a release, and after the token the session that is to hold the lock 8
 //
@@ -58,10 +59,12 @@ enum class LockCommandKind : std::uint8_t {
   MoveIn = 15,
   MoveDone = 16,
   ExpireSessions = 17,  // Ends many sessions; see lock_ends.h.
-  Unknown = 255,        // Never encoded: what a driver applies for an entry that does not decode.
-  Proclaim = 9,         // The holder changes its note.
-  Transfer = 10,        // The holder hands the lock over to one of those who wait for it.
-  MoveLapse = 18,       // A place that came with a moved lock; see lock_move_command.h.
+  GroupRequest = 20,    // These two: see group_command.h.
+  GroupWithdraw = 21,
+  Unknown = 255,   // Never encoded: what a driver applies for an entry that does not decode.
+  Proclaim = 9,    // The holder changes its note.
+  Transfer = 10,   // The holder hands the lock over to one of those who wait for it.
+  MoveLapse = 18,  // A place that came with a moved lock; see lock_move_command.h.
 };
 
 // Bits of LockCommand::flags. Never renumber.

@@ -50,6 +50,10 @@ GCOORD_HD inline bool is_plain_command(const LockCommand& command) {
   if (command.kind == LockCommandKind::BreakWait) {
     return break_wait_sound(command);
   }
+  if (command.kind == LockCommandKind::GroupRequest ||
+      command.kind == LockCommandKind::GroupWithdraw) {
+    return false;  // Groups are not on devices yet.
+  }
   bool sane = (command.flags & ~flags) == 0 && command.session.value != 0 &&
               command.session != kKeeperSession && !is_imported(command.sequence) &&
               (!sequenced || command.sequence.value != 0);

@@ -82,6 +82,9 @@ enum class LockCode : std::uint8_t {
   MoveNotPlain = 75,   // To MoveOut: it is held by more than a plain hold, or by one who ended.
   MoveCrowded = 76,    // To MoveOut: more wait than one command moves.
   SessionsEnded = 80,  // To ExpireSessions, whatever it found of each.
+  // To GroupRequest and GroupWithdraw: token and holder are the group machine's answer, which has
+  // yet to decide unless it is a retry (locks/commands/group_command.h).
+  GroupTaken = 90,
 };
 
 struct LockReply {

@@ -57,6 +57,20 @@ LockReply LockCpu::apply_bytes(
   return apply(shard, index, unknown, now, events);
 }
 
+void LockCpu::keep_group_reply(const GroupAnswer& answer) {
+  const SessionRow session = find_session(tables(), answer.shard, answer.session);
+  GCOORD_ASSERT(session.value != 0);
+  const RequestRow row = find_request(tables(), tables().sessions[session], answer.sequence);
+  GCOORD_ASSERT(row.value != 0 && tables().requests[row].code == LockCode::GroupTaken);
+  tables().requests[row].token = answer.token;
+  tables().requests[row].holder = answer.holder;
+}
+
+bool LockCpu::lives(ShardId shard, SessionId session) const {
+  const SessionRow row = find_session(tables(), shard, session);
+  return row.value != 0 && tables().sessions[row].phase == SessionPhase::Live;
+}
+
 bool LockCpu::remembers(ShardId shard, const LockCommand& command) const {
   const SessionRow row = find_session(tables(), shard, command.session);
   return row.value != 0 &&
@@ -69,6 +83,10 @@ LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const
   const bool sessions_full = tables().sessions.used() >= options_.limits.sessions_max;
   if (registers && sessions_full && !registered(shard, command.session)) {
     return LockLimit::Sessions;
+  }
+  if (command.kind == LockCommandKind::GroupRequest) {
+    const bool full = tables().requests.used() >= options_.limits.requests_max;
+    return full && !remembers(shard, command) ? LockLimit::Requests : LockLimit::None;
   }
   if (command.kind != LockCommandKind::Acquire) {
     return LockLimit::None;

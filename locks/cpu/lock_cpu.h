@@ -100,6 +100,14 @@ struct QueuedWaiter {
   std::string note;  // What it will leave with the lock.
 };
 
+struct GroupAnswer {
+  ShardId shard;
+  SessionId session;
+  RequestSequence sequence;
+  FencingToken token;
+  SessionId holder;
+};
+
 struct LockOccupancy {
   std::uint64_t locks = 0;
   std::uint64_t sessions = 0;
@@ -122,6 +130,14 @@ class LockCpu {
                         std::span<const std::byte> bytes,
                         Tick now,
                         LockEvents& events);
+
+  // What the group machine answered to this request, for its retries: it stands in the record's
+  // token and holder. Whoever applies a group's request says so at once, with the same numbers on
+  // every replica.
+  void keep_group_reply(const GroupAnswer& answer);
+
+  // Whether the session is registered in the shard and its end was not decided.
+  bool lives(ShardId shard, SessionId session) const;
 
   // Grows the pools so that commands of this demand find their rows. apply() does it by itself.
   void reserve(const LockDemand& demand);

@@ -6,12 +6,10 @@
 
 #include "common/tables/column_arena.h"
 #include "common/tables/growing_index.h"
-#include "common/tables/mapped_column.h"
-#include "common/tables/row_pool.h"
+#include "common/tables/growing_pool.h"
 #include "locks/state/demand.h"
 #include "locks/state/table.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -50,24 +48,12 @@ class LockPools {
   LockUsage usage() const;
 
  private:
-  template <typename Record, typename RowId>
-  struct PoolMemory {
-    MappedColumn<Record> records;
-    MappedColumn<std::uint32_t> free_rows;
-    RowWindow window;
-  };
-
-  template <typename Record, typename RowId>
-  static bool grow_pool(PoolMemory<Record, RowId>& memory,
-                        RowPool<Record, RowId>& pool,
-                        std::uint32_t wanted);
-
   ColumnArena shard_columns_;
   std::uint64_t* shard_bits_ = nullptr;
-  PoolMemory<LockRecord, LockRow> locks_;
-  PoolMemory<SessionRecord, SessionRow> sessions_;
-  PoolMemory<RequestRecord, RequestRow> requests_;
-  PoolMemory<NameBlock, NameBlockRow> names_;
+  GrowingPool<LockRecord, LockRow> locks_;
+  GrowingPool<SessionRecord, SessionRow> sessions_;
+  GrowingPool<RequestRecord, RequestRow> requests_;
+  GrowingPool<NameBlock, NameBlockRow> names_;
   GrowingIndex lock_index_;
   GrowingIndex session_index_;
   std::uint64_t waiter_count_ = 0;

@@ -19,7 +19,7 @@ Status lost(const char* what) {
 bool code_storable(LockCode code, std::uint16_t version) {
   const bool beyond_plain = (code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers) ||
                             code == LockCode::HoldBroken || code == LockCode::LockDelayed ||
-                            code == LockCode::Deadlock ||
+                            code == LockCode::Deadlock || code == LockCode::GroupTaken ||
                             (code >= LockCode::Proclaimed && code <= LockCode::TargetAbsent) ||
                             (code == LockCode::Moved && version == kLockSnapshotVersionMoves);
   return (code > LockCode::None && code < LockCode::NotWaiting) ||

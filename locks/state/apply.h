@@ -37,7 +37,8 @@ GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, L
   return row;
 }
 
-// An acquire, a release or a change by the holder: what they share stands here once.
+// An acquire, a release, a change by the holder, or a request of a group: what they share stands
+// here once.
 GCOORD_HD inline void apply_request(const ApplyPoint& at,
                                     const LockCommand& command,
                                     SessionRow found,
@@ -54,6 +55,10 @@ GCOORD_HD inline void apply_request(const ApplyPoint& at,
     if (request_row.value == 0) {
       return;
     }
+  }
+  if (command.kind == LockCommandKind::GroupRequest) {
+    reply.code = LockCode::GroupTaken;  // It has its slot in the window, and no lock.
+    return store_reply(at.tables, request_row, reply);
   }
   const LockRow lock_row = find_lock(at.tables, at.shard, command.name_hash, at.keys);
   if (acquires) {
@@ -166,7 +171,9 @@ GCOORD_HD inline void apply_end(const ApplyPoint& at,
 
 GCOORD_HD constexpr bool registers(const LockCommand& command) {
   return command.kind == LockCommandKind::RegisterSession ||
-         (command.kind == LockCommandKind::Acquire && (command.flags & kAcquireRegister) != 0);
+         ((command.kind == LockCommandKind::Acquire ||
+           command.kind == LockCommandKind::GroupRequest) &&
+          (command.flags & kAcquireRegister) != 0);
 }
 
 // A command of a known kind that has a session.
@@ -182,10 +189,12 @@ GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
   if (adds) {
     row = register_session(at.tables, at.shard, command, at.keys, reply);
   }
-  if (concerns_lock(command.kind)) {
+  if (concerns_lock(command.kind) || command.kind == LockCommandKind::GroupRequest) {
     return apply_request(at, command, row, reply);
   }
-  if (command.kind == LockCommandKind::CancelWait) {
+  // A withdrawal finds that the request of a group is known; the group does the rest.
+  if (command.kind == LockCommandKind::CancelWait ||
+      command.kind == LockCommandKind::GroupWithdraw) {
     return apply_cancel_wait(at, command, row, reply);
   }
   if (command.kind == LockCommandKind::BreakWait) {
@@ -210,6 +219,8 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
     case LockCommandKind::CloseSession:
     case LockCommandKind::Proclaim:
     case LockCommandKind::Transfer:
+    case LockCommandKind::GroupRequest:
+    case LockCommandKind::GroupWithdraw:
       return apply_of_session(at, command, reply);
     case LockCommandKind::BreakLock:
       return apply_break(at, command, reply);

@@ -88,6 +88,10 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       demand.requests = 1;
       demand.events = 1;
       break;
+    case LockCommandKind::GroupRequest:
+      demand.sessions = (command.flags & kAcquireRegister) != 0 ? 1 : 0;
+      demand.requests = 1;
+      break;
     case LockCommandKind::RegisterSession:
       demand.sessions = 1;
       break;
@@ -115,6 +119,7 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       demand = demand_of_move(command);
       break;
     case LockCommandKind::MoveDone:
+    case LockCommandKind::GroupWithdraw:
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:
       break;

@@ -82,6 +82,8 @@ GCOORD_HD inline LockKeys make_keys(const LockTables& tables,
   if (concerns_lock(command.kind)) {
     keys.lock_hash = tables.lock_hash(shard, command.name_hash);
     keys.argument_hash = argument_hash(command);
+  } else if (command.kind == LockCommandKind::GroupRequest) {
+    keys.argument_hash = argument_hash(command);
   }
   return keys;
 }

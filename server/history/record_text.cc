@@ -5,8 +5,10 @@
 #include "locks/commands/command.h"
 #include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
+#include "locks/commands/group_command.h"
 #include "locks/commands/move_command.h"
 #include "locks/state/keys.h"
+#include "membership/groups/command.h"
 #include "membership/view/command.h"
 #include "server/interfaces/log_record.h"
 
@@ -59,6 +61,10 @@ std::string name_of(LockCommandKind kind) {
       return "move_done";
     case LockCommandKind::MoveLapse:
       return "move_lapse";
+    case LockCommandKind::GroupRequest:
+      return "group";
+    case LockCommandKind::GroupWithdraw:
+      return "group_withdraw";
     case LockCommandKind::Unknown:
       break;
   }
@@ -150,7 +156,50 @@ void add_ends(RecordFacts& facts, const LockCommand& command) {
   facts.emplace_back("ends", std::move(ends));
 }
 
+std::string name_of(membership::GroupOp op) {
+  switch (op) {
+    case membership::GroupOp::Join:
+      return "join";
+    case membership::GroupOp::Leave:
+      return "leave";
+    case membership::GroupOp::Update:
+      return "update";
+    case membership::GroupOp::Arrive:
+      return "arrive";
+    case membership::GroupOp::Malformed:
+      break;
+  }
+  return "unknown";
+}
+
+// What a session asked of a group, or the end of its wait at the group's barrier.
+void add_group(RecordFacts& facts, const LockCommand& command) {
+  facts.emplace_back("session", std::to_string(command.session.value));
+  facts.emplace_back("sequence", std::to_string(command.sequence.value));
+  facts.emplace_back("name", std::string{command.name, command.name_bytes});
+  facts.emplace_back("name_hash", hex(command.name_hash));
+  if (command.kind == LockCommandKind::GroupWithdraw) {
+    add_number(facts, "generation", locks::group_generation(command));
+    return;
+  }
+  const membership::GroupCommand asked =
+      membership::decode_group_command(locks::group_body(command));
+  facts.emplace_back("op", name_of(asked.op));
+  if (asked.op == membership::GroupOp::Join) {
+    facts.emplace_back("member", std::string{asked.id, asked.id_bytes});
+    facts.emplace_back("payload_bytes", std::to_string(asked.payload_bytes));
+  }
+  if (asked.op == membership::GroupOp::Update) {
+    facts.emplace_back("payload_bytes", std::to_string(asked.payload_bytes));
+  }
+  add_number(facts, "size", asked.barrier_size);
+  add_number(facts, "ttl_ms", command.ttl_ms);
+}
+
 void add_command(RecordFacts& facts, const LockCommand& command) {
+  if (locks::is_group_kind(command.kind)) {
+    return add_group(facts, command);
+  }
   if (command.kind == LockCommandKind::ExpireSessions) {
     return add_ends(facts, command);
   }

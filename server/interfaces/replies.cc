@@ -36,6 +36,7 @@ constexpr CodeError kErrors[] = {
     {LockCode::Broken, ErrorCode::None},
     {LockCode::DelayEnded, ErrorCode::None},
     {LockCode::SessionsEnded, ErrorCode::None},
+    {LockCode::GroupTaken, ErrorCode::None},  // The group machine says more (server/groups).
     // Locks and their holders.
     {LockCode::Busy, ErrorCode::LockBusy},
     {LockCode::NotHolder, ErrorCode::HolderOther},

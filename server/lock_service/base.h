@@ -7,6 +7,7 @@
 
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
+#include "membership/groups/group_cpu.h"
 #include "protocol/reply_sink.h"
 #include "server/budget/pass_budget.h"
 #include "server/lateness/slow_requests.h"
@@ -37,6 +38,7 @@ struct LockServiceBase {
   SlowRequests slow;
   ServiceClock clock;
   locks::LockCpu locks;
+  membership::GroupCpu groups;
   PendingTable pending;
   WaitTable waits;
   TransferRequests asks;

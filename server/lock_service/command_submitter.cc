@@ -31,10 +31,11 @@ bool is_over(const locks::LockCpu& locks, SessionId session) {
   return session.value >= protocol::kSessionIdChosenEnd && locks.clock().remembers_expired(session);
 }
 
-// Whether it may register its session: with an acquire, or alone.
+// Whether it may register its session: with an acquire or a request of a group, or alone.
 bool registers(const locks::LockCommand& command) {
   return command.kind == locks::LockCommandKind::Acquire ||
-         command.kind == locks::LockCommandKind::RegisterSession;
+         command.kind == locks::LockCommandKind::RegisterSession ||
+         (command.kind == locks::LockCommandKind::GroupRequest && command.ttl_ms != 0);
 }
 
 }  // namespace

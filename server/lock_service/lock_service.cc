@@ -13,6 +13,7 @@ LockService::LockService(const LockServiceOptions& options,
                          MetricsRegistry& metrics)
     : options_(options),
       base_(options, replies, metrics),
+      groups_(base_.groups, base_.locks),
       submitter_({base_.log,
                   base_.replies,
                   base_.leaders,
@@ -46,10 +47,12 @@ LockService::LockService(const LockServiceOptions& options,
                          tasks_.moves,
                          tasks_.expiry,
                          tasks_.delays,
+                         handlers_.groups,
                          base_.clock}),
-      pending_reads_({base_.pending, handlers_.reads, handlers_.sessions, tasks_.deadlocks}),
+      pending_reads_(
+          {base_.pending, handlers_.reads, handlers_.sessions, tasks_.deadlocks, handlers_.groups}),
       machine_(options.limits.shard_count,
-               {base_.locks,
+               {handlers_.groups,
                 base_.clock,
                 base_.leaders,
                 pending_commands_,
@@ -99,7 +102,27 @@ LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
                                    return applied.value != 0 ? applied
                                                              : base_.log.view(shard).applied;
                                  }}),
-          .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks})};
+          .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks}),
+          .groups = GroupRequests(group_environment())};
+}
+
+GroupRequests::Environment LockService::group_environment() {
+  return {
+      .log = base_.log,
+      .replies = base_.replies,
+      .leaders = base_.leaders,
+      .clock = base_.clock,
+      .machine = groups_,
+      .submit =
+          [this](const ClientRequest& request, ShardId shard, const locks::LockCommand& command) {
+            submitter_.submit(request, shard, command);
+          },
+      .all_know =
+          [this] {
+            // Where groups are in the log already, no older release can come back.
+            return base_.groups.used() || tasks_.features.all_have(protocol::Feature::Groups);
+          },
+      .limits = options_.limits};
 }
 
 void LockService::start(ReplicatedLog& engine,
@@ -137,6 +160,7 @@ void LockService::on_tick() {
     outcomes_.on_pass();
     tasks_.on_tick();
     handlers_.reads.on_tick();
+    handlers_.groups.on_tick();
     base_.views.on_tick();
   } else {
     outcomes_.on_pass();
@@ -152,7 +176,8 @@ std::uint64_t LockService::until_next_deadline_ms() const {
   if (handlers_.reads.waiting()) {
     return options_.tick_ms;
   }
-  const Tick next = min_id(outcomes_.next_deadline(), tasks_.next_deadline());
+  const Tick next = min_id(min_id(outcomes_.next_deadline(), tasks_.next_deadline()),
+                           handlers_.groups.next_deadline());
   if (next == kTickNever) {
     return kNeverMs;
   }
@@ -189,6 +214,7 @@ void LockService::on_role(ShardId shard, consensus::Role role, Term /*term*/, No
   base_.locks.on_lost_leadership(shard);
   tasks_.moves.on_role(shard, false);
   outcomes_.end_waits(shard, leader);
+  handlers_.groups.end_waits(shard, leader);
 }
 
 void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {

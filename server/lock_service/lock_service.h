@@ -18,6 +18,7 @@
 
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
+#include "server/groups/group_requests.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
@@ -34,7 +35,6 @@
 #include "server/lock_service/state_machine.h"
 #include "server/lock_service/tasks.h"
 #include "server/reads/read_requests.h"
-#include "server/requests/client_request.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +57,7 @@ struct LockServiceHandlers {
   SessionRequests sessions;
   ReadRequests reads;
   NodeRequests node;
+  GroupRequests groups;
 };
 
 // Where the node wants to hear of what the service learns; each may be empty.
@@ -150,6 +151,8 @@ class LockService final : public StateMachine {
 
   std::size_t wait_count() const { return base_.waits.size(); }
 
+  const membership::GroupCpu& groups() const { return base_.groups; }
+
   DeadlockWatch::Counts deadlock_counts() const { return tasks_.deadlocks.counts(); }
 
   // Whether another node has said that its disk is low.
@@ -162,10 +165,12 @@ class LockService final : public StateMachine {
   CoordinatorView coordinator() const;
 
  private:
+  GroupRequests::Environment group_environment();
   LockServiceHandlers make_handlers(MetricsRegistry& metrics);
 
   LockServiceOptions options_;
   LockServiceBase base_;
+  GroupMachine groups_;
   CommandSubmitter submitter_;
   ServiceTasks tasks_;
   LockServiceHandlers handlers_;  // Hold references to parts of the tasks.

@@ -1,5 +1,7 @@
 #include "server/lock_service/pending_commands.h"
 
+#include "server/interfaces/log_record.h"
+
 namespace gcoord::server {
 
 using protocol::ErrorCode;
@@ -8,7 +10,9 @@ void PendingCommands::on_decided(const AppliedEntry& entry, const locks::LockRep
   const Pending pending = env_.pending.take(entry.cookie);
   switch (pending.kind) {
     case PendingKind::Request:
-      return env_.outcomes.on_decided(pending, entry, decision);
+      return on_request_decided(pending, entry, decision);
+    case PendingKind::GroupWithdrawal:
+      return env_.groups.on_withdrawn(pending, entry.shard, decision);
     case PendingKind::Close:
       return env_.sessions.on_closed(pending, ErrorCode::None, NodeId{});
     case PendingKind::Move:
@@ -26,10 +30,29 @@ void PendingCommands::on_decided(const AppliedEntry& entry, const locks::LockRep
     case PendingKind::AgeQuestion:
     case PendingKind::SessionLook:
     case PendingKind::PastRead:
+    case PendingKind::GroupLook:
     case PendingKind::None:
       break;
   }
   GCOORD_ASSERT(false);
+}
+
+void PendingCommands::on_request_decided(const Pending& pending,
+                                         const AppliedEntry& entry,
+                                         const locks::LockReply& decision) {
+  switch (pending.request.kind) {
+    case protocol::RequestKind::GroupJoin:
+    case protocol::RequestKind::GroupLeave:
+    case protocol::RequestKind::GroupUpdate:
+    case protocol::RequestKind::GroupBarrier: {
+      const auto command = locks::decode(record_body(entry.payload));
+      GCOORD_ASSERT(command.ok());
+      const std::string_view name{command.value().name, command.value().name_bytes};
+      return env_.groups.on_decided(pending, {.shard = entry.shard, .name = name}, decision);
+    }
+    default:
+      return env_.outcomes.on_decided(pending, entry, decision);
+  }
 }
 
 void PendingCommands::on_refused(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
@@ -51,12 +74,15 @@ void PendingCommands::on_refused(std::uint64_t cookie, const Status& status, Nod
       return;  // The circle is found again if it is still there.
     case PendingKind::Delay:
       return env_.delays.on_refused(pending);
+    case PendingKind::GroupWithdrawal:
+      return env_.groups.on_withdrawal_refused(pending);
     case PendingKind::Read:
     case PendingKind::Deadlock:
     case PendingKind::ReplicaRead:
     case PendingKind::AgeQuestion:
     case PendingKind::SessionLook:
     case PendingKind::PastRead:
+    case PendingKind::GroupLook:
     case PendingKind::None:
       break;
   }

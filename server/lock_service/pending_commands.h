@@ -6,6 +6,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "locks/commands/reply.h"
+#include "server/groups/group_requests.h"
 #include "server/interfaces/state_machine.h"
 #include "server/lock_service/delay_ends.h"
 #include "server/lock_service/lock_moves.h"
@@ -28,6 +29,7 @@ class PendingCommands {
     LockMoves& moves;
     SessionExpiry& expiry;
     DelayEnds& delays;
+    GroupRequests& groups;
     const ServiceClock& clock;
   };
 
@@ -40,6 +42,10 @@ class PendingCommands {
   void on_refused(std::uint64_t cookie, const Status& status, NodeId leader_hint);
 
  private:
+  void on_request_decided(const Pending& pending,
+                          const AppliedEntry& entry,
+                          const locks::LockReply& decision);
+
   Environment env_;
 };
 

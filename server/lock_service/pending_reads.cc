@@ -15,6 +15,8 @@ void PendingReads::on_confirmed(std::uint64_t cookie, const Status& status, Node
       return env_.sessions.on_confirmed(pending, status, leader_hint);
     case PendingKind::PastRead:
       return past_sink_(pending.group, status, leader_hint);
+    case PendingKind::GroupLook:
+      return env_.groups.on_confirmed(pending, status, leader_hint);
     case PendingKind::Request:
     case PendingKind::TimedOut:
     case PendingKind::Expiry:
@@ -22,6 +24,7 @@ void PendingReads::on_confirmed(std::uint64_t cookie, const Status& status, Node
     case PendingKind::Broken:
     case PendingKind::Delay:
     case PendingKind::Move:
+    case PendingKind::GroupWithdrawal:
     case PendingKind::None:
       break;
   }

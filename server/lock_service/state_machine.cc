@@ -1,6 +1,7 @@
 #include "server/lock_service/state_machine.h"
 
 #include "locks/snapshot/snapshot.h"
+#include "membership/groups/snapshot.h"
 #include "server/interfaces/log_record.h"
 
 namespace gcoord::server {
@@ -8,7 +9,9 @@ namespace gcoord::server {
 using locks::LockCode;
 
 LockStateMachine::LockStateMachine(std::uint32_t shard_count, const Environment& environment)
-    : env_(environment), events_(locks::kLockEventsPerCommandMax) {
+    : env_(environment),
+      machine_(environment.groups.machine()),
+      events_(locks::kLockEventsPerCommandMax) {
   applied_.resize(shard_count);
 }
 
@@ -23,14 +26,17 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
   }
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision = decide(entry, events);
-  env_.metrics.sessions->set(env_.locks.tables().sessions.used());
-  env_.metrics.locks->set(env_.locks.tables().locks.used());
+  env_.metrics.sessions->set(machine_.locks().tables().sessions.used());
+  env_.metrics.locks->set(machine_.locks().tables().locks.used());
   note_effects(entry, decision.code);
   if (entry.cookie != 0) {
     env_.commands.on_decided(entry, decision);
   }
   if (events.count > 0) {
     env_.outcomes.on_events(entry, events);
+  }
+  if (machine_.effects().any) {
+    env_.groups.on_effects(machine_.effects());
   }
 }
 
@@ -41,11 +47,16 @@ locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::Lock
   } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
     command = decoded.value();
   }
-  if (tap_ == nullptr || !tap_->on()) {
-    return env_.locks.apply(entry.shard, entry.index, command, env_.clock.now, events);
-  }
-  return apply_tapped(
-      *tap_, env_.locks, {entry.shard, entry.index, env_.clock.now}, command, events);
+  locks::LockReply reply =
+      tap_ == nullptr || !tap_->on()
+          ? machine_.locks().apply(entry.shard, entry.index, command, env_.clock.now, events)
+          : apply_tapped(*tap_,
+                         machine_.locks(),
+                         {entry.shard, entry.index, env_.clock.now},
+                         command,
+                         events);
+  machine_.apply(entry.shard, command, reply);
+  return reply;
 }
 
 // What this node keeps beside the tables.
@@ -64,7 +75,8 @@ void LockStateMachine::note_effects(const AppliedEntry& entry, LockCode code) {
 }
 
 void LockStateMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) const {
-  const std::vector<std::byte> state = env_.locks.serialize(shard);
+  machine_.serialize(shard, bytes);
+  const std::vector<std::byte> state = machine_.locks().serialize(shard);
   bytes.insert(bytes.end(), state.begin(), state.end());
 }
 
@@ -74,19 +86,26 @@ Status LockStateMachine::install(ShardId shard, std::span<const std::byte> bytes
   }
   applied_[shard.value] = 0;
   env_.outcomes.end_waits_before_install(shard);
-  if (bytes.empty()) {
-    env_.locks.drop(shard);
+  if (env_.groups.wait_count() != 0) {
+    env_.groups.end_waits(shard, env_.leaders.leader(shard));
+  }
+  const membership::StateParts parts = membership::split_state(bytes);
+  GCOORD_TRY_STATUS(machine_.install(shard, parts.groups));
+  if (parts.locks.empty()) {
+    machine_.locks().drop(shard);
     return Status{};
   }
-  return env_.locks.deserialize(shard, bytes, env_.clock.now);
+  return machine_.locks().deserialize(shard, parts.locks, env_.clock.now);
 }
 
 bool LockStateMachine::plausible(std::span<const std::byte> bytes) {
-  return bytes.empty() || locks::parse_snapshot(bytes).ok();
+  const membership::StateParts parts = membership::split_state(bytes);
+  return (parts.groups.empty() || membership::parse_snapshot(parts.groups).ok()) &&
+         (parts.locks.empty() || locks::parse_snapshot(parts.locks).ok());
 }
 
 std::uint64_t LockStateMachine::state_hash(ShardId shard) const {
-  return env_.locks.state_hash(shard);
+  return machine_.state_hash(shard);
 }
 
 }  // namespace gcoord::server

@@ -8,6 +8,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "locks/cpu/lock_cpu.h"
+#include "server/groups/group_requests.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/interfaces/state_machine.h"
 #include "server/lock_service/lock_moves.h"
@@ -28,7 +29,7 @@ namespace gcoord::server {
 class LockStateMachine {
  public:
   struct Environment {
-    locks::LockCpu& locks;
+    GroupRequests& groups;  // And both machines by it.
     const ServiceClock& clock;
     const ShardLeaders& leaders;
     PendingCommands& commands;
@@ -59,6 +60,7 @@ class LockStateMachine {
   void note_effects(const AppliedEntry& entry, locks::LockCode code);
 
   Environment env_;
+  GroupMachine& machine_;
   // Pages of shards that never had an entry in this life cost nothing.
   MappedColumn<std::uint64_t> applied_;
   std::vector<locks::LockEvent> events_;

@@ -41,6 +41,8 @@ constexpr RequestHandler kSessions = serve<&LockServiceHandlers::sessions, kMeth
 template <auto kMethod>
 constexpr RequestHandler kReads = serve<&LockServiceHandlers::reads, kMethod>;
 template <auto kMethod>
+constexpr RequestHandler kGroups = serve<&LockServiceHandlers::groups, kMethod>;
+template <auto kMethod>
 constexpr RequestHandler kNode = serve<&LockServiceHandlers::node, kMethod>;
 
 // The lock service takes what nobody serves, so that it is checked and counted before it is
@@ -123,6 +125,11 @@ constexpr RequestRow kRows[] = {
     {RequestKind::SessionGrant, Sessions, kSessions<&SessionRequests::grant>, kByLeader, Write},
     {RequestKind::SessionShow, Sessions, kSessions<&SessionRequests::show>, kByLeader, Read},
     {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Read, Dear},
+    {RequestKind::GroupJoin, Groups, kGroups<&GroupRequests::join>, kByLeader, Write},
+    {RequestKind::GroupLeave, Groups, kGroups<&GroupRequests::leave>, kByLeader, Write},
+    {RequestKind::GroupGet, Groups, kGroups<&GroupRequests::get>, kByLeader, Read},
+    {RequestKind::GroupBarrier, Groups, kGroups<&GroupRequests::barrier>, kByLeader, Write},
+    {RequestKind::GroupUpdate, Groups, kGroups<&GroupRequests::update>, kByLeader, Write},
     {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
     {RequestKind::ViewGet, Members, kMembers, kByAnyNode, Read},
     {RequestKind::MemberUpdate, Members, kMembers, kByLeader, Admin},

@@ -32,7 +32,7 @@ class SpaceAdmission {
   static bool grows(locks::LockCommandKind kind) {
     return kind == locks::LockCommandKind::Acquire ||
            kind == locks::LockCommandKind::RegisterSession ||
-           kind == locks::LockCommandKind::Proclaim;
+           kind == locks::LockCommandKind::Proclaim || kind == locks::LockCommandKind::GroupRequest;
   }
 
   std::function<bool()> disk_is_low_;

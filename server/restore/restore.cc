@@ -45,7 +45,7 @@ class Overview final : public ledger::SnapshotStates {
   Status on_state(const ledger::SnapshotState& whole) override {
     GCOORD_TRY(const StateSummary summary, summarize_state(whole.state));
     token_ = std::max(token_, summary.token_last);
-    return moves_->take(whole.shard.shard, whole.state);
+    return moves_->take(whole.shard.shard, lock_state_of(whole.state));
   }
 
   void conclude() { moves_->conclude(); }

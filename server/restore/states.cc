@@ -2,17 +2,41 @@
 
 #include "ledger/base/error_details.h"
 #include "locks/snapshot/snapshot.h"
+#include "membership/groups/snapshot.h"
 
 #include <algorithm>
 
 namespace gcoord::server {
+
+namespace {
+
+Status refusal_of(const Status& status) {
+  const bool range = status.code() == StatusCode::OutOfRange;
+  return {status.code(),
+          status.message(),
+          range ? ledger::kRestoreRefused : ledger::kSnapshotImpossible};
+}
+
+}  // namespace
+
+std::span<const std::byte> lock_state_of(std::span<const std::byte> state) {
+  return membership::split_state(state).locks;
+}
 
 Result<StateSummary> summarize_state(std::span<const std::byte> state) {
   StateSummary summary;
   if (state.empty()) {
     return summary;
   }
-  const auto snapshot = locks::parse_snapshot(state);
+  const membership::StateParts parts = membership::split_state(state);
+  if (!parts.groups.empty()) {
+    const auto groups = membership::parse_snapshot(parts.groups);
+    if (!groups.ok()) {
+      return Status{StatusCode::DataLoss, groups.status().message(), ledger::kSnapshotImpossible};
+    }
+    summary.groups = groups.value().groups.size();
+  }
+  const auto snapshot = locks::parse_snapshot(parts.locks);
   if (!snapshot.ok()) {
     return Status{StatusCode::DataLoss, snapshot.status().message(), ledger::kSnapshotImpossible};
   }
@@ -31,28 +55,37 @@ Result<StateSummary> summarize_state(std::span<const std::byte> state) {
 Result<std::vector<std::byte>> restored_state(std::span<const std::byte> state,
                                               const StateChange& change) {
   GCOORD_TRY(const StateSummary summary, summarize_state(state));
+  const membership::StateParts parts = membership::split_state(state);
+  std::span<const std::byte> locks_state = parts.locks;
   std::vector<std::byte> settled;
   if (!change.fixes.empty()) {
-    auto made = locks::settled_state(state, change.fixes);
+    auto made = locks::settled_state(locks_state, change.fixes);
     if (!made.ok()) {
       return Status{StatusCode::DataLoss, made.status().message(), ledger::kSnapshotImpossible};
     }
     settled = std::move(made).value();
-    state = settled;
+    locks_state = settled;
   }
   const std::uint64_t lift = change.token_floor - std::min(change.token_floor, summary.token_last);
   constexpr std::uint64_t kTokenMax = ~std::uint64_t{0};
+  const std::uint64_t raise =
+      change.token_bump > kTokenMax - lift ? kTokenMax : change.token_bump + lift;
   auto raised = locks::raise_snapshot(
-      state,
-      change.token_bump > kTokenMax - lift ? kTokenMax : change.token_bump + lift,
+      locks_state,
+      raise,
       change.drop_sessions ? locks::SnapshotSessions::Drop : locks::SnapshotSessions::Keep);
   if (!raised.ok()) {
-    const bool range = raised.status().code() == StatusCode::OutOfRange;
-    return Status{raised.status().code(),
-                  raised.status().message(),
-                  range ? ledger::kRestoreRefused : ledger::kSnapshotImpossible};
+    return refusal_of(raised.status());
   }
-  return raised;
+  if (parts.groups.empty()) {
+    return raised;
+  }
+  auto whole = membership::raise_snapshot(parts.groups, raise, change.drop_sessions);
+  if (!whole.ok()) {
+    return refusal_of(whole.status());
+  }
+  whole.value().insert(whole.value().end(), raised.value().begin(), raised.value().end());
+  return whole;
 }
 
 }  // namespace gcoord::server

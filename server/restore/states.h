@@ -17,12 +17,16 @@ struct StateSummary {
   std::uint64_t sessions = 0;  // Registered in this shard.
   std::uint64_t locks = 0;     // Held.
   std::uint64_t waiters = 0;
+  std::uint64_t groups = 0;          // In which somebody stands.
   std::uint64_t token_last = 0;      // The newest that was granted.
   std::uint32_t ordinal_newest = 0;  // Of the node starts that its sessions were opened in.
 };
 
 // DataLoss (kSnapshotImpossible) for what no node would have given.
 Result<StateSummary> summarize_state(std::span<const std::byte> state);
+
+// The part of a state that is the lock machine's: what moves of locks are looked for in.
+std::span<const std::byte> lock_state_of(std::span<const std::byte> state);
 
 struct StateChange {
   std::uint64_t token_bump = 0;   // Tokens that count as granted after the snapshot.

@@ -16,19 +16,21 @@ namespace gcoord::server {
 
 enum class PendingKind : std::uint8_t {
   None,
-  Request,      // A client's command; `request` says which.
-  TimedOut,     // A CancelWait of the leader; (request.shard, session, sequence) name the wait.
-  Expiry,       // Ends of sessions that the leader proposed, number `group` of expiry_log.h.
-  Close,        // One shard's part of a CloseSession; `group` counts the parts.
-  Read,         // A read of group `group`.
-  Deadlock,     // A confirmation for question `group` of a deadlock (deadlock_watch.h).
-  Broken,       // A BreakWait of the leader.
-  Delay,        // An EndDelay of the leader; (request.shard, request.token) name the lock.
-  ReplicaRead,  // A read of group `group` of replica_reads.h.
-  AgeQuestion,  // Another node's question, number `group` of replica_ages.h.
-  Move,         // A MoveIn or MoveDone, number `group` of lock_moves.h.
-  SessionLook,  // A look at a session: `request` and `connection` say which.
-  PastRead,     // A confirmation, number `group` of past_reads.h.
+  Request,          // A client's command; `request` says which.
+  TimedOut,         // A CancelWait of the leader; (request.shard, session, sequence) name the wait.
+  Expiry,           // Ends of sessions that the leader proposed, number `group` of expiry_log.h.
+  Close,            // One shard's part of a CloseSession; `group` counts the parts.
+  Read,             // A read of group `group`.
+  Deadlock,         // A confirmation for question `group` of a deadlock (deadlock_watch.h).
+  Broken,           // A BreakWait of the leader.
+  Delay,            // An EndDelay of the leader; (request.shard, request.token) name the lock.
+  ReplicaRead,      // A read of group `group` of replica_reads.h.
+  AgeQuestion,      // Another node's question, number `group` of replica_ages.h.
+  Move,             // A MoveIn or MoveDone, number `group` of lock_moves.h.
+  SessionLook,      // A look at a session: `request` and `connection` say which.
+  PastRead,         // A confirmation, number `group` of past_reads.h.
+  GroupLook,        // A look at a group, number `group` of server/groups.
+  GroupWithdrawal,  // The end of a wait at a barrier that the leader proposed; likewise.
 };
 
 struct Pending {

@@ -162,6 +162,21 @@ def elections(c: Cluster) -> None:
     c.run("elect leader", "boss", code=1)
 
 
+def groups(c: Cluster) -> None:
+    member = c.start("group", "join", "crew", "--id", "first", "--payload", "here", "--ttl", "10m")
+    c.first_line(member, "group join")
+    other = c.run("group join", "crew", "--id", "second", "--once", "--ttl", "10m")
+    c.run("group list", "crew")
+    watching = c.start("group", "watch", "crew", "--count", "1")
+    c.first_line(watching, "group watch")
+    watching.communicate(timeout=PATIENCE_S)
+    c.run("group leave", "crew", "--session", other["session"])
+    c.run("group leave", "crew", "--session", other["session"], code=1)
+    end(member)
+    c.run("group barrier", "crew", "--size", "1")
+    c.run("group barrier", "crew", "--size", "2", "--wait", "100ms", code=1)
+
+
 def watches(c: Cluster) -> None:
     # The first watch begins at the beginning of the log, so it needs nobody to hurry.
     name = "watched"
@@ -275,6 +290,7 @@ def main() -> int:
         sessions(cluster, "session", ("open", "show", "close"))
         sessions(cluster, "lease", ("grant", "timetolive", "revoke"))
         elections(cluster)
+        groups(cluster)
         watches(cluster)
         ledgers(cluster)
         snapshots(cluster)

@@ -87,7 +87,8 @@ class FakeEngine final : public ReplicatedLog {
   NodeView view() const override { return node; }
 
   bool takes(const locks::LockCommand& command) const override {
-    return holds || !locks::is_text_kind(command.kind, command.flags);
+    const bool of_group = command.kind == locks::LockCommandKind::GroupRequest;
+    return of_group ? groups : holds || !locks::is_text_kind(command.kind, command.flags);
   }
 
   Abilities abilities() const override { return {.lists = holds, .timed_leases = timed}; }
@@ -167,6 +168,7 @@ class FakeEngine final : public ReplicatedLog {
   Term term{1};
   bool lease = true;
   bool holds = true;
+  bool groups = true;
   bool timed = true;  // Whether its leases are judged by the clock.
 };
 

@@ -284,6 +284,7 @@ class GCOORD_API Client {
   ClientStatistics statistics() const;
 
  private:
+  friend class GroupViews;
   class Impl;
   explicit Client(std::unique_ptr<Impl> impl);
 

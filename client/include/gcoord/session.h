@@ -213,6 +213,7 @@ class GCOORD_API Session {
 
  private:
   friend class Client;
+  friend class Group;
   friend class Lease;
   explicit Session(std::shared_ptr<SessionImpl> impl);
 

@@ -18,6 +18,7 @@ from .client import Client
 from .election import Election
 from .errors import (CheckFailing, Deadlock, ElectionVacant, GcoordError, HoldBroken, LockBusy, SessionExpired,
                      SessionUnhealthy, StatusCode, Unreachable, WaitCancelled, WaitTimedOut)
+from .group import Group, GroupMember, GroupMembership, GroupView, GroupViews
 from .lease import Lease
 from .multi_lock import MultiLock
 from .observe import LeaderStream
@@ -31,10 +32,11 @@ from .watch import Batch, Event, EventKind, Previous, PreviousKind, Watch
 __all__ = [
     "Batch", "BatchReading", "BreakerState", "Candidate", "CheckFailing", "CheckReport", "Client", "ClientStatistics",
     "ClusterView", "Consistency", "Deadlock", "Election", "ElectionVacant", "Event", "EventKind", "Freshness",
-    "GcoordError", "HealthCheck", "HoldBroken", "Holder", "LeaderStream", "Lease", "Line", "Lock", "LockBusy",
-    "LockDescription", "LockPage", "LockReading", "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous",
-    "PreviousKind", "ReadPage", "Session", "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter",
-    "SessionUnhealthy", "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict",
-    "VerdictReading", "WaitCancelled", "WaitTimedOut", "Waiter", "Watch",
+    "GcoordError", "Group", "GroupMember", "GroupMembership", "GroupView", "GroupViews", "HealthCheck", "HoldBroken",
+    "Holder", "LeaderStream", "Lease", "Line", "Lock", "LockBusy", "LockDescription", "LockPage", "LockReading",
+    "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous", "PreviousKind", "ReadPage", "Session",
+    "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter", "SessionUnhealthy", "SessionsPage",
+    "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict", "VerdictReading", "WaitCancelled",
+    "WaitTimedOut", "Waiter", "Watch",
 ]
 __version__ = "0.1.0"

@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, T
 
 from . import _library as lib
 from ._handle import Handle, wait_for
+from .group import GroupViews
 from .lease import Lease, take_async
 from .looks import Looks, checks_of
 from .looks_async import LooksAsync
@@ -233,6 +234,10 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
     def observe(self, name: str) -> LeaderStream:
         """Who leads in an election from now on, the present leader first."""
         return LeaderStream(self, self._pointer(), name)
+
+    def group_views(self, name: str) -> GroupViews:
+        """Who is in a group, view by view. Asks no node."""
+        return GroupViews(self, self._pointer(), name)
 
     def watch(self, name: Optional[str] = None, *, prefix: Optional[str] = None, session_id: int = 0,
               waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None,

@@ -9,6 +9,7 @@ from . import _library as lib
 from ._handle import Held, Owner, wait_for
 from ._session_library import Eventful, Listeners, Options, options_of
 from .election import Election
+from .group import Group
 from .multi_lock import MultiLock, acquire_fields
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
 
@@ -203,6 +204,10 @@ class Session(Held, Eventful):
     def election(self, name: str) -> Election:
         """This session's candidacy in the election of this name, which is the name of a lock."""
         return Election(self, self._handle.pointer(), name)
+
+    def group(self, name: str) -> Group:
+        """This session's part in the group of this name. Asks no node."""
+        return Group(self, self._handle.pointer(), name)
 
     def renew(self) -> None:
         """Keeps it alive now; returns when a majority of the nodes has acknowledged that."""

@@ -3,6 +3,7 @@
 
 #include "protocol/election_messages.h"
 #include "protocol/force_messages.h"
+#include "protocol/groups/messages.h"
 #include "protocol/lease_messages.h"
 #include "protocol/move_messages.h"
 #include "tests/server/fake_engine.h"
@@ -80,6 +81,20 @@ Asked well_formed(RequestKind kind) {
     case RequestKind::LockCheck:
       slot.token = 1;
       return {slot, bytes(kName)};
+    case RequestKind::GroupJoin:
+    case RequestKind::GroupBarrier:
+      slot = caller_slot(kind);
+      slot.token = 0;
+      slot.ttl_ms = 1000;
+      return {slot,
+              kind == RequestKind::GroupJoin ? protocol::encode_group_join({kName, "a", ""})
+                                             : protocol::encode_group_arrival({2, kName})};
+    case RequestKind::GroupLeave:
+      return {caller_slot(kind), bytes(kName)};
+    case RequestKind::GroupUpdate:
+      return {caller_slot(kind), protocol::encode_group_update({kName, "b"})};
+    case RequestKind::GroupGet:
+      return {slot, protocol::encode_group_query({0, 0, kName})};
     case RequestKind::ElectProclaim:
       return {caller_slot(kind), protocol::encode_proclamation({kName, "here"})};
     case RequestKind::ElectTransfer:

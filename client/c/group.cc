@@ -1,0 +1,147 @@
+// Groups, for C.
+#include "gcoord/group.h"
+
+#include "client/c/border.h"
+#include "client/net/failure.h"
+#include "gcoord/gcoord_groups.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+using namespace gcoord::client;
+
+struct gcoord_group {
+  Group group;
+};
+
+struct gcoord_group_views {
+  GroupViews views;
+};
+
+struct gcoord_group_view {
+  GroupView view;
+};
+
+namespace {
+
+// Bytes of which there may be none.
+Result<std::string_view> payload_of(const gcoord_group_membership& member) {
+  if (member.payload == nullptr && member.payload_bytes != 0) {
+    return failure(gcoord::protocol::ErrorCode::OptionMissing, "payload");
+  }
+  return std::string_view{member.payload != nullptr ? member.payload : "", member.payload_bytes};
+}
+
+Result<std::chrono::milliseconds> time_of(std::int64_t ms, const char* name) {
+  if (ms < 0) {
+    return failure(gcoord::protocol::ErrorCode::OptionInvalid, std::string{name} + " is negative");
+  }
+  return std::chrono::milliseconds{ms};
+}
+
+}  // namespace
+
+gcoord_group* gcoord_group_make(gcoord_session* session, const char* name, gcoord_error* error) {
+  gcoord_group* group = nullptr;
+  border(error, {{session, "session"}, {name, "name"}}, [&]() -> Status {
+    group = new gcoord_group{Group{session->session, name}};
+    return {};
+  });
+  return group;
+}
+
+void gcoord_group_free(gcoord_group* group) {
+  delete group;
+}
+
+gcoord_status gcoord_group_join(gcoord_group* group,
+                                gcoord_group_membership* member,
+                                gcoord_error* error) {
+  return border(error, {{group, "group"}, {member, "member"}}, [&]() -> Status {
+    GCOORD_TRY_STATUS(required({{member->id, "id"}}));
+    GCOORD_TRY(const auto said, payload_of(*member));
+    GCOORD_TRY(const GroupMembership made, group->group.join(member->id, said));
+    member->epoch = made.epoch;
+    member->rank = made.rank;
+    return {};
+  });
+}
+
+gcoord_status gcoord_group_leave(gcoord_group* group, gcoord_error* error) {
+  return border(error, {{group, "group"}}, [&] { return group->group.leave(); });
+}
+
+gcoord_status gcoord_group_update(gcoord_group* group,
+                                  const gcoord_group_membership* member,
+                                  gcoord_error* error) {
+  return border(error, {{group, "group"}, {member, "member"}}, [&]() -> Status {
+    GCOORD_TRY(const auto said, payload_of(*member));
+    return group->group.update(said);
+  });
+}
+
+gcoord_status gcoord_group_barrier(gcoord_group* group,
+                                   const gcoord_barrier_options* options,
+                                   gcoord_error* error) {
+  return border(error, {{group, "group"}, {options, "options"}}, [&]() -> Status {
+    GCOORD_TRY(const auto timeout, time_of(options->timeout_ms, "timeout_ms"));
+    return group->group.barrier({.size = options->size, .timeout = timeout});
+  });
+}
+
+gcoord_group_views* gcoord_group_views_open(gcoord_client* client,
+                                            const char* name,
+                                            gcoord_error* error) {
+  gcoord_group_views* views = nullptr;
+  border(error, {{client, "client"}, {name, "name"}}, [&]() -> Status {
+    views = new gcoord_group_views{GroupViews{client->client, name}};
+    return {};
+  });
+  return views;
+}
+
+void gcoord_group_views_free(gcoord_group_views* views) {
+  delete views;
+}
+
+gcoord_group_view* gcoord_group_views_now(gcoord_group_views* views, gcoord_error* error) {
+  gcoord_group_view* view = nullptr;
+  border(error, {{views, "views"}}, [&] { return give(views->views.now(), &view); });
+  return view;
+}
+
+gcoord_group_view* gcoord_group_views_next(gcoord_group_views* views,
+                                           int64_t wait_ms,
+                                           gcoord_error* error) {
+  gcoord_group_view* view = nullptr;
+  border(error, {{views, "views"}}, [&]() -> Status {
+    GCOORD_TRY(const auto wait, time_of(wait_ms, "wait_ms"));
+    return give(views->views.next(wait), &view);
+  });
+  return view;
+}
+
+void gcoord_group_view_free(gcoord_group_view* view) {
+  delete view;
+}
+
+uint64_t gcoord_group_view_epoch(const gcoord_group_view* view) {
+  return view != nullptr ? view->view.epoch : 0;
+}
+
+bool gcoord_group_view_gap(const gcoord_group_view* view) {
+  return view != nullptr && view->view.gap;
+}
+
+size_t gcoord_group_view_size(const gcoord_group_view* view) {
+  return view != nullptr ? view->view.members.size() : 0;
+}
+
+gcoord_group_member gcoord_group_view_member(const gcoord_group_view* view, size_t rank) {
+  if (view == nullptr || rank >= view->view.members.size()) {
+    return {};
+  }
+  const GroupMember& member = view->view.members[rank];
+  return {member.session_id, member.id.c_str(), member.payload.c_str(), member.payload.size()};
+}

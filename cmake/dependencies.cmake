@@ -12,6 +12,7 @@ find_package(CURL 7.87 REQUIRED)  # Headers; the library is opened at the first 
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)
+pkg_check_modules(LIBURING REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 if(GCOORD_TESTS)
   find_package(GTest REQUIRED)

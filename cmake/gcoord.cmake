@@ -128,9 +128,10 @@ function(gcoord_bundled program)
 endfunction()
 
 # gcoord_test(NAME <name> SOURCES ... DEPS <folders> LINK ... LABELS ... NO_UNITY ...): a gtest binary; each case is one ctest test.
-# Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), gpu (also run in the build with CUDA,
-# where there is a GPU), nic, slow.
+# Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), threads (also run under TSan there), gpu
+# (also run in the build with CUDA, where there is a GPU), nic, slow.
 add_custom_target(gcoord_sanitize_tests)
+add_custom_target(gcoord_threads_tests)
 add_custom_target(gcoord_gpu_tests)
 # Without OPTIMISED what a case itself does is compiled as it is written: it runs once, optimising what it expects takes
 # longer than it saves, and is half of what a test takes to compile. With it a test that computes for long stays quick.
@@ -177,6 +178,9 @@ function(gcoord_label_tests target labels)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
   if("fuzz" IN_LIST labels OR "sanitize" IN_LIST labels)
     add_dependencies(gcoord_sanitize_tests ${target})
+  endif()
+  if("threads" IN_LIST labels)
+    add_dependencies(gcoord_threads_tests ${target})
   endif()
   if("gpu" IN_LIST labels)
     add_dependencies(gcoord_gpu_tests ${target})

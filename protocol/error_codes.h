@@ -203,6 +203,17 @@ enum class ErrorCode : std::uint32_t {
   MemberPayloadTooLong = 6412,
   BarrierSizeInvalid = 6413,
 
+  ViewAbsent = 6601,
+  ViewStale = 6602,
+  ViewForgotten = 6603,
+  ViewUnsupported = 6604,
+  ViewSettingsDiffer = 6605,
+  MemberUnknown = 6611,
+  MemberRemoved = 6612,
+  MemberNameInvalid = 6613,
+  MemberNameTaken = 6614,
+  MemberLabelInvalid = 6615,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -47,11 +47,12 @@ enum class Feature : std::uint64_t {
   NamedTerms = 1048576,    // RequestFlag::NamesTerm.
   LogLevels = 2097152,     // LogLevels.
   Groups = 4194304,        // GroupJoin and its kin; between nodes: locks/commands/group_command.h.
+  ClusterView = 8388608,   // ViewGet, MemberUpdate; between nodes: entries of the cluster view.
 };
 
 inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
                                            4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144 |
-                                           524288 | 1048576 | 2097152 | 4194304;
+                                           524288 | 1048576 | 2097152 | 4194304 | 8388608;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -55,6 +55,8 @@ constexpr KindName kKindNames[] = {
     {RequestKind::GroupGet, "group_get"},
     {RequestKind::GroupBarrier, "group_barrier"},
     {RequestKind::GroupUpdate, "group_update"},
+    {RequestKind::ViewGet, "view_get"},
+    {RequestKind::MemberUpdate, "member_update"},
 };
 
 // By number: asked for every request that comes.

@@ -77,6 +77,9 @@ enum class RequestKind : std::uint16_t {
   // A lock as of an index of its shard. deadline_ms; payload: PastQuery. Reply payload: PastReply.
   // Feature::Past.
   LockGetAt = 112,
+  // The cluster view (protocol/members/view_messages.h), with Feature::ClusterView.
+  ViewGet = 128,       // Payload: ViewQuery. Reply payload: ViewAnswer; extra = its epoch.
+  MemberUpdate = 129,  // Payload: MemberOrder. Reply as of ViewGet: the view that it made.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

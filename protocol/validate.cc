@@ -254,6 +254,8 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::GroupGet:
     case RequestKind::GroupBarrier:
     case RequestKind::GroupUpdate:
+    case RequestKind::ViewGet:
+    case RequestKind::MemberUpdate:
       return ErrorCode::None;
     case RequestKind::LockGetAt:
       return check_past(payload);

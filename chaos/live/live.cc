@@ -108,7 +108,9 @@ class LiveRun {
       shims_.push_back(std::move(shim));
     }
     cluster.arguments_of_life = [seed = options_.seed](auto node, auto life) {
-      return turn_threads_of_life(seed, node, life);
+      auto arguments = turn_threads_of_life(seed, node, life);
+      arguments.insert(arguments.end(), {"--io-threads", std::to_string((node + life) % 3)});
+      return arguments;
     };
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));

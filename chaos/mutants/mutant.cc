@@ -46,6 +46,12 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"votes_right_after_restart", "a node votes at once although promises of its last life bind"},
     {"settled_before_durable", "entries that are taken without a step are answered at once"},
     {"settled_reply_counts_all", "without a step a leader counts a follower for its whole log"},
+    {"lane_acknowledged_early",
+     "lanes but the first answer before storage has what they handed over"},
+    {"lane_clock_stands", "lanes but the first step by the time of their turn before"},
+    {"heartbeat_before_lanes_met",
+     "lanes but the first know peers as they were a turn before, and heartbeats leave by this one"},
+    {"lane_calls_lost", "what lanes but the first tell the service of roles is lost"},
 }};
 
 }  // namespace

@@ -56,9 +56,19 @@ enum class Mutant : std::uint8_t {
   // Of inputs that are settled without a step (consensus/step/settle.h); the step is right.
   SettledBeforeDurable,
   SettledReplyCountsAll,
+  // Of the lanes of a turn but the first: a node of one turn thread has none.
+  LaneAcknowledgedEarly,
+  LaneClockStands,
+  HeartbeatBeforeLanesMet,
+  LaneCallsLost,
 };
 
-inline constexpr std::size_t kMutantCount = 35;
+inline constexpr std::size_t kMutantCount = 39;
+
+// Whether only nodes of several turn threads can make the mistake.
+constexpr bool of_lanes(Mutant mutant) {
+  return mutant >= Mutant::LaneAcknowledgedEarly;
+}
 
 // "acknowledged_before_durable".
 const char* mutant_name(Mutant mutant);

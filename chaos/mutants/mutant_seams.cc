@@ -184,7 +184,7 @@ std::unique_ptr<ledger::CheckpointStore> make_mutant_store(
 
 void MutantStateMachine::apply(const server::AppliedEntry& entry) {
   const bool command = entry.kind == consensus::EntryKind::Command;
-  if (mutant_ == Mutant::EntrySkipped && command && entry.cookie == 0 && node_ == NodeId{2} &&
+  if (mutant_ == Mutant::EntrySkipped && command && entry.cookie == 0 && node_.node == NodeId{2} &&
       entry.index.value % 5 == 0) {
     return;
   }
@@ -195,7 +195,7 @@ void MutantStateMachine::apply(const server::AppliedEntry& entry) {
     changed.command = nullptr;
     return service_.apply(changed);
   }
-  if (mutant_ == Mutant::HistoryRewritten && command && node_ == NodeId{2} &&
+  if (mutant_ == Mutant::HistoryRewritten && command && node_.node == NodeId{2} &&
       entry.index.value % 7 == 0 && entry.payload.size() >= server::kRecordHeaderBytes) {
     std::vector<std::byte> payload(entry.payload.begin(), entry.payload.end());
     payload[server::kRecordHeaderBytes - 1] ^= std::byte{1};
@@ -205,6 +205,14 @@ void MutantStateMachine::apply(const server::AppliedEntry& entry) {
     return service_.apply(changed);
   }
   service_.apply(entry);
+}
+
+// There are fewer shards than slices, so lanes take them in turn.
+void MutantStateMachine::on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) {
+  const bool of_first_lane = shard.value % node_.lane_count == 0;
+  if (mutant_ != Mutant::LaneCallsLost || of_first_lane) {
+    service_.on_role(shard, role, term, leader);
+  }
 }
 
 void MutantStateMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) {

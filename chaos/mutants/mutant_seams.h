@@ -23,10 +23,16 @@ std::unique_ptr<ledger::Disk> make_mutant_disk(Mutant mutant, ledger::Disk& disk
 std::unique_ptr<ledger::CheckpointStore> make_mutant_store(
     Mutant mutant, std::unique_ptr<ledger::CheckpointStore> store);
 
+// Whose calls of the service they are.
+struct MutantNode {
+  NodeId node;
+  std::uint32_t lane_count = 1;
+};
+
 // Between the engine and a service, which outlives it.
 class MutantStateMachine final : public server::StateMachine {
  public:
-  MutantStateMachine(Mutant mutant, NodeId node, server::StateMachine& service)
+  MutantStateMachine(Mutant mutant, MutantNode node, server::StateMachine& service)
       : mutant_(mutant), node_(node), service_(service) {}
 
   void apply(const server::AppliedEntry& entry) override;
@@ -39,9 +45,7 @@ class MutantStateMachine final : public server::StateMachine {
     service_.on_read(cookie, status, hint);
   }
 
-  void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override {
-    service_.on_role(shard, role, term, leader);
-  }
+  void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override;
 
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
@@ -64,7 +68,7 @@ class MutantStateMachine final : public server::StateMachine {
 
  private:
   Mutant mutant_;
-  NodeId node_;
+  MutantNode node_;
   server::StateMachine& service_;
   std::map<std::uint32_t, std::vector<std::byte>> serialized_;  // By shard, of the time before.
 };

@@ -152,6 +152,41 @@ bool keep_confirmations(const ShardRef& row, const Inbox& in, consensus::SlotMas
   return opened;
 }
 
+// What a lane was given in its turn before, which it takes for that of this one.
+class TurnBefore {
+ public:
+  Tick tick(const StepInput& input) {
+    begin(input);
+    return tick_before_;
+  }
+
+  // The peers as they were, but for what their channels take now.
+  const consensus::PeerLiveness* peers(const StepInput& input) {
+    begin(input);
+    for (std::size_t k = 0; k < peers_before_.size(); ++k) {
+      peers_before_[k].credit = input.peer[k].credit;
+    }
+    return peers_before_.data();
+  }
+
+ private:
+  // Several batches of rows may share a turn, and several turns a tick.
+  void begin(const StepInput& input) {
+    if (peers_now_.empty() || input.tick != tick_now_) {
+      const bool first = peers_now_.empty();
+      tick_before_ = first ? input.tick : tick_now_;
+      peers_before_ = std::exchange(peers_now_, {input.peer, input.peer + input.peer_count});
+      peers_before_ = first ? peers_now_ : peers_before_;
+      tick_now_ = input.tick;
+    }
+  }
+
+  Tick tick_before_;
+  Tick tick_now_;
+  std::vector<consensus::PeerLiveness> peers_before_;
+  std::vector<consensus::PeerLiveness> peers_now_;
+};
+
 class MutantStepper final : public consensus::ForwardingStepper {
  public:
   MutantStepper(Mutant mutant, std::unique_ptr<Stepper> stepper)
@@ -189,7 +224,7 @@ class MutantStepper final : public consensus::ForwardingStepper {
   }
 
   bool settle(const RowInput& given, consensus::Outbox& out) override {
-    if (mutant_ < Mutant::SettledBeforeDurable) {
+    if (mutant_ != Mutant::SettledBeforeDurable && mutant_ != Mutant::SettledReplyCountsAll) {
       return false;
     }
     const ShardRef row(columns(), given.row);
@@ -241,9 +276,16 @@ class MutantStepper final : public consensus::ForwardingStepper {
                     .commit = row.log().commit};
   }
 
-  StepInput changed(const StepInput& input) const {
+  StepInput changed(const StepInput& input) {
     StepInput result = input;
-    result.stored_at_once = mutant_ == Mutant::AcknowledgedBeforeDurable ? 1 : input.stored_at_once;
+    const bool early =
+        mutant_ == Mutant::AcknowledgedBeforeDurable || mutant_ == Mutant::LaneAcknowledgedEarly;
+    result.stored_at_once = early ? 1 : input.stored_at_once;
+    if (mutant_ == Mutant::LaneClockStands) {
+      result.tick = before_.tick(input);
+    } else if (mutant_ == Mutant::HeartbeatBeforeLanesMet) {
+      result.peer = before_.peers(input);
+    }
     // A directory that nobody has admitted waits much longer, and for another reason.
     const bool waits_once = input.vote_after <= input.tick + input.timing.election_ticks;
     if (mutant_ == Mutant::VotesRightAfterRestart && waits_once) {
@@ -256,13 +298,17 @@ class MutantStepper final : public consensus::ForwardingStepper {
   std::vector<Inbox> in_;
   std::vector<consensus::SlotMask> confirmed_;  // Before the step, by position.
   HiddenTransfers transfers_;
+  TurnBefore before_;
   bool first_ = true;
 };
 
 }  // namespace
 
 std::unique_ptr<consensus::Stepper> make_mutant_stepper(
-    Mutant mutant, std::unique_ptr<consensus::Stepper> stepper) {
+    Mutant mutant, std::uint32_t lane, std::unique_ptr<consensus::Stepper> stepper) {
+  if (of_lanes(mutant) && lane == 0) {
+    return stepper;
+  }
   return std::make_unique<MutantStepper>(mutant, std::move(stepper));
 }
 

@@ -23,6 +23,11 @@ Found hunt(WorldPlan plan, Mutant mutant) {
   plan.mutant = mutant;
   plan.stop_at_failure = true;
   plan.replay_every = 0;
+  plan.make_world = [mutant](std::uint64_t seed) {
+    WorldOptions options = world_of_seed(seed);
+    options.turn_threads = of_lanes(mutant) ? 0 : 1;
+    return options;
+  };
   Found found;
   run_worlds(plan, [&](const WorldOptions& options, const WorldResult& result) {
     if (found.seed == 0 || options.seed < found.seed) {

@@ -123,7 +123,7 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_
     stepper = consensus::make_cpu_stepper(rows, slots);
   }
   if (of_stepper(options_.mutant)) {
-    stepper = make_mutant_stepper(options_.mutant, std::move(stepper));
+    stepper = make_mutant_stepper(options_.mutant, lane_++, std::move(stepper));
   }
   return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
       std::move(stepper),
@@ -200,7 +200,8 @@ server::StateMachine& WorldNode::open_services(Life& life, server::ReplicaOption
   }
   server::StateMachine* inner = &life.service;
   if (mutant != Mutant::None && mutant != Mutant::HistoryRewritten) {
-    life.mutant_service = std::make_unique<MutantStateMachine>(mutant, id_, *inner);
+    life.mutant_service =
+        std::make_unique<MutantStateMachine>(mutant, MutantNode{id_, turn_threads()}, *inner);
     inner = life.mutant_service.get();
   }
   server::NodeHistoryOptions options;
@@ -214,7 +215,7 @@ server::StateMachine& WorldNode::open_services(Life& life, server::ReplicaOption
   engine.before_checkpoint = [history = life.history.get()] { return history->settle(); };
   if (mutant == Mutant::HistoryRewritten) {
     life.mutant_service =
-        std::make_unique<MutantStateMachine>(mutant, id_, life.history->service());
+        std::make_unique<MutantStateMachine>(mutant, MutantNode{id_}, life.history->service());
     return *life.mutant_service;
   }
   return life.history->service();
@@ -226,6 +227,7 @@ Status WorldNode::start(std::uint64_t now_us) {
   ++life_count_;
   disk_due_us_ = 0;
   wake_us_ = 0;
+  lane_ = 0;
   protocol::ReplySink& replies = *this;
   auto life = std::make_unique<Life>(service_options(), replies);
   life->service.set_time(clock_.at(now_us_));

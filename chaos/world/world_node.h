@@ -181,6 +181,7 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
   std::uint64_t disk_delay_us_ = 0;
   bool paused_ = false;
   std::uint32_t life_count_ = 0;
+  std::uint32_t lane_ = 0;  // Of this life whose stepper is made next.
 };
 
 }  // namespace gcoord::chaos

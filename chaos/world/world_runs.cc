@@ -308,6 +308,8 @@ Result<WorldOptions> parse_replay(const std::string& arguments) {
       options.client_count = static_cast<std::uint32_t>(number);
     } else if (name == "--safety-ms") {
       options.safety_ms = number;
+    } else if (name == "--turn-threads") {
+      options.turn_threads = static_cast<std::uint32_t>(number);
     } else if (name == "--device") {
       GCOORD_TRY(options.device, server::parse_device_choice(value));
     } else if (name == "--faults") {

@@ -1,6 +1,7 @@
 #include "cli/verbs/snapshot_report.h"
 
 #include "ledger/base/error_details.h"
+#include "membership/view/cpu.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
@@ -74,6 +75,13 @@ Status SnapshotReport::on_state(const ledger::SnapshotState& whole) {
                   summary.status().detail()};
   }
   GCOORD_TRY_STATUS(moves_.take(shard.shard, server::lock_state_of(whole.state)));
+  const auto view = membership::ViewCpu::parse(whole.view);
+  if (!view) {
+    return Status{StatusCode::DataLoss,
+                  "shard " + std::to_string(shard.shard.value) + ": the cluster view is damaged",
+                  ledger::kSnapshotImpossible};
+  }
+  view_epoch_ = std::max(view_epoch_, view->view().epoch);
   total_.sessions += summary.value().sessions;
   total_.locks += summary.value().locks;
   total_.waiters += summary.value().waiters;
@@ -107,6 +115,7 @@ Json SnapshotReport::json(const ledger::SnapshotFacts& facts) const {
                {"waiters", std::to_string(total_.waiters)},
                {"groups", std::to_string(total_.groups)},
                {"token_highest", std::to_string(total_.token_last)},
+               {"view", std::to_string(view_epoch_)},
                {"moved_names", std::to_string(moves_.names())},
                {"moves_to_settle", std::to_string(moves_.settled())},
                {"moves_lost", std::to_string(moves_.lost())},

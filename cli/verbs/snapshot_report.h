@@ -43,6 +43,7 @@ class SnapshotReport final : public ledger::SnapshotStates {
   server::StateSummary total_;
   locks::MoveSurvey moves_{0};
   std::uint64_t applied_ = 0;
+  std::uint64_t view_epoch_ = 0;  // Of the cluster view; 0: there is none.
 };
 
 // The failure of a check as the user sees it: cause and fix by its number, and what was found.

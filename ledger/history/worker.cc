@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::uint64_t kKeepIntervalMs = 1000;
 // As late as a reader may be without anybody minding, and few enough wakes of a thread a second
-// that the loop beside it does not notice.
-constexpr std::chrono::milliseconds kNap{2};
+// that the loop beside it does not notice. A busy node's thread then always finds something, and no
+// turn has to wake it.
+constexpr std::chrono::milliseconds kNap{8};
 // What is worth ending a nap for.
 constexpr std::size_t kNapBytesMax = kBatchBytesMax;
 

@@ -86,6 +86,7 @@ Status SnapshotStates::on_shard(const SnapshotShard& shard) {
   whole_.shard = shard;
   whole_.state.clear();
   whole_.frontier.reset();
+  whole_.view.clear();
   frontier_.clear();
   return {};
 }
@@ -93,6 +94,13 @@ Status SnapshotStates::on_shard(const SnapshotShard& shard) {
 Status SnapshotStates::on_part(SnapshotKind kind, std::span<const std::byte> bytes, bool last) {
   if (kind == SnapshotKind::State) {
     whole_.state.insert(whole_.state.end(), bytes.begin(), bytes.end());
+  } else if (kind == SnapshotKind::View) {
+    if (!last || !whole_.view.empty()) {
+      return failed(
+          "shard " + std::to_string(whole_.shard.shard.value) + " has an impossible cluster view",
+          kSnapshotImpossible);
+    }
+    whole_.view.assign(bytes.begin(), bytes.end());
   } else if (kind == SnapshotKind::Frontier) {
     frontier_.insert(frontier_.end(), bytes.begin(), bytes.end());
     whole_.frontier = last ? parse_frontier(frontier_) : std::nullopt;
@@ -308,7 +316,7 @@ Status SnapshotDecoder::read_shard() {
 }
 
 Status SnapshotDecoder::read_part() {
-  const bool known = head_.kind <= SnapshotKind::Hashes;
+  const bool known = head_.kind <= SnapshotKind::View;
   if (!known && (head_.flags & kSnapshotPassOver) == 0) {
     return {StatusCode::FailedPrecondition,
             place() + " is of kind " + std::to_string(static_cast<unsigned>(head_.kind)) +

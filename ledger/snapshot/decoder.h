@@ -42,6 +42,7 @@ struct SnapshotState {
   SnapshotShard shard;
   std::vector<std::byte> state;
   std::optional<SnapshotFrontier> frontier;
+  std::vector<std::byte> view;  // Of shard 0; empty: there was none.
 };
 
 // A visitor that takes each shard as a whole. Memory: the largest state of a shard.

@@ -40,6 +40,7 @@ enum class SnapshotKind : std::uint16_t {
   Frontier = 4,  // Of its Merkle tree as of the applied index.
   Entries = 5,   // Kept free, as the next.
   Hashes = 6,
+  View = 7,  // Of shard 0, may be passed over: the cluster view (membership/view/cpu.h).
   End = 0xffff,
 };
 

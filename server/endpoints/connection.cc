@@ -1,10 +1,5 @@
 #include "server/endpoints/connection.h"
 
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-
 #include <utility>
 
 namespace gcoord::server {
@@ -15,12 +10,7 @@ Connection::Connection(Accepted accepted, const Events& events)
       socket_(std::move(accepted.socket)),
       share_(std::move(accepted.share)),
       events_(events) {
-  asio::error_code ignored;
-  // Replies of a turn leave in one write; waiting for more would only add latency.
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.non_blocking(true, ignored);
-  using NotSent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
-  socket_.set_option(NotSent(kKernelUnsentBytes), ignored);
+  socket_->bind(*this);
 }
 
 void Connection::start() {
@@ -28,25 +18,28 @@ void Connection::start() {
 }
 
 bool Connection::may_read() const {
-  const std::size_t unsent_max = waiting_to_write_ ? kUnsentBytesBlocked : kUnsentBytesPause;
+  const std::size_t unsent_max = blocked() ? kUnsentBytesBlocked : kUnsentBytesPause;
   return open() && !closing_ && outstanding_ < kOutstandingMax && unsent_bytes() < unsent_max;
 }
 
 void Connection::await_input() {
   GCOORD_ASSERT(slot_next_ == frame_.slot_count());  // The decoder may forget the frame now.
   input_ = Input::Awaited;
-  // Only waits: a connection that is idle needs no room for bytes that do not come.
-  socket_.async_wait(asio::ip::tcp::socket::wait_read,
-                     [self = shared_from_this()](const asio::error_code& error) {
-                       if (!self->open() || self->closing_) {
-                         return;
-                       }
-                       if (error) {
-                         self->close(CloseReason::ByClient);
-                         return;
-                       }
-                       self->queue_input(false);
-                     });
+  socket_->await_input();
+}
+
+void Connection::on_readable(const Readable& readable) {
+  if (closing_) {
+    return;
+  }
+  if (readable.gone) {
+    close(CloseReason::ByClient);
+  } else if (readable.part && may_read()) {
+    await_input();  // The rest costs no turn.
+    count_memory();
+  } else {
+    queue_input(readable.bulk);
+  }
 }
 
 void Connection::queue_input(bool bulk) {
@@ -64,12 +57,12 @@ bool Connection::take_turn(std::size_t request_count_max) {
   events_.on_input();
   const std::uint64_t until = client.requests + request_count_max;
   take_requests(until);
-  std::size_t byte_count = 0;
+  bool more = false;
   if (may_read() && client.requests < until) {
-    byte_count = read_some();
+    more = read_some();
     take_requests(until);
   }
-  const bool more = client.requests >= until || byte_count == events_.scratch.size();
+  more = more || client.requests >= until;
   if (may_read()) {  // Else the flush that makes room goes on.
     if (more) {
       input_ = Input::Queued;
@@ -81,25 +74,21 @@ bool Connection::take_turn(std::size_t request_count_max) {
   return open() && input_ == Input::Queued;
 }
 
-// How many bytes came.
-std::size_t Connection::read_some() {
-  asio::error_code error;
-  const std::size_t byte_count =
-      socket_.read_some(asio::buffer(events_.scratch.data(), events_.scratch.size()), error);
-  if (error && error != asio::error::would_block) {
+// Whether more is here already, perhaps.
+bool Connection::read_some() {
+  const ClientSocket::Read read = socket_->read();
+  if (read.gone) {
     close(CloseReason::ByClient);
-    return 0;
   }
-  decoder_.append(events_.scratch.first(byte_count));
-  return byte_count;
+  return read.more;
 }
 
 bool Connection::next_frame() {
   frame_ = protocol::FrameView{};
   slot_next_ = 0;
-  const protocol::DecodeStep step = decoder_.next(frame_);
+  const protocol::DecodeStep step = socket_->next(frame_);
   if (step == protocol::DecodeStep::Bad) {
-    events_.on_bad_frame(*this, decoder_.bad());
+    events_.on_bad_frame(*this, socket_->bad());
   }
   return step == protocol::DecodeStep::Frame;
 }
@@ -124,10 +113,10 @@ void Connection::count_memory() {
   if (!open()) {
     return;
   }
-  const std::size_t input_bytes = decoder_.capacity_bytes();
+  const std::size_t input_bytes = socket_->input().memory_bytes;
   share_.hold(HeldBytes::In, begun() ? 0 : input_bytes);
   share_.hold(HeldBytes::Begun, begun() ? input_bytes : 0);
-  share_.hold(HeldBytes::Out, out_.capacity_bytes());
+  share_.hold(HeldBytes::Out, output_memory_bytes());
   for (const HeldBytes kind : {HeldBytes::In, HeldBytes::Begun, HeldBytes::Out}) {
     if (share_.crowded(kind)) {
       events_.on_crowded(*this, kind);
@@ -139,7 +128,7 @@ void Connection::shrink() {
   if (slot_next_ == frame_.slot_count() && !taking_frames_) {
     frame_ = protocol::FrameView{};
     slot_next_ = 0;
-    decoder_.release();
+    socket_->release_input();
   }
   out_.release();
   count_memory();
@@ -154,7 +143,7 @@ void Connection::trim() {
 void Connection::give_back_kept() {
   if (open()) {
     out_.release();
-    share_.hold(HeldBytes::Out, out_.capacity_bytes());
+    share_.hold(HeldBytes::Out, output_memory_bytes());
   }
 }
 
@@ -205,7 +194,7 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
   out_.add(slot, payload);
   note_dirty();
   // Hundreds of replies leave in a turn, and few of them need more memory.
-  if (out_.capacity_bytes() != share_.held(HeldBytes::Out)) {
+  if (output_memory_bytes() != share_.held(HeldBytes::Out)) {
     count_memory();
   }
 }
@@ -216,12 +205,13 @@ void Connection::flush() {
     return;
   }
   out_.finish_frame();
-  const bool full = unsent_bytes() >= kUnsentBytesBlocked;
+  full_ = full_ || unsent_bytes() >= kUnsentBytesBlocked;
   write();
   if (!open()) {
     return;
   }
-  if (full && unsent_bytes() < kUnsentBytesBlocked) {
+  if (full_ && unsent_bytes() < kUnsentBytesBlocked) {
+    full_ = false;
     events_.on_room(*this);
   }
   if (input_ == Input::Paused && may_read()) {
@@ -231,28 +221,22 @@ void Connection::flush() {
 }
 
 void Connection::write() {
-  while (open() && !waiting_to_write_ && unsent_bytes() > 0) {
-    asio::error_code error;
-    const std::size_t sent =
-        socket_.write_some(asio::buffer(out_.waiting().data(), unsent_bytes()), error);
-    out_.take(sent);
-    if (error == asio::error::would_block) {
-      waiting_to_write_ = true;
-      socket_.async_wait(asio::ip::tcp::socket::wait_write,
-                         [self = shared_from_this()](const asio::error_code& failed) {
-                           self->waiting_to_write_ = false;
-                           self->swept.blocked_since = 0;
-                           if (!failed && self->open()) {
-                             self->flush();
-                           }
-                         });
-    } else if (error) {
-      close(CloseReason::ByClient);
-      return;
-    }
+  if (!socket_->write(out_, closing_ || full_)) {
+    close(CloseReason::ByClient);
+    return;
   }
-  if (open() && closing_ && unsent_bytes() == 0) {
+  if (closing_ && unsent_bytes() == 0) {
     close(closing_reason_);
+  }
+}
+
+void Connection::on_writable(bool gone, std::vector<std::byte> buffer) {
+  swept.blocked_since = 0;
+  out_.give_back(std::move(buffer));
+  if (gone) {
+    close(CloseReason::ByClient);
+  } else {
+    flush();
   }
 }
 
@@ -269,9 +253,7 @@ void Connection::close(CloseReason reason) {
   if (!open()) {
     return;
   }
-  asio::error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  socket_->close();
   share_.give_back();
   events_.on_closed(*this, reason);
 }

@@ -1,15 +1,18 @@
 // One client connection: bytes in, requests out; replies in, frames out. Bounded in every way.
 //
+// Its socket is served by the loop's thread or by an I/O thread (client_io/client_socket.h);
+// nothing here differs by that.
+//
 // Input: a readable socket only says so (on_input_waits); requests are taken in take_turn(), a few
 // at a time, so that one connection never has a pass for itself. At most two frames are buffered
 // (protocol/frame.h), in memory that grows with what comes; a connection that waits for input holds
 // none. Taking requests pauses, within a frame too, while too many are unanswered (waits for locks
 // apart), too many bytes unsent, or the socket takes no more, so a client that pipelines without
 // end is slowed by its own socket, and one that never reads costs nothing until it is closed.
-// Output: the replies of a pass leave in one write, in as few frames as they fit; a client that
-// does not read them is closed when its bytes exceed kUnsentBytesMax or have not moved for a while.
-// A frame that is malformed, out of order, or before its Hello closes the connection. All that it
-// holds is in its share of the account.
+// Output: the replies of a pass go to the socket at once, in as few frames as they fit; a client
+// that does not read them is closed when its bytes exceed kUnsentBytesMax or have not moved for a
+// while. A frame that is malformed, out of order, or before its Hello closes the connection. All
+// that it holds is in its share of the account.
 //
 // Owned by the front end through shared_ptr; asynchronous operations keep it alive until they end.
 // One thread.
@@ -17,8 +20,9 @@
 
 #include "protocol/frame.h"
 #include "protocol/reply_sink.h"
+#include "server/client_io/client_socket.h"
+#include "server/client_io/reply_outbox.h"
 #include "server/endpoints/connection_account.h"
-#include "server/endpoints/reply_outbox.h"
 
 #include <asio/ip/tcp.hpp>
 
@@ -43,10 +47,6 @@ inline constexpr std::size_t kUnsentBytesPause = kUnsentBytesMax / 4;
 // keep-alives of a client that reads late are still taken.
 inline constexpr std::size_t kUnsentBytesBlocked = std::size_t{32} << 10;
 
-// Bytes that the kernel takes beyond what is under way to the client. Without a bound it buffers
-// megabytes for a client that never reads, and its requests are served until they are full.
-inline constexpr int kKernelUnsentBytes = 64 << 10;
-
 // Of the name that a client gives itself, so that 100,000 connections keep some megabytes.
 inline constexpr std::size_t kClientNameBytesKept = 64;
 
@@ -65,7 +65,7 @@ enum class CloseReason : std::uint8_t {
   Count = 10,
 };
 
-class Connection : public std::enable_shared_from_this<Connection> {
+class Connection final : public std::enable_shared_from_this<Connection>, private SocketOwner {
  public:
   // What the front end does with a connection's events.
   struct Events {
@@ -83,8 +83,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(Connection&)> on_room;
     // More of this is held than the account allows; the connection may be closed in the call.
     std::function<void(Connection&, HeldBytes)> on_crowded;
-    // Where input is read to first, of the thread that serves the socket.
-    std::span<std::byte> scratch;
   };
 
   // What sweeps note of it.
@@ -108,7 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Accepted {
     protocol::ConnectionId id;
     asio::ip::tcp::endpoint address;
-    asio::ip::tcp::socket socket;
+    std::unique_ptr<ClientSocket> socket;
     ConnectionAccount::Share share;
   };
 
@@ -131,7 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Bytes in whole frames that the client has not taken.
   std::size_t backlog_bytes() const { return unsent_bytes(); }
 
-  // Sends what is queued, as far as the socket takes it now, and the rest when it can.
+  // Gives the socket what is queued, as far as it takes it now, and the rest when it can.
   void flush();
 
   // Stops reading, sends what is queued, and closes.
@@ -140,7 +138,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   protocol::ConnectionId id() const { return id_; }
 
-  bool open() const { return socket_.is_open(); }
+  bool open() const { return socket_->open(); }
 
   const ConnectionAccount::Share& share() const { return share_; }
 
@@ -157,13 +155,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Swept swept;
   Client client;
 
-  bool blocked() const { return waiting_to_write_; }
+  bool blocked() const { return socket_->blocked(); }
 
   // Whether the rest of a frame is awaited: it has begun, and all that came of it was read.
-  bool begun() const { return decoder_.begun() && input_ == Input::Awaited; }
+  bool begun() const { return input_ == Input::Awaited && socket_->input().begun; }
 
   // Of the last whole frame that came.
-  std::uint64_t last_sequence() const { return decoder_.last_sequence(); }
+  std::uint64_t last_sequence() const { return socket_->input().last_sequence; }
 
   // Gives back the memory that a quiet connection does not need; that no turn has needed lately;
   // that is only kept for the replies of the next turn.
@@ -178,9 +176,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Queued,   // It waits for its turn.
   };
 
+  std::shared_ptr<void> keep_alive() override { return shared_from_this(); }
+
+  void on_readable(const Readable& readable) override;
+  void on_writable(bool gone, std::vector<std::byte> buffer) override;
+
   void await_input();
   void queue_input(bool bulk);
-  std::size_t read_some();
+  bool read_some();
   void take_requests(std::uint64_t until);
   bool next_frame();
   bool may_read() const;
@@ -188,15 +191,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write();
   void count_memory();
 
-  std::size_t unsent_bytes() const { return out_.bytes(); }
+  std::size_t unsent_bytes() const { return out_.bytes() + socket_->unsent_bytes(); }
+
+  std::size_t output_memory_bytes() const {
+    return out_.capacity_bytes() + socket_->output_memory_bytes();
+  }
 
   protocol::ConnectionId id_;
-  asio::ip::tcp::socket socket_;
+  std::unique_ptr<ClientSocket> socket_;
   ConnectionAccount::Share share_;
   const Events& events_;
-  protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
-  // The frame whose slots are being taken; a view into the decoder, so nothing is read before the
-  // last of them.
+  // The frame whose slots are being taken; a view into the socket's input, so nothing is read
+  // before the last of them.
   protocol::FrameView frame_;
   std::size_t slot_next_ = 0;
   ReplyOutbox out_;
@@ -205,7 +211,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool welcomed_ = false;
   Input input_ = Input::Paused;
   bool taking_frames_ = false;
-  bool waiting_to_write_ = false;
+  bool full_ = false;  // Replies wait beyond kUnsentBytesBlocked.
   bool closing_ = false;
   bool dirty_ = false;
   CloseReason closing_reason_ = CloseReason::ByClient;

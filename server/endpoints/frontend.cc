@@ -15,9 +15,6 @@ namespace gcoord::server {
 
 namespace {
 
-// Of one read: some hundred requests, or a sixteenth of the largest frame.
-constexpr std::size_t kScratchBytes = std::size_t{64} << 10;
-
 // Of one pass: each costs some tens of microseconds, and others wait for it.
 constexpr std::size_t kAcceptsOfPass = 32;
 
@@ -39,8 +36,8 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
       options_(std::move(options)),
       acceptor_(context),
       account_(options_.limits),
+      sockets_(context, options_.io, metrics),
       input_(options_.now_us ? options_.now_us : system_now_us, metrics),
-      scratch_(kScratchBytes),
       metrics_(metrics) {
   events_.on_request = [this](Connection& connection,
                               const protocol::RequestSlot& request,
@@ -62,7 +59,6 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   };
   events_.on_room = [this](Connection& connection) { on_room_(connection.id()); };
   events_.on_input = [] {};
-  events_.scratch = scratch_;
 }
 
 // Whoever did not stop it met a failure: what is still queued here is not to be believed.
@@ -80,6 +76,7 @@ void FrontEnd::set_on_room(std::function<void(protocol::ConnectionId)> on_room) 
 }
 
 Status FrontEnd::listen() {
+  GCOORD_TRY_STATUS(sockets_.start());
   asio::error_code error;
   asio::ip::tcp::resolver resolver(context_);
   const auto found = resolver.resolve(options_.listen.host,
@@ -150,7 +147,8 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   const bool placed = share.placed();
   const protocol::ConnectionId id = table_.reserve();
   const auto connection = std::make_shared<Connection>(
-      Connection::Accepted{id, client, std::move(socket), std::move(share)}, events_);
+      Connection::Accepted{id, client, sockets_.make(std::move(socket), !placed), std::move(share)},
+      events_);
   table_.put(id, connection);
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
@@ -298,9 +296,12 @@ std::optional<std::size_t> FrontEnd::backlog_bytes(protocol::ConnectionId connec
 }
 
 bool FrontEnd::serve_input() {
+  sockets_.take_reports();
   accepted_ = 0;
   accept();
-  return input_.serve();
+  const bool any = input_.serve();
+  sockets_.hand_over();  // What is read while the turn runs waits for the next pass.
+  return any;
 }
 
 std::uint64_t FrontEnd::until_next_input_ms() const {
@@ -318,6 +319,7 @@ bool FrontEnd::flush() {
     }
     flushing_.clear();
   }
+  sockets_.hand_over();
   return any;
 }
 
@@ -377,6 +379,7 @@ void FrontEnd::close_all() {
     }
   }
   dirty_.clear();
+  sockets_.hand_over();
 }
 
 }  // namespace gcoord::server

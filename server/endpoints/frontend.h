@@ -12,13 +12,15 @@
 // Sockets that are readable only queue their connections; serve_input() takes requests, under a
 // budget of time (input_queue.h), so that no client holds up the pass of the loop.
 //
-// One thread, the one that runs the io_context; the account could serve several.
+// One thread, the one that runs the io_context, makes all decisions. Sockets are served by it or by
+// I/O threads (client_io/client_sockets.h).
 #pragma once
 
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "protocol/hello.h"
 #include "protocol/reply_sink.h"
+#include "server/client_io/client_sockets.h"
 #include "server/endpoints/connection.h"
 #include "server/endpoints/connection_account.h"
 #include "server/endpoints/connection_table.h"
@@ -43,6 +45,7 @@ struct FrontEndOptions {
   Endpoint listen;
   protocol::Welcome welcome;  // Told to every client; `version` and `features` are negotiated.
   AccountLimits limits;
+  ClientIoOptions io;
   // From accept to Hello. A client sends it at once, so this only bounds the half-open.
   std::uint64_t hello_limit_ms = 5'000;
   // With nothing outstanding. Clients with sessions speak every third of a TTL.
@@ -71,7 +74,8 @@ class FrontEnd final : public protocol::ReplySink {
   // passed it over because of its backlog_bytes() may look at it again.
   void set_on_room(std::function<void(protocol::ConnectionId)> on_room);
 
-  // Binds and accepts. ListenFailed names the address and the system's reason.
+  // Binds and accepts. ListenFailed names the address and the system's reason; FailedPrecondition:
+  // the kernel refuses the I/O backend.
   Status listen();
 
   // Changes what later clients are told (the ports are known only when all is bound).
@@ -105,6 +109,9 @@ class FrontEnd final : public protocol::ReplySink {
   // that its dear requests shall leave them time.
   bool serves_others(protocol::ConnectionId than) const { return input_.serves_others(than); }
 
+  // Before the loop sleeps; false: an I/O thread had something for it already.
+  bool arm() { return sockets_.arm(); }
+
   // Sends the replies of a pass. Returns whether there were any.
   bool flush();
 
@@ -115,6 +122,8 @@ class FrontEnd final : public protocol::ReplySink {
   void stop();
 
   std::size_t connection_count() const { return table_.size(); }
+
+  ClientSockets& sockets() { return sockets_; }
 
   // What all connections hold.
   const ConnectionAccount& account() const { return account_; }
@@ -148,9 +157,9 @@ class FrontEnd final : public protocol::ReplySink {
   bool stopping_ = false;
   std::uint64_t swept_ms_ = 0;  // The time of the last sweep.
   ConnectionAccount account_;
+  ClientSockets sockets_;  // After what ends connections: they have sockets.
   ConnectionTable table_;
   InputQueue input_;
-  std::vector<std::byte> scratch_;
   std::vector<std::shared_ptr<Connection>> dirty_;
   std::vector<std::shared_ptr<Connection>> flushing_;
   FrontEndMetrics metrics_;

@@ -146,7 +146,10 @@ void put_head(std::vector<std::byte>& bytes,
 }  // namespace
 
 LedgerService::LedgerService(StateMachine& inner, std::uint32_t shard_count)
-    : inner_(inner), applied_(shard_count), checkpointed_(shard_count), covered_(shard_count) {}
+    : PassingMachine(inner),
+      applied_(shard_count),
+      checkpointed_(shard_count),
+      covered_(shard_count) {}
 
 void LedgerService::recovered() {
   hand_over();

@@ -22,7 +22,7 @@
 #pragma once
 
 #include "ledger/history/worker.h"
-#include "server/interfaces/state_machine.h"
+#include "server/interfaces/passing_machine.h"
 
 #include <atomic>
 #include <cstddef>
@@ -36,7 +36,7 @@
 
 namespace gcoord::server {
 
-class LedgerService final : public StateMachine {
+class LedgerService final : public PassingMachine {
  public:
   // `inner` outlives it.
   LedgerService(StateMachine& inner, std::uint32_t shard_count);
@@ -73,32 +73,8 @@ class LedgerService final : public StateMachine {
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
 
-  void state(ShardId shard, std::vector<std::byte>& bytes) override { inner_.state(shard, bytes); }
-
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
-
-  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId hint) override {
-    inner_.on_proposal_failed(cookie, status, hint);
-  }
-
-  void on_read(std::uint64_t cookie, const Status& status, NodeId hint) override {
-    inner_.on_read(cookie, status, hint);
-  }
-
-  void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override {
-    inner_.on_role(shard, role, term, leader);
-  }
-
-  std::uint64_t state_hash(ShardId shard) const override { return inner_.state_hash(shard); }
-
-  void on_peer_message(NodeId from, std::span<const std::byte> message) override {
-    inner_.on_peer_message(from, message);
-  }
-
-  void on_loop_gap(std::uint64_t ticks) override { inner_.on_loop_gap(ticks); }
-
-  bool behind() const override { return inner_.behind(); }
 
  private:
   using Batch = std::shared_ptr<ledger::HistoryEntries>;
@@ -115,7 +91,6 @@ class LedgerService final : public StateMachine {
   ledger::MerkleFrontier frontier_of(ShardId shard);
   std::vector<std::span<const std::byte>> tail_of(ShardId shard, std::uint64_t from) const;
 
-  StateMachine& inner_;
   Status failure_;
   ledger::HistoryWorker* worker_ = nullptr;
   std::vector<std::uint64_t> applied_;               // By shard.

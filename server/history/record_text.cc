@@ -9,6 +9,7 @@
 #include "locks/commands/move_command.h"
 #include "locks/state/keys.h"
 #include "membership/groups/command.h"
+#include "membership/view/command.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
@@ -261,6 +262,21 @@ bool add_configuration(RecordFacts& facts, std::span<const std::byte> body) {
   return true;
 }
 
+bool add_view(RecordFacts& facts, std::span<const std::byte> body) {
+  const auto command = membership::decode_view_command(body);
+  if (!command) {
+    return false;
+  }
+  for (auto& [name, text] : membership::view_command_facts(*command)) {
+    if (name == "kind") {
+      facts.front().second = std::move(text);
+    } else {
+      facts.emplace_back(name, std::move(text));
+    }
+  }
+  return true;
+}
+
 // What stands behind the header; false if it cannot be read as what the header says.
 bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> body) {
   switch (kind) {
@@ -287,6 +303,8 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       facts.front().second = "restore";
       facts.emplace_back("body", to_base64(body));
       return true;
+    case RecordKind::View:
+      return add_view(facts, body);
   }
   return false;
 }

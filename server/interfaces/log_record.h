@@ -30,6 +30,7 @@ enum class RecordKind : std::uint8_t {
   Configuration = 2,  // Behind it: a Configuration as in shard_codec.h.
   Publication = 3,    // Of the cluster log.
   Restore = 4,        // The place of a restore in a log (snapshot_restore.h); never proposed.
+  View = 6,           // Behind it: membership/view/command.h. Feature::ClusterView.
 };
 
 struct RecordHeader {

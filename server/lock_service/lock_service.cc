@@ -241,6 +241,7 @@ void LockService::set_sinks(LockServiceSinks sinks) {
   messages_.set_sinks(std::move(sinks.address), std::move(sinks.device_facts));
   tasks_.office.set_change_sink(std::move(sinks.coordinator));
   pending_reads_.set_past_sink(std::move(sinks.past));
+  tasks_.features.set_words(std::move(sinks.words));
 }
 
 void LockService::set_tap(ApplyObserver* tap) {

@@ -66,6 +66,7 @@ struct LockServiceSinks {
   ServiceMessages::DeviceFactsSink device_facts;
   std::function<void(NodeId)> coordinator;  // A new one, once for each; never "none".
   PendingReads::PastSink past;              // The end of confirm_read().
+  NodeWords words;                          // What nodes say of themselves to each other.
 };
 
 class LockService final : public StateMachine {
@@ -156,6 +157,9 @@ class LockService final : public StateMachine {
 
   // Whether another node has said that its disk is low.
   bool disk_is_low(NodeId node) const { return tasks_.features.disk_is_low(node); }
+
+  // Whether all nodes of the cluster have said that they have it.
+  bool all_have(protocol::Feature feature) const { return tasks_.features.all_have(feature); }
 
   // The elected coordinator, or with raft the leader of shard 0.
   CoordinatorView coordinator() const;

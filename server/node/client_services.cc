@@ -1,7 +1,9 @@
 #include "server/node/client_services.h"
 
 #include "ledger/snapshot/frontier.h"
+#include "server/node/member_options.h"
 #include "server/node/node_parts.h"
+#include "server/platform/boot_time.h"
 
 #include <algorithm>
 #include <span>
@@ -17,6 +19,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       watches_(WatchHubOptions{.shard_count = environment_.options.shards}, watch_environment()),
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
       log_levels_(environment_.replies),
+      members_(member_options(environment_.options, environment_.engine), member_environment()),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   environment_.service.set_tap(&watches_);
 }
@@ -28,6 +31,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .watches = &watches_,
                         .past = &past_,
                         .log = &log_levels_,
+                        .members = &members_,
                         .now_ms = std::move(now_ms),
                         .dear = &dear_});
   dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
@@ -43,26 +47,40 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   past_.advance(now_ms);
   snapshots_->advance(now_ms);
   pruning_.advance();
+  members_.advance(now_ms);
   return more;
 }
 
 std::uint64_t ClientServices::until_next_deadline_ms() const {
   const std::uint64_t dear_us = dear_.until_next_us(environment_.service.now_us());
-  return std::min(past_.until_next_look_ms(), dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0));
+  return std::min({past_.until_next_look_ms(),
+                   members_.until_next_deadline_ms(),
+                   dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0)});
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {
+  return {.engine = environment_.engine,
+          .replies = environment_.replies,
+          .make_header = [this] { return make_header(environment_.options, environment_.engine); },
+          .wake = environment_.wake,
+          .frontier_at =
+              [history = environment_.ledger.history().worker().history()](ShardId shard,
+                                                                           std::uint64_t size) {
+                return ledger::snapshot_frontier(*history->reader(shard), size);
+              },
+          .pin = [this] { return environment_.ledger.history().pin(); },
+          .disk_is_low = [this] { return space_.is_low(); }};
+}
+
+NodeMembers::Environment ClientServices::member_environment() {
   return {
-      .engine = environment_.engine,
+      .log = environment_.engine,
+      .machine = environment_.ledger.machine(),
       .replies = environment_.replies,
-      .make_header = [this] { return make_header(environment_.options, environment_.engine); },
-      .wake = environment_.wake,
-      .frontier_at =
-          [history = environment_.history.worker().history()](ShardId shard, std::uint64_t size) {
-            return ledger::snapshot_frontier(*history->reader(shard), size);
-          },
-      .pin = [this] { return environment_.history.pin(); },
-      .disk_is_low = [this] { return space_.is_low(); }};
+      .metrics = environment_.metrics,
+      .all_have = [this] { return environment_.service.all_have(protocol::Feature::ClusterView); },
+      .wall_ms = wall_ms,
+      .tick_ms = environment_.options.tick_ms};
 }
 
 LedgerPruning::Environment ClientServices::pruning_environment() {
@@ -70,38 +88,39 @@ LedgerPruning::Environment ClientServices::pruning_environment() {
                                          .shard_count = environment_.options.shards,
                                          .shards =
                                              [this](const auto& order, auto ended) {
-                                               return environment_.history.worker().prune(
+                                               return environment_.ledger.history().worker().prune(
                                                    order, std::move(ended));
                                              },
                                          .cluster = {},
                                          .wake = environment_.wake};
-  if (environment_.ledger.publishes()) {
+  if (environment_.ledger.ledger().publishes()) {
     environment.cluster = [this](const auto& order, auto ended) {
-      return environment_.ledger.prune(order, std::move(ended));
+      return environment_.ledger.ledger().prune(order, std::move(ended));
     };
   }
   return environment;
 }
 
 WatchHub::Environment ClientServices::watch_environment() {
-  return {
-      .replies = environment_.replies,
-      .metrics = environment_.metrics,
-      .applied =
-          [this](ShardId shard) { return LogIndex{environment_.history.service().applied(shard)}; },
-      .residence =
-          [this](ShardId shard, NameHash name) {
-            return environment_.service.locks().residence(shard, name);
-          },
-      .tell_peers =
-          [this](std::span<const std::byte> message) {
-            for (const PeerOption& peer : environment_.options.peers) {
-              environment_.engine.send_peer_message(peer.id, message);
-            }
-          },
-      .history = past_reader(),
-      .wake = environment_.wake,
-      .budget = environment_.service.budget()};
+  return {.replies = environment_.replies,
+          .metrics = environment_.metrics,
+          .applied =
+              [this](ShardId shard) {
+                return LogIndex{environment_.ledger.history().service().applied(shard)};
+              },
+          .residence =
+              [this](ShardId shard, NameHash name) {
+                return environment_.service.locks().residence(shard, name);
+              },
+          .tell_peers =
+              [this](std::span<const std::byte> message) {
+                for (const PeerOption& peer : environment_.options.peers) {
+                  environment_.engine.send_peer_message(peer.id, message);
+                }
+              },
+          .history = past_reader(),
+          .wake = environment_.wake,
+          .budget = environment_.service.budget()};
 }
 
 HistoricalReads::Environment ClientServices::past_environment() {
@@ -109,7 +128,9 @@ HistoricalReads::Environment ClientServices::past_environment() {
       .replies = environment_.replies,
       .metrics = environment_.metrics,
       .applied =
-          [this](ShardId shard) { return LogIndex{environment_.history.service().applied(shard)}; },
+          [this](ShardId shard) {
+            return LogIndex{environment_.ledger.history().service().applied(shard)};
+          },
       .leads =
           [this](ShardId shard) {
             return environment_.engine.view(shard).role == consensus::Role::Leader;
@@ -127,7 +148,7 @@ WatchReplay::Reader ClientServices::past_reader() {
   if (environment_.options.turn != TurnOption::Host) {
     return {};
   }
-  return [history = environment_.history.worker().history()](ShardId shard) {
+  return [history = environment_.ledger.history().worker().history()](ShardId shard) {
     return history->reader(shard);
   };
 }

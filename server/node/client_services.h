@@ -1,5 +1,5 @@
 // The services of a node beside its lock service that clients ask: snapshots, pruning, watches,
-// reads of the past, and levels of the log.
+// reads of the past, levels of the log, and the cluster view.
 //
 // It is made when the engine is open. The watches observe what the lock service applies, so this
 // ends after the engine has ended; but snapshots read what the engine keeps, so end_snapshots()
@@ -9,13 +9,13 @@
 #include "common/host/metrics.h"
 #include "ledger/space/guard.h"
 #include "protocol/reply_sink.h"
-#include "server/history/history.h"
 #include "server/history/ledger_pruning.h"
-#include "server/history/node_ledger.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
+#include "server/members/node_members.h"
 #include "server/node/dear_requests.h"
+#include "server/node/ledger_stack.h"
 #include "server/node/request_table.h"
 #include "server/options/options.h"
 #include "server/reads/historical_reads.h"
@@ -37,8 +37,7 @@ class ClientServices {
     MetricsRegistry& metrics;
     ReplicatedLog& engine;
     LockService& service;
-    NodeHistory& history;
-    NodeLedger& ledger;
+    LedgerStack& ledger;
     std::function<void()> wake;
   };
 
@@ -74,8 +73,11 @@ class ClientServices {
 
   HistoricalReads& past() { return past_; }
 
+  NodeMembers& members() { return members_; }
+
  private:
   SnapshotDownloads::Environment snapshot_environment();
+  NodeMembers::Environment member_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
   HistoricalReads::Environment past_environment();
@@ -88,6 +90,7 @@ class ClientServices {
   WatchHub watches_;
   HistoricalReads past_;
   LogLevelRequests log_levels_;
+  NodeMembers members_;
   DearRequests dear_;
 };
 

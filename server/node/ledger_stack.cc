@@ -13,7 +13,8 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
     : options_(options),
       metrics_(metrics),
       history_(history_options(options, metrics), inner),
-      publication_(history_.service()) {}
+      publication_(history_.service()),
+      views_(publication_) {}
 
 Status LedgerStack::open(ledger::DiskRoom& room) {
   NodeLedgerOptions options = ledger_options(options_);

@@ -1,7 +1,7 @@
-// The ledger of a node between its engine and its lock service: the history of its shards, the
-// publication, and what is shown and repaired of both.
+// The state machines of a node between its engine and its lock service: the cluster view, the
+// publication and the history of its shards; and what is shown and repaired of the ledger.
 //
-//   engine -> PublicationService -> LedgerService (of NodeHistory) -> LockService
+//   engine -> ViewMachine -> PublicationService -> LedgerService (of NodeHistory) -> LockService
 //
 //   open           before the engine: which shards are to be repaired
 //   open_history   by the engine, as soon as its directory is its own
@@ -22,6 +22,7 @@
 #include "server/history/publication_service.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
+#include "server/members/view_machine.h"
 #include "server/options/options.h"
 
 #include <cstdint>
@@ -66,10 +67,13 @@ class LedgerStack {
   Status end_turn(bool rests) { return history_.end_turn(rests); }
 
   // Nothing is published any more.
-  void stop_listening() { publication_.set_listener(nullptr); }
+  void stop_listening() {
+    publication_.set_listener(nullptr);
+    views_.set_listener(nullptr);
+  }
 
   // The state machine that the engine calls.
-  PublicationService& machine() { return publication_; }
+  ViewMachine& machine() { return views_; }
 
   NodeHistory& history() { return history_; }
 
@@ -81,6 +85,7 @@ class LedgerStack {
   MetricsRegistry& metrics_;
   NodeHistory history_;
   PublicationService publication_;
+  ViewMachine views_;
   std::unique_ptr<NodeLedger> ledger_;
 };
 

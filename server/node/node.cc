@@ -97,6 +97,8 @@ class Node::Impl {
     GCOORD_TRY_STATUS(frontend_.listen());
     welcome_ = make_welcome(options_, frontend_.port());
     frontend_.set_welcome(welcome_);
+    client_services_->members().start(own_address(options_, welcome_));
+    GCOORD_TRY_STATUS(client_services_->members().failure());
     tell_settings(options_, metrics_);
     GCOORD_TRY_STATUS(endpoints_.open(options_,
                                       {.health = health_,
@@ -167,16 +169,15 @@ class Node::Impl {
   }
 
   void open_client_services() {
-    client_services_ = std::make_unique<ClientServices>(
-        ClientServices::Environment{.options = options_,
-                                    .replies = frontend_,
-                                    .metrics = metrics_,
-                                    .engine = *engine_,
-                                    .service = service_,
-                                    .history = ledger_stack_.history(),
-                                    .ledger = ledger_stack_.ledger(),
-                                    .wake = waker()},
-        space_);
+    client_services_ =
+        std::make_unique<ClientServices>(ClientServices::Environment{.options = options_,
+                                                                     .replies = frontend_,
+                                                                     .metrics = metrics_,
+                                                                     .engine = *engine_,
+                                                                     .service = service_,
+                                                                     .ledger = ledger_stack_,
+                                                                     .wake = waker()},
+                                         space_);
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
                                                                             .metrics = metrics_,
                                                                             .engine = *engine_,
@@ -207,24 +208,30 @@ class Node::Impl {
   }
 
   void open_sinks() {
-    service_.set_sinks({.address =
-                            [this](NodeId from, std::string_view address) {
-                              if (learn_client_address(welcome_, from, address)) {
-                                frontend_.set_welcome(welcome_);
-                              }
-                            },
-                        .device_facts =
-                            [this](NodeId from, std::span<const std::byte> message) {
-                              device_links_->learn(from, message);
-                            },
-                        .coordinator =
-                            [this](NodeId coordinator) {
-                              log_.on_coordinator(options_.node, options_.coordinator, coordinator);
-                            },
-                        .past =
-                            [this](std::uint64_t number, const Status& status, NodeId leader_hint) {
-                              client_services_->past().on_confirmed(number, status, leader_hint);
-                            }});
+    service_.set_sinks(
+        {.address =
+             [this](NodeId from, std::string_view address) {
+               if (learn_client_address(welcome_, from, address)) {
+                 frontend_.set_welcome(welcome_);
+               }
+             },
+         .device_facts =
+             [this](NodeId from, std::span<const std::byte> message) {
+               device_links_->learn(from, message);
+             },
+         .coordinator =
+             [this](NodeId coordinator) {
+               log_.on_coordinator(options_.node, options_.coordinator, coordinator);
+             },
+         .past =
+             [this](std::uint64_t number, const Status& status, NodeId leader_hint) {
+               client_services_->past().on_confirmed(number, status, leader_hint);
+             },
+         .words = {.say = [this] { return client_services_->members().announcement(); },
+                   .hear =
+                       [this](NodeId from, Incarnation life, auto said) {
+                         client_services_->members().hear(from, life, said);
+                       }}});
   }
 
   // Wakes the loop; to be called by any thread while the context lives.
@@ -252,6 +259,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(engine_->failure());
     GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
+    GCOORD_TRY_STATUS(client_services_->members().failure());
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
@@ -259,7 +267,7 @@ class Node::Impl {
     if (done > 0 || replied) {
       upkeep_->on_work();
       loop_metrics_.turn_us.observe_us(time_.read() - before_us);
-    } else if (engine_->arm()) {
+    } else if (frontend_.arm() && engine_->arm()) {
       sleep();
     }
     return Status{};

@@ -1,5 +1,6 @@
 #include "server/node/node_parts.h"
 
+#include "common/assert.h"
 #include "common/host/processors.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/system_random.h"
@@ -145,6 +146,8 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
   result.limits = {.connections_max = options.connections_max,
                    .source_connections_max = options.source_connections_max,
                    .bytes_max = options.client_memory_bytes};
+  result.io = {.thread_count = options.io_threads.value_or(usual_io_threads(usable_processors())),
+               .backend = options.io_backend};
   return result;
 }
 
@@ -178,6 +181,12 @@ protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_
     return a.node < b.node;
   });
   return welcome;
+}
+
+std::string own_address(const NodeOptions& options, const protocol::Welcome& welcome) {
+  const auto self = std::ranges::find(welcome.nodes, options.node, &protocol::NodeAddress::node);
+  GCOORD_ASSERT(self != welcome.nodes.end());
+  return self->address;
 }
 
 std::string link_text(const ReplicatedLog& engine, const DeviceLinks& links, NodeId peer) {

@@ -4,6 +4,7 @@
 #include "server/history/ledger_pruning.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
+#include "server/members/node_members.h"
 #include "server/node/dear_requests.h"
 #include "server/reads/historical_reads.h"
 #include "server/snapshots/downloads.h"
@@ -74,6 +75,7 @@ constexpr RequestHandler kSnapshots = hand_to<&RequestOwners::snapshots>;
 constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
+constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
 
 constexpr bool kByLeader = true;
 constexpr bool kByAnyNode = false;
@@ -129,6 +131,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::GroupBarrier, Groups, kGroups<&GroupRequests::barrier>, kByLeader, Write},
     {RequestKind::GroupUpdate, Groups, kGroups<&GroupRequests::update>, kByLeader, Write},
     {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
+    {RequestKind::ViewGet, Members, kMembers, kByAnyNode, Read},
+    {RequestKind::MemberUpdate, Members, kMembers, kByLeader, Admin},
 };
 
 // clang-format on

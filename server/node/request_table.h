@@ -23,6 +23,7 @@ class LedgerPruning;
 class LockService;
 class HistoricalReads;
 class LogLevelRequests;
+class NodeMembers;
 class SnapshotDownloads;
 class WatchHub;
 
@@ -40,6 +41,7 @@ enum class RequestOwner : std::uint8_t {
   Past,       // server/reads/historical_reads.h
   Log,        // server/log/level_requests.h
   Groups,     // server/groups/group_requests.h
+  Members,    // server/members/view_requests.h
 };
 
 // What a caller must be allowed to do.
@@ -65,6 +67,7 @@ struct RequestOwners {
   WatchHub* watches = nullptr;
   HistoricalReads* past = nullptr;
   LogLevelRequests* log = nullptr;
+  NodeMembers* members = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
 };

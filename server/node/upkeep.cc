@@ -46,11 +46,8 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
 
 // Messages to peers may be lost, so it is said again with every sweep.
 void Upkeep::announce() {
-  const auto& nodes = environment_.welcome.nodes;
-  const auto self = std::find_if(nodes.begin(), nodes.end(), [&](const auto& each) {
-    return each.node == environment_.options.node;
-  });
-  const std::vector<std::byte> address = encode_client_address(self->address);
+  const std::vector<std::byte> address =
+      encode_client_address(own_address(environment_.options, environment_.welcome));
   const std::vector<std::byte> device = environment_.device_links.announcement();
   for (const PeerOption& peer : environment_.options.peers) {
     environment_.engine.send_peer_message(peer.id, address);

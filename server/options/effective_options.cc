@@ -68,6 +68,7 @@ constexpr std::array kShown = {
     ShownOption{"cluster-name", &show<&NodeOptions::cluster_name>},
     ShownOption{"cluster-id",
                 [](const NodeOptions& options) { return std::to_string(options.cluster.value); }},
+    ShownOption{"view-after", &show_ms<&NodeOptions::view_after_ms>},
     ShownOption{"tick-ms", &show<&NodeOptions::tick_ms>},
     ShownOption{"election-ms", &show<&NodeOptions::election_ms>},
     ShownOption{"heartbeat-ms", &show<&NodeOptions::heartbeat_ms>},
@@ -98,6 +99,7 @@ struct DefaultText {
 
 constexpr std::array kDefaults = {
     DefaultText{"node-id", "1"},
+    DefaultText{"member-name", ""},  // By the node's id.
     DefaultText{"ledger-keep-heads", "all"},
     DefaultText{"ledger-keep", "all"},
     DefaultText{"ledger-bytes-max", ""},   // By the file system, when the node starts.
@@ -107,6 +109,8 @@ constexpr std::array kDefaults = {
     DefaultText{"device", "cpu"},
     DefaultText{"turn", "host"},
     DefaultText{"resident-peers", "auto"},
+    DefaultText{"io-threads", "auto"},
+    DefaultText{"io-backend", "auto"},
 };
 
 template <typename Rows>

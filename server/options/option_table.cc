@@ -159,6 +159,26 @@ Status peer(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status member_name(const std::string& text, NodeOptions& options) {
+  // Of a node that is none: the default name of one is judged with the node's id.
+  if (!protocol::is_member_name(text, NodeId{0}) && !text.starts_with("node-")) {
+    return wrong("a node's name has 1 to 64 letters, digits, '.', '_' or '-'");
+  }
+  options.member_name = text;
+  return Status{};
+}
+
+Status label(const std::string& text, NodeOptions& options) {
+  auto parsed = protocol::parse_member_label(text);
+  if (!parsed) {
+    return wrong("'" + text +
+                 "' is not KEY=VALUE of at most 64 bytes, with a key of lower-case letters, "
+                 "digits, '.', '_' or '-', and a value without spaces and commas");
+  }
+  options.member_labels.push_back(*std::move(parsed));
+  return Status{};
+}
+
 Status peer_transport(const std::string& text, NodeOptions& options) {
   if (text != "tcp" && text != "ucx") {
     return wrong("'" + text + "' is neither tcp nor ucx");
@@ -197,6 +217,26 @@ Status coordinator(const std::string& text, NodeOptions& options) {
     return wrong("'" + text + "' is none of raft, bully, ring");
   }
   options.coordinator = *method;
+  return Status{};
+}
+
+Status io_threads(const std::string& text, NodeOptions& options) {
+  if (text == "auto") {
+    options.io_threads.reset();
+    return Status{};
+  }
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, 0, kIoThreadsMax, value));
+  options.io_threads = static_cast<std::uint32_t>(value);
+  return Status{};
+}
+
+Status io_backend(const std::string& text, NodeOptions& options) {
+  const std::optional<IoBackendWish> wish = parse_io_backend_wish(text);
+  if (!wish.has_value()) {
+    return wrong("'" + text + "' is none of auto, io_uring, epoll");
+  }
+  options.io_backend = *wish;
   return Status{};
 }
 
@@ -252,6 +292,25 @@ constexpr std::array kTable = {
               "peer address of a node of the cluster, and its client address if clients need "
               "another one than it listens on; repeat for each node; this node may be among them",
               &peer},
+    OptionRow{"member-name",
+              OptionShape::Value,
+              "NAME",
+              "this node's name in the first cluster view; gcoordctl member update changes it "
+              "later (default node-ID)",
+              &member_name},
+    OptionRow{"label",
+              OptionShape::List,
+              "KEY=VALUE",
+              "label of this node in the first cluster view, such as zone=a; repeat for more, at "
+              "most 8; gcoordctl member update changes them later",
+              &label},
+    OptionRow{
+        "view-after",
+        OptionShape::Value,
+        "TIME",
+        "time after an upgrade of all nodes until the cluster gets its first view, up to 24h; "
+        "from then on the nodes cannot go back to a release without views (default 10m)",
+        &duration<&NodeOptions::view_after_ms, 0, kDayMs>},
     OptionRow{"listen-client",
               OptionShape::Value,
               "HOST:PORT",
@@ -442,6 +501,19 @@ constexpr std::array kTable = {
         "to 16; nodes and restarts may differ in it; 0: one for every eight processors that "
         "the process may use, at least 1 and at most 4 (default 0)",
         &number<&NodeOptions::turn_threads, 0, kTurnThreadsMax>},
+    OptionRow{"io-threads",
+              OptionShape::Value,
+              "N|auto",
+              "threads that receive from clients, check frames and send replies, up to 16; 0: the "
+              "loop's thread does; auto: one for every eight processors that the process may use, "
+              "none below eight and at most 4 (default auto)",
+              &io_threads},
+    OptionRow{"io-backend",
+              OptionShape::Value,
+              "auto|io_uring|epoll",
+              "for --io-threads: how they ask the kernel; auto: io_uring where the kernel allows "
+              "it, else epoll (default auto)",
+              &io_backend},
     OptionRow{"turn-stripes",
               OptionShape::Value,
               "N",

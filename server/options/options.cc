@@ -97,15 +97,34 @@ Status settle_peers(NodeOptions& options) {
     }
   }
   options.advertise_client = options.listen_client;
+  options.advertise_peer = options.listen_peer;
   const auto self = std::find_if(
       peers.begin(), peers.end(), [&](const auto& each) { return each.id == options.node; });
   if (self != peers.end()) {
     options.advertise_client = self->client.empty() ? options.listen_client : self->client;
+    options.advertise_peer = self->peer;
     peers.erase(self);
   }
   if (peers.size() + 1 > kNodesMax) {
     return refuse("--peer makes a cluster of " + std::to_string(peers.size() + 1) +
                   " nodes; at most " + std::to_string(kNodesMax) + " are possible");
+  }
+  return Status{};
+}
+
+// Sorts the labels of this node; its name cannot be judged before its id is known.
+Status settle_member(NodeOptions& options) {
+  std::sort(options.member_labels.begin(),
+            options.member_labels.end(),
+            [](const auto& a, const auto& b) { return a.key < b.key; });
+  if (!protocol::are_member_labels(options.member_labels)) {
+    return refuse("--label names a key twice, or there are more than " +
+                  std::to_string(protocol::kMemberLabelsMax) + " labels");
+  }
+  if (!options.member_name.empty() &&
+      !protocol::is_member_name(options.member_name, options.node)) {
+    return refuse("--member-name '" + options.member_name + "' is no name for node " +
+                  std::to_string(options.node.value) + "; node-N is a name for node N only");
   }
   return Status{};
 }
@@ -165,6 +184,7 @@ void settle(Invocation& invocation, bool file_hidden, Problems& problems) {
   }
   note(check_times(options), problems);
   note(settle_peers(options), problems);
+  note(settle_member(options), problems);
   if (!options.peers.empty() && options.listen_peer.port == 0) {
     problems.push_back(refuse("--listen-peer has port 0, which the other nodes cannot know"));
   }

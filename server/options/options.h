@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "consensus/step/inbox.h"
 #include "ledger/history/keeping.h"
+#include "protocol/members/cluster_view.h"
 #include "server/log_levels/levels.h"
 #include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
@@ -63,6 +64,11 @@ struct NodeOptions {
   Endpoint listen_ledger;                                     // Empty: off.
   Endpoint advertise_client;  // What clients are told; from --peer of this node,
                               // else listen_client.
+  Endpoint advertise_peer;    // What the cluster view says: from --peer of this node, else
+                              // listen_peer.
+  std::uint32_t view_after_ms = 600'000;             // As ViewKeeperOptions::pause_ms.
+  std::string member_name;                           // In the first cluster view; empty: "node-ID".
+  std::vector<protocol::MemberLabel> member_labels;  // The same, by rising key.
   std::string data_dir;
   std::uint32_t shards = 65536;
   std::uint32_t checkpoint_interval_ms = 30'000;
@@ -87,7 +93,9 @@ struct NodeOptions {
   PeerTransport peer_transport = PeerTransport::Tcp;
   DeviceChoice device;
   TurnOption turn = TurnOption::Host;
-  std::uint32_t turn_threads = 0;  // Of the turn on the host; 0: by the processors.
+  std::uint32_t turn_threads = 0;           // Of the turn on the host; 0: by the processors.
+  std::optional<std::uint32_t> io_threads;  // Empty: by the processors; 0: the loop's alone.
+  IoBackendWish io_backend = IoBackendWish::Auto;
   // Of the resident turn (device_turn_view.h); 0: by the number of shards.
   std::uint32_t turn_stripes = 0;
   ResidentPeers resident_peers = ResidentPeers::Auto;

@@ -59,6 +59,11 @@ void NodeFeatures::announce() {
   said.state = options_.disk_is_low && options_.disk_is_low() ? kDiskIsLow : std::byte{};
   std::vector<std::byte> message(sizeof(said));
   std::memcpy(message.data(), &said, sizeof(said));
+  if (words_.say) {
+    const std::vector<std::byte> words = words_.say();
+    GCOORD_ASSERT(words.size() <= kNodeWordBytesMax);
+    message.insert(message.end(), words.begin(), words.end());
+  }
   for (const Node& node : others_) {
     engine_->send_peer_message(node.id, message);
   }
@@ -108,6 +113,9 @@ bool NodeFeatures::on_message(NodeId from, std::span<const std::byte> message) {
   node->features = said.features;
   node->disk_is_low = (said.state & kDiskIsLow) != std::byte{};
   node->incarnation = Incarnation{said.incarnation};
+  if (words_.hear) {
+    words_.hear(from, node->incarnation, message.subspan(sizeof said));
+  }
   look();
   return true;
 }

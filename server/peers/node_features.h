@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -37,9 +38,21 @@ struct NodeFeaturesOptions {
   std::function<bool()> disk_is_low;             // Of this node, now; empty: never.
 };
 
+// What travels behind the features, for others of this node (membership/view/announcement.h).
+// Earlier releases do not look there. At most kNodeWordBytesMax.
+struct NodeWords {
+  std::function<std::vector<std::byte>()> say;
+  // What a node said, in which life; empty: nothing.
+  std::function<void(NodeId, Incarnation, std::span<const std::byte>)> hear;
+};
+
+inline constexpr std::size_t kNodeWordBytesMax = 2048;
+
 class NodeFeatures {
  public:
   explicit NodeFeatures(const NodeFeaturesOptions& options);
+
+  void set_words(NodeWords words) { words_ = std::move(words); }
 
   // Before the first tick: which engine, and which life of the node.
   void start(ReplicatedLog& engine, Incarnation incarnation);
@@ -76,6 +89,7 @@ class NodeFeatures {
   void look();
 
   NodeFeaturesOptions options_;
+  NodeWords words_;
   ReplicatedLog* engine_ = nullptr;
   Incarnation incarnation_;
   std::vector<Node> others_;

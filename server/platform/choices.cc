@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kMethodNames = {"raft", "bully", "ring"};
 
+constexpr std::array<std::string_view, 3> kIoBackendNames = {"auto", "io_uring", "epoll"};
+
 }  // namespace
 
 std::string_view resident_peers_name(ResidentPeers wish) {
@@ -32,6 +34,20 @@ std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text)
   for (std::size_t k = 0; k < kMethodNames.size(); ++k) {
     if (text == kMethodNames[k]) {
       return CoordinatorMethod{static_cast<std::uint8_t>(k)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view io_backend_wish_name(IoBackendWish wish) {
+  const auto number = static_cast<std::size_t>(wish);
+  return number < kIoBackendNames.size() ? kIoBackendNames[number] : "unknown";
+}
+
+std::optional<IoBackendWish> parse_io_backend_wish(std::string_view text) {
+  for (std::size_t k = 0; k < kIoBackendNames.size(); ++k) {
+    if (text == kIoBackendNames[k]) {
+      return IoBackendWish{static_cast<std::uint8_t>(k)};
     }
   }
   return std::nullopt;

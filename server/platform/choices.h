@@ -33,4 +33,18 @@ std::string_view coordinator_method_name(CoordinatorMethod method);
 // The method of that name; none for any other text.
 std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text);
 
+inline constexpr std::uint32_t kIoThreadsMax = 16;
+
+// --io-backend auto|io_uring|epoll: how I/O threads ask the kernel. Never renumber.
+enum class IoBackendWish : std::uint8_t {
+  Auto = 0,     // io_uring where the kernel allows it, else epoll.
+  IoUring = 1,  // Nothing else.
+  Epoll = 2,
+};
+
+std::string_view io_backend_wish_name(IoBackendWish wish);
+
+// The wish of that name; none for any other text.
+std::optional<IoBackendWish> parse_io_backend_wish(std::string_view text);
+
 }  // namespace gcoord::server

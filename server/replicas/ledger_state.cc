@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "common/bytes.h"
 #include "ledger/heads/entry.h"
+#include "membership/view/part.h"
 
 #include <array>
 #include <bit>
@@ -37,8 +38,13 @@ std::optional<std::span<const std::byte>> behind_frontier(std::span<const std::b
   return at <= bytes.size() ? std::optional(bytes.subspan(at)) : std::nullopt;
 }
 
-// What stands before the state of the cluster log.
-std::optional<std::span<const std::byte>> before_publication(std::span<const std::byte> bytes) {
+// What stands before the states of the cluster log and of the view.
+std::optional<std::span<const std::byte>> before_publication(std::span<const std::byte> stored) {
+  const auto parts = membership::split_view_part(stored);
+  if (!parts) {
+    return std::nullopt;
+  }
+  const auto bytes = parts->before;
   if (bytes.size() < kLengthBytes) {
     return std::nullopt;
   }
@@ -69,6 +75,15 @@ std::optional<std::span<const std::byte>> service_part(ShardId shard,
                                   : behind_frontier(rest, load<std::uint32_t>(&stored[4]));
 }
 
+std::optional<std::span<const std::byte>> view_part(ShardId shard,
+                                                    std::span<const std::byte> stored) {
+  if (shard != kPublicationShard || stored.empty() || stored[0] != kVersion) {
+    return std::span<const std::byte>{};
+  }
+  const auto parts = membership::split_view_part(stored);
+  return parts ? std::optional(parts->view) : std::nullopt;
+}
+
 void begin_ledger_state(std::vector<std::byte>& bytes,
                         const ledger::SnapshotFrontier& frontier,
                         std::span<const std::byte> entry) {
@@ -87,11 +102,14 @@ void begin_ledger_state(std::vector<std::byte>& bytes,
   bytes.insert(bytes.end(), entry.begin(), entry.end());
 }
 
-void end_ledger_state(std::vector<std::byte>& bytes, ShardId shard) {
+void end_ledger_state(std::vector<std::byte>& bytes,
+                      ShardId shard,
+                      const membership::ViewCpu& view) {
   if (shard == kPublicationShard) {
     const std::size_t begin = bytes.size();
     PublicationState{}.serialize(bytes);
     append(bytes, static_cast<std::uint32_t>(bytes.size() - begin));
+    membership::append_view_part(view, bytes);
   }
 }
 

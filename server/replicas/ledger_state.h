@@ -6,12 +6,14 @@
 //   then the service's own
 //
 // Behind those of shard 0 stands the state of the cluster log, and its length 4
-// (publication_service.h). The wrapping services write and read all this while a node runs; here it
-// is for whoever has the bytes and no node. Bytes without any of it are a lock snapshot alone,
-// whose magic cannot be taken for a head. Pure; thread-safe.
+// (publication_service.h); and behind that, once there is one, the cluster view's
+// (membership/view/part.h). The wrapping services write and read all this while a node runs;
+// here it is for whoever has the bytes and no node. Bytes without any of it are a lock snapshot
+// alone, whose magic cannot be taken for a head. Pure; thread-safe.
 #pragma once
 
 #include "ledger/snapshot/format.h"
+#include "membership/view/cpu.h"
 
 #include <cstddef>
 #include <optional>
@@ -24,13 +26,21 @@ namespace gcoord::server {
 std::optional<std::span<const std::byte>> service_part(ShardId shard,
                                                        std::span<const std::byte> stored);
 
+// The state of the cluster view, as ViewCpu::serialize gives it; empty where there is none. Nothing
+// for what no node writes.
+std::optional<std::span<const std::byte>> view_part(ShardId shard,
+                                                    std::span<const std::byte> stored);
+
 // Begins what install() of a node with a history takes: the tree that the frontier stands for and
 // one entry more. The service's bytes follow.
 void begin_ledger_state(std::vector<std::byte>& bytes,
                         const ledger::SnapshotFrontier& frontier,
                         std::span<const std::byte> entry);
 
-// Ends it, behind the service's bytes: the cluster log of a new cluster is empty.
-void end_ledger_state(std::vector<std::byte>& bytes, ShardId shard);
+// Ends it, behind the service's bytes: the cluster log of a new cluster is empty, and `view` is the
+// state of its view, in shard 0.
+void end_ledger_state(std::vector<std::byte>& bytes,
+                      ShardId shard,
+                      const membership::ViewCpu& view);
 
 }  // namespace gcoord::server

@@ -7,6 +7,8 @@
 #include "ledger/checkpoint/checkpoint_store.h"
 #include "ledger/directory/data_directory.h"
 #include "ledger/disk/posix_disk.h"
+#include "membership/view/cpu.h"
+#include "membership/view/restored_view.h"
 #include "server/interfaces/log_record.h"
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/ledger_state.h"
@@ -163,7 +165,8 @@ class Restorer final : public ledger::SnapshotStates {
     }
     service_.insert(service_.end(), changed.begin(), changed.end());
     if (whole.frontier) {
-      end_ledger_state(service_, shard.shard);
+      GCOORD_TRY(const membership::ViewCpu view, restored_state_of_view(whole));
+      end_ledger_state(service_, shard.shard, view);
     }
     batch_.put(ledger::CheckpointColumn::Service, shard.shard, service_);
     if (batch_.size_bytes() >= kSliceBytes) {
@@ -171,6 +174,18 @@ class Restorer final : public ledger::SnapshotStates {
       batch_.clear();
     }
     return {};
+  }
+
+  // The view of the new cluster's nodes; an empty one where none was saved.
+  Result<membership::ViewCpu> restored_state_of_view(const ledger::SnapshotState& whole) const {
+    const auto saved = membership::ViewCpu::parse(whole.view);
+    if (!saved) {
+      return Status{StatusCode::DataLoss,
+                    "the cluster view in shard " + std::to_string(whole.shard.shard.value) +
+                        " cannot be decoded",
+                    ledger::kSnapshotImpossible};
+    }
+    return membership::ViewCpu{membership::restored_view(saved->view(), options_.nodes)};
   }
 
   // The entry at the index that the restore has in every log, where logs have trees: a record

@@ -90,7 +90,8 @@ Status SnapshotStream::write_shard(ShardId shard,
   NoEntries no_entries;
   const auto value = decode_hard_value(hard, no_entries);
   const auto state = service_part(shard, service);
-  if (!value || !state || shard.value >= header_.shard_count) {
+  const auto view = view_part(shard, service);
+  if (!value || !state || !view || shard.value >= header_.shard_count) {
     return {StatusCode::DataLoss,
             "shard " + std::to_string(shard.value) + " has a checkpoint that cannot be decoded",
             kCheckpointImpossible};
@@ -109,6 +110,9 @@ Status SnapshotStream::write_shard(ShardId shard,
                   *state);
   if (frontier_at_) {
     encoder_->frontier(frontier);
+  }
+  if (!view->empty()) {
+    encoder_->section(ledger::SnapshotKind::View, ledger::kSnapshotPassOver, *view);
   }
   return {};
 }

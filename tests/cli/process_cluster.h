@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::cli {
 
@@ -19,7 +20,10 @@ class ProcessCluster : public testing::Test {
  protected:
   static constexpr std::uint32_t kNodes = 3;
 
-  explicit ProcessCluster(std::uint32_t shards) : shards_(shards) {}
+  // `arguments_of_node`: further flags of node 1, 2 and so on; empty, or one list for each.
+  explicit ProcessCluster(std::uint32_t shards,
+                          std::vector<std::vector<std::string>> arguments_of_node = {})
+      : shards_(shards), arguments_of_node_(std::move(arguments_of_node)) {}
 
   void SetUp() override {
     chaos::LocalClusterOptions options;
@@ -28,6 +32,7 @@ class ProcessCluster : public testing::Test {
     options.node_count = kNodes;
     options.shards = shards_;
     options.node_arguments = {"--election-ms", "500", "--heartbeat-ms", "50"};
+    options.arguments_of_node = arguments_of_node_;
     auto cluster = chaos::LocalCluster::plan(options);
     ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
     cluster_.emplace(std::move(cluster).value());
@@ -72,6 +77,7 @@ class ProcessCluster : public testing::Test {
   }
 
   const std::uint32_t shards_;
+  const std::vector<std::vector<std::string>> arguments_of_node_;
   const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
 };

@@ -230,6 +230,13 @@ def the_rest(c: Cluster) -> None:
     c.run("log level")
     c.run("log level", "warn,disk=error")
     c.run("log level", "loud", code=2)
+    c.run("member watch", "--count", "1")  # Waits for the first view.
+    c.run("member list")
+    c.run("member update", "1", "--label", "zone=a", "--name", "db", "--view", "1", "--dry-run")
+    c.run("member update", "1", "--label", "zone=a", "--name", "db", "--view", "1")
+    c.run("member update", "1", "--label", "zone=b", "--view", "1", code=6)
+    c.run("member update", "1", "--label", "zone", "--view", "2", code=2)
+    c.run("member update", "7", "--name", "x", "--view", "2", code=1)
     c.run("quorum eval", "--voters", "1,2,3", "--votes", "1=yes", "--acknowledged", "1=7,2=7")
     c.run("bench lock", "--seconds", "1", "--clients", "2")
     c.run("bench lock", "--load", "s", "--duration", "200ms", code=(0, 1))  # The verdict is about this machine, too.

@@ -38,7 +38,8 @@ void make_resting(Draw& draw, Given& given) {
     return;
   }
   row.hot.flags = 0;
-  row.hot.deadline = kNow + 1 + draw.below(given.input.timing.resend_ticks);
+  row.hot.deadline =
+      draw.once_in(3) ? kTickNever : kNow + 1 + draw.below(given.input.timing.resend_ticks);
   for (Progress& progress : row.progress) {
     if (!draw.once_in(10)) {
       progress.state = ProgressState::Replicate;

@@ -28,6 +28,7 @@
 #include "gcoord/lease.h"
 #include "gcoord/leases.h"
 #include "gcoord/ledger.h"
+#include "gcoord/members.h"
 #include "gcoord/multi_lock.h"
 #include "gcoord/options.h"
 #include "gcoord/reads.h"
@@ -233,6 +234,21 @@ class GCOORD_API Client {
   // holds until the node ends. GC1001 for levels that the node does not know, GC4005 by nodes of
   // releases that cannot.
   Result<std::string> log_levels(std::uint32_t node_id, const LogLevelChange& change = {});
+
+  // Reads the cluster view: which nodes the cluster has, as it decided them. Any node may answer,
+  // with a view that may be older than another node's, never a different one of that epoch. The
+  // blocking form returns by options.wait and the time of a request. GC6601 while there is none
+  // yet, GC6603 when the node does not keep the view after `after` any more, GC6604 by nodes with
+  // --turn resident, GC4005 by nodes of releases that have no views.
+  Result<MembershipView> view(const ViewOptions& options = {});
+  Future<Result<MembershipView>> view_async(const ViewOptions& options);
+
+  // Changes what is said of a node, in one entry of the ledger, and returns the view that this
+  // made. GC6602 when the view has another epoch than update.view, GC6611 for a node that it does
+  // not have, GC6612 for one that has left, GC6613 and GC6614 for the name, GC6615 for a label:
+  // nothing is changed then.
+  Result<MembershipView> update_member(const MemberUpdate& update);
+  Future<Result<MembershipView>> update_member_async(const MemberUpdate& update);
 
   // The node id of the leader for each of `count` shards from `first`, in the view of one node; 0:
   // not known. The client remembers them, which spares later requests a redirect.

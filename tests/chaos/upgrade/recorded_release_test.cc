@@ -236,7 +236,7 @@ TEST_F(RecordedRelease, ItsDirectoriesAreOpenedWithTheirLocks) {
       {.program = std::filesystem::path{GCOORD_BUILD_DIR} / "bin" / "gcoordd",
        .directory = scratch_.path(),
        .shards = kShards,
-       .node_arguments = {"--ledger-bytes-max", "all"}});
+       .node_arguments = {"--ledger-bytes-max", "all", "--view-after", "0s"}});
   ASSERT_TRUE(planned.ok()) << planned.status().to_string();
   chaos::LocalCluster cluster = std::move(planned).value();
   const Status started = cluster.start_all(kPatience);
@@ -276,6 +276,11 @@ TEST_F(RecordedRelease, ItsDirectoriesAreOpenedWithTheirLocks) {
   EXPECT_GT(lock.value().fence(), first.token);
   EXPECT_EQ(client.check(recorded.back().name, recorded.back().token).value(),
             client::Verdict::Valid);
+  // Without a step by hand they come to have a view.
+  const auto view = client.view({.node_id = 0, .after = 0, .wait = kPatience});
+  ASSERT_TRUE(view.ok()) << view.status().to_string();
+  EXPECT_EQ(view.value().epoch, 1u);
+  EXPECT_EQ(view.value().members.size(), cluster.endpoints().size());
 }
 
 }  // namespace

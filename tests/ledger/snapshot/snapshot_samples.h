@@ -15,6 +15,7 @@ struct SampleShard {
   SnapshotShard head;
   std::vector<std::byte> state;
   std::optional<SnapshotFrontier> frontier;
+  std::vector<std::byte> view = {};
 };
 
 inline std::vector<std::byte> sample_state(std::size_t bytes, unsigned seed) {
@@ -54,6 +55,9 @@ inline std::vector<std::byte> encode_sample(const SnapshotHeader& header,
     encoder.shard(shard.head, shard.state);
     if (shard.frontier) {
       encoder.frontier(*shard.frontier);
+    }
+    if (!shard.view.empty()) {
+      encoder.section(SnapshotKind::View, kSnapshotPassOver, shard.view);
     }
   }
   encoder.finish();

@@ -1,10 +1,12 @@
-// A front end over real loopback sockets, whose loop the test runs.
+// A front end over real loopback sockets, whose loop the test runs: without I/O threads, and with
+// two for each backend that the kernel allows.
 //
-// For tests; one thread.
+// For tests; one thread, and those that the front end starts.
 #pragma once
 
 #include "protocol/error_codes.h"
 #include "protocol/frame.h"
+#include "server/client_io/open_backend.h"
 #include "server/endpoints/frontend.h"
 #include "tests/server/endpoints/raw_client.h"
 
@@ -22,12 +24,19 @@
 
 namespace gcoord::server {
 
-class FrontEndTest : public testing::Test {
+class FrontEndTest : public testing::TestWithParam<ClientIoOptions> {
  protected:
-  FrontEndTest() { start({}); }
+  void SetUp() override {
+    const auto opened = open_backend(GetParam().backend);
+    if (!opened.ok()) {
+      GTEST_SKIP() << opened.status().message();
+    }
+    start({});
+  }
 
   void start(FrontEndOptions options) {
     options.listen = {"127.0.0.1", 0};
+    options.io = GetParam();
     options.now_us = [this] { return now_us_; };
     options.welcome.cluster = ClusterId{77};
     options.welcome.node = NodeId{1};
@@ -64,12 +73,19 @@ class FrontEndTest : public testing::Test {
         return false;
       }
       now_us_ += 2 * InputQueue::kLatelyUs;
-      context_.restart();
-      context_.poll();
+      poll();
       frontend_->serve_input();
       frontend_->flush();
     }
     return true;
+  }
+
+  // What sockets have to say comes to the front end; nothing is served.
+  void poll() {
+    context_.restart();
+    frontend_->sockets().settle();
+    frontend_->arm();
+    context_.poll();
   }
 
   bool closed(RawClient& client) {
@@ -110,6 +126,19 @@ class FrontEndTest : public testing::Test {
   std::size_t requests_ = 0;
   std::uint64_t now_us_ = 1'000'000;  // Of the budgets.
 };
+
+// Names a test's parameter.
+inline std::string io_name(const testing::TestParamInfo<ClientIoOptions>& param) {
+  return param.param.thread_count == 0                   ? "Loop"
+         : param.param.backend == IoBackendWish::IoUring ? "IoUring"
+                                                         : "Epoll";
+}
+
+inline auto every_io() {
+  return testing::Values(ClientIoOptions{},
+                         ClientIoOptions{.thread_count = 2, .backend = IoBackendWish::Epoll},
+                         ClientIoOptions{.thread_count = 2, .backend = IoBackendWish::IoUring});
+}
 
 inline protocol::RequestSlot request(std::uint64_t id) {
   protocol::RequestSlot slot;

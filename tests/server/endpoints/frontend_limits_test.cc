@@ -42,7 +42,7 @@ class FrontEndLimitsTest : public FrontEndTest {
 };
 
 // Issue 23: 1,000 of them held a gigabyte.
-TEST_F(FrontEndLimitsTest, AFrameTakesMemoryAsItsBytesCome) {
+TEST_P(FrontEndLimitsTest, AFrameTakesMemoryAsItsBytesCome) {
   const std::vector<std::byte> frame = largest_frame();
   constexpr std::size_t kCount = 100;
   for (std::size_t k = 0; k < kCount; ++k) {
@@ -53,7 +53,7 @@ TEST_F(FrontEndLimitsTest, AFrameTakesMemoryAsItsBytesCome) {
   EXPECT_EQ(held(HeldBytes::In), 0u);
 }
 
-TEST_F(FrontEndLimitsTest, UnfinishedFramesAreBoundedInAllAndTheLargestGoesFirst) {
+TEST_P(FrontEndLimitsTest, UnfinishedFramesAreBoundedInAllAndTheLargestGoesFirst) {
   FrontEndOptions options;
   options.limits.bytes_max = std::size_t{16} << 20;  // Four for frames, three of one source.
   start(options);
@@ -79,7 +79,7 @@ TEST_F(FrontEndLimitsTest, UnfinishedFramesAreBoundedInAllAndTheLargestGoesFirst
   EXPECT_TRUE(other.receive()) << "another source";
 }
 
-TEST_F(FrontEndLimitsTest, AFrameThatDoesNotEndInTimeClosesItsConnection) {
+TEST_P(FrontEndLimitsTest, AFrameThatDoesNotEndInTimeClosesItsConnection) {
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   RawClient client = connect();
   ASSERT_TRUE(welcome(client, builder));
@@ -101,7 +101,7 @@ TEST_F(FrontEndLimitsTest, AFrameThatDoesNotEndInTimeClosesItsConnection) {
   EXPECT_EQ(held(HeldBytes::Begun), 0u);
 }
 
-TEST_F(FrontEndLimitsTest, FramesThatFollowEachOtherAreNotOneSlowFrame) {
+TEST_P(FrontEndLimitsTest, FramesThatFollowEachOtherAreNotOneSlowFrame) {
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   RawClient client = connect();
   ASSERT_TRUE(welcome(client, builder));
@@ -119,7 +119,7 @@ TEST_F(FrontEndLimitsTest, FramesThatFollowEachOtherAreNotOneSlowFrame) {
 }
 
 // Issue 23: 20 stopped everybody for seconds, 100 refused newcomers.
-TEST_F(FrontEndLimitsTest, ConnectionsThatDoNotReadAreBoundedInAllAndOthersAreServed) {
+TEST_P(FrontEndLimitsTest, ConnectionsThatDoNotReadAreBoundedInAllAndOthersAreServed) {
   FrontEndOptions options;
   options.limits.bytes_max = std::size_t{32} << 20;  // Sixteen for replies, twelve of one source.
   start(options);
@@ -151,7 +151,7 @@ TEST_F(FrontEndLimitsTest, ConnectionsThatDoNotReadAreBoundedInAllAndOthersAreSe
   EXPECT_LT(frontend_->connection_count(), 20u) << "each would hold a megabyte and more";
 }
 
-TEST_F(FrontEndLimitsTest, MemoryIsGivenBackAfterABurst) {
+TEST_P(FrontEndLimitsTest, MemoryIsGivenBackAfterABurst) {
   answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(100'000));
   };
@@ -175,7 +175,7 @@ TEST_F(FrontEndLimitsTest, MemoryIsGivenBackAfterABurst) {
 }
 
 // Turns of many replies allocated their buffers anew each time.
-TEST_F(FrontEndLimitsTest, MemoryIsKeptFromTurnToTurnWhileItIsUsedAndGivenBackAfterwards) {
+TEST_P(FrontEndLimitsTest, MemoryIsKeptFromTurnToTurnWhileItIsUsedAndGivenBackAfterwards) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   ASSERT_TRUE(welcome(client, builder));
@@ -198,12 +198,14 @@ TEST_F(FrontEndLimitsTest, MemoryIsKeptFromTurnToTurnWhileItIsUsedAndGivenBackAf
   }
   turn(1);  // It is active, and uses little.
   EXPECT_EQ(held(HeldBytes::Out), kept);
-  frontend_->sweep(2000);
-  EXPECT_LE(held(HeldBytes::Out), 3 * ReplyOutbox::kLeftBytes);
+  EXPECT_TRUE(pump_until([&] {  // An I/O thread may have some of it yet.
+    frontend_->sweep(2000);
+    return held(HeldBytes::Out) <= 3 * ReplyOutbox::kLeftBytes;
+  }));
 }
 
 // A14: memory that is only kept costs nobody the connection.
-TEST_F(FrontEndLimitsTest, KeptMemoryIsGivenBackBeforeAnybodyIsClosed) {
+TEST_P(FrontEndLimitsTest, KeptMemoryIsGivenBackBeforeAnybodyIsClosed) {
   FrontEndOptions options;
   options.limits.bytes_max = std::size_t{4}
                              << 20;  // Two for replies, one and a half of one source.
@@ -231,7 +233,7 @@ TEST_F(FrontEndLimitsTest, KeptMemoryIsGivenBackBeforeAnybodyIsClosed) {
 }
 
 // Issue 23: 4,096 of them shut a node to newcomers for ten minutes. Here it has places for 64.
-TEST_F(FrontEndLimitsTest, IdleConnectionsOfOneSourceShutOutNeitherOthersNorTheirOwnHost) {
+TEST_P(FrontEndLimitsTest, IdleConnectionsOfOneSourceShutOutNeitherOthersNorTheirOwnHost) {
   FrontEndOptions options;
   options.limits.connections_max = 64;
   start(options);
@@ -252,7 +254,7 @@ TEST_F(FrontEndLimitsTest, IdleConnectionsOfOneSourceShutOutNeitherOthersNorThei
   EXPECT_EQ(closed_count("full"), 1u);
 }
 
-TEST_F(FrontEndLimitsTest, ConnectionsWithWorkUnderWayDoNotGiveWay) {
+TEST_P(FrontEndLimitsTest, ConnectionsWithWorkUnderWayDoNotGiveWay) {
   FrontEndOptions options;
   options.limits = {.connections_max = 8, .source_connections_max = 2};
   start(options);
@@ -272,7 +274,7 @@ TEST_F(FrontEndLimitsTest, ConnectionsWithWorkUnderWayDoNotGiveWay) {
   EXPECT_EQ(frontend_->connection_count(), 2u);
 }
 
-TEST_F(FrontEndLimitsTest, WhoNeverSaidHelloGivesWayAtOnceTheOldestFirst) {
+TEST_P(FrontEndLimitsTest, WhoNeverSaidHelloGivesWayAtOnceTheOldestFirst) {
   FrontEndOptions options;
   options.limits = {.connections_max = 8, .source_connections_max = 2};
   start(options);
@@ -285,6 +287,8 @@ TEST_F(FrontEndLimitsTest, WhoNeverSaidHelloGivesWayAtOnceTheOldestFirst) {
   EXPECT_TRUE(second.receive());
   EXPECT_EQ(closed_count("gave_way"), 1u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Io, FrontEndLimitsTest, every_io(), io_name);
 
 }  // namespace
 }  // namespace gcoord::server

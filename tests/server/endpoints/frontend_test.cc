@@ -14,7 +14,7 @@
 namespace gcoord::server {
 namespace {
 
-TEST_F(FrontEndTest, WelcomesAClientAndServesItsRequests) {
+TEST_P(FrontEndTest, WelcomesAClientAndServesItsRequests) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   ASSERT_TRUE(welcome(client, builder));
@@ -29,7 +29,7 @@ TEST_F(FrontEndTest, WelcomesAClientAndServesItsRequests) {
   EXPECT_EQ(client.replies[0].request_id, 8u);
 }
 
-TEST_F(FrontEndTest, RepliesOfATurnLeaveInOneFrame) {
+TEST_P(FrontEndTest, RepliesOfATurnLeaveInOneFrame) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   ASSERT_TRUE(welcome(client, builder));
@@ -44,7 +44,7 @@ TEST_F(FrontEndTest, RepliesOfATurnLeaveInOneFrame) {
 }
 
 // A node that fails in a turn says nothing of that turn.
-TEST_F(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
+TEST_P(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   ASSERT_TRUE(welcome(client, builder));
@@ -58,8 +58,7 @@ TEST_F(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
   builder.add(request(9));
   client.send(frame_of(builder));
   while (!answered) {
-    context_.restart();
-    context_.run_one();
+    poll();
     frontend_->serve_input();
   }
   frontend_.reset();
@@ -68,7 +67,7 @@ TEST_F(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
   EXPECT_TRUE(client.replies.empty());
 }
 
-TEST_F(FrontEndTest, ARequestBeforeHelloIsRefusedAndTheConnectionClosed) {
+TEST_P(FrontEndTest, ARequestBeforeHelloIsRefusedAndTheConnectionClosed) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   builder.add(request(8));
@@ -80,7 +79,7 @@ TEST_F(FrontEndTest, ARequestBeforeHelloIsRefusedAndTheConnectionClosed) {
   EXPECT_EQ(requests_, 0u);
 }
 
-TEST_F(FrontEndTest, AnotherVersionIsRefusedWithItsNumber) {
+TEST_P(FrontEndTest, AnotherVersionIsRefusedWithItsNumber) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   protocol::Hello hello;
@@ -93,7 +92,7 @@ TEST_F(FrontEndTest, AnotherVersionIsRefusedWithItsNumber) {
             static_cast<std::uint32_t>(protocol::ErrorCode::VersionUnsupported));
 }
 
-TEST_F(FrontEndTest, AClientOfAnotherClusterIsRefused) {
+TEST_P(FrontEndTest, AClientOfAnotherClusterIsRefused) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   protocol::Hello hello;
@@ -106,7 +105,7 @@ TEST_F(FrontEndTest, AClientOfAnotherClusterIsRefused) {
 }
 
 // Its own name made whole words of a line.
-TEST_F(FrontEndTest, ANameThatAClientGivesItselfStaysOneWordOfALine) {
+TEST_P(FrontEndTest, ANameThatAClientGivesItselfStaysOneWordOfALine) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   protocol::Hello hello;
@@ -125,7 +124,7 @@ TEST_F(FrontEndTest, ANameThatAClientGivesItselfStaysOneWordOfALine) {
   EXPECT_NE(described.find(" (" + name + ")"), std::string::npos) << described;
 }
 
-TEST_F(FrontEndTest, ConnectionsBeyondTheCapAreToldSo) {
+TEST_P(FrontEndTest, ConnectionsBeyondTheCapAreToldSo) {
   FrontEndOptions options;
   options.limits.connections_max = 1;
   start(options);
@@ -140,7 +139,7 @@ TEST_F(FrontEndTest, ConnectionsBeyondTheCapAreToldSo) {
   EXPECT_EQ(frontend_->connection_count(), 1u);
 }
 
-TEST_F(FrontEndTest, RandomBytesCloseTheConnectionAndApplyNothing) {
+TEST_P(FrontEndTest, RandomBytesCloseTheConnectionAndApplyNothing) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     RawClient client = connect();
     std::vector<std::byte> bytes(200);
@@ -155,7 +154,7 @@ TEST_F(FrontEndTest, RandomBytesCloseTheConnectionAndApplyNothing) {
   EXPECT_EQ(frontend_->connection_count(), 0u);
 }
 
-TEST_F(FrontEndTest, EveryFlippedBitOfAFrameClosesTheConnection) {
+TEST_P(FrontEndTest, EveryFlippedBitOfAFrameClosesTheConnection) {
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   const std::vector<std::byte> good = hello_frame(builder);
   for (std::size_t bit = 0; bit < good.size() * 8; bit += 5) {
@@ -172,7 +171,7 @@ TEST_F(FrontEndTest, EveryFlippedBitOfAFrameClosesTheConnection) {
   EXPECT_EQ(requests_, 0u);
 }
 
-TEST_F(FrontEndTest, AReplayedFrameClosesTheConnection) {
+TEST_P(FrontEndTest, AReplayedFrameClosesTheConnection) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
   ASSERT_TRUE(welcome(client, builder));
@@ -187,7 +186,7 @@ TEST_F(FrontEndTest, AReplayedFrameClosesTheConnection) {
       1u);
 }
 
-TEST_F(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
+TEST_P(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
   answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(200'000));
   };
@@ -211,7 +210,7 @@ TEST_F(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
 
 // It was an assertion, which a client could reach by what an entry tells a watch. That is measured
 // by now (watch_long_entry_test.cc); who answers without measuring loses one connection.
-TEST_F(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
+TEST_P(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
   answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     const std::size_t bytes = slot.request_id == 9 ? protocol::kPayloadBytesMax + 1 : 1;
     frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(bytes));
@@ -231,7 +230,7 @@ TEST_F(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
   EXPECT_TRUE(pump_until([&] { return other.receive() && !other.replies.empty(); }));
 }
 
-TEST_F(FrontEndTest, ALargeFrameIsTakenInPartsAndAnsweredWhole) {
+TEST_P(FrontEndTest, ALargeFrameIsTakenInPartsAndAnsweredWhole) {
   std::vector<std::pair<protocol::ConnectionId, protocol::RequestSlot>> asked;
   answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
     asked.emplace_back(connection, slot);
@@ -267,7 +266,7 @@ TEST_F(FrontEndTest, ALargeFrameIsTakenInPartsAndAnsweredWhole) {
   EXPECT_EQ(client.replies.back().request_id, count);
 }
 
-TEST_F(FrontEndTest, ReadingPausesWhileTooMuchIsUnanswered) {
+TEST_P(FrontEndTest, ReadingPausesWhileTooMuchIsUnanswered) {
   answer_ = nullptr;
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
@@ -292,7 +291,7 @@ TEST_F(FrontEndTest, ReadingPausesWhileTooMuchIsUnanswered) {
   EXPECT_LE(requests_, kOutstandingMax);
 }
 
-TEST_F(FrontEndTest, RequestsThatWaitDoNotHoldUpReading) {
+TEST_P(FrontEndTest, RequestsThatWaitDoNotHoldUpReading) {
   answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot&, auto) {
     frontend_->park(connection);
   };
@@ -314,7 +313,7 @@ TEST_F(FrontEndTest, RequestsThatWaitDoNotHoldUpReading) {
   }));
 }
 
-TEST_F(FrontEndTest, SilentConnectionsAreSweptAway) {
+TEST_P(FrontEndTest, SilentConnectionsAreSweptAway) {
   RawClient silent = connect();
   RawClient welcomed = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
@@ -330,7 +329,7 @@ TEST_F(FrontEndTest, SilentConnectionsAreSweptAway) {
 }
 
 // The node's clock is that of its machine, and it may have had no time for a sweep for long.
-TEST_F(FrontEndTest, AConnectionIsAsOldAsTheFirstSweepThatSeesIt) {
+TEST_P(FrontEndTest, AConnectionIsAsOldAsTheFirstSweepThatSeesIt) {
   RawClient first = connect();
   ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 1; }));
   frontend_->sweep(90'000'000);
@@ -343,7 +342,7 @@ TEST_F(FrontEndTest, AConnectionIsAsOldAsTheFirstSweepThatSeesIt) {
   EXPECT_TRUE(welcome(second, builder));
 }
 
-TEST_F(FrontEndTest, ARepliesConnectionMayBeGone) {
+TEST_P(FrontEndTest, ARepliesConnectionMayBeGone) {
   std::vector<protocol::ConnectionId> asked;
   answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot&, auto) {
     asked.push_back(connection);
@@ -379,6 +378,8 @@ TEST(FrontEndListenTest, APortInUseIsAClearFailure) {
   EXPECT_EQ(status.detail(), static_cast<std::uint32_t>(protocol::ErrorCode::ListenFailed));
   EXPECT_NE(status.message().find(std::to_string(first.port())), std::string::npos);
 }
+
+INSTANTIATE_TEST_SUITE_P(Io, FrontEndTest, every_io(), io_name);
 
 }  // namespace
 }  // namespace gcoord::server

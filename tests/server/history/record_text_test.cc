@@ -3,6 +3,7 @@
 #include "consensus/step/configuration.h"
 #include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
+#include "membership/view/command.h"
 #include "server/interfaces/log_record.h"
 
 #include <gtest/gtest.h>
@@ -65,6 +66,30 @@ TEST(RecordText, SaysWhoVotesByTheNumbersOfADevice) {
   EXPECT_EQ(facts[1], (Fact{"nodes", "by number"}));
   EXPECT_EQ(facts[2], (Fact{"voters", "1 3"}));
   EXPECT_EQ(facts[3], (Fact{"learners", "2"}));
+}
+
+TEST(RecordText, SaysWhoChangedWhatOfANodeInWhichView) {
+  membership::ViewCommand command{.kind = membership::ViewCommandKind::Update, .expected = 3};
+  command.change.node = NodeId{2};
+  command.change.expected = 3;
+  command.change.name = "db";
+  command.change.labels = {{"rack", ""}, {"zone", "b"}};
+  command.change.who = "ann@build";
+  const auto header =
+      encode_record_header({.kind = RecordKind::View, .origin = protocol::RecordOrigin::Remote});
+  std::vector<std::byte> record(header.begin(), header.end());
+  const auto body = membership::encode_view_command(command);
+  record.insert(record.end(), body.begin(), body.end());
+  const RecordFacts expected = {{"kind", "view_update"},
+                                {"origin", "remote"},
+                                {"node", "2"},
+                                {"name", "db"},
+                                {"labels", "rack=,zone=b"},
+                                {"by", "ann@build"},
+                                {"view", "3"}};
+  EXPECT_EQ(record_facts(record), expected);
+  record.pop_back();
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
 }
 
 TEST(RecordText, SaysOfAListWhichRegistrationsEnd) {

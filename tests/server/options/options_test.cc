@@ -175,6 +175,7 @@ TEST_F(OptionsTest, HelpHasOptionsInGroups) {
   EXPECT_TRUE(under("session-ttl-max", "Limits"));
   EXPECT_TRUE(under("tick-ms", "Times and elections"));
   EXPECT_TRUE(under("turn-stripes", "Devices"));
+  EXPECT_TRUE(under("io-threads", "Addresses"));
   EXPECT_TRUE(under("log-level", "Logs"));
   EXPECT_EQ(option_group("something-new"), "Other options");
 }
@@ -382,6 +383,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{"--resident-peers", "nvlink"}, "none of auto, mapped, proxy"},
         BadValue{{"--log-level", "loud"}, "none of off, error"},
         BadValue{{"--connections-max", "0"}, "from 1 to 100000"},
+        BadValue{{"--io-threads", "17"}, "from 0 to 16"},
+        BadValue{{"--io-backend", "select"}, "none of auto, io_uring, epoll"},
         BadValue{{"--source-connections-max", "100001"}, "from 0 to 100000"},
         BadValue{{"--client-memory-max", "1MiB"}, "not a size from 16MiB to 1024GiB"},
         BadValue{{"--client-memory-max", "64MB"}, "not a size from 16MiB to 1024GiB"},

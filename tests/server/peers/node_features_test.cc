@@ -104,6 +104,29 @@ TEST_F(NodeFeaturesTest, HostileMessagesChangeNothing) {
   EXPECT_FALSE(features_.all_have(kEnds));
 }
 
+TEST_F(NodeFeaturesTest, WordsTravelBehindTheFeaturesAndEarlierReleasesNeedNone) {
+  const std::vector<std::byte> words(40, std::byte{9});
+  features_.set_words({.say = [&] { return words; }, .hear = {}});
+  features_.on_tick(Tick{1});
+  NodeFeatures other{options(2)};
+  FakeEngine engine;
+  other.start(engine, Incarnation{3});
+  std::vector<std::byte> heard;
+  int times = 0;
+  other.set_words({.say = {}, .hear = [&](NodeId from, Incarnation life, auto said) {
+                     EXPECT_EQ(from, NodeId{1});
+                     EXPECT_NE(life.value, 0u);
+                     heard.assign(said.begin(), said.end());
+                     ++times;
+                   }});
+  EXPECT_TRUE(other.on_message(NodeId{1}, engine_.features_said.front().second));
+  EXPECT_EQ(heard, words);
+  // A node that says none, as earlier releases do.
+  EXPECT_TRUE(other.on_message(NodeId{1}, said_by(options(1), 8)));
+  EXPECT_TRUE(heard.empty());
+  EXPECT_EQ(times, 2);
+}
+
 TEST_F(NodeFeaturesTest, ALowDiskIsSaidUntilItIsNotOrAnotherLifeHasGreeted) {
   greeted_by(2, 3);
   NodeFeaturesOptions low = options(2);

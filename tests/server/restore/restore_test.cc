@@ -9,6 +9,7 @@
 #include "ledger/disk/posix_disk.h"
 #include "locks/cpu/lock_cpu.h"
 #include "locks/snapshot/snapshot.h"
+#include "membership/view/cpu.h"
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/ledger_state.h"
 #include "server/replicas/shard_codec.h"
@@ -44,6 +45,7 @@ struct StoredShard {
   locks::LockSnapshot state;
   std::vector<std::byte> head;  // Of a node with a history.
   std::size_t behind = 0;       // Of the cluster log, in shard 0.
+  std::vector<std::byte> view;  // Of the cluster view, in shard 0.
   std::vector<std::byte> bytes;
 };
 
@@ -63,6 +65,9 @@ class Values final : public ledger::CheckpointVisitor {
     stored.head.assign(service.begin(), service.begin() + (part->data() - service.data()));
     stored.behind = service.size() - stored.head.size() - part->size();
     stored.bytes.assign(part->begin(), part->end());
+    const auto view = view_part(shard, service);
+    ASSERT_TRUE(view.has_value());
+    stored.view.assign(view->begin(), view->end());
     auto state = locks::parse_snapshot(stored.bytes);
     ASSERT_TRUE(state.ok()) << state.status().to_string();
     stored.state = std::move(state).value();
@@ -241,6 +246,36 @@ TEST_F(SnapshotRestoreTest, TreesGoOnFromTheirFrontiersInEveryShard) {
   EXPECT_EQ(restore_snapshot(again).status().detail(), ledger::kSnapshotImpossible);
   write({{shard, state_, std::nullopt}}, header);
   EXPECT_EQ(restore_snapshot(again).status().detail(), ledger::kSnapshotImpossible);
+}
+
+// The view goes on with the nodes of the new cluster, behind the saved one.
+TEST_F(SnapshotRestoreTest, TheClusterViewGoesOnWithTheNodesOfTheNewCluster) {
+  ledger::SnapshotHeader header = ledger::sample_header();
+  header.ledger = true;
+  protocol::Member two{.id = NodeId{2}, .name = "db"};
+  two.labels = {{"zone", "a"}};
+  const membership::ViewCpu saved{{.epoch = 6,
+                                   .settings = {.shards = kShards},
+                                   .nodes = {two, {.id = NodeId{9}, .name = "x"}}}};
+  std::vector<std::byte> view;
+  saved.serialize(view);
+  const ledger::SnapshotShard shard{
+      .shard = ShardId{0}, .applied = LogIndex{1}, .applied_term = Term{6}, .term = Term{7}};
+  const ledger::SnapshotFrontier frontier{1, {ledger::MerkleHash{std::byte{1}}}};
+  write({{shard, {}, frontier, view}}, header);
+  ASSERT_TRUE(restore_snapshot(options()).ok());
+  const StoredShard stored = values_of(options().data_directory).shards.at(0);
+  const auto state = membership::ViewCpu::parse(stored.view);
+  ASSERT_TRUE(state.has_value());
+  const protocol::ClusterView& restored = state->view();
+  EXPECT_EQ(restored.epoch, 7u);
+  EXPECT_EQ(protocol::find_member(restored, NodeId{1})->name, "node-1");
+  EXPECT_EQ(protocol::find_member(restored, NodeId{2})->name, "db");
+  EXPECT_EQ(protocol::find_member(restored, NodeId{2})->labels, two.labels);
+  EXPECT_EQ(protocol::find_member(restored, NodeId{9})->state, protocol::MemberState::Removed);
+  view.pop_back();
+  write({{shard, {}, frontier, view}}, header);
+  EXPECT_EQ(restore_snapshot(options(2)).status().detail(), ledger::kSnapshotImpossible);
 }
 
 // Where names were moved to is forgotten with the sessions, so every shard may be their next one.

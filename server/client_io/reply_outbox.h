@@ -6,12 +6,14 @@
 // room for what comes. One thread.
 #pragma once
 
+#include "common/assert.h"
 #include "protocol/frame.h"
 #include "protocol/request.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -65,6 +67,20 @@ class ReplyOutbox {
       // No more bytes are moved than were taken.
       frames_.erase(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(begin_));
       begin_ = 0;
+    }
+  }
+
+  // All that waits, with its memory. Nothing of it has been taken.
+  std::vector<std::byte> take_all() {
+    GCOORD_ASSERT(begin_ == 0);
+    return std::exchange(frames_, {});
+  }
+
+  // Memory that take_all() gave away and that is free again; kept if there is none.
+  void give_back(std::vector<std::byte> buffer) {
+    if (frames_.capacity() == 0 && buffer.capacity() <= kKeptBytes) {
+      buffer.clear();
+      frames_ = std::move(buffer);
     }
   }
 

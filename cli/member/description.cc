@@ -1,0 +1,60 @@
+#include "cli/member/description.h"
+
+#include "common/text/printable.h"
+#include "protocol/members/cluster_view.h"
+
+namespace gcoord::cli {
+
+std::string role_text(client::MemberRole role) {
+  return std::string{protocol::member_role_name(static_cast<protocol::MemberRole>(role))};
+}
+
+std::string state_text(client::MemberState state) {
+  return std::string{protocol::member_state_name(static_cast<protocol::MemberState>(state))};
+}
+
+std::string labels_text(const client::MemberDescription& member) {
+  std::string text;
+  for (const client::MemberLabel& label : member.labels) {
+    text += (text.empty() ? "" : ",") + label.key + "=" + label.value;
+  }
+  return text;
+}
+
+Json member_json(const client::MemberDescription& member) {
+  Json labels = Json::object();
+  for (const client::MemberLabel& label : member.labels) {
+    labels[label.key] = label.value;
+  }
+  return {{"node", member.node_id},
+          {"name", member.name},
+          {"incarnation", member.incarnation},
+          {"role", role_text(member.role)},
+          {"state", state_text(member.state)},
+          {"weight", member.weight},
+          {"peer_address", member.peer_address},
+          {"client_address", member.client_address},
+          {"labels", labels}};
+}
+
+Json view_json(const client::MembershipView& view) {
+  Json members = Json::array();
+  for (const client::MemberDescription& member : view.members) {
+    members.push_back(member_json(member));
+  }
+  return {{"view", std::to_string(view.epoch)}, {"members", members}};
+}
+
+std::string view_line(const client::MembershipView& view) {
+  std::string line = "view " + std::to_string(view.epoch) + ":";
+  for (const client::MemberDescription& member : view.members) {
+    const bool first = member.node_id == view.members.front().node_id;
+    const std::string labels = labels_text(member);
+    line += (first ? " " : ", ") + std::to_string(member.node_id) + " " + member.name + " " +
+            role_text(member.role) + " " + state_text(member.state) +
+            (labels.empty() ? "" : " " + labels);
+  }
+  return shown(line);
+}
+
+}  // namespace gcoord::cli

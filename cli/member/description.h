@@ -1,0 +1,27 @@
+// Nodes and views as gcoordctl member prints them. Pure; any thread.
+#pragma once
+
+#include "common/json/value.h"
+#include "gcoord/members.h"
+
+#include <string>
+
+namespace gcoord::cli {
+
+// "voter" and the like, as in the JSON.
+std::string role_text(client::MemberRole role);
+std::string state_text(client::MemberState state);
+
+// "zone=a,rack=7".
+std::string labels_text(const client::MemberDescription& member);
+
+// {"node": 1, "name": ..., "labels": {"zone": "a"}}.
+Json member_json(const client::MemberDescription& member);
+
+// {"view": "3", "members": [...]}.
+Json view_json(const client::MembershipView& view);
+
+// "view 3: 1 node-1 voter active zone=a, 2 node-2 voter active".
+std::string view_line(const client::MembershipView& view);
+
+}  // namespace gcoord::cli

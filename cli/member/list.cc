@@ -1,0 +1,152 @@
+#include "cli/member/list.h"
+
+#include "cli/member/description.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/named_nodes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace gcoord::cli {
+
+namespace {
+
+// "0.3": as tables of nodes show it.
+std::string phi_text(const std::optional<std::uint32_t>& phi_milli) {
+  if (!phi_milli) {
+    return "-";
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", *phi_milli / 1000.0);
+  return text.data();
+}
+
+Json sighting_json(std::uint32_t by, const client::MemberSighting& seen) {
+  return {{"node", by},
+          {"alive", seen.alive},
+          {"phi_milli", seen.phi_milli ? Json(*seen.phi_milli) : Json(nullptr)},
+          {"heard_ms",
+           seen.heard ? Json(static_cast<std::uint64_t>(seen.heard->count())) : Json(nullptr)}};
+}
+
+}  // namespace
+
+void MemberRows::add(std::uint32_t node, const client::Result<client::MembershipView>& answer) {
+  if (!answer.ok()) {
+    failure_ = failure_.ok() ? answer.status() : failure_;
+    unreachable_.emplace_back(node, answer.status());
+    return;
+  }
+  if (answer.value().epoch > view_.epoch) {
+    view_ = answer.value();
+  }
+  for (const client::MemberSighting& sighting : answer.value().sightings) {
+    seen_.push_back({node, sighting});
+  }
+}
+
+client::Status MemberRows::failure() const {
+  return view_.epoch == 0 ? failure_ : client::Status{};
+}
+
+// By others; of a node that nobody else sees, by itself.
+std::vector<MemberRows::Seen> MemberRows::seen_of(std::uint32_t node) const {
+  std::vector<Seen> others;
+  std::vector<Seen> own;
+  for (const Seen& each : seen_) {
+    if (each.sighting.node_id == node) {
+      (each.by == node ? own : others).push_back(each);
+    }
+  }
+  return others.empty() ? own : others;
+}
+
+// Of the view that the node has: as it says itself or, where it did not answer, as others heard.
+std::uint64_t MemberRows::epoch_of(std::uint32_t node) const {
+  std::uint64_t heard = 0;
+  for (const Seen& each : seen_) {
+    if (each.sighting.node_id == node && each.by == node) {
+      return each.sighting.epoch;
+    }
+    heard = each.sighting.node_id == node ? std::max(heard, each.sighting.epoch) : heard;
+  }
+  return heard;
+}
+
+Json MemberRows::json() const {
+  Json members = Json::array();
+  for (const client::MemberDescription& member : view_.members) {
+    const std::vector<Seen> seen = seen_of(member.node_id);
+    Json by = Json::array();
+    for (const Seen& each : seen) {
+      by.push_back(sighting_json(each.by, each.sighting));
+    }
+    Json row = member_json(member);
+    row["alive"] = !seen.empty() &&
+                   std::ranges::all_of(seen, [](const Seen& each) { return each.sighting.alive; });
+    row["has_view"] = std::to_string(epoch_of(member.node_id));
+    row["seen_by"] = by;
+    members.push_back(row);
+  }
+  Json unreachable = Json::array();
+  for (const auto& [node, status] : unreachable_) {
+    unreachable.push_back({{"node", node}, {"error", status.to_string()}});
+  }
+  return {
+      {"view", std::to_string(view_.epoch)}, {"members", members}, {"unreachable", unreachable}};
+}
+
+Table MemberRows::table() const {
+  Table table{
+      {"NODE", "NAME", "ROLE", "STATE", "PEER", "CLIENT", "VIEW", "SEEN", "PHI", "HEARD", "LABELS"},
+      {},
+      "view " + std::to_string(view_.epoch),
+      {}};
+  for (const client::MemberDescription& member : view_.members) {
+    const std::vector<Seen> seen = seen_of(member.node_id);
+    std::size_t alive = 0;
+    std::optional<std::uint32_t> phi;
+    std::optional<std::chrono::milliseconds> heard;
+    for (const Seen& each : seen) {
+      alive += each.sighting.alive ? 1 : 0;
+      phi = std::max(phi, each.sighting.phi_milli);
+      heard = std::max(heard, each.sighting.heard);
+    }
+    const bool suspect = seen.empty() || alive < seen.size();
+    table.rows.push_back({std::to_string(member.node_id),
+                          member.name,
+                          role_text(member.role),
+                          state_text(member.state),
+                          member.peer_address,
+                          member.client_address,
+                          std::to_string(epoch_of(member.node_id)),
+                          suspect ? "suspect" : "alive",
+                          phi_text(phi),
+                          heard ? std::to_string(heard->count()) + "ms" : "-",
+                          labels_text(member)});
+  }
+  for (const auto& [node, status] : unreachable_) {
+    table.notes.push_back("node " + std::to_string(node) + ": " + status.to_string());
+  }
+  return table;
+}
+
+int list_members(Context& context) {
+  MemberRows rows;
+  const auto refused = ask_nodes(context, 0, [&](client::Client& client, std::uint32_t node) {
+    rows.add(node, client.view({.node_id = node, .after = std::nullopt, .wait = {}}));
+  });
+  if (refused) {
+    return *refused;
+  }
+  if (const client::Status failure = rows.failure(); !failure.ok()) {
+    return context.output().fail(failure);
+  }
+  context.output().print(rows.json(), rows.table());
+  return 0;
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,35 @@
+// The calls of Client about the cluster view.
+#include "client/core/blocking.h"
+#include "client/core/client_impl.h"
+#include "client/core/future_of.h"
+#include "client/members/members.h"
+
+#include <utility>
+
+namespace gcoord::client {
+
+Result<MembershipView> Client::view(const ViewOptions& options) {
+  return await<Result<MembershipView>>(*impl_->core(), [&](auto callback) {
+    client::view(*impl_->core(), options, std::move(callback));
+  });
+}
+
+Future<Result<MembershipView>> Client::view_async(const ViewOptions& options) {
+  return future_of<Result<MembershipView>>(*impl_->core(), [&](auto callback) {
+    client::view(*impl_->core(), options, std::move(callback));
+  });
+}
+
+Result<MembershipView> Client::update_member(const MemberUpdate& update) {
+  return await<Result<MembershipView>>(*impl_->core(), [&](auto callback) {
+    client::update_member(*impl_->core(), update, std::move(callback));
+  });
+}
+
+Future<Result<MembershipView>> Client::update_member_async(const MemberUpdate& update) {
+  return future_of<Result<MembershipView>>(*impl_->core(), [&](auto callback) {
+    client::update_member(*impl_->core(), update, std::move(callback));
+  });
+}
+
+}  // namespace gcoord::client

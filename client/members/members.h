@@ -1,0 +1,16 @@
+// The cluster view, asked for and changed (protocol/members/view_messages.h). Thread-safe;
+// callbacks run on the client's thread.
+#pragma once
+
+#include "client/core/calls.h"
+#include "gcoord/members.h"
+
+namespace gcoord::client {
+
+void view(Core& core, const ViewOptions& options, Callback<Result<MembershipView>> callback);
+
+void update_member(Core& core,
+                   const MemberUpdate& update,
+                   Callback<Result<MembershipView>> callback);
+
+}  // namespace gcoord::client

@@ -1,0 +1,56 @@
+// The cluster view of a node: commands as bytes in, views out, and the state as bytes.
+//
+// There is one view in a cluster, so this is the thin loop over nothing but the log. One thread.
+#pragma once
+
+#include "membership/view/apply.h"
+#include "membership/view/table.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gcoord::membership {
+
+class ViewCpu {
+ public:
+  ViewCpu() = default;
+
+  // Begins with this view as its oldest, without changes.
+  explicit ViewCpu(ClusterView view) { table_.base = table_.view = std::move(view); }
+
+  // One command of the log. Refused: nothing is changed.
+  ViewCode apply(std::span<const std::byte> command);
+
+  // What the command would make of the newest view, if the code is Applied.
+  ViewCode preview(const ViewCommand& command, ClusterView& view) const;
+
+  const ClusterView& view() const { return table_.view; }
+
+  // The view of this epoch, if it is still kept.
+  std::optional<ClusterView> at(std::uint64_t epoch) const;
+
+  // The epoch of the oldest view that at() gives; 0: there is none.
+  std::uint64_t oldest() const;
+
+  // Whether this very change, by its number, made the view that follows the one it expected.
+  bool has_made(const MemberChange& change) const;
+
+  // Whether there is nothing: no view, and none before.
+  bool is_empty() const { return table_.view.epoch == 0; }
+
+  // Equal states give equal bytes; an empty state none.
+  void serialize(std::vector<std::byte>& bytes) const;
+
+  // Nothing for bytes that serialize() does not give.
+  static std::optional<ViewCpu> parse(std::span<const std::byte> bytes);
+
+  friend bool operator==(const ViewCpu& a, const ViewCpu& b) = default;
+
+ private:
+  ViewTable table_;
+};
+
+}  // namespace gcoord::membership

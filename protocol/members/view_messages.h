@@ -1,0 +1,86 @@
+// Payloads of requests about the cluster view: ViewGet and MemberUpdate.
+//
+// Decoding is bounded. Pure functions; thread-safe.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "protocol/members/cluster_view.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gcoord::protocol {
+
+inline constexpr std::size_t kMemberWhoBytesMax = 128;
+// Labels that one change sets or takes away.
+inline constexpr std::uint32_t kMemberLabelChangesMax = 16;
+// A node keeps a request that waits for a view so long at most.
+inline constexpr std::uint32_t kViewWaitMsMax = 30'000;
+
+// Which view is wanted. Payload: mode 1, reserved 3, wait 4, after 8.
+struct ViewQuery {
+  enum class Mode : std::uint8_t {
+    Newest = 0,
+    Next = 1,  // That with epoch after + 1.
+  };
+
+  Mode mode = Mode::Newest;
+  std::uint64_t after = 0;
+  // For so long the answer may wait for that view, at most kViewWaitMsMax; then it is the newest
+  // one, whose epoch is not above `after`.
+  std::uint32_t wait_ms = 0;
+};
+
+std::vector<std::byte> encode_view_query(const ViewQuery& query);
+Result<ViewQuery> decode_view_query(std::span<const std::byte> payload);
+
+// What the answering node knows of one node of the view, by its own detector.
+struct MemberSight {
+  NodeId node;
+  bool alive = false;
+  std::optional<std::uint32_t> phi_milli;  // 1000 times how much it is suspected; none: not known.
+  std::optional<std::uint32_t> heard_ms;   // Milliseconds since it was heard; none: never.
+  std::uint64_t epoch = 0;                 // Of the view that it said to have; 0: it has said none.
+};
+
+struct ViewAnswer {
+  ClusterView view;
+  std::uint64_t newest = 0;         // Epoch of the answering node's newest view.
+  std::vector<MemberSight> sights;  // At most kViewNodesMax.
+};
+
+std::vector<std::byte> encode_view_answer(const ViewAnswer& answer);
+Result<ViewAnswer> decode_view_answer(std::span<const std::byte> payload);
+
+// A change of what an operator says of a node, if the view has this epoch.
+struct MemberChange {
+  NodeId node;
+  std::uint64_t expected = 0;
+  std::uint64_t number = 0;         // Drawn by who asks: the same change twice is one.
+  std::optional<std::string> name;  // None: stays.
+  std::vector<MemberLabel> labels;  // Set; one with an empty value is taken away. By rising key.
+  std::string who;                  // A principal, for the ledger. Nothing proves it.
+
+  friend bool operator==(const MemberChange& a, const MemberChange& b) = default;
+};
+
+void write_change(ByteWriter& writer, const MemberChange& change);
+// Nothing for lengths beyond the bounds, or keys that do not rise; whether names and labels are
+// right is judged when it is applied.
+std::optional<MemberChange> read_change(ByteReader& reader);
+
+// Payload of MemberUpdate: dry run 1, then the change.
+struct MemberOrder {
+  bool dry_run = false;  // Say what would be, and change nothing.
+  MemberChange change;
+};
+
+std::vector<std::byte> encode_member_order(const MemberOrder& order);
+Result<MemberOrder> decode_member_order(std::span<const std::byte> payload);
+
+}  // namespace gcoord::protocol

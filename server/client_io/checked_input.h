@@ -1,0 +1,73 @@
+// Requests of one client that have come and are not taken: bytes on one side, checked frames on the
+// other.
+//
+// It belongs to one thread at a time. An I/O thread appends what it has read, which checks every
+// frame that is whole; then the loop's thread takes the frames, and gives it back for the next
+// read. Its memory grows with what comes (protocol/frame.h). Not thread-safe.
+#pragma once
+
+#include "common/assert.h"
+#include "protocol/frame.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+class CheckedInput {
+ public:
+  // All frames that were here have been taken; their views end.
+  void append(std::span<const std::byte> bytes) {
+    GCOORD_ASSERT(taken());
+    frames_.clear();
+    next_ = 0;
+    decoder_.append(bytes);
+    protocol::FrameView frame;
+    while (decoder_.next(frame) == protocol::DecodeStep::Frame) {
+      frames_.push_back(frame);
+    }
+  }
+
+  // Frames in their order; then Bad if the stream is, else NeedMore.
+  protocol::DecodeStep next(protocol::FrameView& frame) {
+    if (!taken()) {
+      frame = frames_[next_];
+      ++next_;
+      return protocol::DecodeStep::Frame;
+    }
+    return bad() == protocol::BadFrame::None ? protocol::DecodeStep::NeedMore
+                                             : protocol::DecodeStep::Bad;
+  }
+
+  protocol::BadFrame bad() const { return decoder_.bad(); }
+
+  // Whether next() has given all frames.
+  bool taken() const { return next_ == frames_.size(); }
+
+  bool begun() const { return decoder_.begun(); }
+
+  // Of the last whole frame that came.
+  std::uint64_t last_sequence() const { return decoder_.last_sequence(); }
+
+  std::size_t memory_bytes() const {
+    return decoder_.capacity_bytes() + frames_.capacity() * sizeof(protocol::FrameView);
+  }
+
+  // Gives memory back if nothing waits in it. Views end.
+  void release() {
+    if (taken()) {
+      decoder_.release();
+      frames_ = std::vector<protocol::FrameView>();
+      next_ = 0;
+    }
+  }
+
+ private:
+  protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
+  std::vector<protocol::FrameView> frames_;  // Into the decoder's buffer.
+  std::size_t next_ = 0;
+};
+
+}  // namespace gcoord::server

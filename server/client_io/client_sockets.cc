@@ -1,0 +1,74 @@
+#include "server/client_io/client_sockets.h"
+
+#include "server/client_io/direct_socket.h"
+#include "server/platform/operator_log.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <utility>
+
+namespace gcoord::server {
+
+Status ClientSockets::start() {
+  if (options_.thread_count == 0) {
+    tell_io_threads(metrics_, "none", 0);
+    return Status{};
+  }
+  GCOORD_TRY(threads_,
+             IoThreads::start(context_,
+                              {.thread_count = options_.thread_count, .backend = options_.backend},
+                              counters_));
+  tell_io_threads(metrics_, threads_->backend_name(), options_.thread_count);
+  const std::string& reason = threads_->fallback_reason();
+  log_info(LogComponent::Clients,
+           "{} I/O {} client sockets by {}{}",
+           options_.thread_count,
+           options_.thread_count == 1 ? "thread serves" : "threads serve",
+           threads_->backend_name(),
+           reason.empty() ? "" : "; " + reason);
+  return Status{};
+}
+
+std::unique_ptr<ClientSocket> ClientSockets::make(asio::ip::tcp::socket socket, bool brief) {
+  asio::error_code ignored;
+  // Replies of a turn leave in one write; waiting for more would only add latency.
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  using NotSent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+  socket.set_option(NotSent(kKernelUnsentBytes), ignored);
+  if (threads_ != nullptr && !brief) {
+    if (auto handed = threads_->make(socket.native_handle()); handed != nullptr) {
+      socket.release(ignored);
+      return handed;
+    }
+  }
+  return std::make_unique<DirectSocket>(std::move(socket), scratch_);
+}
+
+void ClientSockets::take_reports() {
+  if (threads_ != nullptr) {
+    threads_->take_reports();
+  }
+}
+
+void ClientSockets::hand_over() {
+  if (threads_ != nullptr) {
+    threads_->hand_over();
+  }
+}
+
+bool ClientSockets::arm() {
+  if (threads_ == nullptr || threads_->arm()) {
+    return true;
+  }
+  threads_->take_reports();
+  return false;
+}
+
+void ClientSockets::settle() {
+  if (threads_ != nullptr) {
+    threads_->settle();
+  }
+}
+
+}  // namespace gcoord::server

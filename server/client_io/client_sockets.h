@@ -1,0 +1,75 @@
+// Maker of client sockets, and what a pass of the loop owes them: direct ones, or with I/O threads
+// handed ones. The loop's thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/status.h"
+#include "server/client_io/client_socket.h"
+#include "server/client_io/io_threads.h"
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gcoord::server {
+
+// Bytes that the kernel takes beyond what is under way to the client. Without a bound it buffers
+// megabytes for a client that never reads, and its requests are served until they are full.
+inline constexpr int kKernelUnsentBytes = 64 << 10;
+
+struct ClientIoOptions {
+  std::uint32_t thread_count = 0;  // 0: the loop's thread serves the sockets.
+  IoBackendWish backend = IoBackendWish::Auto;
+};
+
+// Threads by default where the process may use so many processors: with few of them the loop serves
+// the sockets, and more than four threads find no work beside one loop.
+constexpr std::uint32_t usual_io_threads(std::uint32_t processors) {
+  return std::min(processors / 8, 4u);
+}
+
+class ClientSockets {
+ public:
+  // Context and registry outlive it.
+  ClientSockets(asio::io_context& context, const ClientIoOptions& options, MetricsRegistry& metrics)
+      : context_(context),
+        options_(options),
+        metrics_(metrics),
+        counters_(metrics),
+        scratch_(kSocketReadBytes) {}
+
+  // Once. FailedPrecondition: the kernel refuses the backend that is wished. With threads it says
+  // in the log how many there are, and how they serve.
+  Status start();
+
+  // A socket that was accepted. `brief`: it is told one thing and closed.
+  std::unique_ptr<ClientSocket> make(asio::ip::tcp::socket socket, bool brief);
+
+  // First in a pass: what has happened to handed sockets.
+  void take_reports();
+
+  // Whenever the loop has something for them and goes on to something else.
+  void hand_over();
+
+  // Before the loop sleeps; false: something has happened, and was taken as by take_reports().
+  bool arm();
+
+  // For tests: waits until the threads have done what was handed over, and have seen what their
+  // sockets had.
+  void settle();
+
+ private:
+  asio::io_context& context_;
+  ClientIoOptions options_;
+  MetricsRegistry& metrics_;
+  IoCounters counters_;
+  std::vector<std::byte> scratch_;
+  std::unique_ptr<IoThreads> threads_;
+};
+
+}  // namespace gcoord::server

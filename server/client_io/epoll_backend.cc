@@ -1,0 +1,156 @@
+#include "server/client_io/epoll_backend.h"
+
+#include "common/assert.h"
+#include "server/client_io/client_socket.h"
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+
+Result<std::unique_ptr<IoBackend>> EpollBackend::open() {
+  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  const int bell = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  std::unique_ptr<IoBackend> backend(new EpollBackend(epoll, bell));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (epoll < 0 || bell < 0 || ::epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0) {
+    return Status{StatusCode::ResourceExhausted, std::string("epoll: ") + std::strerror(errno)};
+  }
+  return backend;
+}
+
+EpollBackend::EpollBackend(int epoll, int bell)
+    : epoll_(epoll), bell_(bell), scratch_(kSocketReadBytes) {}
+
+EpollBackend::~EpollBackend() {
+  for (const int fd : {epoll_, bell_}) {
+    if (fd >= 0) {
+      ::close(fd);
+    }
+  }
+}
+
+bool EpollBackend::add(IoSocket& socket) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.ptr = &socket;
+  return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.fd, &event) == 0;
+}
+
+void EpollBackend::queue(IoSocket& socket) {
+  const bool ready =
+      (socket.receiving && socket.readable) || (!socket.sending.empty() && socket.writable);
+  if (ready && !socket.queued) {
+    socket.queued = true;
+    queue_.push_back(&socket);
+  }
+}
+
+void EpollBackend::receive(IoSocket& socket) {
+  GCOORD_ASSERT(!socket.receiving);
+  socket.receiving = true;
+  queue(socket);
+}
+
+void EpollBackend::send(IoSocket& socket, std::span<const std::byte> bytes) {
+  GCOORD_ASSERT(socket.sending.empty() && !bytes.empty());
+  socket.sending = bytes;
+  queue(socket);
+}
+
+void EpollBackend::remove(std::unique_ptr<IoSocket> socket) {
+  std::erase(queue_, socket.get());
+  GCOORD_ASSERT(std::ranges::find(trying_, socket.get()) == trying_.end());
+  ::shutdown(socket->fd, SHUT_RDWR);
+  ::close(socket->fd);
+}
+
+void EpollBackend::advance(Sink& sink, int timeout_ms) {
+  if (!take_events(queue_.empty() ? timeout_ms : 0) && queue_.empty()) {
+    return;
+  }
+  trying_.swap(queue_);
+  for (IoSocket* const socket : trying_) {
+    socket->queued = false;
+    if (socket->receiving && socket->readable) {
+      try_receive(*socket, sink);
+    }
+    if (!socket->sending.empty() && socket->writable) {
+      try_send(*socket, sink);
+    }
+  }
+  trying_.clear();
+}
+
+// Whether anything has come.
+bool EpollBackend::take_events(int timeout_ms) {
+  const int count =
+      ::epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms);
+  for (int k = 0; k < count; ++k) {
+    const epoll_event& event = events_[static_cast<std::size_t>(k)];
+    if (event.data.ptr == nullptr) {
+      std::uint64_t rung = 0;
+      [[maybe_unused]] const ssize_t read = ::read(bell_, &rung, sizeof rung);
+      continue;
+    }
+    IoSocket& socket = *static_cast<IoSocket*>(event.data.ptr);
+    socket.ended = socket.ended || (event.events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
+    socket.readable = socket.readable || socket.ended || (event.events & EPOLLIN) != 0;
+    socket.writable = socket.writable || (event.events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0;
+    queue(socket);
+  }
+  return count > 0;
+}
+
+// A read that does not fill the buffer has emptied the socket: what comes after it is a new edge,
+// but for an end that has been seen.
+void EpollBackend::try_receive(IoSocket& socket, Sink& sink) {
+  const ssize_t count = ::recv(socket.fd, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+    socket.readable = errno == EINTR;
+    queue(socket);
+    return;
+  }
+  socket.receiving = false;
+  if (count <= 0) {
+    sink.on_gone(socket);
+    return;
+  }
+  const auto bytes = std::span<const std::byte>{scratch_}.first(static_cast<std::size_t>(count));
+  const bool more = bytes.size() == scratch_.size();
+  socket.readable = more || socket.ended;
+  sink.on_received(socket, bytes, more);
+}
+
+void EpollBackend::try_send(IoSocket& socket, Sink& sink) {
+  const ssize_t count =
+      ::send(socket.fd, socket.sending.data(), socket.sending.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (count < 0 && errno == EINTR) {
+    queue(socket);
+  } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    socket.writable = false;
+    sink.on_blocked(socket);
+  } else if (count <= 0) {
+    socket.sending = {};
+    sink.on_gone(socket);
+  } else {
+    socket.sending = {};
+    sink.on_sent(socket, static_cast<std::size_t>(count));
+  }
+}
+
+void EpollBackend::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(bell_, &one, sizeof one);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,120 @@
+// Thread that receives, checks and sends for some client sockets.
+//
+// It decides nothing: commands of the loop's thread say which sockets it reads and what it sends
+// (messages.h), and reports say what came of them. A Receive is one read, whose frames it
+// checks; it reads no more of that socket until the next one, so what the loop has not taken is
+// bounded by one read of each. Reports wait in a bounded ring, in order; one that finds it full
+// waits with its socket, and what happens to that socket meanwhile is added to it. Output of a
+// socket gathers in two buffers: one that is being sent, one that follows.
+//
+// A thread that stalls holds up its own sockets and nobody else's. It throws nothing: where memory
+// ends, the process does. post() to sockets_full(): the loop's thread.
+#pragma once
+
+#include "server/client_io/counters.h"
+#include "server/client_io/io_backend.h"
+#include "server/client_io/loop_bell.h"
+#include "server/client_io/mailbox.h"
+#include "server/client_io/messages.h"
+#include "server/client_io/report_ring.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+class IoThread final : private IoBackend::Sink {
+ public:
+  struct Options {
+    LoopBell& bell;  // It and the counters outlive the thread.
+    IoCounters& counters;
+    std::uint32_t number = 1;         // The thread's name is "io-" and this.
+    std::size_t report_slots = 4096;  // A power of two.
+  };
+
+  // Starts the thread.
+  IoThread(std::unique_ptr<IoBackend> backend, const Options& options);
+
+  // Does what was handed over, closes all sockets, and joins the thread.
+  ~IoThread();
+
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  // Keeps a command for the next hand_over().
+  void post(IoCommand command) { posted_.push_back(std::move(command)); }
+
+  void hand_over();
+
+  // The next report, if any.
+  bool take(IoReport& report) { return reports_.pop(report); }
+
+  // Whether so many commands wait that it has stalled: it gets no new socket then.
+  bool stalled() const { return mailbox_.size() > kStalledCommands; }
+
+  // For tests: waits until the thread has done what was handed over, and has seen what its sockets
+  // had to read or took before the call.
+  void settle();
+
+  // Sockets that the loop's thread has given it and not closed.
+  std::size_t socket_count = 0;
+
+ private:
+  // Some for each of the usual cap of connections.
+  static constexpr std::size_t kStalledCommands = 16'384;
+
+  // How long it waits for room among the reports.
+  static constexpr int kRetryMs = 1;
+
+  // Buffers up to this size are given back to be used again.
+  static constexpr std::size_t kReusedBytes = std::size_t{256} << 10;
+
+  struct Socket final : IoSocket {
+    Socket(std::uint64_t socket_key, int descriptor) : IoSocket(descriptor), key(socket_key) {}
+
+    std::uint64_t key;
+    std::unique_ptr<CheckedInput> input;  // While it is receiving.
+    std::vector<std::byte> output;        // Being sent from `output_begin` on.
+    std::size_t output_begin = 0;
+    std::size_t output_charge = 0;  // Memory of it, as the loop's thread counts.
+    std::vector<std::byte> output_next;
+    std::size_t next_charge = 0;
+    IoReport report;  // What has happened and is not reported.
+    bool reports = false;
+    bool tells = false;
+  };
+
+  void run();
+  void apply(IoCommand& command);
+  void add(const IoCommand& command);
+  void send(Socket& socket, IoCommand& command);
+  void close(Socket& socket);
+  void send_on(Socket& socket);
+  void note(Socket& socket, bool wakes);
+  void push_reports();
+
+  void on_received(IoSocket& socket, std::span<const std::byte> bytes, bool more) override;
+  void on_sent(IoSocket& socket, std::size_t byte_count) override;
+  void on_blocked(IoSocket& socket) override;
+  void on_gone(IoSocket& socket) override;
+
+  std::unique_ptr<IoBackend> backend_;
+  LoopBell& bell_;
+  IoCounters& counters_;
+  std::vector<IoCommand> posted_;  // The loop's thread's.
+  IoMailbox mailbox_;
+  ReportRing<IoReport> reports_;
+  // From here on the thread's own.
+  std::vector<IoCommand> commands_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Socket>> sockets_;
+  std::vector<Socket*> reporting_;
+  bool rings_ = false;  // A report wakes the loop.
+  std::thread thread_;
+};
+
+}  // namespace gcoord::server

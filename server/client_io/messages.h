@@ -1,0 +1,46 @@
+// Messages between the loop's thread and an I/O thread, each about one client socket.
+//
+// Everything in a message belongs to whoever has the message: the two threads share no memory but
+// the queues. A socket has a key that no other socket has had.
+#pragma once
+
+#include "server/client_io/checked_input.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gcoord::server {
+
+// From the loop's thread.
+struct IoCommand {
+  enum class Kind : std::uint8_t {
+    Add,      // `fd` is the thread's from now on.
+    Receive,  // One read into `input`, which comes back with what has come.
+    Release,  // The input that the thread has needs no memory while nothing comes.
+    Send,     // `bytes`, after those before.
+    Close,    // After one attempt to send what is here.
+  };
+
+  Kind kind = Kind::Add;
+  bool tell = false;  // Send: wake the loop when all has left.
+  int fd = -1;
+  std::uint64_t socket = 0;
+  std::unique_ptr<CheckedInput> input;
+  std::vector<std::byte> bytes;
+};
+
+// From an I/O thread: all that has happened to a socket since the last one.
+struct IoReport {
+  std::uint64_t socket = 0;
+  std::unique_ptr<CheckedInput> input;  // Of a Receive that is done.
+  bool more = false;                    // It filled the thread's buffer.
+  bool gone = false;                    // The client has closed, or the socket failed.
+  bool blocked = false;                 // The socket takes nothing now.
+  std::size_t sent_bytes = 0;
+  std::size_t freed_bytes = 0;    // Memory that is not needed any more for what was sent.
+  std::vector<std::byte> buffer;  // To be used again; perhaps empty.
+};
+
+}  // namespace gcoord::server

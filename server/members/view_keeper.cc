@@ -1,0 +1,270 @@
+#include "server/members/view_keeper.h"
+
+#include "common/incarnation.h"
+#include "protocol/error_codes.h"
+#include "server/platform/operator_log.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+// One that no view can hold is not known.
+std::string address_or_none(const std::string& address) {
+  return protocol::is_member_address(address) ? address : std::string{};
+}
+
+using membership::Member;
+using membership::ViewCommand;
+using membership::ViewCommandKind;
+using membership::ViewSettings;
+
+// Between two looks at what may be proposed.
+constexpr std::uint64_t kLookMs = 100;
+constexpr std::uint64_t kWarningMs = 60'000;
+// Cookies of this keeper have odd numbers, those of clients' requests even ones.
+constexpr std::uint32_t kNumbers = 1u << 29;
+
+struct SettingName {
+  std::uint32_t ViewSettings::*member;
+  const char* name;
+};
+
+// Those that every node of a cluster must have alike.
+constexpr std::array kCompared = {
+    SettingName{&ViewSettings::shards, "--shards"},
+    SettingName{&ViewSettings::tick_ms, "--tick-ms"},
+    SettingName{&ViewSettings::election_ms, "--election-ms"},
+    SettingName{&ViewSettings::heartbeat_ms, "--heartbeat-ms"},
+    SettingName{&ViewSettings::durability, "--durability"},
+};
+
+std::string value_text(const SettingName& setting, const ViewSettings& settings) {
+  const std::uint32_t value = settings.*setting.member;
+  if (setting.member != &ViewSettings::durability) {
+    return std::to_string(value);
+  }
+  return value == 0 ? "durable" : "memory";
+}
+
+// The first setting in which they differ; nullptr: they agree.
+const SettingName* difference(const ViewSettings& a, const ViewSettings& b) {
+  for (const SettingName& each : kCompared) {
+    if (a.*each.member != b.*each.member) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+// Whether the view has the node elsewhere, or in another directory, than it says itself.
+bool differs(const Member& known, const Member& said) {
+  return !known.described || known.peer_address != said.peer_address ||
+         known.client_address != said.client_address ||
+         generation_of(known.incarnation) != generation_of(said.incarnation) ||
+         known.incarnation.value == 0;
+}
+
+}  // namespace
+
+ViewKeeper::ViewKeeper(ViewKeeperOptions options, Environment environment)
+    : options_(std::move(options)),
+      environment_(std::move(environment)),
+      epoch_gauge_(environment_.metrics.gauge(
+          {"gcoord_view_epoch", "Epoch of the cluster view on this node; 0: none yet"})),
+      malformed_(environment_.metrics.counter(
+          {.name = "gcoord_view_announcements_malformed_total",
+           .help = "Words of peers about the cluster view that could not be decoded"})) {
+  options_.self.peer_address = address_or_none(options_.self.peer_address);
+  for (auto& [node, address] : options_.peers) {
+    address = address_or_none(address);
+    environment_.metrics.gauge({"gcoord_view_peer_epoch",
+                                "Epoch of the cluster view that the peer said to have",
+                                "peer",
+                                std::to_string(node.value)});
+  }
+  on_view();
+}
+
+void ViewKeeper::set_client_address(const std::string& address) {
+  options_.self.client_address = address_or_none(address);
+}
+
+std::vector<std::byte> ViewKeeper::announcement() const {
+  return membership::encode_announcement(
+      {environment_.machine.views().view().epoch, options_.settings, options_.self});
+}
+
+void ViewKeeper::hear(NodeId from, Incarnation incarnation, std::span<const std::byte> said) {
+  if (!options_.peers.contains(from)) {
+    return;
+  }
+  auto decoded = said.empty() ? std::nullopt : membership::decode_announcement(said);
+  if (!decoded || decoded->self.id != from) {
+    malformed_.add(said.empty() ? 0 : 1);
+    heard_.erase(from);
+    return;
+  }
+  decoded->self.incarnation = incarnation;
+  environment_.metrics
+      .gauge({"gcoord_view_peer_epoch",
+              "Epoch of the cluster view that the peer said to have",
+              "peer",
+              std::to_string(from.value)})
+      .set(decoded->epoch);
+  heard_.insert_or_assign(from, Heard{incarnation, *std::move(decoded)});
+}
+
+std::uint64_t ViewKeeper::epoch_of(NodeId node) const {
+  const auto heard = heard_.find(node);
+  return heard == heard_.end() ? 0 : heard->second.said.epoch;
+}
+
+void ViewKeeper::on_view() {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  epoch_gauge_.set(view.epoch);
+  if (view.epoch == 0 || !failure_.ok()) {
+    return;
+  }
+  if (const SettingName* const setting = difference(view.settings, options_.settings)) {
+    failure_ = protocol::make_error(protocol::ErrorCode::ViewSettingsDiffer,
+                                    std::string(setting->name) + " is " +
+                                        value_text(*setting, options_.settings) + " here and " +
+                                        value_text(*setting, view.settings) + " in view " +
+                                        std::to_string(view.epoch));
+  }
+}
+
+void ViewKeeper::on_ended(std::uint64_t cookie) {
+  cookie_ = cookie == cookie_ ? 0 : cookie_;
+}
+
+void ViewKeeper::advance(std::uint64_t now_ms) {
+  if (!options_.proposes || now_ms < next_ms_) {
+    return;
+  }
+  next_ms_ = now_ms + kLookMs;
+  const bool leads = environment_.log.view(kViewShard).role == consensus::Role::Leader;
+  if (!leads || cookie_ != 0) {
+    return;
+  }
+  if (environment_.machine.views().is_empty()) {
+    found(now_ms);
+  } else {
+    describe();
+  }
+}
+
+bool ViewKeeper::agree(const Heard& heard, NodeId node, std::uint64_t now_ms) {
+  const SettingName* const setting = difference(heard.said.settings, options_.settings);
+  if (setting != nullptr && now_ms >= next_warning_ms_) {
+    next_warning_ms_ = now_ms + kWarningMs;
+    log_warning(LogComponent::Node,
+                "no cluster view is made: {} is {} on node {} and {} on node {}; start all nodes "
+                "with the same",
+                setting->name,
+                value_text(*setting, heard.said.settings),
+                node.value,
+                value_text(*setting, options_.settings),
+                options_.self.id.value);
+  }
+  return setting == nullptr;
+}
+
+void ViewKeeper::found(std::uint64_t now_ms) {
+  std::vector<Member> nodes = founders(now_ms);
+  if (nodes.empty()) {
+    pause_end_ms_ = 0;
+  } else if (pause_is_over(nodes, now_ms)) {
+    propose(membership::founding_command(options_.settings, std::move(nodes)));
+  }
+}
+
+// A node that is in its first life has no data of an earlier release.
+bool ViewKeeper::pause_is_over(const std::vector<Member>& founders, std::uint64_t now_ms) {
+  const bool all_new = std::ranges::all_of(
+      founders, [](const Member& each) { return each.incarnation == incarnation_of(0, 1); });
+  if (all_new || options_.pause_ms == 0) {
+    return true;
+  }
+  if (pause_end_ms_ == 0) {
+    pause_end_ms_ = now_ms + options_.pause_ms;
+    log_info(
+        LogComponent::Node,
+        "all nodes have cluster views; the first one is made in {} s (--view-after), and until "
+        "then the nodes can go back to an earlier release",
+        options_.pause_ms / 1000);
+  }
+  return now_ms >= pause_end_ms_;
+}
+
+// Of the fixed list, each as it said itself to be.
+std::vector<Member> ViewKeeper::founders(std::uint64_t now_ms) {
+  if (!environment_.all_have()) {
+    return {};
+  }
+  std::map<NodeId, Member> nodes;
+  nodes.emplace(options_.self.id, described(options_.self.id, options_.self));
+  for (const auto& [node, address] : options_.peers) {
+    const auto heard = heard_.find(node);
+    if (heard == heard_.end() || !agree(heard->second, node, now_ms)) {
+      return {};
+    }
+    nodes.emplace(node, described(node, heard->second.said.self));
+  }
+  std::vector<Member> result;
+  for (auto& [node, member] : nodes) {
+    result.push_back(std::move(member));
+  }
+  return result;
+}
+
+// One at a time: each is a view of its own.
+void ViewKeeper::describe() {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  for (const Member& known : view.nodes) {
+    const auto heard = heard_.find(known.id);
+    const bool own = known.id == options_.self.id;
+    if (known.state == membership::MemberState::Removed || (!own && heard == heard_.end())) {
+      continue;
+    }
+    const Member said = described(known.id, own ? options_.self : heard->second.said.self);
+    if (differs(known, said)) {
+      return propose({.kind = ViewCommandKind::Describe,
+                      .expected = view.epoch,
+                      .settings = {},
+                      .nodes = {said},
+                      .change = {}});
+    }
+  }
+}
+
+// What it left open is taken from the fixed list, and where that has nothing, from the view.
+Member ViewKeeper::described(NodeId node, const Member& said) const {
+  Member member = said;
+  const auto listed = options_.peers.find(node);
+  if (member.peer_address.empty() && listed != options_.peers.end()) {
+    member.peer_address = listed->second;
+  }
+  const Member* const known = protocol::find_member(environment_.machine.views().view(), node);
+  if (known != nullptr && member.client_address.empty()) {
+    member.client_address = known->client_address;
+  }
+  member.described = true;
+  return member;
+}
+
+void ViewKeeper::propose(const ViewCommand& command) {
+  proposals_ = (proposals_ + 1) % kNumbers;
+  cookie_ = kViewCookie | (proposals_ * 2u + 1u);
+  environment_.log.propose(kViewShard,
+                           view_record(membership::encode_view_command(command),
+                                       protocol::RecordOrigin::System,
+                                       environment_.wall_ms()),
+                           cookie_);
+}
+
+}  // namespace gcoord::server

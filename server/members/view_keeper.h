@@ -1,0 +1,103 @@
+// A node's own part in the cluster view: it says what it is, hears what the others say, and as the
+// leader of shard 0 proposes the first view and where nodes are now.
+//
+// The first view is made of the fixed list of nodes (--peer), once all of them have the feature and
+// have said what they are, with settings that agree. A cluster that is new gets it at once; one
+// that came from an earlier release only after a pause, because its data directories cannot go back
+// to that release any more. From view 1 on a node whose own settings differ from the view's must
+// not go on (failure()). One thread, the node's loop.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "membership/view/announcement.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/members/view_machine.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+
+struct ViewKeeperOptions {
+  membership::Member self;              // What this node says of itself.
+  membership::ViewSettings settings;    // What it was started with.
+  std::map<NodeId, std::string> peers;  // The other nodes, with the address in the fixed list.
+  bool proposes = true;                 // Its turn is on the host.
+  // How long the way back to an earlier release stays open once all nodes could have a view.
+  std::uint64_t pause_ms = 0;
+};
+
+class ViewKeeper {
+ public:
+  // All outlive it; `all_have`: whether all nodes of the cluster have the feature.
+  struct Environment {
+    ReplicatedLog& log;
+    const ViewMachine& machine;
+    MetricsRegistry& metrics;
+    std::function<bool()> all_have;
+    std::function<std::uint64_t()> wall_ms;
+  };
+
+  ViewKeeper(ViewKeeperOptions options, Environment environment);
+  ViewKeeper(const ViewKeeper&) = delete;
+  ViewKeeper& operator=(const ViewKeeper&) = delete;
+
+  // Where clients reach this node.
+  void set_client_address(const std::string& address);
+
+  // Once per pass of the loop; does nothing for most of the time. `now_ms`: of the node's clock.
+  void advance(std::uint64_t now_ms);
+
+  // What the node says to its peers with its features.
+  std::vector<std::byte> announcement() const;
+
+  // What another node said, in which life. Bytes that are none are dropped and counted.
+  void hear(NodeId from, Incarnation incarnation, std::span<const std::byte> said);
+
+  // The epoch that another node said to have; 0: it has said none.
+  std::uint64_t epoch_of(NodeId node) const;
+
+  // Calls of ViewListener that concern the keeper.
+  void on_view();
+  void on_ended(std::uint64_t cookie);
+
+  // Why the node must end: its settings are not those of the view. OK while they are.
+  const Status& failure() const { return failure_; }
+
+ private:
+  // What was heard of a node, in its newest life.
+  struct Heard {
+    Incarnation incarnation;
+    membership::ViewAnnouncement said;
+  };
+
+  void found(std::uint64_t now_ms);
+  // All nodes as they describe themselves, by rising id; empty: not all have, or they disagree.
+  std::vector<membership::Member> founders(std::uint64_t now_ms);
+  bool pause_is_over(const std::vector<membership::Member>& founders, std::uint64_t now_ms);
+  void describe();
+  membership::Member described(NodeId node, const membership::Member& said) const;
+  void propose(const membership::ViewCommand& command);
+  bool agree(const Heard& heard, NodeId node, std::uint64_t now_ms);
+
+  ViewKeeperOptions options_;
+  Environment environment_;
+  std::map<NodeId, Heard> heard_;
+  Status failure_;
+  std::uint64_t next_ms_ = 0;
+  std::uint64_t next_warning_ms_ = 0;
+  std::uint64_t pause_end_ms_ = 0;  // 0: it has not begun.
+  std::uint64_t cookie_ = 0;        // Of the proposal under way; 0: there is none.
+  std::uint32_t proposals_ = 0;
+  Gauge& epoch_gauge_;
+  Counter& malformed_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,35 @@
+#include "server/node/member_options.h"
+
+#include "protocol/members/cluster_view.h"
+
+#include <string>
+
+namespace gcoord::server {
+
+ViewKeeperOptions member_options(const NodeOptions& options, const ReplicatedLog& engine) {
+  ViewKeeperOptions result;
+  result.self.id = options.node;
+  result.self.incarnation = engine.incarnation();
+  result.self.name = options.member_name.empty() ? protocol::default_member_name(options.node)
+                                                 : options.member_name;
+  result.self.labels = options.member_labels;
+  Endpoint peer = options.advertise_peer;
+  peer.port = peer.port == 0 ? engine.listen_port() : peer.port;
+  const bool everywhere = peer.host == "0.0.0.0" || peer.host == "::";
+  result.self.peer_address = everywhere ? std::string{} : to_string(peer);
+  for (const PeerOption& each : options.peers) {
+    result.peers.emplace(each.id, to_string(each.peer));
+  }
+  result.settings = {.shards = options.shards,
+                     .tick_ms = options.tick_ms,
+                     .election_ms = options.election_ms,
+                     .heartbeat_ms = options.heartbeat_ms,
+                     .durability = options.durability == Durability::Durable ? 0u : 1u,
+                     .turn = options.turn == TurnOption::Host ? 0u : 1u,
+                     .stripes = options.turn_stripes};
+  result.proposes = options.turn == TurnOption::Host;
+  result.pause_ms = options.view_after_ms;
+  return result;
+}
+
+}  // namespace gcoord::server

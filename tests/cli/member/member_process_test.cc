@@ -1,0 +1,155 @@
+// gcoordctl member on three real nodes: view 1 comes by itself, changes are for one view, a watch
+// goes on where another ended, and everything outlives restarts.
+#include "tests/cli/process_cluster.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <string>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class MemberProcessTest : public ProcessCluster {
+ protected:
+  MemberProcessTest() : ProcessCluster(8) {}
+
+  nlohmann::json update(const std::string& id, std::vector<std::string> more) const {
+    std::vector<std::string> words = {"--timeout", "30s", "member", "update", id};
+    words.insert(words.end(), more.begin(), more.end());
+    return ctl().json(words);
+  }
+
+  // The number of the refusal.
+  int refused(std::vector<std::string> more) const {
+    std::vector<std::string> words = {"-o", "json", "--timeout", "30s", "member", "update"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = ctl()(words);
+    EXPECT_NE(finished.code, 0) << finished.out;
+    const std::string code = finished.json()["error"].value("code", std::string{"GC0"});
+    return std::stoi(code.substr(2));
+  }
+
+  nlohmann::json watched(std::vector<std::string> more) const {
+    std::vector<std::string> words = {"--timeout", "30s", "member", "watch", "--count", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return ctl().json(words);
+  }
+
+  nlohmann::json list() const { return ctl().json({"--timeout", "30s", "member", "list"}); }
+};
+
+TEST_F(MemberProcessTest, AViewIsShownWatchedAndChangedForOneEpoch) {
+  const nlohmann::json first = watched({});
+  EXPECT_EQ(first["view"], "1");
+  ASSERT_EQ(first["members"].size(), kNodes);
+  EXPECT_EQ(first["members"][1]["name"], "node-2");
+  EXPECT_EQ(first["members"][1]["client_address"], cluster_->endpoints()[1]);
+
+  EXPECT_EQ(update("2", {"--name", "db", "--label", "zone=a", "--view", "1", "--dry-run"})["view"],
+            "2");
+  const nlohmann::json changed =
+      update("2", {"--name", "db", "--label", "zone=a", "--label", "rack=7", "--view", "1"});
+  EXPECT_EQ(changed["view"], "2");
+  EXPECT_EQ(changed["labels"], (nlohmann::json{{"rack", "7"}, {"zone", "a"}}));
+  EXPECT_EQ(refused({"2", "--label", "zone=b", "--view", "1"}), 6602);
+  EXPECT_EQ(refused({"9", "--label", "zone=b", "--view", "2"}), 6611);
+  EXPECT_EQ(refused({"2", "--name", "node-1", "--view", "2"}), 6613);
+  EXPECT_EQ(refused({"1", "--name", "db", "--view", "2"}), 6614);
+  EXPECT_EQ(refused({"2", "--label", "Zone=b", "--view", "2"}), 6615);
+  EXPECT_EQ(refused({"2", "--view", "2"}), 1002);
+  EXPECT_EQ(update("2", {"--label", "rack=", "--view", "2"})["labels"],
+            (nlohmann::json{{"zone", "a"}}));
+
+  // A watch that saw view 1 goes on with 2, then 3.
+  EXPECT_EQ(watched({"--after", "1"})["view"], "2");
+  EXPECT_EQ(watched({"--after", "2"})["view"], "3");
+
+  const nlohmann::json listed = list();
+  EXPECT_EQ(listed["view"], "3");
+  EXPECT_EQ(listed["unreachable"].size(), 0u);
+  for (const auto& member : listed["members"]) {
+    EXPECT_EQ(member["seen_by"].size(), kNodes - 1) << listed.dump();
+  }
+  const Finished table = ctl()({"--timeout", "30s", "member", "list"});
+  EXPECT_THAT(table.out, HasSubstr("view 3"));
+  EXPECT_THAT(table.out, HasSubstr("zone=a"));
+}
+
+TEST_F(MemberProcessTest, TheViewOutlivesEveryNodeAndTheLedgerHasItsAuthor) {
+  ASSERT_EQ(watched({})["view"], "1");
+  ASSERT_EQ(update("3", {"--label", "zone=c", "--view", "1", "--as", "ann@build"})["view"], "2");
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    restart(node);
+  }
+  const nlohmann::json view = watched({"--after", "1"});
+  EXPECT_EQ(view["view"], "2");
+  EXPECT_EQ(view["members"][2]["labels"], (nlohmann::json{{"zone", "c"}}));
+}
+
+TEST(MemberVerbs, ANodeSaysItsNameAndLabelsAndTheLedgerHasWhoChangedThem) {
+  const ScratchFolder folder;
+  const std::string directory = (folder.path() / "data").string();
+  {
+    DevNode node({"--data-dir",
+                  directory,
+                  "--listen-ledger",
+                  "127.0.0.1:0",
+                  "--member-name",
+                  "db",
+                  "--label",
+                  "zone=a",
+                  "--label",
+                  "rack=7"});
+    const nlohmann::json view =
+        node.ctl().json({"--timeout", "30s", "member", "watch", "--count", "1"});
+    EXPECT_EQ(view["view"], "1");
+    EXPECT_EQ(view["members"][0]["name"], "db");
+    EXPECT_EQ(view["members"][0]["labels"], (nlohmann::json{{"rack", "7"}, {"zone", "a"}}));
+    node.ctl().json(
+        {"member", "update", "1", "--label", "zone=b", "--view", "1", "--as", "ann@build"});
+    bool found = false;
+    for (int index = 0; index < 64 && !found; ++index) {
+      const Finished entry = run("gcoordctl",
+                                 {"-o",
+                                  "json",
+                                  "ledger",
+                                  "get",
+                                  std::to_string(index),
+                                  "--shard",
+                                  "0",
+                                  "--ledger",
+                                  "http://" + node.ledger()});
+      found = entry.out.find("view_update") != std::string::npos;
+      if (found) {
+        EXPECT_THAT(entry.out, HasSubstr("ann@build"));
+        EXPECT_THAT(entry.out, HasSubstr("zone=b"));
+      }
+    }
+    EXPECT_TRUE(found);
+    node.child().signal(SIGTERM);
+    EXPECT_EQ(node.child().wait_for(kPatience), 0);
+  }
+  const Finished other = run("gcoordd",
+                             {"dev",
+                              "--listen-client",
+                              "127.0.0.1:0",
+                              "--shards",
+                              "16",
+                              "--election-ms",
+                              "200",
+                              "--heartbeat-ms",
+                              "20",
+                              "--tick-ms",
+                              "5",
+                              "--data-dir",
+                              directory});
+  EXPECT_NE(other.code, 0);
+  EXPECT_THAT(other.err, HasSubstr("GC6605"));
+  EXPECT_THAT(other.err, HasSubstr("--election-ms is 200 here and 100 in view 2"));
+}
+
+}  // namespace
+}  // namespace gcoord::cli

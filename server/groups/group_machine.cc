@@ -114,6 +114,9 @@ void GroupMachine::apply_withdrawal(ShardId shard,
 }
 
 void GroupMachine::apply_ends(ShardId shard, const locks::LockCommand& command) {
+  if (groups_.tables().shard(shard).group_count == 0) {
+    return;  // The rule, in storms too.
+  }
   std::vector<SessionId> ended = sessions_of(command);
   std::erase_if(ended, [&](SessionId session) {
     return !groups_.has_session(shard, session) || locks_.lives(shard, session);

@@ -75,6 +75,15 @@ inline ViewCode describe(ClusterView& view, const Member& said) {
   return ViewCode::Applied;
 }
 
+// The number of shards is no setting that can change: directories are made for it.
+inline ViewCode retune(ClusterView& view, const ViewSettings& settings) {
+  if (settings.shards != view.settings.shards) {
+    return ViewCode::Malformed;
+  }
+  view.settings = settings;
+  return ViewCode::Applied;
+}
+
 // The labels with the changes made; both by rising key.
 inline std::vector<MemberLabel> changed_labels(const std::vector<MemberLabel>& labels,
                                                const std::vector<MemberLabel>& changes) {
@@ -141,6 +150,9 @@ inline ViewCode apply(ClusterView& view, const ViewCommand& command) {
       break;
     case ViewCommandKind::Describe:
       code = detail::describe(view, command.nodes.front());
+      break;
+    case ViewCommandKind::Retune:
+      code = detail::retune(view, command.settings);
       break;
     case ViewCommandKind::Update:
       code = detail::update(view, command.change);

@@ -34,6 +34,9 @@ bool read_body(ByteReader& reader, ViewCommand& command) {
     case ViewCommandKind::Found:
       command.settings = protocol::read_settings(reader);
       return read_nodes(reader, command.nodes);
+    case ViewCommandKind::Retune:
+      command.settings = protocol::read_settings(reader);
+      return reader.ok();
     case ViewCommandKind::Describe:
       return read_nodes(reader, command.nodes) && command.nodes.size() == 1;
     case ViewCommandKind::Update: {
@@ -88,8 +91,11 @@ std::vector<std::byte> encode_view_command(const ViewCommand& command) {
     protocol::write_change(writer, command.change);
     return bytes;
   }
-  if (command.kind == ViewCommandKind::Found) {
+  if (command.kind == ViewCommandKind::Found || command.kind == ViewCommandKind::Retune) {
     protocol::write_settings(writer, command.settings);
+  }
+  if (command.kind == ViewCommandKind::Retune) {
+    return bytes;
   }
   writer.integer(static_cast<std::uint32_t>(command.nodes.size()));
   for (const Member& node : command.nodes) {
@@ -152,6 +158,13 @@ std::vector<std::pair<std::string, std::string>> view_command_facts(const ViewCo
       add("labels", protocol::member_labels_text(node.labels));
       break;
     }
+    case ViewCommandKind::Retune:
+      add("kind", "view_retune");
+      add("tick_ms", std::to_string(command.settings.tick_ms));
+      add("election_ms", std::to_string(command.settings.election_ms));
+      add("heartbeat_ms", std::to_string(command.settings.heartbeat_ms));
+      add("durability", command.settings.durability == 0 ? "durable" : "memory");
+      break;
     case ViewCommandKind::Update:
       add("kind", "view_update");
       add("node", std::to_string(command.change.node.value));

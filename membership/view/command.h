@@ -24,12 +24,13 @@ enum class ViewCommandKind : std::uint8_t {
   Found = 1,     // The first view, from the fixed list of nodes.
   Describe = 2,  // What a node says of itself: where it is, in which life.
   Update = 3,    // What an operator says of a node.
+  Retune = 4,    // The settings that all nodes were started with anew.
 };
 
 struct ViewCommand {
   ViewCommandKind kind = ViewCommandKind::Found;
   std::uint64_t expected = 0;  // The epoch of the view that it changes.
-  ViewSettings settings;       // Found.
+  ViewSettings settings;       // Found, Retune.
   std::vector<Member> nodes;   // Found: by rising id; Describe: the one node.
   MemberChange change;         // Update; its `expected` is the command's.
 

@@ -115,7 +115,8 @@ void ViewKeeper::hear(NodeId from, Incarnation incarnation, std::span<const std:
               "peer",
               std::to_string(from.value)})
       .set(decoded->epoch);
-  heard_.insert_or_assign(from, Heard{incarnation, *std::move(decoded)});
+  const auto heard = heard_.insert_or_assign(from, Heard{incarnation, *std::move(decoded)}).first;
+  compare(heard->second);
 }
 
 std::uint64_t ViewKeeper::epoch_of(NodeId node) const {
@@ -126,7 +127,17 @@ std::uint64_t ViewKeeper::epoch_of(NodeId node) const {
 void ViewKeeper::on_view() {
   const membership::ClusterView& view = environment_.machine.views().view();
   epoch_gauge_.set(view.epoch);
-  if (view.epoch == 0 || !failure_.ok()) {
+  for (const auto& [node, heard] : heard_) {
+    compare(heard);
+  }
+}
+
+// Whether nodes run with the settings of the view while this one does not. Whoever is alone with
+// others may be the first of a cluster that was started anew with them.
+void ViewKeeper::compare(const Heard& heard) {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  const bool follows = difference(view.settings, heard.said.settings) == nullptr;
+  if (view.epoch == 0 || !failure_.ok() || !follows) {
     return;
   }
   if (const SettingName* const setting = difference(view.settings, options_.settings)) {
@@ -153,7 +164,7 @@ void ViewKeeper::advance(std::uint64_t now_ms) {
   }
   if (environment_.machine.views().is_empty()) {
     found(now_ms);
-  } else {
+  } else if (!retune(now_ms)) {
     describe();
   }
 }
@@ -220,6 +231,20 @@ std::vector<Member> ViewKeeper::founders(std::uint64_t now_ms) {
     result.push_back(std::move(member));
   }
   return result;
+}
+
+// Once all nodes say the same settings, if these are not the view's. Whether it was proposed.
+bool ViewKeeper::retune(std::uint64_t now_ms) {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  if (difference(view.settings, options_.settings) == nullptr || founders(now_ms).empty()) {
+    return false;
+  }
+  propose({.kind = ViewCommandKind::Retune,
+           .expected = view.epoch,
+           .settings = options_.settings,
+           .nodes = {},
+           .change = {}});
+  return true;
 }
 
 // One at a time: each is a view of its own.

@@ -5,7 +5,8 @@
 // have said what they are, with settings that agree. A cluster that is new gets it at once; one
 // that came from an earlier release only after a pause, because its data directories cannot go back
 // to that release any more. From view 1 on a node whose own settings differ from the view's must
-// not go on (failure()). One thread, the node's loop.
+// not go on beside one that has those of the view (failure()). If all nodes were started anew with
+// the same others, these make the next view. One thread, the node's loop.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -68,7 +69,7 @@ class ViewKeeper {
   void on_view();
   void on_ended(std::uint64_t cookie);
 
-  // Why the node must end: its settings are not those of the view. OK while they are.
+  // Why the node must end: its settings are not those of the view, which another node runs with.
   const Status& failure() const { return failure_; }
 
  private:
@@ -83,6 +84,8 @@ class ViewKeeper {
   std::vector<membership::Member> founders(std::uint64_t now_ms);
   bool pause_is_over(const std::vector<membership::Member>& founders, std::uint64_t now_ms);
   void describe();
+  bool retune(std::uint64_t now_ms);
+  void compare(const Heard& heard);
   membership::Member described(NodeId node, const membership::Member& said) const;
   void propose(const membership::ViewCommand& command);
   bool agree(const Heard& heard, NodeId node, std::uint64_t now_ms);

@@ -108,14 +108,15 @@ class Ctl {
 // `gcoordd dev` on a port of its own.
 class DevNode {
  public:
-  explicit DevNode(const std::vector<std::string>& more = {}) {
+  explicit DevNode(const std::vector<std::string>& more = {},
+                   const std::string& election_ms = "100") {
     std::vector<std::string> arguments = {"dev",
                                           "--listen-client",
                                           "127.0.0.1:0",
                                           "--shards",
                                           "16",
                                           "--election-ms",
-                                          "100",
+                                          election_ms,
                                           "--heartbeat-ms",
                                           "20",
                                           "--tick-ms",

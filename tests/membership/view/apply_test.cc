@@ -70,6 +70,20 @@ TEST(ViewApply, TheFirstViewIsMadeOnceForAnyNumberOfNodes) {
   }
 }
 
+TEST(ViewApply, SettingsChangeTogetherButNotTheNumberOfShards) {
+  ViewCpu state = founded(3);
+  ViewCommand command{.kind = ViewCommandKind::Retune, .expected = 1};
+  command.settings = {.shards = 16, .tick_ms = 5};
+  EXPECT_EQ(apply_to(state, command), ViewCode::Malformed);
+  EXPECT_EQ(state.view().epoch, 1u);
+  command.settings.shards = 8;
+  EXPECT_EQ(apply_to(state, command), ViewCode::Applied);
+  EXPECT_EQ(state.view().epoch, 2u);
+  EXPECT_EQ(state.view().settings, command.settings);
+  EXPECT_EQ(state.view().nodes.size(), 3u);
+  EXPECT_EQ(apply_to(state, command), ViewCode::Stale);
+}
+
 TEST(ViewApply, OfTwoChangesForOneViewTheSecondIsRefused) {
   ViewCpu state = founded(3);
   ViewCommand first = update(1, 1);

@@ -266,6 +266,36 @@ TEST_F(ViewEngineTest, ANodeWithOtherSettingsThanTheViewMustEnd) {
       << around_[2].members->failure().message();
 }
 
+TEST_F(ViewEngineTest, ANodeWithOtherSettingsGoesOnAloneButChangesNothing) {
+  start_all();
+  await_epoch(1);
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    stop(id);
+  }
+  around_[1].settings.election_ms = 3000;
+  around_[2].settings.election_ms = 3000;
+  start(1);
+  start(2);
+  cluster_.run_ms(5000);
+  EXPECT_TRUE(around_[1].members->failure().ok());
+  EXPECT_EQ(view(1).epoch, 1u);
+}
+
+TEST_F(ViewEngineTest, SettingsThatAllNodesWereStartedWithMakeTheNextView) {
+  start_all();
+  await_epoch(1);
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    stop(id);
+    around_[id].settings.election_ms = 3000;
+  }
+  start_all();
+  cluster_.run_until([this] { return view(1).settings.election_ms == 3000; });
+  EXPECT_GE(view(1).epoch, 2u);
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    EXPECT_TRUE(around_[id].members->failure().ok());
+  }
+}
+
 TEST_F(ViewEngineTest, ItOutlivesLeadersRestartsCheckpointsAndSnapshots) {
   start_all();
   await_epoch(1);

@@ -8,7 +8,7 @@ set -eu
 
 # Ubuntu 24.04: glibc 2.39, libstdc++ of g++ 14.
 readonly versions_max="GLIBC_2.39 GLIBCXX_3.4.33 CXXABI_1.3.15 GCC_14.0.0"
-readonly mib_max=64
+readonly mib_max=72
 
 if [ $# -ne 1 ] || [ ! -d "$1/bin" ]; then
   echo "usage: deploy/check-bundle.sh DIR" >&2

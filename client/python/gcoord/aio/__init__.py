@@ -12,6 +12,8 @@ A cancelled await withdraws its request: an acquire leaves its queue at the node
 back, so no lock is left held. So `async with asyncio.timeout(5)` bounds every call. A block that ends by an error gives
 back without waiting for the answer.
 
+Groups have calls that wait, and none here: give gcoord.Group and gcoord.GroupViews a thread (asyncio.to_thread).
+
 An object belongs to the event loop in which its client was connected, and all its methods are called in this loop.
 """
 

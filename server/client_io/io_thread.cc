@@ -1,7 +1,9 @@
 #include "server/client_io/io_thread.h"
 
 #include "common/assert.h"
+#include "server/platform/operator_log.h"
 
+#include <cstdlib>
 #include <utility>
 
 namespace gcoord::server {
@@ -10,6 +12,9 @@ IoThread::IoThread(std::unique_ptr<IoBackend> backend, const Options& options)
     : backend_(std::move(backend)),
       bell_(options.bell),
       counters_(options.counters),
+      now_us_(options.now_us),
+      end_limit_(options.end_limit),
+      on_stuck_(options.on_stuck),
       reports_(options.report_slots),
       thread_([this] { run(); }) {}
 
@@ -18,11 +23,32 @@ IoThread::~IoThread() {
   if (mailbox_.end()) {
     backend_->wake();
   }
+  if (ended_.get_future().wait_for(end_limit_) != std::future_status::ready) {
+    on_stuck_();
+  }
   thread_.join();
 }
 
+std::uint64_t IoThread::steady_now_us() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+void IoThread::end_process() {
+  log_error(LogComponent::Clients, "an I/O thread does not end: the process ends without it");
+  std::abort();
+}
+
+void IoThread::probe() {
+  if (posted_.empty() && mailbox_.waiting_us(now_us_()) == 0) {
+    post({.kind = IoCommand::Kind::Probe});
+  }
+  hand_over();
+}
+
 void IoThread::hand_over() {
-  if (!posted_.empty() && mailbox_.put(posted_)) {
+  if (!posted_.empty() && mailbox_.put(posted_, now_us_())) {
     counters_.wakes.add();
     backend_->wake();
   }
@@ -40,6 +66,11 @@ void IoThread::settle() {
 }
 
 void IoThread::run() {
+  run_to_end();
+  ended_.set_value();
+}
+
+void IoThread::run_to_end() {
   while (mailbox_.take(commands_)) {
     for (IoCommand& command : commands_) {
       apply(command);
@@ -66,6 +97,9 @@ void IoThread::apply(IoCommand& command) {
     add(command);
     return;
   }
+  if (command.kind == IoCommand::Kind::Probe) {
+    return;
+  }
   const auto found = sockets_.find(command.socket);
   GCOORD_ASSERT(found != sockets_.end());  // Only a Close ends it, and it is the last command.
   Socket& socket = *found->second;
@@ -87,6 +121,7 @@ void IoThread::apply(IoCommand& command) {
     case IoCommand::Kind::Close:
       close(socket);
       break;
+    case IoCommand::Kind::Probe:
     case IoCommand::Kind::Add:
       break;
   }

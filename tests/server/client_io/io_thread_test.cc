@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -315,49 +314,6 @@ INSTANTIATE_TEST_SUITE_P(Backends,
                          IoThreadTest,
                          testing::Values(IoBackendWish::Epoll, IoBackendWish::IoUring),
                          backend_name);
-
-// Hangs in advance() until it is let go.
-class StuckBackend final : public IoBackend {
- public:
-  explicit StuckBackend(std::atomic<bool>& stuck) : stuck_(stuck) {}
-
-  std::string_view name() const override { return "stuck"; }
-
-  bool add(IoSocket&) override { return true; }
-
-  void receive(IoSocket&) override {}
-
-  void send(IoSocket&, std::span<const std::byte>) override {}
-
-  void remove(std::unique_ptr<IoSocket>) override {}
-
-  void advance(Sink&, int) override { stuck_.wait(true); }
-
-  void wake() override {}
-
- private:
-  std::atomic<bool>& stuck_;
-};
-
-TEST(StalledIoThread, AThreadThatTakesNoCommandsIsSeenToStall) {
-  std::atomic<bool> stuck{true};
-  LoopBell bell;
-  MetricsRegistry metrics;
-  IoCounters counters(metrics);
-  IoThread thread(std::make_unique<StuckBackend>(stuck), {.bell = bell, .counters = counters});
-  EXPECT_FALSE(thread.stalled());
-  for (std::uint64_t key = 0; key < 40'000; ++key) {
-    thread.post({.kind = IoCommand::Kind::Add, .socket = key});
-  }
-  thread.hand_over();
-  for (std::uint64_t key = 0; key < 40'000; ++key) {
-    thread.post({.kind = IoCommand::Kind::Close, .socket = key});
-  }
-  thread.hand_over();
-  EXPECT_TRUE(thread.stalled());
-  stuck = false;
-  stuck.notify_all();
-}
 
 }  // namespace
 }  // namespace gcoord::server

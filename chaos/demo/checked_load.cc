@@ -1,5 +1,6 @@
 #include "chaos/demo/checked_load.h"
 
+#include "chaos/process/run_times.h"
 #include "common/comma_list.h"
 #include "common/random.h"
 
@@ -13,7 +14,6 @@ namespace gcoord::chaos {
 
 namespace {
 
-constexpr std::chrono::seconds kStartTimeout{60};
 constexpr std::uint32_t kLanes = 16;
 // A round of a lane: acquire, release, and now and then a check or two.
 constexpr double kOperationsPerRound = 2.15;
@@ -52,7 +52,7 @@ Status CheckedLoad::start(const std::vector<std::string>& endpoints) {
     }
     GCOORD_TRY_STATUS(workers_.start(std::move(arguments)));
   }
-  GCOORD_TRY_STATUS(workers_.await_ready(kStartTimeout));
+  GCOORD_TRY_STATUS(workers_.await_ready(kRunTimes.start));
   say(fmt::format("load: {} client processes ask for {} operations/s; seed {}",
                   options_.clients,
                   options_.rate,

@@ -9,6 +9,7 @@
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/resource_usage.h"
+#include "chaos/process/run_times.h"
 #include "chaos/process/scratch_directory.h"
 #include "common/comma_list.h"
 #include "common/json/members.h"
@@ -28,7 +29,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kNodes = 3;
-constexpr std::chrono::seconds kStartTimeout{60};
 constexpr std::chrono::seconds kFailoverTimeout{30};
 
 // For a million shards on two busy cores.
@@ -37,15 +37,6 @@ constexpr std::chrono::milliseconds kVotesPoll{50};
 
 // Beyond a worker's own deadlines: whatever is under way at the end is answered by then.
 constexpr std::chrono::seconds kWorkerEnd{60};
-
-// For every forgotten lock to expire, election and back-off included.
-constexpr std::chrono::seconds kSweepWait{15};
-constexpr std::chrono::seconds kAgreeTimeout{30};
-constexpr std::chrono::seconds kStopTimeout{10};
-
-double milliseconds_since(Clock::time_point since) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
-}
 
 Status interrupted() {
   return Status{StatusCode::Cancelled, "interrupted"};
@@ -80,7 +71,7 @@ class Demo {
   void stop() {
     workers_.each().clear();
     client_.reset();
-    cluster_.stop_all(kStopTimeout);
+    cluster_.stop_all(kRunTimes.stop);
   }
 
  private:
@@ -123,7 +114,7 @@ class Demo {
     step("start {} nodes on loopback with {} shards each", kNodes, options_.shards);
     detail("{}", result_.device_reason);
     const auto began = Clock::now();
-    GCOORD_TRY_STATUS(cluster_.start_all(kStartTimeout));
+    GCOORD_TRY_STATUS(cluster_.start_all(kRunTimes.start));
     detail("ready after {:.0f} ms", milliseconds_since(began));
     client::ClientOptions client_options;
     client_options.endpoints = cluster_.endpoints();
@@ -133,10 +124,10 @@ class Demo {
       return from_client(client.status());
     }
     client_ = std::make_unique<client::Client>(std::move(client).value());
-    if (const auto all = client_->wait_for_all_nodes(kStartTimeout); !all.ok()) {
+    if (const auto all = client_->wait_for_all_nodes(kRunTimes.start); !all.ok()) {
       return from_client(all);
     }
-    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kStartTimeout)));
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kRunTimes.start)));
     GCOORD_TRY(const auto status, node_status(*client_, 1));
     result_.nodes = kNodes;
     result_.shards = JsonMembers(status).number<std::uint32_t>("shards");
@@ -175,7 +166,7 @@ class Demo {
                                         "--length-ms",
                                         std::to_string(options_.length.count())}));
     }
-    GCOORD_TRY_STATUS(workers_.await_ready(kStartTimeout));
+    GCOORD_TRY_STATUS(workers_.await_ready(kRunTimes.start));
     load_began_ = Clock::now();
     return Status{};
   }
@@ -205,7 +196,7 @@ class Demo {
     step("start node {} again with its data", result_.kill.node);
     const auto began = Clock::now();
     GCOORD_TRY_STATUS(cluster_.spawn(result_.kill.node));
-    GCOORD_TRY_STATUS(cluster_.wait_ready(result_.kill.node, kStartTimeout));
+    GCOORD_TRY_STATUS(cluster_.wait_ready(result_.kill.node, kRunTimes.start));
     result_.kill.restart_ms = milliseconds_since(began);
     detail("node is ready after {:.0f} ms", result_.kill.restart_ms);
     return options_.durability == "memory" ? await_votes(began) : Status{};
@@ -245,7 +236,7 @@ class Demo {
     }
     summarize_history(history.operations, result_);
     step("check {} operations; then acquire every name once more", history.operations.size());
-    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, history.operations, kSweepWait));
+    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, history.operations, kRunTimes.sweep));
     for (Operation& operation : sweep.operations) {
       history.operations.push_back(std::move(operation));
     }
@@ -274,7 +265,7 @@ class Demo {
 
   Status compare_all_replicas() {
     step("compare the replicas of every shard");
-    GCOORD_TRY(const auto agreement, compare_replicas(*client_, all_led(kAgreeTimeout)));
+    GCOORD_TRY(const auto agreement, compare_replicas(*client_, all_led(kRunTimes.agree)));
     result_.shards_compared = agreement.shards_compared;
     result_.shards_different = agreement.shards_different + agreement.shards_behind;
     result_.roots_agree = agreement.agree() && agreement.shards_compared == options_.shards;

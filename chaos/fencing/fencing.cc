@@ -5,6 +5,7 @@
 #include "chaos/process/client_processes.h"
 #include "chaos/process/etcd_cluster.h"
 #include "chaos/process/local_cluster.h"
+#include "chaos/process/run_times.h"
 #include "chaos/process/scratch_directory.h"
 #include "chaos/random/draw.h"
 #include "common/comma_list.h"
@@ -23,7 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kNodes = 3;
-constexpr std::chrono::seconds kStartTimeout{60};
 constexpr std::chrono::seconds kWorkerEnd{60};
 
 // Beyond the TTL: the expiry itself and the next grant.
@@ -63,7 +63,7 @@ class FencingRun {
     cluster.shards = 64;
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));
-    GCOORD_TRY_STATUS(cluster_->start_all(kStartTimeout));
+    GCOORD_TRY_STATUS(cluster_->start_all(kRunTimes.start));
     return cluster_->endpoints();
   }
 
@@ -83,7 +83,7 @@ class FencingRun {
       }
       GCOORD_TRY_STATUS(workers_.start(std::move(arguments)));
     }
-    return workers_.await_ready(kStartTimeout);
+    return workers_.await_ready(kRunTimes.start);
   }
 
   std::uint64_t holders_of(std::uint32_t number) const {

@@ -44,6 +44,7 @@ std::vector<FaultClass> all_faults(const StepPosition& place) {
                       clock_faults(),
                       client_faults(),
                       device_faults(place),
+                      thread_faults(place),
                       faults_out_of_reach()}) {
     all.insert(all.end(), list.begin(), list.end());
   }

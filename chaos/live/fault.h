@@ -65,6 +65,7 @@ std::vector<FaultClass> membership_faults();  // Nodes that lose what they had, 
 std::vector<FaultClass> clock_faults();
 std::vector<FaultClass> client_faults();  // Storms and strangers.
 std::vector<FaultClass> device_faults(const StepPosition& place);
+std::vector<FaultClass> thread_faults(const StepPosition& place);  // One thread of a node stops.
 
 // All of the above, and those that cannot be injected here.
 std::vector<FaultClass> all_faults(const StepPosition& place = {});

@@ -11,7 +11,9 @@
 #include "chaos/live/schedule.h"
 #include "chaos/live/strikes.h"
 #include "chaos/process/cluster_watch.h"
+#include "chaos/process/run_times.h"
 #include "chaos/process/scratch_directory.h"
+#include "chaos/random/turn_threads.h"
 
 #include <fmt/format.h>
 
@@ -28,15 +30,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kStartTimeout{60};
-constexpr std::chrono::seconds kStopTimeout{15};
-constexpr std::chrono::seconds kSweepWait{20};
-constexpr std::chrono::seconds kAgreeTimeout{30};
-
 // Beside faults there has to be calm, or nothing could be said about it.
 constexpr std::uint32_t kCalmMsMin = 2500;
 constexpr std::uint32_t kCalmMsMax = 4500;
-constexpr std::chrono::seconds kCalmAtBothEnds{5};
 
 constexpr std::uint32_t kFeltWithin = 3;  // Injections; one alone may well hit nothing.
 
@@ -111,13 +107,11 @@ class LiveRun {
       cluster.environment_of_node.push_back(shim->environment(options_.library));
       shims_.push_back(std::move(shim));
     }
-    // Nodes may differ in their threads.
-    for (std::uint32_t node = 0; node < cluster.node_count; ++node) {
-      cluster.arguments_of_node.push_back({"--turn-threads",
-                                           std::to_string(1 + node % 3),
-                                           "--io-threads",
-                                           std::to_string(node % 3)});
-    }
+    cluster.arguments_of_life = [seed = options_.seed](auto node, auto life) {
+      auto arguments = turn_threads_of_life(seed, node, life);
+      arguments.insert(arguments.end(), {"--io-threads", std::to_string((node + life) % 3)});
+      return arguments;
+    };
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));
     std::vector<std::uint16_t> ports;
@@ -149,13 +143,13 @@ class LiveRun {
         options_.shards);
     GCOORD_TRY_STATUS(plan_cluster());
     const auto began = Clock::now();
-    GCOORD_TRY_STATUS(cluster_->start_all(kStartTimeout));
+    GCOORD_TRY_STATUS(cluster_->start_all(kRunTimes.start));
     GCOORD_TRY(client_, connect("gcoord-chaos", std::chrono::seconds{5}));
     GCOORD_TRY(watcher_, connect("gcoord-chaos-watch", std::chrono::milliseconds{700}));
-    if (const auto all = client_->wait_for_all_nodes(kStartTimeout); !all.ok()) {
+    if (const auto all = client_->wait_for_all_nodes(kRunTimes.start); !all.ok()) {
       return from_client(all);
     }
-    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kStartTimeout)));
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kRunTimes.start)));
     say("all shards have a leader after {} ms", led.count());
     GCOORD_TRY(history_, HistoryWriter::open(directory_ / "history-nemesis.jsonl"));
     return Status{};
@@ -170,7 +164,7 @@ class LiveRun {
   }
 
   Status strike_until_the_end() {
-    const auto last = began_ + options_.length - kCalmAtBothEnds;
+    const auto last = began_ + options_.length - kRunTimes.calm;
     const bool any = std::any_of(classes_.begin(), classes_.end(), [](const FaultClass& each) {
       return each.make != nullptr;
     });
@@ -187,7 +181,7 @@ class LiveRun {
          .session_ttl = kSessionTtl},
         {.classes = classes_, .seed = options_.seed, .began = began_, .interrupt = interrupt_},
         result_};
-    auto until = began_ + kCalmAtBothEnds;
+    auto until = began_ + kRunTimes.calm;
     for (std::uint32_t number = 1; any && until < last; ++number) {
       GCOORD_TRY_STATUS(rest_until(until));
       GCOORD_TRY_STATUS(strikes.strike(schedule.next(), number));
@@ -214,12 +208,12 @@ class LiveRun {
     GCOORD_TRY_STATUS(read_history(directory_ / "history-nemesis.jsonl", histories_));
     say("take every name once more, compare all replicas");
     summarize_load(histories_.operations, result_);
-    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, histories_.operations, kSweepWait));
+    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, histories_.operations, kRunTimes.sweep));
     result_.names_stuck = sweep.stuck.size();
     for (Operation& operation : sweep.operations) {
       histories_.operations.push_back(std::move(operation));
     }
-    GCOORD_TRY(result_.agreement, compare_replicas(*client_, all_led(kAgreeTimeout)));
+    GCOORD_TRY(result_.agreement, compare_replicas(*client_, all_led(kRunTimes.agree)));
     return Status{};
   }
 
@@ -235,7 +229,7 @@ class LiveRun {
       for (const std::uint32_t node : node_ids()) {
         cluster_->signal(node, SIGCONT);
       }
-      cluster_->stop_all(kStopTimeout);
+      cluster_->stop_all(kRunTimes.stop);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "chaos/live/strikes.h"
 
 #include "chaos/live/progress.h"
+#include "chaos/process/run_times.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -18,7 +19,6 @@ constexpr std::chrono::milliseconds kFullBound{30'000};
 // When a run gives up waiting.
 constexpr std::chrono::milliseconds kLedTimeout{30'000};
 constexpr std::chrono::milliseconds kFullTimeout{90'000};
-constexpr std::chrono::seconds kStartTimeout{60};
 
 double in_ms(std::chrono::milliseconds duration) {
   return static_cast<double>(duration.count());
@@ -134,7 +134,7 @@ Status Strikes::restart_the_fallen(StrikeRecord& record) {
       fail(record,
            {StatusCode::Aborted, fmt::format("node {} ended by itself with {}", node, *exit)});
       GCOORD_TRY_STATUS(cluster.spawn(node));
-      GCOORD_TRY_STATUS(cluster.wait_serving(node, kStartTimeout));
+      GCOORD_TRY_STATUS(cluster.wait_serving(node, kRunTimes.start));
     }
   }
   return Status{};

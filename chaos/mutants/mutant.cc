@@ -44,6 +44,8 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"lease_kept_in_transfer", "a leader trusts its lease while it hands a shard over"},
     {"read_confirmations_kept", "a read round begins with the confirmations of the one before"},
     {"votes_right_after_restart", "a node votes at once although promises of its last life bind"},
+    {"settled_before_durable", "entries that are taken without a step are answered at once"},
+    {"settled_reply_counts_all", "without a step a leader counts a follower for its whole log"},
 }};
 
 }  // namespace

@@ -53,9 +53,12 @@ enum class Mutant : std::uint8_t {
   LeaseKeptInTransfer,
   ReadConfirmationsKept,
   VotesRightAfterRestart,
+  // Of inputs that are settled without a step (consensus/step/settle.h); the step is right.
+  SettledBeforeDurable,
+  SettledReplyCountsAll,
 };
 
-inline constexpr std::size_t kMutantCount = 33;
+inline constexpr std::size_t kMutantCount = 35;
 
 // "acknowledged_before_durable".
 const char* mutant_name(Mutant mutant);

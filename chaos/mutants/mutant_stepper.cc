@@ -188,6 +188,24 @@ class MutantStepper final : public consensus::ForwardingStepper {
     return stepped;
   }
 
+  bool settle(const RowInput& given, consensus::Outbox& out) override {
+    if (mutant_ < Mutant::SettledBeforeDurable) {
+      return false;
+    }
+    const ShardRef row(columns(), given.row);
+    Inbox in = given.in;
+    Message& message = in.message[0];
+    if (mutant_ == Mutant::SettledReplyCountsAll && in.message_count != 0 &&
+        message.kind == MessageKind::AppendReply) {
+      message.index = row.log().last;
+    }
+    const bool settled = inner().settle({given.row, in, given.input}, out);
+    if (settled && mutant_ == Mutant::SettledBeforeDurable) {
+      answer_early(row, given.input, out);
+    }
+    return settled;
+  }
+
  private:
   void before(const ShardRef& row, Inbox& in) {
     for (std::uint32_t k = 0; k < in.message_count; ++k) {
@@ -206,6 +224,21 @@ class MutantStepper final : public consensus::ForwardingStepper {
     } else if (mutant_ == Mutant::CommitFallsBack && row.log().commit > row.log().applied + 1) {
       row.log().commit = row.log().applied;
     }
+  }
+
+  // An acknowledgement of entries before storage has them.
+  static void answer_early(const ShardRef& row, const StepInput& input, consensus::Outbox& out) {
+    if (row.hot().role != Role::Follower || out.storage.present == 0) {
+      return;
+    }
+    Message& reply = out.message[out.message_count++];
+    reply = Message{.shard = row.shard(),
+                    .kind = MessageKind::AppendReply,
+                    .from = input.self,
+                    .to = row.hot().leader,
+                    .term = row.hot().term,
+                    .index = row.log().verified,
+                    .commit = row.log().commit};
   }
 
   StepInput changed(const StepInput& input) const {

@@ -166,6 +166,10 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
     const auto& own = options_.arguments_of_node[node_id - 1];
     list.insert(list.end(), own.begin(), own.end());
   }
+  if (options_.arguments_of_life) {
+    const auto own = options_.arguments_of_life(node_id, self.lives());
+    list.insert(list.end(), own.begin(), own.end());
+  }
   if (self.rejoins) {
     list.emplace_back("--rejoin");
   }

@@ -33,6 +33,8 @@ struct LocalClusterOptions {
   std::vector<std::string> host_of_node;
   // Further flags of node 1, 2 and so on; empty, or one list for each.
   std::vector<std::vector<std::string>> arguments_of_node;
+  // Further flags of one life of a node, the first of which is life 1; empty: none.
+  std::function<std::vector<std::string>(std::uint32_t node, std::uint32_t life)> arguments_of_life;
   bool trace = false;  // Each life of a node writes a trace of its own.
   // What node 1, 2 and so on find in their environment; empty, or one list for each.
   std::vector<std::vector<std::pair<std::string, std::string>>> environment_of_node;
@@ -100,7 +102,7 @@ class LocalCluster {
   std::filesystem::path data_directory(std::uint32_t node_id) const;
   std::filesystem::path log_file(std::uint32_t node_id) const;
 
-  // The command line of the node's next life.
+  // The command line of the node's life that runs, or ran last.
   std::vector<std::string> arguments(std::uint32_t node_id) const;
 
   // "host:port" of the client ports, by rising node id.

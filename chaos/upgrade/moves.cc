@@ -21,7 +21,8 @@ std::vector<Move> upgrade_moves(std::uint32_t node_count, std::uint64_t seed) {
     Draw draw{seed, ++time};
     const std::uint32_t killed = draw.between(1, node_count);
     for (const std::uint32_t node : draw.some(node_count, node_count)) {
-      moves.push_back({.node = node, .to = to, .killed = node == killed});
+      const auto number = static_cast<std::uint32_t>(moves.size() + 1);
+      moves.push_back({.number = number, .node = node, .to = to, .killed = node == killed});
     }
   }
   return moves;

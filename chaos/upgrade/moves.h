@@ -15,6 +15,7 @@ enum class Release : std::uint8_t { Previous, This };
 std::string_view release_name(Release release);
 
 struct Move {
+  std::uint32_t number = 0;  // From 1 on.
   std::uint32_t node = 0;
   Release to = Release::This;
   bool killed = false;  // By SIGKILL; else it gets SIGTERM, and hands over what it leads.

@@ -6,7 +6,9 @@
 #include "chaos/live/progress.h"
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/local_cluster.h"
+#include "chaos/process/run_times.h"
 #include "chaos/process/scratch_directory.h"
+#include "chaos/random/turn_threads.h"
 #include "chaos/upgrade/moves.h"
 #include "chaos/upgrade/result.h"
 
@@ -27,12 +29,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kStartTimeout{60};
-constexpr std::chrono::seconds kStopTimeout{15};
-constexpr std::chrono::seconds kSweepWait{20};
-constexpr std::chrono::seconds kAgreeTimeout{30};
 constexpr std::chrono::seconds kVersionTimeout{10};
-constexpr std::chrono::seconds kCalmAtBothEnds{3};
+// Moves leave calm between them anyway, so the ends need less of it.
+constexpr RunTimes kUpgradeTimes{.calm = std::chrono::seconds{3}};
 // A node that came back votes again after an election timeout; the next move waits for that.
 constexpr std::chrono::milliseconds kCalmBetween{1500};
 
@@ -46,10 +45,6 @@ Result<std::string> version_of(const std::filesystem::path& program) {
     return Status{StatusCode::Unavailable, program.string() + " does not say its version"};
   }
   return *line;
-}
-
-double milliseconds_since(Clock::time_point since) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
 }
 
 class UpgradeRun {
@@ -112,7 +107,7 @@ class UpgradeRun {
     GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
     cluster_.emplace(std::move(planned));
     const auto began = Clock::now();
-    GCOORD_TRY_STATUS(cluster_->start_all(kStartTimeout));
+    GCOORD_TRY_STATUS(cluster_->start_all(kUpgradeTimes.start));
     client::ClientOptions client;
     client.endpoints = cluster_->endpoints();
     client.client_name = "gcoord-chaos";
@@ -121,10 +116,10 @@ class UpgradeRun {
       return from_client(connected.status());
     }
     client_ = std::make_unique<client::Client>(std::move(connected).value());
-    if (const auto all = client_->wait_for_all_nodes(kStartTimeout); !all.ok()) {
+    if (const auto all = client_->wait_for_all_nodes(kUpgradeTimes.start); !all.ok()) {
       return from_client(all);
     }
-    return wait_all_led(*client_, began, all_led(kStartTimeout)).status();
+    return wait_all_led(*client_, began, all_led(kUpgradeTimes.start)).status();
   }
 
   Status start_workers() {
@@ -136,8 +131,8 @@ class UpgradeRun {
   // Spread over the load.
   Status make_moves() {
     const std::vector<Move> moves = upgrade_moves(options_.nodes, options_.seed);
-    const auto space = (options_.length - 2 * kCalmAtBothEnds) / static_cast<long>(moves.size());
-    auto next = began_ + kCalmAtBothEnds;
+    const auto space = (options_.length - 2 * kUpgradeTimes.calm) / static_cast<long>(moves.size());
+    auto next = began_ + kUpgradeTimes.calm;
     for (const Move& move : moves) {
       GCOORD_TRY_STATUS(rest_until(std::max(next, Clock::now() + kCalmBetween)));
       next += space;
@@ -155,7 +150,7 @@ class UpgradeRun {
     const auto logged = std::filesystem::file_size(cluster_->log_file(move.node), ignored);
     end(move);
     GCOORD_TRY_STATUS(start(move, move.to));
-    const Status ready = cluster_->wait_ready(move.node, kStartTimeout);
+    const Status ready = cluster_->wait_ready(move.node, kUpgradeTimes.start);
     record.ready_ms = milliseconds_since(began);
     if (!ready.ok()) {
       record.refused = refusal_in(log_since(move.node, logged));
@@ -163,9 +158,9 @@ class UpgradeRun {
         return ready;
       }
       GCOORD_TRY_STATUS(start(move, Release::This));
-      GCOORD_TRY_STATUS(cluster_->wait_ready(move.node, kStartTimeout));
+      GCOORD_TRY_STATUS(cluster_->wait_ready(move.node, kUpgradeTimes.start));
     }
-    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kStartTimeout)));
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kUpgradeTimes.start)));
     record.led_ms = static_cast<double>(led.count());
     record.until_ns = history_now_ns();
     result_.moves_after_load += Clock::now() > began_ + options_.length ? 1u : 0u;
@@ -184,7 +179,7 @@ class UpgradeRun {
   void end(const Move& move) {
     if (!move.killed) {
       cluster_->signal(move.node, SIGTERM);
-      const auto code = cluster_->wait_exit(move.node, kStopTimeout);
+      const auto code = cluster_->wait_exit(move.node, kUpgradeTimes.stop);
       if (code != 0) {
         result_.failures.push_back(
             fmt::format("node {} did not end by itself with exit code 0", move.node));
@@ -196,7 +191,11 @@ class UpgradeRun {
   Status start(const Move& move, Release release) {
     releases_[move.node - 1] = release;
     cluster_->set_program(move.node, program_of(release));
-    return cluster_->spawn(move.node);
+    // Releases before 2026-11-29 do not know the option.
+    return cluster_->spawn(move.node,
+                           release == Release::This
+                               ? turn_threads_of_life(options_.seed, move.node, move.number)
+                               : std::vector<std::string>{});
   }
 
   std::string log_since(std::uint32_t node, std::uintmax_t offset) const {
@@ -218,12 +217,13 @@ class UpgradeRun {
     GCOORD_TRY_STATUS(load_.read(histories_));
     say("take every name once more, compare all replicas");
     summarize_load(histories_.operations, result_);
-    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, histories_.operations, kSweepWait));
+    GCOORD_TRY(SweepResult sweep,
+               sweep_names(*client_, histories_.operations, kUpgradeTimes.sweep));
     result_.names_stuck = sweep.stuck.size();
     std::move(sweep.operations.begin(),
               sweep.operations.end(),
               std::back_inserter(histories_.operations));
-    GCOORD_TRY(result_.agreement, compare_replicas(*client_, all_led(kAgreeTimeout)));
+    GCOORD_TRY(result_.agreement, compare_replicas(*client_, all_led(kUpgradeTimes.agree)));
     return Status{};
   }
 
@@ -231,7 +231,7 @@ class UpgradeRun {
     load_.each().clear();
     client_.reset();
     if (cluster_.has_value()) {
-      cluster_->stop_all(kStopTimeout);
+      cluster_->stop_all(kUpgradeTimes.stop);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "common/tables/mapped_column.h"
 
 #include "common/assert.h"
+#include "common/tables/huge_pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,9 +9,8 @@
 namespace gcoord {
 namespace {
 
-// Columns of this size and more ask for huge pages: where rows are looked up at random, finding a
-// page costs a third of what the row does (docs/internals/performance_services.md). A huge page is
-// had as a whole from its first touch on, which wastes little in a column of several.
+// Smaller columns have little to gain: where rows are looked up at random, finding a small page
+// costs a third of what the row does (docs/internals/performance_services.md).
 constexpr std::size_t kHugeFrom = std::size_t{16} << 20;
 
 std::size_t whole_pages(std::size_t bytes) {
@@ -44,8 +44,7 @@ void MappedPages::resize(std::size_t bytes) {
   GCOORD_ASSERT(start_ != MAP_FAILED);
   bytes_ = wanted;
   if (wanted >= kHugeFrom) {
-    // A hint; a kernel without huge pages refuses it.
-    static_cast<void>(::madvise(start_, wanted, MADV_HUGEPAGE));
+    want_huge_pages(start_, wanted);
   }
 }
 

@@ -1,10 +1,13 @@
-// Settling: a row at rest takes three kinds of news without a step: that entries were applied, that
-// storage finished, that more is decided.
+// Settling: a row at rest takes most of its news without a step: that entries were applied, that
+// storage finished, what its leader sends, what its followers answer.
 //
-// Of a busy row these are half of all inputs, and a step for each of them looks at everything else
-// in vain. The two with conditions say what the whole step would, bit by bit, in the row and in the
-// outbox, or change nothing and say that a step is needed; a test holds them against it. The first
-// is for owners who apply within the turn that decided. Pure; host and device.
+// Of a busy row these are nearly all inputs, and a step for each of them looks at everything else
+// in vain: at timers that are not due, elections, reads, transfers, replies that nobody waits for.
+// Where a row owes none of that, an input is settled by the same functions that the step calls for
+// it, and by those of the step's end that can still have something to do. So all but the first say
+// what the whole step would, bit by bit, in the row and in the outbox, or change nothing and say
+// that a step is needed; a test holds them against it. The first is for owners who apply within the
+// turn that decided. Pure; host and device.
 #pragma once
 
 #include "consensus/step/step.h"
@@ -28,11 +31,6 @@ GCOORD_HD inline bool lives_are_whole(const StepRow& r) {
   return !lives_can_end(r.input) && !is_forgetful(r) && r.input.stored_at_once == 0;
 }
 
-// Whether storage has, or is about to have, everything of the row.
-GCOORD_HD inline bool all_handed_over(const StepRow& r) {
-  return r.storage().persist_from > r.log().last && r.storage().snapshot_pending == 0;
-}
-
 // A follower of a living leader that owes nothing but an acknowledgement. Its step runs no timer
 // and campaigns for nothing. The leader's record, or none.
 GCOORD_HD inline Found<PeerLiveness> leader_of_resting(const StepRow& r) {
@@ -48,59 +46,56 @@ GCOORD_HD inline Found<PeerLiveness> leader_of_resting(const StepRow& r) {
   return peer.found() && (peer->live != 0) & (peer->credit != 0) ? peer : Found<PeerLiveness>{};
 }
 
-// Whether the leader's own storage can change nothing but how far its own log counts: everybody who
-// is behind was told and is waited for.
+// A leader in the middle of its term, to whom a quorum is bound and who owes nothing but what
+// lead_on() says. Its step runs no timer, confirms no read and hands nothing over.
 GCOORD_HD inline bool leads_at_rest(const StepRow& r) {
+  const Hot& hot = r.hot();
   const Election& election = r.election();
-  const bool calm = (r.hot().role == Role::Leader) & (r.hot().flags == 0) &
-                    (r.hot().deadline > r.input.tick) & (election.transfer_target == kSlotNone) &
-                    (election.read_sequence == 0) & (replies_owed(r) == 0) &
-                    (election.guest_kind == 0);
-  if (!calm || !lives_are_whole(r) || mute(r) || !is_quorum(r.configuration(), bound_members(r)) ||
-      r.configuration().joint()) {
-    return false;
-  }
+  const bool calm = (hot.role == Role::Leader) & (hot.flags == 0) & (hot.deadline > r.input.tick) &
+                    (election.transfer_target == kSlotNone) & (election.read_sequence == 0) &
+                    (replies_owed(r) == 0) & (election.guest_kind == 0);
+  return calm && lives_are_whole(r) && !mute(r) && !r.configuration().joint() &&
+         is_quorum(r.configuration(), bound_members(r));
+}
+
+// The end of the step of a leader at rest.
+GCOORD_HD inline void lead_on(const StepRow& r) {
+  advance_commit(r);
   const SlotMask behind = members_behind(r);
-  if (behind != 0 && r.hot().deadline > r.input.tick + r.input.timing.resend_ticks) {
-    return false;
-  }
-  bool all_told = true;
-  for_each_peer(r, [&](std::uint32_t slot, const PeerLiveness&) {
-    const Progress& progress = r.progress(slot);
-    const bool told = ((progress.flags & kProgressSent) != 0) &
-                      (progress.state == ProgressState::Replicate) & (progress.next > r.log().last);
-    all_told = all_told & (told | !has_slot(behind, slot));
+  set_leader_deadline(r, behind);
+  emit_storage(r);
+  for_each_peer<StepRow::kEmitUnroll>(r, [&](std::uint32_t slot, const PeerLiveness& peer) {
+    if (has_slot(behind, slot)) {
+      emit_lead(r, slot, peer);
+    }
   });
-  return all_told;
+  emit_apply(r);
+  r.out.want_again((r.hot().flags & kRowStalled) != 0);
+  assert_invariants(r);
 }
 
-// Whether the leader would find more decided if its own storage had reached `durable`.
-GCOORD_HD inline bool would_decide(const StepRow& r, LogIndex durable) {
-  std::uint64_t match[kReplicaSlots] = {};
-  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const LogIndex reached = r.is_self(slot) ? durable : r.progress(slot).match;
-    match[slot] = counts(r, slot) ? reached.value : 0;
-  }
-  return min_id(quorum_index(r, match), r.log().last) > r.log().commit;
+// The end of the step of a follower at rest; its leader takes a message.
+GCOORD_HD inline void follow_on(const StepRow& r, const PeerLiveness& leader, bool storage_moved) {
+  emit_storage(r);
+  static_cast<void>(emit_append_reply(r, leader, storage_moved));
+  emit_apply(r);
+  assert_invariants(r);
 }
 
-// Storage finished the request under way. A follower's acknowledgement to its leader leaves at
-// once; a leader notes how far its own log counts.
+// Storage finished the request under way.
 GCOORD_HD inline bool settle_stored(const StepRow& r, const StorageAck& ack) {
   const Storage& storage = r.storage();
   const bool same = (ack.present != 0) & (storage.request_pending != 0) &
                     (ack.term == storage.durable_term) & (ack.vote == storage.durable_vote);
-  if (!same || !all_handed_over(r) || !hard_state_durable(r)) {
+  if (!same) {
     return false;
   }
   if (r.is_leader()) {
-    const LogIndex durable = max_id(storage.durable, storage.pending_last);
-    if (!leads_at_rest(r) || would_decide(r, durable)) {
+    if (!leads_at_rest(r)) {
       return false;
     }
     on_storage_ack(r, ack);
-    r.progress(r.hot().self_slot).match = durable;
-    emit_apply(r);
+    lead_on(r);
     return true;
   }
   const Found<PeerLiveness> leader = leader_of_resting(r);
@@ -108,30 +103,54 @@ GCOORD_HD inline bool settle_stored(const StepRow& r, const StorageAck& ack) {
     return false;
   }
   on_storage_ack(r, ack);
-  static_cast<void>(emit_append_reply(r, *leader, true));
-  emit_apply(r);
-  assert_storage(r);
+  follow_on(r, *leader, true);
   return true;
 }
 
-// The leader's word, to be answered by nobody, of how far the log is decided.
-GCOORD_HD inline bool settle_notice(const StepRow& r, const Message& m) {
+// Entries behind the log's end, or how far the log is decided, of the leader that the row follows.
+// What agrees with the log only; entries that the log may hold already are a step's.
+GCOORD_HD inline bool settle_append(const StepRow& r, const Message& m) {
   const Log& log = r.log();
-  const bool notice = (m.kind == MessageKind::Append) & (m.flags == kFlagNotice) & (m.count == 0) &
-                      (m.context == 0) & (m.term == r.hot().term) & (m.from == r.hot().leader);
-  if (!notice || !plausible(r, m) || !plausible_append(m) || m.index > log.last ||
-      (r.hot().flags & kRowAppendReply) != 0) {
+  const bool news = (m.kind == MessageKind::Append) & ((m.flags & ~kFlagNotice) == 0) &
+                    (m.term == r.hot().term) & (m.from == r.hot().leader) & (m.index <= log.last) &
+                    ((m.count == 0) | (m.index == log.last));
+  if (!news || !plausible(r, m) || !plausible_append(m)) {
     return false;
   }
   const bool matches = m.index <= log.commit || r.term_at(m.index) == m.log_term;
-  const bool stores_nothing =
-      r.storage().request_pending != 0 || (all_handed_over(r) && hard_state_durable(r));
-  if (!matches || !stores_nothing || !leader_of_resting(r).found()) {
+  if (!matches) {
+    return false;
+  }
+  const Found<PeerLiveness> leader = leader_of_resting(r);
+  if (!leader.found()) {
     return false;
   }
   on_append(r, m, 0);
-  emit_apply(r);
+  follow_on(r, *leader, false);
   return true;
+}
+
+// A voter that is being sent entries has stored some, or knows that they are decided. It may decide
+// more, of which the others are told at once.
+GCOORD_HD inline bool settle_append_reply(const StepRow& r, const Message& m) {
+  const bool accepted = (m.kind == MessageKind::AppendReply) & (m.flags == 0) &
+                        (m.term == r.hot().term) & (m.index <= r.log().last);
+  if (!accepted || !plausible(r, m) || !leads_at_rest(r)) {
+    return false;
+  }
+  const std::uint8_t slot = slot_of(r.configuration(), m.from);
+  if (slot >= r.shard.slot_count() || !has_slot(r.configuration().voters, slot) ||
+      r.progress(slot).state != ProgressState::Replicate) {
+    return false;
+  }
+  on_append_reply(r, m);
+  lead_on(r);
+  return true;
+}
+
+// A message of a peer.
+GCOORD_HD inline bool settle_message(const StepRow& r, const Message& m) {
+  return m.kind == MessageKind::Append ? settle_append(r, m) : settle_append_reply(r, m);
 }
 
 }  // namespace gcoord::consensus

@@ -34,7 +34,7 @@ class CpuStepper final : public Stepper {
                             .sink = sink_of(out.message, kOutboxMessages)};
     const StepRow row{ShardRef(columns_, given.row), given.input, out, arrays};
     return given.in.message_count == 0 ? settle_stored(row, given.in.storage_ack)
-                                       : settle_notice(row, given.in.message[0]);
+                                       : settle_message(row, given.in.message[0]);
   }
 
   const ShardColumns& columns() const override { return columns_; }

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "common/host/background_thread.h"
+#include "common/host/thread_name.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -62,6 +63,7 @@ std::optional<Status> Checkpointer::take_done() {
 }
 
 void Checkpointer::run() {
+  name_this_thread("checkpoint");
   make_background_thread();
   std::unique_lock lock(mutex_);
   while (true) {

@@ -91,7 +91,12 @@ class HistoryBatch {
 
   std::size_t size_bytes() const { return bytes_.size(); }
 
+  // Keeps its memory.
   void clear();
+
+  // Makes room for so many bytes of values, so that it does not grow by steps: what is large would
+  // be copied to fresh pages again and again.
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
   // In the order of the calls, which counts. A removed value is empty; spans live until the batch
   // changes.

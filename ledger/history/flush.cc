@@ -1,7 +1,11 @@
 #include "ledger/history/flush.h"
 
+#include "common/assert.h"
+#include "common/device/prefetch.h"
 #include "ledger/history/cut.h"
 
+#include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -10,11 +14,17 @@ namespace {
 
 // One write to the store: few and large, and well within its memory.
 constexpr std::size_t kWriteBytes = std::size_t{32} << 20;
+// Entries lie anywhere in many megabytes: so many ahead is time for one to come.
+constexpr std::size_t kAhead = 6;
+constexpr std::size_t kLineBytes = 64;
+// About what a shard adds beside its entries: its head, with peaks.
+constexpr std::size_t kHeadBytes = 320;
 
 }  // namespace
 
-Status HistoryFlush::write(HistoryStore& store) {
-  Status status = write_shards(store);
+Status HistoryFlush::write(HistoryStore& store, HistoryBatch& batch) {
+  Status status = write_shards(store, batch);
+  batch.clear();
   {
     const std::lock_guard lock(mutex_);
     outcome_ = status;
@@ -34,9 +44,14 @@ Status HistoryFlush::wait() const {
   return *outcome_;
 }
 
-Status HistoryFlush::write_shards(HistoryStore& store) const {
-  HistoryBatch batch;
+Status HistoryFlush::write_shards(HistoryStore& store, HistoryBatch& batch) const {
+  // A write goes beyond kWriteBytes by a shard. In steps, so that the next flush fits in it, too;
+  // pages that are never touched cost nothing.
+  const std::size_t about = pending_->size_bytes() + shards_.size() * kHeadBytes;
+  batch.reserve(std::min(std::bit_ceil(about), 2 * kWriteBytes));
   std::optional<HistoryCut> cut;
+  const std::vector<HistoryPending::Entry> entries = pending_->entries();
+  Entries rest = entries;
   for (const FlushedShard& each : shards_) {
     if (each.cut) {
       if (!cut) {
@@ -44,7 +59,7 @@ Status HistoryFlush::write_shards(HistoryStore& store) const {
       }
       GCOORD_TRY_STATUS(cut->remove_from(each.shard, *each.cut, batch));
     }
-    write_entries(each.shard, batch);
+    write_entries(each.shard, rest, batch);
     write_nodes(each.shard, batch);
     batch.put_head(each.shard, {each.frontier, each.first, each.bytes});
     if (batch.size_bytes() >= kWriteBytes) {
@@ -52,12 +67,20 @@ Status HistoryFlush::write_shards(HistoryStore& store) const {
       batch.clear();
     }
   }
+  GCOORD_ASSERT(rest.empty());
   return batch.empty() ? Status{} : store.write(batch);
 }
 
-void HistoryFlush::write_entries(ShardId shard, HistoryBatch& batch) const {
+void HistoryFlush::write_entries(ShardId shard, Entries& rest, HistoryBatch& batch) {
   bool begun = false;
-  for (const HistoryPending::Entry& entry : pending_->entries(shard)) {
+  for (; !rest.empty() && rest.front().shard == shard.value; rest = rest.subspan(1)) {
+    const HistoryPending::Entry& entry = rest.front();
+    if (rest.size() > kAhead) {
+      const std::span<const std::byte> soon = rest[kAhead].bytes;
+      for (std::size_t at = 0; at < soon.size(); at += kLineBytes) {
+        prefetch(soon.data() + at);
+      }
+    }
     if (!begun || entry.index % kTileThings == 0) {
       batch.begin_fragment({shard, 0, entry.index});
     }

@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace gcoord::ledger {
@@ -45,7 +46,13 @@ class HistoryFlush {
 
   // Durable on return, or why not. All of a shard is in one write, so that its head never says what
   // is not there.
-  Status write(HistoryStore& store);
+  // `batch` is empty before and after, and lends its memory.
+  Status write(HistoryStore& store, HistoryBatch& batch);
+
+  Status write(HistoryStore& store) {
+    HistoryBatch batch;
+    return write(store, batch);
+  }
 
   bool written() const;
 
@@ -53,8 +60,11 @@ class HistoryFlush {
   Status wait() const;
 
  private:
-  Status write_shards(HistoryStore& store) const;
-  void write_entries(ShardId shard, HistoryBatch& batch) const;
+  using Entries = std::span<const HistoryPending::Entry>;
+
+  Status write_shards(HistoryStore& store, HistoryBatch& batch) const;
+  // Those of the shard, which `rest` begins with, taken off it.
+  static void write_entries(ShardId shard, Entries& rest, HistoryBatch& batch);
   void write_nodes(ShardId shard, HistoryBatch& batch) const;
 
   std::shared_ptr<const HistoryPending> pending_;

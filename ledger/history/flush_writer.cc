@@ -7,8 +7,10 @@
 
 namespace gcoord::ledger {
 
-FlushWriter::FlushWriter(HistoryStore& store, std::function<void()> written)
-    : store_(store), written_(std::move(written)), thread_([this] { run(); }) {}
+FlushWriter::FlushWriter(HistoryStore& store,
+                         std::function<void()> written,
+                         std::chrono::milliseconds warm)
+    : store_(store), written_(std::move(written)), warm_(warm), thread_([this] { run(); }) {}
 
 FlushWriter::~FlushWriter() {
   {
@@ -28,18 +30,30 @@ void FlushWriter::begin(std::shared_ptr<HistoryFlush> flush) {
   wake_.notify_one();
 }
 
+void FlushWriter::wait(std::unique_lock<std::mutex>& lock) {
+  const auto called = [this] { return stopping_ || next_ != nullptr; };
+  if (!wake_.wait_for(lock, warm_, called)) {
+    batch_ = {};
+    lock.unlock();
+    store_.release_memory();
+    lock.lock();
+    wake_.wait(lock, called);
+  }
+}
+
 void FlushWriter::run() {
   make_background_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || next_ != nullptr; });
+    wait(lock);
     if (next_ == nullptr) {
       return;
     }
     const std::shared_ptr<HistoryFlush> flush = std::move(next_);
     next_ = nullptr;
     lock.unlock();
-    static_cast<void>(flush->write(store_));  // Whoever ends the flush asks what came of it.
+    // Whoever ends the flush asks what came of it.
+    static_cast<void>(flush->write(store_, batch_));
     written_();
     lock.lock();
   }

@@ -1,6 +1,7 @@
 #include "ledger/history/history.h"
 
 #include "common/assert.h"
+#include "common/device/prefetch.h"
 #include "ledger/base/error_details.h"
 #include "ledger/history/reader.h"
 #include "ledger/merkle/frontier_growth.h"
@@ -109,8 +110,12 @@ Status History::check_order(const HistoryEntries& batch) {
 // nothing is missing and nothing comes again.
 bool History::continues(const HistoryEntries& sorted) const {
   for (std::size_t number = 0; number < trees_->run_count(); ++number) {
+    const std::uint32_t shard = trees_->run(number).shard.value;
+    GCOORD_ASSERT(shard < options_.shard_count);
+    prefetch(&rows_[shard]);
+  }
+  for (std::size_t number = 0; number < trees_->run_count(); ++number) {
     const HistoryTrees::Run run = trees_->run(number);
-    GCOORD_ASSERT(run.shard.value < options_.shard_count);
     std::uint64_t next = rows_[run.shard.value].size.load(std::memory_order_relaxed);
     for (std::size_t k = 0; k < run.places.size(); ++k, ++next) {
       const HistoryEntry& entry = run.entry(sorted, k);

@@ -1,6 +1,8 @@
 #include "ledger/history/pending.h"
 
-#include <algorithm>
+#include "common/device/prefetch.h"
+
+#include <numeric>
 #include <utility>
 
 namespace gcoord::ledger {
@@ -8,11 +10,15 @@ namespace gcoord::ledger {
 void HistoryPending::add(std::shared_ptr<const HistoryEntries> batch) {
   const std::lock_guard lock(mutex_);
   for (const HistoryEntry& entry : batch->entries) {
+    prefetch(&newest_[entry.shard]);
+  }
+  for (const HistoryEntry& entry : batch->entries) {
     std::uint32_t& newest = newest_[entry.shard];
     if (newest == 0) {
       shards_.push_back(entry.shard);
     }
-    links_.push_back({&entry, batch.get(), newest});
+    links_.push_back(
+        {batch->bytes_of(entry).data(), entry.index, entry.length, entry.shard, newest});
     newest = static_cast<std::uint32_t>(links_.size());
   }
   bytes_ += batch->payload.size() + batch->entries.size() * (sizeof(HistoryEntry) + sizeof(Link));
@@ -24,13 +30,17 @@ void HistoryPending::add_node(ShardId shard, const PendingNode& node) {
   nodes_[{shard.value, node.level, node.index}] = node.hash;
 }
 
-std::vector<HistoryPending::Entry> HistoryPending::entries(ShardId shard) const {
-  std::vector<Entry> entries;
-  for (std::uint32_t place = newest_[shard.value]; place != 0; place = links_[place - 1].older) {
-    const Link& link = links_[place - 1];
-    entries.push_back({link.entry->index, link.batch->bytes_of(*link.entry)});
+// Links lie in the order in which entries came, so each shard's are in order already.
+std::vector<HistoryPending::Entry> HistoryPending::entries() const {
+  std::vector<std::uint32_t> next(newest_.size() + 1);  // By shard: where its next entry goes.
+  for (const Link& link : links_) {
+    ++next[link.shard + 1];
   }
-  std::reverse(entries.begin(), entries.end());
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<Entry> entries(links_.size());
+  for (const Link& link : links_) {
+    entries[next[link.shard]++] = link.entry();
+  }
   return entries;
 }
 
@@ -48,12 +58,12 @@ void HistoryPending::look_up(ShardId shard, std::uint64_t first, TileEntries& in
   const std::lock_guard lock(mutex_);
   for (std::uint32_t place = newest_[shard.value]; place != 0; place = links_[place - 1].older) {
     const Link& link = links_[place - 1];
-    if (link.entry->index < first) {
+    if (link.index < first) {
       break;
     }
-    const std::uint64_t at = link.entry->index - first;
+    const std::uint64_t at = link.index - first;
     if (at < into.size() && !into[at]) {
-      const auto bytes = link.batch->bytes_of(*link.entry);
+      const auto bytes = link.entry().bytes;
       into[at].emplace(bytes.begin(), bytes.end());
     }
   }
@@ -68,11 +78,11 @@ void HistoryPending::hash_leaves(ShardId shard,
     const std::lock_guard lock(mutex_);
     for (std::uint32_t place = newest_[shard.value]; place != 0; place = links_[place - 1].older) {
       const Link& link = links_[place - 1];
-      if (link.entry->index < first) {
+      if (link.index < first) {
         break;
       }
-      if (link.entry->index - first < into.size()) {
-        found.push_back({link.entry->index, link.batch->bytes_of(*link.entry)});
+      if (link.index - first < into.size()) {
+        found.push_back(link.entry());
       }
     }
   }

@@ -51,12 +51,14 @@ class HistoryPending {
   bool has(ShardId shard) const { return newest_[shard.value] != 0; }
 
   struct Entry {
-    std::uint64_t index = 0;
     std::span<const std::byte> bytes;
+    std::uint64_t index = 0;
+    std::uint32_t shard = 0;
   };
 
-  // Of a shard, by rising index; they live as long as this.
-  std::vector<Entry> entries(ShardId shard) const;
+  // All of them by shard, each shard's by rising index; they live as long as this. Sorted at once:
+  // a walk over one shard after another would wait for memory with each entry.
+  std::vector<Entry> entries() const;
   std::vector<PendingNode> nodes(ShardId shard) const;
 
   std::size_t size_bytes() const { return bytes_; }
@@ -73,10 +75,15 @@ class HistoryPending {
                    std::span<std::optional<MerkleHash>> into) const;
 
  private:
+  // All that a walk over entries needs, so that it reads nothing else.
   struct Link {
-    const HistoryEntry* entry = nullptr;
-    const HistoryEntries* batch = nullptr;
+    const std::byte* bytes = nullptr;
+    std::uint64_t index = 0;
+    std::uint32_t length = 0;
+    std::uint32_t shard = 0;
     std::uint32_t older = 0;  // 1 + place of the shard's entry before; 0: none.
+
+    Entry entry() const { return {{bytes, length}, index, shard}; }
   };
 
   using NodeKey = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // Shard, level, index.

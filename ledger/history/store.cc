@@ -156,7 +156,11 @@ class RocksHistoryStore final : public HistoryStore {
   // Kind by kind: a table in memory takes keys that follow one another ten times faster than those
   // that jump between heads and tiles, and a batch has them shard by shard.
   Status write(const HistoryBatch& batch) override {
-    rocksdb::WriteBatch writes(batch.size_bytes() + 64 * batch.change_count());
+    if (writes_ == nullptr) {
+      writes_ =
+          std::make_unique<rocksdb::WriteBatch>(batch.size_bytes() + 64 * batch.change_count());
+    }
+    writes_->Clear();  // Keeps its memory.
     std::map<char, std::vector<std::size_t>> kinds;
     for (std::size_t k = 0; k < batch.change_count(); ++k) {
       kinds[batch.change(k).key.front()].push_back(k);
@@ -169,11 +173,14 @@ class RocksHistoryStore final : public HistoryStore {
       const HistoryBatch::Change change = batch.change(k);
       const rocksdb::Slice value{reinterpret_cast<const char*>(change.value.data()),
                                  change.value.size()};
-      GCOORD_TRY_STATUS(status_of(change.value.empty() ? writes.Delete(slice_of(change.key))
-                                                       : writes.Put(slice_of(change.key), value)));
+      GCOORD_TRY_STATUS(status_of(change.value.empty()
+                                      ? writes_->Delete(slice_of(change.key))
+                                      : writes_->Put(slice_of(change.key), value)));
     }
-    return commit(writes);
+    return commit(*writes_);
   }
+
+  void release_memory() override { writes_ = nullptr; }
 
   Status scan(const std::string& first,
               const std::string& end,
@@ -259,7 +266,8 @@ class RocksHistoryStore final : public HistoryStore {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> reclaiming_{false};
   std::thread reclaimer_;
-  std::unique_ptr<rocksdb::Env> environment_;  // nullptr: RocksDB's own.
+  std::unique_ptr<rocksdb::WriteBatch> writes_;  // Of who writes; none: nothing was for a while.
+  std::unique_ptr<rocksdb::Env> environment_;    // nullptr: RocksDB's own.
   RocksDatabase db_;
 };
 

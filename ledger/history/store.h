@@ -66,6 +66,9 @@ class HistoryStore {
 
   virtual Status write(const HistoryBatch& batch) = 0;
 
+  // Lets go of memory that is kept warm for the next write. By the thread that writes.
+  virtual void release_memory() {}
+
   // Everything with first <= key < end, in order.
   virtual Status scan(const std::string& first,
                       const std::string& end,

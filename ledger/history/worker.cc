@@ -1,6 +1,7 @@
 #include "ledger/history/worker.h"
 
 #include "common/host/background_thread.h"
+#include "common/host/thread_name.h"
 #include "ledger/base/error_details.h"
 
 #include <chrono>
@@ -34,7 +35,10 @@ HistoryWorker::HistoryWorker(std::shared_ptr<History> history, HistoryWorkerOpti
       }
       wake_.notify_one();
     });
-    thread_ = std::thread{[this] { run(); }};
+    thread_ = std::thread{[this] {
+      name_this_thread("history");
+      run();
+    }};
   }
 }
 

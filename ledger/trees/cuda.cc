@@ -10,7 +10,7 @@ class CudaMerkleDevice final : public MerkleDevice {
  public:
   explicit CudaMerkleDevice(int device) : device_(device) {}
 
-  Result<std::byte*> reserve(std::size_t bytes) override {
+  Result<std::byte*> reserve(std::size_t bytes, std::size_t /*dense_bytes*/) override {
     GCOORD_TRY(arena_, DeviceArena::make(device_, bytes));
     return arena_->column<std::byte>(bytes);
   }

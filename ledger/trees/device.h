@@ -20,8 +20,9 @@ class MerkleDevice {
   MerkleDevice(const MerkleDevice&) = delete;
   MerkleDevice& operator=(const MerkleDevice&) = delete;
 
-  // Once: zero-filled memory, aligned to 128 bytes, that lives as long as the device.
-  virtual Result<std::byte*> reserve(std::size_t bytes) = 0;
+  // Once: zero-filled memory, aligned to 128 bytes, that lives as long as the device. Its first
+  // dense_bytes are used side by side, the rest here and there.
+  virtual Result<std::byte*> reserve(std::size_t bytes, std::size_t dense_bytes) = 0;
   virtual Status copy_in(void* to, const void* from, std::size_t bytes) = 0;
   virtual Status copy_out(void* to, const void* from, std::size_t bytes) = 0;
 

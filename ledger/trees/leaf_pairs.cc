@@ -56,6 +56,24 @@ class LeafMessage {
   std::size_t length_;
 };
 
+// A node's message begins with the one byte of a node, so every word of it is one byte late; the
+// second block has the last byte, the end mark and the length.
+struct NodeMessage {
+  Sha256Block first;
+  Sha256Block second{};
+
+  explicit NodeMessage(const Sha256Words* children) {
+    std::uint32_t before = 0x01;
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      const std::uint32_t word = children[i / 8].word[i % 8];
+      first.word[i] = before << 24 | word >> 8;
+      before = word;
+    }
+    second.word[0] = before << 24 | 0x00800000;
+    second.word[15] = (1 + 2 * sizeof(Sha256Words)) * 8;
+  }
+};
+
 void add_alone(const LeafMessage& message, std::size_t from_block, Sha256Words& hash) {
   for (std::size_t k = from_block; k < message.block_count(); ++k) {
     sha256_add_block_on_host(hash, message.block(k));
@@ -83,6 +101,15 @@ void hash_leaf_pairs(const std::byte* payload,
   if (k < leaves.size()) {
     add_alone(LeafMessage(payload, leaves[k]), 0, hashes[k]);
   }
+}
+
+void hash_node_pair(const NodePair& nodes, Sha256Words (&hashes)[2]) {
+  const NodeMessage one(nodes.children[0]);
+  const NodeMessage two(nodes.children[1]);
+  hashes[0] = sha256_start();
+  hashes[1] = sha256_start();
+  sha256_add_two_blocks({hashes[0], hashes[1]}, {one.first, two.first});
+  sha256_add_two_blocks({hashes[0], hashes[1]}, {one.second, two.second});
 }
 
 }  // namespace gcoord::ledger

@@ -1,6 +1,7 @@
 #include "ledger/trees/trees.h"
 
 #include "common/assert.h"
+#include "common/device/prefetch.h"
 
 #include <algorithm>
 #include <bit>
@@ -62,7 +63,12 @@ Status MerkleTrees::allocate() {
   Columns sum;
   place(sum);
   memory_bytes_ = sum.bytes;
-  GCOORD_TRY(std::byte* const base, device_->reserve(sum.bytes));
+  // The columns that come first: a shard with a few entries has a row in each of these levels.
+  constexpr std::uint32_t kDenseLevels = 8;
+  const std::size_t dense =
+      RegionArena::bytes_for<std::uint64_t>(shards) +
+      RegionArena::bytes_for<Sha256Words>(shards * std::min(limits_.levels, kDenseLevels));
+  GCOORD_TRY(std::byte* const base, device_->reserve(sum.bytes, dense));
   RegionArena arena(base, sum.bytes);
   Columns carved{&arena};
   place(carved);
@@ -105,6 +111,13 @@ Status MerkleTrees::check(const MerkleRuns& runs) {
     return invalid("the runs do not divide the leaves");
   }
   ++takes_;
+  // All at once: they lie anywhere, and checking would wait for one after the other.
+  for (const std::uint32_t shard : runs.shard) {
+    if (shard < limits_.shard_count) {
+      prefetch(&named_in_[shard]);
+      prefetch(&sizes_[shard]);
+    }
+  }
   for (std::uint32_t run = 0; run < runs.shard.size(); ++run) {
     GCOORD_TRY_STATUS(check_run(runs, run));
     named_in_[runs.shard[run]] = takes_;

@@ -1,6 +1,7 @@
 #include "ledger/wal/writer.h"
 
 #include "common/assert.h"
+#include "common/host/thread_name.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -50,7 +51,10 @@ WalWriter::WalWriter(std::unique_ptr<Wal> wal, WalWriterOptions options)
   queued_lsn_ = wal_->last_lsn() + 1;
   wal_->while_full([this] { return drop(); });
   if (options_.driver == StorageDriver::Thread) {
-    thread_ = std::thread{[this] { run(); }};
+    thread_ = std::thread{[this] {
+      name_this_thread("log");
+      run();
+    }};
   }
 }
 

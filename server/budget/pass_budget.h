@@ -23,10 +23,12 @@
 namespace gcoord::server {
 
 enum class WorkClass : std::uint8_t {
-  SessionEnds,      // Sessions whose time ran out: questions to peers, and proposals.
-  WaitEnds,         // Waits that ran out of time, or whose shard is led elsewhere now.
-  WatchMessages,    // Events and progress to watches.
-  LostConnections,  // Watches of connections that are gone, or of a node that is cut off.
+  SessionEnds,    // Sessions whose time ran out: questions to peers, and proposals.
+  WaitEnds,       // Waits that ran out of time, or whose shard is led elsewhere now.
+  WatchMessages,  // Events and progress to watches.
+  // Watches of connections that are gone, of a node that is cut off, or of a shard whose state a
+  // snapshot replaced.
+  LostConnections,
 };
 
 inline constexpr std::size_t kWorkClasses = 4;

@@ -1,6 +1,7 @@
 #include "server/history/publication_node.h"
 
 #include "common/assert.h"
+#include "common/host/thread_name.h"
 #include "ledger/cluster/bound_pruning.h"
 #include "ledger/cluster/node_key_file.h"
 #include "ledger/disk/posix_disk.h"
@@ -74,7 +75,10 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
     publication_->touch(ShardId{shard}, tree == nullptr ? 0 : tree->size(), options_.now_ms());
   }
   view_ = publication_->view();
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    name_this_thread("publication");
+    run();
+  });
   return Status{};
 }
 

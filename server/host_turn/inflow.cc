@@ -19,6 +19,13 @@ Message message_of(const netcore::Slot& slot) {
   return message;
 }
 
+// As far as the message says (consensus/step/settle.h): entries, notices and acknowledgements.
+bool may_be_settled(const Message& message) {
+  const auto plain = static_cast<std::uint8_t>(message.flags & ~consensus::kFlagNotice);
+  return (message.kind == MessageKind::Append || message.kind == MessageKind::AppendReply) &&
+         plain == 0;
+}
+
 }  // namespace
 
 ReplicaInflow::ReplicaInflow(Environment environment, ChannelEvents events)
@@ -83,11 +90,8 @@ void ReplicaInflow::on_message(const Target& target,
     env_.metrics.dropped(ReplicaDrop::BadEntries).add();
     return;
   }
-  const bool notice = message.kind == MessageKind::Append && message.count == 0 &&
-                      message.flags == consensus::kFlagNotice;
-  if (notice && target.lane.notices.size() < target.lane.rows.messages_max() &&
-      target.lane.rows.find(target.row) == nullptr) {
-    target.lane.notices.push_back({target.row, message});
+  if (may_be_settled(message) && target.lane.rows.find(target.row) == nullptr &&
+      target.lane.arrivals.add(target.row, message, extent)) {
     return;
   }
   if (!target.lane.rows.add_message(target.row, message, extent)) {

@@ -11,6 +11,7 @@
 #include "consensus/step/message.h"
 #include "consensus/step/row_map.h"
 #include "netcore/peers/network.h"
+#include "server/host_turn/arrivals.h"
 #include "server/interfaces/state_machine.h"
 #include "server/replicas/active.h"
 #include "server/replicas/metrics.h"
@@ -25,21 +26,15 @@
 
 namespace gcoord::server {
 
-// How far the log of a row is decided, and asks for no answer.
-struct ReceivedNotice {
-  std::uint32_t row = 0;
-  consensus::Message message;
-};
-
 class ReplicaInflow final : public netcore::Sink {
  public:
   // Where the messages of one lane's rows go.
   struct Lane {
     const consensus::RowMap& map;  // Messages for shards that no lane holds are dropped.
     ActiveRows& rows;
-    // Notices of rows that nothing else waits for: to be settled, or stepped like any message
-    // (settler.h). Whoever settles them clears them.
-    std::vector<ReceivedNotice>& notices;
+    // Messages to rows that nothing else waits for, of the kinds that may be settled: for
+    // settler.h, which clears them.
+    Arrivals& arrivals;
   };
 
   // What the engine does besides when a channel came up or died.

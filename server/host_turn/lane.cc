@@ -24,6 +24,10 @@ TurnLane::TurnLane(const Environment& environment,
       readmission({environment.options.durability, environment.lane_count},
                   rows.columns(),
                   environment.registry),
+      arrivals(rows.stepper->columns_are_rows() ? Arrivals::Bounds{rows.active.messages_max(),
+                                                                   rows.active.extent_bytes_max(),
+                                                                   rows.map.row_count()}
+                                                : Arrivals::Bounds{}),
       env_(environment) {}
 
 TurnLane::~TurnLane() = default;
@@ -50,7 +54,7 @@ void TurnLane::begin(const Turn& turn) {
 }
 
 std::size_t TurnLane::waiting_count(Tick now, ledger::Lsn durable) const {
-  std::size_t count = rows.active.waiting_count() + notices.size();
+  std::size_t count = rows.active.waiting_count() + arrivals.size();
   count += record.due(durable) ? record.waiting_count() : 0;
   count += rows.waking() ? kRowsPerTurn : 0;
   count += rows.deadlines.next() <= now ? DeadlineIndex::kBlockRows : 0;
@@ -58,6 +62,7 @@ std::size_t TurnLane::waiting_count(Tick now, ledger::Lsn durable) const {
 }
 
 void TurnLane::work() {
+  begin_us_ = env_.clock.peek_us();
   settle();
   rows.active.begin_turn();
   if (steps_ && failure_.ok()) {
@@ -65,13 +70,16 @@ void TurnLane::work() {
   }
 }
 
+std::uint64_t TurnLane::step_limit_us() const {
+  return kStepLimitUs / env_.lane_count;
+}
+
 void TurnLane::settle() {
   Settler& settler = workers_->settler;
   settler.begin(input_);
-  for (const ReceivedNotice& notice : notices) {
-    settler.on_notice(notice);
+  if (steps_) {
+    settler.take(arrivals);
   }
-  notices.clear();
   turn_.done += record.take_acks(durable_,
                                  2 * kRowsPerTurn / env_.lane_count,
                                  [&](const TurnRecord::Ack& ack) { settler.on_stored(ack); });
@@ -91,7 +99,7 @@ void TurnLane::step_rows() {
     }
     batch.drain();
     stepped_ += batch.size();
-    if (env_.clock.peek_us() - begin_us >= kStepLimitUs / env_.lane_count) {
+    if (took_us() >= step_limit_us()) {
       break;
     }
   }
@@ -153,7 +161,7 @@ std::uint32_t TurnLane::leader_count() const {
 void TurnLane::shrink() {
   outflow.shrink();
   rows.shrink();
-  notices.shrink_to_fit();
+  arrivals.shrink();
   calls.shrink();
   workers_->applies.shrink();
   workers_->messages.shrink();

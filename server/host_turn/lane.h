@@ -14,7 +14,7 @@
 #include "common/host/metrics.h"
 #include "common/ids.h"
 #include "consensus/step/liveness.h"
-#include "server/host_turn/inflow.h"
+#include "server/host_turn/arrivals.h"
 #include "server/host_turn/lane_calls.h"
 #include "server/host_turn/outflow.h"
 #include "server/peers/peers.h"
@@ -115,12 +115,17 @@ class TurnLane {
   ReplicaOutflow outflow;
   Readmission readmission;
   TurnRecord record;
-  std::vector<ReceivedNotice> notices;
+  Arrivals arrivals;  // Without room where nothing is settled.
 
  private:
   struct Workers;
 
   void look_at_credit();
+  std::uint64_t step_limit_us() const;
+
+  // Since work() began.
+  std::uint64_t took_us() const { return env_.clock.peek_us() - begin_us_; }
+
   void settle();
   void step_rows();
   Status step_batch();
@@ -134,6 +139,7 @@ class TurnLane {
   std::vector<std::uint32_t> credits_;          // What they take at most in this turn.
   bool steps_ = true;
   std::size_t stepped_ = 0;
+  std::uint64_t begin_us_ = 0;  // Of work().
   std::unique_ptr<Workers> workers_;
 };
 

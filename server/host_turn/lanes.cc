@@ -266,8 +266,8 @@ std::uint64_t TurnLanes::waits_since(Tick now, ledger::Lsn durable) const {
 
 bool TurnLanes::wants_turn(ledger::Lsn durable) const {
   return std::any_of(lanes_.begin(), lanes_.end(), [durable](const auto& lane) {
-    return lane->rows.active.waiting() || lane->rows.waking() || lane->readmission.waiting() ||
-           lane->record.due(durable);
+    return lane->rows.active.waiting() || lane->arrivals.size() != 0 || lane->rows.waking() ||
+           lane->readmission.waiting() || lane->record.due(durable);
   });
 }
 
@@ -298,7 +298,7 @@ void TurnLanes::give_back() {
 std::size_t TurnLanes::messages_left() const {
   std::size_t count = 0;
   for (const auto& lane : lanes_) {
-    count += lane->rows.active.messages_left();
+    count += lane->rows.active.messages_left() + lane->arrivals.size();
   }
   return count;
 }

@@ -185,7 +185,7 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
   claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
   std::vector<ReplicaInflow::Lane> inlets;
   for (const auto& lane : lanes_->all()) {
-    inlets.push_back({lane->rows.map, lane->rows.active, lane->notices});
+    inlets.push_back({lane->rows.map, lane->rows.active, lane->arrivals});
   }
   inflow_ = std::make_unique<ReplicaInflow>(
       ReplicaInflow::Environment{

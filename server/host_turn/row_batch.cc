@@ -1,6 +1,7 @@
 #include "server/host_turn/row_batch.h"
 
 #include "common/assert.h"
+#include "server/host_turn/prefetch_rows.h"
 #include "server/replicas/shard_codec.h"
 
 #include <utility>
@@ -29,20 +30,6 @@ void clear(Inbox& in) {
   in.configuration_index = LogIndex{};
 }
 
-// Starts to bring a row's columns into the cache. Rows of a batch lie anywhere in hundreds of
-// megabytes; without this a step mostly waits for memory.
-void prefetch(const consensus::ShardColumns& columns, std::uint32_t row) {
-  __builtin_prefetch(&columns.hot[row]);
-  __builtin_prefetch(&columns.log[row]);
-  __builtin_prefetch(&columns.runs[row]);
-  __builtin_prefetch(&columns.storage[row]);
-  __builtin_prefetch(&columns.election[row]);
-  __builtin_prefetch(&columns.configuration[row]);
-  for (std::uint32_t slot = 0; slot < columns.slot_count; ++slot) {
-    __builtin_prefetch(&columns.progress[static_cast<std::size_t>(slot) * columns.row_count + row]);
-  }
-}
-
 }  // namespace
 
 RowBatch::RowBatch(const Environment& environment)
@@ -54,7 +41,7 @@ RowBatch::RowBatch(const Environment& environment)
 bool RowBatch::take() {
   env_.rows.active.take_batch(batch_rows_, in_.size());
   for (const std::uint32_t row : batch_rows_) {
-    prefetch(env_.rows.columns(), row);
+    prefetch_row(env_.rows.columns(), row);
   }
   return !batch_rows_.empty();
 }
@@ -152,8 +139,9 @@ void RowBatch::drain_row(std::size_t k) {
   place.snapshot.reset();
   for (std::uint32_t m = 0; m < in_[k].message_count; ++m) {
     if (out.stored[m].value != 0) {
+      const QueuedMessage& queued = env_.rows.active.message(place.message_number[m]);
       env_.storage.store_entries(
-          row, env_.rows.active.message(place.message_number[m]), out.stored[m]);
+          row, {queued.message, env_.rows.active.extent(queued)}, out.stored[m]);
     }
   }
   env_.storage.store_proposed(row, out, place.proposed.get());
@@ -163,17 +151,10 @@ void RowBatch::drain_row(std::size_t k) {
   if (!env_.failure.ok()) {
     return;
   }
-  env_.storage.persist(row, out.storage);
-  for (std::uint32_t m = 0; m < out.message_count; ++m) {
-    env_.messages.send(row, out.message[m]);
-  }
-  if (out.apply.first.value != 0 && out.apply.first <= out.apply.last) {
-    env_.applies.add(row, out.apply.first, out.apply.last);
-  }
+  env_.drain.carry_out(row, out);
   env_.answers.settle_read(row, out);
-  env_.reports.announce(row, place.before, out.cause);
-  env_.readmission.note(row);
-  settle_row(row, place.before, out);
+  env_.drain.conclude(row, place.before, out);
+  leave_row(row, out);
 }
 
 void RowBatch::install_snapshot(std::uint32_t row, Place& place) {
@@ -206,22 +187,12 @@ void RowBatch::settle_proposals(std::uint32_t row, std::uint32_t asked, const Ou
 }
 
 // When the row is to be stepped again.
-void RowBatch::settle_row(std::uint32_t row, const RowBefore& before, const Outbox& out) {
-  const consensus::ShardRef shard = env_.rows.ref(row);
-  env_.rows.deadlines.lower(row, shard.hot().deadline);
-  if (shard.log().floor != before.log.floor) {
-    env_.rows.log.compact(row, shard.log().floor);
-  }
-  if (out.dropped != 0) {
-    env_.reports.on_dropped(out.dropped);
-  }
+void RowBatch::leave_row(std::uint32_t row, const Outbox& out) {
   const RowWork& work = *env_.rows.active.find(row);
   if (work.message_first != 0 && !work.held) {
     env_.rows.active.put_back(row);
-  } else if (out.again != 0 && (shard.hot().flags & consensus::kRowStalled) != 0) {
-    env_.rows.stall(row);
-  } else if (out.again != 0) {
-    env_.rows.active.touch(row);
+  } else {
+    env_.drain.step_again(row, out);
   }
   env_.rows.active.release_if_idle(row);
 }

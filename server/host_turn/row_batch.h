@@ -9,11 +9,9 @@
 #include "consensus/step/inbox.h"
 #include "consensus/step/outbox.h"
 #include "server/host_turn/apply_queue.h"
+#include "server/host_turn/outbox_drain.h"
 #include "server/host_turn/row_answers.h"
-#include "server/host_turn/row_messages.h"
-#include "server/host_turn/row_reports.h"
 #include "server/host_turn/row_storage.h"
-#include "server/peers/readmission.h"
 #include "server/replicas/active.h"
 #include "server/replicas/failure_latch.h"
 #include "server/replicas/replica_rows.h"
@@ -32,11 +30,9 @@ class RowBatch {
   struct Environment {
     ReplicaRows& rows;
     RowAnswers& answers;
-    RowReports& reports;
     RowStorage& storage;
-    RowMessages& messages;
     ApplyQueue& applies;
-    Readmission& readmission;
+    OutboxDrain& drain;
     FailureLatch& failure;
   };
 
@@ -72,7 +68,7 @@ class RowBatch {
   void drain_row(std::size_t k);
   void install_snapshot(std::uint32_t row, Place& place);
   void settle_proposals(std::uint32_t row, std::uint32_t asked, const consensus::Outbox& out);
-  void settle_row(std::uint32_t row, const RowBefore& before, const consensus::Outbox& out);
+  void leave_row(std::uint32_t row, const consensus::Outbox& out);
 
   Environment env_;
   std::vector<std::uint32_t> batch_rows_;

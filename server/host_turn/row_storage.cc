@@ -29,9 +29,9 @@ Status RowStorage::install_snapshot(std::uint32_t row, std::span<const std::byte
   return {};
 }
 
-void RowStorage::store_entries(std::uint32_t row, const QueuedMessage& queued, LogIndex first) {
-  const consensus::Message& message = queued.message;
-  EntryReader reader(env_.rows.active.extent(queued));
+void RowStorage::store_entries(std::uint32_t row, const SentEntries& sent, LogIndex first) {
+  const consensus::Message& message = sent.message;
+  EntryReader reader(sent.extent);
   for (LogIndex index = message.index + 1; index <= message.index + message.count; ++index) {
     const auto entry = reader.next();
     GCOORD_ASSERT(entry.has_value());

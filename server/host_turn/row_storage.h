@@ -6,9 +6,9 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "consensus/step/message.h"
 #include "consensus/step/outbox.h"
 #include "server/interfaces/state_machine.h"
-#include "server/replicas/active.h"
 #include "server/replicas/checkpoint_marks.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/replica_rows.h"
@@ -21,6 +21,12 @@
 #include <vector>
 
 namespace gcoord::server {
+
+// An Append, and the bytes of its entries, which agree with it (well_formed_entries).
+struct SentEntries {
+  const consensus::Message& message;
+  std::span<const std::byte> extent;
+};
 
 class RowStorage {
  public:
@@ -42,8 +48,8 @@ class RowStorage {
   // Whether a snapshot was installed that is not in the log of record yet.
   bool owes_snapshot() const { return !owed_.empty(); }
 
-  // Keeps the entries of the message to the row from index `first` on.
-  void store_entries(std::uint32_t row, const QueuedMessage& queued, LogIndex first);
+  // Keeps the entries of the Append to the row from index `first` on.
+  void store_entries(std::uint32_t row, const SentEntries& sent, LogIndex first);
 
   // Keeps the configuration that the row proposed, if the step accepted it.
   void store_proposed(std::uint32_t row,

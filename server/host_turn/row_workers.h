@@ -1,9 +1,10 @@
 // The work on the rows of a lane, wired together: answers, reports, storage, messages, applied
-// entries, and the batch that uses them.
+// entries, and the batch and the settler that use them.
 #pragma once
 
 #include "server/host_turn/apply_queue.h"
 #include "server/host_turn/lane.h"
+#include "server/host_turn/outbox_drain.h"
 #include "server/host_turn/row_answers.h"
 #include "server/host_turn/row_batch.h"
 #include "server/host_turn/row_messages.h"
@@ -22,23 +23,22 @@ struct TurnLane::Workers {
         messages({lane.rows, lane.calls, lane.env_.metrics, lane.outflow, to.sender, to.network}),
         applies(
             {lane.rows, lane.calls, lane.env_.metrics, lane.turn_, to.peers, to.marks, answers}),
-        batch({lane.rows,
-               answers,
-               reports,
-               storage,
-               messages,
-               applies,
-               lane.readmission,
-               lane.failure_}),
-        settler({lane.rows, lane.env_.metrics, lane.turn_, reports, messages, applies, [&lane] {
-                   lane.look_at_credit();
-                 }}) {}
+        drain({lane.rows, reports, storage, messages, applies, lane.readmission}),
+        batch({lane.rows, answers, storage, applies, drain, lane.failure_}),
+        settler({lane.rows,
+                 lane.env_.metrics,
+                 lane.turn_,
+                 storage,
+                 drain,
+                 [&lane] { lane.look_at_credit(); },
+                 [&lane] { return lane.took_us() >= lane.step_limit_us() / 2; }}) {}
 
   RowAnswers answers;
   RowReports reports;
   RowStorage storage;
   RowMessages messages;
   ApplyQueue applies;
+  OutboxDrain drain;
   RowBatch batch;
   Settler settler;
 };

@@ -1,8 +1,10 @@
 #include "server/host_turn/turn_threads.h"
 
 #include "common/host/processors.h"
+#include "common/host/thread_name.h"
 
 #include <chrono>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -50,7 +52,10 @@ TurnThreads::TurnThreads(Options options, std::function<void(std::uint32_t lane)
       may_look_(usable_processors() >= 2 * options_.lane_count),
       busy_(options_.lane_count) {
   for (std::uint32_t lane = 1; lane < options_.lane_count; ++lane) {
-    threads_.emplace_back([this, lane] { work(lane); });
+    threads_.emplace_back([this, lane] {
+      name_this_thread("turn-" + std::to_string(lane));
+      work(lane);
+    });
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "common/host/event_level.h"
+#include "common/host/thread_name.h"
 #include "server/http/connection_table.h"
 #include "server/http/listen_socket.h"
 #include "server/http/port_lines.h"
@@ -156,7 +157,10 @@ class HttpServer::Impl {
       ::close(listen.socket);
       return Status{StatusCode::Internal, "libmicrohttpd does not start"};
     }
-    thread_ = std::thread([this] { turn(); });
+    thread_ = std::thread([this] {
+      name_this_thread("http");
+      turn();
+    });
     return Status{};
   }
 

@@ -1,6 +1,7 @@
 #include "server/reads/historical_reads.h"
 
 #include "common/assert.h"
+#include "common/host/thread_name.h"
 #include "common/name_hash.h"
 #include "server/history/past_state.h"
 #include "server/interfaces/replies.h"
@@ -137,7 +138,10 @@ void HistoricalReads::refuse(const Job& job, const Status& status) {
 
 void HistoricalReads::submit(JobPtr job) {
   if (!thread_.joinable()) {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      name_this_thread("past");
+      run();
+    });
   }
   {
     const std::lock_guard lock(mutex_);

@@ -34,8 +34,7 @@ RowWork* ActiveRows::find(std::uint32_t row) {
 bool ActiveRows::add_message(std::uint32_t row,
                              const consensus::Message& message,
                              std::span<const std::byte> extent) {
-  if (messages_.size() >= messages_max() ||
-      extents_.size() + extent.size() > kExtentBytesMax / parts_) {
+  if (messages_.size() >= messages_max() || extents_.size() + extent.size() > extent_bytes_max()) {
     return false;
   }
   RowWork& work = touch(row);
@@ -149,7 +148,7 @@ void ActiveRows::end_turn() {
   const bool long_list =
       messages_.size() > messages_max() / 8 && messages_.size() > 3 * messages_left_ / 2;
   const bool many_bytes =
-      extents_.size() > kExtentBytesMax / parts_ / 8 && extents_.size() > 4 * extent_bytes_left_;
+      extents_.size() > extent_bytes_max() / 8 && extents_.size() > 4 * extent_bytes_left_;
   if (long_list || many_bytes) {
     keep_messages_left();
   }

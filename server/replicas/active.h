@@ -83,6 +83,8 @@ class ActiveRows {
 
   std::size_t messages_max() const { return kMessagesMax / parts_; }
 
+  std::size_t extent_bytes_max() const { return kExtentBytesMax / parts_; }
+
   // Queues a message to the row with a copy of its entries. False: the queue is full, the message
   // is lost, as messages may be.
   bool add_message(std::uint32_t row,

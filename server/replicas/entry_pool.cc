@@ -10,8 +10,10 @@
 namespace gcoord::server {
 namespace {
 
-constexpr std::size_t kSlabBytes =
-    256 * 1024;  // Large enough to make the allocator's share vanish.
+// Large enough to make the allocator's share vanish.
+constexpr std::size_t kSmallSlabBytes = 256 * 1024;
+// A node that never holds more entries than these has does without a huge page.
+constexpr std::size_t kSmallSlabCount = 4;
 
 std::size_t class_for(std::size_t block_bytes) {
   std::size_t size_class = 0;
@@ -52,18 +54,24 @@ void EntryPool::release(EntryBlock* block) {
   free_[block->size_class] = block;
 }
 
-std::size_t EntryPool::slab_bytes() const {
-  return slabs_.size() * kSlabBytes;
+void EntryPool::add_slab() {
+  if (small_slabs_.size() < kSmallSlabCount) {
+    small_slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(kSmallSlabBytes));
+    uncarved_ = {small_slabs_.back().get(), kSmallSlabBytes};
+  } else {
+    slabs_.push_back(make_huge_pages(kHugePageBytes));
+    uncarved_ = {slabs_.back().get(), kHugePageBytes};
+  }
+  slab_bytes_ += uncarved_.size();
 }
 
 EntryBlock* EntryPool::carve(std::size_t size_class) {
   const std::size_t block_bytes = kClassBytes[size_class];
-  if (slabs_.empty() || slab_used_bytes_ + block_bytes > kSlabBytes) {
-    slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(kSlabBytes));
-    slab_used_bytes_ = 0;
+  if (uncarved_.size() < block_bytes) {
+    add_slab();
   }
-  auto* block = new (slabs_.back().get() + slab_used_bytes_) EntryBlock{};
-  slab_used_bytes_ += block_bytes;
+  auto* block = new (uncarved_.data()) EntryBlock{};
+  uncarved_ = uncarved_.subspan(block_bytes);
   return block;
 }
 

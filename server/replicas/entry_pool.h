@@ -1,9 +1,11 @@
 // The memory of log entries and waiting proposals: small blocks from slabs, recycled by size.
 //
 // A proposal is copied into a block once, when it arrives; the block then moves into the log
-// unchanged. Slabs are never given back: what a burst needed is ready for the next one. One thread.
+// unchanged. Slabs are never given back: what a burst needed is ready for the next one. All but the
+// first few are huge pages, since blocks are taken from anywhere in them. One thread.
 #pragma once
 
+#include "common/tables/huge_pages.h"
 #include "consensus/step/outbox.h"
 
 #include <array>
@@ -47,14 +49,17 @@ class EntryPool {
   // Bytes of blocks in use, and of all slabs.
   std::size_t used_bytes() const { return used_bytes_; }
 
-  std::size_t slab_bytes() const;
+  std::size_t slab_bytes() const { return slab_bytes_; }
 
  private:
   EntryBlock* carve(std::size_t size_class);
+  void add_slab();
 
   std::array<EntryBlock*, kClassBytes.size()> free_{};
-  std::vector<std::unique_ptr<std::byte[]>> slabs_;
-  std::size_t slab_used_bytes_ = 0;  // Of the newest slab.
+  std::vector<std::unique_ptr<std::byte[]>> small_slabs_;  // The first ones.
+  std::vector<HugePages> slabs_;
+  std::span<std::byte> uncarved_;  // Of the newest slab.
+  std::size_t slab_bytes_ = 0;
   std::size_t used_bytes_ = 0;
 };
 

@@ -52,8 +52,9 @@ void register_labelled(MetricsRegistry& registry,
 ReplicaMetrics::ReplicaMetrics(MetricsRegistry& registry)
     : turns(registry.counter(plain("engine_turns_total", "Turns of the replicated log"))),
       steps(registry.counter(plain("steps_total", "Steps of shard rows"))),
-      settled(registry.counter(plain(
-          "rows_settled_total", "Acknowledgements and notices that rows took without a step"))),
+      settled(registry.counter(
+          plain("rows_settled_total",
+                "Messages and storage acknowledgements that rows took without a step"))),
       stepped_us(registry.counter(
           in(MetricUnit::Microseconds, plain("step_seconds_total", "Time spent in stepping")))),
       active_rows(registry.gauge(plain("active_rows", "Rows stepped in the last turn"))),

@@ -27,6 +27,9 @@ static_assert(kListedWeightMax * kEndBytesMax + locks::kLockEventsPerCommandMax 
 // Records that those who lag are shown for a unit of the pass's budget.
 constexpr std::size_t kRecordsPerUnit = 4;
 
+// Watches that wait for a replay to begin, and are looked at in a pass.
+constexpr std::size_t kQueueLooks = 512;
+
 }  // namespace
 
 // Everything that was recorded is in the stream before it.
@@ -52,8 +55,9 @@ void WatchHub::send_progress(Watch& watch) {
   }
 }
 
-// Those who are live are to be told what was recorded. What no message holds, and a move of what
-// they follow, is found again by those who wanted it, each at its own cursor (pump()).
+// Those who are live are to be told what was recorded. What no message holds, a move of what they
+// follow, and the first of a shard after a snapshot, are found again by those who wanted them, each
+// at its own cursor (pump()).
 void WatchHub::match() {
   for (; matched_ < ring_.end(); ++matched_) {
     const WatchRecord& record = ring_.at(matched_);
@@ -65,7 +69,8 @@ void WatchHub::match() {
       if (own.empty()) {
         continue;
       }
-      if (own.move || !fanout_.add(*target, own, matched_)) {
+      const bool stop = own.move || misses_.must_stop(*target, record.shard);
+      if (stop || !fanout_.add(*target, own, matched_)) {
         fanout_.add_end(*target, matched_);
       }
     }
@@ -91,7 +96,7 @@ bool WatchHub::advance(std::uint64_t now_ms) {
   tell_slice();
   erase_slice();
   const bool put_off = fanout_.behind() || register_.is_due(now_ms_);
-  const bool losing = losses_.looking || losses_.ending_all;
+  const bool losing = losses_.looking || losses_.ending_all || misses_.any();
   budget.put_off(WorkClass::WatchMessages, put_off);
   budget.put_off(WorkClass::LostConnections, losing);
   return more || put_off || losing;
@@ -100,7 +105,7 @@ bool WatchHub::advance(std::uint64_t now_ms) {
 // Half of what there is, if others lag: they have the rest.
 void WatchHub::send_slice() {
   const std::size_t left = environment_.budget.left(WorkClass::WatchMessages);
-  const std::size_t most = lineup_.behind().empty() ? left : (left + 1) / 2;
+  const std::size_t most = !lineup_.any_behind() ? left : (left + 1) / 2;
   environment_.budget.spend(WorkClass::WatchMessages, fanout_.send(most));
 }
 
@@ -115,28 +120,20 @@ bool WatchHub::pump_slice() {
   return more;
 }
 
-// Past where the watch was opened only such shards need their revision where this node is behind
-// what the client has seen of another.
-void WatchHub::forget_past(Watch& watch) {
-  if (watch.cursor < watch.opened_at || watch.cursor < ring_.end()) {
-    return;
-  }
-  std::erase_if(watch.from, [this](const auto& each) {
-    return each.second <= environment_.applied(ShardId{each.first}).value + 1;
-  });
-}
-
 // Whether it could go on at once.
 bool WatchHub::pump(Watch& watch, std::size_t& budget) {
   if (outlet_.gone(watch)) {
     erase(watch);
     return false;
   }
+  if (end_if_missed(watch)) {
+    return false;
+  }
   if (watch.cursor < ring_.first()) {
     end(watch, ErrorCode::WatchLagging);
     return false;
   }
-  if (watch.stage == WatchStage::Replaying || jammed(watch)) {
+  if (jammed(watch)) {
     return false;
   }
   std::vector<std::byte> payload;
@@ -190,7 +187,13 @@ std::optional<WatchNotice> WatchHub::gather(Watch& watch,
 
 // Whether there is more to be had at once of what was recorded.
 bool WatchHub::catch_up(Watch& watch) {
-  forget_past(watch);
+  if (watch.cursor >= watch.opened_at && watch.cursor >= ring_.end()) {
+    // Past where the watch was opened only such shards need their revision where this node is
+    // behind what the client has seen of another.
+    std::erase_if(watch.from, [this](const auto& each) {
+      return each.second <= environment_.applied(ShardId{each.first}).value + 1;
+    });
+  }
   if (watch.cursor < ring_.end()) {
     return true;
   }
@@ -204,35 +207,46 @@ bool WatchHub::catch_up(Watch& watch) {
   return more;
 }
 
-std::size_t WatchHub::replaying_count() const {
-  return static_cast<std::size_t>(std::ranges::count(
-      lineup_.behind(), WatchStage::Replaying, [](const Watch* each) { return each->stage; }));
-}
-
-// Hands out what replays have made, and begins others as there is room.
+// Hands out what replays have made, as much as the pass has room for, and begins others. Whether
+// somebody could go on at once.
 bool WatchHub::advance_replays() {
-  if (!past_.collect()) {
-    return false;
-  }
+  PassBudget& budget = environment_.budget;
   bool more = false;
-  for (std::size_t k = lineup_.behind().size(); k > 0; --k) {
-    Watch& watch = *lineup_.behind()[k - 1];
-    if (watch.stage == WatchStage::Replaying && !jammed(watch)) {
-      more = advance_replay(watch) || more;
+  for (const std::uint64_t number : past_.collect()) {
+    Watch* const watch = register_.numbered(number);
+    if (watch == nullptr || watch->replays.empty() || !watch->replays.front()->resting) {
+      continue;  // It is not what was made for any more.
     }
+    const bool room = budget.left(WorkClass::WatchMessages) > 0;
+    if (!room || jammed(*watch)) {
+      past_.give_back(number);
+      more = more || !room;
+      continue;
+    }
+    budget.spend(WorkClass::WatchMessages,
+                 1 + watch->replays.front()->batch.size() / kRecordsPerUnit);
+    more = advance_replay(*watch) || more;
+  }
+  for (std::size_t looks = std::min(kQueueLooks, past_.queued_count()); looks > 0; --looks) {
+    const auto number = past_.next(options_.replays_max);
+    Watch* const watch = number ? register_.numbered(*number) : nullptr;
+    if (watch == nullptr || watch->stage != WatchStage::Replaying) {
+      continue;
+    }
+    if (jammed(*watch)) {
+      past_.want(*watch);
+      continue;
+    }
+    past_.begin(*watch);
+    metrics_.replays->add();
   }
   return more;
 }
 
 bool WatchHub::advance_replay(Watch& watch) {
   WatchReplayJob& job = *watch.replays.front();
-  if (!job.begun) {
-    if (past_.begin(watch, options_.replays_max)) {
-      metrics_.replays->add();
-    }
-    return false;
-  }
-  if (!job.resting) {
+  if (watch.cursor < ring_.first()) {
+    end(watch, ErrorCode::WatchLagging);
     return false;
   }
   if (!job.failure.ok()) {
@@ -249,7 +263,7 @@ bool WatchHub::advance_replay(Watch& watch) {
   if (stop) {
     past_.end_one();
     watch.replays.clear();
-    watch.stage = WatchStage::Behind;
+    lineup_.set_stage(watch, WatchStage::Behind);
     return follow(watch, stop->turn);
   }
   if (!job.done) {
@@ -258,7 +272,11 @@ bool WatchHub::advance_replay(Watch& watch) {
   }
   past_.end_one();
   watch.replays.pop_front();
-  watch.stage = watch.replays.empty() ? WatchStage::Behind : WatchStage::Replaying;
+  if (watch.replays.empty()) {
+    lineup_.set_stage(watch, WatchStage::Behind);
+  } else {
+    past_.want(watch);
+  }
   return true;
 }
 

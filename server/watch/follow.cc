@@ -47,6 +47,7 @@ bool WatchHub::follow(Watch& watch, const FollowTurn& turn) {
   aim(watch, filter);
   watch.from.clear();
   watch.opened_at = 0;
+  watch.misses = misses_.newest();
   watch.move_number = turn.number;
   const NameHash name = hash_name(filter.text);
   const auto known = arrivals_.find(name, turn.number);
@@ -72,7 +73,8 @@ bool WatchHub::replay_arrival(Watch& watch) {
   }
   watch.replays.push_back(std::move(job));
   watch.cursor = ring_.first();
-  watch.stage = WatchStage::Replaying;
+  lineup_.set_stage(watch, WatchStage::Replaying);
+  past_.want(watch);
   return true;
 }
 

@@ -80,10 +80,9 @@ void WatchHub::on_installed(ShardId shard) {
   const LogIndex applied = environment_.applied(shard);
   ring_.forget(shard, applied);
   arrivals_.forget(shard);
-  for (Watch* const watch : register_.all()) {
-    if (watch->target->filter.covers(shard)) {
-      end(*watch, ErrorCode::WatchCompacted, applied + 1, shard);
-    }
+  if (register_.size() != 0) {
+    misses_.add(shard, applied + 1);
+    end_missed_slice();
   }
 }
 
@@ -158,6 +157,7 @@ void WatchHub::on_open(protocol::ConnectionId connection,
   watch->request = request;
   watch->progress_ms = query.value().progress_ms;
   watch->progress_at_ms = now_ms_ + watch->progress_ms;
+  watch->misses = misses_.newest();
   for (const protocol::ShardRevision& each : query.value().from) {
     watch->from[each.shard.value] = each.revision.value;
   }
@@ -202,6 +202,9 @@ void WatchHub::begin(Watch& watch) {
   watch.cursor = watch.from.empty() ? ring_.end() : ring_.first();
   watch.stage = watch.replays.empty() ? WatchStage::Behind : WatchStage::Replaying;
   lineup_.add(watch);
+  if (!watch.replays.empty()) {
+    past_.want(watch);
+  }
   if (watch.from.empty()) {
     make_live(watch);
   }
@@ -209,7 +212,7 @@ void WatchHub::begin(Watch& watch) {
 
 void WatchHub::on_close(protocol::ConnectionId connection, const protocol::RequestSlot& request) {
   Watch* const watch = register_.find(connection, request.sequence);
-  if (watch == nullptr) {
+  if (watch == nullptr || end_if_missed(*watch)) {
     return outlet_.refuse(connection, request, ErrorCode::WatchUnknown);
   }
   end(*watch, ErrorCode::WatchClosed);
@@ -219,7 +222,7 @@ void WatchHub::on_close(protocol::ConnectionId connection, const protocol::Reque
 void WatchHub::on_progress(protocol::ConnectionId connection,
                            const protocol::RequestSlot& request) {
   Watch* const watch = register_.find(connection, request.sequence);
-  if (watch == nullptr) {
+  if (watch == nullptr || end_if_missed(*watch)) {
     return outlet_.refuse(connection, request, ErrorCode::WatchUnknown);
   }
   environment_.replies.reply(connection, protocol::reply_to(request), {});
@@ -251,8 +254,8 @@ void WatchHub::on_sweep(std::uint64_t now_ms, bool connected) {
   }
 }
 
-// Of those whose connection is gone, or of all when this node was cut off, as many as the pass has
-// room for.
+// Of those whose connection is gone or who missed something, or of all when this node was cut off,
+// as many as the pass has room for.
 void WatchHub::erase_slice() {
   PassBudget& budget = environment_.budget;
   while (losses_.ending_all && register_.size() != 0 &&
@@ -261,6 +264,7 @@ void WatchHub::erase_slice() {
     budget.spend(WorkClass::LostConnections, kEndUnits);
   }
   losses_.ending_all = losses_.ending_all && register_.size() != 0;
+  end_missed_slice();
   std::size_t looks = kLooksPerUnit * budget.left(WorkClass::LostConnections);
   const std::size_t looks_first = looks;
   while (losses_.looking && looks > 0) {
@@ -278,6 +282,29 @@ void WatchHub::erase_slice() {
                (looks_first - looks + kLooksPerUnit - 1) / kLooksPerUnit);
 }
 
+void WatchHub::end_missed_slice() {
+  std::size_t looks = kLooksPerUnit * environment_.budget.left(WorkClass::LostConnections);
+  const std::size_t looks_first = looks;
+  while (misses_.any() && looks > 0) {
+    --looks;
+    Watch* const watch = misses_.next(register_);
+    if (watch != nullptr && end_if_missed(*watch)) {
+      looks -= std::min(looks, kLooksPerUnit * kEndUnits);
+    }
+  }
+  environment_.budget.spend(WorkClass::LostConnections,
+                            (looks_first - looks + kLooksPerUnit - 1) / kLooksPerUnit);
+}
+
+// Whether the watch is no more: it missed what a snapshot brought.
+bool WatchHub::end_if_missed(Watch& watch) {
+  const auto miss = misses_.of(watch);
+  if (miss) {
+    end(watch, ErrorCode::WatchCompacted, miss->first, miss->shard);
+  }
+  return miss.has_value();
+}
+
 // Progress to those whose time has come and who have everything; the others say it when they have.
 void WatchHub::tell_slice() {
   match();
@@ -285,6 +312,9 @@ void WatchHub::tell_slice() {
   while (register_.is_due(now_ms_) && budget.left(WorkClass::WatchMessages) > 0) {
     Watch& watch = *register_.take_due(now_ms_);
     budget.spend(WorkClass::WatchMessages, 1 + watch.target->filter.shard_count / kShardsPerUnit);
+    if (end_if_missed(watch)) {
+      continue;
+    }
     if (!jammed(watch) && settled_live(watch)) {
       send_progress(watch);
     } else {
@@ -311,7 +341,7 @@ bool WatchHub::jammed(const Watch& watch) const {
 
 void WatchHub::make_live(Watch& watch) {
   GCOORD_ASSERT(watch.cursor == ring_.end() && matched_ == ring_.end());
-  lineup_.make_live(watch);
+  lineup_.set_stage(watch, WatchStage::Live);
   WatchFanout::join(watch);
 }
 

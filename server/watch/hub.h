@@ -5,8 +5,8 @@
 //   history -> replay -> what the ring no longer has
 //
 // What is sent in a pass of the loop is bounded by the pass's budget, and so is all else that many
-// watches want at once: progress, and ends of those whose connection is gone. The rest comes with
-// the next passes (docs/adr/0103).
+// watches want at once: progress, and ends of those whose connection is gone, or who missed what a
+// snapshot brought. The rest comes with the next passes (docs/adr/0103).
 //
 // A watch passes through three stages: Replaying (older than the ring), Behind (at a cursor of the
 // ring), Live (at its end). Live ones cost nothing until something concerns them. One whose
@@ -25,6 +25,7 @@
 #include "server/budget/pass_budget.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/watch/fanout.h"
+#include "server/watch/misses.h"
 #include "server/watch/ring.h"
 #include "server/watch/target.h"
 #include "server/watch/watch_arrivals.h"
@@ -32,7 +33,6 @@
 #include "server/watch/watch_filters.h"
 #include "server/watch/watch_lineup.h"
 #include "server/watch/watch_metrics.h"
-#include "server/watch/watch_options.h"
 #include "server/watch/watch_past.h"
 #include "server/watch/watch_register.h"
 
@@ -87,7 +87,7 @@ class WatchHub final : public ApplyObserver {
   std::size_t watch_count() const { return register_.size(); }
 
   // Watches that wait for events made from history.
-  std::size_t replaying_count() const;
+  std::size_t replaying_count() const { return lineup_.replaying_count(); }
 
   std::size_t recorded_bytes() const { return ring_.bytes(); }
 
@@ -136,6 +136,8 @@ class WatchHub final : public ApplyObserver {
   bool pump_slice();
   void tell_slice();
   void erase_slice();
+  void end_missed_slice();
+  bool end_if_missed(Watch& watch);
   bool settled_live(Watch& watch);
   void drop_target(WatchTargetState& target);
   void send_progress(Watch& watch);
@@ -148,7 +150,6 @@ class WatchHub final : public ApplyObserver {
                                     std::vector<std::byte>& payload);
   bool catch_up(Watch& watch);
   void end_unsendable(Watch& watch, ShardId shard, LogIndex revision);
-  void forget_past(Watch& watch);
   bool jammed(const Watch& watch) const;
 
   // watch_follow.cc: watches of a name whose lock moves.
@@ -173,6 +174,7 @@ class WatchHub final : public ApplyObserver {
   WatchTargets targets_;
   WatchPast past_;
   WatchRegister register_;
+  WatchMisses misses_;
   WatchLineup lineup_;
   WatchFanout fanout_;
   std::uint64_t matched_ = 0;  // Records that are sent or owed to those who are live.

@@ -74,6 +74,7 @@ struct WatchTargetState {
   std::vector<Watch*> live;     // Those who have everything that was recorded, or are owed it.
   std::size_t watch_count = 0;  // Those and all others.
   std::uint64_t marked = 0;     // The last record that was matched, plus one.
+  std::uint64_t misses = 0;     // The newest snapshot before which its watches stopped.
 
   // Of WatchFanout. Messages are numbered from 1; those up to told_all went to all.
   std::vector<OwedMessage> owed;  // Behind those, oldest first.

@@ -36,6 +36,7 @@ struct Watch {
   std::map<std::uint32_t, std::uint64_t> from;          // By shard, as long as it matters.
   std::deque<std::shared_ptr<WatchReplayJob>> replays;  // The first one is under way.
   std::uint32_t move_number = 0;  // Of one that follows: the newest move it came by; 0: none.
+  std::uint64_t misses = 0;       // The newest snapshot when it began in its shards (WatchMisses).
   bool progress_wanted = false;
   std::uint32_t progress_ms = 0;
   std::uint64_t progress_at_ms = 0;

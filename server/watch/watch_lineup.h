@@ -1,7 +1,8 @@
-// Line-up of watches: those that have everything stand with their target, all others in one list.
+// Line-up of watches: those that have everything stand with their target, those that read the ring
+// in one list, and those that wait for events made from history in another.
 //
-// Those of the list are served in turn, so that one with much to catch up holds up nobody. One
-// thread.
+// Those that read the ring are served in turn, so that one with much to catch up holds up nobody.
+// One thread.
 #pragma once
 
 #include "common/assert.h"
@@ -18,34 +19,33 @@ class WatchLineup {
  public:
   // One that is Replaying or Behind.
   void add(Watch& watch) {
-    watch.place = behind_.size();
-    behind_.push_back(&watch);
+    auto& list = list_of(watch);
+    watch.place = list.size();
+    list.push_back(&watch);
   }
 
   void remove(const Watch& watch) {
-    auto& list = watch.stage == WatchStage::Live ? watch.target->live : behind_;
+    auto& list = list_of(watch);
     GCOORD_ASSERT(list[watch.place] == &watch);
     list[watch.place] = list.back();
     list[watch.place]->place = watch.place;
     list.pop_back();
   }
 
-  void make_live(Watch& watch) {
+  void set_stage(Watch& watch, WatchStage stage) {
     remove(watch);
-    watch.stage = WatchStage::Live;
-    watch.place = watch.target->live.size();
-    watch.target->live.push_back(&watch);
-  }
-
-  void make_behind(Watch& watch, std::uint64_t cursor) {
-    remove(watch);
-    watch.stage = WatchStage::Behind;
-    watch.cursor = cursor;
+    watch.stage = stage;
     add(watch);
   }
 
-  // Replaying or Behind.
-  const std::vector<Watch*>& behind() const { return behind_; }
+  void make_behind(Watch& watch, std::uint64_t cursor) {
+    set_stage(watch, WatchStage::Behind);
+    watch.cursor = cursor;
+  }
+
+  bool any_behind() const { return !behind_.empty(); }
+
+  std::size_t replaying_count() const { return replaying_.size(); }
 
   // Calls visit(watch) for those that are behind, each once a round and in its turn, until the
   // budget is spent; a call costs one of it, and visit may spend more. The next call goes on in the
@@ -72,7 +72,20 @@ class WatchLineup {
   }
 
  private:
+  std::vector<Watch*>& list_of(const Watch& watch) {
+    switch (watch.stage) {
+      case WatchStage::Live:
+        return watch.target->live;
+      case WatchStage::Replaying:
+        return replaying_;
+      case WatchStage::Behind:
+        break;
+    }
+    return behind_;
+  }
+
   std::vector<Watch*> behind_;
+  std::vector<Watch*> replaying_;
   std::size_t turn_ = 0;
   std::size_t round_left_ = 0;
   bool again_ = false;

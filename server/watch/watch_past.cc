@@ -36,24 +36,36 @@ std::shared_ptr<WatchReplayJob> WatchPast::make(const Watch& watch, ShardId shar
   return job;
 }
 
-bool WatchPast::collect() {
-  if (replay_ == nullptr) {
-    return false;
+std::vector<std::uint64_t> WatchPast::collect() {
+  std::vector<std::uint64_t> watches = std::exchange(resting_, {});
+  if (replay_ != nullptr) {
+    for (const auto& job : replay_->taken()) {
+      job->resting = true;
+      watches.push_back(job->watch);
+    }
   }
-  for (const auto& job : replay_->taken()) {
-    job->resting = true;
-  }
-  return true;
+  return watches;
 }
 
-bool WatchPast::begin(const Watch& watch, std::size_t jobs_max) {
-  if (running_ >= jobs_max) {
-    return false;
+std::optional<std::uint64_t> WatchPast::next(std::size_t jobs_max) {
+  if (running_ >= jobs_max || queue_.empty()) {
+    return std::nullopt;
   }
+  const std::uint64_t watch = queue_.front();
+  queue_.pop_front();
+  return watch;
+}
+
+void WatchPast::begin(const Watch& watch) {
   ++running_;
   watch.replays.front()->begun = true;
   replay_->submit(watch.replays.front());
-  return true;
+}
+
+void WatchPast::stop() {
+  replay_.reset();
+  queue_.clear();
+  resting_.clear();
 }
 
 void WatchPast::give_up(const Watch& watch) {

@@ -1,6 +1,8 @@
 // Past of watches: what of it the ring no longer has is made again from history, so many at a time.
 //
-// One thread; the replay has its own (watch_replay.h).
+// A hundred thousand clients that come again after a while may all want that. Those that wait for
+// their turn stand in a queue, so a pass looks at those with a batch, jobs_max at most, and at some
+// of the queue. One thread; the replay has its own (replay.h).
 #pragma once
 
 #include "protocol/request.h"
@@ -9,9 +11,13 @@
 #include "server/watch/watch.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -27,11 +33,22 @@ class WatchPast {
   // Of what the ring no longer has; nothing if that cannot be had.
   std::shared_ptr<WatchReplayJob> make(const Watch& watch, ShardId shard, LogIndex from);
 
-  // Takes back the jobs with a batch. Whether there can be any.
-  bool collect();
+  // The watch's first job is to begin in its turn, behind others.
+  void want(const Watch& watch) { queue_.push_back(watch.number); }
 
-  // Begins the watch's first job, unless so many are under way. Whether it did.
-  bool begin(const Watch& watch, std::size_t jobs_max);
+  // Numbers of watches whose first job may have a batch, to be taken up in this pass. Who is not
+  // taken up is given back.
+  std::vector<std::uint64_t> collect();
+
+  void give_back(std::uint64_t watch) { resting_.push_back(watch); }
+
+  // The next watch that wants to begin, which leaves the queue; nothing while so many jobs are
+  // under way.
+  std::optional<std::uint64_t> next(std::size_t jobs_max);
+
+  std::size_t queued_count() const { return queue_.size(); }
+
+  void begin(const Watch& watch);
 
   // The next batch of the watch's first job.
   void go_on(const Watch& watch) { replay_->submit(watch.replays.front()); }
@@ -43,7 +60,7 @@ class WatchPast {
   void give_up(const Watch& watch);
 
   // Nobody watches.
-  void stop() { replay_.reset(); }
+  void stop();
 
  private:
   const WatchRing& ring_;
@@ -51,6 +68,8 @@ class WatchPast {
   std::function<void()> wake_;
   std::unique_ptr<WatchReplay> replay_;  // From the first job on.
   std::size_t running_ = 0;
+  std::deque<std::uint64_t> queue_;     // Numbers of watches. They may be gone.
+  std::vector<std::uint64_t> resting_;  // Of those that had a batch and were given back.
 };
 
 }  // namespace gcoord::server

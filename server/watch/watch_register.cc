@@ -4,7 +4,7 @@ namespace gcoord::server {
 
 Watch& WatchRegister::add(std::unique_ptr<Watch> watch) {
   Watch& opened = *watch;
-  numbers_[{opened.connection.value, opened.request.request_id}] = opened.number;
+  numbers_[place_of(opened)] = opened.number;
   if (opened.progress_ms != 0) {
     timed_.emplace(opened.progress_at_ms, opened.number);
   }
@@ -15,7 +15,7 @@ Watch& WatchRegister::add(std::unique_ptr<Watch> watch) {
 
 void WatchRegister::erase(const Watch& watch) {
   timed_.erase({watch.progress_at_ms, watch.number});
-  numbers_.erase({watch.connection.value, watch.request.request_id});
+  numbers_.erase(place_of(watch));
   const auto connection = connections_.find(watch.connection.value);
   --connection->second;
   if (connection->second == 0) {
@@ -35,6 +35,11 @@ Watch* WatchRegister::first_of(protocol::ConnectionId connection) const {
   return its ? watches_.at(at->second).get() : nullptr;
 }
 
+Watch* WatchRegister::numbered(std::uint64_t number) const {
+  const auto found = watches_.find(number);
+  return found == watches_.end() ? nullptr : found->second.get();
+}
+
 Watch* WatchRegister::take_due(std::uint64_t now_ms) {
   if (!is_due(now_ms)) {
     return nullptr;
@@ -47,12 +52,9 @@ Watch* WatchRegister::take_due(std::uint64_t now_ms) {
   return &watch;
 }
 
-std::vector<Watch*> WatchRegister::all() const {
-  std::vector<Watch*> watches;
-  for (const auto& [number, watch] : watches_) {
-    watches.push_back(watch.get());
-  }
-  return watches;
+Watch* WatchRegister::behind(const Place& place) const {
+  const auto next = numbers_.upper_bound(place);
+  return next == numbers_.end() ? nullptr : watches_.at(next->second).get();
 }
 
 protocol::ConnectionId WatchRegister::connection_behind(protocol::ConnectionId connection) const {

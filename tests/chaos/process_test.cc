@@ -68,5 +68,31 @@ TEST(LocalCluster, ANodeThatEndsIsReportedWithTheEndOfItsLog) {
   EXPECT_NE(started.message().find("the disk is on fire"), std::string::npos);
 }
 
+TEST(LocalCluster, EachLifeOfANodeHasFlagsOfItsOwn) {
+  const ScratchFolder scratch;
+  const auto program = scratch.path() / "speaks";
+  std::ofstream{program} << "#!/bin/sh\necho \"$@\" >&2\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  auto planned =
+      LocalCluster::plan({.program = program,
+                          .directory = scratch.path(),
+                          .node_count = 1,
+                          .arguments_of_life = [](auto node, auto life) {
+                            return std::vector<std::string>{"--threads-of-" + std::to_string(node),
+                                                            std::to_string(life)};
+                          }});
+  ASSERT_TRUE(planned.ok());
+  LocalCluster& cluster = planned.value();
+  for (int life = 1; life <= 2; ++life) {
+    ASSERT_TRUE(cluster.spawn(1).ok());
+    EXPECT_EQ(cluster.wait_exit(1, std::chrono::seconds{30}), 0);
+    EXPECT_EQ(cluster.arguments(1).back(), std::to_string(life));
+  }
+  std::ifstream log{cluster.log_file(1)};
+  const std::string said{std::istreambuf_iterator<char>{log}, {}};
+  EXPECT_NE(said.find("--threads-of-1 1\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("--threads-of-1 2\n"), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace gcoord::chaos

@@ -25,7 +25,8 @@ void make_resting(Draw& draw, Given& given) {
   row.storage.request_pending = draw.once_in(4) ? 0 : 1;
   row.storage.persist_from =
       max_id(row.storage.durable + 1, row.log.last + (draw.once_in(20) ? 0 : 1));
-  row.storage.durable_term = draw.once_in(30) ? Term{1} : row.hot.term;
+  const bool term_lags = row.hot.role == Role::Follower && draw.once_in(30);
+  row.storage.durable_term = term_lags ? Term{1} : row.hot.term;
   row.storage.durable_vote = row.hot.vote;
   if (row.hot.role == Role::Follower) {
     row.hot.deadline = draw.once_in(10) ? kNow + 5 : kTickNever;
@@ -82,17 +83,40 @@ std::optional<Stepped> settled(const Given& given, const Settle& settle) {
 
 struct Counts {
   std::uint32_t settled = 0;
-  std::uint32_t replied = 0;
+  std::uint32_t messages = 0;
+  std::uint32_t notices = 0;
   std::uint32_t applies = 0;
+  std::uint32_t stores = 0;
+  std::uint32_t entries = 0;  // Of an Append, taken.
   std::uint32_t leaders = 0;
+  std::uint32_t decided = 0;  // By leaders.
 
   void count(const Given& given, const Stepped& done) {
+    const bool leads = given.row.hot.role == Role::Leader;
     ++settled;
-    replied += done.out.message_count;
+    messages += done.out.message_count;
+    notices += done.out.message_count != 0 && done.out.message[0].flags == kFlagNotice ? 1 : 0;
     applies += done.out.apply.first.value != 0 ? 1 : 0;
-    leaders += given.row.hot.role == Role::Leader ? 1 : 0;
+    stores += done.out.storage.present;
+    entries += done.out.stored[0].value != 0 ? 1 : 0;
+    leaders += leads ? 1 : 0;
+    decided += leads && done.row.log.commit != given.row.log.commit ? 1 : 0;
   }
 };
+
+// Tells the row the first message, and holds what was settled against the step.
+void settle_first_message(const Given& given, std::uint32_t seed, Counts& counts) {
+  auto done =
+      settled(given, [&](const StepRow& row) { return settle_message(row, given.message[0]); });
+  if (done) {
+    InboxHead in;
+    in.message_count = 1;
+    Stepped whole = whole_step(given, in);
+    SCOPED_TRACE(seed);
+    expect_equal(*done, whole);
+    counts.count(given, *done);
+  }
+}
 
 TEST(SettleTest, StorageThatFinishedIsSettledAsAStepWould) {
   Counts counts;
@@ -112,7 +136,7 @@ TEST(SettleTest, StorageThatFinishedIsSettledAsAStepWould) {
     }
   }
   EXPECT_GT(counts.settled, kSeeds / 20);
-  EXPECT_GT(counts.replied, kSeeds / 100);
+  EXPECT_GT(counts.messages, kSeeds / 100);
   EXPECT_GT(counts.applies, kSeeds / 200);
   EXPECT_GT(counts.leaders, kSeeds / 200);
 }
@@ -128,19 +152,46 @@ TEST(SettleTest, ANoticeIsSettledAsAStepWould) {
       notice.count = 0;
       notice.index = given.row.log.last;
     }
-    auto done = settled(given, [&](const StepRow& row) { return settle_notice(row, notice); });
-    if (done) {
-      InboxHead in;
-      in.message_count = 1;
-      Stepped whole = whole_step(given, in);
-      SCOPED_TRACE(seed);
-      expect_equal(*done, whole);
-      counts.count(given, *done);
-    }
+    settle_first_message(given, seed, counts);
   }
-  EXPECT_GT(counts.settled, kSeeds / 40);
-  EXPECT_GT(counts.applies, kSeeds / 200);
-  EXPECT_EQ(counts.replied, 0u);
+  EXPECT_GT(counts.settled, kSeeds / 20);
+  EXPECT_GT(counts.applies, kSeeds / 100);
+}
+
+TEST(SettleTest, EntriesAreSettledAsAStepWould) {
+  Counts counts;
+  for (std::uint32_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
+    Given given = draw_resting(seed);
+    Message& append = given.message[0];
+    if (seed % 8 != 0) {
+      append.kind = MessageKind::Append;
+      append.count = static_cast<std::uint16_t>(1 + seed % 3);
+      append.index = given.row.log.last + (seed % 16 == 3 ? 1u : 0u);
+    }
+    settle_first_message(given, seed, counts);
+  }
+  EXPECT_GT(counts.settled, kSeeds / 20);
+  EXPECT_GT(counts.entries, kSeeds / 20);
+  EXPECT_GT(counts.stores, kSeeds / 100);
+  EXPECT_GT(counts.applies, kSeeds / 100);
+}
+
+TEST(SettleTest, AnAcknowledgementIsSettledAsAStepWould) {
+  Counts counts;
+  for (std::uint32_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
+    Given given = draw_resting(seed);
+    Message& reply = given.message[0];
+    if (seed % 8 != 0) {
+      reply.kind = MessageKind::AppendReply;
+      reply.index = given.row.log.last - seed % 3;
+    }
+    settle_first_message(given, seed, counts);
+  }
+  EXPECT_GT(counts.leaders, kSeeds / 20);
+  EXPECT_GT(counts.decided, kSeeds / 50);
+  EXPECT_GT(counts.leaders - counts.decided, kSeeds / 50);
+  EXPECT_GT(counts.notices, kSeeds / 100);
+  EXPECT_GT(counts.applies, kSeeds / 100);
 }
 
 }  // namespace

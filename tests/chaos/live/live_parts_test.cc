@@ -3,6 +3,7 @@
 #include "chaos/live/frame_pipe.h"
 #include "chaos/live/live_page.h"
 #include "chaos/live/schedule.h"
+#include "chaos/random/turn_threads.h"
 #include "netcore/channel/frame.h"
 #include "tests/scratch_folder.h"
 
@@ -139,6 +140,24 @@ TEST(StepPlaceTest, ATurnThatIsResidentAlwaysNamesADevice) {
   EXPECT_THAT(StepPosition{.device = "twin"}.arguments(), ElementsAre("--device", "twin"));
   EXPECT_THAT(StepPosition{.resident = true}.arguments(),
               ElementsAre("--device", "twin", "--turn", "resident", "--resident-peers", "proxy"));
+}
+
+TEST(TurnThreadsTest, EveryLifeOfANodeDrawsItsNumberAnew) {
+  std::map<std::string, int> lives;
+  int changes = 0;
+  for (std::uint32_t node = 1; node <= 5; ++node) {
+    for (std::uint32_t life = 1; life <= 20; ++life) {
+      const auto drawn = turn_threads_of_life(7, node, life);
+      ASSERT_EQ(drawn.size(), 2u);
+      EXPECT_EQ(drawn[0], "--turn-threads");
+      EXPECT_EQ(drawn, turn_threads_of_life(7, node, life)) << "a run is a function of its seed";
+      ++lives[drawn[1]];
+      changes += drawn == turn_threads_of_life(7, node, life + 1) ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(lives.size(), kTurnThreadsDrawn);
+  EXPECT_TRUE(lives.contains("1"));
+  EXPECT_GT(changes, 50);
 }
 
 TEST(ScheduleTest, EveryClassIsDealtOnceBeforeAnyIsDealtAgain) {

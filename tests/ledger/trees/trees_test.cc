@@ -250,5 +250,22 @@ TEST(LeafPairs, AreTheHashesOfTheLeavesOneByOne) {
   }
 }
 
+TEST(LeafPairs, TwoNodesSideBySideHaveTheHashesThatEachHasAlone) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Sha256Words children[2][2] = {};
+    for (std::uint64_t k = 0; k < 4; ++k) {
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        children[k / 2][k % 2].word[i] = static_cast<std::uint32_t>(random64(seed, k, i));
+      }
+    }
+    Sha256Words hashes[2];
+    hash_node_pair({{children[0], children[1]}}, hashes);
+    for (std::size_t node = 0; node < 2; ++node) {
+      EXPECT_EQ(bytes_of(hashes[node]),
+                hash_node(bytes_of(children[node][0]), bytes_of(children[node][1])));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gcoord::ledger

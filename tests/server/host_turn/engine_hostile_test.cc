@@ -39,9 +39,9 @@ class EngineInflowTest : public testing::Test {
   ToyService service_;
   const consensus::RowMap map_{kShardCount};
   ActiveRows rows_{kShardCount};
-  std::vector<ReceivedNotice> notices_;
+  Arrivals arrivals_{{.messages = 100, .extent_bytes = 10'000, .row_count = 1000}};
   ReplicaInflow inflow_{
-      {NodeId{1}, {{map_, rows_, notices_}}, {}, service_, metrics_},
+      {NodeId{1}, {{map_, rows_, arrivals_}}, {}, service_, metrics_},
       {.up = [](NodeId) {}, .down = [](NodeId) {}, .refused = [](const netcore::Refusal&) {}}};
 };
 
@@ -82,7 +82,7 @@ TEST_F(EngineInflowTest, AMessageGoesToTheRowOfItsShardOrIsDroppedWhereThatIsNot
   const consensus::RowMap map(700, kSlicesHere.data(), kSlicesHere.size());
   ActiveRows rows(map.row_count());
   ReplicaInflow inflow(
-      {NodeId{1}, {{map, rows, notices_}}, {}, service_, metrics_},
+      {NodeId{1}, {{map, rows, arrivals_}}, {}, service_, metrics_},
       {.up = [](NodeId) {}, .down = [](NodeId) {}, .refused = [](const netcore::Refusal&) {}});
   for (const std::uint32_t shard : {265u, 1u, 4u, 266u, 699u, 701u, 771u}) {
     Message message = valid();

@@ -109,6 +109,32 @@ TEST_F(EngineLanes, AnotherNumberOfThreadsFindsWhatWasWritten) {
   expect({"first", "second", "third"});
 }
 
+// Each look at the clock finds it 4 ms later, so a turn takes a part of what came.
+TEST_F(EngineLanes, MessagesThatATurnHasNoTimeForWaitForTheNext) {
+  std::uint64_t passed_us = 0;
+  std::uint64_t each_us = 0;
+  cluster_.tune = [&, before = cluster_.tune](ReplicaOptions& options) {
+    before(options);
+    options.clock_us = [&, clock_us = options.clock_us] {
+      passed_us += each_us;
+      return clock_us() + passed_us;
+    };
+  };
+  threads_of_[2] = threads_of_[3] = 1;
+  start_all();
+  propose("first");
+  for (std::uint32_t shard = 0; shard < kShardCount; ++shard) {
+    cluster_.propose(cluster_.leader_of(shard), shard, "second of " + std::to_string(shard));
+  }
+  each_us = 4'000;
+  for (int turn = 0; turn < 8; ++turn) {
+    cluster_.turn_all();
+  }
+  each_us = 0;
+  cluster_.run_until([this] { return cluster_.all_agreed(); }, 2000);
+  expect({"first", "second"});
+}
+
 // A checkpoint is the node's: it goes through all lanes and then covers the log of record.
 TEST_F(EngineLanes, CheckpointsOfAllLanesLetTheLogShrink) {
   start_all();

@@ -2,11 +2,13 @@
 #include "server/host_turn/turn_threads.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -38,6 +40,18 @@ TEST(TurnThreads, LanesHaveThreadsOfTheirOwnAndTheFirstHasTheOwners) {
   threads.run();
   EXPECT_EQ(ids[0], std::this_thread::get_id());
   EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(), 3u);
+}
+
+TEST(TurnThreads, TheKernelsToolsShowThemByTheNumberOfTheirLane) {
+  std::vector<std::string> names(3);
+  TurnThreads threads({.lane_count = 3}, [&](std::uint32_t lane) {
+    char name[16] = {};
+    ::pthread_getname_np(::pthread_self(), name, sizeof name);
+    names[lane] = name;
+  });
+  threads.run();
+  EXPECT_EQ(names[1], "turn-1");
+  EXPECT_EQ(names[2], "turn-2");
 }
 
 TEST(TurnThreads, ThreadsThatNeverRanEnd) {

@@ -1,4 +1,5 @@
 #include "server/replicas/entry_log.h"
+#include "tests/common/tables/page_flags.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -54,6 +55,29 @@ TEST(EntryLog, BlocksAreRecycled) {
   EXPECT_LE(pool.slab_bytes(), std::size_t{1} << 20);
   log.clear(0);
   EXPECT_EQ(pool.used_bytes(), 0u);
+}
+
+// A node with few entries does without a huge page; one with many finds its blocks in few pages.
+TEST(EntryPool, ItsFirstSlabsAreSmallAndTheOthersAreHugePages) {
+  EntryPool pool;
+  const std::string payload(2000, 'p');
+  const auto fill = [&](std::size_t slab_bytes) {
+    EntryBlock* block = nullptr;
+    while (pool.slab_bytes() < slab_bytes) {
+      block = pool.make(EntryKind::Command, bytes_of(payload));
+    }
+    return block;
+  };
+  constexpr std::size_t kSmallBytes = std::size_t{1} << 20;
+  fill(kSmallBytes);
+  EXPECT_EQ(pool.slab_bytes(), kSmallBytes);
+  const EntryBlock* first = fill(kSmallBytes + 1);
+  EXPECT_EQ(pool.slab_bytes(), kSmallBytes + kHugePageBytes);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % kHugePageBytes, 0u);
+  if (!has_huge_pages()) {
+    GTEST_SKIP() << "this kernel has no huge pages";
+  }
+  EXPECT_TRUE(wants_huge_pages(reinterpret_cast<const std::byte*>(first)));
 }
 
 // What a log of one shard must hold, told the simple way.

@@ -46,6 +46,7 @@ class WatchSink final : public protocol::ReplySink {
   }
 
   std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override {
+    ++looks;
     if (gone.contains(connection.value)) {
       return std::nullopt;
     }
@@ -56,6 +57,7 @@ class WatchSink final : public protocol::ReplySink {
   std::map<std::uint64_t, int> parked;
   std::set<std::uint64_t> full;
   std::set<std::uint64_t> gone;
+  mutable std::size_t looks = 0;  // At connections.
 };
 
 using ShardLog = std::vector<std::vector<std::byte>>;
@@ -142,10 +144,27 @@ class WatchNode {
     }
   }
 
+  // The shard's state comes as a whole, with all that its log has.
+  void install(std::uint32_t shard) {
+    while (applied_[shard] < logs_[shard].size()) {
+      const auto command = locks::decode(record_body(logs_[shard][applied_[shard]])).value();
+      ++applied_[shard];
+      locks::LockEvents events{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+      locks_.apply(ShardId{shard}, LogIndex{applied_[shard]}, command, Tick{1}, events);
+    }
+    desk_.on_installed(ShardId{shard});
+  }
+
   // A turn's end.
   void turn() {
     budget_.begin_pass();
     desk_.advance(now_ms);
+  }
+
+  // Until so many batches of replays have been made.
+  void await_batches(std::uint64_t count) {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(wake_.wait_for(lock, std::chrono::seconds(60), [&] { return woken_ >= count; }));
   }
 
   // Turns until nothing is left to be done, but for full connections.

@@ -87,7 +87,7 @@ void IoThread::run_to_end() {
   while (!sockets_.empty()) {
     close(*sockets_.begin()->second);
   }
-  while (!backend_->idle()) {
+  for (int k = 0; k < kIdleRounds && !backend_->idle(); ++k) {
     backend_->advance(*this, kRetryMs);
   }
 }

@@ -83,6 +83,10 @@ class IoThread final : private IoBackend::Sink {
   // How long it waits for room among the reports.
   static constexpr int kRetryMs = 1;
 
+  // At the end: how often it looks whether the kernel has ended all requests of closed sockets. A
+  // backend's own end waits for them or lets them go.
+  static constexpr int kIdleRounds = 1'000;
+
   // Buffers up to this size are given back to be used again.
   static constexpr std::size_t kReusedBytes = std::size_t{256} << 10;
 

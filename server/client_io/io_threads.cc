@@ -26,7 +26,9 @@ Status IoThreads::start_threads(const Options& options) {
   for (std::uint32_t k = 0; k < options.thread_count; ++k) {
     GCOORD_TRY(OpenedBackend opened, options.open(wish));
     backend_name_ = opened.backend->name();
-    if (k == 0) {
+    if (k == 0) {  // The others get the same or nothing, so that the name says what all do.
+      wish = opened.fallback_reason.empty() ? wish : IoBackendWish::Epoll;
+      wish = backend_name_ == "io_uring" ? IoBackendWish::IoUring : wish;
       fallback_reason_ = std::move(opened.fallback_reason);
     }
     IoThread::Options thread{.bell = bell_, .counters = counters_};

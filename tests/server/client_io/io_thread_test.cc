@@ -224,7 +224,9 @@ TEST_P(IoThreadTest, TheLoopIsWokenForOutputOnlyIfItWaitsForIt) {
   bell_.silence();
   send(0, std::vector<std::byte>(10));
   ASSERT_TRUE(next().has_value());
+  thread_->settle();  // It rings after it has reported.
   EXPECT_TRUE(bell_.arm()) << "nobody rang";
+  EXPECT_EQ(bell_.wake_count(), 0u);
   send(0, std::vector<std::byte>(10), true);
   ASSERT_TRUE(next().has_value());
   thread_->settle();

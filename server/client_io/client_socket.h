@@ -34,8 +34,14 @@ class SocketOwner {
   // Once after each await_input(). A thread that finds the client gone may say so at any time.
   virtual void on_readable(const Readable& readable) = 0;
 
-  // Output has left, or may leave again. `buffer`: memory of what was written, to be used again.
-  virtual void on_writable(bool gone, std::vector<std::byte> buffer) = 0;
+  struct Writable {
+    bool gone = false;              // As in Readable.
+    bool moved = false;             // The client has taken something, or takes something again.
+    std::vector<std::byte> buffer;  // Memory of what was written, to be used again.
+  };
+
+  // Output has left, may leave again, or needs less memory.
+  virtual void on_writable(Writable writable) = 0;
 
  protected:
   ~SocketOwner() = default;

@@ -65,6 +65,22 @@ bool ClientSockets::arm() {
   return false;
 }
 
+void ClientSockets::sweep() {
+  const std::uint32_t stalled = threads_ == nullptr ? 0 : threads_->probe();
+  counters_.stalled.set(stalled);
+  if (std::exchange(stalled_, stalled) == stalled) {
+    return;
+  }
+  if (stalled > 0) {
+    log_warning(LogComponent::Clients,
+                "{} of {} I/O threads do not come back: their clients wait, and get no company",
+                stalled,
+                threads_->thread_count());
+  } else {
+    log_info(LogComponent::Clients, "all I/O threads serve their clients again");
+  }
+}
+
 void ClientSockets::settle() {
   if (threads_ != nullptr) {
     threads_->settle();

@@ -59,6 +59,10 @@ class ClientSockets {
   // Before the loop sleeps; false: something has happened, and was taken as by take_reports().
   bool arm();
 
+  // About every second: shows in a metric how many threads have stalled, and says in the log when
+  // that changes.
+  void sweep();
+
   // For tests: waits until the threads have done what was handed over, and have seen what their
   // sockets had.
   void settle();
@@ -69,6 +73,7 @@ class ClientSockets {
   MetricsRegistry& metrics_;
   IoCounters counters_;
   std::vector<std::byte> scratch_;
+  std::uint32_t stalled_ = 0;  // As of the last sweep.
   std::unique_ptr<IoThreads> threads_;
 };
 

@@ -26,7 +26,11 @@ IoCounters::IoCounters(MetricsRegistry& metrics)
                              "",
                              ""})),
       wakes(wakes_of(metrics, "io")),
-      loop_wakes(wakes_of(metrics, "loop")) {}
+      loop_wakes(wakes_of(metrics, "loop")),
+      stalled(metrics.gauge({"gcoord_server_io_threads_stalled",
+                             "I/O threads that take nothing from the loop, as of the last second.",
+                             "",
+                             ""})) {}
 
 void tell_io_threads(MetricsRegistry& metrics,
                      std::string_view backend,

@@ -15,6 +15,7 @@ struct IoCounters {
   Counter& sends;
   Counter& wakes;       // Of sleeping I/O threads.
   Counter& loop_wakes;  // Of the sleeping loop.
+  Gauge& stalled;       // I/O threads.
 };
 
 // So many threads serve client sockets, by this backend ("none" without threads).

@@ -55,7 +55,7 @@ void DirectSocket::await_room() {
                      [this, alive = owner().keep_alive()](const asio::error_code& error) {
                        blocked_ = false;
                        if (!error && open()) {
-                         owner().on_writable(false, {});
+                         owner().on_writable({.moved = true});
                        }
                      });
 }

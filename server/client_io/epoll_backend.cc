@@ -17,13 +17,23 @@
 namespace gcoord::server {
 
 Result<std::unique_ptr<IoBackend>> EpollBackend::open() {
+  const auto refused = [](int error) {
+    return Status{StatusCode::ResourceExhausted, std::string("epoll: ") + std::strerror(error)};
+  };
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  if (epoll < 0) {
+    return refused(errno);
+  }
   const int bell = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int bell_error = errno;
   std::unique_ptr<IoBackend> backend(new EpollBackend(epoll, bell));
+  if (bell < 0) {
+    return refused(bell_error);
+  }
   epoll_event event{};
   event.events = EPOLLIN;
-  if (epoll < 0 || bell < 0 || ::epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0) {
-    return Status{StatusCode::ResourceExhausted, std::string("epoll: ") + std::strerror(errno)};
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0) {
+    return refused(errno);
   }
   return backend;
 }
@@ -70,6 +80,8 @@ void EpollBackend::send(IoSocket& socket, std::span<const std::byte> bytes) {
 void EpollBackend::remove(std::unique_ptr<IoSocket> socket) {
   std::erase(queue_, socket.get());
   GCOORD_ASSERT(std::ranges::find(trying_, socket.get()) == trying_.end());
+  // A descriptor that was copied to a child of this process outlives its close() here.
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, socket->fd, nullptr);
   ::shutdown(socket->fd, SHUT_RDWR);
   ::close(socket->fd);
 }

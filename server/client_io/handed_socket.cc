@@ -19,6 +19,7 @@ HandedSocket::~HandedSocket() {
 
 void HandedSocket::await_input() {
   GCOORD_ASSERT(open_ && input_ != nullptr && input_->taken());
+  input_->forget_frames();
   noted_ = input();
   thread_.post({.kind = IoCommand::Kind::Receive, .socket = key_, .input = std::move(input_)});
 }
@@ -86,8 +87,10 @@ void HandedSocket::on_report(IoReport& report) {
     input_ = std::move(report.input);
     more_ = report.more;
   }
-  if (report.gone || report.sent_bytes > 0 || was_blocked || report.freed_bytes > 0) {
-    owner().on_writable(report.gone, std::move(report.buffer));
+  // A report of something else says nothing of output, even while the client takes none.
+  const bool moved = report.sent_bytes > 0 || (was_blocked && !blocked_);
+  if (report.gone || moved || report.freed_bytes > 0) {
+    owner().on_writable({report.gone, moved, std::move(report.buffer)});
   }
   if (open_ && arrived) {
     const bool part = input_->taken() && input_->bad() == protocol::BadFrame::None;

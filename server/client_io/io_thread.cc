@@ -2,7 +2,9 @@
 
 #include "common/assert.h"
 #include "common/host/thread_name.h"
+#include "server/platform/operator_log.h"
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,9 @@ IoThread::IoThread(std::unique_ptr<IoBackend> backend, const Options& options)
     : backend_(std::move(backend)),
       bell_(options.bell),
       counters_(options.counters),
+      now_us_(options.now_us),
+      end_limit_(options.end_limit),
+      on_stuck_(options.on_stuck),
       reports_(options.report_slots),
       thread_([this, number = options.number] {
         name_this_thread("io-" + std::to_string(number));
@@ -23,11 +28,32 @@ IoThread::~IoThread() {
   if (mailbox_.end()) {
     backend_->wake();
   }
+  if (ended_.get_future().wait_for(end_limit_) != std::future_status::ready) {
+    on_stuck_();
+  }
   thread_.join();
 }
 
+std::uint64_t IoThread::steady_now_us() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+void IoThread::end_process() {
+  log_error(LogComponent::Clients, "an I/O thread does not end: the process ends without it");
+  std::abort();
+}
+
+void IoThread::probe() {
+  if (posted_.empty() && mailbox_.waiting_us(now_us_()) == 0) {
+    post({.kind = IoCommand::Kind::Probe});
+  }
+  hand_over();
+}
+
 void IoThread::hand_over() {
-  if (!posted_.empty() && mailbox_.put(posted_)) {
+  if (!posted_.empty() && mailbox_.put(posted_, now_us_())) {
     counters_.wakes.add();
     backend_->wake();
   }
@@ -45,6 +71,11 @@ void IoThread::settle() {
 }
 
 void IoThread::run() {
+  run_to_end();
+  ended_.set_value();
+}
+
+void IoThread::run_to_end() {
   while (mailbox_.take(commands_)) {
     for (IoCommand& command : commands_) {
       apply(command);
@@ -61,7 +92,7 @@ void IoThread::run() {
   while (!sockets_.empty()) {
     close(*sockets_.begin()->second);
   }
-  while (!backend_->idle()) {
+  for (int k = 0; k < kIdleRounds && !backend_->idle(); ++k) {
     backend_->advance(*this, kRetryMs);
   }
 }
@@ -69,6 +100,9 @@ void IoThread::run() {
 void IoThread::apply(IoCommand& command) {
   if (command.kind == IoCommand::Kind::Add) {
     add(command);
+    return;
+  }
+  if (command.kind == IoCommand::Kind::Probe) {
     return;
   }
   const auto found = sockets_.find(command.socket);
@@ -92,6 +126,7 @@ void IoThread::apply(IoCommand& command) {
     case IoCommand::Kind::Close:
       close(socket);
       break;
+    case IoCommand::Kind::Probe:
     case IoCommand::Kind::Add:
       break;
   }

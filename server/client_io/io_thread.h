@@ -7,8 +7,9 @@
 // waits with its socket, and what happens to that socket meanwhile is added to it. Output of a
 // socket gathers in two buffers: one that is being sent, one that follows.
 //
-// A thread that stalls holds up its own sockets and nobody else's. It throws nothing: where memory
-// ends, the process does. post() to sockets_full(): the loop's thread.
+// A thread that takes no commands for a while has stalled. It holds up its own sockets and nobody
+// else's, until it is to end: then the process ends without it. It throws nothing: where memory
+// ends, the process does. The loop's thread calls everything.
 #pragma once
 
 #include "server/client_io/counters.h"
@@ -18,8 +19,11 @@
 #include "server/client_io/messages.h"
 #include "server/client_io/report_ring.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <thread>
@@ -35,7 +39,16 @@ class IoThread final : private IoBackend::Sink {
     IoCounters& counters;
     std::uint32_t number = 1;         // The thread's name is "io-" and this.
     std::size_t report_slots = 4096;  // A power of two.
+    std::function<std::uint64_t()> now_us = steady_now_us;
+    // For how long its end is awaited, and what is called then; it may let the thread go on. By
+    // default it ends the process: what the thread uses cannot end before it.
+    std::chrono::milliseconds end_limit{10'000};
+    std::function<void()> on_stuck = end_process;
   };
+
+  // Time of one wait among commands after which the thread has stalled: many times what a round of
+  // thousands of sockets takes, and little beside the patience of clients.
+  static constexpr std::uint64_t kStalledUs = 200'000;
 
   // Starts the thread.
   IoThread(std::unique_ptr<IoBackend> backend, const Options& options);
@@ -54,8 +67,11 @@ class IoThread final : private IoBackend::Sink {
   // The next report, if any.
   bool take(IoReport& report) { return reports_.pop(report); }
 
-  // Whether so many commands wait that it has stalled: it gets no new socket then.
-  bool stalled() const { return mailbox_.size() > kStalledCommands; }
+  // Whether it has left a command lie for kStalledUs: it gets no new socket then.
+  bool stalled() const { return mailbox_.waiting_us(now_us_()) >= kStalledUs; }
+
+  // Hands over a command, if none waits: without one a stall does not show.
+  void probe();
 
   // For tests: waits until the thread has done what was handed over, and has seen what its sockets
   // had to read or took before the call.
@@ -65,11 +81,12 @@ class IoThread final : private IoBackend::Sink {
   std::size_t socket_count = 0;
 
  private:
-  // Some for each of the usual cap of connections.
-  static constexpr std::size_t kStalledCommands = 16'384;
-
   // How long it waits for room among the reports.
   static constexpr int kRetryMs = 1;
+
+  // At the end: how often it looks whether the kernel has ended all requests of closed sockets. A
+  // backend's own end waits for them or lets them go.
+  static constexpr int kIdleRounds = 1'000;
 
   // Buffers up to this size are given back to be used again.
   static constexpr std::size_t kReusedBytes = std::size_t{256} << 10;
@@ -89,7 +106,11 @@ class IoThread final : private IoBackend::Sink {
     bool tells = false;
   };
 
+  static std::uint64_t steady_now_us();
+  [[noreturn]] static void end_process();
+
   void run();
+  void run_to_end();
   void apply(IoCommand& command);
   void add(const IoCommand& command);
   void send(Socket& socket, IoCommand& command);
@@ -106,6 +127,9 @@ class IoThread final : private IoBackend::Sink {
   std::unique_ptr<IoBackend> backend_;
   LoopBell& bell_;
   IoCounters& counters_;
+  std::function<std::uint64_t()> now_us_;
+  std::chrono::milliseconds end_limit_;
+  std::function<void()> on_stuck_;
   std::vector<IoCommand> posted_;  // The loop's thread's.
   IoMailbox mailbox_;
   ReportRing<IoReport> reports_;
@@ -114,6 +138,7 @@ class IoThread final : private IoBackend::Sink {
   std::unordered_map<std::uint64_t, std::unique_ptr<Socket>> sockets_;
   std::vector<Socket*> reporting_;
   bool rings_ = false;  // A report wakes the loop.
+  std::promise<void> ended_;
   std::thread thread_;
 };
 

@@ -1,7 +1,5 @@
 #include "server/client_io/io_threads.h"
 
-#include "server/client_io/open_backend.h"
-
 #include <utility>
 
 namespace gcoord::server {
@@ -26,14 +24,18 @@ Result<std::unique_ptr<IoThreads>> IoThreads::start(asio::io_context& context,
 Status IoThreads::start_threads(const Options& options) {
   IoBackendWish wish = options.backend;
   for (std::uint32_t k = 0; k < options.thread_count; ++k) {
-    GCOORD_TRY(OpenedBackend opened, open_backend(wish));
+    GCOORD_TRY(OpenedBackend opened, options.open(wish));
     backend_name_ = opened.backend->name();
-    if (k == 0) {
+    if (k == 0) {  // The others get the same or nothing, so that the name says what all do.
+      wish = opened.fallback_reason.empty() ? wish : IoBackendWish::Epoll;
+      wish = backend_name_ == "io_uring" ? IoBackendWish::IoUring : wish;
       fallback_reason_ = std::move(opened.fallback_reason);
     }
-    threads_.push_back(std::make_unique<IoThread>(
-        std::move(opened.backend),
-        IoThread::Options{.bell = bell_, .counters = counters_, .number = k + 1}));
+    IoThread::Options thread{.bell = bell_, .counters = counters_, .number = k + 1};
+    if (options.now_us) {
+      thread.now_us = options.now_us;
+    }
+    threads_.push_back(std::make_unique<IoThread>(std::move(opened.backend), thread));
   }
   return Status{};
 }
@@ -89,6 +91,15 @@ void IoThreads::hand_over() {
   for (const auto& thread : threads_) {
     thread->hand_over();
   }
+}
+
+std::uint32_t IoThreads::probe() {
+  std::uint32_t stalled = 0;
+  for (const auto& thread : threads_) {
+    stalled += thread->stalled() ? 1 : 0;
+    thread->probe();
+  }
+  return stalled;
 }
 
 void IoThreads::settle() {

@@ -12,6 +12,7 @@
 #include "server/client_io/handed_socket.h"
 #include "server/client_io/io_thread.h"
 #include "server/client_io/loop_bell.h"
+#include "server/client_io/open_backend.h"
 #include "server/platform/choices.h"
 
 #include <asio/io_context.hpp>
@@ -19,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +34,9 @@ class IoThreads {
   struct Options {
     std::uint32_t thread_count = 1;  // At least 1.
     IoBackendWish backend = IoBackendWish::Auto;
+    // For tests: what else makes a backend, and what the time is.
+    std::function<Result<OpenedBackend>(IoBackendWish)> open = open_backend;
+    std::function<std::uint64_t()> now_us = {};
   };
 
   // Context and counters outlive it. FailedPrecondition: the kernel refuses the wished backend.
@@ -51,6 +56,10 @@ class IoThreads {
 
   // Before the loop sleeps; false: there are reports that want it.
   bool arm() { return bell_.arm(); }
+
+  // How many threads have stalled, of which each gets something to do for the next call. About
+  // every second.
+  std::uint32_t probe();
 
   // For tests (IoThread::settle()).
   void settle();

@@ -2,12 +2,13 @@
 // thread takes all that is here.
 //
 // A mutex guards the batch and is held for a move. The thread arms before it sleeps; who puts
-// something in learns whether it has to wake the thread. Two threads.
+// something in learns whether it has to wake the thread. All is taken at once, so for how long the
+// first of what is here has waited says whether the thread still works. Two threads.
 #pragma once
 
 #include "server/client_io/messages.h"
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <mutex>
@@ -19,9 +20,10 @@ namespace gcoord::server {
 class IoMailbox {
  public:
   // Moves all of `batch` in and leaves it empty. Whether the thread sleeps and must be woken.
-  bool put(std::vector<IoCommand>& batch) {
+  bool put(std::vector<IoCommand>& batch, std::uint64_t now_us) {
     const std::lock_guard lock(mutex_);
     if (commands_.empty()) {
+      first_us_ = now_us;
       commands_.swap(batch);
     } else {
       commands_.insert(commands_.end(),
@@ -62,15 +64,16 @@ class IoMailbox {
     return arms_;
   }
 
-  // Commands that the thread has not taken.
-  std::size_t size() const {
+  // For how long the first command that is here has waited; 0 when there is none.
+  std::uint64_t waiting_us(std::uint64_t now_us) const {
     const std::lock_guard lock(mutex_);
-    return commands_.size();
+    return commands_.empty() ? 0 : now_us - std::min(now_us, first_us_);
   }
 
  private:
   mutable std::mutex mutex_;
   std::vector<IoCommand> commands_;
+  std::uint64_t first_us_ = 0;  // When the first of them came.
   std::uint64_t arms_ = 0;
   bool sleeps_ = false;
   bool ended_ = false;

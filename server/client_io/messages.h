@@ -16,6 +16,7 @@ namespace gcoord::server {
 // From the loop's thread.
 struct IoCommand {
   enum class Kind : std::uint8_t {
+    Probe,    // Of no socket: that it is taken says that the thread works.
     Add,      // `fd` is the thread's from now on.
     Receive,  // One read into `input`, which comes back with what has come.
     Release,  // The input that the thread has needs no memory while nothing comes.

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "server/client_io/client_socket.h"
+#include "server/platform/operator_log.h"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -9,9 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace gcoord::server {
@@ -29,6 +32,14 @@ constexpr std::uint32_t kBuffers = 64;
 constexpr std::uint16_t kBufferGroup = 1;
 
 constexpr std::uintptr_t kRequestBits = 7;
+
+// How often the kernel may lack memory for requests, a millisecond apart.
+constexpr std::uint32_t kRefusalsMax = 10'000;
+
+[[noreturn]] void end_process(const char* what, int error) {
+  log_error(LogComponent::Clients, "io_uring: {}: {}; this node ends", what, std::strerror(error));
+  std::abort();
+}
 
 Status refused(const std::string& what, int error) {
   return Status{StatusCode::FailedPrecondition,
@@ -89,6 +100,7 @@ Status UringBackend::set_up_buffers() {
   if (const int error = ::io_uring_register_buf_ring(&ring_, &registration, 0); error < 0) {
     return refused("it has no rings of buffers", -error);
   }
+  scratch_.resize(kSocketReadBytes);
   buffer_bytes_.reset(new std::byte[kBuffers * kSocketReadBytes]);
   for (std::uint32_t buffer = 0; buffer < kBuffers; ++buffer) {
     give_buffer(buffer);
@@ -128,7 +140,8 @@ bool UringBackend::add(IoSocket& socket) {
 io_uring_sqe& UringBackend::next_request() {
   io_uring_sqe* request = ::io_uring_get_sqe(&ring_);
   while (request == nullptr) {  // The queue is full of requests that were not given yet.
-    ::io_uring_submit(&ring_);
+    judge(::io_uring_submit(&ring_));
+    reap();  // It may refuse because too many completions wait.
     request = ::io_uring_get_sqe(&ring_);
   }
   return *request;
@@ -147,6 +160,7 @@ void UringBackend::ask(IoSocket& socket, Request request, int flags) {
   GCOORD_ASSERT((address & kRequestBits) == 0);
   ::io_uring_sqe_set_data64(&entry, address | static_cast<std::uintptr_t>(request));
   ++socket.under_way;
+  ++request_count_;
 }
 
 void UringBackend::ask_bell() {
@@ -169,7 +183,6 @@ void UringBackend::send(IoSocket& socket, std::span<const std::byte> bytes) {
 
 // Its end ends the requests that wait in the kernel.
 void UringBackend::remove(std::unique_ptr<IoSocket> socket) {
-  std::erase(starved_, socket.get());
   ::shutdown(socket->fd, SHUT_RDWR);
   if (socket->under_way == 0) {
     ::close(socket->fd);
@@ -181,34 +194,53 @@ void UringBackend::remove(std::unique_ptr<IoSocket> socket) {
 }
 
 void UringBackend::advance(Sink& sink, int timeout_ms) {
-  submit(starved_.empty() ? timeout_ms : 0);
-  io_uring_cqe* entry = nullptr;
-  while (::io_uring_peek_cqe(&ring_, &entry) == 0) {
-    const Completion completion{entry->user_data, entry->res, entry->flags};
-    ::io_uring_cqe_seen(&ring_, entry);
+  judge(submit(completed_.empty() ? timeout_ms : 0));
+  reap();
+  completing_.swap(completed_);  // What is reaped meanwhile is for the next call.
+  for (const Completion& completion : completing_) {
     complete(completion, sink);
   }
-  for (IoSocket* const socket : std::exchange(starved_, {})) {
-    ask(*socket, Request::Receive, 0);
+  completing_.clear();
+}
+
+void UringBackend::reap() {
+  io_uring_cqe* entry = nullptr;
+  while (::io_uring_peek_cqe(&ring_, &entry) == 0) {
+    completed_.push_back({entry->user_data, entry->res, entry->flags});
+    ::io_uring_cqe_seen(&ring_, entry);
   }
 }
 
-// An interrupted wait is as good as one that has ended.
-void UringBackend::submit(int timeout_ms) {
+int UringBackend::submit(int timeout_ms) {
   if (timeout_ms == 0) {
-    ::io_uring_submit(&ring_);
-  } else if (timeout_ms < 0) {
-    ::io_uring_submit_and_wait(&ring_, 1);
-  } else {
-    io_uring_cqe* first = nullptr;
-    __kernel_timespec timeout{.tv_sec = timeout_ms / 1000,
-                              .tv_nsec = std::int64_t{timeout_ms % 1000} * 1'000'000};
-    ::io_uring_submit_and_wait_timeout(&ring_, &first, 1, &timeout, nullptr);
+    return ::io_uring_submit(&ring_);
+  }
+  if (timeout_ms < 0) {
+    return ::io_uring_submit_and_wait(&ring_, 1);
+  }
+  io_uring_cqe* first = nullptr;
+  __kernel_timespec timeout{.tv_sec = timeout_ms / 1000,
+                            .tv_nsec = std::int64_t{timeout_ms % 1000} * 1'000'000};
+  return ::io_uring_submit_and_wait_timeout(&ring_, &first, 1, &timeout, nullptr);
+}
+
+// An interrupted wait is as good as one that has ended. EBADR: completions were lost, so nobody
+// knows which sockets still have requests.
+void UringBackend::judge(int error) {
+  if (error >= 0 || error == -EINTR || error == -ETIME) {
+    refusals_ = 0;
+  } else if ((error != -EAGAIN && error != -EBUSY) || ++refusals_ > kRefusalsMax) {
+    end_process("the kernel takes no requests", -error);
+  } else if (refusals_ > 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
 void UringBackend::complete(const Completion& completion, Sink& sink) {
   if (completion.tag == 0) {
+    if (completion.result < 0 && completion.result != -EINTR && completion.result != -EAGAIN) {
+      end_process("its bell cannot be read", -completion.result);
+    }
     ask_bell();
     return;
   }
@@ -228,6 +260,23 @@ void UringBackend::complete(const Completion& completion, Sink& sink) {
   }
 }
 
+// Its bytes are here, or its end. To ask for it anew would have the kernel look at all of a round
+// again for every 64 of them.
+void UringBackend::receive_now(IoSocket& socket, Sink& sink) {
+  const ssize_t count = ::recv(socket.fd, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+    ask(socket, Request::Receive, 0);
+    return;
+  }
+  socket.receiving = false;
+  if (count > 0) {
+    const auto byte_count = static_cast<std::size_t>(count);
+    sink.on_received(socket, std::span{scratch_}.first(byte_count), byte_count == scratch_.size());
+  } else {
+    sink.on_gone(socket);
+  }
+}
+
 void UringBackend::on_receive(IoSocket& socket, const Completion& completion, Sink& sink) {
   const bool has_buffer = (completion.flags & IORING_CQE_F_BUFFER) != 0;
   const std::uint32_t buffer = completion.flags >> IORING_CQE_BUFFER_SHIFT;
@@ -238,9 +287,10 @@ void UringBackend::on_receive(IoSocket& socket, const Completion& completion, Si
       sink.on_received(socket,
                        {&buffer_bytes_[buffer * kSocketReadBytes], byte_count},
                        byte_count == kSocketReadBytes);
-    } else if (completion.result == -ENOBUFS || completion.result == -EINTR ||
-               completion.result == -EAGAIN) {
-      starved_.push_back(&socket);
+    } else if (completion.result == -ENOBUFS) {
+      receive_now(socket, sink);
+    } else if (completion.result == -EINTR || completion.result == -EAGAIN) {
+      ask(socket, Request::Receive, 0);
     } else {
       socket.receiving = false;
       sink.on_gone(socket);

@@ -42,9 +42,13 @@ void Connection::on_readable(const Readable& readable) {
   }
 }
 
+// What an I/O thread has read waits here for its turn, so it counts from now on.
 void Connection::queue_input(bool bulk) {
   input_ = Input::Queued;
-  events_.on_input_waits(*this, bulk);
+  count_memory();
+  if (open()) {
+    events_.on_input_waits(*this, bulk);
+  }
 }
 
 // Of all that is here already before anything is read.
@@ -230,10 +234,10 @@ void Connection::write() {
   }
 }
 
-void Connection::on_writable(bool gone, std::vector<std::byte> buffer) {
-  swept.blocked_since = 0;
-  out_.give_back(std::move(buffer));
-  if (gone) {
+void Connection::on_writable(Writable writable) {
+  swept.blocked_since = writable.moved ? 0 : swept.blocked_since;
+  out_.give_back(std::move(writable.buffer));
+  if (writable.gone) {
     close(CloseReason::ByClient);
   } else {
     flush();

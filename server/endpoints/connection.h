@@ -179,7 +179,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   std::shared_ptr<void> keep_alive() override { return shared_from_this(); }
 
   void on_readable(const Readable& readable) override;
-  void on_writable(bool gone, std::vector<std::byte> buffer) override;
+  void on_writable(Writable writable) override;
 
   void await_input();
   void queue_input(bool bulk);

@@ -360,6 +360,7 @@ void FrontEnd::sweep(std::uint64_t now_ms) {
     }
   }
   flush();
+  sockets_.sweep();
   metrics_.show(account_);
   accept();
 }

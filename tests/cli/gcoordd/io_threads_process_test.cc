@@ -6,6 +6,8 @@
 #include "tests/server/endpoints/raw_client.h"
 
 #include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,13 +29,29 @@ class IoThreadsProcessTest : public testing::TestWithParam<server::IoBackendWish
       GTEST_SKIP() << opened.status().message();
     }
     const std::string backend{server::io_backend_wish_name(GetParam())};
-    node_ = std::make_unique<DevNode>(
-        std::vector<std::string>{"--io-threads", "2", "--io-backend", backend});
+    node_ = std::make_unique<DevNode>(std::vector<std::string>{
+        "--io-threads", "2", "--io-backend", backend, "--listen-metrics", "127.0.0.1:0"});
   }
 
   std::uint16_t port() const {
     const std::string& endpoint = node_->endpoint();
     return static_cast<std::uint16_t>(std::stoul(endpoint.substr(endpoint.rfind(':') + 1)));
+  }
+
+  // The lines of the page of metrics that begin so.
+  std::vector<std::string> metric_lines(const std::string& begin) const {
+    const std::string& endpoint = node_->metrics();
+    asio::ip::tcp::iostream stream;
+    stream.expires_after(kPatience);
+    stream.connect(endpoint.substr(0, endpoint.find(':')), endpoint.substr(endpoint.find(':') + 1));
+    stream << "GET /metrics HTTP/1.0\r\nHost: node\r\n\r\n" << std::flush;
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) {
+      if (line.starts_with(begin)) {
+        lines.push_back(line.substr(0, line.find('\r')));
+      }
+    }
+    return lines;
   }
 
   static std::vector<std::byte> frame_of(protocol::FrameBuilder& builder) {
@@ -86,20 +104,28 @@ TEST_P(IoThreadsProcessTest, OthersAreServedBesideClientsThatNeverRead) {
     hello.request_id = 1;
     builder.add(hello, protocol::encode(protocol::Hello{}));
     deaf.back()->send(frame_of(builder));
-    for (int frame = 0; frame < 200; ++frame) {
+    bool takes = true;  // Whole frames: after a part of one, nothing else is sent.
+    for (int frame = 0; frame < 200 && takes; ++frame) {
       for (std::uint64_t id = 2; id < 200; ++id) {
         protocol::RequestSlot status;
         status.kind = protocol::RequestKind::NodeStatus;
         status.request_id = id;
         builder.add(status);
       }
-      deaf.back()->send(frame_of(builder));
+      const std::vector<std::byte> bytes = frame_of(builder);
+      takes = deaf.back()->send(bytes) == bytes.size();
     }
   }
   const Ctl ctl = node_->ctl();
   for (int k = 0; k < 5; ++k) {
     EXPECT_EQ(ctl({"lock", "acquire", "beside/" + std::to_string(k), "--ttl", "10s"}).code, 0);
   }
+  EXPECT_THAT(metric_lines("gcoord_server_connections "),
+              testing::ElementsAre("gcoord_server_connections 4"))
+      << "they are there still";
+  EXPECT_THAT(
+      metric_lines("gcoord_server_client_frames_bad_total"),
+      testing::AllOf(testing::SizeIs(testing::Gt(5u)), testing::Each(testing::EndsWith(" 0"))));
   node_->child().signal(SIGTERM);
   EXPECT_EQ(node_->child().wait_for(kPatience), 0);
 }

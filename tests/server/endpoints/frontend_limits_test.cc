@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -77,6 +78,32 @@ TEST_P(FrontEndLimitsTest, UnfinishedFramesAreBoundedInAllAndTheLargestGoesFirst
   ASSERT_TRUE(pump_until([&] { return closed_count("memory") >= 17; }));
   EXPECT_LE(most, std::size_t{4} << 20);
   EXPECT_TRUE(other.receive()) << "another source";
+}
+
+// The loop reads nothing before a turn; I/O threads do.
+TEST_P(FrontEndLimitsTest, WholeFramesThatWaitForTheirTurnAreOnTheAccount) {
+  FrontEndOptions options;
+  options.limits.bytes_max = std::size_t{4} << 20;  // One for requests.
+  start(options);
+  constexpr std::size_t kMost = std::size_t{3} << 18;  // Of one source.
+  constexpr std::size_t kCount = 30;
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  builder.add(request(1), std::vector<std::byte>(60'000));
+  const std::vector<std::byte> frame = frame_of(builder);
+  for (std::size_t k = 0; k < kCount; ++k) {
+    ASSERT_EQ(add().send(frame), frame.size());
+  }
+  const bool ahead = GetParam().thread_count > 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (ahead ? closed_count("memory") < kCount - kMost / frame.size()
+               : frontend_->inputs_waiting() < kCount) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    poll();
+    frontend_->flush();
+    ASSERT_LE(held(HeldBytes::In) + held(HeldBytes::Begun), kMost);
+  }
+  EXPECT_EQ(held(HeldBytes::In) > 0, ahead);
+  EXPECT_EQ(requests_, 0u);
 }
 
 TEST_P(FrontEndLimitsTest, AFrameThatDoesNotEndInTimeClosesItsConnection) {

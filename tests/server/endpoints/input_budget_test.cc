@@ -225,6 +225,36 @@ TEST_P(InputBudgetTest, WhoNeverReadsIsReadNoMoreCostsNoTurnAndIsClosedInTheEnd)
   EXPECT_EQ(frontend_->account().held(HeldBytes::Out), 0u);
 }
 
+// What it sends meanwhile is taken, as keep-alives of a client that reads late are, and does not
+// say that it reads.
+TEST_P(InputBudgetTest, WhoNeverReadsIsClosedThoughItSendsOn) {
+  protocol::ConnectionId id;
+  std::size_t reply_bytes = 4'000;
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    id = connection;
+    frontend_->reply(connection, protocol::reply_to(slot), std::vector<std::byte>(reply_bytes));
+  };
+  Client& deaf = add();
+  const auto ask = [&] {
+    const std::size_t before = requests_;
+    deaf.send(1, 1);
+    ASSERT_TRUE(pump_until([&] { return requests_ == before + 1; }));
+    pass();  // What became of the reply.
+  };
+  do {
+    ASSERT_NO_FATAL_FAILURE(ask());
+  } while (frontend_->backlog_bytes(id) == std::size_t{0});
+  reply_bytes = 0;
+  frontend_->sweep(1'000);
+  for (std::uint64_t now_ms = 2'000; now_ms <= 11'000; now_ms += 1'000) {
+    ASSERT_NO_FATAL_FAILURE(ask()) << now_ms;
+    frontend_->sweep(now_ms);
+  }
+  EXPECT_EQ(frontend_->connection_count(), 1u) << "ten seconds";
+  frontend_->sweep(12'000);
+  EXPECT_EQ(closed_count("slow_reader"), 1u);
+}
+
 TEST_P(InputBudgetTest, WhoReadsAgainIsServedOn) {
   constexpr std::size_t kCount = 4'000;
   std::vector<protocol::ConnectionId> room;

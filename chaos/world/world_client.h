@@ -112,6 +112,7 @@ class WorldClient {
     std::uint64_t deadline_us = 0;
     std::uint32_t attempt = 0;
     std::uint32_t moves_at_once = 0;  // How often it was sent to another shard without a pause.
+    bool followed = false;  // The lock had moved, with the place of an earlier try perhaps.
     bool numbered = false;
     std::optional<WeakRead> read;  // Of a LockRead: what is asked.
 

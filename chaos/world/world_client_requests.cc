@@ -23,9 +23,12 @@ Reason reason_of(protocol::ErrorCode code) {
   }
 }
 
-// Whether the refusal says that nothing was done, by this try or by one before it.
-bool certain(protocol::ErrorCode code) {
-  return reason_of(code) != Reason::None || code == protocol::ErrorCode::WaitTimedOut;
+// Whether the refusal says that nothing was done, by this try or by one before it. A wait that ran
+// out says nothing of a place that came along with a moved lock: it may have been granted where the
+// lock was, and have lapsed there (docs/adr/0053), before the client followed.
+bool certain(protocol::ErrorCode code, bool followed) {
+  return reason_of(code) != Reason::None ||
+         (code == protocol::ErrorCode::WaitTimedOut && !followed);
 }
 
 }  // namespace
@@ -73,6 +76,7 @@ void WorldClient::send() {
 void WorldClient::follow(ShardId to) {
   UnderWay& request = *operation_;
   known_.learn_place(request.told.key, to);
+  request.followed = true;
   if (request.numbered) {
     session_.windows[request.slot.shard].end(request.slot.sequence);
     request.slot.sequence = session_.windows[to.value].begin();
@@ -179,7 +183,9 @@ void WorldClient::on_failure(const protocol::ReplySlot& slot) {
   if (protocol::is_passing(code)) {
     return retry();
   }
-  complete(certain(code) ? Outcome::Fail : Outcome::Unknown, reason_of(code), slot);
+  complete(certain(code, operation_->followed) ? Outcome::Fail : Outcome::Unknown,
+           reason_of(code),
+           slot);
   if (code == protocol::ErrorCode::SessionExpired && session_.lease != nullptr) {
     session_.lease->on_lost();
     look_at_lease();

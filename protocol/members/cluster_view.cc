@@ -31,7 +31,7 @@ bool is_known(MemberRole role) {
 }
 
 bool is_known(MemberState state) {
-  return state >= MemberState::Joining && state <= MemberState::Removed;
+  return state >= MemberState::Joining && state <= MemberState::Leaving;
 }
 
 bool is_sound(const Member& member) {
@@ -134,6 +134,8 @@ std::string_view member_state_name(MemberState state) {
       return "draining";
     case MemberState::Removed:
       return "removed";
+    case MemberState::Leaving:
+      return "leaving";
   }
   return "unknown";
 }

@@ -9,6 +9,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,7 @@ enum class MemberState : std::uint8_t {
   Active = 2,
   Draining = 3,
   Removed = 4,  // A tombstone: it has left, and its id is not used again.
+  Leaving = 5,  // On its way out: shard after shard goes on without it; then it is Removed.
 };
 
 // What an operator says of where a node is: "zone" and "a". Keys are lower-case letters, digits,
@@ -47,6 +49,14 @@ struct MemberLabel {
   std::string value;
 
   friend bool operator==(const MemberLabel& a, const MemberLabel& b) = default;
+};
+
+// Leave to join once, for whoever has the token; the view has only what the token hashes to.
+struct Invitation {
+  std::array<std::byte, 32> token_hash{};  // SHA-256.
+  std::uint64_t deadline_ms = 0;           // Unix milliseconds; afterwards nobody joins with it.
+
+  friend bool operator==(const Invitation& a, const Invitation& b) = default;
 };
 
 struct Member {
@@ -60,6 +70,14 @@ struct Member {
   std::string peer_address;         // "host:port"; empty: not known.
   std::string client_address;       // The same.
   std::vector<MemberLabel> labels;  // By rising key.
+
+  // From here on: with Feature::Members only.
+  std::optional<Invitation> invitation;  // Joining: no process has come yet.
+  std::uint64_t directory = 0;           // Id of the data directory that it joined with; 0: none.
+  bool auto_promote = false;             // Joining: becomes active once it has caught up.
+  NodeId replaces;                       // Joining: takes this one's place; 0: nobody's.
+  bool suspect = false;                  // The cluster holds it for failed.
+  std::uint64_t suspect_since_ms = 0;    // Unix milliseconds, by the node that proposed it.
 
   friend bool operator==(const Member& a, const Member& b) = default;
 };

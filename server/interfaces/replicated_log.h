@@ -15,6 +15,7 @@
 #include "common/status.h"
 #include "ledger/checkpoint/checkpoint_store.h"
 #include "locks/commands/command.h"
+#include "server/interfaces/cluster_members.h"
 #include "server/interfaces/replica_view.h"
 
 #include <chrono>
@@ -117,6 +118,14 @@ class ReplicatedLog {
 
   // This life of the node; part of session ids.
   virtual Incarnation incarnation() const { return Incarnation{1}; }
+
+  // Who the nodes of the cluster are from now on: the log keeps a channel to each one that is
+  // reachable, refuses those that have left, and brings the configuration of each shard that it
+  // leads towards the view, as the plan of its rows says. A log that cannot leaves it.
+  virtual void set_members(const ClusterMembers&) {}
+
+  // How far the shards led here are with the view that was set last.
+  virtual MembersProgress members_progress() const { return {}; }
 
   // The port that peers reach this node at.
   virtual std::uint16_t listen_port() const { return 0; }

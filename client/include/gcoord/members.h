@@ -27,6 +27,7 @@ enum class MemberState : std::uint8_t {
   Active = 2,
   Draining = 3,
   Removed = 4,  // It has left, and its id is never used again.
+  Leaving = 5,  // On its way out: shard after shard goes on without it.
 };
 
 // A word of an operator about where a node is: "zone" and "a".

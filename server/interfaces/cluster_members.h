@@ -1,0 +1,45 @@
+// Members of the cluster, for every part of a node that addresses or counts its nodes.
+//
+// Before view 1 it is the fixed list (--peer) with epoch 0. A value; pure functions; thread-safe.
+#pragma once
+
+#include "common/ids.h"
+#include "protocol/members/cluster_view.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+struct ClusterMembers {
+  protocol::ClusterView view;
+  // Voters of earlier views that some node may still go by, newest first: whoever asks a majority
+  // asks a majority of each of them, too. Empty: every node is known to have the view.
+  std::vector<std::vector<NodeId>> earlier_voters;
+
+  friend bool operator==(const ClusterMembers& a, const ClusterMembers& b) = default;
+};
+
+// How far the shards that a node leads have come with a view.
+struct MembersProgress {
+  std::uint64_t epoch = 0;    // Of the view that the counts are for.
+  std::uint32_t led = 0;      // Shards led here,
+  std::uint32_t settled = 0;  // of them with the configuration that the view wants, decided,
+  std::uint32_t ready = 0;    // and of them where every joining node has the log.
+
+  friend bool operator==(const MembersProgress& a, const MembersProgress& b) = default;
+};
+
+// The nodes of the view that count in majorities, ascending: voters and witnesses that are active,
+// draining or leaving. A joining node does not count yet.
+std::vector<NodeId> voters_of(const protocol::ClusterView& view);
+
+// The nodes that there are processes of, ascending: neither removed nor still invited.
+std::vector<NodeId> nodes_of(const protocol::ClusterView& view);
+
+// Whether the nodes are a majority of the voters of the view, and of the earlier ones.
+bool is_majority(const ClusterMembers& members, std::span<const NodeId> nodes);
+
+}  // namespace gcoord::server

@@ -52,7 +52,7 @@ bool HostReplicas::shrink() {
 }
 
 bool HostReplicas::arm() {
-  if (!failure_.ok() || checkpointing_->busy()) {
+  if (!failure_.ok() || members_next_ || checkpointing_->busy()) {
     return false;
   }
   const bool came = disk_->rearm();
@@ -115,13 +115,14 @@ NodeView HostReplicas::view() const {
   node.checkpoint_lsn = disk_->checkpoint_lsn();
   node.checkpoint_count = metrics_.checkpoints.value();
   lanes_->describe(node);
-  std::vector<netcore::PeerStatus> links = network_->status();
-  for (std::size_t k = 0; k < links.size(); ++k) {
-    const consensus::PeerLiveness& record = peers_->records()[k];
-    node.peers.push_back({std::move(links[k]),
+  for (netcore::PeerStatus& link : network_->status()) {
+    const std::optional<std::size_t> k = peers_->index_of(link.id);
+    GCOORD_ASSERT(k.has_value());
+    const consensus::PeerLiveness& record = peers_->records()[*k];
+    node.peers.push_back({std::move(link),
                           record.live != 0,
                           record.heard,
-                          membership::phi_milli(peers_->phi(k, now()))});
+                          membership::phi_milli(peers_->phi(*k, now()))});
   }
   return node;
 }

@@ -49,7 +49,7 @@ Greeting PeerNetwork::self_greeting(NodeId to, std::uint32_t epoch) const {
 
 CallerRecord PeerNetwork::record_of(NodeId node, const PeerRecord* peer) const {
   CallerRecord record;
-  record.is_removed = is_removed(node);
+  record.is_removed = peers_->is_removed(node);
   if (peer != nullptr) {
     record.is_configured = true;
     record.is_up = peer->state == LinkState::Up;

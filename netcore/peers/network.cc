@@ -82,6 +82,13 @@ Result<std::unique_ptr<Transport>> make_transport(const PeerNetworkOptions& opti
   return invalid("unknown transport");
 }
 
+// The side that may have to give way when calls cross lets the other one call first.
+void give_head_start(PeerRecord& peer, const PeerNetworkOptions& options, std::uint64_t now_ms) {
+  if (options.node > peer.address.id) {
+    peer.pacing.wait_at_least(now_ms + kHeadStartPauses * options.retry_min_ms);
+  }
+}
+
 }  // namespace
 
 PeerNetwork::PeerNetwork(PeerNetworkOptions options,
@@ -140,7 +147,7 @@ void PeerNetwork::progress(std::uint64_t now_ms, Sink& sink) {
   sink_ = &sink;
   for (PeerRecord& peer : *peers_) {
     if (is_first) {
-      give_head_start(peer);
+      give_head_start(peer, options_, now_ms_);
     }
     call_if_due(peer);
   }
@@ -160,13 +167,13 @@ Status PeerNetwork::add_peer(const PeerAddress& address) {
   if (!may_be_id(address.id) || address.id == options_.node) {
     return invalid("peer id " + id + " is not in 1 to 65535, or this node's own");
   }
-  if (is_removed(address.id)) {
+  if (peers_->is_removed(address.id)) {
     return invalid("node " + id + " was removed from the cluster");
   }
   if (peers_->find(address.id) != nullptr) {
     return invalid("node " + id + " is a peer already");
   }
-  give_head_start(peers_->add(options_, address));
+  give_head_start(peers_->add(options_, address), options_, now_ms_);
   return {};
 }
 
@@ -180,14 +187,12 @@ void PeerNetwork::set_address(const PeerAddress& address) {
     take_down(*peer, "the peer has another address now");
   }
   peer->pacing = CallPacing(options_.retry_min_ms, options_.retry_max_ms);
-  give_head_start(*peer);
+  give_head_start(*peer, options_, now_ms_);
 }
 
 // A record that progress() may be at work on stays until it returns.
 void PeerNetwork::remove_peer(NodeId node) {
-  if (!is_removed(node)) {
-    options_.removed.push_back(node);
-  }
+  peers_->note_removed(node);
   PeerRecord* peer = peers_->find(node);
   if (peer == nullptr) {
     return;
@@ -201,18 +206,6 @@ void PeerNetwork::remove_peer(NodeId node) {
   }
   if (sink_ == nullptr) {
     peers_->erase_hidden();
-  }
-}
-
-bool PeerNetwork::is_removed(NodeId node) const {
-  return std::find(options_.removed.begin(), options_.removed.end(), node) !=
-         options_.removed.end();
-}
-
-// The side that may have to give way when calls cross lets the other one call first.
-void PeerNetwork::give_head_start(PeerRecord& peer) const {
-  if (options_.node > peer.address.id) {
-    peer.pacing.wait_at_least(now_ms_ + kHeadStartPauses * options_.retry_min_ms);
   }
 }
 

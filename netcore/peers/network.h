@@ -197,8 +197,6 @@ class PeerNetwork final : private LinkEvents {
   CallerRecord record_of(NodeId node, const PeerRecord* peer) const;
   Admission ask_hook(const PeerIdentity& identity) const;
 
-  bool is_removed(NodeId node) const;
-  void give_head_start(PeerRecord& peer) const;
   void call_if_due(PeerRecord& peer);
   void check_limits(PeerRecord& peer);
   void check_strangers();

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -46,7 +47,8 @@ struct PeerRecord {
 
 class PeerTable {
  public:
-  explicit PeerTable(const PeerNetworkOptions& options) {
+  explicit PeerTable(const PeerNetworkOptions& options)
+      : removed_(options.removed.begin(), options.removed.end()) {
     for (const PeerAddress& address : options.peers) {
       add(options, address);
     }
@@ -58,6 +60,11 @@ class PeerTable {
     by_id_[address.id] = &peer;
     return peer;
   }
+
+  // The node has left for good.
+  void note_removed(NodeId id) { removed_.insert(id); }
+
+  bool is_removed(NodeId id) const { return removed_.contains(id); }
 
   // Nobody finds it by its id any more.
   void hide(PeerRecord& peer) {
@@ -113,6 +120,7 @@ class PeerTable {
   std::list<PeerRecord> peers_;
   std::unordered_map<NodeId, PeerRecord*> by_id_;
   std::unordered_map<LinkId, PeerRecord*> by_link_;
+  std::set<NodeId> removed_;
 };
 
 }  // namespace gcoord::netcore

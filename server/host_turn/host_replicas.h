@@ -29,7 +29,6 @@
 #include "server/host_turn/inflow.h"
 #include "server/host_turn/lanes.h"
 #include "server/interfaces/errors.h"
-#include "server/interfaces/replica_view.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
 #include "server/peers/admission.h"
@@ -127,10 +126,7 @@ class HostReplicas final : public ReplicatedLog {
   netcore::PeerNetworkOptions network_options(MetricsRegistry& registry);
   ReplicaInflow::ChannelEvents channel_events();
 
-  // members.cc
   void follow_members();
-  void add_peer(const netcore::PeerAddress& peer);
-  void remove_peer(NodeId node);
 
   // turn.cc
   void take_time();

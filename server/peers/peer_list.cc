@@ -23,7 +23,9 @@ PeerList::PeerList(NodeId self, std::span<const netcore::PeerAddress> peers, std
     : self_(self), epoch_(epoch) {
   for (const netcore::PeerAddress& peer : peers) {
     auto& known = peers_[peer.id];
-    if (epoch != 0 && peer.port != 0) {
+    if (peer.port == 0) {
+      known.emplace();
+    } else if (epoch != 0) {
       known = to_string(Endpoint{peer.host, peer.port});
     }
   }
@@ -57,10 +59,11 @@ void PeerList::follow_peer(const protocol::Member& member, Changes& changes) {
   std::optional<std::string>& before = known->second;
   if (added) {
     changes.added.push_back(address_of(member));
-  } else if (before && !member.peer_address.empty() && *before != member.peer_address) {
-    changes.moved.push_back(address_of(member));
-  }
-  if (!member.peer_address.empty()) {
+    before = member.peer_address;
+  } else if (!member.peer_address.empty()) {
+    if (before && *before != member.peer_address) {
+      changes.moved.push_back(address_of(member));
+    }
     before = member.peer_address;
   }
 }

@@ -42,7 +42,8 @@ class PeerList {
 
   NodeId self_;
   std::uint64_t epoch_;
-  // By peer: "host:port" as the last view named it; nothing: no view has been seen that did.
+  // By peer: "host:port" as the last view named it, empty where it is not known at all; nothing:
+  // the options say where, and no view has been seen that does.
   std::map<NodeId, std::optional<std::string>> peers_;
   std::set<NodeId> removed_;
 };

@@ -59,6 +59,8 @@ TEST(PeerList, NodesThatHaveComeArePeersAndInvitedOnesAreNot) {
   const auto second = list.follow(view);
   EXPECT_EQ(ids(second->added), std::vector<std::uint32_t>{5});
   EXPECT_EQ(second->added[0].port, 0);  // It has to call.
+  view.nodes[4].peer_address = "e:5";
+  EXPECT_EQ(ids(list.follow(view)->moved), std::vector<std::uint32_t>{5});
 }
 
 TEST(PeerList, AnAddressOfTheOptionsHoldsUntilTheViewsChangesIt) {

@@ -256,6 +256,9 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::GroupUpdate:
     case RequestKind::ViewGet:
     case RequestKind::MemberUpdate:
+    case RequestKind::MemberChange:
+    case RequestKind::MemberJoin:
+    case RequestKind::MemberProgress:
       return ErrorCode::None;
     case RequestKind::LockGetAt:
       return check_past(payload);

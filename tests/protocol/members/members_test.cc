@@ -1,7 +1,9 @@
 // Bytes of cluster views in both versions, of tokens and of the payloads of MemberJoin.
 #include "protocol/error_codes.h"
+#include "protocol/members/change_messages.h"
 #include "protocol/members/cluster_view.h"
 #include "protocol/members/join_messages.h"
+#include "protocol/members/view_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -214,6 +216,80 @@ TEST(JoinMessages, WhatNoNodeAsksIsRefused) {
     EXPECT_FALSE(decode_join_request(std::span{bytes}.first(size)).ok());
   }
   EXPECT_FALSE(decode_join_answer(encode_join_answer({.node = NodeId{9}, .view = plain()})).ok());
+}
+
+MemberActionOrder adding() {
+  MemberActionOrder order;
+  order.number = 5;
+  order.replaces = NodeId{2};
+  order.weight = 3;
+  order.auto_promote = true;
+  order.token_ms = 60'000;
+  order.name = "db";
+  order.labels = {{"zone", "a"}};
+  order.who = "ann@build";
+  return order;
+}
+
+TEST(ChangeMessages, ComeBackAsTheyWere) {
+  MemberActionOrder order = adding();
+  EXPECT_EQ(decode_member_action(encode_member_action(order)).value(), order);
+  for (int action = 2; action <= 7; ++action) {
+    order = {.action = static_cast<MemberAction>(action),
+             .dry_run = true,
+             .force = true,
+             .expected = 9,
+             .number = 1,
+             .node = NodeId{4}};
+    EXPECT_EQ(decode_member_action(encode_member_action(order)).value(), order);
+    EXPECT_NE(member_action_name(order.action), "unknown");
+  }
+  const MemberActionAnswer answer{
+      .view = plain(),
+      .node = NodeId{3},
+      .token = JoinToken{},
+      .deadline_ms = 8,
+      .before = {.voters = 3, .alive = 2, .needed = 2},
+      .after = {.voters = 4, .alive = 3, .needed = 3},
+      .moves = {.epoch = 3, .shards = 8, .led = 7, .settled = 6, .ready = 5},
+      .handed_over = 2};
+  std::vector<std::byte> bytes = encode_member_action_answer(answer);
+  EXPECT_EQ(decode_member_action_answer(bytes).value(), answer);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_member_action_answer(std::span{bytes}.first(size)).ok());
+  }
+  EXPECT_EQ(decode_member_moves(encode_member_moves(answer.moves)).value(), answer.moves);
+  EXPECT_FALSE(decode_member_moves({}).ok());
+}
+
+TEST(ChangeMessages, WhatNoClientAsksIsRefused) {
+  const std::vector<std::function<void(MemberActionOrder&)>> mistakes = {
+      [](MemberActionOrder& order) { order.number = 0; },
+      [](MemberActionOrder& order) { order.node = NodeId{1}; },
+      [](MemberActionOrder& order) { order.token_ms = 999; },
+      [](MemberActionOrder& order) { order.token_ms = kJoinTokenMsMax + 1; },
+      [](MemberActionOrder& order) { order.role = static_cast<MemberRole>(4); },
+      [](MemberActionOrder& order) { order.action = static_cast<MemberAction>(0); },
+      [](MemberActionOrder& order) { order.action = MemberAction::Promote; },
+      [](MemberActionOrder& order) { order.who = std::string(129, 'w'); },
+      [](MemberActionOrder& order) { order.name = std::string(65, 'w'); },
+  };
+  for (const auto& mistake : mistakes) {
+    MemberActionOrder order = adding();
+    mistake(order);
+    EXPECT_FALSE(decode_member_action(encode_member_action(order)).ok());
+  }
+  const std::vector<std::byte> bytes = encode_member_action(adding());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_member_action(std::span{bytes}.first(size)).ok());
+  }
+}
+
+TEST(ViewQueryBytes, SayWhetherTheAskerReadsVersionTwo) {
+  std::vector<std::byte> bytes = encode_view_query({});
+  EXPECT_TRUE(decode_view_query(bytes).value().members);
+  bytes[1] = std::byte{0};  // As earlier releases write it.
+  EXPECT_FALSE(decode_view_query(bytes).value().members);
 }
 
 }  // namespace

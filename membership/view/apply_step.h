@@ -8,7 +8,7 @@
 #pragma once
 
 #include "membership/view/member_step.h"
-#include "membership/view/view_code.h"
+#include "membership/view/outcome.h"
 
 #include <algorithm>
 #include <cstddef>

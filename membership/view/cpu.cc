@@ -77,6 +77,15 @@ std::optional<std::uint64_t> ViewCpu::made_by(ViewCommandKind kind, std::uint64_
   return std::nullopt;
 }
 
+bool ViewCpu::has_steps() const {
+  const bool in_changes =
+      std::ranges::any_of(table_.changes, [](const std::vector<std::byte>& change) {
+        return is_member_step(static_cast<ViewCommandKind>(change.front()));
+      });
+  const auto says_more = [](const ClusterView& view) { return protocol::plain_view(view) != view; };
+  return in_changes || says_more(table_.view) || says_more(table_.base);
+}
+
 bool ViewCpu::has_spent(const protocol::JoinToken& token) const {
   return std::ranges::any_of(table_.changes, [&token](const std::vector<std::byte>& change) {
     const auto made = decode_view_command(change);

@@ -42,6 +42,10 @@ class ViewCpu {
   // of this kind.
   std::optional<std::uint64_t> made_by(ViewCommandKind kind, std::uint64_t number) const;
 
+  // Whether a command that only nodes with Feature::Members know has made the view, as far as that
+  // can still be seen.
+  bool has_steps() const;
+
   // Whether a node has joined with this token in one of the last changes.
   bool has_spent(const protocol::JoinToken& token) const;
 

@@ -36,14 +36,14 @@ bool is_order(const MemberActionOrder& order) {
 }
 
 void write_tolerance(ByteWriter& writer, const MemberTolerance& tolerance) {
-  writer.integer(tolerance.voters);
+  writer.integer(tolerance.votes);
   writer.integer(tolerance.alive);
   writer.integer(tolerance.needed);
 }
 
 MemberTolerance read_tolerance(ByteReader& reader) {
   MemberTolerance tolerance;
-  tolerance.voters = reader.integer<std::uint32_t>();
+  tolerance.votes = reader.integer<std::uint32_t>();
   tolerance.alive = reader.integer<std::uint32_t>();
   tolerance.needed = reader.integer<std::uint32_t>();
   return tolerance;

@@ -62,10 +62,10 @@ struct MemberActionOrder {
 std::vector<std::byte> encode_member_action(const MemberActionOrder& order);
 Result<MemberActionOrder> decode_member_action(std::span<const std::byte> payload);
 
-// How many voters may fail.
+// How many votes may fail. Those of voters that leave do not count.
 struct MemberTolerance {
-  std::uint32_t voters = 0;
-  std::uint32_t alive = 0;   // Of them, as the answering node sees them.
+  std::uint32_t votes = 0;
+  std::uint32_t alive = 0;   // Of them, as the answering node sees their nodes.
   std::uint32_t needed = 0;  // For a majority.
 
   friend bool operator==(const MemberTolerance& a, const MemberTolerance& b) = default;

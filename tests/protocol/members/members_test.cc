@@ -249,8 +249,8 @@ TEST(ChangeMessages, ComeBackAsTheyWere) {
       .node = NodeId{3},
       .token = JoinToken{},
       .deadline_ms = 8,
-      .before = {.voters = 3, .alive = 2, .needed = 2},
-      .after = {.voters = 4, .alive = 3, .needed = 3},
+      .before = {.votes = 3, .alive = 2, .needed = 2},
+      .after = {.votes = 4, .alive = 3, .needed = 3},
       .moves = {.epoch = 3, .shards = 8, .led = 7, .settled = 6, .ready = 5},
       .handed_over = 2};
   std::vector<std::byte> bytes = encode_member_action_answer(answer);

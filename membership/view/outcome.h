@@ -1,4 +1,4 @@
-// How a command of the cluster view ended. In memory only.
+// The outcome of a command of the cluster view. In memory only; plain data.
 #pragma once
 
 #include <cstdint>

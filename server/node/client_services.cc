@@ -80,7 +80,11 @@ NodeMembers::Environment ClientServices::member_environment() {
       .metrics = environment_.metrics,
       .all_have = [this] { return environment_.service.all_have(protocol::Feature::ClusterView); },
       .wall_ms = wall_ms,
-      .tick_ms = environment_.options.tick_ms};
+      .tick_ms = environment_.options.tick_ms,
+      .has =
+          [this](NodeId node, protocol::Feature feature) {
+            return node == environment_.options.node || environment_.service.has(node, feature);
+          }};
 }
 
 LedgerPruning::Environment ClientServices::pruning_environment() {

@@ -2,6 +2,13 @@
 
 namespace gcoord::server {
 
+namespace {
+
+// Nodes say their epochs about once a second.
+constexpr std::uint64_t kFollowersEveryMs = 200;
+
+}  // namespace
+
 NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& environment)
     : machine_(environment.machine),
       keeper_(options,
@@ -10,6 +17,7 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                .metrics = environment.metrics,
                .all_have = environment.all_have,
                .wall_ms = environment.wall_ms}),
+      followers_(options.self.id),
       requests_({.log = environment.log,
                  .machine = environment.machine,
                  .replies = environment.replies,
@@ -17,19 +25,34 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                  .epoch_of = [this](NodeId node) { return keeper_.epoch_of(node); },
                  .self = options.self.id,
                  .tick_ms = environment.tick_ms,
-                 .supported = options.proposes}) {}
+                 .supported = options.proposes}) {
+  requests_.set_followers(&followers_);
+}
 
 void NodeMembers::start(const std::string& client_address) {
   keeper_.set_client_address(client_address);
   started_ = true;
   machine_.set_listener(this);
-  keeper_.on_view();
+  on_view();
+}
+
+// Which views the others may still go by.
+void NodeMembers::look_at_followers() {
+  const membership::ViewCpu& views = machine_.views();
+  followers_.look({.oldest = views.oldest(),
+                   .newest = views.view().epoch,
+                   .at = [&views](std::uint64_t epoch) { return views.at(epoch); }},
+                  [this](NodeId node) { return keeper_.epoch_of(node); });
 }
 
 void NodeMembers::advance(std::uint64_t now_ms) {
   if (started_) {
     keeper_.advance(now_ms);
     requests_.advance(now_ms);
+    if (now_ms >= next_look_ms_) {
+      next_look_ms_ = now_ms + kFollowersEveryMs;
+      look_at_followers();
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/status.h"
+#include "server/members/followers.h"
 #include "server/members/view_keeper.h"
 #include "server/members/view_requests.h"
 
@@ -60,14 +61,21 @@ class NodeMembers final : public ViewListener {
   }
 
   // ViewListener
-  void on_view() override { keeper_.on_view(); }
+  void on_view() override {
+    keeper_.on_view();
+    look_at_followers();
+  }
 
   void on_view_decided(std::uint64_t cookie, membership::ViewCode code) override;
   void on_view_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
 
  private:
+  void look_at_followers();
+
   ViewMachine& machine_;
   ViewKeeper keeper_;
+  ViewFollowers followers_;
+  std::uint64_t next_look_ms_ = 0;
   ViewRequests requests_;
   bool started_ = false;
 };

@@ -126,10 +126,13 @@ bool ViewRequests::answer_now(const Asker& asker, const protocol::ViewQuery& que
 void ViewRequests::answer(const Asker& asker, const membership::ClusterView& view) {
   protocol::ReplySlot reply = protocol::reply_to(asker.request);
   reply.extra = view.epoch;
-  environment_.replies.reply(
-      asker.connection,
-      reply,
-      protocol::encode_view_answer({view, environment_.machine.views().view().epoch, sights()}));
+  protocol::ViewAnswer said{
+      .view = view, .newest = environment_.machine.views().view().epoch, .sights = sights()};
+  if (followers_ != nullptr) {
+    said.settled = followers_->settled();
+    said.earlier_voters = followers_->earlier_voters();
+  }
+  environment_.replies.reply(asker.connection, reply, protocol::encode_view_answer(said));
 }
 
 std::vector<protocol::MemberSight> ViewRequests::sights() const {

@@ -10,6 +10,7 @@
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/members/followers.h"
 #include "server/members/view_machine.h"
 
 #include <cstddef>
@@ -39,6 +40,9 @@ class ViewRequests {
   };
 
   explicit ViewRequests(Environment environment) : environment_(std::move(environment)) {}
+
+  // Whose views answers tell; they outlive it. Without: they tell nothing of earlier views.
+  void set_followers(const ViewFollowers* followers) { followers_ = followers; }
 
   // ViewGet and MemberUpdate.
   void on_request(protocol::ConnectionId connection,
@@ -87,6 +91,7 @@ class ViewRequests {
   std::vector<protocol::MemberSight> sights() const;
 
   Environment environment_;
+  const ViewFollowers* followers_ = nullptr;
   std::vector<Wait> waits_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
   std::uint32_t proposals_ = 0;

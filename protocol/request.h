@@ -20,11 +20,9 @@ static_assert(std::endian::native == std::endian::little);
 
 // Never renumber. An unknown kind is answered with ErrorCode::KindUnknown; the connection stays.
 enum class RequestKind : std::uint16_t {
-  Hello = 1,        // First on every connection; payload: Hello. Reply payload: Welcome.
-  OpenSession = 2,  // ttl_ms. Reply: extra = session id, ttl_ms as granted.
-  // Payload: list of sessions. Reply payload: one KeepAliveState each; extra = epoch of the node's
-  // cluster view.
-  KeepAlive = 3,
+  Hello = 1,            // First on every connection; payload: Hello. Reply payload: Welcome.
+  OpenSession = 2,      // ttl_ms. Reply: extra = session id, ttl_ms as granted.
+  KeepAlive = 3,        // Payload: list of sessions. Reply payload: one KeepAliveState each.
   CloseSession = 4,     // session; shard = one shard, or kAllShards: all that this node leads.
   LockAcquire = 16,     // session, sequence, acked_below, ttl_ms, deadline_ms; payload: the name.
   LockRelease = 17,     // session, sequence, acked_below, token; payload: the name.

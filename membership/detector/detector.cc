@@ -165,9 +165,8 @@ void Detector::on_relayed(const DetectorMessage& message, std::uint64_t now_ms) 
 void Detector::hear_opinions(const DetectorMessage& message) {
   for (const Opinion& opinion : message.opinions) {
     Watched* const about = find(opinion.node);
-    const bool failed =
-        opinion.verdict == Verdict::Suspect || (opinion.verdict == Verdict::Doubted &&
-                                                opinion.cause == Cause::Refused);
+    const bool failed = opinion.verdict == Verdict::Suspect ||
+                        (opinion.verdict == Verdict::Doubted && opinion.cause == Cause::Refused);
     if (about != nullptr && failed && opinion.cause != Cause::Device &&
         opinion.incarnation == about->evidence.incarnation() && !about->evidence.doubted()) {
       about->evidence.doubt();
@@ -290,8 +289,7 @@ void Detector::begin_round(Watched& node, std::uint64_t now_ms) {
                 .ends_ms = now_ms + round_ms(),
                 .relays = draw_relays(id, now_ms),
                 .denials = 0};
-  const bool hurries =
-      decider_ == options_.self && node.evidence.verdict() != Verdict::Suspect;
+  const bool hurries = decider_ == options_.self && node.evidence.verdict() != Verdict::Suspect;
   node.next_round_ms = hurries ? node.round.ends_ms : now_ms + kCalm * round_ms();
   ++counts_.rounds;
   ++counts_.probes;
@@ -321,8 +319,8 @@ bool Detector::can_relay(const Watched& node, NodeId about, std::uint64_t) const
 }
 
 bool Detector::has_relay(NodeId about, std::uint64_t now_ms) const {
-  return std::ranges::any_of(
-      nodes_, [&](const Watched& each) { return can_relay(each, about, now_ms); });
+  return std::ranges::any_of(nodes_,
+                             [&](const Watched& each) { return can_relay(each, about, now_ms); });
 }
 
 std::vector<NodeId> Detector::draw_relays(NodeId about, std::uint64_t now_ms) {
@@ -343,8 +341,7 @@ std::vector<NodeId> Detector::draw_relays(NodeId about, std::uint64_t now_ms) {
 Surroundings Detector::surroundings(std::uint64_t now_ms) const {
   Surroundings around;
   around.silence_ms = health_.stretched(options_.evidence.silence_ms_min);
-  around.datagrams =
-      socket_ && datagram_ms_ != 0 && now_ms - datagram_ms_ < kDatagramsMs;
+  around.datagrams = socket_ && datagram_ms_ != 0 && now_ms - datagram_ms_ < kDatagramsMs;
   const auto heard = std::ranges::count_if(nodes_, [&](const Watched& each) {
     return each.evidence.silent_for_ms(now_ms) < options_.evidence.silence_ms_min;
   });
@@ -388,10 +385,8 @@ std::vector<Opinion> Detector::opinions() const {
   for (const Verdict verdict : {Verdict::Suspect, Verdict::Doubted}) {
     for (const Watched& node : nodes_) {
       if (node.evidence.verdict() == verdict && said.size() < kOpinionsMax) {
-        said.push_back({node.evidence.id(),
-                        node.evidence.incarnation(),
-                        verdict,
-                        node.evidence.cause()});
+        said.push_back(
+            {node.evidence.id(), node.evidence.incarnation(), verdict, node.evidence.cause()});
       }
     }
   }
@@ -461,10 +456,10 @@ bool Detector::others_agree(NodeId node, std::uint64_t now_ms) const {
     return true;
   }
   const auto [against, others] =
-      opinions_.tally(node,
-                      evidence.incarnation(),
-                      std::max(evidence.direct_ms(), evidence.indirect_ms()) +
-                          options_.evidence.silence_ms_min / 2,
+      opinions_.tally({.about = node,
+                       .incarnation = evidence.incarnation(),
+                       .since_ms = std::max(evidence.direct_ms(), evidence.indirect_ms()) +
+                                   options_.evidence.silence_ms_min / 2},
                       now_ms);
   return against >= others;
 }

@@ -58,13 +58,13 @@ struct NodeSight {
 };
 
 struct DetectorCounts {
-  std::uint64_t probes = 0;     // Pings on the own account.
-  std::uint64_t answers = 0;    // To them.
-  std::uint64_t rounds = 0;     // Rounds of urgent probes that began.
-  std::uint64_t relayed = 0;    // Probes made for others.
-  std::uint64_t refusals = 0;   // Hosts that said that nobody listens.
-  std::uint64_t own_gaps = 0;   // The own loop stood still.
-  std::uint64_t unknown = 0;    // Messages of nodes that are not watched, or of their older lives.
+  std::uint64_t probes = 0;      // Pings on the own account.
+  std::uint64_t answers = 0;     // To them.
+  std::uint64_t rounds = 0;      // Rounds of urgent probes that began.
+  std::uint64_t relayed = 0;     // Probes made for others.
+  std::uint64_t refusals = 0;    // Hosts that said that nobody listens.
+  std::uint64_t own_gaps = 0;    // The own loop stood still.
+  std::uint64_t unknown = 0;     // Messages of nodes that are not watched, or of their older lives.
   std::uint64_t suspicions = 0;  // Nodes that became suspect.
 };
 

@@ -130,13 +130,11 @@ Verdict Evidence::judged(std::uint64_t now_ms, const Surroundings& around) const
                                                                            : Verdict::Doubted;
 }
 
-Cause Evidence::reason(std::uint64_t now_ms,
-                       Verdict verdict,
-                       const Surroundings& around) const {
+Cause Evidence::reason(std::uint64_t now_ms, Verdict verdict, const Surroundings& around) const {
   if (verdict == Verdict::Alive) {
     return Cause::None;
   }
-  if (device_ == DeviceHealth::Stopped && !doubted_) {
+  if (device_ == DeviceHealth::Stopped) {
     return Cause::Device;
   }
   if (refused_enough(around) || (verdict == Verdict::Doubted && !refusers_.empty())) {

@@ -67,6 +67,7 @@ class Evidence {
 
   // A heartbeat or a datagram came from it.
   void heard_directly(std::uint64_t now_ms);
+
   // A datagram did: its host refuses datagrams only if the process is gone.
   void speaks() { speaks_ = true; }
 
@@ -75,8 +76,10 @@ class Evidence {
 
   // `by`: who sent the probe that the node's host refused.
   void refused(NodeId by, std::uint64_t now_ms);
+
   // Something asks for a probe: its channel ended, or another node suspects it.
   void doubt() { doubted_ = true; }
+
   void round_failed(const RoundEnd& end);
 
   void set_device(DeviceHealth device) { device_ = device; }

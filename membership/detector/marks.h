@@ -1,8 +1,8 @@
 // Marks of suspicion in the view, as the leader of shard 0 decides about them: which nodes it
 // proposes to mark, and which marks to take away.
 //
-// A node is marked once the leader's own detector suspects it and the others do not disagree. A mark
-// goes once the node was not suspect for a while, which doubles with each mark of the last ten
+// A node is marked once the leader's own detector suspects it and the others do not disagree. A
+// mark goes once the node was not suspect for a while, which doubles with each mark of the last ten
 // minutes, so that a node that comes and goes does not fill the log. A proposal is repeated until
 // the view has it. Times are milliseconds of one clock. Pure; one thread.
 #pragma once
@@ -41,7 +41,7 @@ class Marks {
 
  private:
   struct Proposal {
-    std::uint64_t next_ms = 0;    // Not again before.
+    std::uint64_t next_ms = 0;  // Not again before.
     std::uint64_t clear_ms = kClearMs;
     std::uint64_t marked_ms = 0;  // When a mark was proposed first, of the last one; 0: never.
     bool under_way = false;       // The view did not have that mark yet.

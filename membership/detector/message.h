@@ -6,12 +6,13 @@
 //
 // Each one also has its sender's opinions about nodes that it does not hold for alive. Bytes, never
 // renumbered: mark 4, version 1, kind 1, outcome 1, device 1, cluster 8, from 4, to 4, incarnation
-// 4, sequence 4, about 4, count 4, opinions of 10, tag 8; an opinion: node 4, incarnation 4, verdict
-// 1, cause 1.
+// 4, sequence 4, about 4, count 4, opinions of 10, tag 8; an opinion: node 4, incarnation 4,
+// verdict 1, cause 1.
 //
-// The tag is SipHash keyed with the cluster's id. It keeps out what came by mistake: other clusters,
-// other programs, damaged bytes. It proves nothing against somebody who knows the id; such a one can
-// make a node look alive or doubted, until members have keys (docs/adr/0112). Pure; thread-safe.
+// The tag is SipHash keyed with the cluster's id. It keeps out what came by mistake: other
+// clusters, other programs, damaged bytes. It proves nothing against somebody who knows the id;
+// such a one can make a node look alive or doubted, until members have keys (docs/adr/0112). Pure;
+// thread-safe.
 #pragma once
 
 #include "common/ids.h"

@@ -30,17 +30,22 @@ class Opinions {
 
   void forget(NodeId from) { said_.erase(from); }
 
-  // Of those who have spoken since `since_ms`: how many have something against this life of the
-  // node, and how many have not.
-  std::pair<unsigned, unsigned> tally(NodeId about,
-                                      Incarnation incarnation,
-                                      std::uint64_t since_ms,
-                                      std::uint64_t now_ms) const {
+  // A life of a node, and from when on an opinion about it counts.
+  struct Question {
+    NodeId about;
+    Incarnation incarnation;
+    std::uint64_t since_ms = 0;
+  };
+
+  // Of those who have spoken since then: how many have something against this life of the node, and
+  // how many have not.
+  std::pair<unsigned, unsigned> tally(const Question& question, std::uint64_t now_ms) const {
     unsigned against = 0;
     unsigned others = 0;
     for (const auto& [from, said] : said_) {
-      if (from != about && said.at_ms >= since_ms && now_ms - said.at_ms < kFreshMs) {
-        const auto opinion = find(said, about, incarnation);
+      if (from != question.about && said.at_ms >= question.since_ms &&
+          now_ms - said.at_ms < kFreshMs) {
+        const auto opinion = find(said, question);
         (opinion && opinion->cause != Cause::Link ? against : others) += 1;
       }
     }
@@ -53,9 +58,9 @@ class Opinions {
     std::vector<Opinion> opinions;
   };
 
-  static std::optional<Opinion> find(const Said& said, NodeId about, Incarnation incarnation) {
+  static std::optional<Opinion> find(const Said& said, const Question& question) {
     const auto found = std::ranges::find_if(said.opinions, [&](const Opinion& each) {
-      return each.node == about && each.incarnation == incarnation;
+      return each.node == question.about && each.incarnation == question.incarnation;
     });
     return found == said.opinions.end() ? std::nullopt : std::optional(*found);
   }

@@ -38,9 +38,8 @@ class RelayDuty {
 
   // The one whose ping was answered; it is over.
   std::optional<Relay> take(NodeId about, std::uint32_t sequence) {
-    return take_if([&](const Relay& each) {
-      return each.about == about && each.sequence == sequence;
-    });
+    return take_if(
+        [&](const Relay& each) { return each.about == about && each.sequence == sequence; });
   }
 
   // One for a node that refuses.

@@ -52,8 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byt
   // Mutations are tagged anew, so that they come beyond the tag.
   if (input.size() >= kMessageBytesMin) {
     const std::span<std::byte> said{input.data(), input.size() - 8};
-    store(input.data() + said.size(),
-          siphash({kCluster.value, mix64(kCluster.value)}, said));
+    store(input.data() + said.size(), siphash({kCluster.value, mix64(kCluster.value)}, said));
   }
   const DecodedMessage decoded = decode_message(input, kCluster, kSelf);
   if (decoded.fault == MessageFault::None) {
@@ -72,5 +71,6 @@ std::vector<FuzzInput> fuzz_seeds() {
   DetectorMessage ping = message(MessageKind::Ping);
   ping.opinions = {{NodeId{3}, Incarnation{1}, Verdict::Suspect, Cause::Refused},
                    {NodeId{1}, Incarnation{1}, Verdict::Doubted, Cause::Silent}};
-  return {input_of(ping), input_of(request), input_of(message(MessageKind::Ack)), input_of(relayed)};
+  return {
+      input_of(ping), input_of(request), input_of(message(MessageKind::Ack)), input_of(relayed)};
 }

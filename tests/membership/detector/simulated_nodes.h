@@ -135,7 +135,8 @@ class SimulatedNodes {
   void beat() {
     for (std::uint32_t from = 1; from <= count_; ++from) {
       for (std::uint32_t to = 1; to <= count_; ++to) {
-        if (from != to && runs(from) && runs(to) && passes(from, to) && !cuts_.contains({to, from})) {
+        if (from != to && runs(from) && runs(to) && passes(from, to) &&
+            !cuts_.contains({to, from})) {
           at(to).on_heartbeat(NodeId{from}, Incarnation{incarnations_[from]}, now_ms);
         }
       }
@@ -155,8 +156,8 @@ class SimulatedNodes {
       } else if (stopped_.contains(flight.to)) {
         flights_.push_back(std::move(flight));
       } else {
-        const DecodedMessage decoded = decode_message(
-            encode_message(flight.message, kCluster), kCluster, NodeId{flight.to});
+        const DecodedMessage decoded =
+            decode_message(encode_message(flight.message, kCluster), kCluster, NodeId{flight.to});
         if (decoded.fault == MessageFault::None) {
           at(flight.to).on_message(decoded.message, now_ms);
         }

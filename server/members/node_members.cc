@@ -36,7 +36,8 @@ void NodeMembers::start(const std::string& client_address) {
   on_view();
 }
 
-// Which views the others may still go by.
+// Which views the others may still go by. Not where a view is applied: this node goes by it itself
+// only from the next pass on.
 void NodeMembers::look_at_followers() {
   const membership::ViewCpu& views = machine_.views();
   followers_.look({.oldest = views.oldest(),

@@ -63,7 +63,7 @@ class NodeMembers final : public ViewListener {
   // ViewListener
   void on_view() override {
     keeper_.on_view();
-    look_at_followers();
+    next_look_ms_ = 0;
   }
 
   void on_view_decided(std::uint64_t cookie, membership::ViewCode code) override;

@@ -51,7 +51,8 @@ std::vector<std::byte> encode_view_query(const ViewQuery& query) {
   std::vector<std::byte> bytes;
   ByteWriter writer{bytes};
   writer.integer(static_cast<std::uint8_t>(query.mode));
-  writer.array(std::array<std::byte, 3>{});
+  writer.integer(static_cast<std::uint8_t>(query.members ? 1 : 0));
+  writer.array(std::array<std::byte, 2>{});
   writer.integer(query.wait_ms);
   writer.integer(query.after);
   return bytes;
@@ -61,7 +62,8 @@ Result<ViewQuery> decode_view_query(std::span<const std::byte> payload) {
   ByteReader reader{payload};
   ViewQuery query;
   query.mode = static_cast<ViewQuery::Mode>(reader.integer<std::uint8_t>());
-  static_cast<void>(reader.bytes(3));
+  query.members = (reader.integer<std::uint8_t>() & 1) != 0;
+  static_cast<void>(reader.bytes(2));
   query.wait_ms = reader.integer<std::uint32_t>();
   query.after = reader.integer<std::uint64_t>();
   const bool sound =

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kMemberLabelChangesMax = 16;
 // A node keeps a request that waits for a view so long at most.
 inline constexpr std::uint32_t kViewWaitMsMax = 30'000;
 
-// Which view is wanted. Payload: mode 1, reserved 3, wait 4, after 8.
+// Which view is wanted. Payload: mode 1, members 1, reserved 2, wait 4, after 8.
 struct ViewQuery {
   enum class Mode : std::uint8_t {
     Newest = 0,
@@ -36,6 +36,8 @@ struct ViewQuery {
   // For so long the answer may wait for that view, at most kViewWaitMsMax; then it is the newest
   // one, whose epoch is not above `after`.
   std::uint32_t wait_ms = 0;
+  // Whether the asker has Feature::Members. Others get the view as plain_view makes it.
+  bool members = true;
 };
 
 std::vector<std::byte> encode_view_query(const ViewQuery& query);

@@ -166,6 +166,11 @@ class LockService final : public StateMachine {
   // Whether all nodes of the cluster have said that they have it.
   bool all_have(protocol::Feature feature) const { return tasks_.features.all_have(feature); }
 
+  // Whether another node has it.
+  bool has(NodeId node, protocol::Feature feature) const {
+    return tasks_.features.has(node, feature);
+  }
+
   // The elected coordinator, or with raft the leader of shard 0.
   CoordinatorView coordinator() const;
 

@@ -36,10 +36,8 @@ class ViewFollowers {
     std::function<std::optional<protocol::ClusterView>(std::uint64_t epoch)> at;
   };
 
-  explicit ViewFollowers(NodeId self) : self_(self) {}
-
-  // After each new view, and about once a second besides. epoch_of: the epoch that another node
-  // said to have; 0: it has said none. Whether earlier_voters() has changed.
+  // After each new view, and about once a second besides. epoch_of: the epoch that a node said to
+  // have, of this one that by which it goes itself; 0: none. Whether earlier_voters() has changed.
   bool look(const Views& views, const EpochOf& epoch_of);
 
   // ClusterMembers::earlier_voters: of the views that are not left, newest first, each list once
@@ -62,7 +60,6 @@ class ViewFollowers {
   void hear(const EpochOf& epoch_of);
   bool is_left(const Voters& view) const;
 
-  NodeId self_;
   Voters newest_;
   std::vector<Voters> earlier_;   // Those that are not left, by rising epoch.
   std::uint64_t left_below_ = 0;  // Views before this one are left.

@@ -10,7 +10,9 @@
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/members/asker.h"
 #include "server/members/followers.h"
+#include "server/members/view_cookies.h"
 #include "server/members/view_machine.h"
 
 #include <cstddef>
@@ -63,11 +65,7 @@ class ViewRequests {
   std::size_t wait_count() const { return waits_.size(); }
 
  private:
-  // A request and where its answer goes.
-  struct Asker {
-    protocol::ConnectionId connection;
-    protocol::RequestSlot request;
-  };
+  using Asker = ViewAsker;
 
   struct Wait {
     Asker asker;
@@ -83,7 +81,8 @@ class ViewRequests {
   void get(const Asker& asker, std::span<const std::byte> payload);
   void update(const Asker& asker, std::span<const std::byte> payload);
   void propose(Change change);
-  void answer(const Asker& asker, const membership::ClusterView& view);
+  // `members`: whether the asker has Feature::Members.
+  void answer(const Asker& asker, const membership::ClusterView& view, bool members = false);
   // False: it has to wait.
   bool answer_now(const Asker& asker, const protocol::ViewQuery& query);
   void answer_change(const Change& change, membership::ViewCode code);
@@ -94,7 +93,7 @@ class ViewRequests {
   const ViewFollowers* followers_ = nullptr;
   std::vector<Wait> waits_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
-  std::uint32_t proposals_ = 0;
+  ViewCookies cookies_{ViewProposer::Requests};
   std::uint64_t now_ms_ = 0;
 };
 

@@ -75,7 +75,7 @@ ClusterView view_of(const Story& story, std::uint64_t epoch) {
 ViewFollowers followers_of(const Story& story,
                            std::uint64_t newest,
                            const std::vector<std::uint64_t>& epochs) {
-  ViewFollowers followers{NodeId{story.node_count + 1}};  // Nobody who votes.
+  ViewFollowers followers;
   followers.look({.oldest = 1,
                   .newest = newest,
                   .at = [&story](std::uint64_t epoch) { return view_of(story, epoch); }},

@@ -5,7 +5,7 @@
 // their own, and leaders no answer of one (docs/adr/0111). What a node said is kept, also once it
 // has left the cluster. After a restart all views that are still kept count as not left until their
 // voters were heard; but those before the one that the last voter was removed from do not, because
-// a node is removed only once they were left (kRemovalNeedsAllLeft).
+// a node is removed only once they were left (upkeep.h).
 //
 // Pure; one thread.
 #pragma once
@@ -20,10 +20,6 @@
 #include <vector>
 
 namespace gcoord::server {
-
-// Whoever proposes that a leaving voter becomes Removed does so only while settled() is the epoch
-// of the newest view, unless an operator forces it.
-inline constexpr bool kRemovalNeedsAllLeft = true;
 
 class ViewFollowers {
  public:

@@ -63,6 +63,7 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
       upkeep_({.log = environment.log,
                .machine = environment.machine,
                .keeper = keeper_,
+               .followers = followers_,
                .has = has_of(environment),
                .wall_ms = environment.wall_ms}),
       proposes_(options.proposes) {

@@ -95,8 +95,8 @@ void TurnLane::step_rows() {
   RowBatch& batch = workers_->batch;
   while (failure_.ok() && batch.take()) {
     look_at_credit();
-    batch.fill(input_);
-    if (const Status stepped = step_batch(); !stepped.ok()) {
+    const Status filled = batch.fill(input_);
+    if (const Status stepped = filled.ok() ? step_batch() : filled; !stepped.ok()) {
       failure_.set(explain_device(stepped));
       break;
     }

@@ -22,8 +22,9 @@ constexpr std::size_t kThreadsFrom = 128;
 constexpr std::uint64_t kStuckMsLeast = 10'000;
 
 std::uint32_t slot_count(const ReplicaOptions& options) {
+  const auto nodes = static_cast<std::uint32_t>(options.peers.size() + 1);
   return options.replica_slots != 0 ? options.replica_slots
-                                    : static_cast<std::uint32_t>(options.peers.size() + 1);
+                                    : std::min(nodes, consensus::kReplicaSlots);
 }
 
 Result<ChosenStepper> open_stepper(const ReplicaOptions& options, std::uint32_t row_count) {
@@ -113,6 +114,27 @@ void TurnLanes::begin_at(std::size_t part, std::size_t parts) {
   for (const auto& lane : lanes_) {
     lane->rows.deadlines.begin_at(part, parts);
   }
+}
+
+void TurnLanes::add_peer(NodeId node) {
+  for (const auto& lane : lanes_) {
+    lane->outflow.add_peer(node);
+  }
+}
+
+void TurnLanes::remove_peer(NodeId node) {
+  for (const auto& lane : lanes_) {
+    lane->outflow.remove_peer(node);
+  }
+}
+
+Status TurnLanes::make_slots(std::uint32_t slot_count) {
+  for (const auto& lane : lanes_) {
+    if (const Status grown = lane->rows.stepper->grow(slot_count); !grown.ok()) {
+      return explain_device(grown);
+    }
+  }
+  return Status{};
 }
 
 void TurnLanes::retry_stalled(bool everywhere, const netcore::PeerNetwork& network) {

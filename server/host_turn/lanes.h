@@ -63,6 +63,14 @@ class TurnLanes {
   // Each lane's first look for due rows begins after `part` of `parts` of its rows.
   void begin_at(std::size_t part, std::size_t parts);
 
+  // Between turns: rows may send to the node from here on, or have nothing to do with it any more.
+  void add_peer(NodeId node);
+  void remove_peer(NodeId node);
+
+  // Between turns: the rows have at least so many slots from here on; at most kReplicaSlots. Fails
+  // as the steppers do.
+  Status make_slots(std::uint32_t slot_count);
+
   // Rows that found no credit are tried again, in every lane or where credit came back.
   void retry_stalled(bool everywhere, const netcore::PeerNetwork& network);
   void wake_all();

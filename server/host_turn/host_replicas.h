@@ -99,6 +99,8 @@ class HostReplicas final : public ReplicatedLog {
   // with kNodeRemoved.
   void set_members(const ClusterMembers& members) override;
 
+  MembersProgress members_progress() const override { return lanes_->members_progress(); }
+
   const ledger::CheckpointStore* checkpoints() const override { return &disk_->checkpoints(); }
 
   std::uint64_t request_checkpoint() override { return checkpointing_->request(); }

@@ -157,6 +157,24 @@ void TurnLanes::turn_on_readmission() {
   }
 }
 
+void TurnLanes::set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch) {
+  for (const auto& lane : lanes_) {
+    lane->members.set_target(target, epoch);
+  }
+}
+
+MembersProgress TurnLanes::members_progress() const {
+  MembersProgress sum;
+  for (const auto& lane : lanes_) {
+    const MembersProgress part = lane->members.progress();
+    sum.epoch = part.epoch;
+    sum.led += part.led;
+    sum.settled += part.settled;
+    sum.ready += part.ready;
+  }
+  return sum;
+}
+
 Status TurnLanes::work(const Turn& turn, const netcore::PeerNetwork& network) {
   begin(turn, network);
   const bool wait = may_wait();
@@ -289,7 +307,7 @@ std::uint64_t TurnLanes::waits_since(Tick now, ledger::Lsn durable) const {
 bool TurnLanes::wants_turn(ledger::Lsn durable) const {
   return std::any_of(lanes_.begin(), lanes_.end(), [durable](const auto& lane) {
     return lane->rows.active.waiting() || lane->arrivals.size() != 0 || lane->rows.waking() ||
-           lane->readmission.waiting() || lane->record.due(durable);
+           lane->readmission.waiting() || lane->members.waiting() || lane->record.due(durable);
   });
 }
 

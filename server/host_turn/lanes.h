@@ -77,6 +77,13 @@ class TurnLanes {
   // Once and for all: readmission.h.
   void turn_on_readmission();
 
+  // Which members every shard is to have from now on, by the view of this epoch: members_mover.h.
+  // The columns have a slot for each of them, as far as kReplicaSlots go.
+  void set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch);
+
+  // How far the shards led here are with it.
+  MembersProgress members_progress() const;
+
   // Works on all lanes: what they are told, then, with `steps`, the rows of the turn. What they say
   // to the service is said when this returns. The first failure.
   struct Turn {

@@ -23,7 +23,6 @@
 // Host only; no exceptions.
 #pragma once
 
-#include "common/host/metrics.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/host_turn/inflow.h"

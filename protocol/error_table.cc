@@ -1,12 +1,16 @@
 // The table itself, one entry per line as docs/reference/errors.md has it.
 #include "protocol/error_codes.h"
+#include "protocol/member_errors.h"
+
+#include <algorithm>
+#include <array>
 
 namespace gcoord::protocol {
 namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr ErrorEntry kTable[] = {
+constexpr ErrorEntry kRows[] = {
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -772,6 +776,17 @@ constexpr ErrorEntry kTable[] = {
      "Start the cluster with --turn host to save one"},
 };
 // clang-format on
+
+// All rows by number.
+constexpr auto kTable = [] {
+  std::array<ErrorEntry, std::size(kRows) + std::size(kMemberErrors)> table{};
+  const auto* const end = std::copy(std::begin(kMemberErrors),
+                                    std::end(kMemberErrors),
+                                    std::copy(std::begin(kRows), std::end(kRows), table.begin()));
+  static_cast<void>(end);
+  std::ranges::sort(table, {}, &ErrorEntry::code);
+  return table;
+}();
 
 }  // namespace
 

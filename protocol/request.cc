@@ -57,6 +57,9 @@ constexpr KindName kKindNames[] = {
     {RequestKind::GroupUpdate, "group_update"},
     {RequestKind::ViewGet, "view_get"},
     {RequestKind::MemberUpdate, "member_update"},
+    {RequestKind::MemberChange, "member_change"},
+    {RequestKind::MemberJoin, "member_join"},
+    {RequestKind::MemberProgress, "member_progress"},
 };
 
 // By number: asked for every request that comes.

@@ -80,6 +80,10 @@ enum class RequestKind : std::uint16_t {
   // The cluster view (protocol/members/view_messages.h), with Feature::ClusterView.
   ViewGet = 128,       // Payload: ViewQuery. Reply payload: ViewAnswer; extra = its epoch.
   MemberUpdate = 129,  // Payload: MemberOrder. Reply as of ViewGet: the view that it made.
+  // The nodes of the cluster (protocol/members/change_messages.h), with Feature::Members.
+  MemberChange = 130,    // Payload: MemberActionOrder. Reply payload: MemberActionAnswer.
+  MemberJoin = 131,      // Payload: JoinRequest (join_messages.h). Reply payload: JoinAnswer.
+  MemberProgress = 132,  // No payload. Reply payload: MemberMoves.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

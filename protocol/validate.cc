@@ -214,6 +214,7 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LockBreak:
       return check_break_request(slot, payload);
     case RequestKind::SessionLosses:
+    case RequestKind::SessionShow:
       return check_session(slot);
     case RequestKind::LockCancel:
       return check_change(slot, text_of(payload));
@@ -225,9 +226,8 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::ElectProclaim:
       return check_proclaim(slot, payload);
     case RequestKind::ElectTransfer:
-      return check_nomination(slot, payload, false);
     case RequestKind::ElectAsk:
-      return check_nomination(slot, payload, true);
+      return check_nomination(slot, payload, slot.kind == RequestKind::ElectAsk);
     case RequestKind::LockMove:
       return check_move(payload, limits);
     case RequestKind::Hello:
@@ -256,13 +256,14 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::GroupUpdate:
     case RequestKind::ViewGet:
     case RequestKind::MemberUpdate:
+    case RequestKind::MemberChange:
+    case RequestKind::MemberJoin:
+    case RequestKind::MemberProgress:
       return ErrorCode::None;
     case RequestKind::LockGetAt:
       return check_past(payload);
     case RequestKind::SessionGrant:
       return check_grant(slot, limits);
-    case RequestKind::SessionShow:
-      return check_session(slot);
   }
   return ErrorCode::KindUnknown;
 }

@@ -5,6 +5,7 @@
 // Pure; thread-safe.
 #pragma once
 
+#include "membership/view/apply_step.h"
 #include "membership/view/command.h"
 
 #include <algorithm>
@@ -15,31 +16,7 @@
 
 namespace gcoord::membership {
 
-// How a command ended. In memory only.
-enum class ViewCode : std::uint8_t {
-  Applied,
-  Malformed,     // No command that this release knows.
-  Stale,         // The view has another epoch.
-  NodeUnknown,   // The view never had the node.
-  NodeRemoved,   // The node has left.
-  NameInvalid,   // No name, or the default name of another node.
-  NameTaken,     // Another node has it.
-  LabelInvalid,  // A label is none, or there are too many.
-};
-
 namespace detail {
-
-inline bool has_name(const ClusterView& view, NodeId other_than, std::string_view name) {
-  return std::any_of(view.nodes.begin(), view.nodes.end(), [&](const Member& each) {
-    return each.id != other_than && each.state != MemberState::Removed && each.name == name;
-  });
-}
-
-inline Member* find(ClusterView& view, NodeId id) {
-  const auto found = std::find_if(
-      view.nodes.begin(), view.nodes.end(), [&](const Member& each) { return each.id == id; });
-  return found == view.nodes.end() ? nullptr : &*found;
-}
 
 inline ViewCode found(ClusterView& view, const ViewCommand& command) {
   ClusterView first{.epoch = 0, .settings = command.settings, .nodes = {}};
@@ -156,6 +133,9 @@ inline ViewCode apply(ClusterView& view, const ViewCommand& command) {
       break;
     case ViewCommandKind::Update:
       code = detail::update(view, command.change);
+      break;
+    default:
+      code = is_member_step(command.kind) ? apply_step(view, command.kind, command.step) : code;
       break;
   }
   view.epoch = code == ViewCode::Applied ? epoch : view.epoch;

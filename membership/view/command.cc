@@ -47,8 +47,15 @@ bool read_body(ByteReader& reader, ViewCommand& command) {
       command.change = *std::move(change);
       return true;
     }
+    default:
+      break;
   }
-  return false;
+  auto step = is_member_step(command.kind) ? read_step(reader, command.kind) : std::nullopt;
+  if (!step) {
+    return false;
+  }
+  command.step = *std::move(step);
+  return true;
 }
 
 // What is too long is said later, by each node of itself.
@@ -89,6 +96,10 @@ std::vector<std::byte> encode_view_command(const ViewCommand& command) {
   writer.integer(command.expected);
   if (command.kind == ViewCommandKind::Update) {
     protocol::write_change(writer, command.change);
+    return bytes;
+  }
+  if (is_member_step(command.kind)) {
+    write_step(writer, command.kind, command.step);
     return bytes;
   }
   if (command.kind == ViewCommandKind::Found || command.kind == ViewCommandKind::Retune) {
@@ -173,6 +184,9 @@ std::vector<std::pair<std::string, std::string>> view_command_facts(const ViewCo
       }
       add("labels", label_changes_text(command.change.labels));
       add("by", command.change.who);
+      break;
+    default:
+      facts = step_facts(command.kind, command.step);
       break;
   }
   add("view", std::to_string(command.expected));

@@ -4,6 +4,7 @@
 // renumbered: kind 1, version 1, expected 8, then by kind. Pure functions; thread-safe.
 #pragma once
 
+#include "membership/view/member_step.h"
 #include "membership/view/table.h"
 #include "protocol/members/view_messages.h"
 
@@ -19,20 +20,13 @@ namespace gcoord::membership {
 
 using protocol::MemberChange;
 
-// Never renumber: they are in logs.
-enum class ViewCommandKind : std::uint8_t {
-  Found = 1,     // The first view, from the fixed list of nodes.
-  Describe = 2,  // What a node says of itself: where it is, in which life.
-  Update = 3,    // What an operator says of a node.
-  Retune = 4,    // The settings that all nodes were started with anew.
-};
-
 struct ViewCommand {
   ViewCommandKind kind = ViewCommandKind::Found;
   std::uint64_t expected = 0;  // The epoch of the view that it changes.
   ViewSettings settings;       // Found, Retune.
   std::vector<Member> nodes;   // Found: by rising id; Describe: the one node.
   MemberChange change;         // Update; its `expected` is the command's.
+  MemberStep step;             // From Add on.
 
   friend bool operator==(const ViewCommand& a, const ViewCommand& b) = default;
 };

@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "common/bytes.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -62,6 +63,34 @@ bool ViewCpu::has_made(const MemberChange& change) const {
   }
   const auto made = decode_view_command(table_.changes[change.expected - base]);
   return made && made->kind == ViewCommandKind::Update && made->change == change;
+}
+
+std::optional<std::uint64_t> ViewCpu::made_by(ViewCommandKind kind, std::uint64_t number) const {
+  std::uint64_t epoch = table_.base.epoch;
+  for (const std::vector<std::byte>& change : table_.changes) {
+    ++epoch;
+    const auto made = decode_view_command(change);
+    if (made && made->kind == kind && is_member_step(kind) && made->step.number == number) {
+      return epoch;
+    }
+  }
+  return std::nullopt;
+}
+
+bool ViewCpu::has_steps() const {
+  const bool in_changes =
+      std::ranges::any_of(table_.changes, [](const std::vector<std::byte>& change) {
+        return is_member_step(static_cast<ViewCommandKind>(change.front()));
+      });
+  const auto says_more = [](const ClusterView& view) { return protocol::plain_view(view) != view; };
+  return in_changes || says_more(table_.view) || says_more(table_.base);
+}
+
+bool ViewCpu::has_spent(const protocol::JoinToken& token) const {
+  return std::ranges::any_of(table_.changes, [&token](const std::vector<std::byte>& change) {
+    const auto made = decode_view_command(change);
+    return made && made->kind == ViewCommandKind::Admit && made->step.token == token;
+  });
 }
 
 void ViewCpu::serialize(std::vector<std::byte>& bytes) const {

@@ -38,6 +38,17 @@ class ViewCpu {
   // Whether this very change, by its number, made the view that follows the one it expected.
   bool has_made(const MemberChange& change) const;
 
+  // The epoch of the view that an order of this number made, if it is still kept and the order is
+  // of this kind.
+  std::optional<std::uint64_t> made_by(ViewCommandKind kind, std::uint64_t number) const;
+
+  // Whether a command that only nodes with Feature::Members know has made the view, as far as that
+  // can still be seen.
+  bool has_steps() const;
+
+  // Whether a node has joined with this token in one of the last changes.
+  bool has_spent(const protocol::JoinToken& token) const;
+
   // Whether there is nothing: no view, and none before.
   bool is_empty() const { return table_.view.epoch == 0; }
 

@@ -19,6 +19,19 @@ void settle_names(ClusterView& view) {
   }
 }
 
+// A cluster that was restored from observers alone has to have somebody who votes.
+void settle_voters(ClusterView& view) {
+  const bool some = std::ranges::any_of(view.nodes, [](const Member& each) {
+    return each.state == MemberState::Active && each.role == MemberRole::Voter;
+  });
+  for (Member& node : view.nodes) {
+    if (!some && node.state == MemberState::Active) {
+      node.role = MemberRole::Voter;
+      node.weight = 1;
+    }
+  }
+}
+
 }  // namespace
 
 ClusterView restored_view(const ClusterView& saved, std::span<const NodeId> nodes) {
@@ -30,6 +43,12 @@ ClusterView restored_view(const ClusterView& saved, std::span<const NodeId> node
   for (Member& node : view.nodes) {
     const bool stays = std::ranges::find(nodes, node.id) != nodes.end();
     node.state = stays ? MemberState::Active : MemberState::Removed;
+    node.invitation.reset();
+    node.auto_promote = false;
+    node.replaces = {};
+    node.suspect = false;
+    node.suspect_since_ms = 0;
+    node.directory = 0;
     node.incarnation = Incarnation{0};
     node.peer_address.clear();
     node.client_address.clear();
@@ -42,6 +61,7 @@ ClusterView restored_view(const ClusterView& saved, std::span<const NodeId> node
   }
   std::ranges::sort(view.nodes, {}, &Member::id);
   settle_names(view);
+  settle_voters(view);
   return view;
 }
 

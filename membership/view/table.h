@@ -16,6 +16,7 @@ namespace gcoord::membership {
 using protocol::ClusterView;
 using protocol::Member;
 using protocol::MemberLabel;
+using protocol::MemberRole;
 using protocol::MemberState;
 using protocol::ViewSettings;
 

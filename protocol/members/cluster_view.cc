@@ -8,9 +8,15 @@ namespace gcoord::protocol {
 
 namespace {
 
-constexpr std::uint8_t kViewVersion = 1;
+// A view that it can say is written in it, so that clients of earlier releases read it.
+constexpr std::uint8_t kPlainVersion = 1;
+constexpr std::uint8_t kViewVersion = 2;
 constexpr std::size_t kLabelBytesMin = 4;
 constexpr std::size_t kMemberBytesMin = 4 + 4 + 1 + 1 + 4 + 1 + 2 + 2 + 2 + 4;
+// Bits of what version 2 says more of a node.
+constexpr std::uint8_t kInvited = 1;
+constexpr std::uint8_t kAutoPromote = 2;
+constexpr std::uint8_t kSuspect = 4;
 
 bool is_word_byte(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '.' ||
@@ -38,6 +44,57 @@ bool is_sound(const Member& member) {
   return member.id.value != 0 && is_known(member.role) && is_known(member.state) &&
          is_member_name(member.name, member.id) && is_member_address(member.peer_address) &&
          is_member_address(member.client_address) && are_member_labels(member.labels);
+}
+
+// What only a view of version 2 says of a node.
+bool is_plain(const Member& member) {
+  return member.state != MemberState::Leaving && !member.invitation && member.directory == 0 &&
+         !member.auto_promote && member.replaces.value == 0 && !member.suspect &&
+         member.suspect_since_ms == 0;
+}
+
+bool is_plain(const ClusterView& view) {
+  return std::ranges::all_of(view.nodes, [](const Member& node) { return is_plain(node); });
+}
+
+// Whether the new fields stand only where they mean something.
+bool are_extras_sound(const Member& member) {
+  const bool joining = member.state == MemberState::Joining;
+  const bool waits = member.invitation || member.auto_promote || member.replaces.value != 0;
+  const bool gone = member.state == MemberState::Removed;
+  return (!waits || joining) && member.replaces != member.id && !(gone && member.suspect) &&
+         (member.suspect || member.suspect_since_ms == 0) &&
+         !(member.invitation && member.directory != 0);
+}
+
+void write_extras(ByteWriter& writer, const Member& member) {
+  const unsigned flags = (member.invitation ? kInvited : 0u) |
+                         (member.auto_promote ? kAutoPromote : 0u) |
+                         (member.suspect ? kSuspect : 0u);
+  writer.integer(static_cast<std::uint8_t>(flags));
+  if (member.invitation) {
+    writer.array(member.invitation->token_hash);
+    writer.integer(member.invitation->deadline_ms);
+  }
+  writer.integer(member.directory);
+  writer.integer(member.replaces.value);
+  writer.integer(member.suspect_since_ms);
+}
+
+bool read_extras(ByteReader& reader, Member& member) {
+  const auto flags = reader.integer<std::uint8_t>();
+  if ((flags & kInvited) != 0) {
+    member.invitation.emplace();
+    reader.array(member.invitation->token_hash);
+    member.invitation->deadline_ms = reader.integer<std::uint64_t>();
+  }
+  member.auto_promote = (flags & kAutoPromote) != 0;
+  member.suspect = (flags & kSuspect) != 0;
+  member.directory = reader.integer<std::uint64_t>();
+  member.replaces = NodeId{reader.integer<std::uint32_t>()};
+  member.suspect_since_ms = reader.integer<std::uint64_t>();
+  const bool known = (flags & ~(kInvited | kAutoPromote | kSuspect)) == 0;
+  return reader.ok() && known && are_extras_sound(member);
 }
 
 bool are_sound(const std::vector<Member>& nodes) {
@@ -218,15 +275,34 @@ ViewSettings read_settings(ByteReader& reader) {
   return settings;
 }
 
+ClusterView plain_view(const ClusterView& view) {
+  ClusterView plain = view;
+  for (Member& node : plain.nodes) {
+    const bool leaves = node.state == MemberState::Leaving;
+    node.state = leaves ? MemberState::Draining : node.state;
+    node.invitation.reset();
+    node.directory = 0;
+    node.auto_promote = false;
+    node.replaces = {};
+    node.suspect = false;
+    node.suspect_since_ms = 0;
+  }
+  return plain;
+}
+
 std::vector<std::byte> encode_view(const ClusterView& view) {
+  const bool plain = is_plain(view);
   std::vector<std::byte> bytes;
   ByteWriter writer{bytes};
-  writer.integer(kViewVersion);
+  writer.integer(plain ? kPlainVersion : kViewVersion);
   writer.integer(view.epoch);
   write_settings(writer, view.settings);
   writer.integer(static_cast<std::uint32_t>(view.nodes.size()));
   for (const Member& member : view.nodes) {
     write_member(writer, member);
+    if (!plain) {
+      write_extras(writer, member);
+    }
   }
   return bytes;
 }
@@ -240,12 +316,13 @@ std::optional<ClusterView> decode_view(std::span<const std::byte> bytes) {
   const std::uint32_t count = reader.count(kMemberBytesMin, kViewNodesMax);
   for (std::uint32_t k = 0; k < count; ++k) {
     auto member = read_member(reader);
-    if (!member) {
+    if (!member || (version == kViewVersion && !read_extras(reader, *member))) {
       return std::nullopt;
     }
     view.nodes.push_back(*std::move(member));
   }
-  const bool whole = reader.complete() && version == kViewVersion &&
+  const bool whole = reader.complete() &&
+                     version == (is_plain(view) ? kPlainVersion : kViewVersion) &&
                      (view.epoch == 0) == view.nodes.empty() && are_sound(view.nodes) &&
                      (view.epoch != 0 || view.settings == ViewSettings{});
   return whole ? std::optional(std::move(view)) : std::nullopt;

@@ -130,6 +130,11 @@ std::string member_labels_text(std::span<const MemberLabel> labels);
 std::string_view member_role_name(MemberRole role);
 std::string_view member_state_name(MemberState state);
 
+// What a client without Feature::Members can read of the view: one that leaves is draining there,
+// and what is said with that feature only is left out.
+ClusterView plain_view(const ClusterView& view);
+
+// In version 1 where that can say all of it, else in version 2. Equal views give equal bytes.
 std::vector<std::byte> encode_view(const ClusterView& view);
 
 // Nothing for bytes that no node writes: a view that breaks a rule above, or trailing bytes.

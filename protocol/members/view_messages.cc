@@ -51,7 +51,8 @@ std::vector<std::byte> encode_view_query(const ViewQuery& query) {
   std::vector<std::byte> bytes;
   ByteWriter writer{bytes};
   writer.integer(static_cast<std::uint8_t>(query.mode));
-  writer.array(std::array<std::byte, 3>{});
+  writer.integer(static_cast<std::uint8_t>(query.members ? 1 : 0));
+  writer.array(std::array<std::byte, 2>{});
   writer.integer(query.wait_ms);
   writer.integer(query.after);
   return bytes;
@@ -61,7 +62,8 @@ Result<ViewQuery> decode_view_query(std::span<const std::byte> payload) {
   ByteReader reader{payload};
   ViewQuery query;
   query.mode = static_cast<ViewQuery::Mode>(reader.integer<std::uint8_t>());
-  static_cast<void>(reader.bytes(3));
+  query.members = (reader.integer<std::uint8_t>() & 1) != 0;
+  static_cast<void>(reader.bytes(2));
   query.wait_ms = reader.integer<std::uint32_t>();
   query.after = reader.integer<std::uint64_t>();
   const bool sound =
@@ -83,6 +85,17 @@ std::vector<std::byte> encode_view_answer(const ViewAnswer& answer) {
   for (const MemberSight& sight : answer.sights) {
     write_sight(writer, sight);
   }
+  if (answer.settled == 0) {
+    return bytes;
+  }
+  writer.integer(answer.settled);
+  writer.integer(static_cast<std::uint32_t>(answer.earlier_voters.size()));
+  for (const std::vector<NodeId>& voters : answer.earlier_voters) {
+    writer.integer(static_cast<std::uint32_t>(voters.size()));
+    for (const NodeId node : voters) {
+      writer.integer(node.value);
+    }
+  }
   return bytes;
 }
 
@@ -95,6 +108,16 @@ Result<ViewAnswer> decode_view_answer(std::span<const std::byte> payload) {
   const std::uint32_t count = reader.count(kSightBytes, kViewNodesMax);
   for (std::uint32_t k = 0; k < count; ++k) {
     answer.sights.push_back(read_sight(reader));
+  }
+  const bool told = reader.ok() && reader.rest_bytes() != 0;
+  answer.settled = told ? reader.integer<std::uint64_t>() : 0;
+  const std::uint32_t lists = told ? reader.count(sizeof(std::uint32_t), kViewListsMax) : 0;
+  for (std::uint32_t k = 0; k < lists; ++k) {
+    const std::uint32_t voters = reader.count(sizeof(std::uint32_t), kViewNodesMax);
+    answer.earlier_voters.emplace_back(voters);
+    for (NodeId& node : answer.earlier_voters.back()) {
+      node = NodeId{reader.integer<std::uint32_t>()};
+    }
   }
   // A later release may say more behind it.
   if (!reader.ok() || !view) {

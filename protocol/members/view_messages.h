@@ -17,12 +17,14 @@
 namespace gcoord::protocol {
 
 inline constexpr std::size_t kMemberWhoBytesMax = 128;
+// Lists of voters in an answer; more than a view's ids can make one after another.
+inline constexpr std::uint32_t kViewListsMax = 256;
 // Labels that one change sets or takes away.
 inline constexpr std::uint32_t kMemberLabelChangesMax = 16;
 // A node keeps a request that waits for a view so long at most.
 inline constexpr std::uint32_t kViewWaitMsMax = 30'000;
 
-// Which view is wanted. Payload: mode 1, reserved 3, wait 4, after 8.
+// Which view is wanted. Payload: mode 1, members 1, reserved 2, wait 4, after 8.
 struct ViewQuery {
   enum class Mode : std::uint8_t {
     Newest = 0,
@@ -34,6 +36,8 @@ struct ViewQuery {
   // For so long the answer may wait for that view, at most kViewWaitMsMax; then it is the newest
   // one, whose epoch is not above `after`.
   std::uint32_t wait_ms = 0;
+  // Whether the asker has Feature::Members. Others get the view as plain_view makes it.
+  bool members = true;
 };
 
 std::vector<std::byte> encode_view_query(const ViewQuery& query);
@@ -52,6 +56,12 @@ struct ViewAnswer {
   ClusterView view;
   std::uint64_t newest = 0;         // Epoch of the answering node's newest view.
   std::vector<MemberSight> sights;  // At most kViewNodesMax.
+  // The lowest epoch that a majority of its voters may still go by, as far as the answering node
+  // knows; 0: it does not say. Behind the rest, where earlier releases do not look.
+  std::uint64_t settled = 0;
+  // Of such views before `newest` the voters, ascending, each list once and none the newest view's;
+  // at most kViewListsMax.
+  std::vector<std::vector<NodeId>> earlier_voters{};
 };
 
 std::vector<std::byte> encode_view_answer(const ViewAnswer& answer);

@@ -80,6 +80,11 @@ class LockService final : public StateMachine {
   // Before the first turn, when the engine is open: which engine, and which life of the node.
   void start(ReplicatedLog& engine, Incarnation incarnation, const NodeReports& reports);
 
+  // Who is in the cluster, by a view that this node has; until the first call the nodes of the
+  // options are. Not from within the engine's calls for entries of locks. An earlier epoch than
+  // before changes nothing.
+  void set_members(const ClusterMembers& members);
+
   // Counts a request and checks its fields and the bound of outstanding commands. False: it was
   // refused; else exactly one of the handlers gets it next.
   bool admit(const ClientRequest& request);
@@ -160,6 +165,11 @@ class LockService final : public StateMachine {
 
   // Whether all nodes of the cluster have said that they have it.
   bool all_have(protocol::Feature feature) const { return tasks_.features.all_have(feature); }
+
+  // Whether another node has it.
+  bool has(NodeId node, protocol::Feature feature) const {
+    return tasks_.features.has(node, feature);
+  }
 
   // The elected coordinator, or with raft the leader of shard 0.
   CoordinatorView coordinator() const;

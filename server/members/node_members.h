@@ -1,11 +1,17 @@
 // The cluster view on a node, put together: what the node says and hears, what it proposes as the
 // leader of shard 0, and what clients ask.
 //
-// It listens to the view machine from start() on, and ends after the engine that calls that. One
+// It listens to the view machine from start() on, and ends after the engine that calls that. Every
+// part of the node that counts or addresses nodes learns from it who they are (on_members). One
 // thread, the node's loop.
 #pragma once
 
 #include "common/status.h"
+#include "protocol/hello.h"
+#include "server/interfaces/cluster_members.h"
+#include "server/members/followers.h"
+#include "server/members/member_changes.h"
+#include "server/members/upkeep.h"
 #include "server/members/view_keeper.h"
 #include "server/members/view_requests.h"
 
@@ -29,25 +35,45 @@ class NodeMembers final : public ViewListener {
     std::function<bool()> all_have;  // Whether all nodes have Feature::ClusterView.
     std::function<std::uint64_t()> wall_ms;
     std::uint32_t tick_ms = 10;
+    // Whether a node, which may be this one, has a feature. None: as all_have says.
+    std::function<bool(NodeId, protocol::Feature)> has;
   };
 
   NodeMembers(const ViewKeeperOptions& options, const Environment& environment);
 
+  // Before start(). Called by that, and by advance() after every change of what it says; before
+  // view 1 it says the fixed list, with epoch 0.
+  void set_on_members(std::function<void(const ClusterMembers&)> on_members) {
+    on_members_ = std::move(on_members);
+  }
+
   // Once: from now on the node describes itself, with this address for clients.
   void start(const std::string& client_address);
 
-  // ViewGet and MemberUpdate.
+  // Who the nodes are.
+  ClusterMembers members() const;
+
+  // The failure detector's word of a node, at any node; the leader of shard 0 has it decided.
+  void propose_suspect(NodeId node, bool suspect) { upkeep_.propose_suspect(node, suspect); }
+
+  // Requests 128 to 132.
   void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload) {
-    requests_.on_request(connection, request, payload);
+    if (MemberChanges::takes(request.kind)) {
+      changes_.on_request(connection, request, payload);
+    } else {
+      requests_.on_request(connection, request, payload);
+    }
   }
 
   // After each turn. `now_ms`: of the node's clock, which only grows.
   void advance(std::uint64_t now_ms);
 
   // For how many milliseconds the loop may sleep for the sake of advance(); ~0: for ever.
-  std::uint64_t until_next_deadline_ms() const { return requests_.until_next_deadline_ms(); }
+  std::uint64_t until_next_deadline_ms() const {
+    return more_ ? 0 : requests_.until_next_deadline_ms();
+  }
 
   // As ViewKeeper::failure.
   const Status& failure() const { return keeper_.failure(); }
@@ -60,16 +86,30 @@ class NodeMembers final : public ViewListener {
   }
 
   // ViewListener
-  void on_view() override { keeper_.on_view(); }
+  void on_view() override;
 
   void on_view_decided(std::uint64_t cookie, membership::ViewCode code) override;
   void on_view_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
 
  private:
+  void tell_members();
+  void look_at_followers();
+
+  NodeId self_;
   ViewMachine& machine_;
+  ClusterMembers listed_;  // The fixed list.
   ViewKeeper keeper_;
+  ViewFollowers followers_;
+  std::uint64_t next_look_ms_ = 0;
+  std::uint64_t told_epoch_ = 0;  // Of the view that the node's parts know of.
   ViewRequests requests_;
+  MemberChanges changes_;
+  MembersUpkeep upkeep_;
+  std::function<void(const ClusterMembers&)> on_members_;
   bool started_ = false;
+  bool proposes_ = true;
+  bool has_news_ = false;  // The members are others than on_members_ was told.
+  bool more_ = false;      // advance() has more to do at once.
 };
 
 }  // namespace gcoord::server

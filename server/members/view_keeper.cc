@@ -25,8 +25,6 @@ using membership::ViewSettings;
 // Between two looks at what may be proposed.
 constexpr std::uint64_t kLookMs = 100;
 constexpr std::uint64_t kWarningMs = 60'000;
-// Cookies of this keeper have odd numbers, those of clients' requests even ones.
-constexpr std::uint32_t kNumbers = 1u << 29;
 
 struct SettingName {
   std::uint32_t ViewSettings::*member;
@@ -94,12 +92,23 @@ void ViewKeeper::set_client_address(const std::string& address) {
 }
 
 std::vector<std::byte> ViewKeeper::announcement() const {
-  return membership::encode_announcement(
-      {environment_.machine.views().view().epoch, options_.settings, options_.self});
+  membership::ViewAnnouncement said;
+  said.epoch = environment_.machine.views().view().epoch;
+  said.settings = options_.settings;
+  said.self = options_.self;
+  const MembersProgress progress = environment_.log.members_progress();
+  if (progress.epoch != 0) {
+    said.progress = membership::ShardProgress{.epoch = progress.epoch,
+                                              .led = progress.led,
+                                              .settled = progress.settled,
+                                              .ready = progress.ready};
+  }
+  return membership::encode_announcement(said);
 }
 
 void ViewKeeper::hear(NodeId from, Incarnation incarnation, std::span<const std::byte> said) {
-  if (!options_.peers.contains(from)) {
+  const std::vector<NodeId> known = others();
+  if (std::ranges::find(known, from) == known.end()) {
     return;
   }
   auto decoded = said.empty() ? std::nullopt : membership::decode_announcement(said);
@@ -119,6 +128,11 @@ void ViewKeeper::hear(NodeId from, Incarnation incarnation, std::span<const std:
   compare(heard->second);
 }
 
+std::optional<membership::ShardProgress> ViewKeeper::progress_of(NodeId node) const {
+  const auto heard = heard_.find(node);
+  return heard == heard_.end() ? std::nullopt : heard->second.said.progress;
+}
+
 std::uint64_t ViewKeeper::epoch_of(NodeId node) const {
   const auto heard = heard_.find(node);
   return heard == heard_.end() ? 0 : heard->second.said.epoch;
@@ -127,6 +141,12 @@ std::uint64_t ViewKeeper::epoch_of(NodeId node) const {
 void ViewKeeper::on_view() {
   const membership::ClusterView& view = environment_.machine.views().view();
   epoch_gauge_.set(view.epoch);
+  if (view.epoch != 0) {
+    std::erase_if(heard_, [&view](const auto& each) {
+      const Member* const node = protocol::find_member(view, each.first);
+      return node == nullptr || node->state == membership::MemberState::Removed;
+    });
+  }
   for (const auto& [node, heard] : heard_) {
     compare(heard);
   }
@@ -212,14 +232,28 @@ bool ViewKeeper::pause_is_over(const std::vector<Member>& founders, std::uint64_
   return now_ms >= pause_end_ms_;
 }
 
-// Of the fixed list, each as it said itself to be.
+std::vector<NodeId> ViewKeeper::others() const {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  std::vector<NodeId> nodes;
+  if (view.epoch != 0) {
+    nodes = nodes_of(view);
+    std::erase(nodes, options_.self.id);
+    return nodes;
+  }
+  for (const auto& [node, address] : options_.peers) {
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+// Each as it said itself to be.
 std::vector<Member> ViewKeeper::founders(std::uint64_t now_ms) {
-  if (!environment_.all_have()) {
+  if (environment_.machine.views().is_empty() && !environment_.all_have()) {
     return {};
   }
   std::map<NodeId, Member> nodes;
   nodes.emplace(options_.self.id, described(options_.self.id, options_.self));
-  for (const auto& [node, address] : options_.peers) {
+  for (const NodeId node : others()) {
     const auto heard = heard_.find(node);
     if (heard == heard_.end() || !agree(heard->second, node, now_ms)) {
       return {};
@@ -243,7 +277,8 @@ bool ViewKeeper::retune(std::uint64_t now_ms) {
            .expected = view.epoch,
            .settings = options_.settings,
            .nodes = {},
-           .change = {}});
+           .change = {},
+           .step = {}});
   return true;
 }
 
@@ -262,7 +297,8 @@ void ViewKeeper::describe() {
                       .expected = view.epoch,
                       .settings = {},
                       .nodes = {said},
-                      .change = {}});
+                      .change = {},
+                      .step = {}});
     }
   }
 }
@@ -283,8 +319,7 @@ Member ViewKeeper::described(NodeId node, const Member& said) const {
 }
 
 void ViewKeeper::propose(const ViewCommand& command) {
-  proposals_ = (proposals_ + 1) % kNumbers;
-  cookie_ = kViewCookie | (proposals_ * 2u + 1u);
+  cookie_ = cookies_.next();
   environment_.log.propose(kViewShard,
                            view_record(membership::encode_view_command(command),
                                        protocol::RecordOrigin::System,

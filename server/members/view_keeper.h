@@ -14,12 +14,14 @@
 #include "common/status.h"
 #include "membership/view/announcement.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/members/view_cookies.h"
 #include "server/members/view_machine.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +64,9 @@ class ViewKeeper {
   // What another node said, in which life. Bytes that are none are dropped and counted.
   void hear(NodeId from, Incarnation incarnation, std::span<const std::byte> said);
 
+  // What another node said of the shards that it leads; nothing: it has said nothing of them.
+  std::optional<membership::ShardProgress> progress_of(NodeId node) const;
+
   // The epoch that another node said to have; 0: it has said none.
   std::uint64_t epoch_of(NodeId node) const;
 
@@ -80,6 +85,8 @@ class ViewKeeper {
   };
 
   void found(std::uint64_t now_ms);
+  // The other nodes of the fixed list or, once there is a view, of that.
+  std::vector<NodeId> others() const;
   // All nodes as they describe themselves, by rising id; empty: not all have, or they disagree.
   std::vector<membership::Member> founders(std::uint64_t now_ms);
   bool pause_is_over(const std::vector<membership::Member>& founders, std::uint64_t now_ms);
@@ -98,7 +105,7 @@ class ViewKeeper {
   std::uint64_t next_warning_ms_ = 0;
   std::uint64_t pause_end_ms_ = 0;  // 0: it has not begun.
   std::uint64_t cookie_ = 0;        // Of the proposal under way; 0: there is none.
-  std::uint32_t proposals_ = 0;
+  ViewCookies cookies_{ViewProposer::Keeper};
   Gauge& epoch_gauge_;
   Counter& malformed_;
 };

@@ -20,8 +20,6 @@ using protocol::ErrorCode;
 using protocol::RequestKind;
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-// Cookies of requests have even numbers, those of the keeper odd ones.
-constexpr std::uint32_t kNumbers = 1u << 29;
 
 Status error_of(ViewCode code, const protocol::MemberChange& change, std::uint64_t epoch) {
   const std::string node = "node " + std::to_string(change.node.value);
@@ -44,6 +42,8 @@ Status error_of(ViewCode code, const protocol::MemberChange& change, std::uint64
       return protocol::make_error(ErrorCode::MemberNameTaken, change.name.value_or(""));
     case ViewCode::LabelInvalid:
       return protocol::make_error(ErrorCode::MemberLabelInvalid, node);
+    default:  // Of other kinds of commands.
+      break;
   }
   return protocol::make_error(ErrorCode::PayloadMalformed, "member_update");
 }
@@ -53,27 +53,22 @@ ViewCommand command_of(const protocol::MemberChange& change) {
           .expected = change.expected,
           .settings = {},
           .nodes = {},
-          .change = change};
+          .change = change,
+          .step = {}};
 }
 
 }  // namespace
 
 void ViewRequests::refuse(const Asker& asker, const Status& status) {
-  protocol::ReplySlot reply = protocol::reply_to(asker.request);
-  reply.code = status.code();
-  reply.detail = status.detail();
-  environment_.replies.reply(asker.connection, reply, protocol::bytes_of(status.message()));
+  refuse_asker(environment_.replies, asker, status);
 }
 
 void ViewRequests::on_request(protocol::ConnectionId connection,
                               const protocol::RequestSlot& request,
                               std::span<const std::byte> payload) {
   const Asker asker{connection, request};
-  if (request.flags != 0) {
-    return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
-  }
-  if (!environment_.supported) {
-    return refuse(asker, protocol::make_error(ErrorCode::ViewUnsupported));
+  if (!admit_asker(environment_.replies, asker, environment_.supported)) {
+    return;
   }
   if (request.kind == RequestKind::MemberUpdate) {
     return update(asker, payload);
@@ -104,7 +99,7 @@ bool ViewRequests::answer_now(const Asker& asker, const protocol::ViewQuery& que
   if (next && query.after < newest) {
     const auto view = state.at(query.after + 1);
     if (view) {
-      answer(asker, *view);
+      answer(asker, *view, query.members);
     } else {
       refuse(asker,
              protocol::make_error(ErrorCode::ViewForgotten,
@@ -118,18 +113,22 @@ bool ViewRequests::answer_now(const Asker& asker, const protocol::ViewQuery& que
   if (newest == 0) {
     refuse(asker, protocol::make_error(ErrorCode::ViewAbsent));
   } else {
-    answer(asker, state.view());
+    answer(asker, state.view(), query.members);
   }
   return true;
 }
 
-void ViewRequests::answer(const Asker& asker, const membership::ClusterView& view) {
+void ViewRequests::answer(const Asker& asker, const membership::ClusterView& view, bool members) {
   protocol::ReplySlot reply = protocol::reply_to(asker.request);
   reply.extra = view.epoch;
-  environment_.replies.reply(
-      asker.connection,
-      reply,
-      protocol::encode_view_answer({view, environment_.machine.views().view().epoch, sights()}));
+  protocol::ViewAnswer said{.view = members ? view : protocol::plain_view(view),
+                            .newest = environment_.machine.views().view().epoch,
+                            .sights = sights()};
+  if (followers_ != nullptr) {
+    said.settled = followers_->settled();
+    said.earlier_voters = followers_->earlier_voters();
+  }
+  environment_.replies.reply(asker.connection, reply, protocol::encode_view_answer(said));
 }
 
 std::vector<protocol::MemberSight> ViewRequests::sights() const {
@@ -188,8 +187,7 @@ void ViewRequests::propose(Change change) {
   if (changes_.size() >= kChangesMax) {
     return refuse(change.asker, protocol::make_error(ErrorCode::Overloaded));
   }
-  proposals_ = (proposals_ + 1) % kNumbers;
-  const std::uint64_t cookie = kViewCookie | (proposals_ * 2u);
+  const std::uint64_t cookie = cookies_.next();
   const std::vector<std::byte> record =
       view_record(membership::encode_view_command(command_of(change.change)),
                   environment_.replies.origin(change.asker.connection),

@@ -10,6 +10,9 @@
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/members/asker.h"
+#include "server/members/followers.h"
+#include "server/members/view_cookies.h"
 #include "server/members/view_machine.h"
 
 #include <cstddef>
@@ -40,6 +43,9 @@ class ViewRequests {
 
   explicit ViewRequests(Environment environment) : environment_(std::move(environment)) {}
 
+  // Whose views answers tell; they outlive it. Without: they tell nothing of earlier views.
+  void set_followers(const ViewFollowers* followers) { followers_ = followers; }
+
   // ViewGet and MemberUpdate.
   void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
@@ -59,11 +65,7 @@ class ViewRequests {
   std::size_t wait_count() const { return waits_.size(); }
 
  private:
-  // A request and where its answer goes.
-  struct Asker {
-    protocol::ConnectionId connection;
-    protocol::RequestSlot request;
-  };
+  using Asker = ViewAsker;
 
   struct Wait {
     Asker asker;
@@ -79,7 +81,8 @@ class ViewRequests {
   void get(const Asker& asker, std::span<const std::byte> payload);
   void update(const Asker& asker, std::span<const std::byte> payload);
   void propose(Change change);
-  void answer(const Asker& asker, const membership::ClusterView& view);
+  // `members`: whether the asker has Feature::Members.
+  void answer(const Asker& asker, const membership::ClusterView& view, bool members = false);
   // False: it has to wait.
   bool answer_now(const Asker& asker, const protocol::ViewQuery& query);
   void answer_change(const Change& change, membership::ViewCode code);
@@ -87,9 +90,10 @@ class ViewRequests {
   std::vector<protocol::MemberSight> sights() const;
 
   Environment environment_;
+  const ViewFollowers* followers_ = nullptr;
   std::vector<Wait> waits_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
-  std::uint32_t proposals_ = 0;
+  ViewCookies cookies_{ViewProposer::Requests};
   std::uint64_t now_ms_ = 0;
 };
 

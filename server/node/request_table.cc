@@ -133,6 +133,11 @@ constexpr RequestRow kRows[] = {
     {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
     {RequestKind::ViewGet, Members, kMembers, kByAnyNode, Read},
     {RequestKind::MemberUpdate, Members, kMembers, kByLeader, Admin},
+    // Leaderships a node hands over itself, whoever leads shard 0.
+    {RequestKind::MemberChange, Members, kMembers, kByLeader, Admin},
+    // By the token.
+    {RequestKind::MemberJoin, Members, kMembers, kByLeader, None},
+    {RequestKind::MemberProgress, Members, kMembers, kByLeader, Read},
 };
 
 // clang-format on

@@ -188,6 +188,7 @@ TEST(RequestTableTest, KindsThatActOnWhatOthersHoldTakeAnAdministrator) {
                                  RequestKind::LedgerPrune,
                                  RequestKind::LogLevels,
                                  RequestKind::MemberUpdate,
+                                 RequestKind::MemberChange,
                                  RequestKind::SnapshotOpen,
                                  RequestKind::SnapshotRead}) {
     EXPECT_EQ(find_request(kind)->permission, Permission::Admin)

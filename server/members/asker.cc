@@ -1,0 +1,28 @@
+#include "server/members/asker.h"
+
+#include "protocol/error_codes.h"
+#include "protocol/lock_messages.h"
+
+namespace gcoord::server {
+
+using protocol::ErrorCode;
+
+bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool supported) {
+  if (asker.request.flags != 0) {
+    refuse_asker(replies, asker, protocol::make_error(ErrorCode::SlotInvalid));
+    return false;
+  }
+  if (!supported) {
+    refuse_asker(replies, asker, protocol::make_error(ErrorCode::ViewUnsupported));
+  }
+  return supported;
+}
+
+void refuse_asker(protocol::ReplySink& replies, const ViewAsker& asker, const Status& status) {
+  protocol::ReplySlot reply = protocol::reply_to(asker.request);
+  reply.code = status.code();
+  reply.detail = status.detail();
+  replies.reply(asker.connection, reply, protocol::bytes_of(status.message()));
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,154 @@
+#include "server/members/change_rules.h"
+
+#include "common/text/printable.h"
+#include "protocol/error_codes.h"
+#include "server/interfaces/cluster_members.h"
+
+#include <algorithm>
+#include <string>
+
+namespace gcoord::server {
+
+namespace {
+
+using membership::ViewCode;
+using membership::ViewCommand;
+using membership::ViewCommandKind;
+using protocol::ErrorCode;
+using protocol::MemberAction;
+using protocol::MemberRole;
+using protocol::MemberState;
+
+ViewCommandKind kind_of(MemberAction action) {
+  switch (action) {
+    case MemberAction::Add:
+      return ViewCommandKind::Add;
+    case MemberAction::Promote:
+      return ViewCommandKind::Promote;
+    case MemberAction::Remove:
+      return ViewCommandKind::Leave;
+    case MemberAction::Drain:
+      return ViewCommandKind::Drain;
+    case MemberAction::Undrain:
+      return ViewCommandKind::Undrain;
+    case MemberAction::Reweigh:
+    case MemberAction::MoveLeaders:
+      break;
+  }
+  return ViewCommandKind::Reweigh;
+}
+
+struct CodeError {
+  ViewCode code;
+  ErrorCode error;
+};
+
+constexpr CodeError kStepErrors[] = {
+    {ViewCode::Stale, ErrorCode::ViewStale},
+    {ViewCode::NodeUnknown, ErrorCode::MemberUnknown},
+    {ViewCode::NodeRemoved, ErrorCode::MemberRemoved},
+    {ViewCode::NameInvalid, ErrorCode::MemberNameInvalid},
+    {ViewCode::NameTaken, ErrorCode::MemberNameTaken},
+    {ViewCode::LabelInvalid, ErrorCode::MemberLabelInvalid},
+    {ViewCode::StateWrong, ErrorCode::MemberStateWrong},
+    {ViewCode::RoleWrong, ErrorCode::MemberRoleWrong},
+    {ViewCode::WeightInvalid, ErrorCode::MemberWeightInvalid},
+    {ViewCode::AddressTaken, ErrorCode::MemberAddressTaken},
+    {ViewCode::AddressInvalid, ErrorCode::MemberAddressInvalid},
+    {ViewCode::DirectoryTaken, ErrorCode::MemberDirectoryTaken},
+    {ViewCode::ReplaceInvalid, ErrorCode::MemberReplaceInvalid},
+    {ViewCode::TokenUnknown, ErrorCode::JoinTokenUnknown},
+    {ViewCode::TokenSpent, ErrorCode::JoinTokenSpent},
+    {ViewCode::TokenLate, ErrorCode::JoinTokenLate},
+    {ViewCode::LastVoter, ErrorCode::LastVoter},
+    {ViewCode::TooManyVoters, ErrorCode::VotersExhausted},
+    {ViewCode::TooManyNodes, ErrorCode::MembersExhausted},
+};
+
+}  // namespace
+
+protocol::MemberTolerance tolerance_of(const membership::ClusterView& view,
+                                       std::span<const NodeId> live) {
+  protocol::MemberTolerance tolerance;
+  for (const membership::Member& node : view.nodes) {
+    const bool stays = node.state == MemberState::Active || node.state == MemberState::Draining;
+    if (!stays || node.role == MemberRole::Observer) {
+      continue;
+    }
+    const bool lives = std::ranges::find(live, node.id) != live.end();
+    tolerance.votes += node.weight;
+    tolerance.alive += lives ? node.weight : 0;
+  }
+  tolerance.needed = tolerance.votes / 2 + 1;
+  return tolerance;
+}
+
+Status check_quorum(const protocol::MemberTolerance& before,
+                    const protocol::MemberTolerance& after) {
+  if (after.alive >= after.needed || after == before) {
+    return {};
+  }
+  return protocol::make_error(ErrorCode::QuorumWouldBeLost,
+                              "of " + std::to_string(after.votes) + " votes " +
+                                  std::to_string(after.alive) + " would be alive, and " +
+                                  std::to_string(after.needed) + " are needed");
+}
+
+bool all_ready(const protocol::MemberMoves& moves, std::uint64_t epoch) {
+  return moves.epoch == epoch && moves.shards != 0 && moves.led == moves.shards &&
+         moves.ready == moves.shards;
+}
+
+bool all_settled(const protocol::MemberMoves& moves, std::uint64_t epoch) {
+  return moves.epoch == epoch && moves.shards != 0 && moves.led == moves.shards &&
+         moves.settled == moves.shards;
+}
+
+NodeId lacking_members(const membership::ViewCpu& state,
+                       const std::function<bool(NodeId, protocol::Feature)>& has) {
+  if (state.has_steps()) {
+    return {};
+  }
+  for (const NodeId node : nodes_of(state.view())) {
+    if (!has(node, protocol::Feature::Members)) {
+      return node;
+    }
+  }
+  return {};
+}
+
+ViewCommand command_of(const protocol::MemberActionOrder& order,
+                       std::uint64_t epoch,
+                       const protocol::Invitation& invitation) {
+  ViewCommand command;
+  command.kind = kind_of(order.action);
+  command.expected = order.expected != 0 ? order.expected : epoch;
+  command.step.node = order.node;
+  command.step.replaces = order.replaces;
+  command.step.weight = order.weight;
+  command.step.role = order.role;
+  command.step.auto_promote = order.auto_promote;
+  command.step.invitation = invitation;
+  command.step.name = order.name;
+  command.step.labels = order.labels;
+  command.step.number = order.number;
+  command.step.who = order.who;
+  return command;
+}
+
+Status step_error(ViewCode code, const ViewCommand& command) {
+  const membership::MemberStep& step = command.step;
+  const auto* const found = std::ranges::find(kStepErrors, code, &CodeError::code);
+  if (found == std::end(kStepErrors)) {
+    return code == ViewCode::Applied
+               ? Status{}
+               : protocol::make_error(ErrorCode::PayloadMalformed, "member_change");
+  }
+  const bool names = code == ViewCode::NameInvalid || code == ViewCode::NameTaken;
+  const bool replaces = code == ViewCode::ReplaceInvalid;
+  const NodeId node = replaces ? step.replaces : step.node;
+  const std::string about = node.value == 0 ? "" : "node " + std::to_string(node.value);
+  return protocol::make_error(found->error, names ? shown(step.name) : about);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,47 @@
+// Changes of members that are refused before they are proposed, because the log cannot know them:
+// who lives, how far shards have come, and which nodes have the feature.
+//
+// What the log can know is refused by it (membership/view/apply_step.h). Pure functions;
+// thread-safe.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "membership/view/cpu.h"
+#include "protocol/hello.h"
+#include "protocol/members/change_messages.h"
+
+#include <functional>
+#include <span>
+
+namespace gcoord::server {
+
+// Votes of the voters that stay, and how many of them are of nodes that live.
+protocol::MemberTolerance tolerance_of(const membership::ClusterView& view,
+                                       std::span<const NodeId> live);
+
+// Refuses a view in which the votes of live nodes are no majority.
+Status check_quorum(const protocol::MemberTolerance& before,
+                    const protocol::MemberTolerance& after);
+
+// Whether all counts are for the view of this epoch, and every shard is led and has the log on
+// every joining node.
+bool all_ready(const protocol::MemberMoves& moves, std::uint64_t epoch);
+
+// The same, and every shard has the configuration that the view wants.
+bool all_settled(const protocol::MemberMoves& moves, std::uint64_t epoch);
+
+// The first node that is not known to have Feature::Members; 0: all have it, or it has been used
+// already, so that no node of an earlier release can be there. `has`: of any node.
+NodeId lacking_members(const membership::ViewCpu& state,
+                       const std::function<bool(NodeId, protocol::Feature)>& has);
+
+// The command that an action makes; for Add with the invitation.
+membership::ViewCommand command_of(const protocol::MemberActionOrder& order,
+                                   std::uint64_t epoch,
+                                   const protocol::Invitation& invitation);
+
+// What the code says to who asked.
+Status step_error(membership::ViewCode code, const membership::ViewCommand& command);
+
+}  // namespace gcoord::server

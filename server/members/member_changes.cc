@@ -1,0 +1,384 @@
+#include "server/members/member_changes.h"
+
+#include "common/text/printable.h"
+#include "protocol/error_codes.h"
+#include "protocol/members/view_messages.h"
+#include "server/interfaces/replies.h"
+#include "server/members/change_rules.h"
+#include "server/members/member_moves.h"
+#include "server/platform/system_random.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+using membership::ClusterView;
+using membership::Member;
+using membership::MemberState;
+using membership::ViewCode;
+using membership::ViewCommand;
+using membership::ViewCommandKind;
+using protocol::ErrorCode;
+using protocol::JoinRequest;
+using protocol::MemberAction;
+using protocol::MemberActionOrder;
+using protocol::RequestKind;
+
+ViewCommand command_of(const JoinRequest& request, NodeId node, std::uint64_t epoch) {
+  ViewCommand command;
+  command.kind = ViewCommandKind::Admit;
+  command.expected = epoch;
+  command.step.node = node;
+  command.step.token = request.token;
+  command.step.directory = request.directory;
+  command.step.name = request.name;
+  command.step.peer_address = request.peer_address;
+  command.step.client_address = request.client_address;
+  command.step.labels = request.labels;
+  return command;
+}
+
+const Member* invited_by(const ClusterView& view, const protocol::JoinToken& token) {
+  const auto hash = protocol::join_token_hash(token);
+  const auto found = std::ranges::find_if(view.nodes, [&hash](const Member& node) {
+    return node.invitation && node.invitation->token_hash == hash;
+  });
+  return found == view.nodes.end() ? nullptr : &*found;
+}
+
+protocol::JoinToken draw_token() {
+  protocol::JoinToken token{};
+  const std::uint64_t words[2] = {draw_random(), draw_random()};
+  static_assert(sizeof words == sizeof token);
+  std::memcpy(token.data(), words, sizeof words);
+  return token;
+}
+
+}  // namespace
+
+MemberChanges::MemberChanges(Environment environment)
+    : environment_(std::move(environment)), leader_moves_(environment_.log, environment_.machine) {}
+
+bool MemberChanges::takes(RequestKind kind) {
+  return kind == RequestKind::MemberChange || kind == RequestKind::MemberJoin ||
+         kind == RequestKind::MemberProgress;
+}
+
+void MemberChanges::refuse(const Asker& asker, const Status& status) {
+  refuse_asker(environment_.replies, asker, status);
+}
+
+void MemberChanges::on_request(protocol::ConnectionId connection,
+                               const protocol::RequestSlot& request,
+                               std::span<const std::byte> payload) {
+  const Asker asker{connection, request};
+  if (!admit_asker(environment_.replies, asker, environment_.supported)) {
+    return;
+  }
+  if (request.kind == RequestKind::MemberChange) {
+    change(asker, payload);
+  } else if (request.kind == RequestKind::MemberJoin) {
+    join(asker, payload);
+  } else {
+    progress(asker);
+  }
+}
+
+bool MemberChanges::serves(const Asker& asker) {
+  const ShardView shard = environment_.log.view(kViewShard);
+  if (shard.role != consensus::Role::Leader) {
+    environment_.replies.reply(asker.connection, not_leader_reply(asker.request, shard.leader), {});
+    return false;
+  }
+  if (environment_.machine.views().is_empty()) {
+    refuse(asker, protocol::make_error(ErrorCode::ViewAbsent));
+    return false;
+  }
+  return true;
+}
+
+void MemberChanges::progress(const Asker& asker) {
+  if (serves(asker)) {
+    environment_.replies.reply(asker.connection,
+                               protocol::reply_to(asker.request),
+                               protocol::encode_member_moves(moves_of(
+                                   environment_.log, environment_.machine, environment_.keeper)));
+  }
+}
+
+void MemberChanges::change(const Asker& asker, std::span<const std::byte> payload) {
+  auto order = protocol::decode_member_action(payload);
+  if (!order.ok()) {
+    return refuse(asker, order.status());
+  }
+  if (!is_printable(order.value().who)) {
+    return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
+  }
+  if (order.value().action == MemberAction::MoveLeaders) {
+    return hand_over(asker, order.value());
+  }
+  if (serves(asker)) {
+    take_order({.asker = asker,
+                .asked = std::move(order).value(),
+                .command = {},
+                .before = {},
+                .attempts = 0});
+  }
+}
+
+void MemberChanges::hand_over(const Asker& asker, const MemberActionOrder& order) {
+  const NodeView node = environment_.log.view();
+  if (order.node != node.node) {
+    return refuse(asker,
+                  protocol::make_error(ErrorCode::SlotInvalid, "only the node itself hands over"));
+  }
+  if (leader_moves_.under_way()) {
+    return refuse(asker, protocol::make_error(ErrorCode::Overloaded));
+  }
+  Change change{.asker = asker, .asked = order, .command = {}, .before = {}, .attempts = 0};
+  change.before = tolerance_of(environment_.machine.views().view(), live_nodes(node));
+  if (order.dry_run) {
+    return answer_order(change, environment_.machine.views().view(), false);
+  }
+  environment_.replies.park(asker.connection);
+  leader_moves_.begin([this, change](std::uint32_t offered) {
+    environment_.replies.unpark(change.asker.connection);
+    protocol::MemberActionAnswer answer;
+    answer.view = environment_.machine.views().view();
+    answer.node = std::get<MemberActionOrder>(change.asked).node;
+    answer.before = answer.after = change.before;
+    answer.handed_over = offered;
+    environment_.replies.reply(change.asker.connection,
+                               protocol::reply_to(change.asker.request),
+                               protocol::encode_member_action_answer(answer));
+  });
+}
+
+// An order of the same number that made a view: its first answer was lost.
+void MemberChanges::take_order(Change change) {
+  const auto& order = std::get<MemberActionOrder>(change.asked);
+  const membership::ViewCpu& state = environment_.machine.views();
+  const auto made = state.made_by(server::command_of(order, 0, {}).kind, order.number);
+  const auto made_view = made ? state.at(*made) : std::nullopt;
+  change.before = tolerance_of(state.view(), live_nodes(environment_.log.view()));
+  if (made_view) {
+    return answer_order(change, *made_view, true);
+  }
+  if (const Status status = check_feature(order); !status.ok()) {
+    return refuse(change.asker, status);
+  }
+  protocol::Invitation invitation;
+  if (order.action == MemberAction::Add) {
+    const DrawnToken& drawn = token_of(order);
+    invitation = {protocol::join_token_hash(drawn.token), drawn.deadline_ms};
+  }
+  change.command = server::command_of(order, state.view().epoch, invitation);
+  ClusterView preview;
+  if (const ViewCode code = state.preview(change.command, preview); code != ViewCode::Applied) {
+    return refuse(change.asker, step_error(code, change.command));
+  }
+  if (const Status status = judge(order, preview); !status.ok()) {
+    return refuse(change.asker, status);
+  }
+  if (order.dry_run) {
+    return answer_order(change, preview, false);
+  }
+  propose(std::move(change));
+}
+
+// With force the nodes of earlier releases that are down do not count: they are not to come back.
+Status MemberChanges::check_feature(const MemberActionOrder& order) const {
+  const std::vector<NodeId> live = live_nodes(environment_.log.view());
+  const auto has = [&](NodeId node, protocol::Feature feature) {
+    const bool lives = std::ranges::find(live, node) != live.end();
+    return environment_.has(node, feature) || (order.force && !lives);
+  };
+  const NodeId lacks = lacking_members(environment_.machine.views(), has);
+  return lacks.value == 0 ? Status{}
+                          : protocol::make_error(ErrorCode::MemberFeatureMissing,
+                                                 "node " + std::to_string(lacks.value));
+}
+
+Status MemberChanges::judge(const MemberActionOrder& order, const ClusterView& preview) const {
+  if (order.action == MemberAction::Add && order.role == protocol::MemberRole::Witness) {
+    return protocol::make_error(ErrorCode::MemberRoleWrong, "there are no witnesses yet");
+  }
+  if (order.force) {
+    return {};
+  }
+  const ClusterView& view = environment_.machine.views().view();
+  const std::vector<NodeId> live = live_nodes(environment_.log.view());
+  if (order.action == MemberAction::Promote) {
+    const bool lives = std::ranges::find(live, order.node) != live.end();
+    const protocol::MemberMoves moves =
+        moves_of(environment_.log, environment_.machine, environment_.keeper);
+    if (!lives || !all_ready(moves, view.epoch)) {
+      return protocol::make_error(
+          ErrorCode::MemberLags,
+          "of " + std::to_string(moves.shards) + " shards " + std::to_string(moves.ready) +
+              " are known to be on all joining nodes" + (lives ? "" : ", and this one is down"));
+    }
+  }
+  return check_quorum(tolerance_of(view, live), tolerance_of(preview, live));
+}
+
+// One per order: whoever asks again gets the same.
+const MemberChanges::DrawnToken& MemberChanges::token_of(const MemberActionOrder& order) {
+  const auto known = std::ranges::find(tokens_, order.number, &DrawnToken::number);
+  if (known != tokens_.end()) {
+    return *known;
+  }
+  if (tokens_.size() >= kTokensMax) {
+    tokens_.pop_front();
+  }
+  tokens_.push_back({order.number, draw_token(), environment_.wall_ms() + order.token_ms});
+  return tokens_.back();
+}
+
+void MemberChanges::answer_order(const Change& change, const ClusterView& view, bool made) {
+  const auto& order = std::get<MemberActionOrder>(change.asked);
+  protocol::MemberActionAnswer answer;
+  answer.view = view;
+  answer.node = order.node;
+  if (order.action == MemberAction::Add) {
+    answer.node = view.nodes.back().id;
+    const auto known = std::ranges::find(tokens_, order.number, &DrawnToken::number);
+    if (made && known != tokens_.end()) {
+      answer.token = known->token;
+    }
+    answer.deadline_ms =
+        view.nodes.back().invitation ? view.nodes.back().invitation->deadline_ms : 0;
+  }
+  answer.before = change.before;
+  answer.after = tolerance_of(view, live_nodes(environment_.log.view()));
+  answer.moves = moves_of(environment_.log, environment_.machine, environment_.keeper);
+  protocol::ReplySlot reply = protocol::reply_to(change.asker.request);
+  reply.extra = view.epoch;
+  environment_.replies.reply(
+      change.asker.connection, reply, protocol::encode_member_action_answer(answer));
+}
+
+void MemberChanges::join(const Asker& asker, std::span<const std::byte> payload) {
+  auto request = protocol::decode_join_request(payload);
+  if (!request.ok()) {
+    return refuse(asker, request.status());
+  }
+  if (serves(asker)) {
+    take_join({.asker = asker,
+               .asked = std::move(request).value(),
+               .command = {},
+               .before = {},
+               .attempts = 0});
+  }
+}
+
+void MemberChanges::take_join(Change change) {
+  const auto& request = std::get<JoinRequest>(change.asked);
+  const membership::ViewCpu& state = environment_.machine.views();
+  const ClusterView& view = state.view();
+  const Member* const invited = invited_by(view, request.token);
+  if (invited == nullptr) {
+    const auto known = std::ranges::find(view.nodes, request.directory, &Member::directory);
+    if (known == view.nodes.end()) {
+      const bool spent = state.has_spent(request.token);
+      return refuse(
+          change.asker,
+          protocol::make_error(spent ? ErrorCode::JoinTokenSpent : ErrorCode::JoinTokenUnknown));
+    }
+    if (known->state == MemberState::Removed) {
+      return refuse(change.asker,
+                    protocol::make_error(ErrorCode::MemberRemoved,
+                                         "node " + std::to_string(known->id.value)));
+    }
+    return answer_join(change.asker, known->id);
+  }
+  if (const Status status = check_features(request); !status.ok()) {
+    return refuse(change.asker, status);
+  }
+  change.command = command_of(request, invited->id, view.epoch);
+  change.command.step.time_ms = environment_.wall_ms();
+  ClusterView preview;
+  if (const ViewCode code = state.preview(change.command, preview); code != ViewCode::Applied) {
+    return refuse(change.asker, step_error(code, change.command));
+  }
+  propose(std::move(change));
+}
+
+// A new node has to know all that the nodes which live have in common.
+Status MemberChanges::check_features(const JoinRequest& request) const {
+  const std::vector<NodeId> live = live_nodes(environment_.log.view());
+  for (std::uint64_t rest = protocol::kFeatures; rest != 0; rest &= rest - 1) {
+    const std::uint64_t bit = rest & (~rest + 1);
+    const auto feature = static_cast<protocol::Feature>(bit);
+    const bool common =
+        std::ranges::all_of(live, [&](NodeId node) { return environment_.has(node, feature); });
+    const bool needed = common || feature == protocol::Feature::Members;
+    if (needed && (request.features & bit) == 0) {
+      return protocol::make_error(ErrorCode::JoinFeaturesMissing,
+                                  "feature bit " + std::to_string(std::countr_zero(bit)));
+    }
+  }
+  return {};
+}
+
+void MemberChanges::answer_join(const Asker& asker, NodeId node) {
+  const ClusterView& view = environment_.machine.views().view();
+  protocol::ReplySlot reply = protocol::reply_to(asker.request);
+  reply.extra = view.epoch;
+  environment_.replies.reply(
+      asker.connection,
+      reply,
+      protocol::encode_join_answer({environment_.log.view().cluster, node, view}));
+}
+
+void MemberChanges::propose(Change change) {
+  if (changes_.size() >= kChangesMax) {
+    return refuse(change.asker, protocol::make_error(ErrorCode::Overloaded));
+  }
+  const std::uint64_t cookie = cookies_.next();
+  const std::vector<std::byte> record =
+      view_record(membership::encode_view_command(change.command),
+                  environment_.replies.origin(change.asker.connection),
+                  environment_.wall_ms());
+  ++change.attempts;
+  changes_.emplace(cookie, std::move(change));
+  environment_.log.propose(kViewShard, record, cookie);
+}
+
+void MemberChanges::on_decided(std::uint64_t cookie, ViewCode code) {
+  auto node = changes_.extract(cookie);
+  if (node.empty()) {
+    return;
+  }
+  Change change = std::move(node.mapped());
+  const membership::ViewCpu& state = environment_.machine.views();
+  const auto* const order = std::get_if<MemberActionOrder>(&change.asked);
+  if (code == ViewCode::Applied && order == nullptr) {
+    return answer_join(change.asker, change.command.step.node);
+  }
+  if (code == ViewCode::Applied) {
+    return answer_order(change, state.view(), true);
+  }
+  // Another change was faster. It may have been this one: then it is answered as such.
+  if (code == ViewCode::Stale && change.attempts < kAttemptsMax) {
+    return order != nullptr ? take_order(std::move(change)) : take_join(std::move(change));
+  }
+  refuse(change.asker, step_error(code, change.command));
+}
+
+void MemberChanges::on_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
+  if (auto change = changes_.extract(cookie); !change.empty()) {
+    environment_.replies.reply(change.mapped().asker.connection,
+                               engine_refusal(change.mapped().asker.request, status, leader_hint),
+                               {});
+  }
+}
+
+}  // namespace gcoord::server

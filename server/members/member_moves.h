@@ -1,0 +1,26 @@
+// Progress of the shards of all nodes towards the newest view, put together of what each node
+// said of those that it leads.
+//
+// A shard that two nodes hold to lead for a moment is counted twice, so only counts that stay right
+// for a while mean anything (upkeep.h). One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "protocol/members/change_messages.h"
+#include "server/interfaces/replicated_log.h"
+#include "server/members/view_keeper.h"
+#include "server/members/view_machine.h"
+
+#include <vector>
+
+namespace gcoord::server {
+
+// The nodes that this node hears and that hear it, ascending, and itself.
+std::vector<NodeId> live_nodes(const NodeView& node);
+
+// Of nodes that live and have said so of the newest view.
+protocol::MemberMoves moves_of(const ReplicatedLog& log,
+                               const ViewMachine& machine,
+                               const ViewKeeper& keeper);
+
+}  // namespace gcoord::server

@@ -1,0 +1,139 @@
+#include "server/members/upkeep.h"
+
+#include "server/members/change_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+using membership::Member;
+using membership::MemberState;
+using membership::ViewCode;
+using membership::ViewCommand;
+using membership::ViewCommandKind;
+
+constexpr std::uint64_t kLookMs = 100;
+
+bool is_marked(const Member& node, bool suspect) {
+  return node.state == MemberState::Removed || node.invitation || node.suspect == suspect;
+}
+
+}  // namespace
+
+void MembersUpkeep::propose_suspect(NodeId node, bool suspect) {
+  if (protocol::find_member(environment_.machine.views().view(), node) != nullptr) {
+    suspects_.insert_or_assign(node, suspect);
+  }
+}
+
+void MembersUpkeep::advance(std::uint64_t now_ms) {
+  if (now_ms < next_ms_) {
+    return;
+  }
+  next_ms_ = now_ms + kLookMs;
+  const membership::ViewCpu& state = environment_.machine.views();
+  const bool leads = environment_.log.view(kViewShard).role == consensus::Role::Leader;
+  if (!leads || state.is_empty()) {
+    ready_since_ms_ = settled_since_ms_ = 0;
+    suspects_.clear();
+    return;
+  }
+  if (cookie_ == 0 && lacking_members(state, environment_.has).value == 0 && !mark_suspects()) {
+    finish_moves(now_ms);
+  }
+}
+
+bool MembersUpkeep::mark_suspects() {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  while (!suspects_.empty()) {
+    const auto [id, suspect] = *suspects_.begin();
+    suspects_.erase(suspects_.begin());
+    const Member* const node = protocol::find_member(view, id);
+    if (node == nullptr || is_marked(*node, suspect)) {
+      continue;
+    }
+    membership::MemberStep step;
+    step.node = id;
+    step.suspect = suspect;
+    step.time_ms = environment_.wall_ms();
+    return propose(ViewCommandKind::Suspect, std::move(step));
+  }
+  return false;
+}
+
+bool MembersUpkeep::held(bool holds, std::uint64_t& since_ms, std::uint64_t now_ms) const {
+  if (!holds) {
+    since_ms = 0;
+    return false;
+  }
+  since_ms = since_ms == 0 ? std::max<std::uint64_t>(now_ms, 1) : since_ms;
+  return now_ms >= since_ms + kHoldMs;
+}
+
+// Which view they are about is part of what the counts say, so that a new one begins anew.
+bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  const auto leaves = std::ranges::find(view.nodes, MemberState::Leaving, &Member::state);
+  const bool waits = std::ranges::any_of(
+      view.nodes, [](const Member& node) { return node.auto_promote && !node.invitation; });
+  if (leaves == view.nodes.end() && !waits) {
+    ready_since_ms_ = settled_since_ms_ = 0;
+    return false;
+  }
+  const protocol::MemberMoves moves =
+      moves_of(environment_.log, environment_.machine, environment_.keeper);
+  const bool settled = held(all_settled(moves, view.epoch), settled_since_ms_, now_ms);
+  const bool ready = held(all_ready(moves, view.epoch), ready_since_ms_, now_ms);
+  // Sessions may be renewed by the node's vote as long as somebody goes by an earlier view.
+  const bool left =
+      environment_.followers.settled() == view.epoch || now_ms >= settled_since_ms_ + kViewsLeftMs;
+  if (settled && left && leaves != view.nodes.end()) {
+    membership::MemberStep step;
+    step.node = leaves->id;
+    return propose(ViewCommandKind::Gone, std::move(step));
+  }
+  return ready && waits && promote();
+}
+
+// The first that may become active without a quorum of live nodes being lost.
+bool MembersUpkeep::promote() {
+  const membership::ViewCpu& state = environment_.machine.views();
+  const std::vector<NodeId> live = live_nodes(environment_.log.view());
+  const protocol::MemberTolerance before = tolerance_of(state.view(), live);
+  for (const Member& node : state.view().nodes) {
+    const bool lives = std::ranges::find(live, node.id) != live.end();
+    if (!node.auto_promote || node.invitation || !lives) {
+      continue;
+    }
+    ViewCommand command;
+    command.kind = ViewCommandKind::Promote;
+    command.expected = state.view().epoch;
+    command.step.node = node.id;
+    membership::ClusterView preview;
+    if (state.preview(command, preview) == ViewCode::Applied &&
+        check_quorum(before, tolerance_of(preview, live)).ok()) {
+      return propose(ViewCommandKind::Promote, command.step);
+    }
+  }
+  return false;
+}
+
+bool MembersUpkeep::propose(ViewCommandKind kind, membership::MemberStep step) {
+  ViewCommand command;
+  command.kind = kind;
+  command.expected = environment_.machine.views().view().epoch;
+  command.step = std::move(step);
+  cookie_ = cookies_.next();
+  ready_since_ms_ = settled_since_ms_ = 0;
+  environment_.log.propose(kViewShard,
+                           view_record(membership::encode_view_command(command),
+                                       protocol::RecordOrigin::System,
+                                       environment_.wall_ms()),
+                           cookie_);
+  return true;
+}
+
+}  // namespace gcoord::server

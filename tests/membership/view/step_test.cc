@@ -1,0 +1,467 @@
+// Nodes that come and go, as commands of the view: what each step does, what is refused, and what
+// no sequence of steps breaks.
+#include "common/crc32c.h"
+#include "common/random.h"
+#include "membership/view/announcement.h"
+#include "membership/view/apply.h"
+#include "membership/view/cpu.h"
+#include "membership/view/restored_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace gcoord::membership {
+namespace {
+
+protocol::JoinToken token_of(std::uint64_t seed) {
+  protocol::JoinToken token{};
+  token[0] = static_cast<std::byte>(seed);
+  token[1] = static_cast<std::byte>(seed >> 8);
+  return token;
+}
+
+// A state, and commands for its newest view.
+class Views {
+ public:
+  explicit Views(std::uint32_t nodes) {
+    std::vector<Member> members;
+    for (std::uint32_t id = 1; id <= nodes; ++id) {
+      Member node;
+      node.id = NodeId{id};
+      node.incarnation = Incarnation{1};
+      node.name = protocol::default_member_name(node.id);
+      node.peer_address = "founder" + std::to_string(id) + ":1";
+      members.push_back(node);
+    }
+    EXPECT_EQ(state.apply(encode_view_command(founding_command({.shards = 8}, members))),
+              ViewCode::Applied);
+  }
+
+  ViewCode take(ViewCommandKind kind, MemberStep step) {
+    ViewCommand command{.kind = kind, .expected = state.view().epoch};
+    command.step = std::move(step);
+    const std::vector<std::byte> bytes = encode_view_command(command);
+    const auto read = decode_view_command(bytes);
+    EXPECT_TRUE(read && encode_view_command(*read) == bytes);
+    std::vector<std::byte> before;
+    state.serialize(before);
+    const std::uint64_t epoch = state.view().epoch;
+    const ViewCode code = state.apply(bytes);
+    if (code == ViewCode::Applied) {
+      EXPECT_EQ(state.view().epoch, epoch + 1);
+    } else {
+      std::vector<std::byte> after;
+      state.serialize(after);
+      EXPECT_EQ(after, before);
+    }
+    return code;
+  }
+
+  ViewCode take(ViewCommandKind kind, std::uint32_t node) {
+    return take(kind, MemberStep{.node = NodeId{node}});
+  }
+
+  static MemberStep added(std::uint64_t seed = 1) {
+    MemberStep step{.weight = 1, .role = MemberRole::Voter};
+    step.invitation = {.token_hash = protocol::join_token_hash(token_of(seed)),
+                       .deadline_ms = 1000};
+    return step;
+  }
+
+  static MemberStep admitted(std::uint32_t node, std::uint64_t seed = 1) {
+    MemberStep step{.node = NodeId{node}, .time_ms = 1000};
+    step.token = token_of(seed);
+    step.directory = 100 + seed;
+    step.peer_address = "joiner" + std::to_string(node) + ":1";
+    step.client_address = "joiner" + std::to_string(node) + ":2";
+    return step;
+  }
+
+  // Adds, admits and promotes one.
+  std::uint32_t grown(MemberStep step = added()) {
+    EXPECT_EQ(take(ViewCommandKind::Add, step), ViewCode::Applied);
+    const std::uint32_t node = state.view().nodes.back().id.value;
+    EXPECT_EQ(take(ViewCommandKind::Admit, admitted(node)), ViewCode::Applied);
+    EXPECT_EQ(take(ViewCommandKind::Promote, node), ViewCode::Applied);
+    return node;
+  }
+
+  const Member& node(std::uint32_t id) const {
+    return *protocol::find_member(state.view(), NodeId{id});
+  }
+
+  ViewCpu state;
+};
+
+using Kind = ViewCommandKind;
+
+TEST(MemberSteps, ANodeIsAddedAdmittedAndPromoted) {
+  Views views{3};
+  MemberStep step = Views::added();
+  step.auto_promote = true;
+  step.labels = {{"zone", "b"}};
+  ASSERT_EQ(views.take(Kind::Add, step), ViewCode::Applied);
+  const Member& invited = views.node(4);
+  EXPECT_EQ(invited.state, MemberState::Joining);
+  EXPECT_EQ(invited.name, "node-4");
+  EXPECT_EQ(invited.weight, 1u);
+  EXPECT_TRUE(invited.invitation.has_value());
+  EXPECT_TRUE(invited.auto_promote);
+  EXPECT_EQ(views.take(Kind::Promote, 4), ViewCode::StateWrong);  // Nobody is there yet.
+  MemberStep admission = Views::admitted(4);
+  admission.name = "db";
+  ASSERT_EQ(views.take(Kind::Admit, admission), ViewCode::Applied);
+  EXPECT_FALSE(views.node(4).invitation.has_value());
+  EXPECT_EQ(views.node(4).directory, 101u);
+  EXPECT_EQ(views.node(4).name, "db");
+  EXPECT_EQ(views.node(4).peer_address, "joiner4:1");
+  EXPECT_EQ(protocol::member_labels_text(views.node(4).labels), "zone=b");
+  EXPECT_EQ(views.node(4).state, MemberState::Joining);
+  EXPECT_TRUE(views.state.has_spent(token_of(1)));
+  EXPECT_FALSE(views.state.has_spent(token_of(2)));
+  ASSERT_EQ(views.take(Kind::Promote, 4), ViewCode::Applied);
+  EXPECT_EQ(views.node(4).state, MemberState::Active);
+  EXPECT_FALSE(views.node(4).auto_promote);
+  EXPECT_EQ(views.take(Kind::Promote, 4), ViewCode::StateWrong);
+}
+
+TEST(MemberSteps, AnObserverIsNoVoter) {
+  Views views{1};
+  MemberStep step = Views::added();
+  step.role = MemberRole::Observer;
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::WeightInvalid);
+  step.weight = 0;
+  EXPECT_EQ(views.grown(step), 2u);
+  EXPECT_EQ(views.take(Kind::Reweigh, {.node = NodeId{2}, .weight = 3}), ViewCode::RoleWrong);
+  EXPECT_EQ(views.take(Kind::Leave, 1), ViewCode::LastVoter);
+  EXPECT_EQ(views.take(Kind::Leave, 2), ViewCode::Applied);
+}
+
+TEST(MemberSteps, OneTakesThePlaceOfAnotherInOneView) {
+  Views views{3};
+  MemberStep step = Views::added();
+  step.replaces = NodeId{2};
+  ASSERT_EQ(views.take(Kind::Add, step), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::ReplaceInvalid);
+  EXPECT_EQ(views.node(4).replaces, NodeId{2});
+  ASSERT_EQ(views.take(Kind::Admit, Views::admitted(4)), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).state, MemberState::Active);
+  ASSERT_EQ(views.take(Kind::Promote, 4), ViewCode::Applied);
+  EXPECT_EQ(views.node(4).state, MemberState::Active);
+  EXPECT_EQ(views.node(4).replaces, NodeId{});
+  EXPECT_EQ(views.node(2).state, MemberState::Leaving);
+  step.replaces = NodeId{2};
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::ReplaceInvalid);
+  ASSERT_EQ(views.take(Kind::Gone, 2), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::NodeRemoved);
+}
+
+TEST(MemberSteps, OneThatJoinsTakesThePlaceThatPromoteNames) {
+  Views views{3};
+  ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Admit, Views::admitted(4)), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Promote, {.node = NodeId{4}, .replaces = NodeId{4}}),
+            ViewCode::ReplaceInvalid);
+  EXPECT_EQ(views.take(Kind::Promote, {.node = NodeId{4}, .replaces = NodeId{9}}),
+            ViewCode::NodeUnknown);
+  ASSERT_EQ(views.take(Kind::Promote, {.node = NodeId{4}, .replaces = NodeId{1}}),
+            ViewCode::Applied);
+  EXPECT_EQ(views.node(1).state, MemberState::Leaving);
+}
+
+TEST(MemberSteps, WhoIsReplacedMayLeaveBefore) {
+  Views views{3};
+  MemberStep step = Views::added();
+  step.replaces = NodeId{3};
+  ASSERT_EQ(views.take(Kind::Add, step), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Admit, Views::admitted(4)), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Leave, 3), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Promote, 4), ViewCode::Applied);
+  EXPECT_EQ(views.node(4).state, MemberState::Active);
+}
+
+TEST(MemberSteps, RemovedOnesStayTombstonesAndIdsAreNotUsedAgain) {
+  Views views{3};
+  ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Leave, 4), ViewCode::Applied);  // Invited only: at once.
+  EXPECT_EQ(views.node(4).state, MemberState::Removed);
+  EXPECT_EQ(views.take(Kind::Admit, Views::admitted(4)), ViewCode::NodeRemoved);
+  ASSERT_EQ(views.take(Kind::Leave, 3), ViewCode::Applied);
+  EXPECT_EQ(views.node(3).state, MemberState::Leaving);
+  EXPECT_EQ(views.take(Kind::Leave, 3), ViewCode::StateWrong);
+  EXPECT_EQ(views.take(Kind::Gone, 2), ViewCode::StateWrong);
+  ASSERT_EQ(views.take(Kind::Gone, 3), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Gone, 3), ViewCode::NodeRemoved);
+  ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied);
+  EXPECT_EQ(views.state.view().nodes.back().id, NodeId{5});
+}
+
+TEST(MemberSteps, TheOldestTombstoneIsForgottenWhereThereIsNoRoom) {
+  Views views{1};
+  for (std::uint32_t round = 0; round < 2 * protocol::kViewNodesMax; ++round) {
+    ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied) << round;
+    const NodeId last = views.state.view().nodes.back().id;
+    ASSERT_EQ(last, NodeId{round + 2});
+    ASSERT_EQ(views.take(Kind::Leave, last.value), ViewCode::Applied);
+  }
+  EXPECT_EQ(views.state.view().nodes.size(), protocol::kViewNodesMax);
+  EXPECT_EQ(views.node(1).state, MemberState::Active);
+}
+
+TEST(MemberSteps, DrainedOnesComeBack) {
+  Views views{3};
+  EXPECT_EQ(views.take(Kind::Undrain, 2), ViewCode::StateWrong);
+  ASSERT_EQ(views.take(Kind::Drain, 2), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).state, MemberState::Draining);
+  EXPECT_EQ(views.take(Kind::Drain, 2), ViewCode::StateWrong);
+  ASSERT_EQ(views.take(Kind::Undrain, 2), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).state, MemberState::Active);
+}
+
+TEST(MemberSteps, ASuspectIsMarkedWithItsTimeAndNotTwice) {
+  Views views{3};
+  const MemberStep marked{.node = NodeId{2}, .suspect = true, .time_ms = 55};
+  ASSERT_EQ(views.take(Kind::Suspect, marked), ViewCode::Applied);
+  EXPECT_TRUE(views.node(2).suspect);
+  EXPECT_EQ(views.node(2).suspect_since_ms, 55u);
+  EXPECT_EQ(views.take(Kind::Suspect, marked), ViewCode::StateWrong);
+  ASSERT_EQ(views.take(Kind::Suspect, {.node = NodeId{2}, .time_ms = 60}), ViewCode::Applied);
+  EXPECT_FALSE(views.node(2).suspect);
+  EXPECT_EQ(views.node(2).suspect_since_ms, 0u);
+}
+
+TEST(MemberSteps, WeightsAreThoseOfVoters) {
+  Views views{2};
+  ASSERT_EQ(views.take(Kind::Reweigh, {.node = NodeId{2}, .weight = 255}), ViewCode::Applied);
+  EXPECT_EQ(views.node(2).weight, 255u);
+  EXPECT_EQ(views.take(Kind::Reweigh, {.node = NodeId{2}, .weight = 0}), ViewCode::WeightInvalid);
+  EXPECT_EQ(views.take(Kind::Reweigh, {.node = NodeId{2}, .weight = 256}), ViewCode::WeightInvalid);
+}
+
+TEST(MemberSteps, EachMistakeOfAJoinHasItsOwnCode) {
+  Views views{2};
+  ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied);
+  const auto code = [&views](auto change) {
+    MemberStep step = Views::admitted(3);
+    change(step);
+    return views.take(Kind::Admit, step);
+  };
+  EXPECT_EQ(code([](MemberStep& step) { step.node = NodeId{9}; }), ViewCode::NodeUnknown);
+  EXPECT_EQ(code([](MemberStep& step) { step.token = token_of(2); }), ViewCode::TokenUnknown);
+  EXPECT_EQ(code([](MemberStep& step) { step.time_ms = 1001; }), ViewCode::TokenLate);
+  EXPECT_EQ(code([](MemberStep& step) { step.name = "node-1"; }), ViewCode::NameInvalid);
+  EXPECT_EQ(code([](MemberStep& step) { step.labels = {{"A", "b"}}; }), ViewCode::LabelInvalid);
+  EXPECT_EQ(code([](MemberStep& step) { step.peer_address.clear(); }), ViewCode::AddressInvalid);
+  EXPECT_EQ(code([](MemberStep& step) { step.client_address = "a b"; }), ViewCode::AddressInvalid);
+  EXPECT_EQ(code([](MemberStep& step) { step.peer_address = "founder1:1"; }),
+            ViewCode::AddressTaken);
+  ASSERT_EQ(code([](MemberStep&) {}), ViewCode::Applied);
+  EXPECT_EQ(code([](MemberStep&) {}), ViewCode::StateWrong);  // The same directory again.
+  EXPECT_EQ(code([](MemberStep& step) { step.directory = 7; }), ViewCode::TokenSpent);
+  ASSERT_EQ(views.take(Kind::Add, Views::added(2)), ViewCode::Applied);
+  MemberStep twin = Views::admitted(4, 2);
+  twin.directory = 101;
+  EXPECT_EQ(views.take(Kind::Admit, twin), ViewCode::DirectoryTaken);
+  twin.directory = 102;
+  twin.name = "node-4";
+  EXPECT_EQ(views.take(Kind::Admit, twin), ViewCode::Applied);
+}
+
+TEST(MemberSteps, NoMoreVotersAndNodesThanFit) {
+  Views views{5};
+  EXPECT_EQ(views.grown(), 6u);
+  MemberStep admission = Views::admitted(7, 2);
+  ASSERT_EQ(views.take(Kind::Add, Views::added(2)), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Admit, admission), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Promote, 7), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Add, Views::added(3)), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Admit, Views::admitted(8, 3)), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Promote, 8), ViewCode::TooManyVoters);
+  EXPECT_EQ(views.take(Kind::Add, Views::added(4)), ViewCode::TooManyNodes);
+  // In the place of another there is room.
+  MemberStep step = Views::added(4);
+  step.replaces = NodeId{1};
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Promote, {.node = NodeId{8}, .replaces = NodeId{2}}),
+            ViewCode::Applied);
+}
+
+TEST(MemberSteps, NamesLabelsAndUnknownRolesAreChecked) {
+  Views views{2};
+  MemberStep step = Views::added();
+  step.name = "node-2";
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::NameInvalid);
+  step.name = "db";
+  ASSERT_EQ(views.take(Kind::Add, step), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::NameTaken);
+  step.name = "other";
+  step.labels = {{"Zone", "a"}};
+  EXPECT_EQ(views.take(Kind::Add, step), ViewCode::LabelInvalid);
+  ViewCommand command{.kind = Kind::Add, .expected = 2};
+  command.step = Views::added();
+  command.step.role = static_cast<MemberRole>(9);
+  EXPECT_EQ(views.state.apply(encode_view_command(command)), ViewCode::Malformed);
+}
+
+TEST(MemberSteps, AnOrderIsKnownByItsNumber) {
+  Views views{3};
+  MemberStep step{.node = NodeId{2}};
+  step.number = 42;
+  ASSERT_EQ(views.take(Kind::Drain, step), ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Undrain, 2), ViewCode::Applied);
+  EXPECT_EQ(views.state.made_by(Kind::Drain, 42), 2u);
+  EXPECT_FALSE(views.state.made_by(Kind::Leave, 42).has_value());
+  EXPECT_FALSE(views.state.made_by(Kind::Drain, 43).has_value());
+}
+
+// What stands in logs does not change from one release to the next.
+TEST(MemberSteps, BytesStayAsTheyAre) {
+  MemberStep step = Views::added();
+  step.auto_promote = true;
+  step.replaces = NodeId{2};
+  step.name = "db";
+  step.labels = {{"zone", "a"}};
+  step.number = 7;
+  step.who = "ann";
+  std::uint32_t sum = 0;
+  for (int kind = 5; kind <= 13; ++kind) {
+    ViewCommand command{.kind = static_cast<Kind>(kind), .expected = 9};
+    command.step = kind == 5 ? step : Views::admitted(3);
+    command.step.replaces = NodeId{2};
+    command.step.weight = 3;
+    command.step.suspect = true;
+    command.step.number = 7;
+    const auto bytes = encode_view_command(command);
+    EXPECT_LE(bytes.size(), kViewCommandBytesMax);
+    EXPECT_EQ(bytes.front(), static_cast<std::byte>(kind));
+    sum = sum * 31 + crc32c(bytes);
+    EXPECT_EQ(view_command_facts(command).front().first, "kind");
+  }
+  EXPECT_EQ(sum, 3'078'866'359u);
+}
+
+TEST(MemberSteps, TheLongestAdmissionFitsAnEntry) {
+  ViewCommand command{.kind = Kind::Admit, .expected = 9};
+  command.step = Views::admitted(3);
+  command.step.name = std::string(64, 'n');
+  command.step.peer_address = std::string(255, 'p');
+  command.step.client_address = std::string(255, 'c');
+  command.step.who = std::string(128, 'w');
+  for (char key = 'a'; key < 'i'; ++key) {
+    command.step.labels.push_back({std::string(1, key), std::string(62, 'v')});
+  }
+  EXPECT_LE(encode_view_command(command).size(), kViewCommandBytesMax);
+  EXPECT_EQ(decode_view_command(encode_view_command(command)), command);
+}
+
+TEST(MemberSteps, ARestoredClusterHasNobodyOnItsWay) {
+  Views views{2};
+  ASSERT_EQ(views.take(Kind::Suspect, {.node = NodeId{2}, .suspect = true, .time_ms = 1}),
+            ViewCode::Applied);
+  ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied);
+  MemberStep observer = Views::added(2);
+  observer.role = MemberRole::Observer;
+  observer.weight = 0;
+  ASSERT_EQ(views.take(Kind::Add, observer), ViewCode::Applied);
+  const std::vector<NodeId> all = {NodeId{1}, NodeId{2}, NodeId{3}};
+  const ClusterView view = restored_view(views.state.view(), all);
+  EXPECT_EQ(protocol::encode_view(view).front(), std::byte{1});
+  EXPECT_EQ(view.nodes[3].state, MemberState::Removed);
+  EXPECT_EQ(restored_view(views.state.view(), std::vector{NodeId{4}}).nodes[3].role,
+            MemberRole::Voter);
+}
+
+TEST(MemberSteps, AnAnnouncementSaysHowFarItsShardsAre) {
+  ViewAnnouncement said{.epoch = 7, .settings = {.shards = 3}, .self = {}, .progress = {}};
+  said.self.id = NodeId{2};
+  said.self.name = "a";
+  const std::size_t before = encode_announcement(said).size();
+  said.progress = ShardProgress{.epoch = 7, .led = 3, .settled = 2, .ready = 1};
+  auto bytes = encode_announcement(said);
+  EXPECT_EQ(decode_announcement(bytes), said);
+  // What was cut in the new part says nothing of it, as an earlier release.
+  for (std::size_t length = before; length < bytes.size(); ++length) {
+    const auto read = decode_announcement(std::span{bytes}.first(length));
+    ASSERT_TRUE(read.has_value());
+    EXPECT_FALSE(read->progress.has_value());
+  }
+  bytes.push_back(std::byte{9});  // A later release says more.
+  EXPECT_EQ(decode_announcement(bytes), said);
+}
+
+MemberStep drawn_step(std::uint64_t word, const ClusterView& view) {
+  MemberStep step = word % 7 == 0 ? Views::added(word / 8 % 3) : Views::admitted(1, word / 8 % 3);
+  const auto highest = view.nodes.back().id.value;
+  step.node = NodeId{1 + static_cast<std::uint32_t>(word / 64 % (highest + 1))};
+  step.replaces =
+      word / 32 % 3 == 0 ? NodeId{1 + static_cast<std::uint32_t>(word / 512 % highest)} : NodeId{};
+  step.role = word / 1024 % 4 == 0 ? MemberRole::Observer : MemberRole::Voter;
+  step.weight = step.role == MemberRole::Observer ? 0 : 1 + static_cast<std::uint32_t>(word % 3);
+  step.auto_promote = word / 2048 % 2 == 0;
+  step.suspect = word / 4096 % 2 == 0;
+  step.peer_address = "h" + std::to_string(word / 8192 % 12) + ":1";
+  step.client_address = "h" + std::to_string(word / 8192 % 12) + ":2";
+  step.directory = 1 + word / 65536 % 30;
+  step.time_ms = 990 + word / 131072 % 12;
+  step.name = word % 5 == 0 ? "n" + std::to_string(word / 3 % 9) : "";
+  step.invitation.token_hash = protocol::join_token_hash(token_of(word / 8 % 3));
+  step.invitation.deadline_ms = 1000;
+  step.token = token_of(word / 8 % 3);
+  return step;
+}
+
+void expect_sound(const ClusterView& view, std::uint32_t& highest) {
+  ASSERT_EQ(protocol::decode_view(protocol::encode_view(view)), view);
+  std::set<std::string> addresses;
+  std::size_t voters = 0;
+  std::size_t stays = 0;
+  for (const Member& node : view.nodes) {
+    const bool there = node.state == MemberState::Active || node.state == MemberState::Draining;
+    voters += there && node.role == MemberRole::Voter ? 1 : 0;
+    stays += there ? 1 : 0;
+    if (node.state != MemberState::Removed && !node.peer_address.empty()) {
+      ASSERT_TRUE(addresses.insert(node.peer_address).second) << node.peer_address;
+    }
+  }
+  ASSERT_GE(voters, 1u);
+  ASSERT_LE(voters, kVotersMax);
+  ASSERT_LE(stays, kPresentMax);
+  ASSERT_GE(view.nodes.back().id.value, highest);
+  highest = view.nodes.back().id.value;
+}
+
+TEST(MemberStepProperty, NoSequenceBreaksTheView) {
+  std::set<int> taken;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Views views{static_cast<std::uint32_t>(1 + seed % 7)};
+    std::uint32_t highest = 0;
+    std::set<std::uint32_t> removed;
+    for (std::uint64_t k = 0; k < 300; ++k) {
+      const std::uint64_t word = mix64(seed * 4096 + k);
+      const auto kind = static_cast<Kind>(5 + mix64(word) % 9);
+      const ViewCode code = views.take(kind, drawn_step(word, views.state.view()));
+      if (code == ViewCode::Applied) {
+        taken.insert(static_cast<int>(kind));
+      }
+      ASSERT_NO_FATAL_FAILURE(expect_sound(views.state.view(), highest)) << seed << " " << k;
+      for (const Member& node : views.state.view().nodes) {
+        const bool gone = node.state == MemberState::Removed;
+        ASSERT_TRUE(gone || !removed.contains(node.id.value)) << "back from the dead";
+        if (gone) {
+          removed.insert(node.id.value);
+        }
+      }
+    }
+    std::vector<std::byte> bytes;
+    views.state.serialize(bytes);
+    ASSERT_EQ(ViewCpu::parse(bytes), views.state);
+  }
+  EXPECT_EQ(taken.size(), 9u);  // Each kind was taken somewhere.
+}
+
+}  // namespace
+}  // namespace gcoord::membership

@@ -1,0 +1,296 @@
+// Bytes of cluster views in both versions, of tokens and of the payloads of MemberJoin.
+#include "protocol/error_codes.h"
+#include "protocol/members/change_messages.h"
+#include "protocol/members/cluster_view.h"
+#include "protocol/members/join_messages.h"
+#include "protocol/members/view_messages.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gcoord::protocol {
+namespace {
+
+ClusterView plain() {
+  ClusterView view{.epoch = 3, .settings = {.shards = 8, .tick_ms = 10}, .nodes = {}};
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    Member node;
+    node.id = NodeId{id};
+    node.name = default_member_name(node.id);
+    view.nodes.push_back(node);
+  }
+  return view;
+}
+
+std::string hex_of(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte each : bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    text += kDigits[std::to_integer<unsigned>(each) >> 4];
+    text += kDigits[std::to_integer<unsigned>(each) & 15];
+  }
+  return text;
+}
+
+TEST(ViewBytes, AViewWithoutNewFieldsIsInVersionOne) {
+  ClusterView view = plain();
+  EXPECT_EQ(encode_view(view).front(), std::byte{1});
+  view.nodes[0].state = MemberState::Draining;
+  view.nodes[1].state = MemberState::Joining;
+  view.nodes[2].state = MemberState::Removed;
+  EXPECT_EQ(encode_view(view).front(), std::byte{1});
+  EXPECT_EQ(decode_view(encode_view(view)), view);
+}
+
+TEST(ViewBytes, EachNewFieldMakesItVersionTwoAndComesBack) {
+  const std::vector<std::function<void(Member&)>> changes = {
+      [](Member& node) { node.state = MemberState::Leaving; },
+      [](Member& node) { node.directory = 7; },
+      [](Member& node) { node.suspect = true; },
+      [](Member& node) {
+        node.suspect = true;
+        node.suspect_since_ms = 5;
+      },
+      [](Member& node) {
+        node.state = MemberState::Joining;
+        node.auto_promote = true;
+      },
+      [](Member& node) {
+        node.state = MemberState::Joining;
+        node.replaces = NodeId{1};
+      },
+      [](Member& node) {
+        node.state = MemberState::Joining;
+        node.invitation = Invitation{.token_hash = join_token_hash({}), .deadline_ms = 9};
+      },
+  };
+  for (const auto& change : changes) {
+    ClusterView view = plain();
+    change(view.nodes[1]);
+    std::vector<std::byte> bytes = encode_view(view);
+    EXPECT_EQ(bytes.front(), std::byte{2});
+    EXPECT_EQ(decode_view(bytes), view);
+    // No other bytes say the same, and none is left out.
+    bytes.pop_back();
+    EXPECT_FALSE(decode_view(bytes));
+    // What a client of an earlier release gets.
+    const ClusterView shown = plain_view(view);
+    EXPECT_EQ(encode_view(shown).front(), std::byte{1});
+    EXPECT_EQ(decode_view(encode_view(shown)), shown);
+    EXPECT_EQ(
+        shown.nodes[1].state,
+        view.nodes[1].state == MemberState::Leaving ? MemberState::Draining : view.nodes[1].state);
+  }
+}
+
+TEST(ViewBytes, AVersionTwoThatVersionOneCouldSayIsRefused) {
+  ClusterView view = plain();
+  view.nodes[2].directory = 1;
+  std::vector<std::byte> bytes = encode_view(view);
+  ASSERT_TRUE(decode_view(bytes));
+  // The directory id of the last node: 8 bytes before the last 12.
+  bytes[bytes.size() - 20] = std::byte{0};
+  EXPECT_FALSE(decode_view(bytes));
+}
+
+TEST(ViewBytes, VersionTwoIsThese) {
+  ClusterView view{.epoch = 2, .settings = {}, .nodes = {}};
+  Member node;
+  node.id = NodeId{4};
+  node.name = "x";
+  node.state = MemberState::Joining;
+  node.auto_promote = true;
+  node.replaces = NodeId{3};
+  node.invitation = Invitation{.token_hash = join_token_hash({}), .deadline_ms = 0x0102};
+  view.nodes.push_back(node);
+  EXPECT_EQ(hex_of(encode_view(view)),
+            "02"
+            "0200000000000000" +
+                std::string(56, '0') +
+                "01000000"
+                "0400000000000000"
+                "0101"
+                "0100000000"
+                "010078"
+                "00000000"
+                "00000000"
+                "03"
+                "374708fff7719dd5979ec875d56cd2286f6d3cf7ec317a3b25632aab28ec37bb"
+                "0201000000000000"
+                "0000000000000000"
+                "03000000"
+                "0000000000000000");
+}
+
+TEST(ViewBytes, NewFieldsStandOnlyWhereTheyMeanSomething) {
+  const std::vector<std::function<void(Member&)>> mistakes = {
+      [](Member& node) { node.auto_promote = true; },
+      [](Member& node) { node.replaces = NodeId{1}; },
+      [](Member& node) { node.invitation.emplace(); },
+      [](Member& node) { node.suspect_since_ms = 5; },
+      [](Member& node) {
+        node.state = MemberState::Joining;
+        node.replaces = node.id;
+      },
+      [](Member& node) {
+        node.state = MemberState::Removed;
+        node.suspect = true;
+      },
+      [](Member& node) {
+        node.state = MemberState::Joining;
+        node.invitation.emplace();
+        node.directory = 1;
+      },
+  };
+  for (const auto& mistake : mistakes) {
+    ClusterView view = plain();
+    mistake(view.nodes[1]);
+    EXPECT_FALSE(decode_view(encode_view(view)));
+  }
+}
+
+TEST(JoinToken, IsThirtyTwoDigits) {
+  JoinToken token{};
+  for (std::size_t k = 0; k < token.size(); ++k) {
+    token[k] = static_cast<std::byte>(17 * k);
+  }
+  EXPECT_EQ(join_token_text(token), "00112233445566778899aabbccddeeff");
+  EXPECT_EQ(parse_join_token(join_token_text(token)), token);
+  EXPECT_EQ(parse_join_token("00112233445566778899AABBCCDDEEFF"), token);
+  EXPECT_FALSE(parse_join_token("00112233445566778899aabbccddeef"));
+  EXPECT_FALSE(parse_join_token("00112233445566778899aabbccddeefg"));
+  EXPECT_FALSE(parse_join_token(""));
+  // sha256sum says so.
+  EXPECT_EQ(hex_of(join_token_hash({})),
+            "374708fff7719dd5979ec875d56cd2286f6d3cf7ec317a3b25632aab28ec37bb");
+  EXPECT_EQ(hex_of(join_token_hash(token)),
+            "a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811");
+}
+
+JoinRequest request() {
+  return {.token = *parse_join_token("00112233445566778899aabbccddeeff"),
+          .directory = 99,
+          .name = "db",
+          .peer_address = "10.0.0.4:7500",
+          .client_address = "10.0.0.4:7400",
+          .labels = {{"rack", "7"}, {"zone", "a"}},
+          .features = 1};
+}
+
+TEST(JoinMessages, ComeBackAsTheyWere) {
+  const auto read = decode_join_request(encode_join_request(request()));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value(), request());
+  const JoinAnswer answer{.cluster = ClusterId{7}, .node = NodeId{2}, .view = plain()};
+  std::vector<std::byte> bytes = encode_join_answer(answer);
+  ASSERT_TRUE(decode_join_answer(bytes).ok());
+  EXPECT_EQ(decode_join_answer(bytes).value(), answer);
+  bytes.push_back(std::byte{1});  // Of a later release.
+  EXPECT_TRUE(decode_join_answer(bytes).ok());
+  for (std::size_t size = 0; size + 1 < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_join_answer(std::span{bytes}.first(size)).ok());
+  }
+}
+
+TEST(JoinMessages, WhatNoNodeAsksIsRefused) {
+  const std::vector<std::function<void(JoinRequest&)>> mistakes = {
+      [](JoinRequest& asked) { asked.directory = 0; },
+      [](JoinRequest& asked) { asked.name = std::string(65, 'a'); },
+      [](JoinRequest& asked) { asked.peer_address = "a b:1"; },
+      [](JoinRequest& asked) { asked.client_address = std::string(256, 'a'); },
+      [](JoinRequest& asked) { std::ranges::reverse(asked.labels); },
+      [](JoinRequest& asked) { asked.labels.front().value.clear(); },
+  };
+  for (const auto& mistake : mistakes) {
+    JoinRequest asked = request();
+    mistake(asked);
+    EXPECT_EQ(decode_join_request(encode_join_request(asked)).status().detail(),
+              static_cast<std::uint32_t>(ErrorCode::PayloadMalformed));
+  }
+  const std::vector<std::byte> bytes = encode_join_request(request());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_join_request(std::span{bytes}.first(size)).ok());
+  }
+  EXPECT_FALSE(decode_join_answer(encode_join_answer({.node = NodeId{9}, .view = plain()})).ok());
+}
+
+MemberActionOrder adding() {
+  MemberActionOrder order;
+  order.number = 5;
+  order.replaces = NodeId{2};
+  order.weight = 3;
+  order.auto_promote = true;
+  order.token_ms = 60'000;
+  order.name = "db";
+  order.labels = {{"zone", "a"}};
+  order.who = "ann@build";
+  return order;
+}
+
+TEST(ChangeMessages, ComeBackAsTheyWere) {
+  MemberActionOrder order = adding();
+  EXPECT_EQ(decode_member_action(encode_member_action(order)).value(), order);
+  for (int action = 2; action <= 7; ++action) {
+    order = {.action = static_cast<MemberAction>(action),
+             .dry_run = true,
+             .force = true,
+             .expected = 9,
+             .number = 1,
+             .node = NodeId{4}};
+    EXPECT_EQ(decode_member_action(encode_member_action(order)).value(), order);
+    EXPECT_NE(member_action_name(order.action), "unknown");
+  }
+  const MemberActionAnswer answer{
+      .view = plain(),
+      .node = NodeId{3},
+      .token = JoinToken{},
+      .deadline_ms = 8,
+      .before = {.votes = 3, .alive = 2, .needed = 2},
+      .after = {.votes = 4, .alive = 3, .needed = 3},
+      .moves = {.epoch = 3, .shards = 8, .led = 7, .settled = 6, .ready = 5},
+      .handed_over = 2};
+  std::vector<std::byte> bytes = encode_member_action_answer(answer);
+  EXPECT_EQ(decode_member_action_answer(bytes).value(), answer);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_member_action_answer(std::span{bytes}.first(size)).ok());
+  }
+  EXPECT_EQ(decode_member_moves(encode_member_moves(answer.moves)).value(), answer.moves);
+  EXPECT_FALSE(decode_member_moves({}).ok());
+}
+
+TEST(ChangeMessages, WhatNoClientAsksIsRefused) {
+  const std::vector<std::function<void(MemberActionOrder&)>> mistakes = {
+      [](MemberActionOrder& order) { order.number = 0; },
+      [](MemberActionOrder& order) { order.node = NodeId{1}; },
+      [](MemberActionOrder& order) { order.token_ms = 999; },
+      [](MemberActionOrder& order) { order.token_ms = kJoinTokenMsMax + 1; },
+      [](MemberActionOrder& order) { order.role = static_cast<MemberRole>(4); },
+      [](MemberActionOrder& order) { order.action = static_cast<MemberAction>(0); },
+      [](MemberActionOrder& order) { order.action = MemberAction::Promote; },
+      [](MemberActionOrder& order) { order.who = std::string(129, 'w'); },
+      [](MemberActionOrder& order) { order.name = std::string(65, 'w'); },
+  };
+  for (const auto& mistake : mistakes) {
+    MemberActionOrder order = adding();
+    mistake(order);
+    EXPECT_FALSE(decode_member_action(encode_member_action(order)).ok());
+  }
+  const std::vector<std::byte> bytes = encode_member_action(adding());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_member_action(std::span{bytes}.first(size)).ok());
+  }
+}
+
+TEST(ViewQueryBytes, SayWhetherTheAskerReadsVersionTwo) {
+  std::vector<std::byte> bytes = encode_view_query({});
+  EXPECT_TRUE(decode_view_query(bytes).value().members);
+  bytes[1] = std::byte{0};  // As earlier releases write it.
+  EXPECT_FALSE(decode_view_query(bytes).value().members);
+}
+
+}  // namespace
+}  // namespace gcoord::protocol

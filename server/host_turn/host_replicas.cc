@@ -44,7 +44,11 @@ void HostReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
   rows.active.add_read(rows.row_of(shard), cookie, turn_.number, ReadMode::Round);
 }
 
+// Who drains or leaves would hand it on at once.
 void HostReplicas::transfer(ShardId shard, NodeId to) {
+  if (!lanes_->keeps_leaderships(to)) {
+    return;
+  }
   ReplicaRows& rows = lanes_->rows_of(shard);
   rows.active.touch(rows.row_of(shard)).transfer_to = to;
 }

@@ -84,6 +84,7 @@ enum class ErrorCode : std::uint32_t {
   SettingsDiffer = 3009,
   DirectoryTakenOver = 3010,
   CircuitOpen = 3011,
+  NodeRemoved = 3012,
 
   FrameBad = 4001,
   VersionUnsupported = 4002,

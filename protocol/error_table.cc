@@ -197,6 +197,9 @@ constexpr ErrorEntry kRows[] = {
     {ErrorCode::CircuitOpen, "CircuitOpen", StatusCode::Unavailable, ExitCode::Unreachable,
      "every node failed recently, and the client does not try any of them yet",
      "Try again in a moment; the evidence names the failure at each node"},
+    {ErrorCode::NodeRemoved, "NodeRemoved", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "the node was removed from its cluster",
+     "Delete its data directory, and add the machine as a new node if it is to come back"},
     // Protocol and client.
     {ErrorCode::FrameBad, "FrameBad", StatusCode::InvalidArgument, ExitCode::Negative,
      "the other side sent bytes that are not a frame of this protocol",

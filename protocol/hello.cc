@@ -77,6 +77,10 @@ std::vector<std::byte> encode(const Welcome& welcome) {
   if (welcome.connection != 0) {
     writer.integer(welcome.connection);
   }
+  const bool members = (welcome.features & static_cast<std::uint64_t>(Feature::Members)) != 0;
+  if (welcome.connection != 0 && members && welcome.view_epoch != 0) {
+    writer.integer(welcome.view_epoch);
+  }
   return out;
 }
 
@@ -100,6 +104,9 @@ Result<Welcome> decode_welcome(std::span<const std::byte> payload) {
   // Earlier releases end here, later ones may append fields.
   if (reader.rest_bytes() != 0) {
     welcome.connection = reader.integer<std::uint64_t>();
+  }
+  if (reader.ok() && reader.rest_bytes() != 0) {
+    welcome.view_epoch = reader.integer<std::uint64_t>();
   }
   if (!reader.ok() || !within_bounds(welcome)) {
     return make_error(ErrorCode::PayloadMalformed, "welcome");

@@ -82,6 +82,9 @@ struct Welcome {
   // This connection, as the node's log names it (connection_name() in reply_sink.h). 0: the node is
   // of a release that does not say.
   std::uint64_t connection = 0;
+  // Epoch of the view of which the nodes are; 0: there is none, or the node does not say. Said only
+  // behind a connection's name, and where both have Feature::Members.
+  std::uint64_t view_epoch = 0;
 };
 
 std::vector<std::byte> encode(const Hello& hello);

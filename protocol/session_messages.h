@@ -4,7 +4,9 @@
 // all its shards. The client counts a session as renewed from the send time of a keep-alive once a
 // majority of the cluster's nodes acknowledged it. For that to be safe, a leader proposes the
 // expiry of a session only after a majority of nodes said that they did not hear from it for its
-// TTL: any two majorities share a node, so a renewal that the client counted is never missed.
+// TTL: any two majorities share a node, so a renewal that the client counted is never missed. Where
+// nodes come and go, each side counts a majority of every view that somebody may go by, and the
+// reply says the epoch of its node's view: docs/adr/0111.
 //
 // Decoding is bounded and never trusts a count. Pure functions; thread-safe.
 #pragma once

@@ -52,6 +52,13 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"heartbeat_before_lanes_met",
      "lanes but the first know peers as they were a turn before, and heartbeats leave by this one"},
     {"lane_calls_lost", "what lanes but the first tell the service of roles is lost"},
+    {"change_before_own_term",
+     "a leader changes its configuration before an entry of its own term is decided"},
+    {"configuration_used_at_append",
+     "a leader goes by a configuration when it is appended, and appends the next one"},
+    {"removed_vote_counted", "a candidate asks nodes that were removed, and counts their votes"},
+    {"joint_decided_by_one_half", "the new half of a joint configuration elects and decides alone"},
+    {"learner_acknowledgement_counted", "a leader counts a learner for a voter when it commits"},
 }};
 
 }  // namespace

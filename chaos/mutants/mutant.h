@@ -61,13 +61,24 @@ enum class Mutant : std::uint8_t {
   LaneClockStands,
   HeartbeatBeforeLanesMet,
   LaneCallsLost,
+  // Of configurations: only where members change, as in gcoord-sim --members.
+  ChangeBeforeOwnTerm,
+  ConfigurationUsedAtAppend,
+  RemovedVoteCounted,
+  JointDecidedByOneHalf,
+  LearnerAcknowledgementCounted,
 };
 
-inline constexpr std::size_t kMutantCount = 39;
+inline constexpr std::size_t kMutantCount = 44;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {
-  return mutant >= Mutant::LaneAcknowledgedEarly;
+  return mutant >= Mutant::LaneAcknowledgedEarly && mutant <= Mutant::LaneCallsLost;
+}
+
+// Whether only shards whose members change can show the mistake.
+constexpr bool of_members(Mutant mutant) {
+  return mutant >= Mutant::ChangeBeforeOwnTerm;
 }
 
 // "acknowledged_before_durable".

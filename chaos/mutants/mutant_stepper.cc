@@ -1,5 +1,6 @@
 #include "chaos/mutants/mutant_stepper.h"
 
+#include "chaos/mutants/members_mistakes.h"
 #include "consensus/step/forwarding_stepper.h"
 #include "consensus/step/log_runs.h"
 
@@ -190,7 +191,7 @@ class TurnBefore {
 class MutantStepper final : public consensus::ForwardingStepper {
  public:
   MutantStepper(Mutant mutant, std::unique_ptr<Stepper> stepper)
-      : ForwardingStepper(std::move(stepper)), mutant_(mutant) {}
+      : ForwardingStepper(std::move(stepper)), mutant_(mutant), members_(mutant) {}
 
   Status step(std::span<const std::uint32_t> rows,
               std::span<const Inbox> in,
@@ -214,6 +215,9 @@ class MutantStepper final : public consensus::ForwardingStepper {
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const ShardRef row(columns(), rows[k]);
       after(row, in_[k]);
+      if (of_members(mutant_)) {
+        members_.after(row, in_[k], out[k]);
+      }
       if (mutant_ == Mutant::LeaseKeptInTransfer) {
         transfers_.hide(row, rows[k]);
       } else if (mutant_ == Mutant::ReadConfirmationsKept) {
@@ -248,6 +252,8 @@ class MutantStepper final : public consensus::ForwardingStepper {
     }
     if (mutant_ == Mutant::QuorumOneShort) {
       count_one_more(row, in);
+    } else if (of_members(mutant_)) {
+      members_.before(row, in);
     }
   }
 
@@ -298,6 +304,7 @@ class MutantStepper final : public consensus::ForwardingStepper {
   std::vector<Inbox> in_;
   std::vector<consensus::SlotMask> confirmed_;  // Before the step, by position.
   HiddenTransfers transfers_;
+  MembersMistakes members_;
   TurnBefore before_;
   bool first_ = true;
 };
@@ -306,7 +313,7 @@ class MutantStepper final : public consensus::ForwardingStepper {
 
 std::unique_ptr<consensus::Stepper> make_mutant_stepper(
     Mutant mutant, std::uint32_t lane, std::unique_ptr<consensus::Stepper> stepper) {
-  if (of_lanes(mutant) && lane == 0) {
+  if (mutant == Mutant::None || (of_lanes(mutant) && lane == 0)) {
     return stepper;
   }
   return std::make_unique<MutantStepper>(mutant, std::move(stepper));

@@ -13,7 +13,8 @@ namespace gcoord::chaos {
 // Whether the mistake is one of the step's.
 constexpr bool of_stepper(Mutant mutant) {
   return (mutant >= Mutant::AcknowledgedBeforeDurable && mutant <= Mutant::CommitFallsBack) ||
-         (mutant >= Mutant::LeaseKeptInTransfer && mutant <= Mutant::HeartbeatBeforeLanesMet);
+         (mutant >= Mutant::LeaseKeptInTransfer && mutant <= Mutant::HeartbeatBeforeLanesMet) ||
+         of_members(mutant);
 }
 
 // `lane`: whose rows it steps, 0 the first of a node. One that makes no mistake there comes back as

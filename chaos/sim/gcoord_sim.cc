@@ -40,6 +40,9 @@ void add(Totals& totals, const SimResult& result) {
   totals.counts.old_images += result.counts.old_images;
   totals.counts.reconfigurations += result.counts.reconfigurations;
   totals.counts.transfers += result.counts.transfers;
+  totals.counts.targets += result.counts.targets;
+  totals.counts.member_changes += result.counts.member_changes;
+  totals.counts.member_transfers += result.counts.member_transfers;
   totals.counts.checkpoints += result.counts.checkpoints;
   totals.counts.snapshots += result.counts.snapshots;
   totals.counts.mute_steps += result.counts.mute_steps;
@@ -66,6 +69,10 @@ gcoord::Json as_json(const Totals& totals) {
             {"restarts", counts.restarts},
             {"transfer_cuts", counts.transfer_cuts},
             {"transfers", counts.transfers}}},
+          {"members",
+           {{"changes", counts.member_changes},
+            {"targets", counts.targets},
+            {"transfers", counts.member_transfers}}},
           {"messages", totals.messages},
           {"mute_steps", counts.mute_steps},
           {"proposals", counts.proposals},
@@ -95,6 +102,7 @@ int main(int argc, char** argv) {
   bool json = false;
   std::string durability = "durable";
   bool disks_are_lost = false;
+  bool members = false;
   app.add_option("--first", first, "First seed")->capture_default_str();
   app.add_option("--seeds", seeds, "Number of seeds")->capture_default_str();
   app.add_option("--replay-every", replay_every, "Run every n-th seed twice and compare (0: never)")
@@ -106,6 +114,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag(
       "--lose-disks", disks_are_lost, "In durable mode: lose disks, or replace them by old images");
+  app.add_flag("--members", members, "Change the members of the shards, with nodes to spare");
   app.add_flag("--json", json, "Print one JSON object on the last line");
   CLI11_PARSE(app, argc, argv);
 
@@ -115,6 +124,9 @@ int main(int argc, char** argv) {
     gcoord::chaos::SimOptions options = gcoord::chaos::options_of_seed(seed, mode);
     if (disks_are_lost) {
       gcoord::chaos::lose_disks(options);
+    }
+    if (members) {
+      gcoord::chaos::change_members(options);
     }
     return SimWorld(options).run();
   };

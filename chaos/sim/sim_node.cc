@@ -1,5 +1,7 @@
 #include "chaos/sim/sim_node.h"
 
+#include "chaos/mutants/members_mistakes.h"
+#include "chaos/mutants/mutant_stepper.h"
 #include "common/assert.h"
 #include "common/incarnation.h"
 #include "consensus/step/lead.h"
@@ -20,7 +22,10 @@ SimNode::SimNode(const SimWorldParts& world, const SimNodeOptions& options, SimD
     : world_(world),
       options_(options),
       disk_(disk),
-      stepper_(consensus::make_cpu_stepper(world.options.shard_count, consensus::kReplicaSlots)),
+      stepper_(make_mutant_stepper(
+          world.options.mutant,
+          0,
+          consensus::make_cpu_stepper(world.options.shard_count, consensus::kReplicaSlots))),
       shards_(world.options.shard_count),
       waiting_(world.options.shard_count),
       wishes_(world.options.shard_count),
@@ -160,6 +165,7 @@ void SimNode::turn(std::uint64_t quantum) {
   beat();
   for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
     readmit(shard);
+    move_members(shard);
     if (active(shard)) {
       step_shard(shard, quantum);
     }
@@ -181,6 +187,23 @@ void SimNode::readmit(std::uint32_t shard) {
   counts.anchors += plan.step == consensus::ReadmissionStep::Anchor ? 1 : 0;
   counts.promotions += plan.step == consensus::ReadmissionStep::Promote ? 1 : 0;
   wishes_[shard].configuration = plan.configuration;
+}
+
+// A shard that this node leads goes towards the members that it is to have.
+void SimNode::move_members(std::uint32_t shard) {
+  Wishes& wishes = wishes_[shard];
+  if (!leads(shard) || wishes.configuration || wishes.transfer_to.value != 0) {
+    return;
+  }
+  const consensus::ShardRef row(stepper_->columns(), shard);
+  const consensus::MembersPlan plan = mistaken_plan(world_.options.mutant, row, {input_, target_});
+  if (plan.step == consensus::MembersStep::Transfer) {
+    ++world_.counts.member_transfers;
+    wishes.transfer_to = row.configuration().node[plan.heir];
+  } else if (plan.step != consensus::MembersStep::None) {
+    ++world_.counts.member_changes;
+    wishes.configuration = plan.configuration;
+  }
 }
 
 void SimNode::step_shard(std::uint32_t shard, std::uint64_t quantum) {

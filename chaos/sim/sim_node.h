@@ -10,6 +10,7 @@
 #include "chaos/sim/sim_checker.h"
 #include "chaos/sim/sim_disk.h"
 #include "chaos/sim/sim_options.h"
+#include "consensus/step/members_plan.h"
 #include "consensus/step/stepper.h"
 #include "netcore/transport/simulated_network.h"
 
@@ -55,6 +56,9 @@ class SimNode {
   }
 
   void transfer(std::uint32_t shard, NodeId to) { wishes_[shard].transfer_to = to; }
+
+  // The members that the node wants its shards to have.
+  void set_target(const consensus::MembersTarget& target) { target_ = target; }
 
   // Every other one by a round of the quorum, whatever the lease says.
   void read(std::uint32_t shard);
@@ -118,6 +122,7 @@ class SimNode {
   void beat();
   void wake_all();
   void readmit(std::uint32_t shard);
+  void move_members(std::uint32_t shard);
   bool active(std::uint32_t shard) const;
   void step_shard(std::uint32_t shard, std::uint64_t quantum);
   consensus::Inbox fill_inbox(std::uint32_t shard, std::vector<SimMessage>& taken);
@@ -149,6 +154,7 @@ class SimNode {
   SimRandom random_;
   Tick last_beat_;
   std::uint64_t next_read_ = 1;
+  consensus::MembersTarget target_;
   bool wants_turn_ = true;
 };
 

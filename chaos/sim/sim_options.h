@@ -1,6 +1,7 @@
 // Options of one simulated run. Everything else follows from the seed.
 #pragma once
 
+#include "chaos/mutants/mutant.h"
 #include "consensus/step/inbox.h"
 
 #include <cstdint>
@@ -43,6 +44,12 @@ struct SimOptions {
   // remembers, it is drawn as rarely as fatal crashes. 0: disks last.
   std::uint32_t lost_disk_ppm = 0;
   std::uint32_t old_image_ppm = 0;
+  // Of the nodes, so many begin outside of every shard, as nodes do that join.
+  std::uint32_t spare_count = 0;
+  // The cluster wants other members, and nodes hear of it at different times. 0: never; then the
+  // leaders move nothing.
+  std::uint32_t members_ppm = 0;
+  Mutant mutant = Mutant::None;  // Of the step or of members only.
   // Nodes that forgot do not know it: what must never be.
   bool forgets_unawares = false;
 
@@ -56,6 +63,14 @@ struct SimOptions {
 inline void lose_disks(SimOptions& options) {
   options.lost_disk_ppm = 6'000;
   options.old_image_ppm = 6'000;
+}
+
+// Members come and go, some dozen times in a run: as the nodes of a view do, by members_plan.h.
+inline void change_members(SimOptions& options) {
+  options.spare_count = options.node_count < 5 ? 3 : consensus::kReplicaSlots - options.node_count;
+  options.node_count += options.spare_count;
+  options.members_ppm = 8'000;
+  options.reconfigure_ppm = 0;
 }
 
 // The shape of a run follows from its seed, so that a range of seeds covers many shapes: 3 to 6
@@ -84,6 +99,9 @@ struct SimCounts {
   std::uint64_t old_images = 0;
   std::uint64_t reconfigurations = 0;
   std::uint64_t transfers = 0;
+  std::uint64_t targets = 0;           // Other members were wanted.
+  std::uint64_t member_changes = 0;    // Configurations proposed for it,
+  std::uint64_t member_transfers = 0;  // and leaderships handed over.
   std::uint64_t checkpoints = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t mute_steps = 0;  // Of leaders whose log had no room for their term.

@@ -21,7 +21,7 @@ netcore::SimulatedLinkOptions weather(SimRandom& random) {
   return link;
 }
 
-consensus::Configuration first_configuration(std::uint32_t node_count) {
+consensus::Configuration equal_voters(std::uint32_t node_count) {
   consensus::Configuration configuration;
   for (std::uint32_t slot = 0; slot < node_count; ++slot) {
     configuration.node[slot] = NodeId{slot + 1};
@@ -40,6 +40,7 @@ SimWorld::SimWorld(const SimOptions& options)
       load_(options.seed, 2),
       disk_faults_(options.seed, 3),
       leader_faults_(options.seed, 4),
+      members_(options.seed, 5),
       network_(mix64(options.seed)),
       checker_(options.shard_count),
       parts_{options_, network_, checker_, counts_},
@@ -47,14 +48,18 @@ SimWorld::SimWorld(const SimOptions& options)
       processes_(options.node_count) {
   GCOORD_ASSERT(options.node_count <= consensus::kReplicaSlots);
   network_.set_defaults(weather(faults_));
-  for (SimDisk& disk : disks_) {
-    for (std::uint32_t shard = 0; shard < options.shard_count; ++shard) {
-      disk.format(shard, first_configuration(options.node_count));
-    }
-  }
   for (std::uint32_t k = 0; k < options.node_count; ++k) {
+    for (std::uint32_t shard = 0; shard < options.shard_count; ++shard) {
+      disks_[k].format(shard, first_configuration(k));
+    }
     boot(k);
   }
+}
+
+// What node k's empty disk says of every shard: nothing, if it begins outside of them.
+consensus::Configuration SimWorld::first_configuration(std::uint32_t k) const {
+  const std::uint32_t voters = options_.node_count - options_.spare_count;
+  return k < voters ? equal_voters(voters) : consensus::Configuration{};
 }
 
 void SimWorld::boot(std::uint32_t k) {
@@ -66,6 +71,7 @@ void SimWorld::boot(std::uint32_t k) {
                             .boot_quantum = quantum_,
                             .clock_rate_ppm = 1'000'000 - options_.drift_ppm + drift};
   process.node = std::make_unique<SimNode>(parts_, node, disks_[k]);
+  process.node->set_target(process.target);
 }
 
 void SimWorld::crash(std::uint32_t k) {
@@ -124,7 +130,7 @@ void SimWorld::draw_disk_faults() {
   if (lost) {
     found = SimDisk(options_.shard_count);
     for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-      found.format(shard, first_configuration(options_.node_count));
+      found.format(shard, first_configuration(victim));
     }
   }
   counts_.lost_disks += lost ? 1 : 0;
@@ -132,7 +138,7 @@ void SimWorld::draw_disk_faults() {
   replace_disk(victim, found);
 }
 
-// The nodes that remember the shard, `without` apart, as slots: node k + 1 has slot k.
+// The nodes that remember the shard, `without` apart: bit k is node k + 1.
 consensus::SlotMask SimWorld::rememberers(std::uint32_t shard, std::uint32_t without) const {
   consensus::SlotMask mask = 0;
   for (std::uint32_t k = 0; k < options_.node_count; ++k) {
@@ -154,7 +160,18 @@ bool SimWorld::decidable(std::uint32_t shard, std::uint32_t without) const {
         (newest == nullptr || processes_[k].node->state(shard).index > newest->state(shard).index);
     newest = newer ? processes_[k].node.get() : newest;
   }
-  return newest != nullptr && is_quorum(newest->columns().configuration[shard], left);
+  if (newest == nullptr) {
+    return false;
+  }
+  const consensus::Configuration& configuration = newest->columns().configuration[shard];
+  consensus::SlotMask slots = 0;
+  for (std::uint32_t k = 0; k < options_.node_count; ++k) {
+    const std::uint8_t slot = slot_of(configuration, NodeId{k + 1});
+    if (consensus::has_slot(left, k) && slot != consensus::kSlotNone) {
+      slots = static_cast<consensus::SlotMask>(slots | consensus::slot_bit(slot));
+    }
+  }
+  return is_quorum(configuration, slots);
 }
 
 // Whether node k may forget.
@@ -240,6 +257,12 @@ void SimWorld::draw_faults() {
   if (faults_.chance(options_.partition_ppm)) {
     draw_partition();
   }
+  if (options_.members_ppm != 0) {
+    if (members_.chance(options_.members_ppm)) {
+      draw_target();
+    }
+    spread_target(100'000);
+  }
   if (faults_.chance(options_.heal_ppm)) {
     network_.heal_all();
   }
@@ -264,17 +287,60 @@ void SimWorld::draw_faults() {
   }
 }
 
+// The cluster wants other members: any voters, some of which drain, and any learners. Where nodes
+// forget at least three of them vote; fewer would not outlive one.
+void SimWorld::draw_target() {
+  const std::uint32_t least = options_.lives_end() ? 3 : 1;
+  const std::uint32_t most = std::min(7u, options_.node_count);
+  consensus::MembersTarget target;
+  std::uint32_t voters = members_.between(least, most);
+  const std::uint32_t first = members_.below(options_.node_count);
+  for (std::uint32_t n = 0; n < options_.node_count; ++n) {
+    const NodeId node{(first + n) % options_.node_count + 1};
+    const std::uint32_t left = options_.node_count - n;
+    if (members_.below(left) < voters) {
+      const bool drains = voters > 1 && members_.chance(200'000);
+      const auto leads = drains ? std::uint8_t{0} : consensus::kTargetLeads;
+      const std::uint32_t weight = members_.chance(100'000) ? 2 : 1;
+      add_target(target,
+                 {.node = node,
+                  .weight = static_cast<std::uint8_t>(weight),
+                  .flags = static_cast<std::uint8_t>(consensus::kTargetVoter | leads |
+                                                     consensus::kTargetLeadsAtNeed)});
+      --voters;
+    } else if (members_.chance(300'000)) {
+      add_target(target, {.node = node, .weight = 0, .flags = consensus::kTargetJoining});
+    }
+  }
+  ++counts_.targets;
+  ++target_number_;
+  target_ = target;
+}
+
+// Nodes hear of the newest members, each with this chance.
+void SimWorld::spread_target(std::uint32_t ppm) {
+  for (Process& process : processes_) {
+    if (process.target_number != target_number_ && members_.chance(ppm)) {
+      process.target = target_;
+      process.target_number = target_number_;
+      if (process.node != nullptr) {
+        process.node->set_target(target_);
+      }
+    }
+  }
+}
+
 // A joint change to a random set of voters and learners; slots keep their nodes.
 void SimWorld::draw_reconfiguration(std::uint32_t shard, SimNode& leader) {
   const consensus::Configuration& present = leader.columns().configuration[shard];
   if (present.joint()) {
     return;
   }
-  consensus::Configuration next = first_configuration(options_.node_count);
+  consensus::Configuration next = equal_voters(options_.node_count);
   next.voters = static_cast<consensus::SlotMask>(load_.between(1, (1u << options_.node_count) - 1));
   const bool forgets = options_.lives_end();
   if (forgets && consensus::count_slots(next.voters) < 3) {
-    next.voters = first_configuration(options_.node_count).voters;  // Fewer would not outlive one.
+    next.voters = equal_voters(options_.node_count).voters;  // Fewer would not outlive one.
   }
   next.voters_outgoing = present.voters;
   const auto others = static_cast<consensus::SlotMask>(~next.voters_either());
@@ -358,6 +424,7 @@ void SimWorld::run_quantum() {
 
 void SimWorld::heal() {
   chaos_ = false;
+  spread_target(1'000'000);
   network_.heal_all();
   network_.set_defaults(
       {.loss_ppm = 0, .duplicate_ppm = 0, .delay_ticks_min = 1, .delay_ticks_max = 3});
@@ -386,8 +453,14 @@ bool SimWorld::shard_converged(std::uint32_t shard) const {
   if (consensus::wants_readmission(consensus::ShardRef(leader->columns(), shard))) {
     return !options_.lives_end();
   }
+  const consensus::Configuration& configuration = leader->columns().configuration[shard];
+  if (target_.count != 0 && !as_wanted(configuration, target_, consensus::kReplicaSlots)) {
+    return false;
+  }
   for (std::uint32_t k = 0; k < options_.node_count; ++k) {
-    const bool voter = consensus::has_slot(leader->columns().configuration[shard].voters, k);
+    const std::uint8_t slot = slot_of(configuration, NodeId{k + 1});
+    const bool voter =
+        slot != consensus::kSlotNone && consensus::has_slot(configuration.voters, slot);
     const bool behind = processes_[k].node == nullptr || !processes_[k].node->remembers(shard) ||
                         processes_[k].node->state(shard).index < checker_.committed(shard);
     if (voter && behind) {

@@ -37,6 +37,8 @@ class SimWorld {
     std::uint32_t generation = 0;
     bool rejoining = false;
     std::optional<SimDisk> image;
+    consensus::MembersTarget target;  // As far as the node has heard of it; outlives its lives.
+    std::uint64_t target_number = 0;
     std::uint64_t paused_until = 0;
     std::uint64_t down_until = 0;
   };
@@ -56,6 +58,9 @@ class SimWorld {
   void cut_leader();
   void draw_partition();
   void draw_load();
+  consensus::Configuration first_configuration(std::uint32_t k) const;
+  void draw_target();
+  void spread_target(std::uint32_t ppm);
   void draw_reconfiguration(std::uint32_t shard, SimNode& leader);
   void heal();
   void judge_leases();
@@ -68,6 +73,7 @@ class SimWorld {
   SimRandom load_;
   SimRandom disk_faults_;
   SimRandom leader_faults_;
+  SimRandom members_;
   netcore::SimulatedNetwork network_;
   SimChecker checker_;
   SimCounts counts_;
@@ -76,6 +82,8 @@ class SimWorld {
   std::vector<Process> processes_;
   std::uint64_t quantum_ = 1;
   std::uint64_t next_value_ = 1;
+  consensus::MembersTarget target_;  // The newest one.
+  std::uint64_t target_number_ = 0;
   bool chaos_ = true;
 };
 

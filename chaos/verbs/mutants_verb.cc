@@ -1,4 +1,5 @@
 // `chaos mutants`: plants one classic mistake after another and says which seed found it.
+#include "chaos/sim/members_hunt.h"
 #include "chaos/verbs/chaos_verb.h"
 #include "chaos/world/world_runs.h"
 #include "common/json/value.h"
@@ -18,6 +19,12 @@ struct Found {
   std::uint64_t seed = 0;  // 0: none did.
   std::string what;
 };
+
+// Worlds have no verbs that change members; the simulator of the step has.
+Found hunt_members(const WorldPlan& plan, Mutant mutant) {
+  const HuntedSeed hunted = hunt_in_changing_members(mutant, {plan.first, plan.seeds});
+  return {hunted.seed, hunted.what};
+}
 
 Found hunt(WorldPlan plan, Mutant mutant) {
   plan.mutant = mutant;
@@ -81,7 +88,7 @@ int run_mutants_verb(int argc, char** argv) {
     if (!only.empty() && std::ranges::find(only, mutant_name(mutant)) == only.end()) {
       continue;
     }
-    const Found found = hunt(plan, mutant);
+    const Found found = of_members(mutant) ? hunt_members(plan, mutant) : hunt(plan, mutant);
     missed += found.seed == 0 ? 1u : 0u;
     rows.push_back(row_of(mutant, found));
     print_row(mutant, found);

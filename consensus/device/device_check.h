@@ -51,6 +51,9 @@ class DeviceCheck {
 
   bool on() const { return shape_.one_in != 0; }
 
+  // The rows have so many slots from now on.
+  void set_slot_count(std::uint32_t slot_count) { shape_.slot_count = slot_count; }
+
   // --- What a row must be
 
   // As StagedRow says it; 0 where nothing is checked.

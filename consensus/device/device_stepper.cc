@@ -87,7 +87,8 @@ class DeviceStepper final : public Stepper {
         check_({.one_in = options.check_one_in,
                 .row_count = options.row_count,
                 .slot_count = options.slot_count}),
-        mirror_arena_(shard_columns_bytes(options.row_count, options.slot_count)),
+        mirror_arena_(growing_columns_bytes(options.row_count),
+                      shard_columns_bytes(options.row_count, options.slot_count)),
         mirror_(carve_shard_columns(mirror_arena_, options.row_count, options.slot_count)) {
     RegionArena rows(memory.rows, sizes.rows);
     table_ = carve_packed_rows(rows, options.row_count, options.slot_count);
@@ -121,6 +122,22 @@ class DeviceStepper final : public Stepper {
   const ShardColumns& columns() const override { return mirror_; }
 
   void name_rows(const RowMap& map) override { consensus::name_rows(mirror_, map); }
+
+  // The pool is made anew, and the next step brings all rows over again: how a packed row says that
+  // a slot is empty, and where the planes of the pool lie, depend on the number of slots.
+  Status grow(std::uint32_t slot_count) override {
+    GCOORD_TRY_STATUS(failure_);
+    if (slot_count <= mirror_.slot_count) {
+      return {};
+    }
+    grow_slots(mirror_, slot_count);
+    table_.slot_count = slot_count;
+    check_.set_slot_count(slot_count);
+    wide_ = WideSlots(table_.row_count);
+    uploaded_ = false;
+    failure_ = make_pool(std::max(room_needed(batch_rows_), table_.wide.row_count));
+    return failure_;
+  }
 
   bool columns_are_rows() const override { return false; }
 

@@ -227,6 +227,7 @@ bool Node::turn(LinkNetwork& network, Observer& observer) {
   route(network, observer);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t row = 0; row < replicas_.size(); ++row) {
+    replicas_[row].move_members(step_input(), target_);
     if (replicas_[row].due(tick_)) {
       rows.push_back(row);
     }

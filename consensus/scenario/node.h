@@ -93,6 +93,10 @@ class Node {
 
   void set_clock_rate(std::uint32_t thousandths) { clock_rate_ = thousandths; }
 
+  // The members that the node wants its shards to have, from now on and in later lives; it moves
+  // those that it leads.
+  void set_target(const MembersTarget& target) { target_ = target; }
+
   // How many messages the channel to a peer still takes.
   void set_credit(NodeId peer, std::uint32_t credit);
 
@@ -135,6 +139,7 @@ class Node {
   std::uint32_t clock_rate_ = kClockRatePerfect;
   Acknowledging storage_by_ = Acknowledging::Automatic;
   Acknowledging apply_by_ = Acknowledging::Automatic;
+  MembersTarget target_;
 };
 
 }  // namespace gcoord::consensus::scenario

@@ -91,6 +91,18 @@ void Replica::checkpoint(LogIndex index) {
   wishes_.compact_to = at;
 }
 
+void Replica::move_members(const StepInput& input, const MembersTarget& target) {
+  if (row_.hot().role != Role::Leader || wishes_.configuration || wishes_.transfer_to.value != 0) {
+    return;
+  }
+  const MembersPlan plan = plan_members(row_, input, target);
+  if (plan.step == MembersStep::Transfer) {
+    wishes_.transfer_to = row_.configuration().node[plan.heir];
+  } else if (plan.step != MembersStep::None) {
+    wishes_.configuration = plan.configuration;
+  }
+}
+
 bool Replica::due(Tick now) const {
   const bool storage_ready = storage_.under_way() && storage_by_ == Acknowledging::Automatic;
   const bool wished = wishes_.campaign || wishes_.woken || !wishes_.proposals.empty() ||

@@ -11,6 +11,7 @@
 #include "consensus/scenario/observer.h"
 #include "consensus/scenario/payload_log.h"
 #include "consensus/step/inbox.h"
+#include "consensus/step/members_plan.h"
 #include "consensus/step/outbox.h"
 #include "consensus/step/shard_table.h"
 
@@ -82,6 +83,10 @@ class Replica {
   Packet pack(const Message& message) const;
 
   void arrive(Packet packet) { arrived_.push_back(std::move(packet)); }
+
+  // What the row does for the members that its node wants, if it leads: a configuration to propose
+  // or a transfer becomes a wish (members_plan.h).
+  void move_members(const StepInput& input, const MembersTarget& target);
 
   // Whether the row wants a step at `now`.
   bool due(Tick now) const;

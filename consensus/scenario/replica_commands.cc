@@ -75,6 +75,29 @@ Status transfer(Scene& scene, const CommandLine& line) {
   return {};
 }
 
+// "target [1...] voters=1,2*3,4 learners=5 [draining=1]": these nodes, or all, bring the shards
+// that they lead to these members. Learners are joining; without voters nothing is wanted.
+Status target(Scene& scene, const CommandLine& line) {
+  GCOORD_TRY(const std::vector<NodeId> nodes, scene.nodes_of(line, 0));
+  GCOORD_TRY(const Members members, line.members());
+  GCOORD_TRY(const std::uint64_t draining, line.option("draining", 0));
+  MembersTarget wanted;
+  for (const Voter& voter : members.voters) {
+    const std::uint8_t leads = voter.node.value == draining ? std::uint8_t{0} : kTargetLeads;
+    add_target(wanted,
+               {.node = voter.node,
+                .weight = voter.weight,
+                .flags = static_cast<std::uint8_t>(kTargetVoter | kTargetLeadsAtNeed | leads)});
+  }
+  for (const NodeId learner : members.learners) {
+    add_target(wanted, {.node = learner, .weight = 0, .flags = kTargetJoining});
+  }
+  for (const NodeId node : nodes) {
+    scene.cluster().node(node).set_target(wanted);
+  }
+  return {};
+}
+
 // "read 1 [quorum]".
 Status read(Scene& scene, const CommandLine& line) {
   GCOORD_TRY(Replica* const replica, scene.replica_of(line, 0));
@@ -149,6 +172,7 @@ std::span<const CommandRow> replica_commands() {
       {"configure", configure},
       {"leave", leave},
       {"transfer", transfer},
+      {"target", target},
       {"read", read},
       {"compact", compact},
       {"snapshot", snapshot},

@@ -73,6 +73,16 @@ GCOORD_HD inline std::uint8_t slot_of(const Configuration& configuration, NodeId
   return kSlotNone;
 }
 
+// Slots that a row needs for the configuration: all up to its last member.
+GCOORD_HD inline std::uint32_t slots_of(const Configuration& configuration) {
+  std::uint32_t count = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
+    count = has_slot(configuration.members(), slot) ? slot + 1 : count;
+  }
+  return count;
+}
+
 // Whether a configuration that came from outside may be used: distinct nodes in exactly the member
 // slots, weights for voters, no learner that votes, pending learners only from the outgoing half,
 // members within slot_count.

@@ -166,6 +166,7 @@ GCOORD_HD inline void install_snapshot(const Row& r,
   log.verified = m.index;
   log.configuration_pending = m.index;
   log.run_count = 0;
+  forget_moved_slots(r, configuration);
   r.configuration() = configuration;
   r.hot().self_slot = slot_of(configuration, r.input.self);
 }

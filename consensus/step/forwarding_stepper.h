@@ -26,6 +26,8 @@ class ForwardingStepper : public Stepper {
 
   void name_rows(const RowMap& map) override { inner_->name_rows(map); }
 
+  Status grow(std::uint32_t slot_count) override { return inner_->grow(slot_count); }
+
   bool columns_are_rows() const override { return inner_->columns_are_rows(); }
 
   std::uint32_t batch_rows() const override { return inner_->batch_rows(); }

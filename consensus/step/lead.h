@@ -322,6 +322,7 @@ GCOORD_HD inline void apply_configuration(const Row& r, const Configuration& app
     return;
   }
   const SlotMask before = r.configuration().members();
+  forget_moved_slots(r, applied);
   r.configuration() = applied;
   r.hot().self_slot = slot_of(applied, r.input.self);
   GCOORD_UNROLL

@@ -8,6 +8,7 @@
 
 #include "common/hd.h"
 #include "consensus/step/lead.h"
+#include "consensus/step/next_configuration.h"
 
 namespace gcoord::consensus {
 
@@ -70,14 +71,7 @@ GCOORD_HD inline Configuration readmitted(const Configuration& present,
     next.voters = static_cast<SlotMask>(next.voters | bit);
     next.learners = static_cast<SlotMask>(next.learners & ~bit);
   }
-  if (quorums_meet(present, next)) {
-    return next;
-  }
-  next.voters_outgoing = present.voters;
-  next.learners = static_cast<SlotMask>(next.learners & ~next.voters_either());
-  next.learners_next = step == ReadmissionStep::Demote ? bit : SlotMask{0};
-  next.auto_leave = 1;
-  return next;
+  return next_configuration(present, next);
 }
 
 // What to propose on the row now. None too while a change is under way or the last voter would go.

@@ -13,6 +13,16 @@ std::size_t shard_columns_bytes(std::uint32_t row_count, std::uint32_t slot_coun
          ColumnArena::bytes_for<Progress>(rows * slot_count);
 }
 
+std::size_t growing_columns_bytes(std::uint32_t row_count) {
+  return shard_columns_bytes(row_count, kReplicaSlots);
+}
+
+void grow_slots(ShardColumns& columns, std::uint32_t slot_count) {
+  GCOORD_ASSERT(slot_count >= columns.slot_count);
+  GCOORD_ASSERT(slot_count <= kReplicaSlots);
+  columns.slot_count = slot_count;
+}
+
 ShardColumns carve_shard_columns(ColumnArena& arena,
                                  std::uint32_t row_count,
                                  std::uint32_t slot_count) {

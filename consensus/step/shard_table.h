@@ -152,7 +152,8 @@ struct Progress {
 
 static_assert(sizeof(Progress) == 24);
 
-// POD view of the columns; pass by value. progress has slot_count planes of row_count elements.
+// POD view of the columns; pass by value. progress has slot_count planes of row_count elements, one
+// behind the other, and is the last column: more planes may follow (grow_slots).
 struct ShardColumns {
   std::uint32_t row_count = 0;
   std::uint32_t slot_count = 0;
@@ -266,6 +267,14 @@ ShardColumns place_shard_columns(Arena& arena, std::uint32_t row_count, std::uin
       arena.template column<Progress>(static_cast<std::size_t>(row_count) * slot_count);
   return columns;
 }
+
+// The same, with address space behind them in which they may grow (grow_slots).
+std::size_t growing_columns_bytes(std::uint32_t row_count);
+
+// Gives the rows slots up to slot_count, empty ones. The columns end an arena of
+// growing_columns_bytes() whose rest is still zero-filled, as Progress{} is. slot_count is not less
+// than it was, and at most kReplicaSlots.
+void grow_slots(ShardColumns& columns, std::uint32_t slot_count);
 
 // Carves the columns out of the arena and resets every row to "empty log, no configuration". 1 <=
 // slot_count <= 8.

@@ -70,6 +70,11 @@ class Stepper {
   // row and shard have the same number.
   virtual void name_rows(const RowMap& map) = 0;
 
+  // Gives all rows slots up to slot_count, at most kReplicaSlots, if they have less: before one of
+  // them is given a configuration that needs them. Between two calls; columns() are the same object
+  // as before. Fails as a step does.
+  virtual Status grow(std::uint32_t slot_count) = 0;
+
   // Whether columns() are the rows themselves, so that the owner may settle applied entries in them
   // between two calls (settle.h), and not a copy of rows that lie elsewhere.
   virtual bool columns_are_rows() const { return true; }
@@ -81,7 +86,7 @@ class Stepper {
 };
 
 // Steps one row after another on the calling thread, and never fails. Allocates all columns at
-// once; asserts on lack of memory.
+// once, with address space for those to which it may grow; asserts on lack of memory.
 std::unique_ptr<Stepper> make_cpu_stepper(std::uint32_t row_count, std::uint32_t slot_count);
 
 }  // namespace gcoord::consensus

@@ -3,6 +3,8 @@
 #include "consensus/step/settle.h"
 #include "consensus/step/stepper.h"
 
+#include <algorithm>
+
 namespace gcoord::consensus {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::uint32_t kBatchRows = 128;
 class CpuStepper final : public Stepper {
  public:
   CpuStepper(std::uint32_t row_count, std::uint32_t slot_count)
-      : arena_(shard_columns_bytes(row_count, slot_count)),
+      : arena_(growing_columns_bytes(row_count), shard_columns_bytes(row_count, slot_count)),
         columns_(carve_shard_columns(arena_, row_count, slot_count)) {}
 
   Status step(std::span<const std::uint32_t> rows,
@@ -40,6 +42,11 @@ class CpuStepper final : public Stepper {
   const ShardColumns& columns() const override { return columns_; }
 
   void name_rows(const RowMap& map) override { consensus::name_rows(columns_, map); }
+
+  Status grow(std::uint32_t slot_count) override {
+    grow_slots(columns_, std::max(slot_count, columns_.slot_count));
+    return {};
+  }
 
   std::uint32_t batch_rows() const override { return kBatchRows; }
 

@@ -174,6 +174,27 @@ GCOORD_HD inline void reset_progress(const Row& r, std::uint32_t slot) {
   }
 }
 
+// A slot that has another node now, or none, means nobody that it meant before: votes,
+// confirmations and replies that were of that one end with it.
+template <typename Row>
+GCOORD_HD inline void forget_moved_slots(const Row& r, const Configuration& applied) {
+  SlotMask same = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
+    const bool kept = r.configuration().node[slot] == applied.node[slot];
+    same = static_cast<SlotMask>(kept ? same | slot_bit(slot) : same);
+  }
+  Election& election = r.election();
+  election.granted = static_cast<SlotMask>(election.granted & same);
+  election.rejected = static_cast<SlotMask>(election.rejected & same);
+  election.vote_reply = static_cast<SlotMask>(election.vote_reply & same);
+  election.prevote_grant = static_cast<SlotMask>(election.prevote_grant & same);
+  election.prevote_reject = static_cast<SlotMask>(election.prevote_reject & same);
+  election.append_reject = static_cast<SlotMask>(election.append_reject & same);
+  election.answer = static_cast<SlotMask>(election.answer & same);
+  election.confirmed = static_cast<SlotMask>(election.confirmed & same);
+}
+
 template <typename Row>
 GCOORD_HD inline void become_leader(const Row& r) {
   Hot& hot = r.hot();

@@ -8,7 +8,12 @@
 namespace gcoord::server {
 
 HistoryHunt::HistoryHunt(NodeId self, std::vector<NodeId> peers, TreeOf tree_of)
-    : self_(self), peers_(std::move(peers)), tree_of_(std::move(tree_of)) {
+    : self_(self), tree_of_(std::move(tree_of)) {
+  set_peers(std::move(peers));
+}
+
+void HistoryHunt::set_peers(std::vector<NodeId> peers) {
+  peers_ = std::move(peers);
   std::erase(peers_, self_);
 }
 
@@ -54,7 +59,7 @@ std::optional<HistoryHunt::Question> HistoryHunt::advance(std::uint64_t now_ms) 
     close();
     return advance(now_ms);
   }
-  if (now_ms < ask_ms_) {
+  if (now_ms < ask_ms_ || peers_.empty()) {
     return std::nullopt;
   }
   const auto range = search_->question();

@@ -34,6 +34,9 @@ class HistoryHunt {
 
   HistoryHunt(NodeId self, std::vector<NodeId> peers, TreeOf tree_of);
 
+  // Whom to ask from now on; this node among them is not asked.
+  void set_peers(std::vector<NodeId> peers);
+
   // This node's root of head.shard at head.size is not head.root, which a majority has.
   void begin(const ledger::ShardHead& head);
 

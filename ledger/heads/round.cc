@@ -11,7 +11,8 @@ PublicationRound::PublicationRound(PublicationRoundOptions options,
                                    std::vector<ledger::ShardHead> heads)
     : options_(std::move(options)), heads_(std::move(heads)) {
   GCOORD_ASSERT(!heads_.empty() && heads_.size() <= kHeadsPerRoundMax);
-  page_answers_.assign((heads_.size() + kHeadsPerPage - 1) / kHeadsPerPage, 1);
+  const bool votes = std::ranges::find(options_.nodes, options_.self) != options_.nodes.end();
+  page_answers_.assign((heads_.size() + kHeadsPerPage - 1) / kHeadsPerPage, votes ? 1 : 0);
   for (const NodeId node : options_.nodes) {
     if (node != options_.self) {
       peers_.push_back({.node = node,

@@ -1,10 +1,10 @@
 // One round of a publisher: heads that it would publish, and who agrees.
 //
-// The heads go to all nodes in pages, a few at a time, until each node has answered each page; a
-// majority of nodes, this one among them, has to have the same root for every head before the round
-// is proposed. So what is ordered was vouched for by a majority, and a replica that differs from it
-// is in the minority. Heads that no majority agrees with are named, and the publisher begins anew
-// without them. One thread.
+// The heads go to all voters in pages, a few at a time, until each one has answered each page; a
+// majority of them, this node among them if it has a vote, has to have the same root for every head
+// before the round is proposed. So what is ordered was vouched for by a majority, and a replica
+// that differs from it is in the minority. Heads that no majority agrees with are named, and the
+// publisher begins anew without them. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -22,7 +22,7 @@ namespace gcoord::server {
 
 struct PublicationRoundOptions {
   NodeId self;
-  std::vector<NodeId> nodes;  // All of the cluster.
+  std::vector<NodeId> nodes;  // Those that have a vote, and no others.
   std::uint64_t batch = 0;
   std::uint64_t old_size = 0;
   std::uint64_t begin_ms = 0;
@@ -88,7 +88,7 @@ class PublicationRound {
   PublicationRoundOptions options_;
   std::vector<ledger::ShardHead> heads_;
   std::vector<Peer> peers_;
-  std::vector<std::size_t> page_answers_;  // Of all nodes, this one too.
+  std::vector<std::size_t> page_answers_;  // Of all voters, this one too.
   // Heads that some node did not agree with.
   std::map<std::size_t, std::map<NodeId, HeadException>> exceptions_;
 };

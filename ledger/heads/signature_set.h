@@ -9,10 +9,12 @@
 #include "ledger/heads/message.h"
 #include "ledger/heads/port.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 
 namespace gcoord::server {
 
@@ -24,10 +26,12 @@ class SignatureSet {
   // A genuine signature of a node. False: not kept.
   bool add(NodeId node, const SignatureMessage& message);
 
-  // The largest size under which `count` nodes have signed `root_of(size)`; signatures under
-  // another root do not count. root_of returns an optional<MerkleHash>.
+  // The largest size under which more than half of the voters have signed `root_of(size)`, with
+  // their signatures; those under another root and of other nodes do not count. voters: ascending.
+  // root_of returns an optional<MerkleHash>.
   template <typename RootOf>
-  std::optional<PublishedLog> newest(std::size_t count, RootOf&& root_of) const {
+  std::optional<PublishedLog> newest(std::span<const NodeId> voters, RootOf&& root_of) const {
+    const std::size_t count = voters.size() / 2 + 1;
     for (auto each = signatures_.rbegin(); each != signatures_.rend(); ++each) {
       if (each->second.size() < count) {
         continue;
@@ -35,7 +39,7 @@ class SignatureSet {
       const std::optional<ledger::MerkleHash> root = root_of(each->first);
       PublishedLog log{.size = each->first, .root = root.value_or(ledger::MerkleHash{})};
       for (const auto& [node, message] : each->second) {
-        if (root && message.root == *root) {
+        if (root && message.root == *root && std::ranges::binary_search(voters, node)) {
           log.signatures[node] = message.signature;
         }
       }

@@ -81,16 +81,16 @@ void ClusterLogCopy::trust() {
 }
 
 void ClusterLogCopy::fetch() {
-  if (base_.options.nodes.size() < 2 ||
+  if (base_.members.nodes.size() < 2 ||
       (fetch_ms_ != 0 && base_.now_ms < fetch_ms_ + kFetchAgainMs)) {
     return;
   }
   fetch_ms_ = base_.now_ms;
-  peer_ = (peer_ + 1) % base_.options.nodes.size();
-  if (base_.options.nodes[peer_] == base_.options.self) {
-    peer_ = (peer_ + 1) % base_.options.nodes.size();
+  peer_ = (peer_ + 1) % base_.members.nodes.size();
+  if (base_.members.nodes[peer_] == base_.options.self) {
+    peer_ = (peer_ + 1) % base_.members.nodes.size();
   }
-  base_.send(base_.options.nodes[peer_], LeavesQuery{base_.log().size(), base_.state.size()});
+  base_.send(base_.members.nodes[peer_], LeavesQuery{base_.log().size(), base_.state.size()});
 }
 
 bool ClusterLogCopy::on(NodeId from, const LeavesQuery& message) {
@@ -183,7 +183,7 @@ bool ClusterLogCopy::on(const BeginMessage& message) {
     return false;
   }
   // One that keeps more may answer yet: each of the others is asked first.
-  if (++horizons_heard_ < base_.options.nodes.size() - 1) {
+  if (++horizons_heard_ + 1 < base_.members.nodes.size()) {
     return true;
   }
   const std::uint64_t signed_size =

@@ -31,6 +31,9 @@ class HistoryQuarantine {
   // This node's root of head.shard at head.size is not head.root, which a majority has.
   void suspect(const ledger::ShardHead& head) { hunt_.begin(head); }
 
+  // The other nodes, from now on.
+  void set_peers(const std::vector<NodeId>& peers) { hunt_.set_peers(peers); }
+
   // The history of the shard here is unreadable or differs, and stays as it is.
   void doubt(HistoryAlarm alarm);
 

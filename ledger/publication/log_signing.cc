@@ -74,8 +74,7 @@ void LogSigning::publish(std::uint64_t trusted) {
     const auto root = ledger::root_at(log, size);
     return root.ok() ? std::optional(root.value()) : std::nullopt;
   };
-  const std::optional<PublishedLog> published =
-      signatures_.newest(base_.options.nodes.size() / 2 + 1, root_of);
+  const std::optional<PublishedLog> published = signatures_.newest(base_.members.voters, root_of);
   if (!published) {
     return;
   }

@@ -50,6 +50,9 @@ std::size_t PublicationMailbox::put(PublicationInput&& input) {
     if (input.publisher) {
       input_.publisher = input.publisher;
     }
+    if (input.members) {
+      input_.members = std::move(input.members);
+    }
     input_.lost |= input.lost;
     input_.prune |= input.prune;
     input_.settle = std::max(input_.settle, input.settle);

@@ -12,6 +12,7 @@
 #include "common/status.h"
 #include "ledger/heads/entry.h"
 #include "ledger/heads/port.h"
+#include "ledger/publication/publication_base.h"
 
 #include <condition_variable>
 #include <cstddef>
@@ -35,6 +36,7 @@ struct PublicationInput {
   std::vector<RoundEntry> rounds;
   std::optional<PublicationState> state;  // After them.
   std::optional<bool> publisher;
+  std::optional<PublicationMembers> members;
   bool lost = false;  // The proposal.
   std::vector<Message> messages;
   bool prune = false;        // Somebody asks for it.
@@ -42,8 +44,8 @@ struct PublicationInput {
 
   // Whether there is nothing but sizes.
   bool can_wait() const {
-    return rounds.empty() && !state && !publisher && !lost && messages.empty() && settle == 0 &&
-           !prune;
+    return rounds.empty() && !state && !publisher && !members && !lost && messages.empty() &&
+           settle == 0 && !prune;
   }
 
   bool empty() const { return applied.empty() && can_wait(); }

@@ -75,6 +75,12 @@ void Publication::on_state(const PublicationState& state) {
   due_ms_ = 0;
 }
 
+void Publication::on_members(PublicationMembers members) {
+  base_.members = std::move(members);
+  quarantine_.set_peers(base_.members.nodes);
+  due_ms_ = 0;
+}
+
 void Publication::on_role(bool publisher) {
   base_.publisher = publisher;
   due_ms_ = 0;
@@ -86,8 +92,7 @@ void Publication::on_role(bool publisher) {
 void Publication::on_message(NodeId from, std::span<const std::byte> bytes, std::uint64_t now_ms) {
   base_.now_ms = std::max(base_.now_ms, now_ms);
   auto message = decode_publication_message(bytes);
-  const bool member =
-      from != base_.options.self && std::ranges::binary_search(base_.options.nodes, from);
+  const bool member = from != base_.options.self && base_.has_node(from);
   if (!message || !member || !take(from, *message)) {
     base_.counters.dropped.add();
     return;

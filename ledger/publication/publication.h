@@ -81,6 +81,9 @@ class Publication {
   // The state after the entries of shard 0 so far.
   void on_state(const PublicationState& state);
 
+  // Who takes part from now on; a round that is under way ends with those that it began with.
+  void on_members(PublicationMembers members);
+
   // Whether this node leads shard 0.
   void on_role(bool publisher);
 

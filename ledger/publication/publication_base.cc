@@ -58,6 +58,7 @@ PublicationBase::PublicationBase(PublicationOptions given,
     : options(std::move(given)),
       port(given_port),
       counters(metrics),
+      members{options.nodes, options.nodes},
       heads(options.shard_count),
       times(metrics) {
   GCOORD_ASSERT(std::ranges::is_sorted(options.nodes));
@@ -65,12 +66,16 @@ PublicationBase::PublicationBase(PublicationOptions given,
   GCOORD_ASSERT(options.round_heads_max > 0 && options.round_heads_max <= kHeadsPerRoundMax);
 }
 
+bool PublicationBase::has_node(NodeId node) const {
+  return std::ranges::binary_search(members.nodes, node);
+}
+
 void PublicationBase::send(NodeId to, const PublicationMessage& message) {
   port.send(to, encode(message));
 }
 
 void PublicationBase::send_all(const PublicationMessage& message) {
-  for (const NodeId node : options.nodes) {
+  for (const NodeId node : members.nodes) {
     if (node != options.self) {
       send(node, message);
     }

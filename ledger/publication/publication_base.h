@@ -30,7 +30,7 @@ inline constexpr std::size_t kLeavesAtOnce = 256;
 
 struct PublicationOptions {
   NodeId self;
-  std::vector<NodeId> nodes;  // All of the cluster, this one too, ascending.
+  std::vector<NodeId> nodes;  // The cluster at first: all have a vote; with this one, ascending.
   std::uint32_t shard_count = 0;
   Incarnation incarnation;        // Numbers of batches rise with it.
   LedgerKey key{};                // That this node signs with.
@@ -41,6 +41,13 @@ struct PublicationOptions {
   std::size_t round_heads_max = kHeadsPerRoundMax;
   ledger::KeepPolicy keep;         // Of the cluster log, by count and bytes; it has no age.
   std::uint64_t stale_window = 0;  // StaleHeads'; 0: as wide as the shards ask for.
+};
+
+// Who takes part. Signatures and verdicts count of those that have a vote; the others have the
+// cluster log all the same.
+struct PublicationMembers {
+  std::vector<NodeId> nodes;   // All, ascending.
+  std::vector<NodeId> voters;  // Of them, ascending.
 };
 
 struct PublicationCounters {
@@ -75,6 +82,9 @@ struct PublicationBase {
   // Whether this node has all leaves that are ordered.
   bool up_to_date() const { return log().size() == state.size(); }
 
+  // Whether the node takes part.
+  bool has_node(NodeId node) const;
+
   bool has_shard(ShardId shard) const { return shard.value < options.shard_count; }
 
   void send(NodeId to, const PublicationMessage& message);
@@ -86,10 +96,11 @@ struct PublicationBase {
   const PublicationOptions options;
   PublicationPort& port;
   PublicationCounters counters;
-  PublishedHeads heads;    // Written by ClusterLogCopy, LogKeeping and Publication.
-  PublicationState state;  // As of the entries of shard 0 that were taken.
-  RoundTimes times;        // Of this publisher.
-  bool publisher = false;  // This node leads shard 0.
+  PublicationMembers members;  // Written by Publication.
+  PublishedHeads heads;        // Written by ClusterLogCopy, LogKeeping and Publication.
+  PublicationState state;      // As of the entries of shard 0 that were taken.
+  RoundTimes times;            // Of this publisher.
+  bool publisher = false;      // This node leads shard 0.
   bool failed = false;
   std::uint64_t now_ms = 0;
   std::uint64_t news_ms = 0;  // When the first news came that no round has collected; 0: none.

@@ -49,7 +49,7 @@ void RoundPublisher::begin_round() {
   base_.news_ms = full ? base_.news_ms : 0;
   next_round_ms_ = base_.now_ms + (full ? 0 : base_.options.interval_ms);
   round_.emplace(PublicationRoundOptions{.self = base_.options.self,
-                                         .nodes = base_.options.nodes,
+                                         .nodes = base_.members.voters,
                                          .batch = ++batch_,
                                          .old_size = base_.state.size(),
                                          .begin_ms = base_.now_ms},

@@ -19,8 +19,14 @@ Elector::Elector(ElectorOptions options, ElectorOutput& output)
     places_.push_back({.node = node});
   }
   std::ranges::sort(places_, {}, &Place::node);
+  make_row();
+}
+
+// By the places as they are now; who is not known to take part is suspected.
+void Elector::make_row() {
   const std::optional<std::uint8_t> self = place_of(options_.node);
   GCOORD_ASSERT(self.has_value());
+  row_ = {};
   row_.method = options_.method == Method::Ring ? Method::Ring : Method::Bully;
   row_.self = *self;
   row_.rank = *self;
@@ -28,8 +34,38 @@ Elector::Elector(ElectorOptions options, ElectorOutput& output)
   // A bully waits for two patiences at most; both fit beside any tick.
   row_.patience_ticks =
       static_cast<std::uint16_t>(std::clamp<std::uint64_t>(options_.election_ticks, 1, 0xffff));
-  // Nobody has been heard yet.
-  row_.suspects = ~std::uint64_t{0} & ~(std::uint64_t{1} << row_.self);
+  row_.suspects = ~std::uint64_t{0};
+  for (std::uint8_t place = 0; place < row_.node_count; ++place) {
+    if (place == row_.self || takes_part(places_[place])) {
+      row_.suspects &= ~(std::uint64_t{1} << place);
+    }
+  }
+}
+
+void Elector::set_nodes(std::span<const NodeId> nodes) {
+  GCOORD_ASSERT(nodes.size() <= kNodesMax);
+  std::vector<Place> places;
+  for (const NodeId node : nodes) {
+    const std::optional<std::uint8_t> known = place_of(node);
+    places.push_back(known ? places_[*known] : Place{.node = node});
+  }
+  std::ranges::sort(places, {}, &Place::node);
+  if (std::ranges::equal(places, places_, {}, &Place::node, &Place::node) && member_) {
+    return;
+  }
+  const NodeId coordinator = last_known();
+  const std::uint32_t dropped = row_.dropped_count;
+  member_ = std::ranges::find(nodes, options_.node) != nodes.end();
+  if (!member_) {
+    places = {Place{.node = options_.node}};
+  }
+  places_ = std::move(places);
+  make_row();
+  row_.dropped_count = dropped;
+  row_.coordinator = place_of(coordinator).value_or(kNoCoordinator);
+  if (row_.coordinator == kNoCoordinator) {
+    doubt_at_ = now_ + row_.patience_ticks;
+  }
 }
 
 std::optional<std::uint8_t> Elector::place_of(NodeId node) const {
@@ -228,10 +264,10 @@ void Elector::drain(const NodeRow& before, const Outbox& out, std::uint8_t hops,
 void Elector::settle(const NodeRow& before, bool stood) {
   counts_.elections += stood ? 1 : 0;
   if (row_.coordinator == before.coordinator || row_.coordinator == kNoCoordinator ||
-      row_.coordinator == settled_) {
+      last_known() == settled_) {
     return;
   }
-  settled_ = row_.coordinator;
+  settled_ = last_known();
   ++counts_.changes;
   output_.on_new_coordinator(last_known());
 }

@@ -53,7 +53,8 @@ struct ElectorMessage {
 
 struct ElectorOptions {
   NodeId node;
-  std::vector<NodeId> nodes;  // All of the cluster, this one too; at most kNodesMax.
+  // All that take part, this one too, until set_nodes(); at most kNodesMax.
+  std::vector<NodeId> nodes;
   Method method = kNoMethod;
   std::uint32_t tick_ms = 10;
   // The patience of the papers, after which who does not answer counts as failed; and the time
@@ -109,6 +110,11 @@ class Elector {
   // `output` outlives this.
   Elector(ElectorOptions options, ElectorOutput& output);
 
+  // Who takes part from now on; at most kNodesMax. Without this node among them, it elects nobody
+  // and knows of none. What is known of the others stays; an election that is under way begins
+  // anew, by the node that misses a coordinator first.
+  void set_nodes(std::span<const NodeId> nodes);
+
   // Once per tick. Ticks only grow; they may begin anywhere. Whether on_peers() is to follow.
   bool on_tick(Tick now);
   void on_peers(std::span<const ElectorPeer> peers, Tick now);
@@ -146,7 +152,7 @@ class Elector {
     Tick told;                    // When it was told that it does.
   };
 
-  bool elects() const { return options_.method != kNoMethod; }
+  bool elects() const { return options_.method != kNoMethod && member_; }
 
   static bool elects_otherwise(const Place& place) { return place.other.has_value(); }
 
@@ -155,6 +161,7 @@ class Elector {
   }
 
   std::optional<std::uint8_t> place_of(NodeId node) const;
+  void make_row();
   void advance(Tick now);
   void weigh(std::uint8_t place, Tick now);
   void doubt(Tick now);
@@ -172,9 +179,10 @@ class Elector {
   bool started_ = false;
   Tick now_;
   Tick next_sample_;
-  Tick next_word_;                         // When a coordinator says again that it is.
-  Tick doubt_at_;                          // When a node that has heard of none stands.
-  std::uint8_t settled_ = kNoCoordinator;  // The coordinator that was told of last.
+  Tick next_word_;      // When a coordinator says again that it is.
+  Tick doubt_at_;       // When a node that has heard of none stands.
+  NodeId settled_;      // The coordinator that was told of last.
+  bool member_ = true;  // This node takes part.
   ElectorCounts counts_;
 };
 

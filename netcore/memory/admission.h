@@ -1,11 +1,11 @@
 // Admission of a peer to a channel: the identity that a peer states in the handshake, and the
 // answer.
 //
-// netcore itself refuses another cluster, another protocol version, a node that is not configured,
-// this node's own id, an incarnation older than one already met and another process that claims the
-// id of a live peer. What needs memory beyond this process (which directory and incarnation a
-// node last had) is the admit hook's business; it is asked on both sides of every handshake. Called
-// on the network's thread. Host only.
+// netcore itself refuses another cluster, another protocol version, a node that has left the
+// cluster or is not configured, this node's own id, an incarnation older than one already met and
+// another process that claims the id of a live peer. What needs memory beyond this process (which
+// directory and incarnation a node last had) is the admit hook's business; it is asked on both
+// sides of every handshake. Called on the network's thread. Host only.
 #pragma once
 
 #include "common/ids.h"
@@ -46,6 +46,7 @@ enum class RefusalCode : std::uint8_t {
   NotAdmitted = 7,        // For the hook: any other reason, told in the text.
   CallCrossed = 8,        // Both called at once and the other call counts; nobody needs to act.
   DifferentSettings = 9,  // For the hook: AgreedSettings differ.
+  RemovedNode = 10,       // It has left the cluster, and its id is not used again.
 };
 
 std::string_view refusal_code_name(RefusalCode code);

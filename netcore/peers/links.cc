@@ -47,8 +47,9 @@ Greeting PeerNetwork::self_greeting(NodeId to, std::uint32_t epoch) const {
   return greeting;
 }
 
-CallerRecord PeerNetwork::record_of(const PeerRecord* peer) {
+CallerRecord PeerNetwork::record_of(NodeId node, const PeerRecord* peer) const {
   CallerRecord record;
+  record.is_removed = peers_->is_removed(node);
   if (peer != nullptr) {
     record.is_configured = true;
     record.is_up = peer->state == LinkState::Up;
@@ -137,7 +138,7 @@ void PeerNetwork::on_stranger_message(LinkId link, std::span<const std::byte> me
 void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
   PeerRecord* peer = peers_->find(hello.from.node);
   const Greeting self = self_greeting(hello.from.node, 0);
-  Admission admission = judge_hello(hello, self, record_of(peer));
+  Admission admission = judge_hello(hello, self, record_of(hello.from.node, peer));
   if (admission.admitted()) {
     admission = ask_hook(hello.from);
   }
@@ -159,6 +160,10 @@ void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
     return;
   }
   take_down(*peer, "the peer called again");
+  if (peer->leaves) {  // Whoever was told of it had the peer removed.
+    drop_stranger(link, DropReason::None);
+    return;
+  }
   strangers_->erase(link);
   bring_up(*peer, link, hello, epoch);
 }
@@ -219,7 +224,7 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
 
 void PeerNetwork::on_welcome(PeerRecord& peer, const Greeting& welcome) {
   const Greeting self = self_greeting(peer.address.id, 0);
-  Admission admission = judge_welcome(welcome, self, record_of(&peer));
+  Admission admission = judge_welcome(welcome, self, record_of(peer.address.id, &peer));
   if (admission.admitted() && welcome.from.node != peer.address.id) {
     admission = {.code = RefusalCode::UnknownNode,
                  .text = "node " + std::to_string(welcome.from.node.value) +

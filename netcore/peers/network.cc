@@ -31,11 +31,15 @@ Status invalid(std::string message) {
   return {StatusCode::InvalidArgument, std::move(message)};
 }
 
+bool may_be_id(NodeId node) {
+  return node.value != 0 && node.value <= kNodeIdMax;
+}
+
 Status check(const PeerNetworkOptions& options) {
   if (options.cluster.value == 0) {
     return invalid("the cluster id is 0, which is never valid");
   }
-  if (options.node.value == 0 || options.node.value > kNodeIdMax) {
+  if (!may_be_id(options.node)) {
     return invalid("node id " + std::to_string(options.node.value) + " is not in 1 to 65535");
   }
   if (!is_possible(options.incarnation)) {
@@ -45,8 +49,12 @@ Status check(const PeerNetworkOptions& options) {
   std::set<std::uint32_t> ids = {options.node.value};
   for (const PeerAddress& peer : options.peers) {
     const std::string id = std::to_string(peer.id.value);
-    if (peer.id.value == 0 || peer.id.value > kNodeIdMax) {
+    if (!may_be_id(peer.id)) {
       return invalid("peer id " + id + " is not in 1 to 65535");
+    }
+    if (std::find(options.removed.begin(), options.removed.end(), peer.id) !=
+        options.removed.end()) {
+      return invalid("node " + id + " was removed from the cluster: leave it out of --peer");
     }
     if (!ids.insert(peer.id.value).second) {
       return invalid("node id " + id + " is named twice: give every --peer an id of its own");
@@ -72,6 +80,13 @@ Result<std::unique_ptr<Transport>> make_transport(const PeerNetworkOptions& opti
       return make_ucx_transport({options.ucx_transports, ""});
   }
   return invalid("unknown transport");
+}
+
+// The side that may have to give way when calls cross lets the other one call first.
+void give_head_start(PeerRecord& peer, const PeerNetworkOptions& options, std::uint64_t now_ms) {
+  if (options.node > peer.address.id) {
+    peer.pacing.wait_at_least(now_ms + kHeadStartPauses * options.retry_min_ms);
+  }
 }
 
 }  // namespace
@@ -131,8 +146,8 @@ void PeerNetwork::progress(std::uint64_t now_ms, Sink& sink) {
   now_ms_ = std::max(now_ms, now_ms_);
   sink_ = &sink;
   for (PeerRecord& peer : *peers_) {
-    if (is_first && options_.node > peer.address.id) {
-      peer.pacing.wait_at_least(now_ms_ + kHeadStartPauses * options_.retry_min_ms);
+    if (is_first) {
+      give_head_start(peer, options_, now_ms_);
     }
     call_if_due(peer);
   }
@@ -144,11 +159,59 @@ void PeerNetwork::progress(std::uint64_t now_ms, Sink& sink) {
   check_strangers();
   flush();
   sink_ = nullptr;
+  peers_->erase_hidden();
+}
+
+Status PeerNetwork::add_peer(const PeerAddress& address) {
+  const std::string id = std::to_string(address.id.value);
+  if (!may_be_id(address.id) || address.id == options_.node) {
+    return invalid("peer id " + id + " is not in 1 to 65535, or this node's own");
+  }
+  if (peers_->is_removed(address.id)) {
+    return invalid("node " + id + " was removed from the cluster");
+  }
+  if (peers_->find(address.id) != nullptr) {
+    return invalid("node " + id + " is a peer already");
+  }
+  give_head_start(peers_->add(options_, address), options_, now_ms_);
+  return {};
+}
+
+void PeerNetwork::set_address(const PeerAddress& address) {
+  PeerRecord* peer = peers_->find(address.id);
+  if (peer == nullptr) {
+    return;
+  }
+  peer->address = address;
+  if (peer->is_calling()) {
+    take_down(*peer, "the peer has another address now");
+  }
+  peer->pacing = CallPacing(options_.retry_min_ms, options_.retry_max_ms);
+  give_head_start(*peer, options_, now_ms_);
+}
+
+// A record that progress() may be at work on stays until it returns.
+void PeerNetwork::remove_peer(NodeId node) {
+  peers_->note_removed(node);
+  PeerRecord* peer = peers_->find(node);
+  if (peer == nullptr) {
+    return;
+  }
+  peers_->hide(*peer);
+  if (peer->link.value != 0) {
+    transport_->close(peers_->disown(*peer));
+  }
+  if (peer->channel.has_value()) {
+    peer->metrics.on_down();
+  }
+  if (sink_ == nullptr) {
+    peers_->erase_hidden();
+  }
 }
 
 void PeerNetwork::call_if_due(PeerRecord& peer) {
   const bool is_idle = peer.state == LinkState::Idle || peer.state == LinkState::Refused;
-  if (!is_idle || peer.address.port == 0 || !peer.pacing.is_due(now_ms_)) {
+  if (peer.leaves || !is_idle || peer.address.port == 0 || !peer.pacing.is_due(now_ms_)) {
     return;
   }
   const Result<LinkId> link = transport_->connect(peer.address.host, peer.address.port);
@@ -182,7 +245,7 @@ void PeerNetwork::check_strangers() {
 
 void PeerNetwork::flush() {
   for (PeerRecord& peer : *peers_) {
-    if (peer.channel.has_value()) {
+    if (!peer.leaves && peer.channel.has_value()) {
       flush_peer(peer);
     }
   }

@@ -1,4 +1,4 @@
-// A node's network of peers: one live channel to each configured peer, kept up for ever.
+// A node's network of peers: one live channel to each peer, kept up for as long as it is one.
 //
 // The owner calls `progress` in its turn loop, sends by slots, and sleeps on `event_fd` when `arm`
 // says so. Whatever is given to `send` either travels whole, in order within its band, or dies with
@@ -10,8 +10,8 @@
 //
 // Time is a parameter: `now_ms` is the caller's monotonic clock in milliseconds; netcore reads
 // none. Single-threaded, no locks, no exceptions. Callbacks run inside `progress` and may call
-// `send`, `heartbeat` and every const function, but not `progress`. After warm-up `send` allocates
-// nothing.
+// `send`, `heartbeat`, what changes the peers and every const function, but not `progress`. After
+// warm-up `send` allocates nothing.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -79,6 +79,7 @@ struct PeerNetworkOptions {
   std::string listen_host;
   std::uint16_t listen_port = 0;  // 0 lets the system choose; see PeerNetwork::listen_port.
   std::vector<PeerAddress> peers;
+  std::vector<NodeId> removed;  // Nodes that have left for good: refused, and never peers.
   TransportKind transport_kind = TransportKind::Tcp;
   // For Ucx: as UCX_TLS, which wins if the environment has it. "tcp" opens a port that UCX 1.13
   // does not defend: for trusted networks only.
@@ -100,7 +101,7 @@ struct PeerNetworkOptions {
   // peer that lost power. Needs heartbeats more often than this. 0 never closes.
   std::uint64_t silence_limit_ms = 5000;
 
-  AdmitHook admit;                     // Empty admits every configured peer.
+  AdmitHook admit;                     // Empty admits every peer.
   MetricsRegistry* metrics = nullptr;  // Outlives the network; nullptr keeps no metrics.
 };
 
@@ -158,6 +159,17 @@ class PeerNetwork final : private LinkEvents {
   // Dropped while the peer is down.
   void heartbeat(NodeId peer, const Heartbeat& heartbeat);
 
+  // One peer more from here on; called from the next progress() on. InvalidArgument for an id that
+  // no peer can have: out of range, this node's own, a present peer's, or one that was removed.
+  Status add_peer(const PeerAddress& address);
+  // Where the peer is called from here on. A live channel stays until it ends by itself; a call
+  // under way is given up for one to the new address. Does nothing for an unknown peer.
+  void set_address(const PeerAddress& address);
+  // The node has left for good. Its channel ends without on_peer_down (the caller knows); what it
+  // sent before may still be delivered until progress() returns. Nothing is sent to it or known of
+  // it any more but its number, under which greetings are refused. It need not be a peer.
+  void remove_peer(NodeId node);
+
   // What greetings say from here on of how far this node's storage reaches.
   void tell_durable(std::uint64_t durable) { options_.durable = durable; }
 
@@ -165,7 +177,7 @@ class PeerNetwork final : private LinkEvents {
   std::uint16_t listen_port() const { return listen_port_; }
 
   bool is_up(NodeId peer) const;
-  // One row per configured peer, in the order of the options.
+  // One row per peer: those of the options in their order, then as they were added.
   std::vector<PeerStatus> status() const;
   // Links that have not named themselves, or were dropped before they did, by reason.
   const std::array<std::uint64_t, kDropReasonCount>& dropped_from_strangers() const;
@@ -182,7 +194,7 @@ class PeerNetwork final : private LinkEvents {
   void on_closed(LinkId link, DropReason drop, std::string_view reason) override;
 
   Greeting self_greeting(NodeId to, std::uint32_t epoch) const;
-  static CallerRecord record_of(const PeerRecord* peer);
+  CallerRecord record_of(NodeId node, const PeerRecord* peer) const;
   Admission ask_hook(const PeerIdentity& identity) const;
 
   void call_if_due(PeerRecord& peer);

@@ -1,5 +1,7 @@
-// The configured peers of a node's network, by node and by the link that belongs to them. One
-// thread.
+// The peers of a node's network, by node and by the link that belongs to them.
+//
+// Records keep their places while others come and go. One that is to go while the network is at
+// work on it is hidden at once, and erased when nothing of it is in use any more. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -8,16 +10,16 @@
 #include "netcore/peers/metrics.h"
 #include "netcore/peers/network.h"
 
-#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace gcoord::netcore {
 
-// Everything about one configured peer. `link` is the live link or the call under way.
+// Everything about one peer. `link` is the live link or the call under way.
 struct PeerRecord {
   PeerRecord(const PeerNetworkOptions& options, const PeerAddress& peer_address)
       : address(peer_address),
@@ -31,6 +33,7 @@ struct PeerRecord {
   PeerMetrics metrics;
   LinkState state = LinkState::Idle;
   LinkId link;
+  bool leaves = false;  // Hidden: to be erased.
   std::optional<Channel> channel;
   // Newest life met, and epoch used, with this peer.
   Incarnation incarnation;
@@ -44,12 +47,34 @@ struct PeerRecord {
 
 class PeerTable {
  public:
-  explicit PeerTable(const PeerNetworkOptions& options) {
-    peers_.reserve(options.peers.size());
+  explicit PeerTable(const PeerNetworkOptions& options)
+      : removed_(options.removed.begin(), options.removed.end()) {
     for (const PeerAddress& address : options.peers) {
-      index_of_peer_[address.id] = peers_.size();
-      peers_.emplace_back(options, address);
+      add(options, address);
     }
+  }
+
+  // No peer has its id.
+  PeerRecord& add(const PeerNetworkOptions& options, const PeerAddress& address) {
+    PeerRecord& peer = peers_.emplace_back(options, address);
+    by_id_[address.id] = &peer;
+    return peer;
+  }
+
+  // The node has left for good.
+  void note_removed(NodeId id) { removed_.insert(id); }
+
+  bool is_removed(NodeId id) const { return removed_.contains(id); }
+
+  // Nobody finds it by its id any more.
+  void hide(PeerRecord& peer) {
+    peer.leaves = true;
+    by_id_.erase(peer.address.id);
+  }
+
+  // Forgets those that are hidden; they have no links.
+  void erase_hidden() {
+    peers_.remove_if([](const PeerRecord& peer) { return peer.leaves; });
   }
 
   auto begin() { return peers_.begin(); }
@@ -62,39 +87,40 @@ class PeerTable {
 
   // nullptr: no peer has this id.
   PeerRecord* find(NodeId id) {
-    const auto found = index_of_peer_.find(id);
-    return found == index_of_peer_.end() ? nullptr : &peers_[found->second];
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : found->second;
   }
 
   const PeerRecord* find(NodeId id) const {
-    const auto found = index_of_peer_.find(id);
-    return found == index_of_peer_.end() ? nullptr : &peers_[found->second];
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : found->second;
   }
 
   // nullptr: the link is none of a peer.
   PeerRecord* owner_of(LinkId link) {
-    const auto found = peer_of_link_.find(link);
-    return found == peer_of_link_.end() ? nullptr : &peers_[found->second];
+    const auto found = by_link_.find(link);
+    return found == by_link_.end() ? nullptr : found->second;
   }
 
   // The peer's link from here on.
   void own(PeerRecord& peer, LinkId link) {
     peer.link = link;
-    peer_of_link_[link] = static_cast<std::size_t>(&peer - peers_.data());
+    by_link_[link] = &peer;
   }
 
   // The peer has no link from here on. Returns the one that it had.
   LinkId disown(PeerRecord& peer) {
     const LinkId link = peer.link;
-    peer_of_link_.erase(link);
+    by_link_.erase(link);
     peer.link = LinkId{};
     return link;
   }
 
  private:
-  std::vector<PeerRecord> peers_;
-  std::unordered_map<NodeId, std::size_t> index_of_peer_;
-  std::unordered_map<LinkId, std::size_t> peer_of_link_;
+  std::list<PeerRecord> peers_;
+  std::unordered_map<NodeId, PeerRecord*> by_id_;
+  std::unordered_map<LinkId, PeerRecord*> by_link_;
+  std::set<NodeId> removed_;
 };
 
 }  // namespace gcoord::netcore

@@ -31,7 +31,7 @@ struct RefusalBody {
 
 static_assert(sizeof(RefusalBody) == kSlotBytes);
 
-constexpr std::uint8_t kRefusalCodeCount = 10;
+constexpr std::uint8_t kRefusalCodeCount = 11;
 
 // Each life of a pair of nodes gets this many epochs of its own before the next one's begin.
 constexpr std::uint32_t kEpochsPerLife = 256;
@@ -81,6 +81,13 @@ Admission judge_identity(const Greeting& other, const Greeting& self, const Call
     return refuse(
         RefusalCode::DuplicateNode,
         "two nodes have the id " + name_of(self) + ": give each its own --node-id and --data-dir");
+  }
+  if (record.is_removed) {
+    return refuse(
+        RefusalCode::RemovedNode,
+        name_of(other) +
+            " was removed from the cluster, and its id is not used again: delete its data "
+            "directory, and add the machine as a new node if it is to come back");
   }
   if (other.to != self.from.node || !record.is_configured) {
     return refuse(RefusalCode::UnknownNode,
@@ -140,7 +147,8 @@ std::string_view refusal_code_name(RefusalCode code) {
                                                                              "replaced-directory",
                                                                              "not-admitted",
                                                                              "call-crossed",
-                                                                             "different-settings"};
+                                                                             "different-settings",
+                                                                             "removed-node"};
   const auto index = static_cast<std::size_t>(code);
   return index < kNames.size() ? kNames[index] : std::string_view{"unknown"};
 }

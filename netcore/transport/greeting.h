@@ -60,6 +60,7 @@ DropReason decode_refusal(const FrameView& frame, Refusal& refusal);
 // What the called side knows of the caller when a Hello arrives.
 struct CallerRecord {
   bool is_configured = false;
+  bool is_removed = false;     // It has left the cluster for good.
   bool is_up = false;          // A channel to this node lives.
   bool is_calling_it = false;  // This node has a call of its own under way.
   Incarnation incarnation;     // Newest life met; 0 if none.

@@ -85,6 +85,17 @@ std::vector<std::byte> encode_view_answer(const ViewAnswer& answer) {
   for (const MemberSight& sight : answer.sights) {
     write_sight(writer, sight);
   }
+  if (answer.settled == 0) {
+    return bytes;
+  }
+  writer.integer(answer.settled);
+  writer.integer(static_cast<std::uint32_t>(answer.earlier_voters.size()));
+  for (const std::vector<NodeId>& voters : answer.earlier_voters) {
+    writer.integer(static_cast<std::uint32_t>(voters.size()));
+    for (const NodeId node : voters) {
+      writer.integer(node.value);
+    }
+  }
   return bytes;
 }
 
@@ -97,6 +108,16 @@ Result<ViewAnswer> decode_view_answer(std::span<const std::byte> payload) {
   const std::uint32_t count = reader.count(kSightBytes, kViewNodesMax);
   for (std::uint32_t k = 0; k < count; ++k) {
     answer.sights.push_back(read_sight(reader));
+  }
+  const bool told = reader.ok() && reader.rest_bytes() != 0;
+  answer.settled = told ? reader.integer<std::uint64_t>() : 0;
+  const std::uint32_t lists = told ? reader.count(sizeof(std::uint32_t), kViewListsMax) : 0;
+  for (std::uint32_t k = 0; k < lists; ++k) {
+    const std::uint32_t voters = reader.count(sizeof(std::uint32_t), kViewNodesMax);
+    answer.earlier_voters.emplace_back(voters);
+    for (NodeId& node : answer.earlier_voters.back()) {
+      node = NodeId{reader.integer<std::uint32_t>()};
+    }
   }
   // A later release may say more behind it.
   if (!reader.ok() || !view) {

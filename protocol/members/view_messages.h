@@ -17,6 +17,8 @@
 namespace gcoord::protocol {
 
 inline constexpr std::size_t kMemberWhoBytesMax = 128;
+// Lists of voters in an answer; more than a view's ids can make one after another.
+inline constexpr std::uint32_t kViewListsMax = 256;
 // Labels that one change sets or takes away.
 inline constexpr std::uint32_t kMemberLabelChangesMax = 16;
 // A node keeps a request that waits for a view so long at most.
@@ -54,6 +56,12 @@ struct ViewAnswer {
   ClusterView view;
   std::uint64_t newest = 0;         // Epoch of the answering node's newest view.
   std::vector<MemberSight> sights;  // At most kViewNodesMax.
+  // The lowest epoch that a majority of its voters may still go by, as far as the answering node
+  // knows; 0: it does not say. Behind the rest, where earlier releases do not look.
+  std::uint64_t settled = 0;
+  // Of such views before `newest` the voters, ascending, each list once and none the newest view's;
+  // at most kViewListsMax.
+  std::vector<std::vector<NodeId>> earlier_voters{};
 };
 
 std::vector<std::byte> encode_view_answer(const ViewAnswer& answer);

@@ -51,6 +51,15 @@ DeadlockWatch::DeadlockWatch(const DeadlockWatchOptions& options,
       counter("messages_bad_total", "Messages of peers about deadlocks that did not decode.");
 }
 
+void DeadlockWatch::set_nodes(std::span<const NodeId> nodes) {
+  const auto gone = [nodes](std::uint32_t node) {
+    return std::ranges::find(nodes, NodeId{node}) == nodes.end();
+  };
+  std::erase_if(reported_, [&](const auto& each) { return gone(each.first); });
+  std::erase_if(cases_,
+                [&](const auto& each) { return std::ranges::any_of(each.second.awaited, gone); });
+}
+
 std::uint64_t DeadlockWatch::interval_ticks() const {
   return std::max<std::uint64_t>(1, options_.interval_ms / options_.tick_ms);
 }

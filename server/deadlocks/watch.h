@@ -89,6 +89,9 @@ class DeadlockWatch {
                 MetricsRegistry& metrics,
                 Environment doors);
 
+  // All nodes of the cluster from now on: what others reported is forgotten.
+  void set_nodes(std::span<const NodeId> nodes);
+
   void on_tick(Tick now, std::uint64_t now_us);
   // kTickNever while there is nothing to look at.
   Tick next_deadline() const;

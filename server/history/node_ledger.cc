@@ -108,6 +108,9 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .keep = options_.keep,
                                     .room = options_.room},
                                    metrics_));
+  if (members_) {
+    publication_->set_members(*members_);
+  }
   service.set_listener(publication_.get());
   if (!repair_.empty()) {
     log_warning(LogComponent::Ledger,
@@ -115,6 +118,16 @@ Status NodeLedger::start(Incarnation incarnation,
                 repair_.size());
   }
   return Status{};
+}
+
+void NodeLedger::set_members(const ClusterMembers& members) {
+  if (members.view.epoch == 0) {
+    return;
+  }
+  members_ = PublicationMembers{nodes_of(members.view), voters_of(members.view)};
+  if (publication_ != nullptr) {
+    publication_->set_members(*members_);
+  }
 }
 
 Status NodeLedger::pass(ReplicatedLog& engine, std::uint64_t unix_ms) {
@@ -192,7 +205,7 @@ Status NodeLedger::sweep(ReplicatedLog& engine) {
   for (std::size_t k = 0; k < told; ++k) {
     const auto message =
         encode(PublicationMessage{AlarmMessage{repair_[k].shard, repair_[k].index}});
-    for (const NodeId node : options_.nodes) {
+    for (const NodeId node : members_ ? members_->nodes : options_.nodes) {
       if (node != options_.node) {
         engine.send_peer_message(node, message);
       }

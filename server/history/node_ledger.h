@@ -18,11 +18,13 @@
 #include "ledger/disk/disk.h"
 #include "ledger/disk/room.h"
 #include "server/history/publication_node.h"
+#include "server/interfaces/cluster_members.h"
 #include "server/interfaces/ledger_view.h"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,7 @@ namespace gcoord::server {
 struct NodeLedgerOptions {
   ClusterId cluster;
   NodeId node;
-  std::vector<NodeId> nodes;  // Of the cluster, ascending.
+  std::vector<NodeId> nodes;  // Of the cluster, ascending; until set_members().
   std::uint32_t shard_count = 0;
   std::string data_directory;
   ledger::KeepPolicy keep;  // Of the cluster log.
@@ -72,6 +74,11 @@ class NodeLedger final : public LedgerView {
                PublicationService& service,
                OwnTrees trees,
                std::function<void()> wake);
+
+  // Who is in the cluster from now on; before start() or after it. The voters' signatures make a
+  // checkpoint, and theirs are the keys(); whoever has kept the key of a node that has left can
+  // check what it signed. The loop's thread.
+  void set_members(const ClusterMembers& members);
 
   // unix_ms: of the wall clock, for records. Aborted (kHistoryRepair): after one more turn of the
   // engine, which tells the others, the node is to be opened again. Any other failure ends it.
@@ -114,6 +121,7 @@ class NodeLedger final : public LedgerView {
   Status end_repair(const NodeView& view);
 
   NodeLedgerOptions options_;
+  std::optional<PublicationMembers> members_;  // None: all of options_.nodes.
   MetricsRegistry& metrics_;
   Counter& alarms_total_;
   Gauge& repaired_gauge_;

@@ -8,6 +8,7 @@
 #include "ledger/notes/checkpoint_note.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace gcoord::server {
@@ -111,8 +112,13 @@ void PublicationNode::take(PublicationInput&& input, std::uint64_t now) {
   }
   if (input.state) {
     state_ = *std::move(input.state);
-    notary_->set_keys(state_.keys());
+    show_keys();
     publication_->on_state(state_);
+  }
+  if (input.members) {
+    members_ = *input.members;
+    show_keys();
+    publication_->on_members(*std::move(input.members));
   }
   if (input.publisher) {
     publication_->on_role(*input.publisher);
@@ -120,6 +126,15 @@ void PublicationNode::take(PublicationInput&& input, std::uint64_t now) {
   for (const PublicationInput::Message& message : input.messages) {
     publication_->on_message(message.from, message.bytes, now);
   }
+}
+
+// Those by which the newest checkpoint can be checked: of the nodes that have a vote now.
+void PublicationNode::show_keys() {
+  std::map<NodeId, LedgerKey> keys = state_.keys();
+  std::erase_if(keys, [this](const auto& each) {
+    return members_ && !std::ranges::binary_search(members_->voters, each.first);
+  });
+  notary_->set_keys(keys);
 }
 
 void PublicationNode::hand_over() {
@@ -130,6 +145,10 @@ void PublicationNode::hand_over() {
   if (!output_.empty() && desk_.put(std::exchange(output_, PublicationOutput{}))) {
     options_.wake();
   }
+}
+
+void PublicationNode::set_members(PublicationMembers members) {
+  gathered_.members = std::move(members);
 }
 
 Result<PublicationNews> PublicationNode::exchange(ReplicatedLog& engine, std::uint64_t unix_ms) {

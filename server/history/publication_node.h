@@ -38,7 +38,7 @@ namespace gcoord::server {
 struct PublicationNodeOptions {
   ClusterId cluster;
   NodeId node;
-  std::vector<NodeId> nodes;  // Of the cluster, ascending.
+  std::vector<NodeId> nodes;  // Of the cluster, ascending; until set_members().
   std::uint32_t shard_count = 0;
   Incarnation incarnation;
   std::string directory;  // DIR/ledger.
@@ -69,6 +69,9 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   ~PublicationNode() override;
   PublicationNode(const PublicationNode&) = delete;
   PublicationNode& operator=(const PublicationNode&) = delete;
+
+  // Who takes part from now on. For the loop's thread.
+  void set_members(PublicationMembers members);
 
   // Once per pass of the loop. unix_ms: for records. A failure ends the node.
   Result<PublicationNews> exchange(ReplicatedLog& engine, std::uint64_t unix_ms);
@@ -111,6 +114,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   void hand_over();
   void answer_settle(std::uint64_t number);
   void answer_pruning();
+  void show_keys();
 
   // PublicationPort, on the thread.
   std::uint64_t now_ms() const override { return options_.now_ms(); }
@@ -145,6 +149,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   PublicationOutput output_;   // The thread's, as all below but view_.
   std::unique_ptr<Publication> publication_;
   PublicationState state_;
+  std::optional<PublicationMembers> members_;  // None: all that have a key.
   SettleRequests settling_;
 
   struct Pruning {

@@ -6,9 +6,21 @@
 #include "server/replicas/node_view.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
+namespace {
+
+Status removed_by(std::uint64_t epoch) {
+  return {StatusCode::FailedPrecondition,
+          "this node was removed from the cluster by view " + std::to_string(epoch) +
+              ", and its id is not used again: delete its data directory, and add the machine as a "
+              "new node if it is to come back",
+          kNodeRemoved};
+}
+
+}  // namespace
 
 void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
   GCOORD_ASSERT(cookie != 0);
@@ -36,6 +48,45 @@ void HostReplicas::transfer(ShardId shard, NodeId to) {
   rows.active.touch(rows.row_of(shard)).transfer_to = to;
 }
 
+void HostReplicas::set_members(const ClusterMembers& members) {
+  members_next_ = members;
+}
+
+// Between turns: nothing is gathered for a peer, and no row is being stepped. Rows may know who has
+// left for a member still: to them it is a node of which nothing is heard.
+void HostReplicas::follow_members() {
+  if (!members_next_) {
+    return;
+  }
+  const ClusterMembers members = *std::exchange(members_next_, std::nullopt);
+  const auto changes = members_.follow(members.view);
+  if (!changes) {
+    return;
+  }
+  admission_->follow_view();
+  for (const NodeId node : changes->removed) {
+    network_->remove_peer(node);
+    inflow_->on_peer_down(node, {});
+    peers_->remove(node);
+    admission_->remove(node);
+    lanes_->remove_peer(node);
+    lanes_->wake_all();
+  }
+  for (const netcore::PeerAddress& peer : changes->moved) {
+    network_->set_address(peer);
+  }
+  for (const netcore::PeerAddress& peer : changes->added) {
+    fail_unless(network_->add_peer(peer));
+    peers_->add(peer.id);
+    admission_->add(peer.id);
+    lanes_->add_peer(peer.id);
+  }
+  // So that a leader finds a slot for each of them.
+  const auto nodes = static_cast<std::uint32_t>(nodes_of(members.view).size());
+  fail_unless(lanes_->make_slots(std::min(nodes, consensus::kReplicaSlots)));
+  fail_unless(changes->removed_self ? removed_by(members.view.epoch) : Status{});
+}
+
 bool HostReplicas::send_peer_message(NodeId to, std::span<const std::byte> message) {
   GCOORD_ASSERT(!message.empty());
   return failure_.ok() && send_service_message(*network_, to, message);
@@ -52,7 +103,7 @@ bool HostReplicas::shrink() {
 }
 
 bool HostReplicas::arm() {
-  if (!failure_.ok() || checkpointing_->busy()) {
+  if (!failure_.ok() || members_next_ || checkpointing_->busy()) {
     return false;
   }
   const bool came = disk_->rearm();
@@ -115,13 +166,14 @@ NodeView HostReplicas::view() const {
   node.checkpoint_lsn = disk_->checkpoint_lsn();
   node.checkpoint_count = metrics_.checkpoints.value();
   lanes_->describe(node);
-  std::vector<netcore::PeerStatus> links = network_->status();
-  for (std::size_t k = 0; k < links.size(); ++k) {
-    const consensus::PeerLiveness& record = peers_->records()[k];
-    node.peers.push_back({std::move(links[k]),
+  for (netcore::PeerStatus& link : network_->status()) {
+    const std::optional<std::size_t> k = peers_->index_of(link.id);
+    GCOORD_ASSERT(k.has_value());
+    const consensus::PeerLiveness& record = peers_->records()[*k];
+    node.peers.push_back({std::move(link),
                           record.live != 0,
                           record.heard,
-                          membership::phi_milli(peers_->phi(k, now()))});
+                          membership::phi_milli(peers_->phi(*k, now()))});
   }
   return node;
 }

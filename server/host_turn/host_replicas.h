@@ -29,11 +29,11 @@
 #include "server/host_turn/inflow.h"
 #include "server/host_turn/lanes.h"
 #include "server/interfaces/errors.h"
-#include "server/interfaces/replica_view.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
 #include "server/peers/admission.h"
 #include "server/peers/directory_claim.h"
+#include "server/peers/peer_list.h"
 #include "server/peers/peers.h"
 #include "server/peers/vote_gate.h"
 #include "server/replicas/checkpointing.h"
@@ -94,6 +94,11 @@ class HostReplicas final : public ReplicatedLog {
 
   void transfer(ShardId shard, NodeId to) override;
 
+  // May be called from within a turn, by the service, too: the next turn begins with it. A view
+  // that is older than the one so far is left. If this node has left by the view, the engine fails
+  // with kNodeRemoved.
+  void set_members(const ClusterMembers& members) override;
+
   const ledger::CheckpointStore* checkpoints() const override { return &disk_->checkpoints(); }
 
   std::uint64_t request_checkpoint() override { return checkpointing_->request(); }
@@ -120,6 +125,8 @@ class HostReplicas final : public ReplicatedLog {
   netcore::AgreedSettings agreed_settings() const;
   netcore::PeerNetworkOptions network_options(MetricsRegistry& registry);
   ReplicaInflow::ChannelEvents channel_events();
+
+  void follow_members();
 
   // turn.cc
   void take_time();
@@ -152,6 +159,8 @@ class HostReplicas final : public ReplicatedLog {
   SnapshotCounts snapshots_;
   FailureLatch failure_;
   TurnState turn_;
+  PeerList members_;
+  std::optional<ClusterMembers> members_next_;  // To be followed at the next turn.
 };
 
 }  // namespace gcoord::server

@@ -24,6 +24,8 @@ TurnLane::TurnLane(const Environment& environment,
       readmission({environment.options.durability, environment.lane_count},
                   rows.columns(),
                   environment.registry),
+      members(
+          {environment.options.node, environment.lane_count}, rows.columns(), environment.registry),
       arrivals(rows.stepper->columns_are_rows() ? Arrivals::Bounds{rows.active.messages_max(),
                                                                    rows.active.extent_bytes_max(),
                                                                    rows.map.row_count()}
@@ -85,6 +87,7 @@ void TurnLane::settle() {
                                  [&](const TurnRecord::Ack& ack) { settler.on_stored(ack); });
   collect_due(turn_.tick, rows, env_.lane_count);
   readmission.advance(input_, rows.active);
+  members.advance(input_, rows.active);
 }
 
 void TurnLane::step_rows() {
@@ -92,8 +95,8 @@ void TurnLane::step_rows() {
   RowBatch& batch = workers_->batch;
   while (failure_.ok() && batch.take()) {
     look_at_credit();
-    batch.fill(input_);
-    if (const Status stepped = step_batch(); !stepped.ok()) {
+    const Status filled = batch.fill(input_);
+    if (const Status stepped = filled.ok() ? step_batch() : filled; !stepped.ok()) {
       failure_.set(explain_device(stepped));
       break;
     }

@@ -13,10 +13,10 @@
 
 #include "common/host/metrics.h"
 #include "common/ids.h"
-#include "consensus/step/liveness.h"
 #include "server/host_turn/arrivals.h"
 #include "server/host_turn/lane_calls.h"
 #include "server/host_turn/outflow.h"
+#include "server/peers/members_mover.h"
 #include "server/peers/peers.h"
 #include "server/peers/readmission.h"
 #include "server/platform/device_choice.h"
@@ -114,6 +114,7 @@ class TurnLane {
   ReplicaRows rows;
   ReplicaOutflow outflow;
   Readmission readmission;
+  MembersMover members;
   TurnRecord record;
   Arrivals arrivals;  // Without room where nothing is settled.
 

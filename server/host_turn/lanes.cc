@@ -22,8 +22,9 @@ constexpr std::size_t kThreadsFrom = 128;
 constexpr std::uint64_t kStuckMsLeast = 10'000;
 
 std::uint32_t slot_count(const ReplicaOptions& options) {
+  const auto nodes = static_cast<std::uint32_t>(options.peers.size() + 1);
   return options.replica_slots != 0 ? options.replica_slots
-                                    : static_cast<std::uint32_t>(options.peers.size() + 1);
+                                    : std::min(nodes, consensus::kReplicaSlots);
 }
 
 Result<ChosenStepper> open_stepper(const ReplicaOptions& options, std::uint32_t row_count) {
@@ -115,6 +116,27 @@ void TurnLanes::begin_at(std::size_t part, std::size_t parts) {
   }
 }
 
+void TurnLanes::add_peer(NodeId node) {
+  for (const auto& lane : lanes_) {
+    lane->outflow.add_peer(node);
+  }
+}
+
+void TurnLanes::remove_peer(NodeId node) {
+  for (const auto& lane : lanes_) {
+    lane->outflow.remove_peer(node);
+  }
+}
+
+Status TurnLanes::make_slots(std::uint32_t slot_count) {
+  for (const auto& lane : lanes_) {
+    if (const Status grown = lane->rows.stepper->grow(slot_count); !grown.ok()) {
+      return explain_device(grown);
+    }
+  }
+  return Status{};
+}
+
 void TurnLanes::retry_stalled(bool everywhere, const netcore::PeerNetwork& network) {
   for (const auto& lane : lanes_) {
     if (lane->rows.stalled_count() > 0 && (everywhere || lane->credit_returned(network))) {
@@ -133,6 +155,24 @@ void TurnLanes::turn_on_readmission() {
   for (const auto& lane : lanes_) {
     lane->readmission.turn_on();
   }
+}
+
+void TurnLanes::set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch) {
+  for (const auto& lane : lanes_) {
+    lane->members.set_target(target, epoch);
+  }
+}
+
+MembersProgress TurnLanes::members_progress() const {
+  MembersProgress sum;
+  for (const auto& lane : lanes_) {
+    const MembersProgress part = lane->members.progress();
+    sum.epoch = part.epoch;
+    sum.led += part.led;
+    sum.settled += part.settled;
+    sum.ready += part.ready;
+  }
+  return sum;
 }
 
 Status TurnLanes::work(const Turn& turn, const netcore::PeerNetwork& network) {
@@ -267,7 +307,7 @@ std::uint64_t TurnLanes::waits_since(Tick now, ledger::Lsn durable) const {
 bool TurnLanes::wants_turn(ledger::Lsn durable) const {
   return std::any_of(lanes_.begin(), lanes_.end(), [durable](const auto& lane) {
     return lane->rows.active.waiting() || lane->arrivals.size() != 0 || lane->rows.waking() ||
-           lane->readmission.waiting() || lane->record.due(durable);
+           lane->readmission.waiting() || lane->members.waiting() || lane->record.due(durable);
   });
 }
 

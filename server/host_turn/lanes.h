@@ -63,11 +63,26 @@ class TurnLanes {
   // Each lane's first look for due rows begins after `part` of `parts` of its rows.
   void begin_at(std::size_t part, std::size_t parts);
 
+  // Between turns: rows may send to the node from here on, or have nothing to do with it any more.
+  void add_peer(NodeId node);
+  void remove_peer(NodeId node);
+
+  // Between turns: the rows have at least so many slots from here on; at most kReplicaSlots. Fails
+  // as the steppers do.
+  Status make_slots(std::uint32_t slot_count);
+
   // Rows that found no credit are tried again, in every lane or where credit came back.
   void retry_stalled(bool everywhere, const netcore::PeerNetwork& network);
   void wake_all();
   // Once and for all: readmission.h.
   void turn_on_readmission();
+
+  // Which members every shard is to have from now on, by the view of this epoch: members_mover.h.
+  // The columns have a slot for each of them, as far as kReplicaSlots go.
+  void set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch);
+
+  // How far the shards led here are with it.
+  MembersProgress members_progress() const;
 
   // Works on all lanes: what they are told, then, with `steps`, the rows of the turn. What they say
   // to the service is said when this returns. The first failure.

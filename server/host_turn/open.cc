@@ -1,5 +1,6 @@
 // How an engine comes to life: options, storage, rows, network, in this order.
 #include "common/random.h"
+#include "protocol/members/cluster_view.h"
 #include "server/host_turn/host_replicas.h"
 #include "server/host_turn/lane_maps.h"
 #include "server/platform/boot_time.h"
@@ -19,8 +20,19 @@ Status option_failure(std::string message) {
   return Status{StatusCode::InvalidArgument, std::move(message), kEngineOptions};
 }
 
+// The fixed list becomes the voters of every shard; of a view's nodes the shards have what they
+// have.
+Status check_nodes(const ReplicaOptions& options) {
+  if (options.members_epoch == 0 && !options.joins) {
+    return initial_configuration(options).status();
+  }
+  const bool fits = options.peers.size() < protocol::kViewNodesMax;
+  return fits ? Status{} : option_failure("the nodes of a cluster are 64 at most");
+}
+
 Status check(const ReplicaOptions& options) {
-  const auto slots = static_cast<std::uint32_t>(options.peers.size() + 1);
+  const auto slots =
+      std::min(static_cast<std::uint32_t>(options.peers.size() + 1), consensus::kReplicaSlots);
   const consensus::Timing& timing = options.timing;
   // More rows than memory for them is likely: 16 million take 7 GB.
   if (options.shard_count == 0 || options.shard_count > consensus::kShardsMax) {
@@ -48,7 +60,7 @@ Status check(const ReplicaOptions& options) {
   if ((options.identity_disk == nullptr) != (options.wal_disk == nullptr)) {
     return option_failure("give both disks or neither");
   }
-  return initial_configuration(options).status();
+  return check_nodes(options);
 }
 
 // Rows that lie on a device are stepped there together, whatever was asked for. Where nobody named
@@ -99,7 +111,8 @@ HostReplicas::HostReplicas(ReplicaOptions options, StateMachine& service, Metric
       metrics_(registry),
       clock_(options_.clock_us, options_.tick_ms),
       sender_(metrics_, options_.timing.election_ticks),
-      snapshots_(metrics_) {}
+      snapshots_(metrics_),
+      members_(options_.node, options_.peers, options_.members_epoch) {}
 
 HostReplicas::~HostReplicas() = default;
 
@@ -110,8 +123,9 @@ Status HostReplicas::open_storage(MetricsRegistry& registry) {
   std::uint32_t row_count = 0;
   for (const auto& lane : lanes_->all()) {
     ReplicaRows& rows = lane->rows;
+    const auto grow = [&rows](std::uint32_t slots) { return rows.stepper->grow(slots); };
     recoveries.push_back(std::make_unique<Recovery>(
-        Recovery::Environment{rows.map, rows.columns(), rows.pool, rows.log, service_},
+        Recovery::Environment{rows.map, rows.columns(), rows.pool, rows.log, service_, grow},
         options_.node));
     all.push_back(recoveries.back().get());
     parts.push_back({rows.columns(), rows.log, rows.pool, rows.active});
@@ -120,7 +134,9 @@ Status HostReplicas::open_storage(MetricsRegistry& registry) {
   Recoveries dealt(std::move(all), lanes_->deal());
   GCOORD_TRY(disk_, ReplicaDisk::open(options_, options_.seed, dealt, registry));
   votes_ = std::make_unique<VoteGate>(
-      disk_->identity(), disk_->first_boot(), options_.timing.election_ticks);
+      disk_->identity(),
+      VoteGate::Past{.first_boot = disk_->first_boot(), .first_life = disk_->first_life()},
+      options_.timing.election_ticks);
   checkpointing_ = std::make_unique<Checkpointing>(
       Checkpointing::Options{options_.checkpoint_interval_ms,
                              options_.checkpoint_wal_bytes,
@@ -136,12 +152,14 @@ Status HostReplicas::open_storage(MetricsRegistry& registry) {
 }
 
 // What all nodes must have been started with: names hash to shards, promises are counted in
-// election timeouts.
+// election timeouts. The number of nodes is the one that the cluster was founded with, whatever
+// came since: nodes that know of no view yet compare it. Who joined meets only such ones that do.
 netcore::AgreedSettings HostReplicas::agreed_settings() const {
+  const auto now = static_cast<std::uint32_t>(options_.peers.size() + 1);
   return {options_.shard_count,
           options_.tick_ms,
           options_.timing.election_ticks * options_.tick_ms,
-          static_cast<std::uint32_t>(options_.peers.size() + 1),
+          disk_->founder_count() != 0 ? disk_->founder_count() : now,
           static_cast<std::uint32_t>(options_.durability)};
 }
 
@@ -157,6 +175,7 @@ netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& regis
   network.listen_host = options_.listen_host;
   network.listen_port = options_.listen_port;
   network.peers = options_.peers;
+  network.removed = options_.removed;
   network.transport_kind = options_.transport_kind;
   network.transport = std::move(options_.transport);
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
@@ -182,6 +201,9 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
       disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
         fail_unless(status);
       });
+  if (options_.members_epoch != 0) {
+    admission_->follow_view();
+  }
   claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
   std::vector<ReplicaInflow::Lane> inlets;
   for (const auto& lane : lanes_->all()) {

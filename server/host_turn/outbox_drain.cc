@@ -17,6 +17,7 @@ void OutboxDrain::conclude(std::uint32_t row,
                            const consensus::Outbox& out) {
   env_.reports.announce(row, before, out.cause);
   env_.readmission.note(row);
+  env_.members.note(row);
   const consensus::ShardRef shard = env_.rows.ref(row);
   env_.rows.deadlines.lower(row, shard.hot().deadline);
   if (shard.log().floor != before.log.floor) {

@@ -10,6 +10,7 @@
 #include "server/host_turn/row_messages.h"
 #include "server/host_turn/row_reports.h"
 #include "server/host_turn/row_storage.h"
+#include "server/peers/members_mover.h"
 #include "server/peers/readmission.h"
 #include "server/replicas/replica_rows.h"
 
@@ -27,6 +28,7 @@ class OutboxDrain {
     RowMessages& messages;
     ApplyQueue& applies;
     Readmission& readmission;
+    MembersMover& members;
   };
 
   explicit OutboxDrain(const Environment& environment) : env_(environment) {}

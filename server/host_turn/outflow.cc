@@ -23,6 +23,16 @@ ReplicaOutflow::ReplicaOutflow(std::span<const netcore::PeerAddress> peers,
   }
 }
 
+void ReplicaOutflow::add_peer(NodeId node) {
+  if (find(node) == nullptr) {
+    peers_.push_back(Peer{.node = node});
+  }
+}
+
+void ReplicaOutflow::remove_peer(NodeId node) {
+  std::erase_if(peers_, [node](const Peer& peer) { return peer.node == node; });
+}
+
 void ReplicaOutflow::add(std::uint32_t row, const consensus::Message& message, LogIndex floor) {
   Peer* peer = find(message.to);
   if (peer == nullptr) {

@@ -24,6 +24,10 @@ class ReplicaOutflow {
                  const EntryLog& log,
                  ReplicaMetrics& metrics);
 
+  // One peer more, and one less; outside of turns, when nothing is gathered.
+  void add_peer(NodeId node);
+  void remove_peer(NodeId node);
+
   // Adds a message of the row with the entries that it announces, as the log has them now. `floor`
   // is the row's: an Append whose entries are gone is dropped.
   void add(std::uint32_t row, const consensus::Message& message, LogIndex floor);

@@ -4,6 +4,7 @@
 #include "server/host_turn/prefetch_rows.h"
 #include "server/replicas/shard_codec.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::server {
@@ -46,10 +47,22 @@ bool RowBatch::take() {
   return !batch_rows_.empty();
 }
 
-void RowBatch::fill(const consensus::StepInput& input) {
+Status RowBatch::fill(const consensus::StepInput& input) {
   for (std::size_t k = 0; k < batch_rows_.size(); ++k) {
     fill_row(k, input);
   }
+  return make_slots();
+}
+
+// A configuration may name more replicas than the rows have slots for so far.
+Status RowBatch::make_slots() {
+  std::uint32_t wanted = 0;
+  for (std::size_t k = 0; k < batch_rows_.size(); ++k) {
+    if (in_[k].configuration_input != consensus::ConfigurationInput::None) {
+      wanted = std::max(wanted, consensus::slots_of(in_[k].configuration));
+    }
+  }
+  return wanted > env_.rows.columns().slot_count ? env_.rows.stepper->grow(wanted) : Status{};
 }
 
 // A step that fails leaves rows, inboxes and outboxes as they fell.

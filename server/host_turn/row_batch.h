@@ -43,8 +43,8 @@ class RowBatch {
 
   std::size_t size() const { return batch_rows_.size(); }
 
-  // `input` is that of the step to come.
-  void fill(const consensus::StepInput& input);
+  // `input` is that of the step to come. Fails as the stepper does.
+  Status fill(const consensus::StepInput& input);
 
   Status step(const consensus::StepInput& input);
 
@@ -60,6 +60,7 @@ class RowBatch {
     std::unique_ptr<consensus::Configuration> proposed;  // Of its inbox, to be kept if accepted.
   };
 
+  Status make_slots();
   void fill_row(std::size_t k, const consensus::StepInput& input);
   static void fill_acknowledgements(RowWork& work, consensus::Inbox& in);
   void fill_messages(RowWork& work, Place& place, consensus::Inbox& in);

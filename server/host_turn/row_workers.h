@@ -23,7 +23,7 @@ struct TurnLane::Workers {
         messages({lane.rows, lane.calls, lane.env_.metrics, lane.outflow, to.sender, to.network}),
         applies(
             {lane.rows, lane.calls, lane.env_.metrics, lane.turn_, to.peers, to.marks, answers}),
-        drain({lane.rows, reports, storage, messages, applies, lane.readmission}),
+        drain({lane.rows, reports, storage, messages, applies, lane.readmission, lane.members}),
         batch({lane.rows, answers, storage, applies, drain, lane.failure_}),
         settler({lane.rows,
                  lane.env_.metrics,

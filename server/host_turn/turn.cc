@@ -20,6 +20,7 @@ std::size_t HostReplicas::turn() {
   }
   const std::uint64_t begin_us = clock_.peek_us();
   turn_.done = 0;
+  follow_members();
   network_->progress(clock_.peek_us() / 1000, *inflow_);
   take_time();
   ++turn_.number;
@@ -102,7 +103,8 @@ void HostReplicas::on_refused(const netcore::Refusal& refusal) {
 // Whether the rules of readmission.h are in force (StepInput::lives_end), and whether this node has
 // come through them.
 void HostReplicas::look_at_lives() {
-  turn_.lives_end = claim_->any_replaced(peers_->records());
+  // A node that has left leaves rows behind that knew of its lives.
+  turn_.lives_end = turn_.lives_end || claim_->any_replaced(peers_->records());
   if (turn_.lives_end) {
     lanes_->turn_on_readmission();
   }

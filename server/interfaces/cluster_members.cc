@@ -1,13 +1,12 @@
 #include "server/interfaces/cluster_members.h"
 
+#include "protocol/members/voters.h"
+
 #include <algorithm>
 
 namespace gcoord::server {
 
 using protocol::ClusterView;
-using protocol::Member;
-using protocol::MemberRole;
-using protocol::MemberState;
 
 namespace {
 
@@ -20,25 +19,11 @@ bool is_majority_of(std::span<const NodeId> voters, std::span<const NodeId> node
 }  // namespace
 
 std::vector<NodeId> voters_of(const ClusterView& view) {
-  std::vector<NodeId> voters;
-  for (const Member& node : view.nodes) {
-    const bool counts = node.state == MemberState::Active || node.state == MemberState::Draining ||
-                        node.state == MemberState::Leaving;
-    if (counts && node.role != MemberRole::Observer) {
-      voters.push_back(node.id);
-    }
-  }
-  return voters;
+  return protocol::view_voters(view);
 }
 
 std::vector<NodeId> nodes_of(const ClusterView& view) {
-  std::vector<NodeId> nodes;
-  for (const Member& node : view.nodes) {
-    if (node.state != MemberState::Removed && !node.invitation) {
-      nodes.push_back(node.id);
-    }
-  }
-  return nodes;
+  return protocol::view_nodes(view);
 }
 
 bool is_majority(const ClusterMembers& members, std::span<const NodeId> nodes) {

@@ -28,6 +28,8 @@ inline constexpr std::uint32_t kNodeIdDuplicate = detail_of(protocol::ErrorCode:
 inline constexpr std::uint32_t kDirectoryTakenOver =
     detail_of(protocol::ErrorCode::DirectoryTakenOver);
 inline constexpr std::uint32_t kSettingsDiffer = detail_of(protocol::ErrorCode::SettingsDiffer);
+// The node has left the cluster for good, as a peer or the view says.
+inline constexpr std::uint32_t kNodeRemoved = detail_of(protocol::ErrorCode::NodeRemoved);
 
 // Reasons why an engine does not open (host_replicas.h), beside the ledger's and the network's.
 inline constexpr std::uint32_t kEngineOptions = detail_of(protocol::ErrorCode::OptionInvalid);

@@ -135,6 +135,12 @@ void LockService::start(ReplicatedLog& engine,
   handlers_.node.start(reports);
 }
 
+void LockService::set_members(const ClusterMembers& members) {
+  if (tasks_.set_members(members)) {
+    handlers_.sessions.set_view_epoch(members.view.epoch);
+  }
+}
+
 bool LockService::admit(const ClientRequest& request) {
   GCOORD_ASSERT(base_.log.bound());
   base_.metrics.requests->add();

@@ -80,6 +80,11 @@ class LockService final : public StateMachine {
   // Before the first turn, when the engine is open: which engine, and which life of the node.
   void start(ReplicatedLog& engine, Incarnation incarnation, const NodeReports& reports);
 
+  // Who is in the cluster, by a view that this node has; until the first call the nodes of the
+  // options are. Not from within the engine's calls for entries of locks. An earlier epoch than
+  // before changes nothing.
+  void set_members(const ClusterMembers& members);
+
   // Counts a request and checks its fields and the bound of outstanding commands. False: it was
   // refused; else exactly one of the handlers gets it next.
   bool admit(const ClientRequest& request);

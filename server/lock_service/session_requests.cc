@@ -131,7 +131,9 @@ void SessionRequests::keep_alive(const ClientRequest& request) {
       missed.push_back({session, protocol::KeepAliveState::Broken, 0});
     }
   }
-  env_.replies.answer(request, protocol::encode_keep_alive_reply(missed));
+  protocol::ReplySlot reply = protocol::reply_to(request.slot);
+  reply.extra = view_epoch_;
+  env_.replies.send(request.connection, reply, protocol::encode_keep_alive_reply(missed));
 }
 
 // A session that is registered in many shards is renewed once a tick, however often it is asked

@@ -45,6 +45,9 @@ class SessionRequests {
   // Before the first request: the ids of sessions are made of both.
   void start(NodeId node, Incarnation incarnation);
 
+  // The epoch of this node's cluster view, which acknowledgements of keep-alives say.
+  void set_view_epoch(std::uint64_t epoch) { view_epoch_ = epoch; }
+
   void open(const ClientRequest& request);
 
   // Registers the session in its home shard, through the log.
@@ -90,6 +93,7 @@ class SessionRequests {
   Environment env_;
   std::uint64_t id_prefix_ = 0;
   std::uint64_t opened_count_ = 0;
+  std::uint64_t view_epoch_ = 0;
   std::unordered_set<std::uint64_t> renewed_;  // In the tick renewed_at_; see renew().
   Tick renewed_at_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;

@@ -23,6 +23,15 @@ CoordinatorDriverOptions office_options(const LockServiceOptions& options) {
       options.node, options.nodes, options.coordinator, options.tick_ms, options.election_ticks};
 }
 
+// Who may be elected: nodes that vote and have the services' state.
+std::vector<NodeId> coordinators_of(const protocol::ClusterView& view) {
+  std::vector<NodeId> nodes = voters_of(view);
+  std::erase_if(nodes, [&view](NodeId node) {
+    return protocol::find_member(view, node)->role == protocol::MemberRole::Witness;
+  });
+  return nodes;
+}
+
 }  // namespace
 
 ServiceTasks::ServiceTasks(const LockServiceOptions& options,
@@ -50,6 +59,19 @@ ServiceTasks::ServiceTasks(const LockServiceOptions& options,
 void ServiceTasks::start(ReplicatedLog& engine, Incarnation incarnation) {
   features.start(engine, incarnation);
   expiry.start(engine);
+}
+
+bool ServiceTasks::set_members(const ClusterMembers& members) {
+  if (members.view.epoch < members_epoch_ || members.view.nodes.empty()) {
+    return false;
+  }
+  members_epoch_ = members.view.epoch;
+  expiry.set_members(members, env_.clock.now);
+  const std::vector<NodeId> there = nodes_of(members.view);
+  features.set_nodes(there);
+  deadlocks.set_nodes(there);
+  office.set_nodes(coordinators_of(members.view));
+  return true;
 }
 
 void ServiceTasks::on_tick() {

@@ -11,6 +11,7 @@
 #include "locks/cpu/lock_cpu.h"
 #include "server/budget/pass_budget.h"
 #include "server/deadlocks/watch.h"
+#include "server/interfaces/cluster_members.h"
 #include "server/lock_service/delay_ends.h"
 #include "server/lock_service/lock_moves.h"
 #include "server/lock_service/options.h"
@@ -48,6 +49,9 @@ struct ServiceTasks {
 
   void start(ReplicatedLog& engine, Incarnation incarnation);
 
+  // As LockService::set_members. False: an earlier epoch than before; nothing is changed.
+  bool set_members(const ClusterMembers& members);
+
   // Once per tick, and then once per pass of the loop.
   void on_tick();
   void on_pass();
@@ -75,6 +79,7 @@ struct ServiceTasks {
                     std::uint64_t number);
 
   Environment env_;
+  std::uint64_t members_epoch_ = 0;
 };
 
 }  // namespace gcoord::server

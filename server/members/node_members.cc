@@ -30,6 +30,9 @@ std::function<bool(NodeId, protocol::Feature)> has_of(const NodeMembers::Environ
   return [all_have = environment.all_have](NodeId, protocol::Feature) { return all_have(); };
 }
 
+// Nodes say their epochs about once a second.
+constexpr std::uint64_t kFollowersEveryMs = 200;
+
 }  // namespace
 
 NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& environment)
@@ -41,6 +44,7 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                .metrics = environment.metrics,
                .all_have = environment.all_have,
                .wall_ms = environment.wall_ms}),
+      followers_(options.self.id),
       requests_({.log = environment.log,
                  .machine = environment.machine,
                  .replies = environment.replies,
@@ -59,16 +63,30 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
       upkeep_({.log = environment.log,
                .machine = environment.machine,
                .keeper = keeper_,
+               .followers = followers_,
                .has = has_of(environment),
                .wall_ms = environment.wall_ms}),
-      proposes_(options.proposes) {}
+      proposes_(options.proposes) {
+  requests_.set_followers(&followers_);
+}
 
 void NodeMembers::start(const std::string& client_address) {
   keeper_.set_client_address(client_address);
   started_ = true;
   machine_.set_listener(this);
-  keeper_.on_view();
+  on_view();
   tell_members();
+}
+
+// Which views the others may still go by.
+void NodeMembers::look_at_followers() {
+  const membership::ViewCpu& views = machine_.views();
+  const bool changed =
+      followers_.look({.oldest = views.oldest(),
+                       .newest = views.view().epoch,
+                       .at = [&views](std::uint64_t epoch) { return views.at(epoch); }},
+                      [this](NodeId node) { return keeper_.epoch_of(node); });
+  has_news_ = has_news_ || changed;
 }
 
 ClusterMembers NodeMembers::members() const {
@@ -76,7 +94,7 @@ ClusterMembers NodeMembers::members() const {
   if (view.epoch == 0) {
     return listed_;
   }
-  return {.view = view, .earlier_voters = {}};
+  return {.view = view, .earlier_voters = followers_.earlier_voters()};
 }
 
 void NodeMembers::tell_members() {
@@ -89,6 +107,10 @@ void NodeMembers::tell_members() {
 void NodeMembers::advance(std::uint64_t now_ms) {
   if (!started_) {
     return;
+  }
+  if (now_ms >= next_look_ms_) {
+    next_look_ms_ = now_ms + kFollowersEveryMs;
+    look_at_followers();
   }
   // Not where a view is applied: whoever hears of it may be the engine that applies it.
   if (has_news_) {
@@ -108,6 +130,7 @@ std::vector<std::byte> NodeMembers::announcement() const {
 
 void NodeMembers::on_view() {
   keeper_.on_view();
+  look_at_followers();
   has_news_ = true;
 }
 

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "protocol/hello.h"
 #include "server/interfaces/cluster_members.h"
+#include "server/members/followers.h"
 #include "server/members/member_changes.h"
 #include "server/members/upkeep.h"
 #include "server/members/view_keeper.h"
@@ -92,10 +93,13 @@ class NodeMembers final : public ViewListener {
 
  private:
   void tell_members();
+  void look_at_followers();
 
   ViewMachine& machine_;
   ClusterMembers listed_;  // The fixed list.
   ViewKeeper keeper_;
+  ViewFollowers followers_;
+  std::uint64_t next_look_ms_ = 0;
   ViewRequests requests_;
   MemberChanges changes_;
   MembersUpkeep upkeep_;

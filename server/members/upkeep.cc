@@ -87,7 +87,9 @@ bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
       moves_of(environment_.log, environment_.machine, environment_.keeper);
   const bool settled = held(all_settled(moves, view.epoch), settled_since_ms_, now_ms);
   const bool ready = held(all_ready(moves, view.epoch), ready_since_ms_, now_ms);
-  if (settled && leaves != view.nodes.end()) {
+  // A vote of an earlier view must not be missing while somebody may still ask for it.
+  const bool left = !kRemovalNeedsAllLeft || environment_.followers.settled() == view.epoch;
+  if (settled && left && leaves != view.nodes.end()) {
     membership::MemberStep step;
     step.node = leaves->id;
     return propose(ViewCommandKind::Gone, std::move(step));

@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "membership/view/command.h"
 #include "protocol/hello.h"
+#include "server/members/followers.h"
 #include "server/members/member_moves.h"
 #include "server/members/view_cookies.h"
 #include "server/members/view_keeper.h"
@@ -31,6 +32,7 @@ class MembersUpkeep {
     ReplicatedLog& log;
     const ViewMachine& machine;
     const ViewKeeper& keeper;
+    const ViewFollowers& followers;
     std::function<bool(NodeId, protocol::Feature)> has;  // Of any node.
     std::function<std::uint64_t()> wall_ms;
   };

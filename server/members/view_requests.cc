@@ -121,12 +121,14 @@ bool ViewRequests::answer_now(const Asker& asker, const protocol::ViewQuery& que
 void ViewRequests::answer(const Asker& asker, const membership::ClusterView& view, bool members) {
   protocol::ReplySlot reply = protocol::reply_to(asker.request);
   reply.extra = view.epoch;
-  environment_.replies.reply(
-      asker.connection,
-      reply,
-      protocol::encode_view_answer({members ? view : protocol::plain_view(view),
-                                    environment_.machine.views().view().epoch,
-                                    sights()}));
+  protocol::ViewAnswer said{.view = members ? view : protocol::plain_view(view),
+                            .newest = environment_.machine.views().view().epoch,
+                            .sights = sights()};
+  if (followers_ != nullptr) {
+    said.settled = followers_->settled();
+    said.earlier_voters = followers_->earlier_voters();
+  }
+  environment_.replies.reply(asker.connection, reply, protocol::encode_view_answer(said));
 }
 
 std::vector<protocol::MemberSight> ViewRequests::sights() const {

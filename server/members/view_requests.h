@@ -11,6 +11,7 @@
 #include "protocol/request.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/members/asker.h"
+#include "server/members/followers.h"
 #include "server/members/view_cookies.h"
 #include "server/members/view_machine.h"
 
@@ -41,6 +42,9 @@ class ViewRequests {
   };
 
   explicit ViewRequests(Environment environment) : environment_(std::move(environment)) {}
+
+  // Whose views answers tell; they outlive it. Without: they tell nothing of earlier views.
+  void set_followers(const ViewFollowers* followers) { followers_ = followers; }
 
   // ViewGet and MemberUpdate.
   void on_request(protocol::ConnectionId connection,
@@ -86,6 +90,7 @@ class ViewRequests {
   std::vector<protocol::MemberSight> sights() const;
 
   Environment environment_;
+  const ViewFollowers* followers_ = nullptr;
   std::vector<Wait> waits_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
   ViewCookies cookies_{ViewProposer::Requests};

@@ -20,6 +20,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
+      detection_(environment_.options, detector_environment()),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   environment_.service.set_tap(&watches_);
 }
@@ -55,6 +56,7 @@ std::uint64_t ClientServices::until_next_deadline_ms() const {
   const std::uint64_t dear_us = dear_.until_next_us(environment_.service.now_us());
   return std::min({past_.until_next_look_ms(),
                    members_.until_next_deadline_ms(),
+                   detection_.detector().until_next_deadline_ms(),
                    dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0)});
 }
 
@@ -85,6 +87,16 @@ NodeMembers::Environment ClientServices::member_environment() {
           [this](NodeId node, protocol::Feature feature) {
             return node == environment_.options.node || environment_.service.has(node, feature);
           }};
+}
+
+NodeDetector::Environment ClientServices::detector_environment() {
+  return {.log = environment_.engine,
+          .metrics = environment_.metrics,
+          .view = [this]() -> const protocol::ClusterView& {
+            return environment_.ledger.machine().views().view();
+          },
+          .propose_suspect = {},
+          .wall_ms = wall_ms};
 }
 
 LedgerPruning::Environment ClientServices::pruning_environment() {

@@ -1,5 +1,5 @@
 // The services of a node beside its lock service that clients ask: snapshots, pruning, watches,
-// reads of the past, levels of the log, and the cluster view.
+// reads of the past, levels of the log, the cluster view, and failure detection.
 //
 // It is made when the engine is open. The watches observe what the lock service applies, so this
 // ends after the engine has ended; but snapshots read what the engine keeps, so end_snapshots()
@@ -15,6 +15,7 @@
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"
 #include "server/node/dear_requests.h"
+#include "server/node/detection.h"
 #include "server/node/ledger_stack.h"
 #include "server/node/request_table.h"
 #include "server/options/options.h"
@@ -75,9 +76,12 @@ class ClientServices {
 
   NodeMembers& members() { return members_; }
 
+  Detection& detection() { return detection_; }
+
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
+  NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
   HistoricalReads::Environment past_environment();
@@ -91,6 +95,7 @@ class ClientServices {
   HistoricalReads past_;
   LogLevelRequests log_levels_;
   NodeMembers members_;
+  Detection detection_;  // Proposes to members_.
   DearRequests dear_;
 };
 

@@ -12,8 +12,8 @@ namespace {
 // Between two looks. The loop never sleeps longer (upkeep.h).
 constexpr std::uint64_t kLookUs = 1'000'000;
 
-HealthCheck majority_check(const NodeView& view) {
-  const bool ok = is_ready(view);
+HealthCheck majority_check(const NodeView& view, const ClusterMembers& members) {
+  const bool ok = is_ready(view, members);
   const std::string silent = silent_peers(view);
   return {"majority", ok, silent.empty() ? "" : "not heard: " + silent};
 }
@@ -48,8 +48,10 @@ bool NodeHealth::on_turn(std::uint64_t now_us) {
 }
 
 void NodeHealth::on_look(const NodeView& view, const NodeLedger& ledger, std::uint64_t now_ms) {
-  board_.set_checks(
-      {serves_check(), majority_check(view), disk_check(view, now_ms), ledger_check(ledger)});
+  board_.set_checks({serves_check(),
+                     majority_check(view, members_),
+                     disk_check(view, now_ms),
+                     ledger_check(ledger)});
   tell_status();
 }
 

@@ -13,6 +13,7 @@
 #include "server/health/board.h"
 #include "server/health/systemd_notify.h"
 #include "server/history/node_ledger.h"
+#include "server/interfaces/cluster_members.h"
 #include "server/interfaces/replica_view.h"
 
 #include <cstdint>
@@ -27,6 +28,9 @@ inline constexpr std::uint64_t kDiskLimitMs = 5000;
 class NodeHealth {
  public:
   const HealthBoard& board() const { return board_; }
+
+  // Whose majority counts from now on.
+  void set_members(const ClusterMembers& members) { members_ = members; }
 
   // Once per pass of the loop. Whether a look is due, about once a second.
   bool on_turn(std::uint64_t now_us);
@@ -50,6 +54,7 @@ class NodeHealth {
   HealthCheck disk_check(const NodeView& view, std::uint64_t now_ms);
   void tell_status();
 
+  ClusterMembers members_;
   HealthBoard board_;
   SystemdNotify notify_;
   std::uint64_t next_look_us_ = 0;

@@ -1,5 +1,6 @@
 #include "server/node/node.h"
 
+#include "common/device/device_errors.h"
 #include "server/endpoints/frontend.h"
 #include "server/lock_service/lock_service.h"
 #include "server/node/client_services.h"
@@ -105,7 +106,11 @@ class Node::Impl {
                                        .ledger = ledger_stack_.ledger(),
                                        .metrics = metrics_,
                                        .incarnation = engine_->incarnation()}));
-    events_.watch_engine(engine_->event_fds());
+    std::vector<int> fds = engine_->event_fds();
+    if (const int fd = client_services_->detection().detector().event_fd(); fd >= 0) {
+      fds.push_back(fd);
+    }
+    events_.watch_engine(fds);
     log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
     return events_.watch_signals();
   }
@@ -165,7 +170,11 @@ class Node::Impl {
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); },
-                      [this] { return endpoints_.metrics_address(); }});
+                      [this] { return endpoints_.metrics_address(); },
+                      [this] {
+                        return client_services_ == nullptr ? Json(nullptr)
+                                                           : client_services_->detection().report();
+                      }});
   }
 
   void open_client_services() {
@@ -205,6 +214,14 @@ class Node::Impl {
           router.on_request(connection, request, payload);
         },
         [this] { set_time(); });
+  }
+
+  // The others hear of it before this process is gone.
+  Status report_device_fault(const Status& failure) {
+    if (is_device_fault(failure.detail())) {
+      client_services_->detection().detector().on_device_failed();
+    }
+    return failure;
   }
 
   void open_sinks() {
@@ -256,9 +273,12 @@ class Node::Impl {
     GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
     const std::size_t turned = engine_->turn();
     done += turned;
-    GCOORD_TRY_STATUS(engine_->failure());
+    if (const Status failure = engine_->failure(); !failure.ok()) {
+      return report_device_fault(failure);
+    }
     GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
+    client_services_->detection().detector().advance(time_.read() / 1000);
     GCOORD_TRY_STATUS(client_services_->members().failure());
     loop_metrics_.turns.add();
     time_.read();

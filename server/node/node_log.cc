@@ -132,23 +132,51 @@ void NodeLog::look_at_peer(const NodePeerView& peer) {
   seen = {peer.link.state, peer.live, refused ? peer.link.last_error : seen.reason};
 }
 
-// Of all nodes, with this one.
+namespace {
+
+// How many of those that have a vote are heard, this node included.
+struct Heard {
+  std::size_t count = 0;
+  std::size_t voters = 0;
+
+  bool is_majority() const { return count > voters / 2; }
+};
+
 template <typename IsHeard>
-bool hears_most(const NodeView& view, IsHeard is_heard) {
-  const auto heard = static_cast<std::size_t>(std::ranges::count_if(view.peers, is_heard));
-  return heard + 1 > (view.peers.size() + 1) / 2;
-}
-
-bool hears_majority(const NodeView& view) {
-  return hears_most(view, &NodePeerView::live);
-}
-
-bool is_ready(const NodeView& view) {
-  if (view.turn == NodeTurn::Host) {
-    return hears_majority(view);
+Heard heard_of(const NodeView& view, const ClusterMembers& members, IsHeard is_heard) {
+  const bool fixed = members.view.epoch == 0;
+  const std::vector<NodeId> voters = voters_of(members.view);
+  const auto votes = [&](NodeId node) { return fixed || std::ranges::binary_search(voters, node); };
+  Heard heard{.count = votes(view.node) ? std::size_t{1} : std::size_t{0},
+              .voters = fixed ? view.peers.size() + 1 : voters.size()};
+  for (const NodePeerView& peer : view.peers) {
+    heard.count += votes(peer.link.id) && std::invoke(is_heard, peer) ? 1 : 0;
   }
-  return hears_most(view, [](const NodePeerView& peer) {
+  return heard;
+}
+
+}  // namespace
+
+bool hears_majority(const NodeView& view, const ClusterMembers& members) {
+  return heard_of(view, members, &NodePeerView::live).is_majority();
+}
+
+bool is_ready(const NodeView& view, const ClusterMembers& members) {
+  if (view.turn == NodeTurn::Host) {
+    return hears_majority(view, members);
+  }
+  const auto is_heard = [](const NodePeerView& peer) {
     return peer.live || peer.link.state == netcore::LinkState::Up;
+  };
+  return heard_of(view, members, is_heard).is_majority();
+}
+
+// Who is no member any more is forgotten: it is not down, it has left.
+void NodeLog::set_members(const ClusterMembers& members) {
+  members_ = members;
+  const std::vector<NodeId> there = nodes_of(members.view);
+  std::erase_if(peers_, [&](const auto& each) {
+    return members.view.epoch != 0 && !std::ranges::binary_search(there, NodeId{each.first});
   });
 }
 
@@ -191,7 +219,7 @@ void NodeLog::look_at_waiting(const NodeView& view, bool majority) {
   if (awaited == Awaited::Majority) {
     log_info(LogComponent::Peers,
              "waits for a majority of {} nodes; not heard: {}",
-             view.peers.size() + 1,
+             heard_of(view, members_, &NodePeerView::live).voters,
              silent);
   } else if (awaited == Awaited::All) {
     log_info(LogComponent::Peers,
@@ -201,26 +229,23 @@ void NodeLog::look_at_waiting(const NodeView& view, bool majority) {
 }
 
 void NodeLog::on_look(const NodeView& view) {
-  std::size_t live = 1;  // This node.
   for (const NodePeerView& peer : view.peers) {
     look_at_peer(peer);
-    live += peer.live ? 1 : 0;
   }
-  const bool majority = hears_majority(view);
+  const Heard heard = heard_of(view, members_, &NodePeerView::live);
+  const bool majority = heard.is_majority();
   if (majority_ && !majority) {
     log_warning(LogComponent::Peers,
                 "{} of {} nodes can be heard: no majority, so no request can be committed; waits "
                 "for {}",
-                live,
-                view.peers.size() + 1,
+                heard.count,
+                heard.voters,
                 silent_peers(view));
     awaited_ = Awaited::Majority;
     waiting_looks_ = 1;  // The line above is the first one.
   } else if (majority && !majority_ && !view.peers.empty()) {
-    log_info(LogComponent::Peers,
-             "{} of {} nodes can be heard: a majority",
-             live,
-             view.peers.size() + 1);
+    log_info(
+        LogComponent::Peers, "{} of {} nodes can be heard: a majority", heard.count, heard.voters);
   }
   majority_ = majority;
   look_at_waiting(view, majority);

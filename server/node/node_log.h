@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ledger/space/guard.h"
+#include "server/interfaces/cluster_members.h"
 #include "server/interfaces/replica_view.h"
 #include "server/node/node.h"
 #include "server/options/options.h"
@@ -17,12 +18,13 @@
 
 namespace gcoord::server {
 
-// Whether this node and the peers that it hears are more than half of all.
-bool hears_majority(const NodeView& view);
+// Whether those that this node hears, itself included, are more than half of all that have a vote
+// by the newest view; before view 1, of all nodes. A node without a vote only listens.
+bool hears_majority(const NodeView& view, const ClusterMembers& members = {});
 
 // The same for the start: with a resident turn, whose nodes hear each other's devices only once
 // their cluster runs, a peer that has admitted this node counts as heard.
-bool is_ready(const NodeView& view);
+bool is_ready(const NodeView& view, const ClusterMembers& members = {});
 
 // The peers that are not heard and why, for people: "node 2 at 10.0.0.2:7500 (cannot connect:
 // Connection refused), node 3 at 10.0.0.3:7500 (it does not answer)".
@@ -30,6 +32,11 @@ std::string silent_peers(const NodeView& view);
 
 class NodeLog {
  public:
+  // Who is in the cluster from now on.
+  void set_members(const ClusterMembers& members);
+
+  const ClusterMembers& members() const { return members_; }
+
   void on_serving(const NodeOptions& options,
                   const NodePorts& ports,
                   const NodeView& view,
@@ -68,6 +75,7 @@ class NodeLog {
   void look_at_waiting(const NodeView& view, bool majority);
   void look_at_memory(const NodeView& view, bool majority);
 
+  ClusterMembers members_;
   std::map<std::uint32_t, PeerSeen> peers_;
   bool disk_low_ = false;
   bool reserve_used_ = false;

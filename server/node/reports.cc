@@ -249,7 +249,8 @@ std::string StatusReports::node_status() const {
                {"ledger", ledger_json(*sources_.history)},
                {"disk", disk_json(sources_.space->report())},
                {"entry_bytes", std::to_string(view.entry_bytes)},
-               {"peers", peers}};
+               {"peers", peers},
+               {"detector", sources_.detector()}};
   if (sources_.ledger->publishes()) {
     json["publication"] = publication_json(sources_.ledger->status());
   } else {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "common/json/value.h"
 #include "ledger/history/worker.h"
 #include "ledger/space/guard.h"
 #include "server/health/board.h"
@@ -40,6 +41,7 @@ struct StatusSources {
   std::function<std::string(NodeId)>
       device_link;  // Whether shards' messages go from device to device.
   std::function<std::string()> metrics_address;  // Where /metrics is; empty: off.
+  std::function<Json()> detector;                // As detector_json(); null before it begins.
 };
 
 class StatusReports final : public NodeReports {

@@ -33,7 +33,7 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
   environment_.frontend.sweep(now_ms);
   const NodeView view = environment_.engine.view();
   environment_.log.on_look(view);
-  environment_.watches.on_sweep(now_ms, hears_majority(view));
+  environment_.watches.on_sweep(now_ms, hears_majority(view, environment_.log.members()));
   announce();
   log_device_links();
   release_memory();

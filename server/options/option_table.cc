@@ -413,6 +413,37 @@ constexpr std::array kTable = {
               "MS",
               "time between heartbeats of nodes, 10 to 20000, at least 1 tick (default 100)",
               &number<&NodeOptions::heartbeat_ms, 10, 20000>},
+    OptionRow{
+        "suspicion",
+        OptionShape::Value,
+        "PHI",
+        "how sure this node must be that a silent node has failed, 1 to 100: it is wrong once "
+        "in 10^PHI times (default 8)",
+        &number<&NodeOptions::suspicion, 1, 100>},
+    OptionRow{"silence-ms",
+              OptionShape::Value,
+              "MS",
+              "time for which nothing may be heard of a node at least before silence alone makes "
+              "it suspect, 100 to 600000; a killed process is detected at once (default 2500)",
+              &number<&NodeOptions::silence_ms, 100, 600'000>},
+    OptionRow{"probe-interval-ms",
+              OptionShape::Value,
+              "MS",
+              "time between probes of other nodes over UDP, 10 to 10000 (default 100)",
+              &number<&NodeOptions::probe_interval_ms, 10, 10'000>},
+    OptionRow{
+        "replace-after",
+        OptionShape::Value,
+        "TIME",
+        "time for which a node is suspect until there is an alarm that it should be replaced, "
+        "up to 24h; 0: none (default 5m)",
+        &duration<&NodeOptions::replace_after_ms, 0, kDayMs>},
+    OptionRow{"converge-after",
+              OptionShape::Value,
+              "TIME",
+              "time for which a node is joining or leaving until there is an alarm, up to 24h; 0: "
+              "none (default 10m)",
+              &duration<&NodeOptions::converge_after_ms, 0, kDayMs>},
     OptionRow{"session-ttl-max",
               OptionShape::Value,
               "TIME",

@@ -80,6 +80,13 @@ struct NodeOptions {
   // As etcd: ten heartbeats may be late before a leader is doubted.
   std::uint32_t election_ms = 1000;
   std::uint32_t heartbeat_ms = 100;
+  // Failure detection (membership/detector): phi, as Akka's default; and longer than a process is
+  // stopped for a snapshot of its machine. A kill needs no silence.
+  std::uint32_t suspicion = 8;
+  std::uint32_t silence_ms = 2500;
+  std::uint32_t probe_interval_ms = 100;
+  std::uint32_t replace_after_ms = 300'000;  // 0: no alarm; and the next.
+  std::uint32_t converge_after_ms = 600'000;
 
   std::uint32_t ttl_ms_max = 24u * 60 * 60 * 1000;
   std::uint32_t connections_max = 4096;

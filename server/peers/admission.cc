@@ -15,6 +15,7 @@ using netcore::RefusalCode;
 
 constexpr std::array<const char*, std::tuple_size_v<netcore::AgreedSettings>> kSettingNames = {
     "--shards", "--tick-ms", "--election-ms", "the number of nodes", "--durability"};
+constexpr std::size_t kNodesSetting = 3;
 constexpr std::size_t kDurabilitySetting = 4;
 
 std::string text_of_setting(std::size_t place, std::uint32_t value) {
@@ -45,9 +46,12 @@ Admission old_copy(const netcore::PeerIdentity& peer,
           .known = known.incarnation};
 }
 
-Admission judge_settings(const netcore::PeerIdentity& peer, const netcore::AgreedSettings& own) {
+Admission judge_settings(const netcore::PeerIdentity& peer,
+                         const netcore::AgreedSettings& own,
+                         bool counts_nodes) {
   for (std::size_t k = 0; k < own.size(); ++k) {
-    if (peer.settings[k] != own[k]) {
+    const bool meant = k != kNodesSetting || counts_nodes;
+    if (meant && peer.settings[k] != own[k]) {
       return {.code = RefusalCode::DifferentSettings,
               .text = name_of(peer) + " was started with " + kSettingNames[k] + " " +
                       text_of_setting(k, peer.settings[k]) + ", this node with " +
@@ -134,6 +138,20 @@ PeerAdmission::PeerAdmission(ledger::IdentityFile& identity,
   establish_when_due();
 }
 
+void PeerAdmission::add(NodeId peer) {
+  if (!identity_.established() &&
+      std::find(awaited_.begin(), awaited_.end(), peer) == awaited_.end()) {
+    awaited_.push_back(peer);
+  }
+}
+
+void PeerAdmission::remove(NodeId peer) {
+  left_.push_back(peer);
+  std::erase_if(met_, [peer](const Met& each) { return each.node == peer; });
+  std::erase(awaited_, peer);
+  establish_when_due();
+}
+
 Admission PeerAdmission::admit(const netcore::PeerIdentity& peer) {
   if (Admission refusal = judge(peer); !refusal.admitted()) {
     return refusal;
@@ -170,7 +188,7 @@ const ledger::PeerIdentity* PeerAdmission::known(NodeId node) const {
 }
 
 Admission PeerAdmission::judge(const netcore::PeerIdentity& peer) {
-  if (Admission refusal = judge_settings(peer, settings_); !refusal.admitted()) {
+  if (Admission refusal = judge_settings(peer, settings_, counts_nodes_); !refusal.admitted()) {
     return refusal;
   }
   const ledger::PeerIdentity* before = known(peer.node);
@@ -211,6 +229,9 @@ void PeerAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint64
 
 Status PeerAdmission::remember() {
   std::vector<ledger::PeerIdentity> peers = identity_.peers();
+  std::erase_if(peers, [this](const ledger::PeerIdentity& peer) {
+    return std::find(left_.begin(), left_.end(), peer.node) != left_.end();
+  });
   for (ledger::PeerIdentity& peer : peers) {
     peer.durable = std::max(peer.durable, met(peer.node).durable);
   }

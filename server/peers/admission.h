@@ -15,7 +15,11 @@
 // heartbeats are kept later.
 //
 // A directory that says it follows the known one, by a higher generation, is admitted: its replicas
-// know that they have forgotten (docs/adr/0025). Its log begins anew. One thread.
+// know that they have forgotten (docs/adr/0025). Its log begins anew.
+//
+// Nodes come and go (docs/adr/0107). One that came waits for no node that has left, but for each
+// that is there. How many nodes there are is a setting only until this node knows a view: then it
+// compares it no more, and goes on saying what it was founded with. One thread.
 #pragma once
 
 #include "common/status.h"
@@ -58,6 +62,13 @@ class PeerAdmission {
                 const netcore::AgreedSettings& settings,
                 std::function<void(const Status&)> on_failure);
 
+  // This node knows a view: the number of nodes is not compared from here on.
+  void follow_view() { counts_nodes_ = false; }
+
+  // A peer more, and one that has left for good.
+  void add(NodeId peer);
+  void remove(NodeId peer);
+
   // The judgement of netcore's admit hook.
   netcore::Admission admit(const netcore::PeerIdentity& peer);
 
@@ -93,6 +104,8 @@ class PeerAdmission {
   std::function<void(const Status&)> on_failure_;
   std::vector<Met> met_;
   std::vector<NodeId> awaited_;
+  std::vector<NodeId> left_;
+  bool counts_nodes_ = true;
 };
 
 }  // namespace gcoord::server

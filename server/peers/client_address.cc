@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -38,6 +39,27 @@ bool learn_client_address(protocol::Welcome& welcome, NodeId node, std::string_v
   }
   known->address = address;
   return true;
+}
+
+bool set_members(protocol::Welcome& welcome, const ClusterMembers& members) {
+  if (members.view.epoch == 0 || members.view.epoch < welcome.view_epoch) {
+    return false;
+  }
+  std::vector<protocol::NodeAddress> nodes;
+  for (const NodeId node : nodes_of(members.view)) {
+    const auto known = std::ranges::find(welcome.nodes, node, &protocol::NodeAddress::node);
+    const std::string& address = protocol::find_member(members.view, node)->client_address;
+    nodes.push_back(
+        {node, address.empty() && known != welcome.nodes.end() ? known->address : address});
+  }
+  const auto same = [](const protocol::NodeAddress& a, const protocol::NodeAddress& b) {
+    return a.node == b.node && a.address == b.address;
+  };
+  const bool changed =
+      welcome.view_epoch != members.view.epoch || !std::ranges::equal(nodes, welcome.nodes, same);
+  welcome.view_epoch = members.view.epoch;
+  welcome.nodes = std::move(nodes);
+  return changed;
 }
 
 }  // namespace gcoord::server

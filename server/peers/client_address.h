@@ -7,6 +7,7 @@
 
 #include "common/ids.h"
 #include "protocol/hello.h"
+#include "server/interfaces/cluster_members.h"
 
 #include <cstddef>
 #include <optional>
@@ -28,5 +29,10 @@ std::optional<std::string> decode_client_address(std::span<const std::byte> mess
 // Fills in the address of `node` where the Welcome has none or an announced one before. Whether the
 // Welcome changed.
 bool learn_client_address(protocol::Welcome& welcome, NodeId node, std::string_view address);
+
+// Makes the Welcome's nodes those of the view that there are processes of, with the epoch. An
+// address that the view does not know stays as it was. Whether the Welcome changed; before view 1
+// it does not.
+bool set_members(protocol::Welcome& welcome, const ClusterMembers& members);
 
 }  // namespace gcoord::server

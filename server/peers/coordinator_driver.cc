@@ -69,6 +69,11 @@ void CoordinatorDriver::count_up() {
   node_->set(elector_.last_known().value);
 }
 
+void CoordinatorDriver::set_nodes(std::span<const NodeId> nodes) {
+  elector_.set_nodes(nodes);
+  count_up();
+}
+
 void CoordinatorDriver::on_tick(Tick now) {
   if (elector_.on_tick(now)) {
     elector_.on_peers(environment_.peers(), now);

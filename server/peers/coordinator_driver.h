@@ -68,6 +68,9 @@ class CoordinatorDriver final : private coordinator::ElectorOutput {
   // Who is told of a new coordinator, once for each; never of "none".
   void set_change_sink(std::function<void(NodeId)> sink) { change_sink_ = std::move(sink); }
 
+  // As Elector::set_nodes.
+  void set_nodes(std::span<const NodeId> nodes);
+
   // Once per tick. Ticks only grow; they may begin anywhere.
   void on_tick(Tick now);
 

@@ -11,6 +11,10 @@ Status DirectoryClaim::on_refused(const netcore::Refusal& refusal, std::uint64_t
   if (refusal.code == netcore::RefusalCode::DuplicateNode) {
     return on_duplicate(refusal, now_ms);
   }
+  if (refusal.code == netcore::RefusalCode::RemovedNode) {
+    return {
+        StatusCode::FailedPrecondition, "a peer refuses this node: " + refusal.text, kNodeRemoved};
+  }
   const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
                       refusal.code == netcore::RefusalCode::ReplacedDirectory;
   if (!forgot && refusal.code != netcore::RefusalCode::DifferentSettings) {

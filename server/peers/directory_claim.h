@@ -35,10 +35,10 @@ class DirectoryClaim {
 
   // A peer refused this node at `now_ms` of a monotonic clock. OK: the refusal passes by itself,
   // the node tries again. Otherwise the reason for which the node must end: kSettingsDiffer,
-  // kDirectoryRefused, kNodeIdDuplicate when refusals as a second process have not ended for
-  // kDuplicateMs, or kDirectoryTakenOver with the directory changed; the disk's failure if it could
-  // not be. Nothing is to be said to a peer after a failure, and no second refusal is to be
-  // reported.
+  // kNodeRemoved, kDirectoryRefused, kNodeIdDuplicate when refusals as a second process have not
+  // ended for kDuplicateMs, or kDirectoryTakenOver with the directory changed; the disk's failure
+  // if it could not be. Nothing is to be said to a peer after a failure, and no second refusal is
+  // to be reported.
   Status on_refused(const netcore::Refusal& refusal, std::uint64_t now_ms);
 
   // Whether this node's directory or that of one of `peers` is not its first one: then promises may

@@ -31,6 +31,14 @@ class Heartbeats {
     }
   }
 
+  // The peer is the k-th from here on, and hears at once.
+  void insert(std::size_t k, NodeId peer) {
+    peers_.insert(peers_.begin() + static_cast<std::ptrdiff_t>(k), peer);
+    hurry();
+  }
+
+  void erase(std::size_t k) { peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(k)); }
+
   bool is_due(Tick now) const { return now >= next_; }
 
   // When the next one is due.

@@ -28,10 +28,20 @@ constexpr std::byte kDiskIsLow{1};
 }  // namespace
 
 NodeFeatures::NodeFeatures(const NodeFeaturesOptions& options) : options_(options) {
-  for (const NodeId id : options.nodes) {
-    if (id != options.node) {
-      others_.push_back({.id = id});
+  set_nodes(options.nodes);
+}
+
+void NodeFeatures::set_nodes(std::span<const NodeId> nodes) {
+  std::vector<Node> others;
+  for (const NodeId id : nodes) {
+    if (id != options_.node) {
+      const auto known = std::ranges::find(others_, id, &Node::id);
+      others.push_back(known == others_.end() ? Node{.id = id} : *known);
     }
+  }
+  others_ = std::move(others);
+  if (engine_ != nullptr) {
+    look();
   }
 }
 

@@ -32,7 +32,7 @@ inline constexpr std::byte kNodeFeaturesKind{8};
 
 struct NodeFeaturesOptions {
   NodeId node;
-  std::vector<NodeId> nodes;  // All of the cluster, this one too.
+  std::vector<NodeId> nodes;  // All of the cluster, this one too, until set_nodes().
   std::uint32_t tick_ms = 10;
   std::uint64_t features = protocol::kFeatures;  // Of this node.
   std::function<bool()> disk_is_low;             // Of this node, now; empty: never.
@@ -56,6 +56,10 @@ class NodeFeatures {
 
   // Before the first tick: which engine, and which life of the node.
   void start(ReplicatedLog& engine, Incarnation incarnation);
+
+  // All nodes of the cluster from now on that there are processes of, this one too or not. A new
+  // one counts as one that lacks every feature until it has said what it has.
+  void set_nodes(std::span<const NodeId> nodes);
 
   // Once per tick: says what this node has, and looks at who lives now.
   void on_tick(Tick now);

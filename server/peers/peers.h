@@ -16,6 +16,7 @@
 #include "server/peers/heartbeats.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,14 @@ class ReplicaPeers {
                Incarnation self,
                const consensus::Timing& timing,
                consensus::Durability durability);
+
+  // A node more, of which nothing was heard yet, in the order of the numbers. Nothing for one that
+  // is here.
+  void add(NodeId node);
+
+  // Nothing is known of the node any more. It never is added again: rows may remember the sessions
+  // of the record that went.
+  void remove(NodeId node);
 
   // A heartbeat, polled before `now` was read. True: the rows are to be woken.
   bool on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now);
@@ -41,14 +50,18 @@ class ReplicaPeers {
   // Makes one due at once: a channel came up.
   void hurry() { heartbeats_.hurry(); }
 
-  // Without what the channels take.
+  // Without what the channels take. Valid until a node is added or removed.
   std::span<const consensus::PeerLiveness> records() const { return records_; }
+
+  // The node's place among the records; nothing: it has none.
+  std::optional<std::size_t> index_of(NodeId node) const;
 
   // How much the node of the record is suspected: 0, and no bound but
   // membership::FailureDetector::kPhiMax.
   double phi(std::size_t index, Tick now) const { return suspicions_[index].phi(now); }
 
-  // A gauge for each peer, which show_suspicions() sets. The registry outlives this.
+  // A gauge for each peer, now or added later, which show_suspicions() sets; 0 for one that was
+  // removed. The registry outlives this.
   void register_gauges(MetricsRegistry& registry);
   void show_suspicions(Tick now);
 
@@ -56,12 +69,17 @@ class ReplicaPeers {
   Tick next_deadline() const;
 
  private:
+  void insert(std::size_t at, NodeId node);
+  void register_gauge(std::size_t at);
+
   Incarnation self_;
   consensus::Timing timing_;
+  consensus::Durability durability_;
   Heartbeats heartbeats_;
   std::vector<consensus::PeerLiveness> records_;
   std::vector<membership::FailureDetector> suspicions_;  // By record.
   std::vector<Gauge*> gauges_;  // By record; none before register_gauges().
+  MetricsRegistry* registry_ = nullptr;
 };
 
 }  // namespace gcoord::server

@@ -1,6 +1,5 @@
 #include "server/peers/readmission.h"
 
-#include "common/assert.h"
 #include "consensus/step/readmission_plan.h"
 
 #include <memory>
@@ -32,31 +31,15 @@ bool votes(const consensus::ShardColumns& columns, std::uint32_t row) {
 
 }  // namespace
 
-void Readmission::CountedRows::assign(std::uint32_t row, bool member) {
-  if (bits.test(row) == member) {
-    return;
-  }
-  if (member) {
-    bits.set(row);
-    ++count;
-  } else {
-    bits.reset(row);
-    --count;
-  }
-}
-
 Readmission::Readmission(const Options& options,
                          const consensus::ShardColumns& columns,
                          MetricsRegistry& registry)
     : enabled_(options.durability == consensus::Durability::Memory),
-      under_way_max_(kUnderWayMax / options.parts),
       columns_(columns),
       voting_(columns.row_count),
       forgotten_(columns.row_count),
       unled_(columns.row_count),
-      queued_(columns.row_count),
-      under_way_(columns.row_count),
-      stepped_(columns.row_count),
+      rows_(columns.row_count, kUnderWayMax / options.parts),
       demotions_(registry.counter(change("demote"))),
       anchors_(registry.counter(change("anchor"))),
       promotions_(registry.counter(change("promote"))),
@@ -85,13 +68,11 @@ void Readmission::look_at_row(std::uint32_t row) {
   }
   voting_.assign(row, votes(columns_, row));
   const bool unled = hot.leader == NodeId{0};
-  led_anew_ += unled_.bits.test(row) && !unled ? 1 : 0;
+  led_anew_ += unled_.test(row) && !unled ? 1 : 0;
   unled_.assign(row, unled);
   const bool wants =
       hot.role == Role::Leader && consensus::wants_readmission(consensus::ShardRef(columns_, row));
-  under_way_.assign(row, wants && under_way_.bits.test(row));
-  stepped_.assign(row, under_way_.bits.test(row));
-  queued_.assign(row, wants && !under_way_.bits.test(row));
+  rows_.note(row, wants);
 }
 
 void Readmission::note_all() {
@@ -100,30 +81,11 @@ void Readmission::note_all() {
   }
 }
 
-std::uint32_t Readmission::take_next(CountedRows& set) {
-  cursor_ = set.bits.next_in_either(set.bits, cursor_);
-  if (cursor_ == columns_.row_count) {
-    cursor_ = set.bits.next_in_either(set.bits, 0);
-  }
-  GCOORD_ASSERT(cursor_ < columns_.row_count);
-  set.assign(cursor_, false);
-  return cursor_;
-}
-
 void Readmission::advance(const consensus::StepInput& input, ActiveRows& rows) {
   if (!enabled_) {
     return;
   }
-  while (stepped_.count != 0) {
-    look_at(take_next(stepped_), input, rows);
-  }
-  for (std::uint32_t looks = 0;
-       looks < under_way_max_ && queued_.count != 0 && under_way_.count < under_way_max_;
-       ++looks) {
-    const std::uint32_t row = take_next(queued_);
-    under_way_.assign(row, true);
-    look_at(row, input, rows);
-  }
+  rows_.advance([&](std::uint32_t row) { look_at(row, input, rows); });
   show(voting_count(), forgotten_count());
 }
 
@@ -154,7 +116,7 @@ void Readmission::look_at(std::uint32_t row, const consensus::StepInput& input, 
       consensus::plan_readmission(consensus::ShardRef(columns_, row), input);
   switch (plan.step) {
     case ReadmissionStep::None:
-      under_way_.assign(row, worth_waiting(row, input));
+      rows_.keep(row, worth_waiting(row, input));
       return;
     case ReadmissionStep::Demote:
       demotions_.add();

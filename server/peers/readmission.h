@@ -14,9 +14,10 @@
 
 #include "common/host/metrics.h"
 #include "common/ids.h"
-#include "common/shard_bits.h"
 #include "consensus/step/inbox.h"
 #include "consensus/step/shard_table.h"
+#include "server/peers/counted_rows.h"
+#include "server/peers/paced_rows.h"
 #include "server/replicas/active.h"
 
 #include <cstdint>
@@ -46,7 +47,7 @@ class Readmission {
 
   // The row was stepped.
   void note(std::uint32_t row) {
-    if (enabled_ || forgotten_.count != 0) {
+    if (enabled_ || !forgotten_.empty()) {
       look_at_row(row);
     }
   }
@@ -58,17 +59,15 @@ class Readmission {
   void advance(const consensus::StepInput& input, ActiveRows& rows);
 
   // Whether advance() has something to look at.
-  bool waiting() const {
-    return stepped_.count != 0 || (queued_.count != 0 && under_way_.count < under_way_max_);
-  }
+  bool waiting() const { return rows_.waiting(); }
 
   // Shards in which this node votes, in which it has forgotten what it promised, and for which it
   // knows no leader.
-  std::uint32_t voting_count() const { return voting_.count; }
+  std::uint32_t voting_count() const { return voting_.count(); }
 
-  std::uint32_t forgotten_count() const { return forgotten_.count; }
+  std::uint32_t forgotten_count() const { return forgotten_.count(); }
 
-  std::uint32_t unled_count() const { return unled_.count; }
+  std::uint32_t unled_count() const { return unled_.count(); }
 
   std::uint64_t led_anew() const { return led_anew_; }
 
@@ -77,35 +76,19 @@ class Readmission {
   static constexpr std::uint32_t kUnderWayMax = 2048;
 
  private:
-  // A set of rows that knows its size.
-  struct CountedRows {
-    explicit CountedRows(std::uint32_t row_count) : bits(row_count) {}
-
-    void assign(std::uint32_t row, bool member);
-
-    ShardBits bits;
-    std::uint32_t count = 0;
-  };
-
   void look_at_row(std::uint32_t row);
   void show(std::int64_t voting, std::int64_t forgotten);
 
-  // Takes the next row out of a set that is not empty.
-  std::uint32_t take_next(CountedRows& set);
   bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
 
   bool enabled_;
-  const std::uint32_t under_way_max_;
   const consensus::ShardColumns& columns_;
   CountedRows voting_;
   CountedRows forgotten_;
   CountedRows unled_;
   std::uint64_t led_anew_ = 0;
-  CountedRows queued_;     // Miss a member and wait for a place.
-  CountedRows under_way_;  // Have one.
-  CountedRows stepped_;    // Of these: stepped since they were looked at.
-  std::uint32_t cursor_ = 0;
+  PacedRows rows_;  // Miss a member.
   Counter& demotions_;
   Counter& anchors_;
   Counter& promotions_;

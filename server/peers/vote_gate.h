@@ -14,13 +14,15 @@ namespace gcoord::server {
 
 class VoteGate {
  public:
-  // `identity`, as it was before any peer was met, outlives it. `first_boot`: the node promised
-  // nothing before this incarnation.
-  VoteGate(const ledger::IdentityFile& identity, bool first_boot, std::uint32_t election_ticks)
-      : identity_(identity),
-        first_boot_(first_boot),
-        first_life_(!identity.established()),
-        election_ticks_(election_ticks) {}
+  // What the directory has behind it at this start.
+  struct Past {
+    bool first_boot = true;  // The node promised nothing before this incarnation,
+    bool first_life = true;  // or nothing that anybody counts.
+  };
+
+  // `identity` outlives it.
+  VoteGate(const ledger::IdentityFile& identity, Past past, std::uint32_t election_ticks)
+      : identity_(identity), past_(past), election_ticks_(election_ticks) {}
 
   // The time from which on the wait counts, at the start.
   void begin(Tick now) {
@@ -40,7 +42,7 @@ class VoteGate {
   Tick vote_after() const { return vote_after_; }
 
   // No earlier incarnation of this directory made a promise that counts.
-  bool first_life() const { return first_life_; }
+  bool first_life() const { return past_.first_life; }
 
  private:
   // Before a directory is established (engine_admission.h). Far, but arithmetic stays possible.
@@ -48,13 +50,12 @@ class VoteGate {
 
   // A directory that never promised anything need not wait; the one that it replaces may have.
   Tick silent_until(Tick now) const {
-    const bool fresh = first_boot_ && !identity_.rejoining();
+    const bool fresh = past_.first_boot && !identity_.rejoining();
     return fresh ? Tick{0} : now + election_ticks_;
   }
 
   const ledger::IdentityFile& identity_;
-  bool first_boot_;
-  bool first_life_;
+  Past past_;
   std::uint32_t election_ticks_;
   Tick vote_after_;
 };

@@ -26,6 +26,36 @@ bool drain(int event_fd) {
   return event_fd >= 0 && read(event_fd, &count, sizeof count) == sizeof count;
 }
 
+// What a store says that the cluster was founded with, or that the directory joined later.
+Result<consensus::Configuration> founding(std::span<const std::byte> stored) {
+  const auto decoded = decode_configuration(stored);
+  if (decoded) {
+    return *decoded;
+  }
+  constexpr consensus::Configuration kUnknown{};
+  const auto unknown = encode_configuration(kUnknown);
+  if (std::equal(stored.begin(), stored.end(), unknown.begin(), unknown.end())) {
+    return consensus::Configuration{};
+  }
+  return Status{
+      StatusCode::DataLoss,
+      std::string("the checkpoint store has an impossible configuration") + ledger::kRotAdvice,
+      kCheckpointImpossible};
+}
+
+// Before there is a view the options name the nodes that the cluster was founded with.
+Status check_founders(const ReplicaOptions& options, const consensus::Configuration& founders) {
+  GCOORD_TRY(const consensus::Configuration named, initial_configuration(options));
+  if (founders.members() == named.members() &&
+      std::equal(std::begin(founders.node), std::end(founders.node), named.node)) {
+    return Status{};
+  }
+  return Status{StatusCode::FailedPrecondition,
+                "the cluster was created with other nodes than --node-id and --peer name now; "
+                "name all nodes that it was created with",
+                kEngineOptions};
+}
+
 }  // namespace
 
 Result<consensus::Configuration> initial_configuration(const ReplicaOptions& options) {
@@ -118,35 +148,41 @@ Status ReplicaDisk::check_turn(const ReplicaOptions& options) {
                 kEngineOptions};
 }
 
+// Of a store that holds nothing yet: the configuration of shards that no checkpoint mentions.
+Result<consensus::Configuration> ReplicaDisk::begin_store(const ReplicaOptions& options) {
+  consensus::Configuration configuration;
+  if (!options.joins) {
+    GCOORD_TRY(configuration, initial_configuration(options));
+  }
+  ledger::CheckpointBatch batch;
+  batch.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
+  if (options.resident_entries) {
+    batch.put_meta(kTurnKey, {&kResidentTurn, 1});
+  }
+  GCOORD_TRY_STATUS(store_->write(batch));
+  return configuration;
+}
+
 Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recoveries& recovery) {
-  GCOORD_TRY(consensus::Configuration configuration, initial_configuration(options));
+  consensus::Configuration configuration;
   const auto stored = store_->get_meta(kInitialConfigurationKey);
   if (stored.ok()) {
     GCOORD_TRY_STATUS(check_turn(options));
-    const auto decoded = decode_configuration(stored.value());
-    if (!decoded) {
-      return Status{
-          StatusCode::DataLoss,
-          std::string("the checkpoint store has an impossible configuration") + ledger::kRotAdvice,
-          kCheckpointImpossible};
+    GCOORD_TRY(configuration, founding(stored.value()));
+    if (options.members_epoch == 0 && !is_unknown(configuration)) {
+      GCOORD_TRY_STATUS(check_founders(options, configuration));
     }
-    if (decoded->members() != configuration.members() ||
-        !std::equal(std::begin(decoded->node), std::end(decoded->node), configuration.node)) {
-      return Status{StatusCode::FailedPrecondition,
-                    "the cluster was created with other nodes than --node-id and --peer name now; "
-                    "name all nodes that it was created with",
-                    kEngineOptions};
-    }
-    configuration = *decoded;
   } else if (stored.status().code() != StatusCode::NotFound) {
     return stored.status();
   } else {
-    ledger::CheckpointBatch batch;
-    batch.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
-    if (options.resident_entries) {
-      batch.put_meta(kTurnKey, {&kResidentTurn, 1});
-    }
-    GCOORD_TRY_STATUS(store_->write(batch));
+    GCOORD_TRY(configuration, begin_store(options));
+  }
+  founder_count_ = consensus::count_slots(configuration.voters);
+  const bool joined = is_unknown(configuration);
+  first_life_ = !identity_->established() || (joined && first_boot_);
+  if (joined) {
+    // Its number was nobody's before, so no earlier directory of it promised anything.
+    GCOORD_TRY_STATUS(identity_->mark_established());
   }
   recovery.set_initial_configuration(configuration);
   return store_->load(recovery);

@@ -42,6 +42,12 @@ class ReplicaDisk {
   // Whether this node promised nothing before this life.
   bool first_boot() const { return first_boot_; }
 
+  // Or nothing that anybody counts: its directory was not established, or joins just now.
+  bool first_life() const { return first_life_; }
+
+  // Nodes that the cluster was founded with, as this directory has it; 0: it joined later.
+  std::uint32_t founder_count() const { return founder_count_; }
+
   // Whether the rows came back as ones that may have forgotten what this node promised: always in
   // memory mode; in durable mode while a peer may remember another directory of it.
   bool forgot() const { return forgot_; }
@@ -88,6 +94,7 @@ class ReplicaDisk {
   void tell_drops();
   Status open_directory(const ReplicaOptions& options, std::uint64_t random_id);
   Status check_turn(const ReplicaOptions& options);
+  Result<consensus::Configuration> begin_store(const ReplicaOptions& options);
   Status load_checkpoints(const ReplicaOptions& options, Recoveries& recovery);
   Status replay_log(const ReplicaOptions& options, Recoveries& recovery, MetricsRegistry& metrics);
 
@@ -96,6 +103,8 @@ class ReplicaDisk {
   ledger::IdentityFile* identity_ = nullptr;
   ledger::Disk* wal_disk_ = nullptr;
   bool first_boot_ = false;
+  bool first_life_ = false;
+  std::uint32_t founder_count_ = 0;
   bool forgot_ = false;
   std::unique_ptr<ledger::CheckpointStore> store_;
   std::unique_ptr<ledger::WalWriter> writer_;  // None in memory mode.

@@ -50,6 +50,16 @@ struct ReplicaOptions {
   // The other nodes of the cluster. At first boot they and this node become the voters of every
   // shard, in ascending order of ids, at most 7 of them; later boots keep what was decided since.
   std::vector<netcore::PeerAddress> peers;
+  // The epoch of the view that `peers` and `removed` are of; 0: the fixed list. With a view they
+  // are not compared with what the cluster was founded with, and are up to kViewNodesMax with this
+  // node; the shards keep the configurations that they have.
+  std::uint64_t members_epoch = 0;
+  // Nodes that have left for good: refused for ever (HostReplicas::set_members has more).
+  std::vector<NodeId> removed;
+  // A directory that is made now is one of a node that joins a running cluster: its shards have no
+  // configuration until their leaders send one, and until then do nothing but follow. The directory
+  // remembers that; for one that exists this says nothing.
+  bool joins = false;
   std::string listen_host = "127.0.0.1";
   std::uint16_t listen_port = 0;
   netcore::TransportKind transport_kind = netcore::TransportKind::Tcp;
@@ -101,7 +111,8 @@ struct ReplicaOptions {
   // Length of a tick in milliseconds, and the timing of consensus in ticks.
   std::uint32_t tick_ms = 10;
   consensus::Timing timing;
-  // Replicas per shard that memory is set aside for; 0: as many as there are nodes.
+  // Replicas per shard that memory is set aside for at first; 0: as many as there are nodes. It
+  // grows with the shards' configurations.
   std::uint32_t replica_slots = 0;
 
   // How often changed shards are checkpointed; 0: on request and under segment pressure only.

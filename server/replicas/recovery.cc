@@ -245,9 +245,18 @@ Status Recovery::erase(Row& row, ShardId shard) {
   return env_.service.install(shard, {});
 }
 
+// The configuration may be of more nodes than the options name.
+Status Recovery::make_slots(const Configuration& configuration) {
+  const std::uint32_t wanted = consensus::slots_of(configuration);
+  if (wanted <= env_.columns.slot_count) {
+    return {};
+  }
+  return env_.grow ? env_.grow(wanted)
+                   : Status{StatusCode::FailedPrecondition, "has more replicas than this turn"};
+}
+
 void Recovery::finish_row(std::uint32_t row_index) {
-  const consensus::ShardRef ref(env_.columns, row_index);
-  const ShardId shard = ref.shard();
+  const ShardId shard = consensus::ShardRef(env_.columns, row_index).shard();
   Row& row = rows_[row_index];
   if (decided_only_) {
     forget(row);
@@ -269,6 +278,10 @@ void Recovery::finish_row(std::uint32_t row_index) {
   if (!configuration) {
     return fail(shard, "has a configuration that cannot be", kReplayImpossible);
   }
+  if (const Status status = make_slots(*configuration); !status.ok()) {
+    return fail(shard, status.message().c_str(), kReplayImpossible);
+  }
+  const consensus::ShardRef ref(env_.columns, row_index);
   consensus::recover(ref,
                      {.term = row.term,
                       .vote = row.vote,

@@ -42,6 +42,8 @@ class Recovery final : public ledger::CheckpointVisitor,
     EntryPool& pool;
     EntryLog& log;
     StateMachine& service;
+    // Gives the rows more slots (consensus::Stepper::grow); empty: they have what they have.
+    std::function<Status(std::uint32_t slot_count)> grow = {};
   };
 
   Recovery(const Environment& environment, NodeId self);
@@ -125,6 +127,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   void fail(ShardId shard, const char* what, std::uint32_t detail);
   void forget(Row& row);
   Status erase(Row& row, ShardId shard);
+  Status make_slots(const consensus::Configuration& configuration);
   void finish_row(std::uint32_t row_index);
   void recover_entry(std::uint32_t row_index, const Entry& entry, LogIndex decided);
   // What the entries up to `decided` say, of which order_ names those of the row, newest first.

@@ -118,6 +118,12 @@ std::span<const std::byte> encode_configuration(const Configuration& configurati
   return std::as_bytes(std::span(&configuration, 1));
 }
 
+bool is_unknown(const Configuration& configuration) {
+  static_assert(std::has_unique_object_representations_v<Configuration>);
+  constexpr Configuration kUnknown{};
+  return std::memcmp(&configuration, &kUnknown, sizeof configuration) == 0;
+}
+
 std::optional<Configuration> decode_configuration(std::span<const std::byte> bytes) {
   Configuration configuration;
   const bool whole = bytes.size() == sizeof configuration && take_value(bytes, configuration);
@@ -156,7 +162,9 @@ std::optional<HardValue> decode_hard_value(std::span<const std::byte> bytes,
                                            HardEntryVisitor& entries) {
   HardHead head{};
   if (!take_value(bytes, head) || head.version != kHardVersion ||
-      !well_formed(head.configuration, consensus::kReplicaSlots) || head.floor_term > head.term) {
+      !(well_formed(head.configuration, consensus::kReplicaSlots) ||
+        is_unknown(head.configuration)) ||
+      head.floor_term > head.term) {
     return std::nullopt;
   }
   for (std::uint32_t k = 0; k < head.entry_count; ++k) {

@@ -52,6 +52,10 @@ bool well_formed_entries(const consensus::Message& append, std::span<const std::
 std::span<const std::byte> encode_configuration(const consensus::Configuration& configuration);
 std::optional<consensus::Configuration> decode_configuration(std::span<const std::byte> bytes);
 
+// Whether it is what a replica has that knows no configuration yet (docs/adr/0107): all zero. In a
+// log or a snapshot there is none such.
+bool is_unknown(const consensus::Configuration& configuration);
+
 // --- The hard value of a checkpoint: {version u8, reserved 3, entry count u32, lsn u64, term u64,
 // vote u32, reserved u32, floor u64, floor_term u64, configuration 48}, then per undecided entry
 // {term u64, kind u8, reserved 3, length u32, payload}.

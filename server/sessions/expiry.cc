@@ -3,7 +3,6 @@
 #include "locks/state/session_prefetch.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace gcoord::server {
@@ -30,9 +29,8 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
     : options_(options),
       locks_(locks),
       environment_(std::move(doors)),
-      log_(locks, metrics, environment_.log) {
-  GCOORD_ASSERT(!options_.nodes.empty());
-  GCOORD_ASSERT(options_.nodes.size() <= 64);
+      log_(locks, metrics, environment_.log),
+      voters_(options_.node, options_.nodes) {
   asked_ = &metrics.counter({"gcoord_server_session_questions_total",
                              "Queries to other nodes about sessions before their expiry.",
                              "",
@@ -47,13 +45,19 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
                                ""});
 }
 
-std::uint64_t SessionExpiry::bit_of(NodeId node) const {
-  const auto found = std::find(options_.nodes.begin(), options_.nodes.end(), node);
-  return found == options_.nodes.end() ? 0 : std::uint64_t{1} << (found - options_.nodes.begin());
+// A question that is under way stays: who has a vote now and was not asked is, when it is repeated.
+void SessionExpiry::set_members(const ClusterMembers& members, Tick now) {
+  if (!voters_.set_members(members, now)) {
+    rounds_.clear();
+  }
 }
 
-bool SessionExpiry::majority(std::uint64_t silent_mask) const {
-  return std::popcount(silent_mask) >= static_cast<int>(options_.nodes.size() / 2 + 1);
+bool SessionExpiry::majority(std::uint64_t silent_mask,
+                             const sessions::ExpiryProposal& due,
+                             Tick now) const {
+  const std::uint64_t ttl_ticks =
+      sessions::session_ttl_ticks(locks_.clock().ttl_ms(due.row), options_.tick_ms);
+  return voters_.is_majority(silent_mask, ttl_ticks, now);
 }
 
 Tick SessionExpiry::next_deadline() const {
@@ -161,8 +165,8 @@ void SessionExpiry::take_part(Tick now) {
 std::uint64_t SessionExpiry::silence_needed(const sessions::ExpiryProposal& due) const {
   constexpr std::uint64_t kTicksMore = 4;
   const std::uint32_t ttl_ms = locks_.clock().ttl_ms(due.row);
-  return options_.nodes.size() == 1 ? sessions::session_ttl_ticks(ttl_ms, options_.tick_ms)
-                                    : ttl_ms / options_.tick_ms + kTicksMore;
+  return voters_.alone() ? sessions::session_ttl_ticks(ttl_ms, options_.tick_ms)
+                         : ttl_ms / options_.tick_ms + kTicksMore;
 }
 
 // Messages may be lost, so the question is repeated in any case.
@@ -186,8 +190,8 @@ void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
   if (silent < needed) {
     return clock.put_off(due, now + (needed - silent));
   }
-  const std::uint64_t self = bit_of(options_.node);
-  if (majority(self)) {
+  const std::uint64_t self = voters_.bit_of(options_.node);
+  if (majority(self, due, now)) {
     return propose(due, now);
   }
   clock.put_off(due, repeat_at(now));
@@ -212,23 +216,25 @@ void SessionExpiry::ask(Tick now) {
     return;
   }
   asked_->add(to_ask_.size());
-  std::vector<ExpiryCase> cases;
-  cases.reserve(to_ask_.size());
+  ExpiryMessage question{
+      .kind = ExpiryMessageKind::Question, .cases = {}, .with_epoch = voters_.epoch() != 0};
+  question.cases.reserve(to_ask_.size());
   for (const ExpiryRound::Case& each : to_ask_) {
-    cases.push_back({each.due.session.value, each.due.shard.value, each.due.serial, 0});
+    question.cases.push_back({each.due.session.value, each.due.shard.value, each.due.serial, 0});
   }
-  const std::uint64_t round = rounds_.add(now, std::exchange(to_ask_, {}));
-  const auto message = encode_expiry(ExpiryMessageKind::Question, round, cases);
-  for (const NodeId node : options_.nodes) {
-    if (node != options_.node) {
-      engine_->send_peer_message(node, message);
-    }
+  question.round = rounds_.add(now, std::exchange(to_ask_, {}));
+  const auto message = encode_expiry(question);
+  for (const NodeId node : voters_.others()) {
+    engine_->send_peer_message(node, message);
   }
 }
 
 void SessionExpiry::on_peer_message(NodeId from, std::span<const std::byte> message, Tick now) {
   auto decoded = decode_expiry(message);
-  if (!decoded.has_value() || bit_of(from) == 0) {
+  // Whoever asks may have a newer view than this node; only the epochs of answers are compared.
+  const bool question =
+      decoded.has_value() && decoded->kind == ExpiryMessageKind::Question && decoded->with_epoch;
+  if (!decoded.has_value() || (voters_.bit_of(from) == 0 && !question)) {
     dropped_->add();
   } else if (decoded->kind == ExpiryMessageKind::Question) {
     answer(from, *decoded, now);
@@ -264,14 +270,19 @@ void SessionExpiry::answer(NodeId to, ExpiryMessage& message, Tick now) {
     }
     message.cases[at].silent_ms = silent_ms(message.cases[at], now);
   }
-  engine_->send_peer_message(
-      to, encode_expiry(ExpiryMessageKind::Answer, message.round, message.cases));
+  message.kind = ExpiryMessageKind::Answer;
+  message.epoch = voters_.epoch();
+  engine_->send_peer_message(to, encode_expiry(message));
 }
 
 void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick now) {
   ExpiryRound* const round = rounds_.find(message.round);
   if (round == nullptr || round->open_count == 0 || now < clear_after_) {
     return;  // All of it is decided, or it is too long ago, or it is asked again.
+  }
+  // Clients may go by the view that it has already, and by none that this node knows.
+  if (message.epoch > voters_.epoch()) {
+    return;
   }
   const auto same = [](const ExpiryCase& answered, const ExpiryRound::Case& asked) {
     return answered.session == asked.due.session.value && answered.shard == asked.due.shard.value &&
@@ -291,7 +302,7 @@ void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick
       prefetch(&locks_.tables().sessions[row]);
     }
     if (!round->cases[at].closed) {
-      take_answer(bit_of(from), message.cases[at].silent_ms, *round, round->cases[at], now);
+      take_answer(voters_.bit_of(from), message.cases[at].silent_ms, *round, round->cases[at], now);
     }
   }
   log_.flush();
@@ -336,7 +347,8 @@ void SessionExpiry::take_answer(std::uint64_t from,
     return;
   }
   asked.silent_mask |= from;
-  if (majority(asked.silent_mask) && leading(asked.due.shard) && stands(round, asked, now)) {
+  if (majority(asked.silent_mask, asked.due, now) && leading(asked.due.shard) &&
+      stands(round, asked, now)) {
     round.close(asked);
     propose(asked.due, now);
   }

@@ -4,9 +4,11 @@
 // the leader of a shard need not be among them. So a leader that heard nothing for a TTL asks the
 // other nodes first, and proposes the expiry only when a majority, itself included, was silent for
 // the whole TTL before the moment of asking: any majority that renewed the session would share a
-// node with it (protocol/session_messages.h). A node that cannot tell, because it has not applied
-// the registration, stands for neither side. A keep-alive that comes here before the proposal saves
-// the session; after it, its client is told that it is lost.
+// node with it (protocol/session_messages.h). Where nodes come and go, voters.h says whose
+// majority that is; an answer of a node with a newer view than this one's counts for nothing. A
+// node that cannot tell, because it has not applied the registration, stands for neither side. A
+// keep-alive that comes here before the proposal saves the session; after it, its client is told
+// that it is lost.
 //
 // What else is guarded: nothing is proposed unless the leader's lease is valid. After a gap of the
 // loop nothing is looked at for a quarter of an election time, and questions are answered with
@@ -34,6 +36,7 @@
 #include "server/sessions/expiry_log.h"
 #include "server/sessions/expiry_message.h"
 #include "server/sessions/expiry_rounds.h"
+#include "server/sessions/voters.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +72,7 @@ inline constexpr std::uint64_t kEndTicksMax = 12;
 
 struct SessionExpiryOptions {
   NodeId node;
-  std::vector<NodeId> nodes;  // All of the cluster, this one too; at most 64.
+  std::vector<NodeId> nodes;  // The fixed list, this one too; at most ExpiryVoters::kNodesMax.
   std::uint32_t tick_ms = 10;
   std::uint64_t election_ticks = 100;
   std::uint32_t ttl_ms_min = 100;
@@ -91,6 +94,9 @@ class SessionExpiry {
                 Environment doors);
 
   void start(ReplicatedLog& engine) { engine_ = &engine; }
+
+  // Who the voters are from now on, by a view that this node has. Earlier ones change nothing.
+  void set_members(const ClusterMembers& members, Tick now);
 
   // Looks for registrations that ran out, asks, and proposes what a majority agreed to. Called in
   // every pass; costs nothing when nothing is due.
@@ -132,8 +138,7 @@ class SessionExpiry {
   void take_part(Tick now);
   void look_at(const sessions::ExpiryProposal& due, Tick now);
   bool leading(ShardId shard);
-  bool majority(std::uint64_t silent_mask) const;
-  std::uint64_t bit_of(NodeId node) const;
+  bool majority(std::uint64_t silent_mask, const sessions::ExpiryProposal& due, Tick now) const;
   Tick repeat_at(Tick now) const;
   std::uint64_t silence_needed(const sessions::ExpiryProposal& due) const;
   void ask(Tick now);
@@ -155,6 +160,7 @@ class SessionExpiry {
   Environment environment_;
   ExpiryLog log_;
   ExpiryRounds rounds_;
+  ExpiryVoters voters_;
   Counter* asked_ = nullptr;
   Counter* dropped_ = nullptr;
   Histogram* late_ = nullptr;

@@ -1,6 +1,7 @@
 #include "server/sessions/expiry_message.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/limits.h"
 
 #include <cstring>
@@ -11,14 +12,19 @@ namespace {
 
 struct MessageHeader {
   std::uint8_t kind = 0;
-  std::uint8_t reserved[3]{};
+  std::uint8_t flags = 0;
+  std::uint8_t reserved[2]{};
   std::uint32_t count = 0;
   std::uint64_t round = 0;
 };
 
 static_assert(sizeof(MessageHeader) == 16);
-static_assert(sizeof(MessageHeader) + kCasesPerMessageMax * sizeof(ExpiryCase) <=
+static_assert(sizeof(MessageHeader) + kCasesPerMessageMax * sizeof(ExpiryCase) +
+                  sizeof(std::uint64_t) <=
               kPeerMessageBytesMax);
+
+// Never renumber.
+constexpr std::uint8_t kWithEpoch = 1;
 
 bool known(std::uint8_t kind) {
   return kind == static_cast<std::uint8_t>(ExpiryMessageKind::Question) ||
@@ -27,20 +33,22 @@ bool known(std::uint8_t kind) {
 
 }  // namespace
 
-std::vector<std::byte> encode_expiry(ExpiryMessageKind kind,
-                                     std::uint64_t round,
-                                     std::span<const ExpiryCase> cases) {
-  GCOORD_ASSERT(cases.size() <= kCasesPerMessageMax);
+std::vector<std::byte> encode_expiry(const ExpiryMessage& message) {
+  GCOORD_ASSERT(message.cases.size() <= kCasesPerMessageMax);
   MessageHeader header;
-  header.kind = static_cast<std::uint8_t>(kind);
-  header.count = static_cast<std::uint32_t>(cases.size());
-  header.round = round;
-  std::vector<std::byte> message(sizeof(header) + cases.size_bytes());
-  std::memcpy(message.data(), &header, sizeof(header));
-  if (!cases.empty()) {
-    std::memcpy(message.data() + sizeof(header), cases.data(), cases.size_bytes());
+  header.kind = static_cast<std::uint8_t>(message.kind);
+  header.flags = message.with_epoch ? kWithEpoch : std::uint8_t{0};
+  header.count = static_cast<std::uint32_t>(message.cases.size());
+  header.round = message.round;
+  std::vector<std::byte> bytes;
+  bytes.reserve(sizeof(header) + message.cases.size() * sizeof(ExpiryCase) + sizeof(message.epoch));
+  ByteWriter writer{bytes};
+  writer.bytes(&header, sizeof(header));
+  writer.bytes(message.cases.data(), message.cases.size() * sizeof(ExpiryCase));
+  if (message.with_epoch && message.kind == ExpiryMessageKind::Answer) {
+    writer.integer(message.epoch);
   }
-  return message;
+  return bytes;
 }
 
 std::optional<ExpiryMessage> decode_expiry(std::span<const std::byte> message) {
@@ -49,15 +57,23 @@ std::optional<ExpiryMessage> decode_expiry(std::span<const std::byte> message) {
     return std::nullopt;
   }
   std::memcpy(&header, message.data(), sizeof(header));
-  const auto cases = message.subspan(sizeof(header));
+  const auto rest = message.subspan(sizeof(header));
+  const bool answer = header.kind == static_cast<std::uint8_t>(ExpiryMessageKind::Answer);
+  ExpiryMessage decoded{.kind = static_cast<ExpiryMessageKind>(header.kind),
+                        .round = header.round,
+                        .cases = {},
+                        .with_epoch = (header.flags & kWithEpoch) != 0};
+  const std::size_t epoch_bytes = answer && decoded.with_epoch ? sizeof(decoded.epoch) : 0;
   if (!known(header.kind) || header.count > kCasesPerMessageMax ||
-      cases.size() != header.count * sizeof(ExpiryCase)) {
+      rest.size() != header.count * sizeof(ExpiryCase) + epoch_bytes) {
     return std::nullopt;
   }
-  ExpiryMessage decoded{static_cast<ExpiryMessageKind>(header.kind), header.round, {}};
   decoded.cases.resize(header.count);
-  if (!cases.empty()) {
-    std::memcpy(decoded.cases.data(), cases.data(), cases.size());
+  if (header.count != 0) {
+    std::memcpy(decoded.cases.data(), rest.data(), header.count * sizeof(ExpiryCase));
+  }
+  if (epoch_bytes != 0) {
+    std::memcpy(&decoded.epoch, rest.last(epoch_bytes).data(), epoch_bytes);
   }
   return decoded;
 }

@@ -45,6 +45,9 @@ class ExpiryRounds {
   // Forgets rounds that are closed as a whole, or were asked before `asked`.
   void forget(Tick asked);
 
+  // All of them: what was answered says nothing any more.
+  void clear() { rounds_.clear(); }
+
   // Cases of rounds that were asked at `asked` or later and answered by nobody.
   std::size_t unanswered(Tick asked) const;
 

@@ -28,6 +28,7 @@ struct MemorySink final : Sink {
     for (const PayloadExtent extent : payloads) {
       payload_bytes += extent.bytes.size();
     }
+    at_frame(from);
   }
 
   void on_heartbeat(NodeId from, const Heartbeat& heartbeat) override {
@@ -42,6 +43,7 @@ struct MemorySink final : Sink {
   void on_peer_down(NodeId peer, std::string_view reason) override {
     --live;
     downs.push_back({peer, std::string{reason}});
+    at_down(peer);
   }
 
   void on_refused(NodeId /*peer*/, const Refusal& said) override {
@@ -55,6 +57,10 @@ struct MemorySink final : Sink {
     Band band;
     std::size_t slot_count;
   };
+
+  // Called in the midst of what the network does.
+  std::function<void(NodeId)> at_frame = [](NodeId) {};
+  std::function<void(NodeId)> at_down = [](NodeId) {};
 
   std::vector<Frame> frames;
   std::size_t slot_count = 0;

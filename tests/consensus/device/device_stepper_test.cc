@@ -240,6 +240,52 @@ TEST(DeviceStepper, PlacesThatComeFreeAreTakenAgain) {
   EXPECT_EQ(grown.watch.pools, pools);
 }
 
+// Rows get slots for more members while they are at work, packed and wide ones.
+TEST(DeviceStepper, SlotsGrowUnderRowsAtWork) {
+  for (const std::uint32_t before : {1u, 4u}) {
+    Grown grown(all_rows(), 1);
+    ASSERT_TRUE(grown.lead_and_configure(before).ok());
+    for (Stepper* stepper : {grown.device.get(), grown.cpu.get()}) {
+      ASSERT_TRUE(stepper->grow(kReplicaSlots).ok());
+      ASSERT_TRUE(stepper->grow(kSlots).ok());
+      EXPECT_EQ(stepper->columns().slot_count, kReplicaSlots);
+    }
+    ASSERT_TRUE(grown.lead_and_configure(7).ok());
+    EXPECT_EQ(grown.device->columns().configuration[0].members(), voters(7).members());
+    ASSERT_TRUE(grown.step().ok());
+    ASSERT_TRUE(grown.device->look_over().ok());
+  }
+}
+
+// A packed row of a table with fewer slots than it can hold says nothing of the others.
+TEST(DeviceStepper, APackedRowThatGetsItsSecondSlotKnowsNothingOfIt) {
+  const auto device =
+      make_device_stepper(std::make_unique<StandInDevice>(), {.row_count = 1, .slot_count = 1});
+  Stepper& stepper = *device.value();
+  recover(ShardRef(stepper.columns(), 0), RecoveredShard{.configuration = voters(1)}, NodeId{1});
+  const std::uint32_t row = 0;
+  Inbox in;
+  in.campaign = 1;
+  Outbox out;
+  for (std::uint64_t tick = 1; tick < 6; ++tick) {
+    StepInput input;
+    input.tick = Tick{tick};
+    input.self = NodeId{1};
+    ASSERT_TRUE(stepper.step({&row, 1}, {&in, 1}, {&out, 1}, input).ok());
+    in = Inbox{};
+    in.storage_ack = {out.storage.term, out.storage.vote, out.storage.present};
+    if (tick == 4) {
+      ASSERT_EQ(stepper.columns().hot[0].role, Role::Leader);
+      ASSERT_TRUE(stepper.grow(3).ok());
+    }
+  }
+  for (std::uint32_t slot = 1; slot < 3; ++slot) {
+    const Progress progress = ShardRef(stepper.columns(), 0).progress(slot);
+    EXPECT_EQ(progress.match, LogIndex{0});
+    EXPECT_EQ(progress.next, LogIndex{0});
+  }
+}
+
 // Where there is no room for twice the pool, there may be for what is needed.
 TEST(DeviceStepper, APoolTakesWhatIsNeededWhereTwiceAsMuchIsNotToBeHad) {
   const std::size_t most = wide_pool_bytes(kSlots, 3 * 4096);

@@ -134,6 +134,27 @@ TEST(ShardCodec, AHardValueComesBackWithItsEntries) {
   }
 }
 
+// A node that joins stores promises before it knows any member; a log and a snapshot never say so.
+TEST(ShardCodec, AReplicaMayKnowNoConfigurationYet) {
+  const Configuration unknown;
+  EXPECT_TRUE(is_unknown(unknown));
+  EXPECT_FALSE(is_unknown(three_nodes()));
+  std::vector<std::byte> bytes;
+  encode_hard_value(bytes, {.term = Term{5}, .vote = NodeId{2}, .configuration = unknown});
+  NoEntries none;
+  const auto value = decode_hard_value(bytes, none);
+  ASSERT_TRUE(value.has_value());
+  EXPECT_EQ(value->term, Term{5});
+  EXPECT_TRUE(is_unknown(value->configuration));
+  Configuration half = unknown;
+  half.auto_leave = 1;
+  encode_hard_value(bytes, {.term = Term{5}, .configuration = half});
+  EXPECT_FALSE(decode_hard_value(bytes, none).has_value());
+  EXPECT_FALSE(decode_configuration(encode_configuration(unknown)).has_value());
+  encode_snapshot_head(bytes, unknown);
+  EXPECT_FALSE(decode_snapshot(bytes).has_value());
+}
+
 TEST(ShardCodec, AChunkBeyondItsSnapshotIsRefused) {
   std::vector<std::byte> extent;
   ChunkHeader header{.offset_bytes = 4, .total_bytes = 8};

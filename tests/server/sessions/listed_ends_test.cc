@@ -166,8 +166,9 @@ TEST_F(ListedEndsTest, AnswersThatAreNotOfTheQuestionAreDroppedAndCounted) {
     for (ExpiryCase& each : cases) {
       each.silent_ms = 10'000;
     }
-    leader_.service->on_peer_message(NodeId{2},
-                                     encode_expiry(ExpiryMessageKind::Answer, round, cases));
+    leader_.service->on_peer_message(
+        NodeId{2},
+        encode_expiry({.kind = ExpiryMessageKind::Answer, .round = round, .cases = cases}));
     return leader_.engine.proposals.size();
   };
   const auto dropped = [&] {

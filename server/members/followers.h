@@ -1,0 +1,73 @@
+// Followers of earlier views: by which of them some node may still go, as far as this node knows.
+//
+// A view is left once more than half of its own voters have said a newer epoch. Nobody can have a
+// majority of it from then on: clients count no acknowledgement of a node with a newer view than
+// their own, and leaders no answer of one (docs/adr/0111). What a node said is kept, also once it
+// has left the cluster. After a restart all views that are still kept count as not left until their
+// voters were heard; but those before the one that the last voter was removed from do not, because
+// a node is removed only once they were left (kRemovalNeedsAllLeft).
+//
+// Pure; one thread.
+#pragma once
+
+#include "common/ids.h"
+#include "protocol/members/cluster_view.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace gcoord::server {
+
+// Whoever proposes that a leaving voter becomes Removed does so only while settled() is the epoch
+// of the newest view, unless an operator forces it.
+inline constexpr bool kRemovalNeedsAllLeft = true;
+
+class ViewFollowers {
+ public:
+  using EpochOf = std::function<std::uint64_t(NodeId)>;
+
+  // Those that this node knows, as membership::ViewCpu has them.
+  struct Views {
+    std::uint64_t oldest = 0;
+    std::uint64_t newest = 0;  // 0: there is none.
+    std::function<std::optional<protocol::ClusterView>(std::uint64_t epoch)> at;
+  };
+
+  explicit ViewFollowers(NodeId self) : self_(self) {}
+
+  // After each new view, and about once a second besides. epoch_of: the epoch that another node
+  // said to have; 0: it has said none. Whether earlier_voters() has changed.
+  bool look(const Views& views, const EpochOf& epoch_of);
+
+  // ClusterMembers::earlier_voters: of the views that are not left, newest first, each list once
+  // and none that is the newest view's. What leaders then wait for in addition is
+  // server/sessions/voters.h's.
+  const std::vector<std::vector<NodeId>>& earlier_voters() const { return lists_; }
+
+  // The lowest epoch of a view that is not left, which may be the newest one; 0: there is no view.
+  std::uint64_t settled() const {
+    return earlier_.empty() ? newest_.epoch : earlier_.front().epoch;
+  }
+
+ private:
+  struct Voters {
+    std::uint64_t epoch = 0;
+    std::vector<NodeId> nodes;
+  };
+
+  void take_views(const Views& views);
+  void hear(const EpochOf& epoch_of);
+  bool is_left(const Voters& view) const;
+
+  NodeId self_;
+  Voters newest_;
+  std::vector<Voters> earlier_;   // Those that are not left, by rising epoch.
+  std::uint64_t left_below_ = 0;  // Views before this one are left.
+  std::map<NodeId, std::uint64_t> said_;
+  std::vector<std::vector<NodeId>> lists_;
+};
+
+}  // namespace gcoord::server

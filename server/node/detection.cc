@@ -1,0 +1,66 @@
+#include "server/node/detection.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// null: never.
+Json age_json(std::uint64_t at_ms, std::uint64_t now_ms) {
+  return at_ms == 0 ? Json(nullptr) : Json(std::to_string(now_ms - std::min(now_ms, at_ms)));
+}
+
+Json sight_json(const membership::NodeSight& sight, std::uint64_t now_ms) {
+  return {{"node", sight.node.value},
+          {"verdict", membership::verdict_name(sight.verdict)},
+          {"cause", membership::cause_name(sight.cause)},
+          {"level", membership::level_name(sight.level)},
+          {"device", membership::device_health_name(sight.device)},
+          {"phi_milli", membership::phi_milli(sight.phi)},
+          {"since_ms", age_json(sight.since_ms, now_ms)},
+          {"direct_ms", age_json(sight.direct_ms, now_ms)},
+          {"indirect_ms", age_json(sight.indirect_ms, now_ms)}};
+}
+
+NodeDetectorOptions detector_options(const NodeOptions& options) {
+  NodeDetectorOptions result;
+  result.self = options.node;
+  result.cluster = options.cluster;
+  result.listen_host = options.listen_peer.host;
+  for (const PeerOption& peer : options.peers) {
+    result.peers.emplace(peer.id, to_string(peer.peer));
+  }
+  result.evidence = {.suspicion = static_cast<double>(options.suspicion),
+                     .heartbeat_ms = options.heartbeat_ms,
+                     .silence_ms_min = options.silence_ms};
+  result.probe_interval_ms = options.probe_interval_ms;
+  result.alarms = {.converge_after_ms = options.converge_after_ms,
+                   .replace_after_ms = options.replace_after_ms};
+  return result;
+}
+
+}  // namespace
+
+Detection::Detection(const NodeOptions& options, NodeDetector::Environment environment)
+    : environment_(std::move(environment)), detector_(detector_options(options), environment_) {}
+
+Json Detection::report() const {
+  Json nodes = Json::array();
+  for (const membership::NodeSight& sight : detector_.sights()) {
+    nodes.push_back(sight_json(sight, detector_.now_ms()));
+  }
+  Json alarms = Json::array();
+  for (const MemberAlarm& alarm : detector_.alarms().list()) {
+    alarms.push_back({{"kind", alarm_kind_name(alarm.kind)},
+                      {"node", alarm.node.value},
+                      {"since", std::to_string(alarm.since_ms)},
+                      {"armed", alarm.armed},
+                      {"text", alarm_text(alarm, environment_.view(), environment_.wall_ms())}});
+  }
+  return {{"udp_port", detector_.port()}, {"nodes", nodes}, {"alarms", alarms}};
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,101 @@
+// Brings the shards that a node leads to the members that the view of the cluster wants, and counts
+// how many are there.
+//
+// What is to be done with a shard follows from its row and the target alone
+// (consensus/step/members_plan.h), so there is nothing to remember here but where to look. Rows are
+// looked at when they were stepped, and all of them when the target changes; a row that is as
+// wanted costs a look at three words. So many rows are under way at once and the others wait, as in
+// readmission.h: a change of all shards shares frames and syncs, and outgrows no channel. One
+// thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "consensus/step/inbox.h"
+#include "consensus/step/members_plan.h"
+#include "consensus/step/shard_table.h"
+#include "server/interfaces/cluster_members.h"
+#include "server/peers/counted_rows.h"
+#include "server/peers/paced_rows.h"
+#include "server/replicas/active.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+class MembersMover {
+ public:
+  struct Options {
+    NodeId self;
+    std::uint32_t parts = 1;  // The columns are those of one of so many parts of the node's rows.
+  };
+
+  // The columns outlive it; the gauge counts the rows of all that share the registry.
+  MembersMover(const Options& options,
+               const consensus::ShardColumns& columns,
+               MetricsRegistry& registry);
+  ~MembersMover();
+  MembersMover(const MembersMover&) = delete;
+  MembersMover& operator=(const MembersMover&) = delete;
+
+  // What the shards are to become, by the view of this epoch. Without voters: nothing is moved.
+  // Between turns.
+  void set_target(const consensus::MembersTarget& target, std::uint64_t epoch);
+
+  // The row was stepped.
+  void note(std::uint32_t row) {
+    if (on_ && !rests(row)) {
+      look_at_row(row);
+    }
+  }
+
+  // Looks at rows under way and hands what they are to propose, or whom they are to hand over to,
+  // to their next step. Once per turn, after readmission, whose proposals it leaves alone.
+  void advance(const consensus::StepInput& input, ActiveRows& rows);
+
+  // Whether advance() has something to look at.
+  bool waiting() const { return rows_.waiting(); }
+
+  // Of the rows here.
+  MembersProgress progress() const;
+
+  // Rows of a node on their way at once: what two nodes exchange well within the 100 ms of a
+  // resend.
+  static constexpr std::uint32_t kUnderWayMax = 2048;
+
+ private:
+  bool leads(std::uint32_t row) const { return columns_.hot[row].role == consensus::Role::Leader; }
+
+  // Whether no configuration is under way in the row's log.
+  bool decided(std::uint32_t row) const {
+    return columns_.log[row].configuration_pending <= columns_.log[row].applied;
+  }
+
+  // Whether the row goes on as it was found: it does not lead, or has what is wanted.
+  bool rests(std::uint32_t row) const {
+    return leads(row) ? calm_ && settled_.test(row) && decided(row) : !led_.test(row);
+  }
+
+  void look_at_row(std::uint32_t row);
+  void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
+  bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
+  void propose(std::uint32_t row, const consensus::MembersPlan& plan, ActiveRows& rows);
+  void show(std::int64_t under_way);
+
+  const NodeId self_;
+  const consensus::ShardColumns& columns_;
+  consensus::MembersTarget target_;
+  std::uint64_t epoch_ = 0;
+  bool on_ = false;
+  bool calm_ = false;  // Nobody is joining and this node keeps what it leads.
+  CountedRows led_;
+  CountedRows settled_;  // Of these: as wanted, decided.
+  CountedRows ready_;    // Of the led: every joining node has the log.
+  PacedRows rows_;       // Are to be looked at.
+  Counter& learner_changes_;
+  Counter& voter_changes_;
+  Counter& transfers_;
+  Gauge& under_way_gauge_;
+  std::int64_t under_way_shown_ = 0;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,71 @@
+#include "server/peers/peer_list.h"
+
+#include "server/interfaces/cluster_members.h"
+#include "server/platform/endpoint_name.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// A peer whose address is not known, or cannot be, is not called: it calls.
+netcore::PeerAddress address_of(const protocol::Member& member) {
+  const Result<Endpoint> endpoint = parse_endpoint(member.peer_address);
+  return endpoint.ok()
+             ? netcore::PeerAddress{member.id, endpoint.value().host, endpoint.value().port}
+             : netcore::PeerAddress{member.id, {}, 0};
+}
+
+}  // namespace
+
+PeerList::PeerList(NodeId self, std::span<const netcore::PeerAddress> peers, std::uint64_t epoch)
+    : self_(self), epoch_(epoch) {
+  for (const netcore::PeerAddress& peer : peers) {
+    auto& known = peers_[peer.id];
+    if (peer.port == 0) {
+      known.emplace();
+    } else if (epoch != 0) {
+      known = to_string(Endpoint{peer.host, peer.port});
+    }
+  }
+}
+
+std::optional<PeerList::Changes> PeerList::follow(const protocol::ClusterView& view) {
+  if (view.epoch == 0 || view.epoch < epoch_) {
+    return std::nullopt;
+  }
+  epoch_ = view.epoch;
+  Changes changes;
+  const std::vector<NodeId> present = nodes_of(view);
+  for (const protocol::Member& member : view.nodes) {
+    const bool gone = member.state == protocol::MemberState::Removed;
+    if (gone && removed_.insert(member.id).second) {
+      peers_.erase(member.id);
+      changes.removed_self |= member.id == self_;
+      if (member.id != self_) {
+        changes.removed.push_back(member.id);
+      }
+    }
+    if (member.id != self_ && std::binary_search(present.begin(), present.end(), member.id)) {
+      follow_peer(member, changes);
+    }
+  }
+  return changes;
+}
+
+void PeerList::follow_peer(const protocol::Member& member, Changes& changes) {
+  const auto [known, added] = peers_.try_emplace(member.id);
+  std::optional<std::string>& before = known->second;
+  if (added) {
+    changes.added.push_back(address_of(member));
+    before = member.peer_address;
+  } else if (!member.peer_address.empty()) {
+    if (before && *before != member.peer_address) {
+      changes.moved.push_back(address_of(member));
+    }
+    before = member.peer_address;
+  }
+}
+
+}  // namespace gcoord::server

@@ -75,7 +75,7 @@ client::Result<bool> leads_nothing(client::Client& client, std::uint32_t node_id
     return report.status();
   }
   const Json json = parse_json(report.value());
-  return json.is_object() && json.value("leaders", std::uint64_t{1}) == 0;
+  return json.is_object() && unsigned_of(json["leaders"]).value_or(1) == 0;
 }
 
 struct Sample {

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <csignal>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gcoord::cli {
 namespace {
@@ -23,9 +25,20 @@ class MemberProcessTest : public ProcessCluster {
     return ctl().json(words);
   }
 
-  // The number of the refusal.
+  nlohmann::json member(std::vector<std::string> more) const {
+    std::vector<std::string> words = {"--timeout", "30s", "member"};
+    words.insert(words.end(), more.begin(), more.end());
+    return ctl().json(words);
+  }
+
   int refused(std::vector<std::string> more) const {
-    std::vector<std::string> words = {"-o", "json", "--timeout", "30s", "member", "update"};
+    more.insert(more.begin(), "update");
+    return refused_verb(std::move(more));
+  }
+
+  // The number of the refusal.
+  int refused_verb(std::vector<std::string> more) const {
+    std::vector<std::string> words = {"-o", "json", "--timeout", "30s", "member"};
     words.insert(words.end(), more.begin(), more.end());
     const Finished finished = ctl()(words);
     EXPECT_NE(finished.code, 0) << finished.out;
@@ -77,6 +90,40 @@ TEST_F(MemberProcessTest, AViewIsShownWatchedAndChangedForOneEpoch) {
   const Finished table = ctl()({"--timeout", "30s", "member", "list"});
   EXPECT_THAT(table.out, HasSubstr("view 3"));
   EXPECT_THAT(table.out, HasSubstr("zone=a"));
+}
+
+TEST_F(MemberProcessTest, NodesAreInvitedDrainedAndTakenAwayByVerbs) {
+  ASSERT_EQ(watched({})["view"], "1");
+  EXPECT_EQ(member({"drain", "node-2", "--dry-run"})["state"], "draining");
+  const nlohmann::json drained = member({"drain", "node-2"});
+  EXPECT_EQ(drained["state"], "draining");
+  EXPECT_EQ(refused_verb({"drain", "2"}), 6616);
+  EXPECT_EQ(refused_verb({"undrain", "2", "--view", "1"}), 6602);
+  EXPECT_EQ(member({"undrain", "2", "--view", drained["view"]})["state"], "active");
+  EXPECT_EQ(refused_verb({"add", "--witness"}), 6617);
+  EXPECT_EQ(member({"add", "--name", "db4", "--dry-run"})["token"], "");
+  const nlohmann::json added =
+      member({"add", "--name", "db4", "--label", "zone=b", "--token-ttl", "5m"});
+  EXPECT_EQ(added["node"], kNodes + 1);
+  EXPECT_EQ(added["state"], "joining");
+  const std::string token = added["token"];
+  EXPECT_EQ(token.size(), 32u);
+  EXPECT_THAT(added["command"].get<std::string>(), HasSubstr("--join " + cluster_->endpoints()[0]));
+  EXPECT_THAT(added["command"].get<std::string>(), HasSubstr("--join-token " + token));
+  EXPECT_EQ(added["before"]["votes"], kNodes);
+  EXPECT_EQ(added["after"]["may_fail"], 1);
+  EXPECT_EQ(refused_verb({"add", "--name", "db4"}), 6614);
+  EXPECT_EQ(refused_verb({"promote", "db4"}), 6616);
+  EXPECT_EQ(refused_verb({"promote", "nobody"}), 6611);
+  const nlohmann::json listed = list();
+  EXPECT_EQ(listed["members"][kNodes]["invited"], true);
+  EXPECT_EQ(listed["members"][kNodes]["labels"], (nlohmann::json{{"zone", "b"}}));
+  EXPECT_TRUE(listed["moves"].is_null());
+  EXPECT_EQ(member({"remove", "db4"})["state"], "removed");
+  EXPECT_EQ(refused_verb({"remove", std::to_string(kNodes + 1)}), 6612);
+  EXPECT_EQ(member({"replace", "2", "db5", "--dry-run"})["node"], kNodes + 2);
+  EXPECT_EQ(member({"move-leaders", "2"})["node"], 2);
+  EXPECT_EQ(update("2", {"--weight", "3", "--view", list()["view"]})["weight"], 3);
 }
 
 TEST_F(MemberProcessTest, TheViewOutlivesEveryNodeAndTheLedgerHasItsAuthor) {

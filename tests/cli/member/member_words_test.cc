@@ -99,9 +99,10 @@ TEST(MemberWords, AListSaysWhoMovesAndWhoIsSuspect) {
   client::MemberProgress progress = kSettled;
   progress.settled = 5;
   rows.set_progress(progress);
-  EXPECT_EQ(rows.json()["moves"]["settled"], 5);
-  EXPECT_EQ(rows.json()["members"][1]["state"], "leaving");
-  EXPECT_EQ(rows.json()["members"][2]["suspect"], true);
+  const Json json = rows.json();
+  EXPECT_EQ(unsigned_of(json["moves"]["settled"]), 5u);
+  EXPECT_EQ(json["members"][1]["state"].text(), "leaving");
+  EXPECT_TRUE(json["members"][2]["suspect"].truth());
   const Table table = rows.table();
   EXPECT_EQ(table.rows[2][3], "active suspect");
   ASSERT_EQ(table.notes.size(), 1u);

@@ -1,5 +1,6 @@
 // Changes of members, as the client asks for them: what it sends, once however often it is sent,
 // and what it makes of the answers.
+#include "protocol/lock_messages.h"
 #include "protocol/members/change_messages.h"
 #include "tests/client/client_fixture.h"
 

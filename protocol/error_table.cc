@@ -198,8 +198,8 @@ constexpr ErrorEntry kRows[] = {
      "every node failed recently, and the client does not try any of them yet",
      "Try again in a moment; the evidence names the failure at each node"},
     {ErrorCode::NodeRemoved, "NodeRemoved", StatusCode::FailedPrecondition, ExitCode::Usage,
-     "the node was removed from its cluster",
-     "Delete its data directory, and add the machine as a new node if it is to come back"},
+     "this node has left the cluster, and its id is not used again",
+     "Delete its data directory; to bring the machine back, add it as a new node (gcoordctl member add) and start it with --join"},
     // Protocol and client.
     {ErrorCode::FrameBad, "FrameBad", StatusCode::InvalidArgument, ExitCode::Negative,
      "the other side sent bytes that are not a frame of this protocol",

@@ -2,7 +2,9 @@
 //
 // stdout gets one line when the node serves and has heard a majority of its cluster: "gcoordd
 // ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr or in the
-// file of --log-file. Exit codes are those of protocol/error_codes.h.
+// file of --log-file. Exit codes are those of protocol/error_codes.h, and 7 for a node that has
+// left its cluster.
+#include "cli/gcoordd/join.h"
 #include "cli/gcoordd/reload.h"
 #include "cli/gcoordd/shown_configuration.h"
 #include "cli/gcoordd/start_signals.h"
@@ -22,6 +24,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -34,9 +37,14 @@
 namespace gcoord {
 namespace {
 
+// Of a node that has left its cluster for ever: a supervisor should not start it again.
+constexpr int kRemovedExit = 7;
+
 int fail(const Status& status) {
   std::cerr << "gcoordd: " + shown(status.to_string()) + "\n";
-  return static_cast<int>(protocol::exit_code(status));
+  const bool removed =
+      status.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::NodeRemoved);
+  return removed ? kRemovedExit : static_cast<int>(protocol::exit_code(status));
 }
 
 std::optional<std::string> environment(const std::string& name) {
@@ -112,7 +120,8 @@ void keep_ports(server::NodeOptions& options, const server::NodePorts& ports) {
 }
 
 int run(const server::Invocation& invocation, Process& process) {
-  server::NodeOptions options = invocation.options;
+  server::Invocation opened = invocation;
+  server::NodeOptions& options = opened.options;
   if (invocation.data_dir_temporary) {
     options.data_dir = process.make_temporary();
     if (options.data_dir.empty()) {
@@ -123,12 +132,13 @@ int run(const server::Invocation& invocation, Process& process) {
   if (const Status logging = server::start_log(options); !logging.ok()) {
     return fail(logging);
   }
-  server::Invocation opened = invocation;
-  opened.options = options;
+  if (const Status joined = join_if_new(opened); !joined.ok()) {
+    return fail(joined);
+  }
   ShownConfiguration configuration;
   const server::ProcessTexts texts{.configuration = [&] { return configuration.text(); },
                                    .recent_log = &server::recent_log};
-  auto node = server::open_node(options, texts);
+  auto node = server::open_node(opened, texts);
   bool said = false;
   const auto on_ready = [&] {
     if (!std::exchange(said, true)) {
@@ -155,7 +165,7 @@ int run(const server::Invocation& invocation, Process& process) {
     server::log_warning(server::LogComponent::Disk, "{}", status.message());
     process.begin_start();
     node.value().reset();  // It holds the directory.
-    node = server::open_node(options, texts);
+    node = server::open_node(opened, texts);
   }
   if (!node.ok()) {
     return fail(node.status());

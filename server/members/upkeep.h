@@ -26,6 +26,9 @@ class MembersUpkeep {
  public:
   // Longer than what nodes say of themselves takes to be heard twice.
   static constexpr std::uint64_t kHoldMs = 2500;
+  // A node that has left everywhere is gone once all earlier views are left (followers.h); after so
+  // long anyway: of a view that nobody leaves, most voters are down for good.
+  static constexpr std::uint64_t kViewsLeftMs = 60'000;
 
   // All outlive it.
   struct Environment {

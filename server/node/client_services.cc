@@ -130,8 +130,8 @@ WatchHub::Environment ClientServices::watch_environment() {
               },
           .tell_peers =
               [this](std::span<const std::byte> message) {
-                for (const PeerOption& peer : environment_.options.peers) {
-                  environment_.engine.send_peer_message(peer.id, message);
+                for (const NodePeerView& peer : environment_.engine.view().peers) {
+                  environment_.engine.send_peer_message(peer.link.id, message);
                 }
               },
           .history = past_reader(),

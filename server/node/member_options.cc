@@ -1,6 +1,7 @@
 #include "server/node/member_options.h"
 
 #include "protocol/members/cluster_view.h"
+#include "server/start/node_start.h"
 
 #include <string>
 
@@ -20,13 +21,7 @@ ViewKeeperOptions member_options(const NodeOptions& options, const ReplicatedLog
   for (const PeerOption& each : options.peers) {
     result.peers.emplace(each.id, to_string(each.peer));
   }
-  result.settings = {.shards = options.shards,
-                     .tick_ms = options.tick_ms,
-                     .election_ms = options.election_ms,
-                     .heartbeat_ms = options.heartbeat_ms,
-                     .durability = options.durability == Durability::Durable ? 0u : 1u,
-                     .turn = options.turn == TurnOption::Host ? 0u : 1u,
-                     .stripes = options.turn_stripes};
+  result.settings = settings_of(options);
   result.proposes = options.turn == TurnOption::Host;
   result.pause_ms = options.view_after_ms;
   return result;

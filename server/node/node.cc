@@ -17,6 +17,7 @@
 #include "server/peers/device_links.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
+#include "server/start/node_membership.h"
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -58,12 +59,12 @@ struct LoopMetrics {
 // destructor says what ends earlier.
 class Node::Impl {
  public:
-  Impl(const NodeOptions& options, const ProcessTexts& texts)
-      : options_(options),
-        frontend_(context_, frontend_options(options), metrics_),
+  Impl(NodeStart start, const ProcessTexts& texts)
+      : start_(std::move(start)),
+        frontend_(context_, frontend_options(options()), metrics_),
         space_({.metrics = &metrics_, .marks = {}}),
-        service_(service_options(options, space_), frontend_, metrics_),
-        ledger_stack_(options_, service_, metrics_),
+        service_(service_options(options(), space_), frontend_, metrics_),
+        ledger_stack_(options(), service_, metrics_),
         endpoints_(texts),
         events_(context_),
         loop_metrics_(metrics_) {}
@@ -79,10 +80,14 @@ class Node::Impl {
   }
 
   Status open() {
-    ReplicaOptions engine = engine_options(options_);
-    if (!options_.trace_file.empty()) {
-      GCOORD_TRY(trace_, TraceFile::open(options_.trace_file));
-      engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
+    for (const std::string& note : start_.notes) {
+      log_warning(LogComponent::Peers, "{}", note);
+    }
+    ReplicaOptions engine = engine_options(start_);
+    if (!options().trace_file.empty()) {
+      GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));
+      engine.trace = [trace = std::shared_ptr<TraceFile>(std::move(opened))](
+                         const ShardTransition& transition) { trace->write(transition); };
     }
     set_time();
     GCOORD_TRY_STATUS(ledger_stack_.open(space_));
@@ -93,15 +98,18 @@ class Node::Impl {
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     open_reports();
     service_.start(*engine_, engine_->incarnation(), *reports_);
-    GCOORD_TRY_STATUS(start_sweeps(options_, *engine_, service_));
+    GCOORD_TRY_STATUS(start_sweeps(options(), *engine_, service_));
     open_client_services();
     GCOORD_TRY_STATUS(frontend_.listen());
-    welcome_ = make_welcome(options_, frontend_.port());
+    welcome_ = make_welcome(options(), frontend_.port());
     frontend_.set_welcome(welcome_);
-    client_services_->members().start(own_address(options_, welcome_));
+    membership_->start();
+    client_services_->members().set_on_members(
+        [this](const ClusterMembers& members) { membership_->hear(members); });
+    client_services_->members().start(own_address(options(), welcome_));
     GCOORD_TRY_STATUS(client_services_->members().failure());
-    tell_settings(options_, metrics_);
-    GCOORD_TRY_STATUS(endpoints_.open(options_,
+    tell_settings(options(), metrics_);
+    GCOORD_TRY_STATUS(endpoints_.open(options(),
                                       {.health = health_,
                                        .ledger = ledger_stack_.ledger(),
                                        .metrics = metrics_,
@@ -111,7 +119,7 @@ class Node::Impl {
       fds.push_back(fd);
     }
     events_.watch_engine(fds);
-    log_.on_serving(options_, ports(), engine_->view(), time_.elapsed_ms());
+    log_.on_serving(options(), ports(), engine_->view(), time_.elapsed_ms());
     return events_.watch_signals();
   }
 
@@ -125,7 +133,7 @@ class Node::Impl {
   Status run(const Events& events) {
     bool ready = false;
     while (!events_.stopping()) {
-      if (!ready && is_ready(engine_->view())) {
+      if (!ready && is_ready(engine_->view(), membership_->members())) {
         ready = true;
         look_at_health();
         health_.on_ready();
@@ -144,6 +152,8 @@ class Node::Impl {
   }
 
  private:
+  const NodeOptions& options() const { return start_.options(); }
+
   Status open_log(ReplicaOptions engine) {
     engine.space = &space_;
     engine.on_directory = [this] {
@@ -152,13 +162,30 @@ class Node::Impl {
     };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     GCOORD_TRY(engine_,
-               open_engine(options_, {std::move(engine), ledger_stack_.machine(), metrics_}));
+               open_engine(options(), {std::move(engine), ledger_stack_.machine(), metrics_}));
+    NodeMembership::Environment environment{
+        .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {
+          go_by(members);
+        }};
+    GCOORD_TRY(membership_, NodeMembership::open(start_, std::move(environment)));
     return Status{};
+  }
+
+  // Who is in the cluster from now on.
+  void go_by(const ClusterMembers& members) {
+    engine_->set_members(members);
+    service_.set_members(members);
+    ledger_stack_.ledger().set_members(members);
+    health_.set_members(members);
+    log_.set_members(members);
+    if (set_members(welcome_, members)) {
+      frontend_.set_welcome(welcome_);
+    }
   }
 
   void open_reports() {
     reports_ = std::make_unique<StatusReports>(
-        StatusSources{&options_,
+        StatusSources{&options(),
                       engine_.get(),
                       &service_,
                       &ledger_stack_.machine(),
@@ -179,7 +206,7 @@ class Node::Impl {
 
   void open_client_services() {
     client_services_ =
-        std::make_unique<ClientServices>(ClientServices::Environment{.options = options_,
+        std::make_unique<ClientServices>(ClientServices::Environment{.options = options(),
                                                                      .replies = frontend_,
                                                                      .metrics = metrics_,
                                                                      .engine = *engine_,
@@ -187,7 +214,7 @@ class Node::Impl {
                                                                      .ledger = ledger_stack_,
                                                                      .wake = waker()},
                                          space_);
-    auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options_,
+    auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options(),
                                                                             .metrics = metrics_,
                                                                             .engine = *engine_,
                                                                             .ledger = ledger_stack_,
@@ -195,7 +222,7 @@ class Node::Impl {
                                                                             .space = space_,
                                                                             .log = log_});
     disk_upkeep->start(time_.read() / 1000);
-    upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options_,
+    upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options(),
                                                            .welcome = welcome_,
                                                            .engine = *engine_,
                                                            .frontend = frontend_,
@@ -238,7 +265,7 @@ class Node::Impl {
              },
          .coordinator =
              [this](NodeId coordinator) {
-               log_.on_coordinator(options_.node, options_.coordinator, coordinator);
+               log_.on_coordinator(options().node, options().coordinator, coordinator);
              },
          .past =
              [this](std::uint64_t number, const Status& status, NodeId leader_hint) {
@@ -273,13 +300,14 @@ class Node::Impl {
     GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
     const std::size_t turned = engine_->turn();
     done += turned;
-    if (const Status failure = engine_->failure(); !failure.ok()) {
-      return report_device_fault(failure);
+    if (Status failure = engine_->failure(); !failure.ok()) {
+      return report_device_fault(membership_->ended(std::move(failure)));
     }
     GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
     client_services_->detection().detector().advance(time_.read() / 1000);
     GCOORD_TRY_STATUS(client_services_->members().failure());
+    GCOORD_TRY_STATUS(membership_->advance(before_ms));
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
@@ -305,21 +333,25 @@ class Node::Impl {
   // Gives the shards that are led here to the other nodes, so that nobody has to miss this one for
   // an election timeout. Whatever is left after that time is missed after all.
   Status hand_over() {
+    const ClusterMembers& members = membership_->members();
+    const std::vector<NodeId> voters = voters_of(members.view);
     std::vector<NodeId> heirs;
     for (const NodePeerView& peer : engine_->view().peers) {
-      if (peer.live) {
+      const bool votes =
+          members.view.epoch == 0 || std::ranges::binary_search(voters, peer.link.id);
+      if (peer.live && votes) {
         heirs.push_back(peer.link.id);
       }
     }
     if (heirs.empty()) {
       return Status{};
     }
-    for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+    for (std::uint32_t shard = 0; shard < options().shards; ++shard) {
       if (engine_->view(ShardId{shard}).role == consensus::Role::Leader) {
         engine_->transfer(ShardId{shard}, heirs[shard % heirs.size()]);
       }
     }
-    const std::uint64_t latest_us = time_.read() + options_.election_ms * std::uint64_t{1000};
+    const std::uint64_t latest_us = time_.read() + options().election_ms * std::uint64_t{1000};
     while (engine_->view().leader_count > 0 && time_.read() < latest_us) {
       GCOORD_TRY_STATUS(pass());
     }
@@ -345,7 +377,7 @@ class Node::Impl {
     }
   }
 
-  NodeOptions options_;
+  NodeStart start_;
   SteadyTime time_;
   MetricsRegistry metrics_;
   asio::io_context context_{1};
@@ -355,7 +387,7 @@ class Node::Impl {
   LockService service_;
   LedgerStack ledger_stack_;
   NodeHealth health_;
-  std::unique_ptr<TraceFile> trace_;
+  std::unique_ptr<NodeMembership> membership_;
   std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
@@ -371,8 +403,8 @@ Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Node::~Node() = default;
 
-Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const ProcessTexts& texts) {
-  auto impl = std::make_unique<Impl>(options, texts);
+Result<std::unique_ptr<Node>> Node::open(NodeStart start, const ProcessTexts& texts) {
+  auto impl = std::make_unique<Impl>(std::move(start), texts);
   GCOORD_TRY_STATUS(impl->open());
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }

@@ -8,9 +8,8 @@
 // fsync: then nothing more is acknowledged and run() says why.
 #pragma once
 
-#include "common/host/metrics.h"
 #include "common/status.h"
-#include "server/options/options.h"
+#include "server/start/node_start.h"
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +31,7 @@ class Node {
  public:
   // Opens the data directory, recovers, and listens. Failures are for the operator. What the texts
   // call outlives the node.
-  static Result<std::unique_ptr<Node>> open(const NodeOptions& options, const ProcessTexts& texts);
+  static Result<std::unique_ptr<Node>> open(NodeStart start, const ProcessTexts& texts);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

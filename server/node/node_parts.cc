@@ -91,7 +91,8 @@ LockServiceOptions service_options(const NodeOptions& options, const ledger::Spa
   return result;
 }
 
-ReplicaOptions engine_options(const NodeOptions& options) {
+ReplicaOptions engine_options(const NodeStart& start) {
+  const NodeOptions& options = start.options();
   ReplicaOptions result;
   result.cluster = options.cluster;
   result.node = options.node;
@@ -99,6 +100,15 @@ ReplicaOptions engine_options(const NodeOptions& options) {
   for (const PeerOption& peer : options.peers) {
     result.peers.push_back({peer.id, peer.peer.host, peer.peer.port});
   }
+  const protocol::ClusterView& view = start.kept.view();
+  result.members_epoch = view.epoch;
+  for (const protocol::Member& member : view.nodes) {
+    if (member.state == protocol::MemberState::Removed) {
+      result.removed.push_back(member.id);
+    }
+  }
+  // In place of a damaged directory stands one that has promised something before.
+  result.joins = start.kept.joined_by.has_value() && !start.carried;
   result.listen_host = options.listen_peer.host;
   result.listen_port = options.listen_peer.port;
   result.transport_kind = options.peer_transport == PeerTransport::Tcp

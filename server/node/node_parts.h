@@ -13,9 +13,9 @@
 #include "server/history/node_ledger.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
-#include "server/options/options.h"
 #include "server/peers/device_links.h"
 #include "server/replicas/options.h"
+#include "server/start/node_start.h"
 
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@ NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& 
 NodeLedgerOptions ledger_options(const NodeOptions& options);
 // `space` outlives the service.
 LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space);
-ReplicaOptions engine_options(const NodeOptions& options);
+ReplicaOptions engine_options(const NodeStart& start);
 FrontEndOptions frontend_options(const NodeOptions& options);
 
 // Gives the service the device that the engine steps on, if there is one (device_sweeps.h). Beside

@@ -7,17 +7,29 @@
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
 
+#include <utility>
+
 namespace gcoord::server {
 
-Result<std::unique_ptr<Node>> open_node(const NodeOptions& given, const ProcessTexts& texts) {
-  NodeOptions options = given;
-  GCOORD_TRY(options.data_dir, ledger::real_directory(given.data_dir));
-  const ledger::NodeIdentity identity{
-      options.cluster, options.node, options.shards, options.durability == Durability::Durable};
+namespace {
+
+ledger::DataDirectoryOptions directory_of(const NodeOptions& options) {
+  return {
+      options.data_dir,
+      {options.cluster, options.node, options.shards, options.durability == Durability::Durable},
+      draw_random()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Node>> open_node(Invocation given, const ProcessTexts& texts) {
+  GCOORD_TRY(given.options.data_dir, ledger::real_directory(given.options.data_dir));
+  auto start = node_start(given);
+  const NodeOptions options = start.ok() ? start.value().options() : given.options;
   if (options.rejoin) {
-    GCOORD_TRY_STATUS(ledger::resume_replacement({options.data_dir, identity, draw_random()}));
+    GCOORD_TRY_STATUS(ledger::resume_replacement(directory_of(options)));
   }
-  auto node = Node::open(options, texts);
+  auto node = start.ok() ? Node::open(std::move(start).value(), texts) : start.status();
   if (node.ok() || !options.rejoin || !ledger::is_rot(node.status().detail())) {
     return node;
   }
@@ -25,8 +37,9 @@ Result<std::unique_ptr<Node>> open_node(const NodeOptions& given, const ProcessT
               "{}; moves it to {} and fetches its content from the other nodes",
               node.status().message(),
               ledger::damaged_path(options.data_dir));
-  GCOORD_TRY_STATUS(ledger::replace_damaged({options.data_dir, identity, draw_random()}));
-  return Node::open(options, texts);
+  GCOORD_TRY_STATUS(ledger::replace_damaged(directory_of(options)));
+  GCOORD_TRY(NodeStart anew, node_start(given));
+  return Node::open(std::move(anew), texts);
 }
 
 bool is_taken_over(const Status& ended) {

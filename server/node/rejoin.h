@@ -14,11 +14,11 @@
 
 namespace gcoord::server {
 
-// Node::open, with these texts, of the directory that options.data_dir names, behind links
-// (ledger/directory/real_directory.h), and if what that holds is rotten and options.rejoin is set:
-// of a new directory. Failures: those of Node::open, of ledger::real_directory and of
-// ledger::replace_damaged.
-Result<std::unique_ptr<Node>> open_node(const NodeOptions& given, const ProcessTexts& texts);
+// Node::open, with these texts, of what the directory that the options name says to these options
+// (server/start/node_start.h), behind links (ledger/directory/real_directory.h); and if what it
+// holds is rotten and options.rejoin is set: of a new directory. Failures: those of node_start, of
+// Node::open, of ledger::real_directory and of ledger::replace_damaged.
+Result<std::unique_ptr<Node>> open_node(Invocation given, const ProcessTexts& texts);
 
 // Whether run() ended only to have the node opened again.
 bool is_taken_over(const Status& ended);

@@ -34,7 +34,7 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
   const NodeView view = environment_.engine.view();
   environment_.log.on_look(view);
   environment_.watches.on_sweep(now_ms, hears_majority(view, environment_.log.members()));
-  announce();
+  announce(view);
   log_device_links();
   release_memory();
   disk_->look(now_ms);
@@ -45,13 +45,13 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
 }
 
 // Messages to peers may be lost, so it is said again with every sweep.
-void Upkeep::announce() {
+void Upkeep::announce(const NodeView& view) {
   const std::vector<std::byte> address =
       encode_client_address(own_address(environment_.options, environment_.welcome));
   const std::vector<std::byte> device = environment_.device_links.announcement();
-  for (const PeerOption& peer : environment_.options.peers) {
-    environment_.engine.send_peer_message(peer.id, address);
-    environment_.engine.send_peer_message(peer.id, device);
+  for (const NodePeerView& peer : view.peers) {
+    environment_.engine.send_peer_message(peer.link.id, address);
+    environment_.engine.send_peer_message(peer.link.id, device);
   }
 }
 

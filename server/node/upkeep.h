@@ -55,7 +55,7 @@ class Upkeep {
   void on_work() { idle_ = false; }
 
  private:
-  void announce();
+  void announce(const NodeView& view);
   void log_device_links();
   void release_memory();
 

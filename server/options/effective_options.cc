@@ -104,6 +104,10 @@ struct DefaultText {
 
 constexpr std::array kDefaults = {
     DefaultText{"node-id", "1"},
+    DefaultText{"join", ""},
+    DefaultText{"join-token", ""},
+    DefaultText{"advertise-client", ""},  // By other options.
+    DefaultText{"advertise-peer", ""},
     DefaultText{"member-name", ""},  // By the node's id.
     DefaultText{"ledger-keep-heads", "all"},
     DefaultText{"ledger-keep", "all"},

@@ -25,7 +25,7 @@ constexpr std::string_view kFooter =
     "environment\n"
     "overrides the file.\n"
     "Exit codes: 0 stopped on SIGTERM or SIGINT, 1 a failed check or a lost disk, 2 wrong usage, 5 "
-    "cannot serve.\n"
+    "cannot serve, 7 removed from its cluster.\n"
     "Example: gcoordd --node-id 1 --data-dir /var/lib/gcoord --peer 1=10.0.0.1:7500 --peer "
     "2=10.0.0.2:7500 --peer 3=10.0.0.3:7500 --listen-client 10.0.0.1:7400 --listen-peer "
     "10.0.0.1:7500 --insecure";

@@ -79,6 +79,13 @@ Status endpoint(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+// One that others are given: never with port 0.
+template <Endpoint NodeOptions::*member>
+Status advertised(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.*member, parse_endpoint(text));
+  return Status{};
+}
+
 template <Endpoint NodeOptions::*member>
 Status endpoint_or_off(const std::string& text, NodeOptions& options) {
   if (text == "off") {
@@ -157,6 +164,22 @@ Status peer(const std::string& text, NodeOptions& options) {
   }
   options.peers.push_back(std::move(option));
   return Status{};
+}
+
+Status join(const std::string& text, NodeOptions& options) {
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    GCOORD_TRY(Endpoint endpoint, parse_endpoint(text.substr(begin, comma - begin)));
+    options.join.push_back(std::move(endpoint));
+    begin = comma + 1;
+  }
+  return Status{};
+}
+
+Status join_token(const std::string& text, NodeOptions& options) {
+  options.join_token = protocol::parse_join_token(text);
+  return options.join_token ? Status{} : wrong("a token has 32 hexadecimal digits");
 }
 
 Status member_name(const std::string& text, NodeOptions& options) {
@@ -292,6 +315,19 @@ constexpr std::array kTable = {
               "peer address of a node of the cluster, and its client address if clients need "
               "another one than it listens on; repeat for each node; this node may be among them",
               &peer},
+    OptionRow{"join",
+              OptionShape::Value,
+              "HOST:PORT[,HOST:PORT...]",
+              "client addresses of nodes of a cluster that this node joins with an empty "
+              "--data-dir; it takes its number and the cluster's settings from there, and goes by "
+              "its directory at later starts",
+              &join},
+    OptionRow{"join-token",
+              OptionShape::Value,
+              "TOKEN",
+              "leave to join once, 32 hexadecimal digits; gcoordctl member add prints it",
+              &join_token,
+              true},
     OptionRow{"member-name",
               OptionShape::Value,
               "NAME",
@@ -332,6 +368,18 @@ constexpr std::array kTable = {
               "HOST:PORT|off",
               "address at which auditors read the ledger over HTTP (default off)",
               &endpoint_or_off<&NodeOptions::listen_ledger>},
+    OptionRow{"advertise-client",
+              OptionShape::Value,
+              "HOST:PORT",
+              "address at which clients reach this node, where that is not --listen-client "
+              "(default: as --peer of this node says, else --listen-client)",
+              &advertised<&NodeOptions::advertise_client>},
+    OptionRow{"advertise-peer",
+              OptionShape::Value,
+              "HOST:PORT",
+              "address at which the other nodes reach this node, where that is not --listen-peer "
+              "(default: as --peer of this node says, else --listen-peer)",
+              &advertised<&NodeOptions::advertise_peer>},
     OptionRow{"data-dir",
               OptionShape::Value,
               "DIR",

@@ -61,21 +61,11 @@ Status check_listen(std::string_view flag, const Endpoint& endpoint, bool insecu
                               "--" + std::string(flag) + " " + to_string(endpoint));
 }
 
-Status check_times(const NodeOptions& options) {
-  if (options.heartbeat_ms < options.tick_ms) {
-    return refuse("--heartbeat-ms " + std::to_string(options.heartbeat_ms) +
-                  " is shorter than a tick of " + std::to_string(options.tick_ms) + " ms");
+// The flag counts first, then what --peer says of this node, then where it listens.
+void settle_address(const Endpoint& listed, const Endpoint& listen, Endpoint& advertised) {
+  if (advertised.empty()) {
+    advertised = listed.empty() ? listen : listed;
   }
-  if (options.election_ms < 10 * options.tick_ms) {
-    return refuse("--election-ms " + std::to_string(options.election_ms) +
-                  " is shorter than 10 ticks of " + std::to_string(options.tick_ms) + " ms");
-  }
-  if (options.election_ms < 3 * options.heartbeat_ms) {
-    return refuse("--election-ms " + std::to_string(options.election_ms) +
-                  " is shorter than 3 heartbeats of " + std::to_string(options.heartbeat_ms) +
-                  " ms");
-  }
-  return Status{};
 }
 
 // Sorts, refuses duplicates, takes this node out of the list and its client address with it.
@@ -96,15 +86,15 @@ Status settle_peers(NodeOptions& options) {
                     " to two nodes");
     }
   }
-  options.advertise_client = options.listen_client;
-  options.advertise_peer = options.listen_peer;
   const auto self = std::find_if(
       peers.begin(), peers.end(), [&](const auto& each) { return each.id == options.node; });
+  PeerOption own;
   if (self != peers.end()) {
-    options.advertise_client = self->client.empty() ? options.listen_client : self->client;
-    options.advertise_peer = self->peer;
+    own = *self;
     peers.erase(self);
   }
+  settle_address(own.client, options.listen_client, options.advertise_client);
+  settle_address(own.peer, options.listen_peer, options.advertise_peer);
   if (peers.size() + 1 > kNodesMax) {
     return refuse("--peer makes a cluster of " + std::to_string(peers.size() + 1) +
                   " nodes; at most " + std::to_string(kNodesMax) + " are possible");
@@ -121,10 +111,28 @@ Status settle_member(NodeOptions& options) {
     return refuse("--label names a key twice, or there are more than " +
                   std::to_string(protocol::kMemberLabelsMax) + " labels");
   }
-  if (!options.member_name.empty() &&
+  // The cluster gives the id of a node that joins, and then judges its name.
+  if (!options.member_name.empty() && options.join.empty() &&
       !protocol::is_member_name(options.member_name, options.node)) {
     return refuse("--member-name '" + options.member_name + "' is no name for node " +
                   std::to_string(options.node.value) + "; node-N is a name for node N only");
+  }
+  return Status{};
+}
+
+// Of a node that joins a cluster with nothing but addresses and a token.
+Status check_join(const NodeOptions& options, bool dev) {
+  if (options.join.empty() != !options.join_token.has_value()) {
+    return refuse(options.join.empty()
+                      ? "--join-token is given without --join; give the client addresses of the "
+                        "cluster's nodes"
+                      : "--join is given without --join-token; gcoordctl member add makes one");
+  }
+  if (!options.join.empty() && dev) {
+    return refuse("dev runs one node alone; leave out --join");
+  }
+  if (!options.join.empty() && options.turn == TurnOption::Resident) {
+    return refuse("--join is for nodes with --turn host: a resident turn has no changing members");
   }
   return Status{};
 }
@@ -185,7 +193,8 @@ void settle(Invocation& invocation, bool file_hidden, Problems& problems) {
   note(check_times(options), problems);
   note(settle_peers(options), problems);
   note(settle_member(options), problems);
-  if (!options.peers.empty() && options.listen_peer.port == 0) {
+  note(check_join(options, dev), problems);
+  if ((!options.peers.empty() || !options.join.empty()) && options.listen_peer.port == 0) {
     problems.push_back(refuse("--listen-peer has port 0, which the other nodes cannot know"));
   }
   note(check_listen("listen-client", options.listen_client, options.insecure), problems);
@@ -263,8 +272,40 @@ std::string_view durability_name(Durability durability) {
   return durability == Durability::Memory ? "memory" : "durable";
 }
 
+Status check_times(const NodeOptions& options) {
+  if (options.heartbeat_ms < options.tick_ms) {
+    return refuse("--heartbeat-ms " + std::to_string(options.heartbeat_ms) +
+                  " is shorter than a tick of " + std::to_string(options.tick_ms) + " ms");
+  }
+  if (options.election_ms < 10 * options.tick_ms) {
+    return refuse("--election-ms " + std::to_string(options.election_ms) +
+                  " is shorter than 10 ticks of " + std::to_string(options.tick_ms) + " ms");
+  }
+  if (options.election_ms < 3 * options.heartbeat_ms) {
+    return refuse("--election-ms " + std::to_string(options.election_ms) +
+                  " is shorter than 3 heartbeats of " + std::to_string(options.heartbeat_ms) +
+                  " ms");
+  }
+  return Status{};
+}
+
 std::uint32_t ttl_ms_min(const NodeOptions& options) {
   return std::max(protocol::kTtlMsMin, 4 * options.tick_ms);
+}
+
+Status name_node(NodeId node, Invocation& invocation) {
+  NodeOptions& options = invocation.options;
+  options.node = node;
+  options.peers.clear();
+  options.advertise_client = Endpoint{};
+  options.advertise_peer = Endpoint{};
+  for (const GivenOption& given : invocation.given) {
+    if (given.name == "peer" || given.name.starts_with("advertise-")) {
+      GCOORD_TRY_STATUS(apply_option(*find_option(given.name), given.text, options));
+    }
+  }
+  GCOORD_TRY_STATUS(settle_peers(options));
+  return settle_member(options);
 }
 
 Invocation examine_invocation(std::span<const std::string> arguments,

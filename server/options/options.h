@@ -12,6 +12,7 @@
 #include "consensus/step/inbox.h"
 #include "ledger/history/keeping.h"
 #include "protocol/members/cluster_view.h"
+#include "protocol/members/join_messages.h"
 #include "server/log_levels/levels.h"
 #include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
@@ -62,10 +63,13 @@ struct NodeOptions {
   Endpoint listen_peer{"127.0.0.1", kPeerPortDefault};
   Endpoint listen_metrics{"127.0.0.1", kMetricsPortDefault};  // Empty: off.
   Endpoint listen_ledger;                                     // Empty: off.
-  Endpoint advertise_client;  // What clients are told; from --peer of this node,
-                              // else listen_client.
-  Endpoint advertise_peer;    // What the cluster view says: from --peer of this node, else
-                              // listen_peer.
+  // What clients are told: --advertise-client, else from --peer of this node, else listen_client.
+  Endpoint advertise_client;
+  // What the cluster view says: --advertise-peer, else from --peer of this node, else listen_peer.
+  Endpoint advertise_peer;
+  // Client addresses of a cluster that a node without a directory joins, and its leave to do so.
+  std::vector<Endpoint> join;  // Empty: it founds one with its peers, or has a directory.
+  std::optional<protocol::JoinToken> join_token;
   std::uint32_t view_after_ms = 600'000;             // As ViewKeeperOptions::pause_ms.
   std::string member_name;                           // In the first cluster view; empty: "node-ID".
   std::vector<protocol::MemberLabel> member_labels;  // The same, by rising key.
@@ -175,11 +179,18 @@ Invocation examine_invocation(std::span<const std::string> arguments,
                               const Environment& environment,
                               std::vector<Status>& problems);
 
+// The node turned out to have this id, which no source gave: what --peer says of it counts anew.
+// Failures: those of parse_invocation.
+Status name_node(NodeId node, Invocation& invocation);
+
 // The id of a cluster that was given only a name: never 0.
 ClusterId cluster_id_of(std::string_view name);
 
 // "durable" or "memory".
 std::string_view durability_name(Durability durability);
+
+// What is wrong with times that do not fit each other, whatever their sources; OK: nothing.
+Status check_times(const NodeOptions& options);
 
 // The session TTL that nodes with these options can keep: a few heartbeats.
 std::uint32_t ttl_ms_min(const NodeOptions& options);

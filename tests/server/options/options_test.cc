@@ -223,6 +223,49 @@ TEST_F(OptionsTest, ThisNodeAmongThePeersTellsItsClientAddress) {
   EXPECT_EQ(options.advertise_client, (Endpoint{"127.0.0.1", 6}));
 }
 
+constexpr const char* kToken = "00112233445566778899aabbccddeeff";
+
+TEST_F(OptionsTest, ANodeJoinsWithAddressesAndAToken) {
+  const NodeOptions options = accepted({"--data-dir",
+                                        "d",
+                                        "--join",
+                                        "10.0.0.1:7400,[::1]:7401",
+                                        "--join-token",
+                                        kToken,
+                                        "--member-name",
+                                        "node-4",
+                                        "--advertise-peer",
+                                        "10.0.0.4:7500"});
+  ASSERT_EQ(options.join.size(), 2u);
+  EXPECT_EQ(to_string(options.join[1]), "[::1]:7401");
+  EXPECT_EQ(options.join_token->back(), std::byte{0xff});
+  EXPECT_EQ(to_string(options.advertise_peer), "10.0.0.4:7500");
+  EXPECT_EQ(to_string(options.advertise_client), "127.0.0.1:7400");
+}
+
+TEST_F(OptionsTest, AJoinWithoutATokenIsNone) {
+  refused({"--data-dir", "d", "--join", "a:1"}, ErrorCode::OptionInvalid, "--join-token");
+  refused({"--data-dir", "d", "--join-token", kToken}, ErrorCode::OptionInvalid, "without --join");
+  refused({"--data-dir", "d", "--join", "a:1,", "--join-token", kToken},
+          ErrorCode::OptionInvalid,
+          "--join");
+  const auto parsed = parse({"--data-dir", "d", "--join", "a:1", "--join-token", "secret"});
+  EXPECT_THAT(parsed.status().message(), testing::Not(HasSubstr("'secret'")));
+  EXPECT_FALSE(parsed.ok());
+}
+
+TEST_F(OptionsTest, ANodeThatLearnsItsIdFindsItselfAmongItsPeers) {
+  auto invocation = parse(
+      {"--data-dir", "d", "--peer", "1=10.0.0.1:7500", "--peer", "2=10.0.0.2:7500,10.0.0.2:7400"});
+  ASSERT_TRUE(invocation.ok());
+  ASSERT_TRUE(name_node(NodeId{2}, invocation.value()).ok());
+  const NodeOptions& options = invocation.value().options;
+  ASSERT_EQ(options.peers.size(), 1u);
+  EXPECT_EQ(options.peers[0].id, NodeId{1});
+  EXPECT_EQ(to_string(options.advertise_peer), "10.0.0.2:7500");
+  EXPECT_EQ(to_string(options.advertise_client), "10.0.0.2:7400");
+}
+
 TEST_F(OptionsTest, Row111And112TheCoordinatorsMethodComesFromAnySource) {
   EXPECT_EQ(accepted(minimal_).coordinator, CoordinatorMethod::Raft);
   const std::string file = config_file("coordinator = \"ring\"\n");

@@ -1,0 +1,156 @@
+#include "cli/gcoordd/join.h"
+
+#include "client/members/join.h"
+#include "ledger/base/error_details.h"
+#include "ledger/directory/real_directory.h"
+#include "protocol/error_codes.h"
+#include "protocol/hello.h"
+#include "server/platform/operator_log.h"
+#include "server/platform/system_random.h"
+#include "server/platform/version.h"
+#include "server/start/joining_directory.h"
+#include "server/start/node_start.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gcoord {
+
+namespace {
+
+using protocol::ErrorCode;
+using server::Endpoint;
+using server::log_info;
+using server::LogComponent;
+
+// A cluster that restarts, or elects, answers within it.
+constexpr std::chrono::seconds kJoinPatience{30};
+
+bool is_given(const server::Invocation& invocation, std::string_view name) {
+  return std::ranges::find(invocation.given, name, &server::GivenOption::name) !=
+         invocation.given.end();
+}
+
+bool is_everywhere(const Endpoint& endpoint) {
+  return endpoint.host == "0.0.0.0" || endpoint.host == "::";
+}
+
+// A client's failure, as the programs of nodes have them.
+Status status_of(const client::Status& failure) {
+  const protocol::ErrorEntry* const entry = protocol::find_error(failure.detail());
+  return Status{entry == nullptr ? StatusCode::Unavailable : entry->status,
+                "the cluster was asked to admit this node: " + failure.message(),
+                failure.detail()};
+}
+
+Result<protocol::JoinRequest> request_of(const server::NodeOptions& options,
+                                         std::uint64_t directory_id) {
+  if (is_everywhere(options.advertise_peer)) {
+    return protocol::make_error(ErrorCode::OptionInvalid,
+                                "--listen-peer " + to_string(options.listen_peer) +
+                                    " is no address for the other nodes; give --advertise-peer");
+  }
+  // A client address that is not known yet is told later, by the node itself.
+  const Endpoint& client = options.advertise_client;
+  const bool known = !is_everywhere(client) && client.port != 0;
+  return protocol::JoinRequest{.token = *options.join_token,
+                               .directory = directory_id,
+                               .name = options.member_name,
+                               .peer_address = to_string(options.advertise_peer),
+                               .client_address = known ? to_string(client) : std::string{},
+                               .labels = options.member_labels,
+                               .features = protocol::kFeatures};
+}
+
+client::ClientOptions client_options(const server::Invocation& invocation) {
+  client::ClientOptions options;
+  for (const Endpoint& endpoint : invocation.options.join) {
+    options.endpoints.push_back(to_string(endpoint));
+  }
+  options.connect_timeout = kJoinPatience;
+  options.request_timeout = kJoinPatience;
+  options.wait_for_cluster = true;
+  options.client_name = "gcoordd " + std::string(server::kVersion) + " (joins)";
+  if (is_given(invocation, "cluster-id") || is_given(invocation, "cluster-name")) {
+    options.cluster_id = invocation.options.cluster.value;
+  }
+  return options;
+}
+
+// What the operator gave beside the token, and the cluster has otherwise.
+Status check_answer(const server::Invocation& invocation, const protocol::JoinAnswer& answer) {
+  const std::string option = server::contradiction(invocation, answer.view);
+  if (!option.empty()) {
+    return protocol::make_error(ErrorCode::ViewSettingsDiffer,
+                                option + " differs from view " + std::to_string(answer.view.epoch) +
+                                    "; a node that joins needs none");
+  }
+  if (is_given(invocation, "node-id") && invocation.options.node != answer.node) {
+    return protocol::make_error(ErrorCode::OptionInvalid,
+                                "--node-id " + std::to_string(invocation.options.node.value) +
+                                    ", but the token is node " + std::to_string(answer.node.value) +
+                                    "'s; leave it out");
+  }
+  return Status{};
+}
+
+// Where the directory has the data of a node.
+Status check_joined(const server::NodeStart& start) {
+  const server::NodeOptions& options = start.options();
+  const std::string node = "node " + std::to_string(options.node.value) + " of cluster " +
+                           std::to_string(options.cluster.value);
+  if (start.kept.joined_by == protocol::join_token_hash(*options.join_token)) {
+    log_info(LogComponent::Node,
+             "--join is ignored: {} has joined already, as {}",
+             options.data_dir,
+             node);
+    return Status{};
+  }
+  return Status{StatusCode::FailedPrecondition,
+                "the data directory " + options.data_dir + " belongs to " + node +
+                    ", and did not join with this token; leave out --join, or give the new node an "
+                    "empty directory",
+                ledger::kDirectoryNode};
+}
+
+Status join(const server::Invocation& invocation) {
+  const server::NodeOptions& options = invocation.options;
+  GCOORD_TRY(auto directory,
+             server::JoiningDirectory::open(options.data_dir, server::draw_random()));
+  GCOORD_TRY(const protocol::JoinRequest request, request_of(options, directory->directory_id()));
+  const client::ClientOptions asked = client_options(invocation);
+  log_info(LogComponent::Node, "asks the cluster at {} to join it", asked.endpoints.front());
+  const auto answer = client::join_cluster(asked, request);
+  if (!answer.ok()) {
+    return status_of(answer.status());
+  }
+  GCOORD_TRY_STATUS(check_answer(invocation, answer.value()));
+  GCOORD_TRY_STATUS(directory->finish(answer.value(), *options.join_token));
+  log_info(LogComponent::Node,
+           "joined cluster {} as node {}, by view {}",
+           answer.value().cluster.value,
+           answer.value().node.value,
+           answer.value().view.epoch);
+  return Status{};
+}
+
+}  // namespace
+
+Status join_if_new(const server::Invocation& invocation) {
+  if (invocation.options.join.empty()) {
+    return Status{};
+  }
+  server::Invocation resolved = invocation;
+  GCOORD_TRY(resolved.options.data_dir, ledger::real_directory(invocation.options.data_dir));
+  GCOORD_TRY(const bool joins, server::is_to_join(resolved.options.data_dir));
+  if (joins) {
+    return join(resolved);
+  }
+  GCOORD_TRY(const server::NodeStart start, server::node_start(std::move(resolved)));
+  return check_joined(start);
+}
+
+}  // namespace gcoord

@@ -340,6 +340,7 @@ TEST_F(MemberChangesTest, AJoinThatIsLateOrOldOrInTheWayIsRefused) {
   request.peer_address = "n2:1";
   EXPECT_EQ(join(request), ErrorCode::MemberAddressTaken);
   request = joining(token, 50);
+  request.client_address = "elsewhere:2";
   EXPECT_EQ(join(request), ErrorCode::MemberDirectoryTaken);
   request = joining(token, 60);
   wall_ms_ += 60'001;

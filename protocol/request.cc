@@ -55,6 +55,9 @@ constexpr KindName kKindNames[] = {
     {RequestKind::GroupGet, "group_get"},
     {RequestKind::GroupBarrier, "group_barrier"},
     {RequestKind::GroupUpdate, "group_update"},
+    {RequestKind::RendezvousJoin, "rendezvous_join"},
+    {RequestKind::RendezvousLeave, "rendezvous_leave"},
+    {RequestKind::RendezvousGet, "rendezvous_get"},
     {RequestKind::ViewGet, "view_get"},
     {RequestKind::MemberUpdate, "member_update"},
 };

@@ -2,3 +2,7 @@
 gcoord_fuzz_test(NAME cluster_view_fuzz
   SOURCES cluster_view_fuzz.cc
   DEPS common membership/view protocol/members)
+# Groups and rendezvous as a stranger, a damaged log or a damaged state may hold them.
+gcoord_fuzz_test(NAME groups_fuzz
+  SOURCES groups_fuzz.cc
+  DEPS common membership/groups membership/rendezvous protocol/groups protocol/rendezvous)

@@ -51,6 +51,7 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::LockMoving:
     case ErrorCode::MoveNotKnown:
     case ErrorCode::GroupsNotReady:
+    case ErrorCode::RendezvousNotReady:
       return true;
     default:
       return false;

@@ -203,6 +203,12 @@ enum class ErrorCode : std::uint32_t {
   MemberIdInvalid = 6411,
   MemberPayloadTooLong = 6412,
   BarrierSizeInvalid = 6413,
+  RendezvousBoundsDiffer = 6414,
+  RendezvousTimedOut = 6415,
+  RendezvousFull = 6416,
+  RendezvousNotThere = 6417,
+  RendezvousBoundsInvalid = 6418,
+  RendezvousNotReady = 6419,
 
   ViewAbsent = 6601,
   ViewStale = 6602,

@@ -1,6 +1,6 @@
 // The table itself, one entry per line as docs/reference/errors.md has it.
 #include "protocol/error_codes.h"
-#include "protocol/member_errors.h"
+#include "protocol/membership_errors.h"
 
 #include <algorithm>
 #include <array>
@@ -494,39 +494,12 @@ constexpr ErrorEntry kRows[] = {
     {ErrorCode::MemberIdTaken, "MemberIdTaken", StatusCode::AlreadyExists, ExitCode::Conflict,
      "another session is a member of the group under this id",
      "Take another id, or wait until that session has left or its TTL has passed"},
-    {ErrorCode::GroupFull, "GroupFull", StatusCode::ResourceExhausted, ExitCode::Negative,
-     "the group has 256 members, which is the most",
-     "Wait until a member has left, or divide the group"},
-    {ErrorCode::GroupNotMember, "GroupNotMember", StatusCode::NotFound, ExitCode::Negative,
-     "the session is not a member of the group",
-     "Join the group first; a session that ended has left it"},
-    {ErrorCode::GroupsExhausted, "GroupsExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
-     "the node has its maximum of groups or of members",
-     "Leave groups that are not needed; docs/reference/limits.md has the numbers"},
-    {ErrorCode::BarrierSizeDiffers, "BarrierSizeDiffers", StatusCode::FailedPrecondition, ExitCode::Negative,
-     "other sessions wait at this barrier for another number of them",
-     "Give the same --size everywhere, or take another name"},
-    {ErrorCode::BarrierTimedOut, "BarrierTimedOut", StatusCode::DeadlineExceeded, ExitCode::Negative,
-     "not everybody has arrived at the barrier in time, and this arrival was taken back",
-     "Look at who is missing, and arrive again"},
-    {ErrorCode::GroupsUnsupported, "GroupsUnsupported", StatusCode::Unimplemented, ExitCode::Usage,
-     "nodes with --turn resident take no changes of groups",
-     "Start the cluster with --turn host to use groups"},
-    {ErrorCode::GroupsNotReady, "GroupsNotReady", StatusCode::Unavailable, ExitCode::Unavailable,
-     "not all nodes of the cluster are known to have a release with groups",
-     "Upgrade all nodes, and start those that are down"},
-    {ErrorCode::GroupNameTooLong, "GroupNameTooLong", StatusCode::InvalidArgument, ExitCode::Usage,
-     "the name of the group is longer than 256 bytes",
-     "Shorten the name"},
     {ErrorCode::MemberIdInvalid, "MemberIdInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "the member's id is not 1 to 64 bytes of printable UTF-8",
      "Correct the id"},
     {ErrorCode::MemberPayloadTooLong, "MemberPayloadTooLong", StatusCode::InvalidArgument, ExitCode::Usage,
      "the member's payload is longer than 512 bytes",
      "Shorten the payload, or keep it elsewhere and give its address"},
-    {ErrorCode::BarrierSizeInvalid, "BarrierSizeInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
-     "a barrier is for 1 to 256 sessions",
-     "Correct the size"},
     {ErrorCode::ViewAbsent, "ViewAbsent", StatusCode::FailedPrecondition, ExitCode::Unavailable,
      "the cluster has no view yet",
      "Wait until all nodes run a release with the cluster view and have met; their logs say what they wait for"},
@@ -779,11 +752,11 @@ constexpr ErrorEntry kRows[] = {
 
 // All rows by number.
 constexpr auto kTable = [] {
-  std::array<ErrorEntry, std::size(kRows) + std::size(kMemberErrors)> table{};
-  const auto* const end = std::copy(std::begin(kMemberErrors),
-                                    std::end(kMemberErrors),
-                                    std::copy(std::begin(kRows), std::end(kRows), table.begin()));
-  static_cast<void>(end);
+  std::array<ErrorEntry, std::size(kRows) + std::size(kGroupErrors) + std::size(kMemberErrors)>
+      table{};
+  auto* end = std::copy(std::begin(kRows), std::end(kRows), table.begin());
+  end = std::copy(std::begin(kGroupErrors), std::end(kGroupErrors), end);
+  std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
   std::ranges::sort(table, {}, &ErrorEntry::code);
   return table;
 }();

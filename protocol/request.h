@@ -74,6 +74,12 @@ enum class RequestKind : std::uint16_t {
   GroupGet = 122,    // deadline_ms: how long to wait for another view. Reply payload: GroupAnswer.
   GroupBarrier = 123,  // session, sequence, acked_below, ttl_ms, deadline_ms. Reply: token = which.
   GroupUpdate = 124,   // session, sequence, acked_below. Reply: token = epoch, extra = rank.
+  // Rendezvous (protocol/rendezvous/messages.h), all with Feature::Rendezvous.
+  // session, sequence, acked_below, ttl_ms, deadline_ms. Reply, when the round is complete: token =
+  // round, extra = rank; payload: its members.
+  RendezvousJoin = 125,
+  RendezvousLeave = 126,  // session, sequence, acked_below; payload: the name.
+  RendezvousGet = 127,    // deadline_ms: how long to wait for a change. Reply payload: its state.
   // A lock as of an index of its shard. deadline_ms; payload: PastQuery. Reply payload: PastReply.
   // Feature::Past.
   LockGetAt = 112,

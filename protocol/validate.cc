@@ -197,6 +197,28 @@ ErrorCode check_flags(const RequestSlot& slot) {
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 
+// Whether the part of the node that answers a kind checks its fields, too.
+bool checked_by_owner(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::GroupJoin:
+    case RequestKind::GroupLeave:
+    case RequestKind::GroupGet:
+    case RequestKind::GroupBarrier:
+    case RequestKind::GroupUpdate:
+    case RequestKind::RendezvousJoin:
+    case RequestKind::RendezvousLeave:
+    case RequestKind::RendezvousGet:
+    case RequestKind::ViewGet:
+    case RequestKind::MemberUpdate:
+    case RequestKind::MemberChange:
+    case RequestKind::MemberJoin:
+    case RequestKind::MemberProgress:
+      return true;
+    default:
+      return false;
+  }
+}
+
 ErrorCode check_kind(const RequestSlot& slot,
                      std::span<const std::byte> payload,
                      const RequestLimits& limits) {
@@ -249,23 +271,16 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
     case RequestKind::SessionList:
-    case RequestKind::GroupJoin:
-    case RequestKind::GroupLeave:
-    case RequestKind::GroupGet:
-    case RequestKind::GroupBarrier:
-    case RequestKind::GroupUpdate:
-    case RequestKind::ViewGet:
-    case RequestKind::MemberUpdate:
-    case RequestKind::MemberChange:
-    case RequestKind::MemberJoin:
-    case RequestKind::MemberProgress:
       return ErrorCode::None;
     case RequestKind::LockGetAt:
       return check_past(payload);
     case RequestKind::SessionGrant:
       return check_grant(slot, limits);
+    case RequestKind::SessionShow:
+      return check_session(slot);
+    default:
+      return checked_by_owner(slot.kind) ? ErrorCode::None : ErrorCode::KindUnknown;
   }
-  return ErrorCode::KindUnknown;
 }
 
 }  // namespace

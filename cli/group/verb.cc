@@ -1,5 +1,7 @@
 #include "cli/group/verb.h"
 
+#include "cli/group/rendezvous.h"
+#include "cli/group/stay.h"
 #include "cli/group/views.h"
 #include "cli/terminal/wake_sources.h"
 #include "gcoord/group.h"
@@ -18,7 +20,6 @@ namespace gcoord::cli {
 namespace {
 
 using protocol::ErrorCode;
-using std::chrono::milliseconds;
 
 struct GroupFlags {
   std::string name;
@@ -31,11 +32,6 @@ struct GroupFlags {
   std::uint32_t size = 0;
   bool once = false;
 };
-
-constexpr int kSessionLostExit = static_cast<int>(protocol::ExitCode::Conflict);
-
-// How often a member looks whether its session lives, and a watcher whether a signal came.
-constexpr milliseconds kLook{500};
 
 // One that lives on without this process, for verbs that act for it.
 std::optional<client::Session> session_of(Context& context,
@@ -55,23 +51,6 @@ std::optional<client::Session> session_of(Context& context,
   return std::move(session).value();
 }
 
-// Stays a member until a signal comes, which leaves. False: the session was lost before.
-bool stay(client::Session& session, client::Group& group, const SignalFd& signals) {
-  while (session.alive()) {
-    wait_readable({signals.fd()}, kLook);
-    if (signals.take() != 0) {
-      const client::Status left = group.leave();
-      const client::Status closed = session.close();
-      if (!left.ok() && !closed.ok()) {
-        talk("could not leave; the group loses this member when its session ends: " +
-             left.to_string());
-      }
-      return true;
-    }
-  }
-  return false;
-}
-
 int join(Context& context, const GroupFlags& flags) {
   const auto ttl = context.duration("--ttl", flags.ttl);
   if (!ttl.has_value()) {
@@ -82,9 +61,9 @@ int join(Context& context, const GroupFlags& flags) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto opened = client->open_session({.ttl = *ttl});
-  if (!opened.ok()) {
-    return context.fail(*client, opened.status());
+  auto opened = open_own(context, *client, *ttl);
+  if (!opened.has_value()) {
+    return context.exit_code();
   }
   client::Session& session = opened.value();
   client::Group group{session, flags.name};
@@ -107,11 +86,9 @@ int join(Context& context, const GroupFlags& flags) {
     session.detach();
     return 0;
   }
-  if (stay(session, group, signals)) {
-    return 0;
-  }
-  context.fail(protocol::make_error(ErrorCode::SessionExpired, "a member of " + flags.name));
-  return kSessionLostExit;
+  return stay(session, signals, [&] { return group.leave(); })
+             ? 0
+             : lost(context, "a member of " + flags.name);
 }
 
 int leave(Context& context, const GroupFlags& flags) {
@@ -164,7 +141,7 @@ int watch(Context& context, const GroupFlags& flags) {
   client::GroupViews views{*client, flags.name};
   std::uint64_t shown = 0;
   while (signals.take() == 0) {
-    const auto view = views.next(kLook);
+    const auto view = views.next(kStayLook);
     if (!view.ok()) {
       if (may_pass(view.status())) {
         continue;
@@ -194,9 +171,9 @@ int barrier(Context& context, const GroupFlags& flags) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto opened = client->open_session({.ttl = *ttl});
-  if (!opened.ok()) {
-    return context.fail(*client, opened.status());
+  auto opened = open_own(context, *client, *ttl);
+  if (!opened.has_value()) {
+    return context.exit_code();
   }
   client::Group group{opened.value(), flags.name};
   const client::Status passed = group.barrier({.size = flags.size, .timeout = *wait});
@@ -278,6 +255,7 @@ void add_group_commands(Command& app, Context& context) {
       ->type_name("TIME");
   verb->add_option("--ttl", flags.ttl, "TTL of the session that waits (default 10s)")
       ->type_name("TIME");
+  add_rendezvous_verbs(*group, context);
 }
 
 }  // namespace gcoord::cli

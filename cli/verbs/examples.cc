@@ -52,6 +52,8 @@ constexpr std::array kExamples = {
     VerbExample{"group list", "workers"},
     VerbExample{"group watch", "workers"},
     VerbExample{"group barrier", "workers --size 8 --wait 1m"},
+    VerbExample{"group rendezvous", "train --min 2 --max 8 --payload 10.0.0.7:29400"},
+    VerbExample{"group round", "train"},
     VerbExample{"top", "--interval 5s --sort requests"},
     VerbExample{"watch", "--prefix jobs/ --events granted,released"},
     VerbExample{"session open", "--ttl 1m"},

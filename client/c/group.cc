@@ -90,6 +90,68 @@ gcoord_status gcoord_group_barrier(gcoord_group* group,
   });
 }
 
+gcoord_status gcoord_group_join_async(gcoord_group* group,
+                                      const gcoord_group_membership* member,
+                                      gcoord_group_joined_callback callback,
+                                      void* user,
+                                      gcoord_error* error) {
+  return begin_async(
+      {{group, "group"}, {member, "member"}},
+      callback,
+      error,
+      [&]() -> Result<Future<Result<GroupMembership>>> {
+        GCOORD_TRY_STATUS(required({{member->id, "id"}}));
+        GCOORD_TRY(const auto said, payload_of(*member));
+        return group->group.join_async(member->id, said);
+      },
+      telling<GroupMembership>(callback, user, [](const GroupMembership& made) {
+        return gcoord_group_membership{.id = nullptr,
+                                       .payload = nullptr,
+                                       .payload_bytes = 0,
+                                       .epoch = made.epoch,
+                                       .rank = made.rank};
+      }));
+}
+
+gcoord_status gcoord_group_leave_async(gcoord_group* group,
+                                       gcoord_group_done_callback callback,
+                                       void* user,
+                                       gcoord_error* error) {
+  return begin_change(
+      {{group, "group"}}, callback, user, error, [&] { return group->group.leave_async(); });
+}
+
+gcoord_status gcoord_group_update_async(gcoord_group* group,
+                                        const gcoord_group_membership* member,
+                                        gcoord_group_done_callback callback,
+                                        void* user,
+                                        gcoord_error* error) {
+  return begin_change({{group, "group"}, {member, "member"}},
+                      callback,
+                      user,
+                      error,
+                      [&]() -> Result<Future<Status>> {
+                        GCOORD_TRY(const auto said, payload_of(*member));
+                        return group->group.update_async(said);
+                      });
+}
+
+gcoord_status gcoord_group_barrier_async(gcoord_group* group,
+                                         const gcoord_barrier_options* options,
+                                         gcoord_group_done_callback callback,
+                                         void* user,
+                                         gcoord_error* error) {
+  return begin_change(
+      {{group, "group"}, {options, "options"}},
+      callback,
+      user,
+      error,
+      [&]() -> Result<Future<Status>> {
+        GCOORD_TRY(const auto timeout, time_of(options->timeout_ms, "timeout_ms"));
+        return group->group.barrier_async({.size = options->size, .timeout = timeout});
+      });
+}
+
 gcoord_group_views* gcoord_group_views_open(gcoord_client* client,
                                             const char* name,
                                             gcoord_error* error) {
@@ -120,6 +182,34 @@ gcoord_group_view* gcoord_group_views_next(gcoord_group_views* views,
     return give(views->views.next(wait), &view);
   });
   return view;
+}
+
+gcoord_status gcoord_group_views_now_async(gcoord_group_views* views,
+                                           gcoord_group_view_callback callback,
+                                           void* user,
+                                           gcoord_error* error) {
+  return begin_async(
+      {{views, "views"}},
+      callback,
+      error,
+      [&] { return Result{views->views.now_async()}; },
+      giving_to<gcoord_group_view, GroupView>(callback, user));
+}
+
+gcoord_status gcoord_group_views_next_async(gcoord_group_views* views,
+                                            int64_t wait_ms,
+                                            gcoord_group_view_callback callback,
+                                            void* user,
+                                            gcoord_error* error) {
+  return begin_async(
+      {{views, "views"}},
+      callback,
+      error,
+      [&]() -> Result<Future<Result<GroupView>>> {
+        GCOORD_TRY(const auto wait, time_of(wait_ms, "wait_ms"));
+        return views->views.next_async(wait);
+      },
+      giving_to<gcoord_group_view, GroupView>(callback, user));
 }
 
 void gcoord_group_view_free(gcoord_group_view* view) {

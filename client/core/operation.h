@@ -102,12 +102,14 @@ struct Operation {
            (changes_office() && !by_token()) || of_group();
   }
 
-  // Whether it changes a group, or waits at its barrier.
+  // Whether it changes a group or a rendezvous, or waits there.
   bool of_group() const {
     return slot.kind == protocol::RequestKind::GroupJoin ||
            slot.kind == protocol::RequestKind::GroupLeave ||
            slot.kind == protocol::RequestKind::GroupUpdate ||
-           slot.kind == protocol::RequestKind::GroupBarrier;
+           slot.kind == protocol::RequestKind::GroupBarrier ||
+           slot.kind == protocol::RequestKind::RendezvousJoin ||
+           slot.kind == protocol::RequestKind::RendezvousLeave;
   }
 
   bool changes_office() const {
@@ -124,7 +126,8 @@ struct Operation {
   bool registers() const {
     return acquires() || slot.kind == protocol::RequestKind::SessionGrant ||
            slot.kind == protocol::RequestKind::GroupJoin ||
-           slot.kind == protocol::RequestKind::GroupBarrier;
+           slot.kind == protocol::RequestKind::GroupBarrier ||
+           slot.kind == protocol::RequestKind::RendezvousJoin;
   }
 
   // Whether it ends what others may be waiting for.

@@ -2,8 +2,10 @@
 
 #include "client/core/blocking.h"
 #include "client/core/client_impl.h"
+#include "client/core/future_of.h"
 #include "client/core/session_impl.h"
 #include "client/groups/group_feed.h"
+#include "client/groups/requests.h"
 #include "client/net/failure.h"
 #include "gcoord/client.h"
 #include "gcoord/session.h"
@@ -18,46 +20,76 @@ namespace {
 using protocol::ErrorCode;
 using protocol::RequestKind;
 
-ErrorCode first_of(std::initializer_list<ErrorCode> codes) {
-  for (const ErrorCode code : codes) {
-    if (code != ErrorCode::None) {
-      return code;
-    }
-  }
-  return ErrorCode::None;
-}
+using Joined = Result<GroupMembership>;
 
 ErrorCode check_known(const Core& core, std::string_view name) {
-  const ErrorCode code = protocol::check_group_name(name);
-  const bool known = core.has(protocol::Feature::Groups);
-  return code == ErrorCode::None && !known ? ErrorCode::FeatureMissing : code;
+  return check_feature(core, protocol::Feature::Groups, protocol::check_group_name(name));
 }
 
-// What one of a session's requests to a group was answered.
-struct GroupReply {
-  Status status;
-  protocol::ReplySlot slot;
+std::function<void(const Answer&)> telling_status(Callback<Status> callback) {
+  return [callback = std::move(callback)](const Answer& answer) { callback(answer.status); };
+}
+
+// Whose part in which group.
+struct Party {
+  const std::shared_ptr<SessionImpl>& session;
+  const std::string& name;
+
+  Core& core() const { return session->core(); }
 };
 
-// Never sent under another number: done twice is not the same as once.
-OperationPtr request_of(const SessionImpl& session, RequestKind kind, std::string_view name) {
-  OperationPtr operation = name_operation(session.core(), kind, name);
-  operation->slot.session = session.record().id.value;
-  operation->counted = true;
-  return operation;
+void start_join(const Party& party, const GroupMember& member, Callback<Joined> callback) {
+  const ErrorCode code = first_of({check_known(party.core(), party.name),
+                                   protocol::check_member_id(member.id),
+                                   protocol::check_member_payload(member.payload)});
+  if (code != ErrorCode::None) {
+    return refuse<Joined>(party.core(), std::move(callback), failure(code));
+  }
+  OperationPtr operation = group_request(*party.session, RequestKind::GroupJoin, party.name);
+  operation->slot.ttl_ms = party.session->record().ttl_ms;
+  operation->payload =
+      protocol::text_of(protocol::encode_group_join({party.name, member.id, member.payload}));
+  send_request(
+      party.session, std::move(operation), [callback = std::move(callback)](const Answer& answer) {
+        if (!answer.status.ok()) {
+          return callback(answer.status);
+        }
+        callback(GroupMembership{.epoch = answer.slot.token,
+                                 .rank = static_cast<std::uint32_t>(answer.slot.extra)});
+      });
 }
 
-GroupReply ask(const std::shared_ptr<SessionImpl>& session, OperationPtr operation) {
-  operation->session = session->shared_record();
-  GroupReply reply;
-  reply.status = await<Status>(session->core(), [&](auto callback) {
-    operation->callback = [callback, &reply](const Answer& answer) {
-      reply.slot = answer.slot;
-      callback(answer.status);
-    };
-    session->core().submit(std::move(operation));
-  });
-  return reply;
+void start_leave(const Party& party, Callback<Status> callback) {
+  if (const ErrorCode code = check_known(party.core(), party.name); code != ErrorCode::None) {
+    return refuse<Status>(party.core(), std::move(callback), failure(code));
+  }
+  send_request(party.session,
+               group_request(*party.session, RequestKind::GroupLeave, party.name),
+               telling_status(std::move(callback)));
+}
+
+void start_update(const Party& party, std::string_view payload, Callback<Status> callback) {
+  const ErrorCode code =
+      first_of({check_known(party.core(), party.name), protocol::check_member_payload(payload)});
+  if (code != ErrorCode::None) {
+    return refuse<Status>(party.core(), std::move(callback), failure(code));
+  }
+  OperationPtr operation = group_request(*party.session, RequestKind::GroupUpdate, party.name);
+  operation->payload = protocol::text_of(protocol::encode_group_update({party.name, payload}));
+  send_request(party.session, std::move(operation), telling_status(std::move(callback)));
+}
+
+void start_barrier(const Party& party, BarrierOptions options, Callback<Status> callback) {
+  const ErrorCode code =
+      first_of({check_known(party.core(), party.name), protocol::check_barrier_size(options.size)});
+  if (code != ErrorCode::None) {
+    return refuse<Status>(party.core(), std::move(callback), failure(code));
+  }
+  OperationPtr operation = group_request(*party.session, RequestKind::GroupBarrier, party.name);
+  let_wait(*party.session, *operation, options.timeout);
+  operation->payload =
+      protocol::text_of(protocol::encode_group_arrival({options.size, party.name}));
+  send_request(party.session, std::move(operation), telling_status(std::move(callback)));
 }
 
 }  // namespace
@@ -83,8 +115,18 @@ Result<GroupView> GroupViews::now() {
   return await<Result<GroupView>>(feed_->core(), [&](auto callback) { feed_->now(callback); });
 }
 
+Future<Result<GroupView>> GroupViews::now_async() {
+  return future_of<Result<GroupView>>(feed_->core(), [&](auto callback) { feed_->now(callback); });
+}
+
 Result<GroupView> GroupViews::next(std::chrono::milliseconds wait) {
-  return feed_->next(wait);
+  return await<Result<GroupView>>(feed_->core(),
+                                  [&](auto callback) { feed_->next(wait, callback); });
+}
+
+Future<Result<GroupView>> GroupViews::next_async(std::chrono::milliseconds wait) {
+  return future_of<Result<GroupView>>(feed_->core(),
+                                      [&](auto callback) { feed_->next(wait, callback); });
 }
 
 void GroupViews::on_view(std::function<void(const Result<GroupView>&)> callback) {
@@ -107,54 +149,53 @@ const std::string& Group::name() const {
 }
 
 Result<GroupMembership> Group::join(std::string_view id, std::string_view payload) {
-  const ErrorCode code = first_of({check_known(session_->core(), name_),
-                                   protocol::check_member_id(id),
-                                   protocol::check_member_payload(payload)});
-  if (code != ErrorCode::None) {
-    return failure(code);
-  }
-  OperationPtr operation = request_of(*session_, RequestKind::GroupJoin, name_);
-  operation->slot.ttl_ms = session_->record().ttl_ms;
-  operation->payload = protocol::text_of(protocol::encode_group_join({name_, id, payload}));
-  const GroupReply reply = ask(session_, std::move(operation));
-  if (!reply.status.ok()) {
-    return reply.status;
-  }
-  return GroupMembership{.epoch = reply.slot.token,
-                         .rank = static_cast<std::uint32_t>(reply.slot.extra)};
+  const GroupMember member{.id = std::string{id}, .payload = std::string{payload}};
+  return await<Joined>(session_->core(), [&](auto callback) {
+    start_join({session_, name_}, member, callback);
+  });
+}
+
+Future<Result<GroupMembership>> Group::join_async(std::string_view id, std::string_view payload) {
+  const GroupMember member{.id = std::string{id}, .payload = std::string{payload}};
+  return future_of<Joined>(session_->core(), [&](auto callback) {
+    start_join({session_, name_}, member, callback);
+  });
 }
 
 Status Group::leave() {
-  if (const ErrorCode code = check_known(session_->core(), name_); code != ErrorCode::None) {
-    return failure(code);
-  }
-  return ask(session_, request_of(*session_, RequestKind::GroupLeave, name_)).status;
+  return await<Status>(session_->core(), [&](auto callback) {
+    start_leave({session_, name_}, callback);
+  });
+}
+
+Future<Status> Group::leave_async() {
+  return future_of<Status>(session_->core(), [&](auto callback) {
+    start_leave({session_, name_}, callback);
+  });
 }
 
 Status Group::update(std::string_view payload) {
-  const ErrorCode code =
-      first_of({check_known(session_->core(), name_), protocol::check_member_payload(payload)});
-  if (code != ErrorCode::None) {
-    return failure(code);
-  }
-  OperationPtr operation = request_of(*session_, RequestKind::GroupUpdate, name_);
-  operation->payload = protocol::text_of(protocol::encode_group_update({name_, payload}));
-  return ask(session_, std::move(operation)).status;
+  return await<Status>(session_->core(), [&](auto callback) {
+    start_update({session_, name_}, payload, callback);
+  });
+}
+
+Future<Status> Group::update_async(std::string_view payload) {
+  return future_of<Status>(session_->core(), [&](auto callback) {
+    start_update({session_, name_}, payload, callback);
+  });
 }
 
 Status Group::barrier(BarrierOptions options) {
-  const ErrorCode code =
-      first_of({check_known(session_->core(), name_), protocol::check_barrier_size(options.size)});
-  if (code != ErrorCode::None) {
-    return failure(code);
-  }
-  OperationPtr operation = request_of(*session_, RequestKind::GroupBarrier, name_);
-  operation->slot.ttl_ms = session_->record().ttl_ms;
-  operation->slot.set(protocol::RequestFlag::Wait);
-  operation->wait_until = session_->core().clock().now() + TimePoint{options.timeout};
-  operation->deadline += TimePoint{options.timeout};
-  operation->payload = protocol::text_of(protocol::encode_group_arrival({options.size, name_}));
-  return ask(session_, std::move(operation)).status;
+  return await<Status>(session_->core(), [&](auto callback) {
+    start_barrier({session_, name_}, options, callback);
+  });
+}
+
+Future<Status> Group::barrier_async(BarrierOptions options) {
+  return future_of<Status>(session_->core(), [&](auto callback) {
+    start_barrier({session_, name_}, options, callback);
+  });
 }
 
 }  // namespace gcoord::client

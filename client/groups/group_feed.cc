@@ -1,10 +1,10 @@
 #include "client/groups/group_feed.h"
 
-#include "client/core/blocking.h"
 #include "client/net/failure.h"
 #include "protocol/lock_messages.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace gcoord::client {
@@ -108,34 +108,41 @@ void GroupFeed::take(const protocol::GroupAnswer& answer) {
   }
 }
 
-Result<GroupView> GroupFeed::next(milliseconds wait) {
-  const TimePoint until = core_->clock().now() + TimePoint{wait};
-  while (true) {
-    Known known;
-    {
-      const std::lock_guard lock{mutex_};
-      if (!ready_.empty()) {
-        GroupView view = std::move(ready_.front());
-        ready_.pop_front();
-        return view;
-      }
-      known = {view_.epoch, static_cast<std::uint32_t>(view_.members.size())};
+void GroupFeed::next(milliseconds wait, Callback<Result<GroupView>> callback) {
+  next_until(core_->clock().now() + TimePoint{wait}, callback);
+}
+
+void GroupFeed::next_until(TimePoint until, const Callback<Result<GroupView>>& callback) {
+  Known known;
+  std::optional<GroupView> ready;
+  {
+    const std::lock_guard lock{mutex_};
+    if (!ready_.empty()) {
+      ready = std::move(ready_.front());
+      ready_.pop_front();
     }
-    const TimePoint left = until - core_->clock().now();
-    if (known.epoch != 0 && left <= TimePoint{0}) {
-      return failure(protocol::ErrorCode::DeadlineExceeded, "the group has no other view");
-    }
-    known.wait = std::min(kLookWait, std::chrono::ceil<milliseconds>(left));
-    const auto answer =
-        await<Result<protocol::GroupAnswer>>(*core_, [&](auto callback) { look(known, callback); });
-    if (!answer.ok() && (!passes(answer.status()) || core_->clock().now() >= until)) {
-      return answer.status();
-    }
-    if (answer.ok()) {
-      const std::lock_guard lock{mutex_};
-      take(answer.value());
-    }
+    known = {view_.epoch, static_cast<std::uint32_t>(view_.members.size())};
   }
+  if (ready.has_value()) {
+    return callback(*std::move(ready));
+  }
+  const TimePoint left = until - core_->clock().now();
+  if (known.epoch != 0 && left <= TimePoint{0}) {
+    return callback(failure(protocol::ErrorCode::DeadlineExceeded, "the group has no other view"));
+  }
+  known.wait = std::min(kLookWait, std::chrono::ceil<milliseconds>(left));
+  look(known,
+       [self = shared_from_this(), until, callback](const Result<protocol::GroupAnswer>& answer) {
+         const bool late = self->core_->clock().now() >= until;
+         if (!answer.ok() && (!passes(answer.status()) || late)) {
+           return callback(answer.status());
+         }
+         if (answer.ok()) {
+           const std::lock_guard lock{self->mutex_};
+           self->take(answer.value());
+         }
+         self->next_until(until, callback);
+       });
 }
 
 void GroupFeed::begin(ViewCallback callback) {

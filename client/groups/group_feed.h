@@ -1,7 +1,7 @@
 // The views of one group as they come: a look at the leader, then look after look for what changed.
 //
 // Each answer is the whole view or the changes since the one before; the feed puts views together
-// and hands them on one by one. Thread-safe, but for next(), which is one thread's at a time.
+// and hands them on one by one. Thread-safe, but for next(), of which there is one call at a time.
 #pragma once
 
 #include "client/core/calls.h"
@@ -30,7 +30,7 @@ class GroupFeed : public std::enable_shared_from_this<GroupFeed> {
   Core& core() const { return *core_; }
 
   void now(Callback<Result<GroupView>> callback);
-  Result<GroupView> next(std::chrono::milliseconds wait);
+  void next(std::chrono::milliseconds wait, Callback<Result<GroupView>> callback);
 
   void begin(ViewCallback callback);
   void stop();
@@ -45,6 +45,7 @@ class GroupFeed : public std::enable_shared_from_this<GroupFeed> {
 
   void look(const Known& known, Callback<Result<protocol::GroupAnswer>> callback);
   void take(const protocol::GroupAnswer& answer);
+  void next_until(TimePoint until, const Callback<Result<GroupView>>& callback);
   void go_on();
   void on_answer(const Result<protocol::GroupAnswer>& answer);
 

@@ -73,6 +73,7 @@ LockCommand make_group_request(const GroupFields& fields) {
 LockCommand make_group_withdraw(const GroupArrivalFields& arrival) {
   LockCommand command;
   command.kind = LockCommandKind::GroupWithdraw;
+  command.flags = arrival.flags;
   command.session = arrival.session;
   command.sequence = arrival.sequence;
   command.token = FencingToken{arrival.generation};
@@ -135,7 +136,7 @@ Result<LockCommand> decode_group(LockCommandKind kind, std::span<const std::byte
   set_name(command, name);
   if (!requests) {
     GCOORD_TRY_STATUS(check_caller(command));
-    return command.flags == 0 ? Result<LockCommand>{command} : bad("unknown flag");
+    return command.flags <= kWithdrawLastCall ? Result<LockCommand>{command} : bad("unknown flag");
   }
   if (reader.rest_bytes() > kGroupBodyBytesMax) {
     return bad("length of a group's request");

@@ -8,8 +8,8 @@
 //
 //   GroupRequest   kind 1, flags 1, acked 4, session 8, sequence 8, [ttl_ms 4 if kRegister], name
 //                  bytes 2, name, and what is asked (membership/groups/command.h)
-//   GroupWithdraw  kind 1, flags 1, session 8, sequence 8, generation of the barrier 8 (as the
-//                  command's token), name
+//   GroupWithdraw  kind 1, flags 1 (GroupWithdrawFlag), session 8, sequence 8, generation of the
+//                  barrier 8 (as the command's token), name
 //
 // Encoding and decoding are host only and thread-safe.
 #pragma once
@@ -47,12 +47,21 @@ struct GroupFields {
 
 LockCommand make_group_request(const GroupFields& fields);
 
-// The arrival of a session at a barrier.
+// Never renumber: they are in logs. Without one it is of a barrier.
+enum GroupWithdrawFlag : std::uint8_t {
+  kWithdrawRendezvous = 1,  // The session waits for a rendezvous, and its time has run out.
+  // The last call of a rendezvous, whose number is the generation, has run its time. The session is
+  // one of those that wait for it.
+  kWithdrawLastCall = 2,
+};
+
+// The arrival of a session at a barrier, or at a rendezvous.
 struct GroupArrivalFields {
   SessionId session;
   RequestSequence sequence;      // Of the request by which it arrived.
   std::uint64_t generation = 0;  // Of the barrier.
   std::string_view name;         // Of the group; it outlives the command.
+  std::uint8_t flags = 0;        // Of GroupWithdrawFlag, at most one.
 };
 
 // It is taken back.

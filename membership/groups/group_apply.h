@@ -68,6 +68,12 @@ GCOORD_HD inline void extend_chain(const GroupPoint& at, std::uint64_t word) {
   shard.state_hash += shard.state_hash == 0 ? 1 : 0;  // 0 says that there were no commands.
 }
 
+// After each change of the members.
+GCOORD_HD inline void publish_alive(const GroupPoint& at, GroupRow row) {
+  const GroupRecord& group = at.tables.groups[row];
+  at.tables.alive[row.value] = alive_word_of_view(group.epoch, group.member_count);
+}
+
 // The members of the group change: once for each entry of the log.
 GCOORD_HD inline void raise_epoch(const GroupPoint& at, GroupRecord& group) {
   group.epoch += group.batch == at.batch ? 0 : 1;
@@ -152,6 +158,7 @@ GCOORD_HD GroupReply apply_join(const GroupPoint& at,
   tables.participants[row].member = true;
   ++group.member_count;
   raise_epoch(at, group);
+  publish_alive(at, group_row);
   changes.joined(group_row, row);
   return {.code = GroupCode::Joined, .epoch = group.epoch, .number = group.member_count - 1};
 }
@@ -165,6 +172,7 @@ GCOORD_HD void end_membership(const GroupPoint& at, ParticipantRow row, const Ch
   changes.left(each.group, row);
   each.member = false;
   --group.member_count;
+  publish_alive(at, each.group);
 }
 
 template <typename Changes>
@@ -193,6 +201,7 @@ GCOORD_HD GroupReply apply_update(const MemberPoint& member,
   GroupRecord& group = tables.groups[group_row];
   set_payload(tables.texts[member.row.value], command);
   raise_epoch(member.at, group);
+  publish_alive(member.at, group_row);
   changes.updated(group_row, member.row);
   return {.code = GroupCode::Updated, .epoch = group.epoch, .number = rank_of(tables, member.row)};
 }

@@ -52,6 +52,8 @@ void GroupCpu::reserve(std::uint32_t groups, std::uint32_t participants) {
     tables_.group_index = group_index_.view();
     names_.resize(std::size_t{tables_.groups.capacity} + 1);
     tables_.names = names_.data();
+    alive_.resize(std::size_t{tables_.groups.capacity} + 1);
+    tables_.alive = alive_.data();
   }
   if (participants_.grow(tables_.participants, participants) || session_index_.moving()) {
     session_index_.reserve(tables_.participants.capacity);
@@ -123,6 +125,11 @@ GroupView GroupCpu::view(ShardId shard, NameHash name) const {
   return view;
 }
 
+AliveWord GroupCpu::alive(ShardId shard, NameHash name) const {
+  const GroupRow row = find_group(tables_, shard, name);
+  return row.value == 0 ? AliveWord{} : tables_.alive[row.value];
+}
+
 std::uint64_t GroupCpu::epoch(ShardId shard, NameHash name) const {
   const GroupRow row = find_group(tables_, shard, name);
   return row.value == 0 ? 0 : tables_.groups[row].epoch;
@@ -189,6 +196,7 @@ Status GroupCpu::deserialize(ShardId shard, std::span<const std::byte> bytes) {
       group.member_count += each.member ? 1 : 0;
       group.arrived_count += each.arrived ? 1 : 0;
     }
+    tables_.alive[group_row.value] = alive_word_of_view(group.epoch, group.member_count);
   }
   row.epoch_last = snapshot.epoch_last;
   row.generation_last = snapshot.generation_last;

@@ -83,6 +83,9 @@ class GroupCpu {
 
   GroupView view(ShardId shard, NameHash group) const;
 
+  // Who is alive in the group's newest view; zeros if nobody stands in it.
+  AliveWord alive(ShardId shard, NameHash group) const;
+
   // The epoch of the group, 0 if nobody stands in it.
   std::uint64_t epoch(ShardId shard, NameHash group) const;
 
@@ -115,6 +118,7 @@ class GroupCpu {
   GrowingPool<GroupRecord, GroupRow> groups_;
   GrowingPool<ParticipantRecord, ParticipantRow> participants_;
   MappedColumn<GroupName> names_;
+  MappedColumn<AliveWord> alive_;
   MappedColumn<MemberText> texts_;
   GrowingIndex group_index_;
   GrowingIndex session_index_;

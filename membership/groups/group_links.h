@@ -20,6 +20,7 @@ GCOORD_HD inline GroupRow enter_group(const GroupTables& tables, ShardId shard_i
   group.name_hash = name;
   group.shard = shard_id;
   group.epoch = epoch_floor(shard);
+  tables.alive[row.value] = AliveWord{group.epoch, 0};
   group.shard_next = shard.group_first;
   if (shard.group_first.value != 0) {
     tables.groups[shard.group_first].shard_previous = row;

@@ -17,6 +17,7 @@
 #include "common/random.h"
 #include "common/tables/hash_index.h"
 #include "common/tables/row_pool.h"
+#include "membership/alive/word.h"
 #include "membership/groups/limits.h"
 #include "sessions/record.h"
 
@@ -82,6 +83,7 @@ struct GroupTables {
   RowPool<GroupRecord, GroupRow> groups;
   RowPool<ParticipantRecord, ParticipantRow> participants;
   GroupName* names = nullptr;   // By the group's row.
+  AliveWord* alive = nullptr;   // Likewise: of the newest view, for readers that copy the column.
   MemberText* texts = nullptr;  // By the participant's row.
   MovingIndex group_index;      // By shard and name.
   MovingIndex session_index;    // By shard and session: the first in the session's list.

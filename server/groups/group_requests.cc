@@ -107,16 +107,18 @@ void GroupRequests::join(const ClientRequest& request) {
   }
   const auto join = protocol::decode_group_join(request.payload);
   GCOORD_ASSERT(join.ok());
-  submit(request,
-         {.name = join.value().name,
-          .body = membership::encode_join(join.value().id, join.value().payload),
-          .ttl_ms = request.slot.ttl_ms,
-          .grows = true});
+  submit_group_request(env_,
+                       request,
+                       {.name = join.value().name,
+                        .body = membership::encode_join(join.value().id, join.value().payload),
+                        .ttl_ms = request.slot.ttl_ms,
+                        .full = full()});
 }
 
 void GroupRequests::leave(const ClientRequest& request) {
   if (admit(request)) {
-    submit(request, {.name = request.text(), .body = membership::encode_leave()});
+    submit_group_request(
+        env_, request, {.name = request.text(), .body = membership::encode_leave(), .full = false});
   }
 }
 
@@ -126,8 +128,11 @@ void GroupRequests::update(const ClientRequest& request) {
   }
   const auto update = protocol::decode_group_update(request.payload);
   GCOORD_ASSERT(update.ok());
-  submit(request,
-         {.name = update.value().name, .body = membership::encode_update(update.value().payload)});
+  submit_group_request(env_,
+                       request,
+                       {.name = update.value().name,
+                        .body = membership::encode_update(update.value().payload),
+                        .full = false});
 }
 
 void GroupRequests::barrier(const ClientRequest& request) {
@@ -136,41 +141,19 @@ void GroupRequests::barrier(const ClientRequest& request) {
   }
   const auto arrival = protocol::decode_group_arrival(request.payload);
   GCOORD_ASSERT(arrival.ok());
-  submit(request,
-         {.name = arrival.value().name,
-          .body = membership::encode_arrive(arrival.value().size),
-          .ttl_ms = request.slot.ttl_ms,
-          .grows = true});
+  submit_group_request(env_,
+                       request,
+                       {.name = arrival.value().name,
+                        .body = membership::encode_arrive(arrival.value().size),
+                        .ttl_ms = request.slot.ttl_ms,
+                        .full = full()});
 }
 
-void GroupRequests::submit(const ClientRequest& request, const Asked& asked) {
-  const std::string text = std::string{asked.name} + asked.body;
-  const protocol::Caller caller = protocol::caller_of(request.slot);
-  const locks::LockCommand command =
-      locks::make_group_request({.session = caller.session,
-                                 .sequence = caller.sequence,
-                                 .acked_below = caller.acked_below,
-                                 .ttl_ms = asked.ttl_ms,
-                                 .name_bytes = static_cast<std::uint16_t>(asked.name.size()),
-                                 .text = text});
-  const ShardId shard = shard_of(command.name_hash, env_.limits.shard_count);
-  if (!env_.leaders.leads(shard)) {
-    return env_.replies.redirect(request, env_.leaders.leader(shard), env_.leaders.term(shard));
-  }
-  if (!env_.log.takes(command)) {
-    return env_.replies.refuse(request, ErrorCode::GroupsUnsupported);
-  }
-  if (!env_.all_know()) {
-    return env_.replies.refuse(request, ErrorCode::GroupsNotReady);
-  }
+bool GroupRequests::full() const {
   const membership::GroupUsage usage = env_.machine.groups().usage();
-  const bool full = usage.groups >= membership::kGroupsPerNodeMax ||
-                    usage.participants >= membership::kParticipantsPerNodeMax ||
-                    waits_.size() >= kGroupWaitsMax;
-  if (asked.grows && full && !env_.machine.locks().remembers(shard, command)) {
-    return env_.replies.refuse(request, ErrorCode::GroupsExhausted);
-  }
-  env_.submit(request, shard, command);
+  return usage.groups >= membership::kGroupsPerNodeMax ||
+         usage.participants >= membership::kParticipantsPerNodeMax ||
+         waits_.size() >= kGroupWaitsMax;
 }
 
 std::uint64_t GroupRequests::keep_name(std::string_view name) {

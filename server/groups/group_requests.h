@@ -15,11 +15,8 @@
 #include "protocol/groups/messages.h"
 #include "server/groups/group_machine.h"
 #include "server/groups/group_waits.h"
+#include "server/groups/submission.h"
 #include "server/requests/client_request.h"
-#include "server/requests/reply_writer.h"
-#include "server/requests/service_clock.h"
-#include "server/requests/service_log.h"
-#include "server/requests/shard_leaders.h"
 #include "server/waits/pending_table.h"
 
 #include <cstddef>
@@ -45,19 +42,7 @@ struct NamedGroup {
 
 class GroupRequests {
  public:
-  struct Environment {
-    ServiceLog& log;
-    ReplyWriter& replies;
-    const ShardLeaders& leaders;
-    const ServiceClock& clock;
-    GroupMachine& machine;
-    // The last checks before the log (command_submitter.h).
-    std::function<void(const ClientRequest&, ShardId, const locks::LockCommand&)> submit;
-    std::function<bool()> all_know;  // Whether every node of the cluster knows groups.
-    protocol::RequestLimits limits;
-  };
-
-  explicit GroupRequests(Environment environment) : env_(std::move(environment)) {}
+  explicit GroupRequests(GroupEnvironment environment) : env_(std::move(environment)) {}
 
   // What applies the entries of groups, and of locks before.
   GroupMachine& machine() { return env_.machine; }
@@ -94,18 +79,11 @@ class GroupRequests {
   std::size_t wait_count() const { return waits_.size(); }
 
  private:
-  struct Asked {
-    std::string_view name;
-    std::string body;
-    std::uint32_t ttl_ms = 0;
-    bool grows = false;
-  };
-
   // Names of groups that pending entries are about, by their `group`.
   std::uint64_t keep_name(std::string_view name);
   std::string take_name(const Pending& pending);
   bool admit(const ClientRequest& request);
-  void submit(const ClientRequest& request, const Asked& asked);
+  bool full() const;
   Tick deadline_of(std::uint32_t wait_ms) const;
   void wait_at_barrier(ShardId shard, const GroupWait& wait);
   std::optional<std::vector<std::byte>> view_after(ShardId shard,
@@ -117,7 +95,7 @@ class GroupRequests {
   void end_released(ShardId shard, NameHash group, std::uint64_t generation);
   bool due(ShardId shard, NameHash group, GroupWait& wait);
 
-  Environment env_;
+  GroupEnvironment env_;
   GroupWaits waits_;
   std::unordered_map<std::uint64_t, std::string> names_;
   std::uint64_t name_last_ = 0;

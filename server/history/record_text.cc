@@ -9,6 +9,7 @@
 #include "locks/commands/move_command.h"
 #include "locks/state/keys.h"
 #include "membership/groups/command.h"
+#include "membership/rendezvous/command.h"
 #include "membership/view/command.h"
 #include "server/interfaces/log_record.h"
 
@@ -172,15 +173,56 @@ std::string name_of(membership::GroupOp op) {
   return "unknown";
 }
 
-// What a session asked of a group, or the end of its wait at the group's barrier.
+std::string name_of(membership::RendezvousOp op) {
+  switch (op) {
+    case membership::RendezvousOp::Arrive:
+      return "rendezvous_arrive";
+    case membership::RendezvousOp::Leave:
+      return "rendezvous_leave";
+    case membership::RendezvousOp::Malformed:
+      break;
+  }
+  return "unknown";
+}
+
+void add_rendezvous(RecordFacts& facts, const LockCommand& command) {
+  const membership::RendezvousCommand asked =
+      membership::decode_rendezvous_command(locks::group_body(command));
+  facts.emplace_back("op", name_of(asked.op));
+  if (asked.op == membership::RendezvousOp::Arrive) {
+    facts.emplace_back("members_min", std::to_string(asked.bounds.members_min));
+    facts.emplace_back("members_max", std::to_string(asked.bounds.members_max));
+    facts.emplace_back("last_call_ms", std::to_string(asked.bounds.last_call_ms));
+    facts.emplace_back("payload_bytes", std::to_string(asked.payload.size()));
+  }
+  add_number(facts, "ttl_ms", command.ttl_ms);
+}
+
+// What a withdrawal takes back or ends.
+std::string withdrawn_by(const LockCommand& command) {
+  switch (command.flags) {
+    case locks::kWithdrawRendezvous:
+      return "rendezvous";
+    case locks::kWithdrawLastCall:
+      return "last_call";
+    default:
+      return "barrier";
+  }
+}
+
+// What a session asked of a group or a rendezvous, or the end of a wait at one.
 void add_group(RecordFacts& facts, const LockCommand& command) {
   facts.emplace_back("session", std::to_string(command.session.value));
   facts.emplace_back("sequence", std::to_string(command.sequence.value));
   facts.emplace_back("name", std::string{command.name, command.name_bytes});
   facts.emplace_back("name_hash", hex(command.name_hash));
   if (command.kind == LockCommandKind::GroupWithdraw) {
+    facts.emplace_back("of", withdrawn_by(command));
     add_number(facts, "generation", locks::group_generation(command));
     return;
+  }
+  if (membership::is_rendezvous(locks::group_body(command))) {
+    return add_rendezvous(facts, command);
   }
   const membership::GroupCommand asked =
       membership::decode_group_command(locks::group_body(command));

@@ -8,6 +8,7 @@
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
 #include "membership/groups/group_cpu.h"
+#include "membership/rendezvous/table.h"
 #include "protocol/reply_sink.h"
 #include "server/budget/pass_budget.h"
 #include "server/lateness/slow_requests.h"
@@ -39,6 +40,7 @@ struct LockServiceBase {
   ServiceClock clock;
   locks::LockCpu locks;
   membership::GroupCpu groups;
+  membership::RendezvousTable rendezvous;
   PendingTable pending;
   WaitTable waits;
   TransferRequests asks;

@@ -13,7 +13,7 @@ LockService::LockService(const LockServiceOptions& options,
                          MetricsRegistry& metrics)
     : options_(options),
       base_(options, replies, metrics),
-      groups_(base_.groups, base_.locks),
+      groups_({base_.groups, base_.rendezvous, base_.locks}),
       submitter_({base_.log,
                   base_.replies,
                   base_.leaders,
@@ -47,12 +47,16 @@ LockService::LockService(const LockServiceOptions& options,
                          tasks_.moves,
                          tasks_.expiry,
                          tasks_.delays,
-                         handlers_.groups,
+                         {handlers_.groups, handlers_.rendezvous},
                          base_.clock}),
-      pending_reads_(
-          {base_.pending, handlers_.reads, handlers_.sessions, tasks_.deadlocks, handlers_.groups}),
+      pending_reads_({base_.pending,
+                      handlers_.reads,
+                      handlers_.sessions,
+                      tasks_.deadlocks,
+                      handlers_.groups,
+                      handlers_.rendezvous}),
       machine_(options.limits.shard_count,
-               {handlers_.groups,
+               {{handlers_.groups, handlers_.rendezvous},
                 base_.clock,
                 base_.leaders,
                 pending_commands_,
@@ -64,49 +68,50 @@ LockService::LockService(const LockServiceOptions& options,
 
 LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
   const std::uint32_t shard_count = options_.limits.shard_count;
-  return {.locks = LockRequests({submitter_,
+  return {
+      .locks = LockRequests({submitter_,
+                             base_.replies,
+                             base_.log,
+                             base_.leaders,
+                             base_.locator,
+                             base_.admission.space(),
+                             tasks_.moves}),
+      .holders = HolderRequests({submitter_,
                                  base_.replies,
                                  base_.log,
                                  base_.leaders,
                                  base_.locator,
-                                 base_.admission.space(),
-                                 tasks_.moves}),
-          .holders = HolderRequests({submitter_,
-                                     base_.replies,
-                                     base_.log,
-                                     base_.leaders,
-                                     base_.locator,
-                                     base_.locks,
-                                     base_.clock,
-                                     base_.asks}),
-          .sessions = SessionRequests(shard_count,
-                                      {submitter_,
-                                       base_.replies,
-                                       base_.log,
-                                       base_.leaders,
-                                       base_.clock,
-                                       base_.locks,
-                                       base_.views,
-                                       base_.admission}),
-          .reads = ReadRequests(shard_count,
-                                metrics,
-                                {base_.log,
-                                 base_.replies,
-                                 base_.leaders,
                                  base_.locks,
                                  base_.clock,
-                                 base_.waits,
-                                 base_.asks,
-                                 [this](ShardId shard) {
-                                   const LogIndex applied = machine_.applied(shard);
-                                   return applied.value != 0 ? applied
-                                                             : base_.log.view(shard).applied;
-                                 }}),
-          .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks}),
-          .groups = GroupRequests(group_environment())};
+                                 base_.asks}),
+      .sessions = SessionRequests(shard_count,
+                                  {submitter_,
+                                   base_.replies,
+                                   base_.log,
+                                   base_.leaders,
+                                   base_.clock,
+                                   base_.locks,
+                                   base_.views,
+                                   base_.admission}),
+      .reads = ReadRequests(shard_count,
+                            metrics,
+                            {base_.log,
+                             base_.replies,
+                             base_.leaders,
+                             base_.locks,
+                             base_.clock,
+                             base_.waits,
+                             base_.asks,
+                             [this](ShardId shard) {
+                               const LogIndex applied = machine_.applied(shard);
+                               return applied.value != 0 ? applied : base_.log.view(shard).applied;
+                             }}),
+      .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks}),
+      .groups = GroupRequests(group_environment([this] { return groups_unready(); })),
+      .rendezvous = RendezvousRequests(group_environment([this] { return rendezvous_unready(); }))};
 }
 
-GroupRequests::Environment LockService::group_environment() {
+GroupEnvironment LockService::group_environment(std::function<protocol::ErrorCode()> unready) {
   return {
       .log = base_.log,
       .replies = base_.replies,
@@ -117,12 +122,20 @@ GroupRequests::Environment LockService::group_environment() {
           [this](const ClientRequest& request, ShardId shard, const locks::LockCommand& command) {
             submitter_.submit(request, shard, command);
           },
-      .all_know =
-          [this] {
-            // Where groups are in the log already, no older release can come back.
-            return base_.groups.used() || tasks_.features.all_have(protocol::Feature::Groups);
-          },
+      .unready = std::move(unready),
       .limits = options_.limits};
+}
+
+// Where they are in the log already, no older release can come back.
+protocol::ErrorCode LockService::groups_unready() const {
+  const bool ready = base_.groups.used() || tasks_.features.all_have(protocol::Feature::Groups);
+  return ready ? protocol::ErrorCode::None : protocol::ErrorCode::GroupsNotReady;
+}
+
+protocol::ErrorCode LockService::rendezvous_unready() const {
+  const bool ready =
+      base_.rendezvous.used() || tasks_.features.all_have(protocol::Feature::Rendezvous);
+  return ready ? protocol::ErrorCode::None : protocol::ErrorCode::RendezvousNotReady;
 }
 
 void LockService::start(ReplicatedLog& engine,
@@ -167,6 +180,9 @@ void LockService::on_tick() {
     tasks_.on_tick();
     handlers_.reads.on_tick();
     handlers_.groups.on_tick();
+    handlers_.rendezvous.on_tick();
+    base_.metrics.group_waits->set(handlers_.groups.wait_count() +
+                                   handlers_.rendezvous.wait_count());
     base_.views.on_tick();
   } else {
     outcomes_.on_pass();
@@ -182,8 +198,9 @@ std::uint64_t LockService::until_next_deadline_ms() const {
   if (handlers_.reads.waiting()) {
     return options_.tick_ms;
   }
-  const Tick next = min_id(min_id(outcomes_.next_deadline(), tasks_.next_deadline()),
-                           handlers_.groups.next_deadline());
+  const Tick next =
+      min_id(min_id(outcomes_.next_deadline(), tasks_.next_deadline()),
+             min_id(handlers_.groups.next_deadline(), handlers_.rendezvous.next_deadline()));
   if (next == kTickNever) {
     return kNeverMs;
   }
@@ -221,6 +238,7 @@ void LockService::on_role(ShardId shard, consensus::Role role, Term /*term*/, No
   tasks_.moves.on_role(shard, false);
   outcomes_.end_waits(shard, leader);
   handlers_.groups.end_waits(shard, leader);
+  handlers_.rendezvous.end_waits(shard, leader);
 }
 
 void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {

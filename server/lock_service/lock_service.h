@@ -18,7 +18,6 @@
 
 #include "common/host/metrics.h"
 #include "locks/cpu/lock_cpu.h"
-#include "server/groups/group_requests.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
@@ -35,6 +34,7 @@
 #include "server/lock_service/state_machine.h"
 #include "server/lock_service/tasks.h"
 #include "server/reads/read_requests.h"
+#include "server/rendezvous/requests.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +58,7 @@ struct LockServiceHandlers {
   ReadRequests reads;
   NodeRequests node;
   GroupRequests groups;
+  RendezvousRequests rendezvous;
 };
 
 // Where the node wants to hear of what the service learns; each may be empty.
@@ -158,6 +159,8 @@ class LockService final : public StateMachine {
 
   const membership::GroupCpu& groups() const { return base_.groups; }
 
+  const membership::RendezvousTable& rendezvous() const { return base_.rendezvous; }
+
   DeadlockWatch::Counts deadlock_counts() const { return tasks_.deadlocks.counts(); }
 
   // Whether another node has said that its disk is low.
@@ -175,7 +178,9 @@ class LockService final : public StateMachine {
   CoordinatorView coordinator() const;
 
  private:
-  GroupRequests::Environment group_environment();
+  GroupEnvironment group_environment(std::function<protocol::ErrorCode()> unready);
+  protocol::ErrorCode groups_unready() const;
+  protocol::ErrorCode rendezvous_unready() const;
   LockServiceHandlers make_handlers(MetricsRegistry& metrics);
 
   LockServiceOptions options_;

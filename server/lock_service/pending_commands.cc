@@ -2,6 +2,8 @@
 
 #include "server/interfaces/log_record.h"
 
+#include <string>
+
 namespace gcoord::server {
 
 using protocol::ErrorCode;
@@ -12,7 +14,11 @@ void PendingCommands::on_decided(const AppliedEntry& entry, const locks::LockRep
     case PendingKind::Request:
       return on_request_decided(pending, entry, decision);
     case PendingKind::GroupWithdrawal:
-      return env_.groups.on_withdrawn(pending, entry.shard, decision);
+      return env_.parts.groups.on_withdrawn(pending, entry.shard, decision);
+    case PendingKind::RendezvousWithdrawal:
+      return env_.parts.rendezvous.on_withdrawn(pending, entry.shard, decision);
+    case PendingKind::RendezvousCall:
+      return env_.parts.rendezvous.on_call_ended(pending, entry.shard, decision);
     case PendingKind::Close:
       return env_.sessions.on_closed(pending, ErrorCode::None, NodeId{});
     case PendingKind::Move:
@@ -31,11 +37,23 @@ void PendingCommands::on_decided(const AppliedEntry& entry, const locks::LockRep
     case PendingKind::SessionLook:
     case PendingKind::PastRead:
     case PendingKind::GroupLook:
+    case PendingKind::RendezvousLook:
     case PendingKind::None:
       break;
   }
   GCOORD_ASSERT(false);
 }
+
+namespace {
+
+// The name in a request of a group or a rendezvous.
+std::string name_in(const AppliedEntry& entry) {
+  const auto command = locks::decode(record_body(entry.payload));
+  GCOORD_ASSERT(command.ok());
+  return {command.value().name, command.value().name_bytes};
+}
+
+}  // namespace
 
 void PendingCommands::on_request_decided(const Pending& pending,
                                          const AppliedEntry& entry,
@@ -44,12 +62,13 @@ void PendingCommands::on_request_decided(const Pending& pending,
     case protocol::RequestKind::GroupJoin:
     case protocol::RequestKind::GroupLeave:
     case protocol::RequestKind::GroupUpdate:
-    case protocol::RequestKind::GroupBarrier: {
-      const auto command = locks::decode(record_body(entry.payload));
-      GCOORD_ASSERT(command.ok());
-      const std::string_view name{command.value().name, command.value().name_bytes};
-      return env_.groups.on_decided(pending, {.shard = entry.shard, .name = name}, decision);
-    }
+    case protocol::RequestKind::GroupBarrier:
+      return env_.parts.groups.on_decided(
+          pending, {.shard = entry.shard, .name = name_in(entry)}, decision);
+    case protocol::RequestKind::RendezvousJoin:
+    case protocol::RequestKind::RendezvousLeave:
+      return env_.parts.rendezvous.on_decided(
+          pending, {.shard = entry.shard, .name = name_in(entry)}, decision);
     default:
       return env_.outcomes.on_decided(pending, entry, decision);
   }
@@ -75,7 +94,11 @@ void PendingCommands::on_refused(std::uint64_t cookie, const Status& status, Nod
     case PendingKind::Delay:
       return env_.delays.on_refused(pending);
     case PendingKind::GroupWithdrawal:
-      return env_.groups.on_withdrawal_refused(pending);
+      return env_.parts.groups.on_withdrawal_refused(pending);
+    case PendingKind::RendezvousWithdrawal:
+      return env_.parts.rendezvous.on_withdrawal_refused(pending);
+    case PendingKind::RendezvousCall:
+      return env_.parts.rendezvous.on_call_refused(pending);
     case PendingKind::Read:
     case PendingKind::Deadlock:
     case PendingKind::ReplicaRead:
@@ -83,6 +106,7 @@ void PendingCommands::on_refused(std::uint64_t cookie, const Status& status, Nod
     case PendingKind::SessionLook:
     case PendingKind::PastRead:
     case PendingKind::GroupLook:
+    case PendingKind::RendezvousLook:
     case PendingKind::None:
       break;
   }

@@ -6,12 +6,12 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "locks/commands/reply.h"
-#include "server/groups/group_requests.h"
 #include "server/interfaces/state_machine.h"
 #include "server/lock_service/delay_ends.h"
 #include "server/lock_service/lock_moves.h"
 #include "server/lock_service/outcomes.h"
 #include "server/lock_service/session_requests.h"
+#include "server/rendezvous/requests.h"
 #include "server/requests/service_clock.h"
 #include "server/sessions/expiry.h"
 #include "server/waits/pending_table.h"
@@ -29,7 +29,7 @@ class PendingCommands {
     LockMoves& moves;
     SessionExpiry& expiry;
     DelayEnds& delays;
-    GroupRequests& groups;
+    GroupParts parts;
     const ServiceClock& clock;
   };
 

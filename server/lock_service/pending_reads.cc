@@ -16,7 +16,9 @@ void PendingReads::on_confirmed(std::uint64_t cookie, const Status& status, Node
     case PendingKind::PastRead:
       return past_sink_(pending.group, status, leader_hint);
     case PendingKind::GroupLook:
-      return env_.groups.on_confirmed(pending, status, leader_hint);
+      return env_.parts.groups.on_confirmed(pending, status, leader_hint);
+    case PendingKind::RendezvousLook:
+      return env_.parts.rendezvous.on_confirmed(pending, status, leader_hint);
     case PendingKind::Request:
     case PendingKind::TimedOut:
     case PendingKind::Expiry:
@@ -25,6 +27,8 @@ void PendingReads::on_confirmed(std::uint64_t cookie, const Status& status, Node
     case PendingKind::Delay:
     case PendingKind::Move:
     case PendingKind::GroupWithdrawal:
+    case PendingKind::RendezvousWithdrawal:
+    case PendingKind::RendezvousCall:
     case PendingKind::None:
       break;
   }

@@ -7,9 +7,9 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/deadlocks/watch.h"
-#include "server/groups/group_requests.h"
 #include "server/lock_service/session_requests.h"
 #include "server/reads/read_requests.h"
+#include "server/rendezvous/requests.h"
 #include "server/waits/pending_table.h"
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class PendingReads {
     ReadRequests& reads;
     SessionRequests& sessions;
     DeadlockWatch& deadlocks;
-    GroupRequests& groups;
+    GroupParts parts;
   };
 
   // The owner of reads of the past (past_reads.h).

@@ -1,7 +1,6 @@
 #include "server/lock_service/state_machine.h"
 
 #include "locks/snapshot/snapshot.h"
-#include "membership/groups/snapshot.h"
 #include "server/interfaces/log_record.h"
 
 namespace gcoord::server {
@@ -10,7 +9,7 @@ using locks::LockCode;
 
 LockStateMachine::LockStateMachine(std::uint32_t shard_count, const Environment& environment)
     : env_(environment),
-      machine_(environment.groups.machine()),
+      machine_(environment.parts.groups.machine()),
       events_(locks::kLockEventsPerCommandMax) {
   applied_.resize(shard_count);
 }
@@ -36,7 +35,10 @@ void LockStateMachine::apply(const AppliedEntry& entry) {
     env_.outcomes.on_events(entry, events);
   }
   if (machine_.effects().any) {
-    env_.groups.on_effects(machine_.effects());
+    note_groups();
+    env_.metrics.group_views->add(machine_.effects().changed.size());
+    env_.parts.groups.on_effects(machine_.effects());
+    env_.parts.rendezvous.on_effects(machine_.effects());
   }
 }
 
@@ -57,6 +59,15 @@ locks::LockReply LockStateMachine::decide(const AppliedEntry& entry, locks::Lock
                          events);
   machine_.apply(entry.shard, command, reply);
   return reply;
+}
+
+void LockStateMachine::note_groups() {
+  const membership::GroupUsage groups = machine_.groups().usage();
+  const membership::RendezvousUsage& rendezvous = machine_.rendezvous().usage();
+  env_.metrics.groups->set(groups.groups);
+  env_.metrics.group_participants->set(groups.participants);
+  env_.metrics.rendezvous->set(rendezvous.rendezvous);
+  env_.metrics.rendezvous_sessions->set(rendezvous.waiting + rendezvous.members);
 }
 
 // What this node keeps beside the tables.
@@ -86,22 +97,27 @@ Status LockStateMachine::install(ShardId shard, std::span<const std::byte> bytes
   }
   applied_[shard.value] = 0;
   env_.outcomes.end_waits_before_install(shard);
-  if (env_.groups.wait_count() != 0) {
-    env_.groups.end_waits(shard, env_.leaders.leader(shard));
+  if (env_.parts.groups.wait_count() != 0) {
+    env_.parts.groups.end_waits(shard, env_.leaders.leader(shard));
   }
-  const membership::StateParts parts = membership::split_state(bytes);
-  GCOORD_TRY_STATUS(machine_.install(shard, parts.groups));
-  if (parts.locks.empty()) {
+  if (env_.parts.rendezvous.wait_count() != 0) {
+    env_.parts.rendezvous.end_waits(shard, env_.leaders.leader(shard));
+  }
+  std::span<const std::byte> locks;
+  GCOORD_TRY_STATUS(machine_.install(shard, bytes, locks));
+  env_.parts.rendezvous.on_installed(shard);
+  note_groups();
+  if (locks.empty()) {
     machine_.locks().drop(shard);
     return Status{};
   }
-  return machine_.locks().deserialize(shard, parts.locks, env_.clock.now);
+  return machine_.locks().deserialize(shard, locks, env_.clock.now);
 }
 
 bool LockStateMachine::plausible(std::span<const std::byte> bytes) {
-  const membership::StateParts parts = membership::split_state(bytes);
-  return (parts.groups.empty() || membership::parse_snapshot(parts.groups).ok()) &&
-         (parts.locks.empty() || locks::parse_snapshot(parts.locks).ok());
+  std::span<const std::byte> locks;
+  return GroupMachine::plausible(bytes, locks) &&
+         (locks.empty() || locks::parse_snapshot(locks).ok());
 }
 
 std::uint64_t LockStateMachine::state_hash(ShardId shard) const {

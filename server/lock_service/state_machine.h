@@ -8,12 +8,12 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "locks/cpu/lock_cpu.h"
-#include "server/groups/group_requests.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/interfaces/state_machine.h"
 #include "server/lock_service/lock_moves.h"
 #include "server/lock_service/outcomes.h"
 #include "server/lock_service/pending_commands.h"
+#include "server/rendezvous/requests.h"
 #include "server/requests/service_clock.h"
 #include "server/requests/service_metrics.h"
 #include "server/requests/session_admission.h"
@@ -29,7 +29,7 @@ namespace gcoord::server {
 class LockStateMachine {
  public:
   struct Environment {
-    GroupRequests& groups;  // And both machines by it.
+    GroupParts parts;  // And the machines by them.
     const ServiceClock& clock;
     const ShardLeaders& leaders;
     PendingCommands& commands;
@@ -57,6 +57,7 @@ class LockStateMachine {
 
  private:
   locks::LockReply decide(const AppliedEntry& entry, locks::LockEvents& events);
+  void note_groups();
   void note_effects(const AppliedEntry& entry, locks::LockCode code);
 
   Environment env_;

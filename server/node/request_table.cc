@@ -43,6 +43,8 @@ constexpr RequestHandler kReads = serve<&LockServiceHandlers::reads, kMethod>;
 template <auto kMethod>
 constexpr RequestHandler kGroups = serve<&LockServiceHandlers::groups, kMethod>;
 template <auto kMethod>
+constexpr RequestHandler kRendezvous = serve<&LockServiceHandlers::rendezvous, kMethod>;
+template <auto kMethod>
 constexpr RequestHandler kNode = serve<&LockServiceHandlers::node, kMethod>;
 
 // The lock service takes what nobody serves, so that it is checked and counted before it is
@@ -130,6 +132,9 @@ constexpr RequestRow kRows[] = {
     {RequestKind::GroupGet, Groups, kGroups<&GroupRequests::get>, kByLeader, Read},
     {RequestKind::GroupBarrier, Groups, kGroups<&GroupRequests::barrier>, kByLeader, Write},
     {RequestKind::GroupUpdate, Groups, kGroups<&GroupRequests::update>, kByLeader, Write},
+    {RequestKind::RendezvousJoin, Groups, kRendezvous<&RendezvousRequests::join>, kByLeader, Write},
+    {RequestKind::RendezvousLeave, Groups, kRendezvous<&RendezvousRequests::leave>, kByLeader, Write},
+    {RequestKind::RendezvousGet, Groups, kRendezvous<&RendezvousRequests::get>, kByLeader, Read},
     {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
     {RequestKind::ViewGet, Members, kMembers, kByAnyNode, Read},
     {RequestKind::MemberUpdate, Members, kMembers, kByLeader, Admin},

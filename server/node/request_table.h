@@ -40,7 +40,7 @@ enum class RequestOwner : std::uint8_t {
   Watches,    // server/watch/hub.h
   Past,       // server/reads/historical_reads.h
   Log,        // server/log/level_requests.h
-  Groups,     // server/groups/group_requests.h
+  Groups,     // server/groups/group_requests.h, server/rendezvous
   Members,    // server/members/view_requests.h
 };
 

@@ -29,6 +29,17 @@ LockServiceMetrics::LockServiceMetrics(MetricsRegistry& registry)
       sessions(&registry.gauge(
           named("session_registrations", "Registrations of sessions in shards here."))),
       locks(&registry.gauge(named("locks", "Locks held in shards of this node."))),
+      groups(&registry.gauge(named("groups", "Groups in which somebody stands."))),
+      group_participants(&registry.gauge(
+          named("group_participants", "Members of groups, and sessions that wait at barriers."))),
+      group_views(&registry.counter(
+          named("group_views_total", "Views of groups that entries of the log made."))),
+      group_waits(&registry.gauge(
+          named("group_waits", "Requests that wait at this leader for a view, barrier or round."))),
+      rendezvous(&registry.gauge(
+          named("rendezvous", "Rendezvous that have a round or somebody who waits."))),
+      rendezvous_sessions(&registry.gauge(named(
+          "rendezvous_sessions", "Sessions that wait for rounds, and members of last rounds."))),
       command_us(&registry.histogram(named(
           "command_duration_seconds", "From request to answer of what goes through the log."))),
       wait_us(&registry.histogram(

@@ -18,6 +18,12 @@ struct LockServiceMetrics {
   Gauge* waits;
   Gauge* sessions;
   Gauge* locks;
+  Gauge* groups;
+  Gauge* group_participants;
+  Counter* group_views;
+  Gauge* group_waits;
+  Gauge* rendezvous;
+  Gauge* rendezvous_sessions;
   Histogram* command_us;
   Histogram* wait_us;
   Counter* peer_messages_bad;

@@ -3,6 +3,7 @@
 #include "ledger/base/error_details.h"
 #include "locks/snapshot/snapshot.h"
 #include "membership/groups/snapshot.h"
+#include "membership/rendezvous/snapshot.h"
 
 #include <algorithm>
 
@@ -17,10 +18,38 @@ Status refusal_of(const Status& status) {
           range ? ledger::kRestoreRefused : ledger::kSnapshotImpossible};
 }
 
+Status impossible(const Status& status) {
+  return {StatusCode::DataLoss, status.message(), ledger::kSnapshotImpossible};
+}
+
+// The parts of groups and of rendezvous as a new cluster begins with them; empty: there are none.
+Result<std::vector<std::byte>> raised_groups(std::span<const std::byte> state,
+                                             std::uint64_t raise,
+                                             bool drop_sessions) {
+  const membership::StateParts parts = membership::split_state(state);
+  std::vector<std::byte> raised;
+  if (!parts.groups.empty()) {
+    auto groups = membership::raise_snapshot(parts.groups, raise, drop_sessions);
+    if (!groups.ok()) {
+      return refusal_of(groups.status());
+    }
+    raised = std::move(groups).value();
+  }
+  const membership::RendezvousParts rest = membership::split_rendezvous(parts.locks);
+  if (!rest.rendezvous.empty()) {
+    const auto rendezvous = membership::raise_rendezvous(rest.rendezvous, raise, drop_sessions);
+    if (!rendezvous.ok()) {
+      return refusal_of(rendezvous.status());
+    }
+    raised.insert(raised.end(), rendezvous.value().begin(), rendezvous.value().end());
+  }
+  return raised;
+}
+
 }  // namespace
 
 std::span<const std::byte> lock_state_of(std::span<const std::byte> state) {
-  return membership::split_state(state).locks;
+  return membership::split_rendezvous(membership::split_state(state).locks).rest;
 }
 
 Result<StateSummary> summarize_state(std::span<const std::byte> state) {
@@ -32,13 +61,19 @@ Result<StateSummary> summarize_state(std::span<const std::byte> state) {
   if (!parts.groups.empty()) {
     const auto groups = membership::parse_snapshot(parts.groups);
     if (!groups.ok()) {
-      return Status{StatusCode::DataLoss, groups.status().message(), ledger::kSnapshotImpossible};
+      return impossible(groups.status());
     }
     summary.groups = groups.value().groups.size();
   }
-  const auto snapshot = locks::parse_snapshot(parts.locks);
+  const membership::RendezvousParts rest = membership::split_rendezvous(parts.locks);
+  if (!rest.rendezvous.empty()) {
+    if (const auto rendezvous = membership::parse_rendezvous(rest.rendezvous); !rendezvous.ok()) {
+      return impossible(rendezvous.status());
+    }
+  }
+  const auto snapshot = locks::parse_snapshot(rest.rest);
   if (!snapshot.ok()) {
-    return Status{StatusCode::DataLoss, snapshot.status().message(), ledger::kSnapshotImpossible};
+    return impossible(snapshot.status());
   }
   summary.sessions = snapshot.value().sessions.size();
   summary.locks = snapshot.value().locks.size();
@@ -55,13 +90,12 @@ Result<StateSummary> summarize_state(std::span<const std::byte> state) {
 Result<std::vector<std::byte>> restored_state(std::span<const std::byte> state,
                                               const StateChange& change) {
   GCOORD_TRY(const StateSummary summary, summarize_state(state));
-  const membership::StateParts parts = membership::split_state(state);
-  std::span<const std::byte> locks_state = parts.locks;
+  std::span<const std::byte> locks_state = lock_state_of(state);
   std::vector<std::byte> settled;
   if (!change.fixes.empty()) {
     auto made = locks::settled_state(locks_state, change.fixes);
     if (!made.ok()) {
-      return Status{StatusCode::DataLoss, made.status().message(), ledger::kSnapshotImpossible};
+      return impossible(made.status());
     }
     settled = std::move(made).value();
     locks_state = settled;
@@ -77,12 +111,9 @@ Result<std::vector<std::byte>> restored_state(std::span<const std::byte> state,
   if (!raised.ok()) {
     return refusal_of(raised.status());
   }
-  if (parts.groups.empty()) {
-    return raised;
-  }
-  auto whole = membership::raise_snapshot(parts.groups, raise, change.drop_sessions);
+  auto whole = raised_groups(state, raise, change.drop_sessions);
   if (!whole.ok()) {
-    return refusal_of(whole.status());
+    return whole.status();
   }
   whole.value().insert(whole.value().end(), raised.value().begin(), raised.value().end());
   return whole;

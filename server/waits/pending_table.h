@@ -31,6 +31,9 @@ enum class PendingKind : std::uint8_t {
   PastRead,         // A confirmation, number `group` of past_reads.h.
   GroupLook,        // A look at a group, number `group` of server/groups.
   GroupWithdrawal,  // The end of a wait at a barrier that the leader proposed; likewise.
+  RendezvousLook,   // A look at a rendezvous, number `group` of server/rendezvous.
+  RendezvousWithdrawal,  // The end of a wait for a round; (request.session, sequence) name it.
+  RendezvousCall,        // The end of a last call; (request.shard, request.token) name it.
 };
 
 struct Pending {

@@ -175,6 +175,9 @@ def groups(c: Cluster) -> None:
     end(member)
     c.run("group barrier", "crew", "--size", "1")
     c.run("group barrier", "crew", "--size", "2", "--wait", "100ms", code=1)
+    c.run("group rendezvous", "train", "--min", "1", "--max", "1", "--payload", "here", "--once")
+    c.run("group round", "train")
+    c.run("group rendezvous", "train", "--min", "1", "--max", "2", "--deadline", "100ms", code=1)
 
 
 def watches(c: Cluster) -> None:

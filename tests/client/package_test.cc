@@ -159,6 +159,7 @@ TEST_F(InstalledPackage, TheSharedLibraryShowsItsInterfaceAndNothingElse) {
                     "(gcoord_[a-z_]+"
                     "|((vtable|typeinfo|typeinfo name) for )?gcoord::client::"
                     "(Client|Clock|Election|Group|GroupViews|LeaderStream|Lease|Lock|MultiLock|"
+                    "Rendezvous|RendezvousStates|"
                     "Session|Status|"
                     "Watch)(::.*)?"
                     "|gcoord::client::(boot_clock|blocked_in_callback)\\(\\)"

@@ -303,6 +303,7 @@ class GCOORD_API Client {
 
  private:
   friend class GroupViews;
+  friend class RendezvousStates;
   class Impl;
   explicit Client(std::unique_ptr<Impl> impl);
 

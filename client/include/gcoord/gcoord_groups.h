@@ -73,6 +73,34 @@ GCOORD_API gcoord_status gcoord_group_barrier(gcoord_group* group,
                                               const gcoord_barrier_options* options,
                                               gcoord_error* error);
 
+// The same without waiting; the rules of gcoord/gcoord_async.h hold. Nothing is taken back: an
+// arrival at a barrier stands until its timeout. Of the membership that a callback receives id and
+// payload are NULL; it lives during the callback.
+typedef void (*gcoord_group_done_callback)(void* user, const gcoord_error* error);
+typedef void (*gcoord_group_joined_callback)(void* user,
+                                             const gcoord_group_membership* member,
+                                             const gcoord_error* error);
+
+GCOORD_API gcoord_status gcoord_group_join_async(gcoord_group* group,
+                                                 const gcoord_group_membership* member,
+                                                 gcoord_group_joined_callback callback,
+                                                 void* user,
+                                                 gcoord_error* error);
+GCOORD_API gcoord_status gcoord_group_leave_async(gcoord_group* group,
+                                                  gcoord_group_done_callback callback,
+                                                  void* user,
+                                                  gcoord_error* error);
+GCOORD_API gcoord_status gcoord_group_update_async(gcoord_group* group,
+                                                   const gcoord_group_membership* member,
+                                                   gcoord_group_done_callback callback,
+                                                   void* user,
+                                                   gcoord_error* error);
+GCOORD_API gcoord_status gcoord_group_barrier_async(gcoord_group* group,
+                                                    const gcoord_barrier_options* options,
+                                                    gcoord_group_done_callback callback,
+                                                    void* user,
+                                                    gcoord_error* error);
+
 // Asks no node. The client outlives the views.
 GCOORD_API gcoord_group_views* gcoord_group_views_open(gcoord_client* client,
                                                        const char* name,
@@ -88,6 +116,21 @@ GCOORD_API gcoord_group_view* gcoord_group_views_now(gcoord_group_views* views,
 GCOORD_API gcoord_group_view* gcoord_group_views_next(gcoord_group_views* views,
                                                       int64_t wait_ms,
                                                       gcoord_error* error);
+
+// The same without waiting. The callee frees the view. Of next_async one call at a time.
+typedef void (*gcoord_group_view_callback)(void* user,
+                                           gcoord_group_view* view,
+                                           const gcoord_error* error);
+
+GCOORD_API gcoord_status gcoord_group_views_now_async(gcoord_group_views* views,
+                                                      gcoord_group_view_callback callback,
+                                                      void* user,
+                                                      gcoord_error* error);
+GCOORD_API gcoord_status gcoord_group_views_next_async(gcoord_group_views* views,
+                                                       int64_t wait_ms,
+                                                       gcoord_group_view_callback callback,
+                                                       void* user,
+                                                       gcoord_error* error);
 
 GCOORD_API void gcoord_group_view_free(gcoord_group_view* view);
 GCOORD_API uint64_t gcoord_group_view_epoch(const gcoord_group_view* view);

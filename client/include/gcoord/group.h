@@ -11,7 +11,9 @@
 // sessions have arrived; then all do, by one entry of the log. Arriving twice at one name, before
 // and after the work, makes a double barrier.
 //
-// Functions may be called from any thread; objects are moved and destroyed by one.
+// Functions may be called from any thread; objects are moved and destroyed by one. Those that end
+// in _async return at once (gcoord/future.h). A future that is dropped takes nothing back: a
+// barrier's arrival stands until its timeout.
 //
 //  Group group{session, "workers"};
 //  auto joined = group.join("worker-7", "10.0.0.7:80");
@@ -19,6 +21,7 @@
 #pragma once
 
 #include "gcoord/api.h"
+#include "gcoord/future.h"
 #include "gcoord/status.h"
 
 #include <chrono>
@@ -65,11 +68,13 @@ class GCOORD_API GroupViews {
 
   // The view of now, linearizable. A group that nobody is in has no members.
   Result<GroupView> now();
+  Future<Result<GroupView>> now_async();
 
   // The view after the one that this object has shown last; the first call shows the view of now.
   // Waits for it as long as said; then GC4009. Every view is shown once and in order, over changes
-  // of leaders too. One thread at a time.
+  // of leaders too. One call at a time.
   Result<GroupView> next(std::chrono::milliseconds wait);
+  Future<Result<GroupView>> next_async(std::chrono::milliseconds wait);
 
   // Calls back with every view from that of now on, on the client's thread, until stop() or the end
   // of this object. A failure that is not passing is the last call. Once per object, and not
@@ -112,17 +117,21 @@ class GCOORD_API Group {
   // session is a member under this id already. GC6401 under another id, GC6402 when another session
   // has the id, GC6403 when the group is full, GC6409 while a node of an older release is there.
   Result<GroupMembership> join(std::string_view id, std::string_view payload = {});
+  Future<Result<GroupMembership>> join_async(std::string_view id, std::string_view payload = {});
 
   // Leaves the group. GC6404 when the session is no member.
   Status leave();
+  Future<Status> leave_async();
 
   // Other words for this member, which make a new view. GC6404 when the session is no member.
   Status update(std::string_view payload);
+  Future<Status> update_async(std::string_view payload);
 
   // Arrives at the barrier of this name and waits. Ok when it was released. GC6406 when others wait
   // for another size; GC6407 after the timeout, with who was missing. After GC4009 or GC5001 the
   // arrival may stand until the session ends.
   Status barrier(BarrierOptions options);
+  Future<Status> barrier_async(BarrierOptions options);
 
  private:
   std::shared_ptr<SessionImpl> session_;

@@ -214,6 +214,7 @@ class GCOORD_API Session {
  private:
   friend class Client;
   friend class Group;
+  friend class Rendezvous;
   friend class Lease;
   explicit Session(std::shared_ptr<SessionImpl> impl);
 

@@ -22,6 +22,7 @@ from .group import Group, GroupMember, GroupMembership, GroupView, GroupViews
 from .lease import Lease
 from .multi_lock import MultiLock
 from .observe import LeaderStream
+from .rendezvous import Rendezvous, RendezvousMember, RendezvousRound, RendezvousState, RendezvousStates
 from .session import Lock, Session
 from .types import (BatchReading, BreakerState, Candidate, CheckReport, ClientStatistics, ClusterView, Consistency,
                     Freshness, HealthCheck, Holder, Line, LockDescription, LockPage, LockReading, LostLock, NodeView,
@@ -34,7 +35,8 @@ __all__ = [
     "ClusterView", "Consistency", "Deadlock", "Election", "ElectionVacant", "Event", "EventKind", "Freshness",
     "GcoordError", "Group", "GroupMember", "GroupMembership", "GroupView", "GroupViews", "HealthCheck", "HoldBroken",
     "Holder", "LeaderStream", "Lease", "Line", "Lock", "LockBusy", "LockDescription", "LockPage", "LockReading",
-    "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous", "PreviousKind", "ReadPage", "Session",
+    "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous", "PreviousKind", "ReadPage", "Rendezvous",
+    "RendezvousMember", "RendezvousRound", "RendezvousState", "RendezvousStates", "Session",
     "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter", "SessionUnhealthy", "SessionsPage",
     "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict", "VerdictReading", "WaitCancelled",
     "WaitTimedOut", "Waiter", "Watch",

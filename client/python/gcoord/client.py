@@ -15,6 +15,7 @@ from .looks import Looks, checks_of
 from .looks_async import LooksAsync
 from .nodes import Nodes
 from .observe import LeaderStream
+from .rendezvous import RendezvousStates
 from ._session_library import Listeners
 from .session import EventCallback, LostCallback, Opening, ReportCallback, Session
 from .sessions import Sessions
@@ -238,6 +239,10 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
     def group_views(self, name: str) -> GroupViews:
         """Who is in a group, view by view. Asks no node."""
         return GroupViews(self, self._pointer(), name)
+
+    def rendezvous_states(self, name: str) -> RendezvousStates:
+        """Who is in the last round of a rendezvous, and who waits. Asks no node."""
+        return RendezvousStates(self, self._pointer(), name)
 
     def watch(self, name: Optional[str] = None, *, prefix: Optional[str] = None, session_id: int = 0,
               waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None,

@@ -11,6 +11,7 @@ from ._session_library import Eventful, Listeners, Options, options_of
 from .election import Election
 from .group import Group
 from .multi_lock import MultiLock, acquire_fields
+from .rendezvous import Rendezvous
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
 
 EventCallback = Callable[[SessionEvent], None]
@@ -208,6 +209,10 @@ class Session(Held, Eventful):
     def group(self, name: str) -> Group:
         """This session's part in the group of this name. Asks no node."""
         return Group(self, self._handle.pointer(), name)
+
+    def rendezvous(self, name: str) -> Rendezvous:
+        """This session's part in the rendezvous of this name. Asks no node."""
+        return Rendezvous(self, self._handle.pointer(), name)
 
     def renew(self) -> None:
         """Keeps it alive now; returns when a majority of the nodes has acknowledged that."""

@@ -60,11 +60,12 @@ class Objects(ClusterTest):
                     self.assertIsNot(signature.return_annotation, inspect.Signature.empty, f"{name}.{method}")
 
     def test_aio_offers_what_the_package_without_it_does(self):
-        for name in ("Client", "Session", "Lock", "MultiLock", "Lease", "Election", "Watch", "LeaderStream"):
+        for name in ("Client", "Session", "Lock", "MultiLock", "Lease", "Election", "Watch", "LeaderStream", "Group",
+                     "GroupViews", "Rendezvous", "RendezvousStates"):
             had = {each for each in dir(getattr(gcoord, name)) if not each.startswith("_") and not each.endswith("_async")}
             has = set(dir(getattr(gcoord.aio, name)))
-            # Of what an event loop needs by hand, aio has events() and `async for` instead. Groups wait in threads only.
-            missing = had - has - {"fileno", "next_event", "next", "group", "group_views"}
+            # Of what an event loop needs by hand, aio has events() and `async for` instead.
+            missing = had - has - {"fileno", "next_event", "next"}
             self.assertEqual(missing, set(), name)
 
     def test_the_version_is_that_of_the_wheel(self):

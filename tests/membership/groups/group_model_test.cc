@@ -332,6 +332,30 @@ class Groups : public testing::Test {
   GroupCpu cpu_{1, 7};
 };
 
+TEST_F(Groups, TheAliveWordIsOfTheNewestView) {
+  const auto alive = [&] { return cpu_.alive(kShard, hash_name("workers")); };
+  EXPECT_EQ(alive(), AliveWord{});
+  for (std::uint64_t session = 1; session <= 66; ++session) {
+    apply(session, encode_join("m" + std::to_string(session), ""));
+    const std::uint64_t count = session;
+    const std::uint64_t mask = count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
+    ASSERT_EQ(alive(), (AliveWord{view().epoch, mask})) << session;
+  }
+  std::vector<SessionId> ended;
+  for (std::uint64_t session = 2; session <= 66; ++session) {
+    ended.push_back(SessionId{session});
+  }
+  cpu_.end_sessions(kShard, ended);
+  EXPECT_EQ(alive(), (AliveWord{view().epoch, 1}));
+  std::vector<std::byte> bytes;
+  cpu_.serialize(kShard, bytes);
+  GroupCpu other{1, 9};
+  ASSERT_TRUE(other.deserialize(kShard, bytes).ok());
+  EXPECT_EQ(other.alive(kShard, hash_name("workers")), alive());
+  apply(1, encode_leave());
+  EXPECT_EQ(alive(), AliveWord{});
+}
+
 TEST_F(Groups, RanksCloseUpWhenAMemberLeaves) {
   for (std::uint64_t session = 1; session <= 3; ++session) {
     EXPECT_EQ(apply(session, encode_join("m" + std::to_string(session), "")).number, session - 1);

@@ -12,8 +12,6 @@ A cancelled await withdraws its request: an acquire leaves its queue at the node
 back, so no lock is left held. So `async with asyncio.timeout(5)` bounds every call. A block that ends by an error gives
 back without waiting for the answer.
 
-Groups have calls that wait, and none here: give gcoord.Group and gcoord.GroupViews a thread (asyncio.to_thread).
-
 An object belongs to the event loop in which its client was connected, and all its methods are called in this loop.
 """
 
@@ -21,9 +19,12 @@ from ._pending import Pending
 from .client import Client
 from .election import Election
 from .events import Events
+from .group import Group, GroupViews
 from .lease import Lease
 from .observe import LeaderStream
+from .rendezvous import Rendezvous, RendezvousStates
 from .session import Lock, MultiLock, Session
 from .watch import Watch
 
-__all__ = ["Client", "Election", "Events", "LeaderStream", "Lease", "Lock", "MultiLock", "Pending", "Session", "Watch"]
+__all__ = ["Client", "Election", "Events", "Group", "GroupViews", "LeaderStream", "Lease", "Lock", "MultiLock", "Pending",
+           "Rendezvous", "RendezvousStates", "Session", "Watch"]

@@ -9,9 +9,11 @@ from .. import watch as watches
 from ..types import CheckReport, HealthCheck, Holder, SessionDescription, UnhealthyAction
 from ._bridge import Bridge
 from ._pending import Pending
+from .group import GroupViews
 from .lease import Lease
 from .looks import Looks
 from .observe import LeaderStream
+from .rendezvous import RendezvousStates
 from .session import Session
 from .watch import Watch
 
@@ -164,6 +166,16 @@ class Client(Looks):
             return LeaderStream(bridge, await bridge.in_thread(open_it, lambda late: late.close()))
 
         return Pending(coming())
+
+    def group_views(self, name: str) -> GroupViews:
+        """Who is in a group, view by view. Asks no node."""
+        connected, bridge = self._connected()
+        return GroupViews(bridge, connected.group_views(name))
+
+    def rendezvous_states(self, name: str) -> RendezvousStates:
+        """Who is in the last round of a rendezvous, and who waits. Asks no node."""
+        connected, bridge = self._connected()
+        return RendezvousStates(bridge, connected.rendezvous_states(name))
 
     async def keep_alive_once(self, session_id: int) -> SessionDescription:
         """Renews any session once, whoever opened it."""

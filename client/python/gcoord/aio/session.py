@@ -8,6 +8,8 @@ from ._bridge import Bridge
 from ._pending import Entered, Pending
 from .election import Election
 from .events import Events
+from .group import Group
+from .rendezvous import Rendezvous
 
 
 class _HeldLocks(Entered):
@@ -190,6 +192,16 @@ class Session(Entered):
     def election(self, name: str) -> Election:
         """This session's candidacy in the election of this name, which is the name of a lock."""
         return Election(self._bridge, self._session.election(name))
+
+    def group(self, name: str) -> Group:
+        """This session's part in the group of this name. Asks no node."""
+        self._bridge.check_loop()
+        return Group(self._bridge, self._session.group(name))
+
+    def rendezvous(self, name: str) -> Rendezvous:
+        """This session's part in the rendezvous of this name. Asks no node."""
+        self._bridge.check_loop()
+        return Rendezvous(self._bridge, self._session.rendezvous(name))
 
     async def proclaim(self, name: str, epoch: int, value: bytes) -> None:
         """What the leader of an election may do by its epoch, where there is no Election for it."""

@@ -1,4 +1,5 @@
-// Rows of the error table for changes of which nodes a cluster has (error_codes.h); plain data.
+// Rows of the error table for membership: groups, rendezvous, and changes of which nodes a cluster
+// has (error_codes.h); plain data.
 #pragma once
 
 #include "protocol/error_codes.h"
@@ -7,6 +8,54 @@ namespace gcoord::protocol {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
+inline constexpr ErrorEntry kGroupErrors[] = {
+    {ErrorCode::GroupFull, "GroupFull", StatusCode::ResourceExhausted, ExitCode::Negative,
+     "the group has 256 members, which is the most",
+     "Wait until a member has left, or divide the group"},
+    {ErrorCode::GroupNotMember, "GroupNotMember", StatusCode::NotFound, ExitCode::Negative,
+     "the session is not a member of the group",
+     "Join the group first; a session that ended has left it"},
+    {ErrorCode::GroupsExhausted, "GroupsExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "the node has its maximum of groups or of members",
+     "Leave groups that are not needed; docs/reference/limits.md has the numbers"},
+    {ErrorCode::BarrierSizeDiffers, "BarrierSizeDiffers", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "other sessions wait at this barrier for another number of them",
+     "Give the same --size everywhere, or take another name"},
+    {ErrorCode::BarrierTimedOut, "BarrierTimedOut", StatusCode::DeadlineExceeded, ExitCode::Negative,
+     "not everybody has arrived at the barrier in time, and this arrival was taken back",
+     "Look at who is missing, and arrive again"},
+    {ErrorCode::GroupsUnsupported, "GroupsUnsupported", StatusCode::Unimplemented, ExitCode::Usage,
+     "nodes with --turn resident take no changes of groups",
+     "Start the cluster with --turn host to use groups"},
+    {ErrorCode::GroupsNotReady, "GroupsNotReady", StatusCode::Unavailable, ExitCode::Unavailable,
+     "not all nodes of the cluster are known to have a release with groups",
+     "Upgrade all nodes, and start those that are down"},
+    {ErrorCode::GroupNameTooLong, "GroupNameTooLong", StatusCode::InvalidArgument, ExitCode::Usage,
+     "the name of the group is longer than 256 bytes",
+     "Shorten the name"},
+    {ErrorCode::BarrierSizeInvalid, "BarrierSizeInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
+     "a barrier is for 1 to 256 sessions",
+     "Correct the size"},
+    {ErrorCode::RendezvousBoundsDiffer, "RendezvousBoundsDiffer", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "other sessions wait for this rendezvous with another minimum, maximum or last call",
+     "Give the same numbers everywhere, or take another name"},
+    {ErrorCode::RendezvousTimedOut, "RendezvousTimedOut", StatusCode::DeadlineExceeded, ExitCode::Negative,
+     "the rendezvous was not complete in time, and this session waits no more",
+     "Look at how many have come, and come again"},
+    {ErrorCode::RendezvousFull, "RendezvousFull", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "512 sessions wait for this rendezvous, which is the most",
+     "Wait until the next round, or divide the sessions"},
+    {ErrorCode::RendezvousNotThere, "RendezvousNotThere", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "the session neither waits for the rendezvous nor is in its round",
+     "Nothing is to be left; a session that ended has left it"},
+    {ErrorCode::RendezvousBoundsInvalid, "RendezvousBoundsInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
+     "a rendezvous is of 1 to 256 members, with a minimum up to its maximum",
+     "Correct the numbers"},
+    {ErrorCode::RendezvousNotReady, "RendezvousNotReady", StatusCode::Unavailable, ExitCode::Unavailable,
+     "not all nodes of the cluster are known to have a release with rendezvous",
+     "Upgrade all nodes, and start those that are down"},
+};
+
 inline constexpr ErrorEntry kMemberErrors[] = {
     {ErrorCode::MemberStateWrong, "MemberStateWrong", StatusCode::FailedPrecondition, ExitCode::Negative,
      "the state of the node does not allow the change",

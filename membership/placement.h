@@ -2,9 +2,9 @@
 // and how many shards it hands over at once.
 //
 // Every shard prefers one of its voters, in turn by shard number, the same that campaigns first
-// (consensus/step/step_row.h, campaign_order). All of it is arithmetic over a configuration and
-// counts; who asks and who transfers is server/peers/leader_balance.h. Pure functions; host and
-// device.
+// (consensus/step/step_row.h, campaign_order) while no member has left. All of it is arithmetic
+// over a configuration and counts; who asks and who transfers is server/peers/leader_balance.h.
+// Pure functions; host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -15,15 +15,18 @@
 
 namespace gcoord::membership {
 
+// Whether the slot has a learner that is on its way back to being a voter.
+GCOORD_HD inline bool returns(const consensus::Configuration& configuration, std::uint32_t slot) {
+  return consensus::has_slot(configuration.learners, slot) && configuration.weight[slot] != 0;
+}
+
 // Voters, and learners that are on their way back to being one (consensus/step/readmission_plan.h):
 // who should lead what does not change while a restarted node is re-admitted.
 GCOORD_HD inline std::uint32_t elector_count(const consensus::Configuration& configuration) {
   std::uint32_t count = consensus::count_slots(configuration.voters_either());
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
-    const bool returns =
-        consensus::has_slot(configuration.learners, slot) && configuration.weight[slot] != 0;
-    count += returns ? 1u : 0u;
+    count += returns(configuration, slot) ? 1u : 0u;
   }
   return count;
 }
@@ -35,9 +38,15 @@ GCOORD_HD inline NodeId preferred_leader(const consensus::Configuration& configu
   if (count == 0) {
     return NodeId{0};
   }
-  const std::uint32_t slot = shard.value % count;
-  return consensus::has_slot(configuration.voters_either(), slot) ? configuration.node[slot]
-                                                                  : NodeId{0};
+  std::uint32_t skip = shard.value % count;  // Slots may have holes, where nodes have left.
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+    const bool voter = consensus::has_slot(configuration.voters_either(), slot);
+    if ((voter || returns(configuration, slot)) && skip-- == 0) {
+      return voter ? configuration.node[slot] : NodeId{0};
+    }
+  }
+  return NodeId{0};
 }
 
 // How many shards of how many each node should lead, rounded up.

@@ -1,4 +1,6 @@
-// gcoordctl member list|watch|update: the parser's side.
+// gcoordctl member: the parser's side.
+#include "cli/member/add.h"
+#include "cli/member/change.h"
 #include "cli/member/list.h"
 #include "cli/member/update.h"
 #include "cli/member/watch.h"
@@ -43,15 +45,22 @@ void add_update(Command& member, Context& context) {
                context,
                flags,
                "update",
-               "change the name or the labels of a node, if the view is still this one; "
-               "the ledger records the author",
+               "change the name, the labels or the weight of a node, if the view is still this "
+               "one; the ledger records the author",
                &update_member);
-  verb->add_option("ID", flags->node, "id of the node")->required();
-  verb->add_option("--name", flags->name, "its new name")->type_name("NAME");
-  verb->add_option("--label",
-                   flags->labels,
-                   "label to set, or with an empty value to take away; repeat for more")
-      ->type_name("KEY=[VALUE]");
+  verb->add_option("NODE", flags->node, "id or name of the node")->required();
+  Option* name = verb->add_option("--name", flags->name, "its new name")->type_name("NAME");
+  Option* label =
+      verb->add_option("--label",
+                       flags->labels,
+                       "label to set, or with an empty value to take away; repeat for more")
+          ->type_name("KEY=[VALUE]");
+  verb->add_option("--weight",
+                   flags->weight,
+                   "its votes, 1 to 255, for when it becomes a voter of a shard the next time")
+      ->type_name("N")
+      ->excludes(name)
+      ->excludes(label);
   verb->add_option("--view", flags->view, "epoch of the view that the change is for")
       ->required()
       ->type_name("VIEW");
@@ -61,6 +70,103 @@ void add_update(Command& member, Context& context) {
       ->type_name("WHO");
 }
 
+// Options that all changes take.
+void add_change_options(Command& verb, MemberChangeFlags& flags, bool waits) {
+  verb.add_option(
+          "--view", flags.view, "epoch of the view that the change is for (default: the newest)")
+      ->type_name("VIEW");
+  verb.add_flag("--dry-run",
+                flags.dry_run,
+                "show what would be and whether a quorum is left, and change nothing");
+  verb.add_flag("--force",
+                flags.force,
+                "change it also where a quorum of live nodes would be lost, or the node lags");
+  if (waits) {
+    verb.add_flag("--wait", flags.wait, "wait until it has come about, and show how far it is");
+  }
+  verb.add_option("--as", flags.who, "author for the ledger (default: user@host); up to 128 bytes")
+      ->type_name("WHO");
+}
+
+struct ChangeVerb {
+  const char* name;
+  const char* help;
+  int (*body)(Context&, const MemberChangeFlags&);
+};
+
+constexpr ChangeVerb kChangeVerbs[] = {
+    {"promote",
+     "make a joining node active: it becomes a voter of every shard, or stays an observer",
+     &promote_member},
+    {"remove",
+     "take a node out of every shard, and then out of the cluster; its id is not used again",
+     &remove_member},
+    {"drain", "let a node lead nothing any more; it goes on voting", &drain_member},
+    {"undrain", "let a drained node lead again", &undrain_member},
+    {"move-leaders", "let a node hand over what it leads now, once", &move_leaders},
+};
+
+void add_changes(Command& member, Context& context) {
+  for (const ChangeVerb& each : kChangeVerbs) {
+    const auto flags = std::make_shared<MemberChangeFlags>();
+    Command* verb = add_verb(member, context, flags, each.name, each.help, each.body);
+    verb->add_option("NODE", flags->node, "id or name of the node")->required();
+    add_change_options(*verb, *flags, each.body != &undrain_member);
+  }
+}
+
+// Options of a node that is to come.
+void add_new_node_options(Command& verb, MemberAddFlags& flags) {
+  verb.add_option("--label", flags.labels, "label of the new node; repeat for more")
+      ->type_name("KEY=VALUE");
+  verb.add_option("--weight", flags.weight, "votes of the new node, 1 to 255 (default 1)")
+      ->type_name("N");
+  verb.add_option("--token-ttl",
+                  flags.token_ttl,
+                  "how long somebody may join with the token, 1s to 168h (default 1h)")
+      ->type_name("TIME");
+  Command& command = verb;
+  Option* aloud = command.add_flag(
+      "--auto-promote", flags.auto_promote, "promote it once it has caught up (the default)");
+  command.add_flag("--learner", flags.learner, "do not: it only follows until member promote")
+      ->excludes(aloud);
+  add_change_options(verb, flags.change, true);
+}
+
+void add_add(Command& member, Context& context) {
+  const auto flags = std::make_shared<MemberAddFlags>();
+  Command* verb = add_verb(member,
+                           context,
+                           flags,
+                           "add",
+                           "invite a node: print its id, its token and the command that starts it",
+                           &add_member);
+  verb->add_option("--name", flags->name, "name of the new node (default: node-ID)")
+      ->type_name("NAME");
+  Option* observer =
+      verb->add_flag("--observer", flags->observer, "it follows all shards and never votes");
+  verb->add_flag("--witness", flags->witness, "it votes and has no state; not built yet")
+      ->excludes(observer);
+  add_new_node_options(*verb, *flags);
+}
+
+void add_replace(Command& member, Context& context) {
+  const auto flags = std::make_shared<MemberAddFlags>();
+  Command* verb = add_verb(member,
+                           context,
+                           flags,
+                           "replace",
+                           "let a new node take the place of another in one change of each shard",
+                           &replace_member);
+  verb->add_option("OLD", flags->change.node, "id or name of the node to replace")->required();
+  verb->add_option("NEW",
+                   flags->name,
+                   "name of the new node (default: node-ID), or id or name of one that joins "
+                   "already")
+      ->type_name("NEW");
+  add_new_node_options(*verb, *flags);
+}
+
 }  // namespace
 
 void add_member_commands(Command& app, Context& context) {
@@ -68,6 +174,9 @@ void add_member_commands(Command& app, Context& context) {
   add_list(*member, context);
   add_watch(*member, context);
   add_update(*member, context);
+  add_add(*member, context);
+  add_replace(*member, context);
+  add_changes(*member, context);
 }
 
 }  // namespace gcoord::cli

@@ -3,7 +3,19 @@
 #include "common/text/printable.h"
 #include "protocol/members/cluster_view.h"
 
+#include <algorithm>
+#include <chrono>
+
 namespace gcoord::cli {
+
+namespace {
+
+std::string unix_ms(std::chrono::system_clock::time_point time) {
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
+  return std::to_string(since.count());
+}
+
+}  // namespace
 
 std::string role_text(client::MemberRole role) {
   return std::string{protocol::member_role_name(static_cast<protocol::MemberRole>(role))};
@@ -34,7 +46,27 @@ Json member_json(const client::MemberDescription& member) {
           {"weight", member.weight},
           {"peer_address", member.peer_address},
           {"client_address", member.client_address},
-          {"labels", labels}};
+          {"labels", labels},
+          {"invited", member.invited},
+          {"auto_promote", member.auto_promote},
+          {"replaces", member.replaces},
+          {"suspect", member.suspect},
+          {"suspect_since_ms", unix_ms(member.suspect_since)}};
+}
+
+Json progress_json(const client::MemberProgress& progress) {
+  return {{"view", std::to_string(progress.epoch)},
+          {"shards", progress.shards},
+          {"led", progress.led},
+          {"settled", progress.settled},
+          {"ready", progress.ready}};
+}
+
+bool is_moving(const client::MembershipView& view) {
+  return std::ranges::any_of(view.members, [](const client::MemberDescription& member) {
+    const bool leaves = member.state == client::MemberState::Leaving;
+    return leaves || (member.state == client::MemberState::Joining && !member.invited);
+  });
 }
 
 Json view_json(const client::MembershipView& view) {
@@ -52,7 +84,7 @@ std::string view_line(const client::MembershipView& view) {
     const std::string labels = labels_text(member);
     line += (first ? " " : ", ") + std::to_string(member.node_id) + " " + member.name + " " +
             role_text(member.role) + " " + state_text(member.state) +
-            (labels.empty() ? "" : " " + labels);
+            (member.suspect ? " suspect" : "") + (labels.empty() ? "" : " " + labels);
   }
   return shown(line);
 }

@@ -18,6 +18,12 @@ std::string labels_text(const client::MemberDescription& member);
 // {"node": 1, "name": ..., "labels": {"zone": "a"}}.
 Json member_json(const client::MemberDescription& member);
 
+// {"view": "4", "shards": 64, "led": 64, "settled": 12, "ready": 12}.
+Json progress_json(const client::MemberProgress& progress);
+
+// Whether nodes are on their way in or out.
+bool is_moving(const client::MembershipView& view);
+
 // {"view": "3", "members": [...]}.
 Json view_json(const client::MembershipView& view);
 

@@ -95,8 +95,10 @@ Json MemberRows::json() const {
   for (const auto& [node, status] : unreachable_) {
     unreachable.push_back({{"node", node}, {"error", status.to_string()}});
   }
-  return {
-      {"view", std::to_string(view_.epoch)}, {"members", members}, {"unreachable", unreachable}};
+  return {{"view", std::to_string(view_.epoch)},
+          {"members", members},
+          {"moves", progress_ ? progress_json(*progress_) : Json(nullptr)},
+          {"unreachable", unreachable}};
 }
 
 Table MemberRows::table() const {
@@ -119,7 +121,7 @@ Table MemberRows::table() const {
     table.rows.push_back({std::to_string(member.node_id),
                           member.name,
                           role_text(member.role),
-                          state_text(member.state),
+                          state_text(member.state) + (member.suspect ? " suspect" : ""),
                           member.peer_address,
                           member.client_address,
                           std::to_string(epoch_of(member.node_id)),
@@ -127,6 +129,12 @@ Table MemberRows::table() const {
                           phi_text(phi),
                           heard ? std::to_string(heard->count()) + "ms" : "-",
                           labels_text(member)});
+  }
+  if (progress_) {
+    table.notes.push_back("moving: " + std::to_string(progress_->settled) + " of " +
+                          std::to_string(progress_->shards) + " shards have the nodes of view " +
+                          std::to_string(progress_->epoch) + ", " +
+                          std::to_string(progress_->ready) + " are on all that join");
   }
   for (const auto& [node, status] : unreachable_) {
     table.notes.push_back("node " + std::to_string(node) + ": " + status.to_string());
@@ -136,8 +144,15 @@ Table MemberRows::table() const {
 
 int list_members(Context& context) {
   MemberRows rows;
+  bool asked = false;
   const auto refused = ask_nodes(context, 0, [&](client::Client& client, std::uint32_t node) {
     rows.add(node, client.view({.node_id = node, .after = std::nullopt, .wait = {}}));
+    if (!asked && is_moving(rows.view())) {
+      asked = true;
+      if (const auto progress = client.member_progress(); progress.ok()) {
+        rows.set_progress(progress.value());
+      }
+    }
   });
   if (refused) {
     return *refused;

@@ -1,7 +1,7 @@
 // gcoordctl member list: the newest view that any node has, and what each node sees of the others.
 //
-// All nodes are asked, one after the other. A node is a suspect while any other that answered does
-// not hear it. One thread.
+// All nodes are asked, one after the other. A node is seen as suspect while any other that answered
+// does not hear it; whether the cluster holds it for failed stands in its state. One thread.
 #pragma once
 
 #include "cli/terminal/output.h"
@@ -9,6 +9,7 @@
 #include "gcoord/status.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,11 @@ class MemberRows {
  public:
   // What one node answered.
   void add(std::uint32_t node, const client::Result<client::MembershipView>& answer);
+
+  // How far the shards are, while nodes are on their way.
+  void set_progress(const client::MemberProgress& progress) { progress_ = progress; }
+
+  const client::MembershipView& view() const { return view_; }
 
   // Why there is nothing to print: no node has a view. OK when one has.
   client::Status failure() const;
@@ -36,6 +42,7 @@ class MemberRows {
 
   client::MembershipView view_;
   client::Status failure_;
+  std::optional<client::MemberProgress> progress_;
   std::vector<Seen> seen_;
   std::vector<std::pair<std::uint32_t, client::Status>> unreachable_;
 };

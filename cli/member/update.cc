@@ -1,16 +1,20 @@
 #include "cli/member/update.h"
 
 #include "cli/member/description.h"
+#include "cli/member/named.h"
 #include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::cli {
 
-int update_member(Context& context, const MemberUpdateFlags& flags) {
-  client::MemberUpdate update{.node_id = flags.node,
+namespace {
+
+std::optional<client::MemberUpdate> update_of(Context& context, const MemberUpdateFlags& flags) {
+  client::MemberUpdate update{.node_id = 0,
                               .view = flags.view,
                               .name = flags.name,
                               .labels = {},
@@ -19,24 +23,58 @@ int update_member(Context& context, const MemberUpdateFlags& flags) {
   for (const std::string& text : flags.labels) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
-      return context.fail(protocol::make_error(protocol::ErrorCode::MemberLabelInvalid, text));
+      context.refuse(protocol::make_error(protocol::ErrorCode::MemberLabelInvalid, text));
+      return std::nullopt;
     }
     update.labels.push_back({text.substr(0, equals), text.substr(equals + 1)});
   }
-  if (!update.name && update.labels.empty()) {
-    return context.fail(
-        protocol::make_error(protocol::ErrorCode::OptionMissing, "--name or --label"));
+  if (!update.name && update.labels.empty() && !flags.weight) {
+    context.refuse(
+        protocol::make_error(protocol::ErrorCode::OptionMissing, "--name, --label or --weight"));
+    return std::nullopt;
   }
-  auto client = context.connect();
-  if (!client.has_value()) {
+  return update;
+}
+
+// The view that the change made.
+client::Result<client::MembershipView> change(client::Client& client,
+                                              const client::MemberUpdate& update,
+                                              const MemberUpdateFlags& flags) {
+  if (!flags.weight) {
+    return client.update_member(update);
+  }
+  auto changed = client.change_member({.action = client::MemberAction::Reweigh,
+                                       .node_id = update.node_id,
+                                       .replaces = 0,
+                                       .weight = *flags.weight,
+                                       .view = update.view,
+                                       .dry_run = update.dry_run,
+                                       .force = false,
+                                       .who = update.who});
+  if (!changed.ok()) {
+    return changed.status();
+  }
+  return std::move(changed).value().view;
+}
+
+}  // namespace
+
+int update_member(Context& context, const MemberUpdateFlags& flags) {
+  auto update = update_of(context, flags);
+  if (!update) {
     return context.exit_code();
   }
-  const auto view = client->update_member(update);
+  auto named = reach_named(context, flags.node);
+  if (!named) {
+    return context.exit_code();
+  }
+  update->node_id = named->id;
+  const auto view = change(named->client, *update, flags);
   if (!view.ok()) {
-    return context.fail(*client, view.status());
+    return context.fail(named->client, view.status());
   }
   const auto member =
-      std::ranges::find(view.value().members, flags.node, &client::MemberDescription::node_id);
+      std::ranges::find(view.value().members, named->id, &client::MemberDescription::node_id);
   if (member == view.value().members.end()) {
     return context.fail(protocol::make_error(protocol::ErrorCode::ReplyMalformed, "view"));
   }
@@ -47,6 +85,7 @@ int update_member(Context& context, const MemberUpdateFlags& flags) {
   Json json = {{"view", std::to_string(view.value().epoch)},
                {"node", member->node_id},
                {"name", member->name},
+               {"weight", member->weight},
                {"labels", labels},
                {"dry_run", flags.dry_run}};
   if (context.output().format() == Format::Tables) {

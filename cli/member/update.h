@@ -11,9 +11,10 @@ namespace gcoord::cli {
 class Context;
 
 struct MemberUpdateFlags {
-  std::uint32_t node = 0;
+  std::string node;  // By id or name.
   std::optional<std::string> name;
-  std::vector<std::string> labels;  // "zone=a"; "zone=": taken away.
+  std::vector<std::string> labels;      // "zone=a"; "zone=": taken away.
+  std::optional<std::uint32_t> weight;  // Without the others.
   std::uint64_t view = 0;
   bool dry_run = false;
   std::string who;

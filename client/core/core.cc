@@ -75,6 +75,7 @@ NodeSet::Events Core::node_events() {
     dispatcher_.on_reply(node, slot, payload);
   };
   events.on_batch_end = [this] { settle(); };
+  events.on_view = [this] { keeper_.on_view(); };
   return events;
 }
 
@@ -271,7 +272,7 @@ void Core::wait_for(WaitFor what, TimePoint deadline, StatusCallback callback) {
 }
 
 Status Core::majority() const {
-  return stopping_ ? failure(protocol::ErrorCode::ClientClosed) : nodes_.majority();
+  return stopping_ ? failure(protocol::ErrorCode::ClientClosed) : client::majority(nodes_);
 }
 
 bool Core::arrived(WaitFor what) const {

@@ -9,11 +9,11 @@
 #pragma once
 
 #include "client/core/dispatcher.h"
-#include "client/core/node_set.h"
 #include "client/core/operation.h"
 #include "client/core/read_positions.h"
 #include "client/core/session_keeper.h"
 #include "client/net/wake_timer.h"
+#include "client/nodes/node_set.h"
 #include "gcoord/options.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"

@@ -395,6 +395,9 @@ void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader,
   const ShardId shard{operation.slot.shard};
   const bool useful = operation.target == Target::ShardLeader && leader != operation.sent.to &&
                       nodes_.admits(leader) && operation.tries.redirects < kRedirectsMax;
+  if (leader != NodeId{} && !nodes_.knows(leader)) {
+    nodes_.known().want();
+  }
   if (!useful) {
     // It leads no more, or cannot be reached from here: let the nodes find out.
     leaders_.forget(shard);

@@ -13,12 +13,12 @@
 #pragma once
 
 #include "client/core/lock_places.h"
-#include "client/core/node_set.h"
 #include "client/core/operation.h"
 #include "client/core/wait_resender.h"
 #include "client/core/withdrawals.h"
 #include "client/net/backoff.h"
 #include "client/net/leader_cache.h"
+#include "client/nodes/node_set.h"
 
 #include <algorithm>
 #include <cstdint>

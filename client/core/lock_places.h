@@ -5,8 +5,8 @@
 #pragma once
 
 #include "client/core/moved_names.h"
-#include "client/core/node_set.h"
 #include "client/core/operation.h"
+#include "client/nodes/node_set.h"
 
 namespace gcoord::client {
 

@@ -30,13 +30,8 @@ std::unique_ptr<SessionLease> make_lease(Core& core,
                                          const SessionRecord& record,
                                          TimePoint opened_at) {
   const TimePoint ttl = milliseconds{record.ttl_ms};
-  const protocol::Welcome* cluster = core.nodes().cluster();
-  const std::size_t node_count = cluster != nullptr ? cluster->nodes.size() : 1;
-  return std::make_unique<SessionLease>(
-      SessionLeaseOptions{.ttl = ttl,
-                          .margin = lease_margin(ttl, core.options()),
-                          .node_count = std::max<std::size_t>(node_count, 1),
-                          .opened_at = opened_at});
+  return std::make_unique<SessionLease>(SessionLeaseOptions{
+      .ttl = ttl, .margin = lease_margin(ttl, core.options()), .opened_at = opened_at});
 }
 
 Grant grant_of(const protocol::ReplySlot& slot) {
@@ -263,12 +258,11 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
     const bool posted = core->post(
         [core, record, health = std::move(options.health), attached_at = core->clock().now()] {
           const TimePoint ttl = milliseconds{record->ttl_ms};
-          record->lease = std::make_unique<SessionLease>(SessionLeaseOptions{
-              .ttl = ttl,
-              .margin = lease_margin(ttl, core->options()),
-              .node_count = std::max<std::size_t>(core->nodes().cluster()->nodes.size(), 1),
-              .opened_at = attached_at,
-              .attached = true});
+          record->lease = std::make_unique<SessionLease>(
+              SessionLeaseOptions{.ttl = ttl,
+                                  .margin = lease_margin(ttl, core->options()),
+                                  .opened_at = attached_at,
+                                  .attached = true});
           core->keeper().add(record);
           if (!health.checks.empty()) {
             std::make_shared<SessionChecks>(*core, health)->bind(record);

@@ -16,6 +16,13 @@
 
 namespace gcoord::client {
 
+namespace {
+
+// Acknowledgements that wait for a view: of all nodes, and several parts of each.
+constexpr std::size_t kHeldMax = 1024;
+
+}  // namespace
+
 SessionKeeper::SessionKeeper(const ClientOptions& options, NodeSet& nodes, Dispatcher& dispatcher)
     : options_(options), nodes_(nodes), dispatcher_(dispatcher) {}
 
@@ -88,10 +95,12 @@ TimePoint SessionKeeper::interval() const {
 }
 
 TimePoint SessionKeeper::next_event() const {
-  return sessions_.empty() ? kTimeNever : std::min(next_send_, next_lease_event_);
+  const TimePoint held = held_.empty() ? kTimeNever : held_.front().until;
+  return std::min(held, sessions_.empty() ? kTimeNever : std::min(next_send_, next_lease_event_));
 }
 
 void SessionKeeper::advance(TimePoint now) {
+  give_up_held(now);
   if (sessions_.empty()) {
     next_send_ = next_lease_event_ = kTimeNever;
     return;
@@ -147,39 +156,43 @@ void SessionKeeper::renew(const std::shared_ptr<SessionRecord>& session,
 
   struct Count {
     std::size_t outstanding = 1;  // One for the loop itself.
-    std::size_t acknowledged = 0;
+    std::vector<NodeId> acknowledged;
     bool client_closed = false;
     std::function<void(Status)> callback;  // Until it has run.
   };
 
   const auto count = std::make_shared<Count>();
   count->callback = std::move(callback);
-  const std::size_t needed = nodes_.cluster()->nodes.size() / 2 + 1;
-  const auto answered = [count, needed, session](const Answer& answer) {
-    count->acknowledged += answer.status.ok() ? 1 : 0;
+  const auto answered = [this, count, session](NodeId node, const Status& status) {
+    if (status.ok()) {
+      count->acknowledged.push_back(node);
+    }
     count->client_closed =
         count->client_closed ||
-        answer.status.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::ClientClosed);
+        status.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::ClientClosed);
     --count->outstanding;
     const bool ended = session->ended.load(std::memory_order_relaxed);
-    const bool decided = ended || count->acknowledged >= needed || count->outstanding == 0;
+    const bool enough = nodes_.known().voters().is_majority(count->acknowledged);
+    const bool decided = ended || enough || count->outstanding == 0;
     if (!decided || !count->callback) {
       return;
     }
     const auto why = count->client_closed ? protocol::ErrorCode::ClientClosed
                      : ended              ? session->end_reason
                                           : protocol::ErrorCode::QuorumUnavailable;
-    const bool renewed = !ended && count->acknowledged >= needed;
-    std::exchange(count->callback, {})(renewed ? Status{} : failure(why));
+    std::exchange(count->callback, {})(!ended && enough ? Status{} : failure(why));
   };
   const TimePoint now = options_.clock->now();
   for (const NodeView& view : nodes_.views()) {
     if (view.connected) {
+      const NodeId node{view.node_id};
       ++count->outstanding;
-      send_part(NodeId{view.node_id}, now, Sessions{session}, answered);
+      send_part(node, now, Sessions{session}, [answered, node](const Status& status) {
+        answered(node, status);
+      });
     }
   }
-  answered(Answer{failure(protocol::ErrorCode::Unreachable, nodes_.evidence()), {}, {}});
+  answered(NodeId{}, failure(protocol::ErrorCode::Unreachable, nodes_.evidence()));
 }
 
 void SessionKeeper::send_part(NodeId node, TimePoint now, Sessions part, Answered answered) {
@@ -195,25 +208,27 @@ void SessionKeeper::send_part(NodeId node, TimePoint now, Sessions part, Answere
   operation->try_once = true;
   operation->payload = protocol::text_of(protocol::encode_keep_alive(ids));
   operation->deadline = now + TimePoint{options_.request_timeout};
-  operation->callback = [this, node, now, part = std::move(part), answered](const Answer& answer) {
-    on_acknowledged(node, now, part, answer);
-    if (answered) {
-      answered(answer);
+  operation->callback = [this, node, now, part = std::move(part), answered = std::move(answered)](
+                            const Answer& answer) {
+    if (const Status status = on_answer(answer, node, part); status.ok()) {
+      const bool says = nodes_.has(node, protocol::Feature::Members);
+      const TimePoint until = options_.clock->now() + TimePoint{options_.request_timeout};
+      on_acknowledged({node, says ? answer.slot.extra : 0, now, until, part, answered});
+    } else if (answered) {
+      answered(status);
     }
   };
   dispatcher_.submit(std::move(operation));
 }
 
-void SessionKeeper::on_acknowledged(NodeId node,
-                                    TimePoint sent_at,
-                                    const Sessions& part,
-                                    const Answer& answer) {
+// What the node says of the sessions; ok: it acknowledges them.
+Status SessionKeeper::on_answer(const Answer& answer, NodeId node, const Sessions& part) {
   if (!answer.status.ok()) {
-    return;
+    return answer.status;
   }
   const auto entries = protocol::decode_keep_alive_reply(answer.payload);
   if (!entries.ok()) {
-    return;
+    return failure(protocol::ErrorCode::ReplyMalformed, "keep_alive");
   }
   std::unordered_set<std::uint64_t> lost;
   std::unordered_set<std::uint64_t> broken;
@@ -224,21 +239,74 @@ void SessionKeeper::on_acknowledged(NodeId node,
       broken.insert(entry.session.value);
     }
   }
-  const TimePoint now = options_.clock->now();
   for (const auto& session : part) {
     if (session->ended.load(std::memory_order_relaxed) || session->lease == nullptr) {
       continue;
     }
     if (lost.contains(session->id.value)) {
       lose(session);
+    } else if (broken.contains(session->id.value)) {
+      ask_losses(node, session);
+    }
+  }
+  return {};
+}
+
+// A node with a newer view may be the one that says that this client's majority is none any more.
+void SessionKeeper::on_acknowledged(Held acknowledged) {
+  nodes_.known().hear(acknowledged.epoch);
+  const bool says = nodes_.has(acknowledged.node, protocol::Feature::Members);
+  if (nodes_.known().counts(acknowledged.epoch, says)) {
+    return count(acknowledged);
+  }
+  const bool waits = acknowledged.epoch > nodes_.known().epoch() && held_.size() < kHeldMax;
+  if (waits) {
+    held_.push_back(std::move(acknowledged));
+  } else if (acknowledged.answered) {
+    acknowledged.answered(failure(protocol::ErrorCode::QuorumUnavailable));
+  }
+}
+
+void SessionKeeper::count(const Held& acknowledged) {
+  const TimePoint now = options_.clock->now();
+  for (const auto& session : acknowledged.part) {
+    if (session->ended.load(std::memory_order_relaxed) || session->lease == nullptr) {
       continue;
     }
     // A lease that ran out meanwhile stays so: its holder may have acted on it.
     tell(session, now);
-    session->lease->on_acknowledged(node, sent_at);
+    session->lease->on_acknowledged(
+        acknowledged.node, acknowledged.sent_at, nodes_.known().voters());
     tell(session, now);
-    if (broken.contains(session->id.value) && !session->ended.load(std::memory_order_relaxed)) {
-      ask_losses(node, session);
+  }
+  if (acknowledged.answered) {
+    acknowledged.answered({});
+  }
+}
+
+void SessionKeeper::on_view() {
+  const TimePoint now = options_.clock->now();
+  const Sessions present = sessions_;
+  for (const auto& session : present) {
+    tell(session, now);
+    session->lease->recount(nodes_.known().voters());
+    tell(session, now);
+  }
+  for (Held& each : std::exchange(held_, {})) {
+    if (each.epoch <= nodes_.known().epoch()) {
+      count(each);
+    } else {
+      held_.push_back(std::move(each));
+    }
+  }
+}
+
+void SessionKeeper::give_up_held(TimePoint now) {
+  while (!held_.empty() && now >= held_.front().until) {
+    const Held given_up = std::move(held_.front());
+    held_.erase(held_.begin());
+    if (given_up.answered) {
+      given_up.answered(failure(protocol::ErrorCode::QuorumUnavailable));
     }
   }
 }

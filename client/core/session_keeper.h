@@ -2,13 +2,14 @@
 //
 // Every third of the shortest TTL one KeepAlive goes to every connected node, for all sessions at
 // once, and one to a node that has just been connected. What the nodes acknowledge goes to each
-// session's Lease, which decides. A lost session gets its event first, then its operations fail.
-// Runs on the client's thread only.
+// session's Lease, which decides. An acknowledgement of a node that has a newer view than this
+// client waits until that view is known here, a request timeout at most. A lost session gets its
+// event first, then its operations fail. Runs on the client's thread only.
 #pragma once
 
 #include "client/core/dispatcher.h"
-#include "client/core/node_set.h"
 #include "client/core/session_record.h"
+#include "client/nodes/node_set.h"
 
 #include <functional>
 #include <memory>
@@ -23,6 +24,9 @@ class SessionKeeper {
 
   // Begins to keep it; its lease is set.
   void add(std::shared_ptr<SessionRecord> session);
+
+  // Other voters count from now on: what waited for that counts, and what has is counted anew.
+  void on_view();
 
   // Asks every connected node now. Ok once a majority of the cluster acknowledged; else why not.
   void renew(const std::shared_ptr<SessionRecord>& session, std::function<void(Status)> callback);
@@ -50,10 +54,24 @@ class SessionKeeper {
 
   void send_all(TimePoint now);
   void send(NodeId node, TimePoint now);
-  using Answered = std::function<void(const Answer&)>;  // After the leases know of it.
+  // Once it is known whether the node's acknowledgement counts; after the leases know of it.
+  using Answered = std::function<void(const Status&)>;
+
+  // What a node acknowledged that has a newer view than this client.
+  struct Held {
+    NodeId node;
+    std::uint64_t epoch = 0;
+    TimePoint sent_at{};
+    TimePoint until{};
+    Sessions part;
+    Answered answered;
+  };
 
   void send_part(NodeId node, TimePoint now, Sessions part, Answered answered = {});
-  void on_acknowledged(NodeId node, TimePoint sent_at, const Sessions& part, const Answer& answer);
+  Status on_answer(const Answer& answer, NodeId node, const Sessions& part);
+  void on_acknowledged(Held acknowledged);
+  void count(const Held& acknowledged);
+  void give_up_held(TimePoint now);
   void tell(const std::shared_ptr<SessionRecord>& session, TimePoint now);
   void ask_losses(NodeId node, const std::shared_ptr<SessionRecord>& session);
   TimePoint interval() const;
@@ -64,6 +82,7 @@ class SessionKeeper {
   Sessions sessions_;
   TimePoint next_send_ = kTimeNever;
   TimePoint next_lease_event_ = kTimeNever;  // Never later than the earliest one.
+  std::vector<Held> held_;                   // At most kHeldMax, by `until`.
 };
 
 }  // namespace gcoord::client

@@ -8,29 +8,24 @@ namespace gcoord::client {
 
 SessionLease::SessionLease(const SessionLeaseOptions& options)
     : options_(options), renewed_from_(options.opened_at), certain_(!options.attached) {
-  GCOORD_ASSERT(options.node_count > 0);
   GCOORD_ASSERT(options.margin < options.ttl);
 }
 
-void SessionLease::on_acknowledged(NodeId node, TimePoint sent_at) {
+void SessionLease::on_acknowledged(NodeId node, TimePoint sent_at, const VoterLists& voters) {
   const auto known = std::ranges::find(acknowledged_, node, &std::pair<NodeId, TimePoint>::first);
   if (known == acknowledged_.end()) {
     acknowledged_.emplace_back(node, sent_at);
   } else {
     known->second = std::max(known->second, sent_at);
   }
-  const std::size_t majority = options_.node_count / 2 + 1;
-  if (acknowledged_.size() < majority) {
-    return;
+  recount(voters);
+}
+
+void SessionLease::recount(const VoterLists& voters) {
+  if (const auto reached = voters.reached(acknowledged_)) {
+    renewed_from_ = std::max(renewed_from_, *reached);
+    certain_ = true;
   }
-  std::vector<TimePoint> moments;
-  for (const auto& [acknowledging, moment] : acknowledged_) {
-    moments.push_back(moment);
-  }
-  const auto reached = moments.begin() + static_cast<std::ptrdiff_t>(majority - 1);
-  std::ranges::nth_element(moments, reached, std::greater<>{});
-  renewed_from_ = std::max(renewed_from_, *reached);
-  certain_ = true;
 }
 
 std::optional<SessionEvent> SessionLease::advance(TimePoint now) {

@@ -1,31 +1,29 @@
 // Guaranteed lifetime of a session, computed from acknowledged keep-alives only.
 //
 // Each node's newest acknowledged keep-alive counts from the moment it was *sent*. The session is
-// renewed from the newest moment that a majority of nodes reached: with n nodes, the (n/2 + 1)-th
-// newest of these moments. It lives until renewed_from + TTL - margin by this clock, which is
+// renewed from the newest moment that a majority of voters reached: with n of them, the (n/2 +
+// 1)-th newest of these moments; where nodes come and go, by every list of voters that somebody may
+// go by (voter_lists.h). It lives until renewed_from + TTL - margin by this clock, which is
 // before the cluster may end it, because a leader ends a session only when a majority was silent
 // for the TTL (protocol/session_messages.h) and clocks differ in rate by less than the margin.
 //
 // Pure: time is an argument. One thread.
 #pragma once
 
+#include "client/net/time_never.h"
+#include "client/nodes/voter_lists.h"
 #include "common/ids.h"
 #include "gcoord/options.h"
 
-#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace gcoord::client {
 
-inline constexpr TimePoint kTimeNever = TimePoint::max();
-
 struct SessionLeaseOptions {
   TimePoint ttl{};
   TimePoint margin{};
-  std::size_t node_count = 1;
-
   // The send time of the request that opened the session; registrations come later, so the first
   // TTL counts from it.
   TimePoint opened_at{};
@@ -39,7 +37,11 @@ class SessionLease {
   explicit SessionLease(const SessionLeaseOptions& options);
 
   // The node acknowledged the keep-alive that was sent at this moment. Older ones change nothing.
-  void on_acknowledged(NodeId node, TimePoint sent_at);
+  // The node's view is none that these voters do not know of.
+  void on_acknowledged(NodeId node, TimePoint sent_at, const VoterLists& voters);
+
+  // Other voters count from now on: what was acknowledged may be enough for them.
+  void recount(const VoterLists& voters);
 
   // A node knows that the session is over.
   void on_lost() { lost_ = told_lost_ = true; }

@@ -45,54 +45,68 @@ SessionDescription gone(SessionId session) {
 
 // The answers of all nodes to one keep-alive of one session.
 struct KeepAliveRound {
+  Core& core;
+  SessionId session;
   TimePoint deadline{};  // Of this round and of those that follow it.
   std::size_t outstanding = 0;
-  std::size_t acknowledged = 0;
-  bool renewed = false;  // A node knows it.
+  std::vector<NodeId> acknowledged;  // By which node.
+  bool renewed = false;              // A node knows it.
   bool expired = false;
   Status failure;
+  Callback<Result<SessionDescription>> callback;
 };
 
 // Until the leader of the home has applied what another node knows already.
 constexpr milliseconds kHomeBehind{20};
+
+// Until the client has the view that a node was heard to have.
+constexpr milliseconds kViewBehind{20};
 
 void send_round(Core& core,
                 SessionId session,
                 TimePoint deadline,
                 const Callback<Result<SessionDescription>>& callback);
 
-void on_round_over(Core& core,
-                   SessionId session,
-                   const KeepAliveRound& round,
-                   const Callback<Result<SessionDescription>>& callback) {
-  const std::size_t node_count = core.nodes().cluster()->nodes.size();
-  if (round.expired) {
-    return callback(gone(session));
-  }
-  if (round.acknowledged <= node_count / 2) {
-    return callback(round.failure.ok() ? failure(ErrorCode::QuorumUnavailable) : round.failure);
-  }
-  // A session without a home is registered where its locks are, and the leader of what would be its
-  // home may be a message behind those: it does not know that the session is gone.
-  show_session(core, session, [&core, session, round, callback](const auto& shown) {
-    const TimePoint again = core.clock().now() + kHomeBehind;
-    const bool behind = shown.ok() && !shown.value().alive && round.renewed;
-    if (!behind || again >= round.deadline) {
-      return callback(shown);
+// Another one like it.
+void send_round_at(const KeepAliveRound& round, TimePoint moment) {
+  const auto pause = std::make_shared<Callback<Result<SessionDescription>>>(round.callback);
+  round.core.call_at(
+      moment, [&core = round.core, session = round.session, deadline = round.deadline, pause] {
+        send_round(core, session, deadline, *pause);
+      });
+  round.core.call_at_stop(pause, [over = std::weak_ptr{pause}] {
+    if (const auto waiting = over.lock()) {
+      (*waiting)(failure(ErrorCode::ClientClosed));
     }
-    const auto pause = std::make_shared<Callback<Result<SessionDescription>>>(callback);
-    core.call_at(again, [&core, session, deadline = round.deadline, pause] {
-      send_round(core, session, deadline, *pause);
-    });
-    core.call_at_stop(pause, [over = std::weak_ptr{pause}] {
-      if (const auto waiting = over.lock()) {
-        (*waiting)(failure(ErrorCode::ClientClosed));
-      }
-    });
   });
 }
 
-void on_acknowledged(SessionId session, const Answer& answer, KeepAliveRound& round) {
+void on_round_over(const KeepAliveRound& round) {
+  Core& core = round.core;
+  if (round.expired) {
+    return round.callback(gone(round.session));
+  }
+  if (!core.nodes().known().voters().is_majority(round.acknowledged)) {
+    const TimePoint again = core.clock().now() + kViewBehind;
+    if (core.nodes().known().behind() && again < round.deadline) {
+      return send_round_at(round, again);
+    }
+    return round.callback(round.failure.ok() ? failure(ErrorCode::QuorumUnavailable)
+                                             : round.failure);
+  }
+  // A session without a home is registered where its locks are, and the leader of what would be its
+  // home may be a message behind those: it does not know that the session is gone.
+  show_session(core, round.session, [round](const auto& shown) {
+    const TimePoint again = round.core.clock().now() + kHomeBehind;
+    const bool behind = shown.ok() && !shown.value().alive && round.renewed;
+    if (!behind || again >= round.deadline) {
+      return round.callback(shown);
+    }
+    send_round_at(round, again);
+  });
+}
+
+void on_acknowledged(KeepAliveRound& round, NodeId node, const Answer& answer) {
   if (!answer.status.ok()) {
     round.failure = answer.status;
     return;
@@ -102,9 +116,16 @@ void on_acknowledged(SessionId session, const Answer& answer, KeepAliveRound& ro
     round.failure = failure(ErrorCode::ReplyMalformed, "keep_alive");
     return;
   }
-  ++round.acknowledged;
+  NodeSet& nodes = round.core.nodes();
+  const bool says = nodes.has(node, protocol::Feature::Members);
+  const std::uint64_t epoch = says ? answer.slot.extra : 0;
+  nodes.known().hear(epoch);
+  if (nodes.known().counts(epoch, says)) {
+    round.acknowledged.push_back(node);
+  }
   // What was renewed need not be said.
-  const auto entry = std::ranges::find(missed.value(), session, &protocol::KeepAliveEntry::session);
+  const auto entry =
+      std::ranges::find(missed.value(), round.session, &protocol::KeepAliveEntry::session);
   const auto state =
       entry == missed.value().end() ? protocol::KeepAliveState::Renewed : entry->state;
   round.expired = round.expired || state == protocol::KeepAliveState::Expired;
@@ -116,14 +137,14 @@ void send_round(Core& core,
                 SessionId session,
                 TimePoint deadline,
                 const Callback<Result<SessionDescription>>& callback) {
-  const auto round = std::make_shared<KeepAliveRound>();
-  round->deadline = deadline;
+  const auto round = std::make_shared<KeepAliveRound>(
+      KeepAliveRound{.core = core, .session = session, .deadline = deadline, .callback = callback});
   const SessionId sessions[] = {session};
   const auto payload = protocol::encode_keep_alive(sessions);
   ++round->outstanding;  // Held until all are on their way.
-  const auto answered = [&core, session, round, callback] {
+  const auto answered = [round] {
     if (--round->outstanding == 0) {
-      on_round_over(core, session, *round, callback);
+      on_round_over(*round);
     }
   };
   for (const protocol::NodeAddress& node : core.nodes().cluster()->nodes) {
@@ -132,8 +153,8 @@ void send_round(Core& core,
     }
     OperationPtr operation = node_operation(core, protocol::RequestKind::KeepAlive, node.node);
     operation->payload = protocol::text_of(payload);
-    operation->callback = [session, round, answered](const Answer& answer) {
-      on_acknowledged(session, answer, *round);
+    operation->callback = [node = node.node, round, answered](const Answer& answer) {
+      on_acknowledged(*round, node, answer);
       answered();
     };
     ++round->outstanding;

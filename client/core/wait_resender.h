@@ -4,11 +4,11 @@
 // Runs on the client's thread only.
 #pragma once
 
-#include "client/core/node_set.h"
 #include "client/core/operation.h"
 #include "client/core/wait_queues.h"
 #include "client/net/backoff.h"
 #include "client/net/leader_cache.h"
+#include "client/nodes/node_set.h"
 
 #include <cstdint>
 #include <functional>

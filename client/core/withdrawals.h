@@ -8,8 +8,8 @@
 #pragma once
 
 #include "client/core/lock_places.h"
-#include "client/core/node_set.h"
 #include "client/core/operation.h"
+#include "client/nodes/node_set.h"
 
 #include <cstdint>
 #include <functional>

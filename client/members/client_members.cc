@@ -32,4 +32,40 @@ Future<Result<MembershipView>> Client::update_member_async(const MemberUpdate& u
   });
 }
 
+Result<ChangedMember> Client::add_member(const MemberAddition& addition) {
+  return await<Result<ChangedMember>>(*impl_->core(), [&](auto callback) {
+    client::add_member(*impl_->core(), addition, std::move(callback));
+  });
+}
+
+Future<Result<ChangedMember>> Client::add_member_async(const MemberAddition& addition) {
+  return future_of<Result<ChangedMember>>(*impl_->core(), [&](auto callback) {
+    client::add_member(*impl_->core(), addition, std::move(callback));
+  });
+}
+
+Result<ChangedMember> Client::change_member(const MemberChange& change) {
+  return await<Result<ChangedMember>>(*impl_->core(), [&](auto callback) {
+    client::change_member(*impl_->core(), change, std::move(callback));
+  });
+}
+
+Future<Result<ChangedMember>> Client::change_member_async(const MemberChange& change) {
+  return future_of<Result<ChangedMember>>(*impl_->core(), [&](auto callback) {
+    client::change_member(*impl_->core(), change, std::move(callback));
+  });
+}
+
+Result<MemberProgress> Client::member_progress() {
+  return await<Result<MemberProgress>>(*impl_->core(), [&](auto callback) {
+    client::member_progress(*impl_->core(), std::move(callback));
+  });
+}
+
+Future<Result<MemberProgress>> Client::member_progress_async() {
+  return future_of<Result<MemberProgress>>(*impl_->core(), [&](auto callback) {
+    client::member_progress(*impl_->core(), std::move(callback));
+  });
+}
+
 }  // namespace gcoord::client

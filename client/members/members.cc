@@ -2,6 +2,7 @@
 
 #include "client/net/failure.h"
 #include "protocol/lock_messages.h"
+#include "protocol/members/change_messages.h"
 #include "protocol/members/view_messages.h"
 
 #include <algorithm>
@@ -20,6 +21,13 @@ using std::chrono::milliseconds;
 // Cluster views are state of this shard.
 constexpr std::uint32_t kViewShard = 0;
 
+// Of Unix milliseconds; what no clock can say is its latest.
+std::chrono::system_clock::time_point time_of(std::uint64_t unix_ms) {
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 42;
+  return std::chrono::system_clock::time_point{
+      milliseconds{static_cast<std::int64_t>(std::min(unix_ms, kMax))}};
+}
+
 MemberDescription description_of(const protocol::Member& member) {
   MemberDescription described;
   described.node_id = member.id.value;
@@ -33,6 +41,12 @@ MemberDescription description_of(const protocol::Member& member) {
   for (const protocol::MemberLabel& label : member.labels) {
     described.labels.push_back({label.key, label.value});
   }
+  described.invited = member.invitation.has_value();
+  described.invited_until = time_of(member.invitation ? member.invitation->deadline_ms : 0);
+  described.auto_promote = member.auto_promote;
+  described.replaces = member.replaces.value;
+  described.suspect = member.suspect;
+  described.suspect_since = time_of(member.suspect_since_ms);
   return described;
 }
 
@@ -116,12 +130,132 @@ class ViewWait : public std::enable_shared_from_this<ViewWait> {
   Callback<Result<MembershipView>> callback_;
 };
 
+std::uint64_t drawn_number() {
+  const std::uint64_t drawn = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
+  return std::max<std::uint64_t>(drawn, 1);
+}
+
+MemberTolerance tolerance_of(const protocol::MemberTolerance& said) {
+  return {.votes = said.votes, .alive = said.alive, .needed = said.needed};
+}
+
+MemberProgress progress_of(const protocol::MemberMoves& said) {
+  return {.epoch = said.epoch,
+          .shards = said.shards,
+          .led = said.led,
+          .settled = said.settled,
+          .ready = said.ready};
+}
+
+// Of a request that a node of an earlier release does not know.
+Status failure_of(const Answer& answer) {
+  const bool unknown = answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown);
+  return unknown ? failure(ErrorCode::FeatureMissing, "changes of members") : answer.status;
+}
+
+Result<ChangedMember> changed_of(const Answer& answer) {
+  if (!answer.status.ok()) {
+    return failure_of(answer);
+  }
+  const auto decoded = protocol::decode_member_action_answer(answer.payload);
+  if (!decoded.ok()) {
+    return failure(ErrorCode::ReplyMalformed, "member_change");
+  }
+  const protocol::MemberActionAnswer& said = decoded.value();
+  ChangedMember changed;
+  changed.view.epoch = changed.view.newest_epoch = said.view.epoch;
+  for (const protocol::Member& member : said.view.nodes) {
+    changed.view.members.push_back(description_of(member));
+  }
+  changed.node_id = said.node.value;
+  changed.token = said.token ? protocol::join_token_text(*said.token) : "";
+  changed.token_deadline = time_of(said.deadline_ms);
+  changed.before = tolerance_of(said.before);
+  changed.after = tolerance_of(said.after);
+  changed.progress = progress_of(said.moves);
+  changed.handed_over = said.handed_over;
+  return changed;
+}
+
+Result<MemberProgress> read_progress(const Answer& answer) {
+  if (!answer.status.ok()) {
+    return failure_of(answer);
+  }
+  const auto decoded = protocol::decode_member_moves(answer.payload);
+  return decoded.ok() ? Result<MemberProgress>(progress_of(decoded.value()))
+                      : failure(ErrorCode::ReplyMalformed, "member_progress");
+}
+
+// Labels that a new node can have, by rising key.
+Result<std::vector<protocol::MemberLabel>> labels_of(const std::vector<MemberLabel>& labels) {
+  std::vector<protocol::MemberLabel> sorted;
+  for (const MemberLabel& label : labels) {
+    sorted.push_back({label.key, label.value});
+  }
+  std::ranges::sort(sorted, {}, &protocol::MemberLabel::key);
+  return protocol::are_member_labels(sorted)
+             ? Result<std::vector<protocol::MemberLabel>>(std::move(sorted))
+             : failure(ErrorCode::MemberLabelInvalid, protocol::member_labels_text(sorted));
+}
+
+Result<protocol::MemberActionOrder> order_of(const MemberAddition& addition) {
+  auto labels = labels_of(addition.labels);
+  if (!labels.ok()) {
+    return labels.status();
+  }
+  const auto token_ms =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(addition.token_ttl.count(), 0));
+  if (token_ms < 1000 || token_ms > protocol::kJoinTokenMsMax) {
+    return failure(ErrorCode::OptionInvalid, "a token lasts 1 s to 7 days");
+  }
+  if (addition.name.size() > protocol::kMemberNameBytesMax) {
+    return failure(ErrorCode::MemberNameInvalid, addition.name);
+  }
+  const bool observes = addition.role == MemberRole::Observer;
+  return protocol::MemberActionOrder{.action = protocol::MemberAction::Add,
+                                     .dry_run = addition.dry_run,
+                                     .force = addition.force,
+                                     .expected = addition.view,
+                                     .number = drawn_number(),
+                                     .node = {},
+                                     .replaces = NodeId{addition.replaces},
+                                     .weight = observes ? 0 : addition.weight,
+                                     .role = static_cast<protocol::MemberRole>(addition.role),
+                                     .auto_promote = addition.auto_promote,
+                                     .token_ms = token_ms,
+                                     .name = addition.name,
+                                     .labels = std::move(labels).value(),
+                                     .who = addition.who.substr(0, protocol::kMemberWhoBytesMax)};
+}
+
+Result<protocol::MemberActionOrder> order_of(const MemberChange& change) {
+  const bool known =
+      change.action >= MemberAction::Promote && change.action <= MemberAction::MoveLeaders;
+  if (!known) {
+    return failure(ErrorCode::OptionInvalid, "the action");
+  }
+  if (change.node_id == 0) {
+    return failure(ErrorCode::MemberUnknown, "node 0");
+  }
+  protocol::MemberActionOrder order;
+  order.action = static_cast<protocol::MemberAction>(change.action);
+  order.dry_run = change.dry_run;
+  order.force = change.force;
+  order.expected = change.view;
+  order.number = drawn_number();
+  order.node = NodeId{change.node_id};
+  order.replaces = NodeId{change.action == MemberAction::Promote ? change.replaces : 0};
+  order.weight = change.action == MemberAction::Reweigh ? change.weight : 0;
+  order.who = change.who.substr(0, protocol::kMemberWhoBytesMax);
+  return order;
+}
+
 Result<protocol::MemberOrder> order_of(const MemberUpdate& update) {
   protocol::MemberOrder order;
   order.dry_run = update.dry_run;
   order.change.node = NodeId{update.node_id};
   order.change.expected = update.view;
-  order.change.number = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
+  order.change.number = drawn_number();
   order.change.name = update.name;
   order.change.who = update.who.substr(0, protocol::kMemberWhoBytesMax);
   for (const MemberLabel& label : update.labels) {
@@ -146,6 +280,32 @@ Result<protocol::MemberOrder> order_of(const MemberUpdate& update) {
   return order;
 }
 
+// To the leader of the view's shard.
+OperationPtr leader_operation(const Core& core, protocol::RequestKind kind) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = kind;
+  operation->slot.shard = kViewShard;
+  operation->deadline = core.request_deadline();
+  return operation;
+}
+
+void submit_order(Core& core,
+                  const Result<protocol::MemberActionOrder>& order,
+                  Callback<Result<ChangedMember>> callback) {
+  if (!order.ok()) {
+    return refuse<Result<ChangedMember>>(core, std::move(callback), order.status());
+  }
+  const bool moves = order.value().action == protocol::MemberAction::MoveLeaders;
+  constexpr auto kKind = protocol::RequestKind::MemberChange;
+  auto operation =
+      moves ? node_operation(core, kKind, order.value().node) : leader_operation(core, kKind);
+  operation->payload = protocol::text_of(protocol::encode_member_action(order.value()));
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(changed_of(answer));
+  };
+  core.submit(std::move(operation));
+}
+
 }  // namespace
 
 void view(Core& core, const ViewOptions& options, Callback<Result<MembershipView>> callback) {
@@ -159,13 +319,30 @@ void update_member(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  auto operation = std::make_unique<Operation>();
-  operation->slot.kind = protocol::RequestKind::MemberUpdate;
-  operation->slot.shard = kViewShard;
+  auto operation = leader_operation(core, protocol::RequestKind::MemberUpdate);
   operation->payload = protocol::text_of(protocol::encode_member_order(order.value()));
-  operation->deadline = core.request_deadline();
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(view_of(answer));
+  };
+  core.submit(std::move(operation));
+}
+
+void add_member(Core& core,
+                const MemberAddition& addition,
+                Callback<Result<ChangedMember>> callback) {
+  submit_order(core, order_of(addition), std::move(callback));
+}
+
+void change_member(Core& core,
+                   const MemberChange& change,
+                   Callback<Result<ChangedMember>> callback) {
+  submit_order(core, order_of(change), std::move(callback));
+}
+
+void member_progress(Core& core, Callback<Result<MemberProgress>> callback) {
+  auto operation = leader_operation(core, protocol::RequestKind::MemberProgress);
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(read_progress(answer));
   };
   core.submit(std::move(operation));
 }

@@ -1,5 +1,5 @@
-// The cluster view, asked for and changed (protocol/members/view_messages.h). Thread-safe;
-// callbacks run on the client's thread.
+// The cluster view, asked for and changed (protocol/members/view_messages.h,
+// change_messages.h). Thread-safe; callbacks run on the client's thread.
 #pragma once
 
 #include "client/core/calls.h"
@@ -12,5 +12,15 @@ void view(Core& core, const ViewOptions& options, Callback<Result<MembershipView
 void update_member(Core& core,
                    const MemberUpdate& update,
                    Callback<Result<MembershipView>> callback);
+
+void add_member(Core& core,
+                const MemberAddition& addition,
+                Callback<Result<ChangedMember>> callback);
+
+void change_member(Core& core,
+                   const MemberChange& change,
+                   Callback<Result<ChangedMember>> callback);
+
+void member_progress(Core& core, Callback<Result<MemberProgress>> callback);
 
 }  // namespace gcoord::client

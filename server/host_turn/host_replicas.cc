@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "consensus/step/step.h"
+#include "server/peers/members_target.h"
 #include "server/platform/service_message.h"
 #include "server/replicas/node_view.h"
 
@@ -43,7 +44,11 @@ void HostReplicas::read_by_round(ShardId shard, std::uint64_t cookie) {
   rows.active.add_read(rows.row_of(shard), cookie, turn_.number, ReadMode::Round);
 }
 
+// Who drains or leaves would hand it on at once.
 void HostReplicas::transfer(ShardId shard, NodeId to) {
+  if (!lanes_->keeps_leaderships(to)) {
+    return;
+  }
   ReplicaRows& rows = lanes_->rows_of(shard);
   rows.active.touch(rows.row_of(shard)).transfer_to = to;
 }
@@ -84,6 +89,7 @@ void HostReplicas::follow_members() {
   // So that a leader finds a slot for each of them.
   const auto nodes = static_cast<std::uint32_t>(nodes_of(members.view).size());
   fail_unless(lanes_->make_slots(std::min(nodes, consensus::kReplicaSlots)));
+  lanes_->set_members_target(members_target(members), members.view.epoch);
   fail_unless(changes->removed_self ? removed_by(members.view.epoch) : Status{});
 }
 

@@ -23,7 +23,6 @@
 // Host only; no exceptions.
 #pragma once
 
-#include "common/host/metrics.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/host_turn/inflow.h"
@@ -98,6 +97,8 @@ class HostReplicas final : public ReplicatedLog {
   // that is older than the one so far is left. If this node has left by the view, the engine fails
   // with kNodeRemoved.
   void set_members(const ClusterMembers& members) override;
+
+  MembersProgress members_progress() const override { return lanes_->members_progress(); }
 
   const ledger::CheckpointStore* checkpoints() const override { return &disk_->checkpoints(); }
 

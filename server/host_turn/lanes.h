@@ -81,6 +81,11 @@ class TurnLanes {
   // The columns have a slot for each of them, as far as kReplicaSlots go.
   void set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch);
 
+  // Whether a node may keep what is handed to it, by these members.
+  bool keeps_leaderships(NodeId node) const {
+    return lanes_.front()->members.keeps_leaderships(node);
+  }
+
   // How far the shards led here are with it.
   MembersProgress members_progress() const;
 

@@ -155,11 +155,12 @@ Status HostReplicas::open_storage(MetricsRegistry& registry) {
 // election timeouts. The number of nodes is the one that the cluster was founded with, whatever
 // came since: nodes that know of no view yet compare it. Who joined meets only such ones that do.
 netcore::AgreedSettings HostReplicas::agreed_settings() const {
+  const std::uint32_t founders = consensus::count_slots(disk_->founders().voters);
   const auto now = static_cast<std::uint32_t>(options_.peers.size() + 1);
   return {options_.shard_count,
           options_.tick_ms,
           options_.timing.election_ticks * options_.tick_ms,
-          disk_->founder_count() != 0 ? disk_->founder_count() : now,
+          founders != 0 ? founders : now,
           static_cast<std::uint32_t>(options_.durability)};
 }
 
@@ -201,6 +202,9 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
       disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
         fail_unless(status);
       });
+  for (const NodeId founder : disk_->founders().node) {
+    admission_->note_founder(founder);
+  }
   if (options_.members_epoch != 0) {
     admission_->follow_view();
   }

@@ -131,6 +131,7 @@ class ReplicatedLog {
   virtual std::uint16_t listen_port() const { return 0; }
 
   // Hands the shard's leadership to a voter, if it leads; best effort, seen by Service::on_role.
+  // Not to one that drains or leaves by the members that were set.
   virtual void transfer(ShardId, NodeId) {}
 
   // What the checkpoints wrote. Any thread may read it while the log lives. A log whose checkpoints

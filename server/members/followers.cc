@@ -37,12 +37,9 @@ void ViewFollowers::take_views(const Views& views) {
 }
 
 void ViewFollowers::hear(const EpochOf& epoch_of) {
-  said_[self_] = newest_.epoch;
   for (const Voters& view : earlier_) {
     for (const NodeId node : view.nodes) {
-      if (node != self_) {
-        said_[node] = std::max(said_[node], epoch_of(node));
-      }
+      said_[node] = std::max(said_[node], epoch_of(node));
     }
   }
 }

@@ -5,7 +5,7 @@
 // their own, and leaders no answer of one (docs/adr/0111). What a node said is kept, also once it
 // has left the cluster. After a restart all views that are still kept count as not left until their
 // voters were heard; but those before the one that the last voter was removed from do not, because
-// a node is removed only once they were left (kRemovalNeedsAllLeft).
+// a node is removed only once they were left (upkeep.h).
 //
 // Pure; one thread.
 #pragma once
@@ -21,10 +21,6 @@
 
 namespace gcoord::server {
 
-// Whoever proposes that a leaving voter becomes Removed does so only while settled() is the epoch
-// of the newest view, unless an operator forces it.
-inline constexpr bool kRemovalNeedsAllLeft = true;
-
 class ViewFollowers {
  public:
   using EpochOf = std::function<std::uint64_t(NodeId)>;
@@ -36,10 +32,8 @@ class ViewFollowers {
     std::function<std::optional<protocol::ClusterView>(std::uint64_t epoch)> at;
   };
 
-  explicit ViewFollowers(NodeId self) : self_(self) {}
-
-  // After each new view, and about once a second besides. epoch_of: the epoch that another node
-  // said to have; 0: it has said none. Whether earlier_voters() has changed.
+  // After each new view, and about once a second besides. epoch_of: the epoch that a node said to
+  // have, of this one that by which it goes itself; 0: none. Whether earlier_voters() has changed.
   bool look(const Views& views, const EpochOf& epoch_of);
 
   // ClusterMembers::earlier_voters: of the views that are not left, newest first, each list once
@@ -62,7 +56,6 @@ class ViewFollowers {
   void hear(const EpochOf& epoch_of);
   bool is_left(const Voters& view) const;
 
-  NodeId self_;
   Voters newest_;
   std::vector<Voters> earlier_;   // Those that are not left, by rising epoch.
   std::uint64_t left_below_ = 0;  // Views before this one are left.

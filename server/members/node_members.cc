@@ -36,7 +36,8 @@ constexpr std::uint64_t kFollowersEveryMs = 200;
 }  // namespace
 
 NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& environment)
-    : machine_(environment.machine),
+    : self_(options.self.id),
+      machine_(environment.machine),
       listed_(listed(options)),
       keeper_(options,
               {.log = environment.log,
@@ -44,7 +45,6 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                .metrics = environment.metrics,
                .all_have = environment.all_have,
                .wall_ms = environment.wall_ms}),
-      followers_(options.self.id),
       requests_({.log = environment.log,
                  .machine = environment.machine,
                  .replies = environment.replies,
@@ -63,6 +63,7 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
       upkeep_({.log = environment.log,
                .machine = environment.machine,
                .keeper = keeper_,
+               .followers = followers_,
                .has = has_of(environment),
                .wall_ms = environment.wall_ms}),
       proposes_(options.proposes) {
@@ -77,14 +78,14 @@ void NodeMembers::start(const std::string& client_address) {
   tell_members();
 }
 
-// Which views the others may still go by.
+// Which views somebody may still go by; this node goes by a new one once its parts know of it.
 void NodeMembers::look_at_followers() {
   const membership::ViewCpu& views = machine_.views();
-  const bool changed =
-      followers_.look({.oldest = views.oldest(),
-                       .newest = views.view().epoch,
-                       .at = [&views](std::uint64_t epoch) { return views.at(epoch); }},
-                      [this](NodeId node) { return keeper_.epoch_of(node); });
+  const bool changed = followers_.look(
+      {.oldest = views.oldest(),
+       .newest = views.view().epoch,
+       .at = [&views](std::uint64_t epoch) { return views.at(epoch); }},
+      [this](NodeId node) { return node == self_ ? told_epoch_ : keeper_.epoch_of(node); });
   has_news_ = has_news_ || changed;
 }
 
@@ -101,6 +102,8 @@ void NodeMembers::tell_members() {
   if (on_members_) {
     on_members_(members());
   }
+  told_epoch_ = machine_.views().view().epoch;
+  next_look_ms_ = 0;
 }
 
 void NodeMembers::advance(std::uint64_t now_ms) {

@@ -95,11 +95,13 @@ class NodeMembers final : public ViewListener {
   void tell_members();
   void look_at_followers();
 
+  NodeId self_;
   ViewMachine& machine_;
   ClusterMembers listed_;  // The fixed list.
   ViewKeeper keeper_;
   ViewFollowers followers_;
   std::uint64_t next_look_ms_ = 0;
+  std::uint64_t told_epoch_ = 0;  // Of the view that the node's parts know of.
   ViewRequests requests_;
   MemberChanges changes_;
   MembersUpkeep upkeep_;

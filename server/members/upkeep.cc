@@ -88,7 +88,10 @@ bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
       moves_of(environment_.log, environment_.machine, environment_.keeper);
   const bool settled = held(all_settled(moves, view.epoch), settled_since_ms_, now_ms);
   const bool ready = held(all_ready(moves, view.epoch), ready_since_ms_, now_ms);
-  if (settled && leaves != view.nodes.end()) {
+  // Sessions may be renewed by the node's vote as long as somebody goes by an earlier view.
+  const bool left =
+      environment_.followers.settled() == view.epoch || now_ms >= settled_since_ms_ + kViewsLeftMs;
+  if (settled && left && leaves != view.nodes.end()) {
     membership::MemberStep step;
     step.node = leaves->id;
     return propose(ViewCommandKind::Gone, std::move(step));

@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "membership/view/command.h"
 #include "protocol/hello.h"
+#include "server/members/followers.h"
 #include "server/members/member_moves.h"
 #include "server/members/view_cookies.h"
 #include "server/members/view_keeper.h"
@@ -25,12 +26,16 @@ class MembersUpkeep {
  public:
   // Longer than what nodes say of themselves takes to be heard twice.
   static constexpr std::uint64_t kHoldMs = 2500;
+  // A node that has left everywhere is gone once all earlier views are left (followers.h); after so
+  // long anyway: of a view that nobody leaves, most voters are down for good.
+  static constexpr std::uint64_t kViewsLeftMs = 60'000;
 
   // All outlive it.
   struct Environment {
     ReplicatedLog& log;
     const ViewMachine& machine;
     const ViewKeeper& keeper;
+    const ViewFollowers& followers;
     std::function<bool(NodeId, protocol::Feature)> has;  // Of any node.
     std::function<std::uint64_t()> wall_ms;
   };

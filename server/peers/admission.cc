@@ -87,8 +87,9 @@ bool replaces(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& kno
          generation_of(peer.incarnation) > generation_of(known.incarnation);
 }
 
-// A node of a restored cluster that is met for the first time was restored as well, or follows a
-// directory that was: one that begins with nothing might lead shards with nothing in them.
+// A founder of a restored cluster that is met for the first time was restored as well, or follows a
+// directory that was: one that begins with nothing might lead shards with nothing in them. A node
+// that joined may not: it has no shard's configuration before somebody sends it one.
 Admission judge_restored(const netcore::PeerIdentity& peer) {
   if (generation_of(peer.incarnation) != 0 || start_of(peer.incarnation) > ledger::kRestoredStart) {
     return {};
@@ -136,6 +137,17 @@ PeerAdmission::PeerAdmission(ledger::IdentityFile& identity,
     awaited_.push_back(peer.id);
   }
   establish_when_due();
+}
+
+void PeerAdmission::note_founder(NodeId node) {
+  if (node != NodeId{0}) {
+    founders_.push_back(node);
+  }
+}
+
+bool PeerAdmission::is_founder(NodeId node) const {
+  return founders_.empty() ||
+         std::find(founders_.begin(), founders_.end(), node) != founders_.end();
 }
 
 void PeerAdmission::add(NodeId peer) {
@@ -192,7 +204,7 @@ Admission PeerAdmission::judge(const netcore::PeerIdentity& peer) {
     return refusal;
   }
   const ledger::PeerIdentity* before = known(peer.node);
-  if (before == nullptr && identity_.restored()) {
+  if (before == nullptr && identity_.restored() && is_founder(peer.node)) {
     return judge_restored(peer);
   }
   if (before == nullptr || replaces(peer, *before)) {

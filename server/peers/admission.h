@@ -62,6 +62,9 @@ class PeerAdmission {
                 const netcore::AgreedSettings& settings,
                 std::function<void(const Status&)> on_failure);
 
+  // A node that the cluster was founded or restored with; 0: none. Without any, all nodes are.
+  void note_founder(NodeId node);
+
   // This node knows a view: the number of nodes is not compared from here on.
   void follow_view() { counts_nodes_ = false; }
 
@@ -96,6 +99,7 @@ class PeerAdmission {
 
   Met& met(NodeId node);
   const ledger::PeerIdentity* known(NodeId node) const;
+  bool is_founder(NodeId node) const;
   netcore::Admission judge(const netcore::PeerIdentity& peer);
   void establish_when_due();
 
@@ -104,6 +108,7 @@ class PeerAdmission {
   std::function<void(const Status&)> on_failure_;
   std::vector<Met> met_;
   std::vector<NodeId> awaited_;
+  std::vector<NodeId> founders_;
   std::vector<NodeId> left_;
   bool counts_nodes_ = true;
 };

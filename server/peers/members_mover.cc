@@ -44,9 +44,7 @@ void MembersMover::set_target(const consensus::MembersTarget& target, std::uint6
   target_ = target;
   epoch_ = epoch;
   on_ = target.voter_count != 0;
-  const Found<consensus::TargetNode> self = find_target(target_, self_);
-  const bool keeps = self.found() && (self->flags & consensus::kTargetLeads) != 0;
-  calm_ = keeps && target.joining_count == 0;
+  calm_ = keeps_leaderships(self_) && target.joining_count == 0;
   for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
     ready_.assign(row, false);
     look_at_row(row);
@@ -102,6 +100,11 @@ void MembersMover::propose(std::uint32_t row, const MembersPlan& plan, ActiveRow
   }
   (plan.step == MembersStep::Learners ? learner_changes_ : voter_changes_).add();
   rows.touch(row).proposed = std::make_unique<consensus::Configuration>(plan.configuration);
+}
+
+bool MembersMover::keeps_leaderships(NodeId node) const {
+  const Found<consensus::TargetNode> found = find_target(target_, node);
+  return !on_ || (found.found() && (found->flags & consensus::kTargetLeads) != 0);
 }
 
 MembersProgress MembersMover::progress() const {

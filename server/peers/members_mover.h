@@ -58,9 +58,12 @@ class MembersMover {
   // Of the rows here.
   MembersProgress progress() const;
 
-  // Rows of a node on their way at once: what two nodes exchange well within the 100 ms of a
-  // resend.
-  static constexpr std::uint32_t kUnderWayMax = 2048;
+  // Whether a node may keep what is handed to it: not one that drains or leaves.
+  bool keeps_leaderships(NodeId node) const;
+
+  // Rows of a node on their way at once: some 2 ms of steps in one turn, so that other requests
+  // hardly wait. 65,536 shards take 128 rounds of a few syncs each.
+  static constexpr std::uint32_t kUnderWayMax = 512;
 
  private:
   bool leads(std::uint32_t row) const { return columns_.hot[row].role == consensus::Role::Leader; }

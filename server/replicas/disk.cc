@@ -177,7 +177,7 @@ Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recoveries& 
   } else {
     GCOORD_TRY(configuration, begin_store(options));
   }
-  founder_count_ = consensus::count_slots(configuration.voters);
+  founders_ = configuration;
   const bool joined = is_unknown(configuration);
   first_life_ = !identity_->established() || (joined && first_boot_);
   if (joined) {

@@ -45,8 +45,9 @@ class ReplicaDisk {
   // Or nothing that anybody counts: its directory was not established, or joins just now.
   bool first_life() const { return first_life_; }
 
-  // Nodes that the cluster was founded with, as this directory has it; 0: it joined later.
-  std::uint32_t founder_count() const { return founder_count_; }
+  // What the cluster was founded with, or restored with, as this directory has it; unknown
+  // (shard_codec.h) in one that joined later.
+  const consensus::Configuration& founders() const { return founders_; }
 
   // Whether the rows came back as ones that may have forgotten what this node promised: always in
   // memory mode; in durable mode while a peer may remember another directory of it.
@@ -104,7 +105,7 @@ class ReplicaDisk {
   ledger::Disk* wal_disk_ = nullptr;
   bool first_boot_ = false;
   bool first_life_ = false;
-  std::uint32_t founder_count_ = 0;
+  consensus::Configuration founders_;
   bool forgot_ = false;
   std::unique_ptr<ledger::CheckpointStore> store_;
   std::unique_ptr<ledger::WalWriter> writer_;  // None in memory mode.

@@ -237,6 +237,20 @@ def the_rest(c: Cluster) -> None:
     c.run("member update", "1", "--label", "zone=b", "--view", "1", code=6)
     c.run("member update", "1", "--label", "zone", "--view", "2", code=2)
     c.run("member update", "7", "--name", "x", "--view", "2", code=1)
+    c.run("member update", "db", "--weight", "2", "--view", "2", "--dry-run")
+    c.run("member drain", "db")
+    c.run("member undrain", "1", "--view", "3")
+    c.run("member undrain", "1", code=1)
+    c.run("member move-leaders", "1")
+    c.run("member remove", "1", code=1)  # The last voter.
+    c.run("member add", "--name", "next", "--dry-run")
+    added = c.run("member add", "--name", "next", "--label", "zone=b", "--learner", "--token-ttl", "1m")
+    c.run("member add", "--name", "next", code=6)
+    c.run("member add", "--witness", code=2)
+    c.run("member promote", "next", code=1)  # Nobody has come yet.
+    c.run("member list")
+    c.run("member remove", str(added["node"]))
+    c.run("member replace", "db", "--dry-run")
     c.run("quorum eval", "--voters", "1,2,3", "--votes", "1=yes", "--acknowledged", "1=7,2=7")
     c.run("bench lock", "--seconds", "1", "--clients", "2")
     c.run("bench lock", "--load", "s", "--duration", "200ms", code=(0, 1))  # The verdict is about this machine, too.

@@ -181,6 +181,23 @@ std::optional<FakeReply> FakeCluster::reply_for(const FakeRequest& request) {
   return reply;
 }
 
+void FakeCluster::name_in_welcomes(std::vector<NodeId> nodes, std::uint64_t view_epoch) {
+  const std::lock_guard lock{mutex_};
+  named_ = std::move(nodes);
+  view_epoch_ = view_epoch;
+}
+
+bool FakeCluster::is_connected(NodeId node) {
+  bool connected = false;
+  run_on_thread([&] {
+    for (const auto& weak : nodes_[node.value - 1]->peers) {
+      const auto peer = weak.lock();
+      connected = connected || (peer != nullptr && peer->socket.is_open());
+    }
+  });
+  return connected;
+}
+
 void FakeCluster::deny(NodeId node, protocol::Feature feature) {
   const std::lock_guard lock{mutex_};
   denied_[node.value] |= static_cast<std::uint64_t>(feature);
@@ -189,8 +206,12 @@ void FakeCluster::deny(NodeId node, protocol::Feature feature) {
 protocol::Welcome FakeCluster::welcome(NodeId node) const {
   protocol::Welcome welcome;
   welcome.version = protocol::kProtocolVersionMax;
+  std::vector<NodeId> named;
+  std::uint64_t view_epoch = 0;
   {
     const std::lock_guard lock{mutex_};
+    named = named_;
+    view_epoch = view_epoch_;
     const auto denied = denied_.find(node.value);
     welcome.features = protocol::kFeatures & ~(denied == denied_.end() ? 0 : denied->second);
   }
@@ -201,7 +222,14 @@ protocol::Welcome FakeCluster::welcome(NodeId node) const {
   welcome.election_ms = 1000;
   welcome.ttl_ms_min = protocol::kTtlMsMin;
   welcome.ttl_ms_max = protocol::kTtlMsMax;
+  if (view_epoch != 0) {
+    welcome.connection = node.value;
+    welcome.view_epoch = view_epoch;
+  }
   for (const auto& each : nodes_) {
+    if (!named.empty() && std::ranges::find(named, each->id) == named.end()) {
+      continue;
+    }
     const bool hidden = node == NodeId{1} && each->id == hidden_;
     const std::string address = "127.0.0.1:" + std::to_string(each->port);
     const bool misplaced = node == NodeId{1} && each->id == misplaced_.first;

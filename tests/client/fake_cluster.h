@@ -56,6 +56,13 @@ class FakeCluster {
     misplaced_ = {node, std::move(address)};
   }
 
+  // Welcomes name these nodes alone, of the view of this epoch. For connections that are yet to
+  // come.
+  void name_in_welcomes(std::vector<NodeId> nodes, std::uint64_t view_epoch);
+
+  // Whether a client is connected to the node.
+  bool is_connected(NodeId node);
+
   // The node says that it does not have the feature. For connections that are yet to come.
   void deny(NodeId node, protocol::Feature feature);
 
@@ -91,11 +98,13 @@ class FakeCluster {
   std::pair<NodeId, std::string> misplaced_;
   asio::io_context context_{1};
   std::vector<std::unique_ptr<Node>> nodes_;
-  mutable std::mutex mutex_;  // Guards arrived_, answer_ and denied_.
+  mutable std::mutex mutex_;  // Guards arrived_, answer_, denied_, named_ and view_epoch_.
   mutable std::condition_variable arrival_;
   std::vector<FakeRequest> arrived_;
   Answer answer_;
   std::map<std::uint32_t, std::uint64_t> denied_;  // Features, by node.
+  std::vector<NodeId> named_;                      // Empty: all.
+  std::uint64_t view_epoch_ = 0;
   std::thread thread_;
 };
 

@@ -23,6 +23,18 @@ TEST(Placement, ShardsPreferTheVotersInTurn) {
   EXPECT_EQ(preferred_leader(configuration, ShardId{5}), NodeId{3});
 }
 
+// Node 9 took the place of node 2, in another slot, and gets its turn.
+TEST(Placement, VotersHaveTheirTurnsWhereSlotsAreFree) {
+  consensus::Configuration configuration = three_voters();
+  configuration.node[1] = NodeId{};
+  configuration.node[3] = NodeId{9};
+  configuration.weight[3] = 1;
+  configuration.voters = 0b1101;
+  EXPECT_EQ(preferred_leader(configuration, ShardId{3}), NodeId{1});
+  EXPECT_EQ(preferred_leader(configuration, ShardId{4}), NodeId{3});
+  EXPECT_EQ(preferred_leader(configuration, ShardId{5}), NodeId{9});
+}
+
 TEST(Placement, NobodyIsPreferredWhereNobodyVotes) {
   EXPECT_EQ(preferred_leader(consensus::Configuration{}, ShardId{3}), NodeId{0});
 }

@@ -250,6 +250,24 @@ class GCOORD_API Client {
   Result<MembershipView> update_member(const MemberUpdate& update);
   Future<Result<MembershipView>> update_member_async(const MemberUpdate& update);
 
+  // Invites a node: the cluster gives it an id, and whoever has the token joins as that node. A
+  // repetition by the client is one change. GC6602 when the view has another epoch than
+  // addition.view; GC6611, GC6612 and GC6622 for the node to replace, GC6613 to GC6615 for name and
+  // labels, GC6617 and GC6618 for role and weight, GC6627 when there are 8 nodes, GC6628 while a
+  // node is of a release whose members cannot change: nothing is changed then.
+  Result<ChangedMember> add_member(const MemberAddition& addition);
+  Future<Result<ChangedMember>> add_member_async(const MemberAddition& addition);
+
+  // Leads a node on its way. Errors as of add_member, and GC6616 for one whose state does not allow
+  // it, GC6623 for the last voter, GC6624 for one that lags, GC6625 where a quorum of live nodes
+  // would be lost, GC6626 when there are 7 voters.
+  Result<ChangedMember> change_member(const MemberChange& change);
+  Future<Result<ChangedMember>> change_member_async(const MemberChange& change);
+
+  // How far the shards have come with the newest view, as the leader of shard 0 has heard it.
+  Result<MemberProgress> member_progress();
+  Future<Result<MemberProgress>> member_progress_async();
+
   // The node id of the leader for each of `count` shards from `first`, in the view of one node; 0:
   // not known. The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);

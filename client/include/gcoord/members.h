@@ -2,8 +2,9 @@
 //
 // Every change makes the next view, with an epoch one higher, and all nodes have the same sequence
 // of views. Client::view reads one or waits for the next; Client::update_member changes what is
-// said of a node, if the view is still the one that the caller has seen. Plain values; no thread
-// rules.
+// said of a node, if the view is still the one that the caller has seen. Client::add_member invites
+// a node, and Client::change_member leads it on its way through the cluster. Plain values; no
+// thread rules.
 #pragma once
 
 #include <chrono>
@@ -48,6 +49,13 @@ struct MemberDescription {
   std::string peer_address;
   std::string client_address;
   std::vector<MemberLabel> labels;  // By rising key.
+  // Joining: nobody has come with the token yet, and until when somebody may.
+  bool invited = false;
+  std::chrono::system_clock::time_point invited_until;
+  bool auto_promote = false;   // Joining: becomes active once it has caught up.
+  std::uint32_t replaces = 0;  // Joining: whose place it takes; 0: nobody's.
+  bool suspect = false;        // The cluster holds it for failed,
+  std::chrono::system_clock::time_point suspect_since;  // since then.
 };
 
 // What the node that answered knows of another, by its own failure detector.
@@ -86,6 +94,74 @@ struct MemberUpdate {
   std::vector<MemberLabel> labels;  // To set; with an empty value: to take away.
   bool dry_run = false;             // Say what the view would be, and change nothing.
   std::string who;                  // For the ledger; nothing proves it. At most 128 bytes.
+};
+
+// Argument of Client::add_member: a node that is to come.
+struct MemberAddition {
+  MemberRole role = MemberRole::Voter;
+  std::uint32_t weight = 1;    // Votes, 1 to 255; an observer has none, whatever stands here.
+  bool auto_promote = true;    // Becomes active once it has caught up.
+  std::uint32_t replaces = 0;  // Takes this node's place in one change; 0: nobody's.
+  std::string name;            // Empty: "node-N".
+  std::vector<MemberLabel> labels;
+  // How long somebody may join with the token: 1 s to 7 days.
+  std::chrono::milliseconds token_ttl = std::chrono::hours{1};
+  std::uint64_t view = 0;  // The epoch that the change is for; 0: the newest.
+  bool dry_run = false;    // Say what the view would be, and change nothing.
+  bool force = false;      // Although a quorum of live nodes is lost.
+  std::string who;         // For the ledger; nothing proves it. At most 128 bytes.
+};
+
+// What Client::change_member does with a node.
+enum class MemberAction : std::uint8_t {
+  Promote = 2,      // A joining one becomes active; the one that it replaces leaves.
+  Remove = 3,       // It leaves, shard after shard, and its id is never used again.
+  Drain = 4,        // It goes on voting and leads nothing.
+  Undrain = 5,      // Back from that.
+  Reweigh = 6,      // Other votes, for when it becomes a voter of a shard the next time.
+  MoveLeaders = 7,  // It hands over what it leads, once; the view stays.
+};
+
+// Argument of Client::change_member.
+struct MemberChange {
+  MemberAction action = MemberAction::Drain;
+  std::uint32_t node_id = 0;
+  std::uint32_t replaces = 0;  // Promote: takes this node's place; 0: as it was added.
+  std::uint32_t weight = 0;    // Reweigh.
+  std::uint64_t view = 0;      // The epoch that the change is for; 0: the newest.
+  bool dry_run = false;        // Say what the view would be, and change nothing.
+  bool force = false;          // Although a quorum of live nodes is lost, or the node lags.
+  std::string who;             // For the ledger; nothing proves it. At most 128 bytes.
+};
+
+// How many votes may fail.
+struct MemberTolerance {
+  std::uint32_t votes = 0;
+  std::uint32_t alive = 0;   // Of them, as the leader of shard 0 sees their nodes.
+  std::uint32_t needed = 0;  // For a majority.
+};
+
+// How far the shards have come with a view.
+struct MemberProgress {
+  std::uint64_t epoch = 0;    // Of the view.
+  std::uint32_t shards = 0;   // Of the cluster,
+  std::uint32_t led = 0;      // of them those that somebody leads and has spoken of,
+  std::uint32_t settled = 0;  // of those with the nodes that the view wants,
+  std::uint32_t ready = 0;    // and of those where every joining node has the log.
+};
+
+// What a change came to.
+struct ChangedMember {
+  MembershipView view;        // That it made, or would make; without sightings.
+  std::uint32_t node_id = 0;  // That it is about; of an addition the new one.
+  // Of an addition: what the new node joins with, 32 hexadecimal digits, and until when. Empty for
+  // a dry run, or when the node that drew it died before it was answered: remove the new node then.
+  std::string token;
+  std::chrono::system_clock::time_point token_deadline;
+  MemberTolerance before;
+  MemberTolerance after;
+  MemberProgress progress;
+  std::uint32_t handed_over = 0;  // Of MoveLeaders: shards that were offered to others.
 };
 
 }  // namespace gcoord::client

@@ -52,6 +52,24 @@ TEST(Simulator, OneSeedIsOneRun) {
   EXPECT_NE(first.digest, SimWorld(small_world(8)).run().digest);
 }
 
+TEST(Simulator, MembersComeAndGo) {
+  SimCounts counts;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SimOptions options = small_world(seed);
+    change_members(options);
+    const SimResult result = SimWorld(options).run();
+    EXPECT_EQ(result.violation, "") << "seed " << seed;
+    counts.targets += result.counts.targets;
+    counts.member_changes += result.counts.member_changes;
+    counts.member_transfers += result.counts.member_transfers;
+    counts.snapshots += result.counts.snapshots;
+  }
+  EXPECT_GT(counts.targets, 0u);
+  EXPECT_GT(counts.member_changes, counts.targets);
+  EXPECT_GT(counts.member_transfers, 0u);
+  EXPECT_GT(counts.snapshots, 0u);
+}
+
 TEST(Simulator, FaultsAndDecisionsHappen) {
   SimCounts counts;
   std::uint64_t applied = 0;

@@ -51,6 +51,34 @@ TEST_P(CoordinatorDriverTest, Row111And112TheNextOneFollowsWhenTheCoordinatorFai
   }
 }
 
+TEST_P(CoordinatorDriverTest, NodesComeAndGoAndTheHighestThatTakesPartIsFollowed) {
+  CoordinatorWorld world(4, GetParam());
+  const auto take_part = [&world](std::uint32_t count) {
+    std::vector<NodeId> nodes;
+    for (std::uint32_t place = 0; place < count; ++place) {
+      nodes.push_back(world.id(place));
+    }
+    for (std::uint32_t place = 0; place < 4; ++place) {
+      world.office(place).set_nodes(nodes);
+    }
+  };
+  for (int round = 0; round < 3; ++round) {
+    take_part(3);
+    world.run_seconds(kSettleSeconds);
+    for (std::uint32_t place = 0; place < 3; ++place) {
+      EXPECT_EQ(world.coordinator(place), 30u) << place;
+    }
+    EXPECT_EQ(world.coordinator(3), 0u) << "it has no part";
+    take_part(4);
+    world.run_seconds(kSettleSeconds);
+    EXPECT_EQ(world.agreed(), 40u);
+  }
+  const std::uint64_t before = world.spent();
+  take_part(4);
+  world.run_seconds(kSettleSeconds);
+  EXPECT_EQ(world.spent(), before) << "the same nodes are no news";
+}
+
 TEST_P(CoordinatorDriverTest, Row111And112WhoComesBackTakesTheOfficeBack) {
   CoordinatorWorld world(3, GetParam());
   world.run_seconds(kSettleSeconds);

@@ -189,6 +189,18 @@ TEST_F(MembersMoverTest, HandsOverWhatALeavingNodeLeads) {
   EXPECT_FALSE(mover.waiting());
 }
 
+TEST_F(MembersMoverTest, KnowsWhoKeepsWhatIsHandedToIt) {
+  MembersMover mover({.self = NodeId{1}}, columns_, registry_);
+  EXPECT_TRUE(mover.keeps_leaderships(NodeId{2}));
+  MembersTarget target = voters({1, 3});
+  add_target(target,
+             {.node = NodeId{2}, .flags = consensus::kTargetVoter | consensus::kTargetLeadsAtNeed});
+  mover.set_target(target, 2);
+  EXPECT_TRUE(mover.keeps_leaderships(NodeId{3}));
+  EXPECT_FALSE(mover.keeps_leaderships(NodeId{2}));
+  EXPECT_FALSE(mover.keeps_leaderships(NodeId{4}));
+}
+
 TEST_F(MembersMoverTest, LeavesAloneWhatReadmissionProposed) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
   Configuration other = columns_.configuration[4];

@@ -52,6 +52,29 @@ TEST_F(NodeFeaturesTest, AloneANodeHasWhatItHas) {
   EXPECT_TRUE(engine_.features_said.empty());
 }
 
+TEST_F(NodeFeaturesTest, ANodeThatCameHoldsAFeatureBackUntilItSaidSoAndOneThatLeftDoesNot) {
+  features_.on_tick(Tick{1});
+  features_.on_message(NodeId{2}, said_by(options(2), 3));
+  features_.on_message(NodeId{3}, said_by(options(3), 4));
+  ASSERT_TRUE(features_.all_have(kEnds));
+  const std::vector<NodeId> four{NodeId{1}, NodeId{2}, NodeId{3}, NodeId{4}};
+  features_.set_nodes(four);
+  EXPECT_FALSE(features_.all_have(kEnds));
+  NodeFeaturesOptions fourth = options(4);
+  fourth.nodes = four;
+  features_.on_message(NodeId{4}, said_by(fourth, 1));
+  EXPECT_TRUE(features_.all_have(kEnds)) << "what the others said is known";
+  features_.on_message(NodeId{3}, said_by(options(3, 1), 5));
+  EXPECT_FALSE(features_.all_have(kEnds));
+  const std::vector<NodeId> left{NodeId{1}, NodeId{2}, NodeId{4}};
+  features_.set_nodes(left);
+  EXPECT_TRUE(features_.all_have(kEnds));
+  EXPECT_FALSE(features_.on_message(NodeId{3}, said_by(options(3), 6)));
+  engine_.features_said.clear();
+  features_.on_tick(Tick{1000});
+  EXPECT_EQ(engine_.features_said.size(), 2u) << "who left is told nothing";
+}
+
 TEST_F(NodeFeaturesTest, AFeatureIsEverybodysOnceAllSaidSo) {
   features_.on_tick(Tick{1});
   EXPECT_FALSE(features_.all_have(kEnds));

@@ -1,17 +1,20 @@
 // The nodes of the cluster and a connection to each: found, kept up, and explained when down.
 //
-// It starts from the endpoints that the caller gave and learns the rest from the first Welcome. A
-// node that cannot be reached is tried again with back-off for ever; meanwhile its last failure is
-// the evidence in error messages. Each endpoint's circuit breaker is what paces that: it is open
-// while the endpoint waits for its next try, half-open during it, closed from the Welcome on, and
-// opens again when requests fail there one after the other. Two endpoints that turn out to be one
-// node become one. A node of another cluster than the first is refused. Runs on the client's thread
+// It starts from the endpoints that the caller gave and learns the rest from the first Welcome, and
+// where nodes come and go, from the cluster view: whenever a node says that it has a newer one,
+// that is asked for, nodes that came are connected to and those that left are let go. A node that
+// cannot be reached is tried again with back-off for ever; meanwhile its last failure is the
+// evidence in error messages. Each endpoint's circuit breaker is what paces that: it is open while
+// the endpoint waits for its next try, half-open during it, closed from the Welcome on, and opens
+// again when requests fail there one after the other. Two endpoints that turn out to be one node
+// become one. A node of another cluster than the first is refused. Runs on the client's thread
 // only.
 #pragma once
 
-#include "client/core/session_lease.h"
-#include "client/net/circuit_breaker.h"
 #include "client/net/connection.h"
+#include "client/nodes/known_view.h"
+#include "client/nodes/node_entry.h"
+#include "client/nodes/view_fetch.h"
 #include "common/ids.h"
 #include "gcoord/options.h"
 #include "gcoord/types.h"
@@ -38,6 +41,9 @@ class NodeSet {
     std::function<void(NodeId)> on_failed;
     std::function<void(NodeId, const protocol::ReplySlot&, std::span<const std::byte>)> on_reply;
     std::function<void()> on_batch_end;
+
+    // Other voters count from now on.
+    std::function<void()> on_view;
   };
 
   NodeSet(asio::io_context& context, const ClientOptions& options, Events events);
@@ -84,13 +90,11 @@ class NodeSet {
 
   std::size_t ready_count() const;
 
-  // Whether more than half of the cluster's nodes are connected.
-  bool has_majority() const { return ready_count() > cluster_.nodes.size() / 2; }
+  // Whether more than half of the cluster's voters are connected.
+  bool has_majority() const;
 
-  // Ok when a majority of the cluster is connected, without which nobody can answer for all of it:
-  // lists would look empty, and watches would wait in silence. Else GC5001 with how many of how
-  // many can be reached; GC3001 when none can be.
-  Status majority() const;
+  // Whether it is known where the node is.
+  bool knows(NodeId node) const { return find(node) != nullptr; }
 
   // Whether the node was tried since it was last ready, and failed.
   bool failed(NodeId node) const;
@@ -118,11 +122,13 @@ class NodeSet {
   // Sends what is queued on every connection.
   void flush();
 
-  // Nothing is left to be written.
-  bool idle() const;
-
-  // What the cluster said of itself; nullptr before the first Welcome.
+  // What the cluster said of itself; nullptr before the first Welcome. Its nodes are those of the
+  // newest view that is known.
   const protocol::Welcome* cluster() const { return welcomed_ ? &cluster_ : nullptr; }
+
+  // By what renewals count. Whoever hears the epoch of a node's view tells it: a newer one is asked
+  // for with the next advance().
+  KnownView& known() { return known_; }
 
   // Endpoints and nodes of the cluster, those without a known address too.
   std::vector<NodeView> views() const;
@@ -133,36 +139,10 @@ class NodeSet {
   std::uint64_t reconnects() const { return reconnects_; }
 
  private:
-  enum class Phase : std::uint8_t {
-    Waiting,     // For its breaker.
-    Connecting,  // Until the Welcome.
-    Ready,
-    Alias,  // Another entry is the same node: never used again.
-  };
-
-  struct Entry {
-    std::string address;
-    NodeId node;  // 0 until it is known.
-    // Where Welcomes say the node is besides: it may have moved, and some nodes may not have heard
-    // of it. The newest is last.
-    std::vector<std::string> others{};
-    bool newest_untried = false;
-    CircuitBreaker breaker;
-    Phase phase = Phase::Waiting;
-    std::shared_ptr<Connection> connection;
-    TimePoint give_up_at{};
-    bool greeted = false;        // The present connection is there, and the Hello on its way.
-    std::uint64_t features = 0;  // While it is ready.
-    bool failed = false;
-    std::string failure;
-
-    std::string why_not_ready() const;
-  };
+  using Phase = NodeEntry::Phase;
+  using Entry = NodeEntry;
 
   void add(const std::string& address, NodeId node);
-  void add_address(Entry& entry, const std::string& address);
-  void change_address(Entry& entry);
-  CircuitBreaker make_breaker() const;
   void connect(Entry& entry, TimePoint now);
   void on_reply(Entry& entry, const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void on_welcome(Entry& entry,
@@ -171,6 +151,9 @@ class NodeSet {
   void on_closed(Entry& entry, const std::string& reason);
   std::string objection(const Entry& entry, const protocol::Welcome& welcome) const;
   void learn(const protocol::Welcome& welcome);
+  void learn_address(const protocol::NodeAddress& node);
+  void ask_for_view(TimePoint now);
+  void take_view(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   Entry* find(NodeId node) const;
   Entry* find_ready(NodeId node) const;
   template <typename Suits>
@@ -181,11 +164,19 @@ class NodeSet {
   Events events_;
   std::vector<std::unique_ptr<Entry>> entries_;
   protocol::Welcome cluster_;
+  KnownView known_;
+  ViewFetch fetch_;
   bool welcomed_ = false;
-  std::size_t turn_ = 0;  // For any_ready().
+  std::size_t turn_ = 0;     // For any_ready().
+  std::uint64_t added_ = 0;  // Entries that there have been.
   std::uint64_t reconnects_ = 0;
   std::uint64_t frames_before_ = 0;  // Of connections that are gone.
 };
+
+// Ok when a majority of the cluster is connected, without which nobody can answer for all of it:
+// lists would look empty, and watches would wait in silence. Else GC5001 with how many of how many
+// can be reached; GC3001 when none can be.
+Status majority(const NodeSet& nodes);
 
 // Evidence: "1 of 3 nodes can be reached". Once a node has told of the cluster.
 std::string reachable(const NodeSet& nodes);

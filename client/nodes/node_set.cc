@@ -1,9 +1,10 @@
-#include "client/core/node_set.h"
+#include "client/nodes/node_set.h"
 
 #include "client/net/failure.h"
 #include "common/assert.h"
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
+#include "protocol/members/voters.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,14 +25,16 @@ std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> 
   return entry != nullptr ? std::string{entry->cause} : "refused";
 }
 
-// Of one node, besides the one in use: as many as a node has moved to while the client lives, and
-// no more, because a node that lies can name any number.
-constexpr std::size_t kOtherAddressesMax = 3;
+// An answer to what is asked of a node that goes is still waited for so long.
+constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
 
 }  // namespace
 
 NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
-    : context_(context), options_(options), events_(std::move(events)) {}
+    : context_(context),
+      options_(options),
+      events_(std::move(events)),
+      fetch_(TimePoint{options.request_timeout} / 4) {}
 
 NodeSet::~NodeSet() {
   for (const auto& entry : entries_) {
@@ -48,45 +51,13 @@ void NodeSet::start() {
   advance(options_.clock->now());
 }
 
+// A stream of its own for each, so that endpoints that failed together are not tried together.
 void NodeSet::add(const std::string& address, NodeId node) {
-  entries_.push_back(
-      std::make_unique<Entry>(Entry{.address = address, .node = node, .breaker = make_breaker()}));
-}
-
-CircuitBreaker NodeSet::make_breaker() const {
-  // A stream of its own for each, so that endpoints that failed together are not tried together.
-  return CircuitBreaker{{.failures = options_.breaker_failures,
-                         .pause_min = options_.backoff_min,
-                         .pause_max = options_.backoff_max,
-                         .seed = mix64(options_.seed + entries_.size())}};
-}
-
-// The node may be at another address than the one that is known. If that one does not work, the
-// other is tried at once.
-void NodeSet::add_address(Entry& entry, const std::string& address) {
-  if (entry.address == address || std::ranges::find(entry.others, address) != entry.others.end()) {
-    return;
-  }
-  if (entry.others.size() == kOtherAddressesMax) {
-    entry.others.erase(entry.others.begin());
-  }
-  entry.others.push_back(address);
-  entry.newest_untried = true;
-  if (entry.phase == Phase::Waiting) {
-    change_address(entry);
-  }
-}
-
-// The one in use does not work. A new one is tried at once, known ones in turn after a pause.
-void NodeSet::change_address(Entry& entry) {
-  if (std::exchange(entry.newest_untried, false)) {
-    std::swap(entry.address, entry.others.back());
-    entry.breaker = make_breaker();
-    entry.failed = false;
-  } else if (!entry.others.empty()) {
-    entry.others.push_back(std::exchange(entry.address, entry.others.front()));
-    entry.others.erase(entry.others.begin());
-  }
+  const BreakerOptions breaker{.failures = options_.breaker_failures,
+                               .pause_min = options_.backoff_min,
+                               .pause_max = options_.backoff_max,
+                               .seed = mix64(options_.seed + added_++)};
+  entries_.push_back(std::make_unique<Entry>(address, node, breaker));
 }
 
 Connection* NodeSet::ready(NodeId node) {
@@ -161,9 +132,8 @@ void NodeSet::on_request_failed(NodeId node, const std::string& reason) {
 }
 
 bool NodeSet::all_open() const {
-  return std::ranges::none_of(entries_, [](const auto& entry) {
-    return entry->phase != Phase::Alias && entry->breaker.closed();
-  });
+  return std::ranges::none_of(
+      entries_, [](const auto& entry) { return entry->is_used() && entry->breaker.closed(); });
 }
 
 TimePoint NodeSet::next_probe() const {
@@ -181,12 +151,23 @@ std::size_t NodeSet::ready_count() const {
       entries_, [](const auto& entry) { return entry->phase == Phase::Ready; }));
 }
 
-Status NodeSet::majority() const {
-  if (ready_count() == 0) {
-    return client::failure(protocol::ErrorCode::Unreachable, evidence());
+bool NodeSet::has_majority() const {
+  std::vector<NodeId> connected;
+  for (const auto& entry : entries_) {
+    if (entry->phase == Phase::Ready) {
+      connected.push_back(entry->node);
+    }
   }
-  return has_majority() ? Status{}
-                        : client::failure(protocol::ErrorCode::NoLeader, reachable(*this));
+  const auto& lists = known_.voters().lists;
+  return !lists.empty() && VoterLists{{lists.front()}}.is_majority(connected);
+}
+
+Status majority(const NodeSet& nodes) {
+  if (nodes.ready_count() == 0) {
+    return client::failure(protocol::ErrorCode::Unreachable, nodes.evidence());
+  }
+  return nodes.has_majority() ? Status{}
+                              : client::failure(protocol::ErrorCode::NoLeader, reachable(nodes));
 }
 
 bool NodeSet::failed(NodeId node) const {
@@ -195,11 +176,15 @@ bool NodeSet::failed(NodeId node) const {
 }
 
 bool NodeSet::all_failed() const {
-  return std::ranges::all_of(entries_, [](const auto& entry) { return entry->failed; });
+  return std::ranges::all_of(entries_,
+                             [](const auto& entry) { return entry->failed || !entry->is_used(); });
 }
 
 bool NodeSet::complete() const {
-  return welcomed_ && ready_count() >= cluster_.nodes.size();
+  return welcomed_ &&
+         std::ranges::all_of(cluster_.nodes, [this](const protocol::NodeAddress& node) {
+           return find_ready(node.node) != nullptr;
+         });
 }
 
 bool NodeSet::tried() const {
@@ -210,19 +195,11 @@ bool NodeSet::tried() const {
          });
 }
 
-// Another program, or another port of a node, takes the connection and waits for its own protocol.
-std::string NodeSet::Entry::why_not_ready() const {
-  const bool silent = phase == Phase::Connecting && greeted;
-  return !failure.empty() ? failure
-         : silent ? "it takes connections and does not answer; is this a node's port for clients?"
-                  : "no answer yet";
-}
-
 std::string NodeSet::evidence() const {
   std::string text;
   for (const auto& entry : entries_) {
     const bool works = entry->phase == Phase::Ready && entry->breaker.closed();
-    if (!works && entry->phase != Phase::Alias) {
+    if (!works && entry->is_used()) {
       text += text.empty() ? "" : "; ";
       text += entry->address + ": " + entry->why_not_ready();
     }
@@ -241,6 +218,12 @@ Status NodeSet::why_silent(NodeId node) const {
 }
 
 void NodeSet::advance(TimePoint now) {
+  ask_for_view(now);
+  std::erase_if(entries_, [this, now](const auto& entry) {
+    const bool gone = entry->phase == Phase::Left && now >= entry->give_up_at;
+    frames_before_ += gone && entry->connection != nullptr ? entry->connection->frames_sent() : 0;
+    return gone;
+  });
   // By index, because a Welcome may add entries.
   for (std::size_t index = 0; index < entries_.size(); ++index) {
     Entry& entry = *entries_[index];
@@ -249,16 +232,63 @@ void NodeSet::advance(TimePoint now) {
     } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
       entry.give_up_at = kTimeNever;
       entry.connection->close("no answer within the connect timeout");
+    } else if (entry.phase == Phase::Ready && known_.has_left(entry.node) &&
+               now >= entry.give_up_at) {
+      entry.give_up_at = kTimeNever;
+      entry.connection->close("has left the cluster");
     }
   }
 }
 
+// Any node that is connected: one that is behind is asked no earlier again than the others.
+void NodeSet::ask_for_view(TimePoint now) {
+  if (!fetch_.due(known_, now)) {
+    return;
+  }
+  const NodeId node = any_ready_that([this](NodeId each) {
+    return has(each, protocol::Feature::Members) && !known_.has_left(each);
+  });
+  known_.asked();
+  if (node == NodeId{}) {
+    return fetch_.put_off(now);
+  }
+  ready(node)->send(fetch_.ask(node, now), ViewFetch::payload());
+}
+
+void NodeSet::take_view(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
+  const auto answer = protocol::decode_view_answer(payload);
+  if (slot.code != gcoord::StatusCode::Ok || !answer.ok() || !known_.take(answer.value())) {
+    return;
+  }
+  std::vector<protocol::NodeAddress> nodes;
+  for (const NodeId node : protocol::view_nodes(known_.view())) {
+    const auto known = std::ranges::find(cluster_.nodes, node, &protocol::NodeAddress::node);
+    std::string address = protocol::find_member(known_.view(), node)->client_address;
+    if (address.empty() && known != cluster_.nodes.end()) {
+      address = known->address;
+    }
+    nodes.push_back({node, std::move(address)});
+  }
+  cluster_.nodes = std::move(nodes);
+  for (const protocol::NodeAddress& node : cluster_.nodes) {
+    learn_address(node);
+  }
+  const TimePoint now = options_.clock->now();
+  for (const auto& entry : entries_) {
+    if (entry->is_used() && known_.has_left(entry->node)) {
+      entry->let_go(now + kLeavingTime);
+    }
+  }
+  events_.on_view();
+}
+
 TimePoint NodeSet::next_event() const {
-  TimePoint next = kTimeNever;
+  TimePoint next = ready_count() == 0 ? kTimeNever : fetch_.next_event(known_);
   for (const auto& entry : entries_) {
     if (entry->phase == Phase::Waiting) {
       next = std::min(next, entry->breaker.next_probe());
-    } else if (entry->phase == Phase::Connecting) {
+    } else if (entry->phase == Phase::Connecting || entry->phase == Phase::Left ||
+               (entry->phase == Phase::Ready && known_.has_left(entry->node))) {
       next = std::min(next, entry->give_up_at);
     }
   }
@@ -292,7 +322,9 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
 void NodeSet::on_reply(Entry& entry,
                        const protocol::ReplySlot& slot,
                        std::span<const std::byte> payload) {
-  if (entry.phase == Phase::Ready) {
+  if (entry.phase == Phase::Ready && fetch_.take(entry.node, slot, options_.clock->now())) {
+    take_view(slot, payload);
+  } else if (entry.phase == Phase::Ready) {
     events_.on_reply(entry.node, slot, payload);
   } else if (entry.phase == Phase::Connecting) {
     on_welcome(entry, slot, payload);
@@ -313,7 +345,7 @@ void NodeSet::on_welcome(Entry& entry,
     return entry.connection->close(reason);
   }
   for (const auto& other : entries_) {
-    if (other.get() == &entry || other->node != welcome.value().node) {
+    if (other.get() == &entry || other->node != welcome.value().node || !other->is_used()) {
       continue;
     }
     // One of the two goes: the one that does not work, or this one.
@@ -334,6 +366,7 @@ void NodeSet::on_welcome(Entry& entry,
   entry.failed = false;
   entry.failure.clear();
   learn(welcome.value());
+  known_.hear(welcome.value().view_epoch);
   events_.on_ready(entry.node);
 }
 
@@ -345,6 +378,9 @@ std::string NodeSet::objection(const Entry& entry, const protocol::Welcome& welc
   if (welcome.node == NodeId{}) {
     return "sent a welcome without its node id";
   }
+  if (known_.has_left(welcome.node)) {
+    return "is node " + std::to_string(welcome.node.value) + ", which has left the cluster";
+  }
   const ClusterId wanted = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
   const bool foreign = wanted != ClusterId{} && welcome.cluster != wanted;
   const bool reshaped = welcomed_ && welcome.shard_count != cluster_.shard_count;
@@ -355,39 +391,50 @@ void NodeSet::learn(const protocol::Welcome& welcome) {
   if (!welcomed_) {
     cluster_ = welcome;
     welcomed_ = true;
+    known_.begin(welcome);
   }
   // While a cluster is being upgraded, what one node does not know is asked of none.
   cluster_.features &= welcome.features;
   for (const protocol::NodeAddress& node : welcome.nodes) {
-    if (node.address.empty()) {
-      continue;  // It will be named by a later Welcome.
-    }
-    const auto unnamed = std::ranges::find_if(entries_, [&](const auto& entry) {
-      return entry->node == NodeId{} && entry->address == node.address;
-    });
-    if (Entry* known = find(node.node)) {
-      add_address(*known, node.address);
-    } else if (unnamed != entries_.end()) {
-      (*unnamed)->node = node.node;  // An endpoint that has not answered now has a name.
-    } else if (entries_.size() < options_.endpoints.size() + kLearntMax) {
-      add(node.address, node.node);
-    }
+    learn_address(node);
+  }
+}
+
+// One without an address will be named by a later Welcome, or view.
+void NodeSet::learn_address(const protocol::NodeAddress& node) {
+  const auto unnamed = std::ranges::find_if(entries_, [&](const auto& entry) {
+    return entry->node == NodeId{} && entry->address == node.address;
+  });
+  if (node.address.empty() || known_.has_left(node.node)) {
+    return;
+  }
+  if (Entry* known = find(node.node)) {
+    known->add_address(node.address);
+  } else if (unnamed != entries_.end()) {
+    (*unnamed)->node = node.node;  // An endpoint that has not answered now has a name.
+  } else if (entries_.size() < options_.endpoints.size() + kLearntMax) {
+    add(node.address, node.node);
   }
 }
 
 void NodeSet::on_closed(Entry& entry, const std::string& reason) {
-  if (entry.phase == Phase::Alias) {
+  if (!entry.is_used()) {
     return;
   }
   const bool was_ready = entry.phase == Phase::Ready;
   frames_before_ += entry.connection->frames_sent();
   entry.connection.reset();
   entry.phase = Phase::Waiting;
+  const TimePoint now = options_.clock->now();
+  if (known_.has_left(entry.node)) {
+    entry.phase = Phase::Left;
+    entry.give_up_at = now + kLeavingTime;
+  }
   entry.failed = true;
   entry.failure = reason;
-  entry.breaker.trip(options_.clock->now());
+  entry.breaker.trip(now);
   if (!was_ready) {
-    change_address(entry);
+    entry.change_address();
   }
   if (was_ready) {
     ++reconnects_;
@@ -405,16 +452,9 @@ void NodeSet::flush() {
   }
 }
 
-bool NodeSet::idle() const {
-  return std::ranges::all_of(entries_, [](const auto& entry) {
-    return entry->phase != Phase::Ready || entry->connection->idle();
-  });
-}
-
 NodeSet::Entry* NodeSet::find(NodeId node) const {
-  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) {
-    return entry->node == node && entry->phase != Phase::Alias;
-  });
+  const auto found = std::ranges::find_if(
+      entries_, [&](const auto& entry) { return entry->node == node && entry->is_used(); });
   return node != NodeId{} && found != entries_.end() ? found->get() : nullptr;
 }
 
@@ -426,7 +466,7 @@ NodeSet::Entry* NodeSet::find_ready(NodeId node) const {
 std::vector<NodeView> NodeSet::views() const {
   std::vector<NodeView> views;
   for (const auto& entry : entries_) {
-    if (entry->phase != Phase::Alias) {
+    if (entry->is_used()) {
       const bool ready = entry->phase == Phase::Ready;
       const bool works = ready && entry->breaker.closed();
       views.push_back({.node_id = entry->node.value,

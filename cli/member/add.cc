@@ -1,0 +1,147 @@
+#include "cli/member/add.h"
+
+#include "cli/member/description.h"
+#include "cli/member/named.h"
+#include "cli/member/wait.h"
+#include "cli/terminal/author.h"
+#include "cli/terminal/command.h"
+#include "protocol/error_codes.h"
+
+#include <chrono>
+#include <utility>
+
+namespace gcoord::cli {
+
+namespace {
+
+using client::MemberState;
+using protocol::ErrorCode;
+
+std::optional<client::MemberAddition> addition_of(Context& context, const MemberAddFlags& flags) {
+  client::MemberAddition addition;
+  addition.role = flags.observer  ? client::MemberRole::Observer
+                  : flags.witness ? client::MemberRole::Witness
+                                  : client::MemberRole::Voter;
+  addition.weight = flags.weight.value_or(1);
+  addition.auto_promote = !flags.learner;
+  addition.name = flags.name;
+  addition.view = flags.change.view;
+  addition.dry_run = flags.change.dry_run;
+  addition.force = flags.change.force;
+  addition.who = flags.change.who.empty() ? author() : flags.change.who;
+  for (const std::string& text : flags.labels) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      context.refuse(protocol::make_error(ErrorCode::MemberLabelInvalid, text));
+      return std::nullopt;
+    }
+    addition.labels.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  const auto ttl = context.duration("--token-ttl", flags.token_ttl);
+  if (!ttl) {
+    return std::nullopt;
+  }
+  addition.token_ttl = *ttl;
+  return addition;
+}
+
+// The cluster, and what is asked of it.
+struct Order {
+  Context& context;
+  client::Client& client;
+  const MemberAddFlags& flags;
+
+  bool waits() const { return flags.change.wait && !flags.change.dry_run; }
+};
+
+// Prints first: the token is needed before there is anything to wait for.
+void print_addition(const Order& order, const client::ChangedMember& added) {
+  const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
+      added.token_deadline.time_since_epoch());
+  Json json = changed_json(added, order.flags.change.dry_run);
+  json["token"] = added.token;
+  json["deadline_ms"] = std::to_string(deadline.count());
+  json["command"] = added.token.empty() ? "" : join_command(added.view, added.token);
+  print_change(order.context, json, added);
+}
+
+int add(const Order& order, const client::MemberAddition& addition) {
+  const auto added = order.client.add_member(addition);
+  if (!added.ok()) {
+    return order.context.fail(order.client, added.status());
+  }
+  print_addition(order, added.value());
+  if (!addition.dry_run && added.value().token.empty()) {
+    talk("the node that drew the token cannot be asked any more: remove node " +
+         std::to_string(added.value().node_id) + " and add another");
+  }
+  const MemberGoal goal = order.flags.learner ? MemberGoal::Joined : MemberGoal::Active;
+  return order.waits() ? await_member(order.context, order.client, {added.value().node_id, goal})
+                       : 0;
+}
+
+// A node that joins already takes the place at once.
+int promote_in_place(const Order& order, std::uint32_t node, std::uint32_t replaced) {
+  client::MemberChange change = change_of(client::MemberAction::Promote, node, order.flags.change);
+  change.replaces = replaced;
+  const auto changed = order.client.change_member(change);
+  if (!changed.ok()) {
+    return order.context.fail(order.client, changed.status());
+  }
+  print_addition(order, changed.value());
+  return order.waits() ? await_member(order.context, order.client, {node, MemberGoal::Active}) : 0;
+}
+
+}  // namespace
+
+std::string join_command(const client::MembershipView& view, const std::string& token) {
+  std::string addresses;
+  for (const client::MemberDescription& member : view.members) {
+    const bool serves =
+        member.state == MemberState::Active || member.state == MemberState::Draining;
+    if (serves && !member.client_address.empty()) {
+      addresses += (addresses.empty() ? "" : ",") + member.client_address;
+    }
+  }
+  return "gcoordd --join " + addresses + " --join-token " + token +
+         " --data-dir /var/lib/gcoord --listen-peer ADDRESS:7500 --listen-client ADDRESS:7400";
+}
+
+int add_member(Context& context, const MemberAddFlags& flags) {
+  const auto addition = addition_of(context, flags);
+  if (!addition) {
+    return context.exit_code();
+  }
+  auto client = context.connect();
+  return client.has_value() ? add({context, *client, flags}, *addition) : context.exit_code();
+}
+
+// The new one has the role and the weight of the old one, unless another weight is given.
+int replace_member(Context& context, const MemberAddFlags& flags) {
+  auto addition = addition_of(context, flags);
+  if (!addition) {
+    return context.exit_code();
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto view = client->view();
+  if (!view.ok()) {
+    return context.fail(*client, view.status());
+  }
+  const auto old = find_named(view.value(), flags.change.node);
+  if (!old) {
+    return context.fail(protocol::make_error(ErrorCode::MemberUnknown, flags.change.node));
+  }
+  const auto joins = flags.name.empty() ? std::nullopt : find_named(view.value(), flags.name);
+  if (joins && joins->state == MemberState::Joining && !joins->invited) {
+    return promote_in_place({context, *client, flags}, joins->node_id, old->node_id);
+  }
+  addition->replaces = old->node_id;
+  addition->role = old->role;
+  addition->weight = flags.weight.value_or(old->weight);
+  return add({context, *client, flags}, *addition);
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,111 @@
+#include "cli/member/change.h"
+
+#include "cli/member/description.h"
+#include "cli/member/named.h"
+#include "cli/terminal/author.h"
+#include "cli/terminal/command.h"
+
+#include <algorithm>
+
+namespace gcoord::cli {
+
+namespace {
+
+Json tolerance_json(const client::MemberTolerance& tolerance) {
+  const std::uint32_t spare =
+      tolerance.alive > tolerance.needed ? tolerance.alive - tolerance.needed : 0;
+  return {{"votes", tolerance.votes},
+          {"alive", tolerance.alive},
+          {"needed", tolerance.needed},
+          {"may_fail", spare}};
+}
+
+struct Verb {
+  client::MemberAction action{};
+  std::optional<MemberGoal> goal;
+};
+
+int change_member(Context& context, const MemberChangeFlags& flags, const Verb& verb) {
+  auto named = reach_named(context, flags.node);
+  if (!named) {
+    return context.exit_code();
+  }
+  const auto changed = named->client.change_member(change_of(verb.action, named->id, flags));
+  if (!changed.ok()) {
+    return context.fail(named->client, changed.status());
+  }
+  print_change(context, changed_json(changed.value(), flags.dry_run), changed.value());
+  const bool waits = flags.wait && !flags.dry_run && verb.goal;
+  return waits ? await_member(context, named->client, {named->id, *verb.goal}) : 0;
+}
+
+}  // namespace
+
+client::MemberChange change_of(client::MemberAction action,
+                               std::uint32_t node_id,
+                               const MemberChangeFlags& flags) {
+  client::MemberChange change;
+  change.action = action;
+  change.node_id = node_id;
+  change.view = flags.view;
+  change.dry_run = flags.dry_run;
+  change.force = flags.force;
+  change.who = flags.who.empty() ? author() : flags.who;
+  return change;
+}
+
+Json changed_json(const client::ChangedMember& changed, bool dry_run) {
+  const auto member =
+      std::ranges::find(changed.view.members, changed.node_id, &client::MemberDescription::node_id);
+  const bool known = member != changed.view.members.end();
+  return {{"view", std::to_string(changed.view.epoch)},
+          {"node", changed.node_id},
+          {"name", known ? member->name : ""},
+          {"state", known ? state_text(member->state) : ""},
+          {"weight", known ? member->weight : 0},
+          {"handed_over", changed.handed_over},
+          {"before", tolerance_json(changed.before)},
+          {"after", tolerance_json(changed.after)},
+          {"moves", progress_json(changed.progress)},
+          {"dry_run", dry_run}};
+}
+
+void print_change(const Context& context, const Json& json, const client::ChangedMember& changed) {
+  if (context.output().format() != Format::Tables) {
+    return context.output().print_facts(json);
+  }
+  Json facts = json;
+  const auto spoken = [](const client::MemberTolerance& tolerance) {
+    const bool holds = tolerance.alive >= tolerance.needed;
+    return std::to_string(tolerance.alive) + " of " + std::to_string(tolerance.votes) +
+           " votes alive, " + std::to_string(tolerance.needed) + " needed" +
+           (holds ? "" : ": NO QUORUM");
+  };
+  facts["before"] = spoken(changed.before);
+  facts["after"] = spoken(changed.after);
+  facts["moves"] = std::to_string(changed.progress.settled) + " of " +
+                   std::to_string(changed.progress.shards) + " shards settled";
+  context.output().print_facts(facts);
+}
+
+int promote_member(Context& context, const MemberChangeFlags& flags) {
+  return change_member(context, flags, {client::MemberAction::Promote, MemberGoal::Active});
+}
+
+int remove_member(Context& context, const MemberChangeFlags& flags) {
+  return change_member(context, flags, {client::MemberAction::Remove, MemberGoal::Gone});
+}
+
+int drain_member(Context& context, const MemberChangeFlags& flags) {
+  return change_member(context, flags, {client::MemberAction::Drain, MemberGoal::Drained});
+}
+
+int undrain_member(Context& context, const MemberChangeFlags& flags) {
+  return change_member(context, flags, {client::MemberAction::Undrain, std::nullopt});
+}
+
+int move_leaders(Context& context, const MemberChangeFlags& flags) {
+  return change_member(context, flags, {client::MemberAction::MoveLeaders, MemberGoal::Drained});
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,42 @@
+// gcoordctl member promote, remove, drain, undrain, move-leaders: a node on its way. One thread.
+#pragma once
+
+#include "cli/member/wait.h"
+#include "cli/terminal/output.h"
+#include "gcoord/client.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gcoord::cli {
+
+class Context;
+
+// What all changes take.
+struct MemberChangeFlags {
+  std::string node;        // By id or name.
+  std::uint64_t view = 0;  // The epoch that it is for; 0: the newest.
+  bool dry_run = false;
+  bool force = false;
+  bool wait = false;
+  std::string who;
+};
+
+client::MemberChange change_of(client::MemberAction action,
+                               std::uint32_t node_id,
+                               const MemberChangeFlags& flags);
+
+// {"view": "4", "node": 2, ..., "before": {...}, "after": {...}, "moves": {...}}.
+Json changed_json(const client::ChangedMember& changed, bool dry_run);
+
+// Prints that JSON, or for people what it says of votes and shards.
+void print_change(const Context& context, const Json& json, const client::ChangedMember& changed);
+
+int promote_member(Context& context, const MemberChangeFlags& flags);
+int remove_member(Context& context, const MemberChangeFlags& flags);
+int drain_member(Context& context, const MemberChangeFlags& flags);
+int undrain_member(Context& context, const MemberChangeFlags& flags);
+int move_leaders(Context& context, const MemberChangeFlags& flags);
+
+}  // namespace gcoord::cli

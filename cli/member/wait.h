@@ -1,0 +1,43 @@
+// Waiting for a change of members to come about, with how far it is. One thread.
+//
+// On a terminal a bar that is drawn again and again on stderr, otherwise a line on stderr whenever
+// something has changed. A signal ends the waiting, never the change.
+#pragma once
+
+#include "gcoord/client.h"
+
+#include <cstdint>
+#include <string>
+
+namespace gcoord::cli {
+
+class Context;
+
+// What is waited for.
+enum class MemberGoal : std::uint8_t {
+  Joined,   // Somebody has come with the token, and all shards have their logs there.
+  Active,   // It is active, and all shards have the nodes that the view wants.
+  Gone,     // It has left.
+  Drained,  // It leads nothing.
+};
+
+struct MemberWait {
+  std::uint32_t node_id = 0;
+  MemberGoal goal = MemberGoal::Active;
+};
+
+// Whether the view and the progress show that the goal is reached. Drained: as far as these say.
+bool is_reached(const MemberWait& wait,
+                const client::MembershipView& view,
+                const client::MemberProgress& progress);
+
+// "[####----] 12 of 64 shards, node 4 joining".
+std::string progress_line(const MemberWait& wait,
+                          const client::MemberProgress& progress,
+                          const std::string& state);
+
+// The program's exit code: 0 when the goal is reached, 5 when a signal came first, and that of a
+// failure which does not pass by itself; the last two are printed.
+int await_member(Context& context, client::Client& client, const MemberWait& wait);
+
+}  // namespace gcoord::cli

@@ -1,0 +1,63 @@
+// One node, or an endpoint that may be one: where it is, how it is reached, why it is not.
+//
+// Plain value but for what it does with its addresses. The client's thread only.
+#pragma once
+
+#include "client/net/circuit_breaker.h"
+#include "client/net/connection.h"
+#include "client/net/time_never.h"
+#include "common/ids.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+struct NodeEntry {
+  enum class Phase : std::uint8_t {
+    Waiting,     // For its breaker.
+    Connecting,  // Until the Welcome.
+    Ready,
+    Alias,  // Another entry is the same node: never used again.
+    Left,   // The node has left the cluster: never used again.
+  };
+
+  NodeEntry(std::string where, NodeId who, const BreakerOptions& options)
+      : address(std::move(where)), node(who), breaker_options(options), breaker(options) {}
+
+  // The node may be at another address than the one that is known. If that one does not work, the
+  // other is tried at once.
+  void add_address(const std::string& other);
+
+  // The one in use does not work. A new one is tried at once, known ones in turn after a pause.
+  void change_address();
+
+  // The node has left the cluster. One that is ready stays so until then, because what is under way
+  // there may be answered yet; any other is not used any more.
+  void let_go(TimePoint until);
+
+  std::string why_not_ready() const;
+
+  bool is_used() const { return phase != Phase::Alias && phase != Phase::Left; }
+
+  std::string address;
+  NodeId node;  // 0 until it is known.
+  // Where Welcomes say the node is besides: it may have moved, and some nodes may not have heard
+  // of it. The newest is last.
+  std::vector<std::string> others{};
+  bool newest_untried = false;
+  BreakerOptions breaker_options;
+  CircuitBreaker breaker;
+  Phase phase = Phase::Waiting;
+  std::shared_ptr<Connection> connection;
+  // While it connects, and of one that has left: when nothing of it is under way any more.
+  TimePoint give_up_at{};
+  bool greeted = false;        // The present connection is there, and the Hello on its way.
+  std::uint64_t features = 0;  // While it is ready.
+  bool failed = false;
+  std::string failure;
+};
+
+}  // namespace gcoord::client

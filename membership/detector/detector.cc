@@ -64,7 +64,7 @@ const Detector::Watched* Detector::find(NodeId node) const {
 
 void Detector::on_heartbeat(NodeId from, Incarnation incarnation, std::uint64_t now_ms) {
   Watched* const node = find(from);
-  if (node != nullptr && node->evidence.admit(incarnation, now_ms)) {
+  if (node != nullptr && node->evidence.confirm(incarnation, now_ms)) {
     node->evidence.heard_directly(now_ms);
   }
 }

@@ -95,6 +95,8 @@ class Detector {
 
   void advance(std::uint64_t now_ms);
 
+  NodeId self() const { return options_.self; }
+
   // Messages to be sent, oldest first; none is kept.
   std::vector<DetectorMessage> take_outgoing() { return std::exchange(outgoing_, {}); }
 

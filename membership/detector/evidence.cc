@@ -33,18 +33,39 @@ Evidence::Evidence(WatchedNode node, const EvidenceOptions& options, std::uint64
 }
 
 bool Evidence::admit(Incarnation incarnation, std::uint64_t now_ms) {
-  if (incarnation < incarnation_) {
+  if (incarnation == incarnation_) {
+    return true;
+  }
+  if (confirmed_ || incarnation < incarnation_) {
     return false;
   }
-  if (incarnation > incarnation_) {
-    incarnation_ = incarnation;
-    arrivals_.forget();
-    arrivals_.on_heartbeat(Tick{now_ms});
-    counted_from_ms_ = now_ms;
-    speaks_ = false;
-    device_ = DeviceHealth::None;
+  begin_life(incarnation, now_ms);
+  return true;
+}
+
+bool Evidence::confirm(Incarnation incarnation, std::uint64_t now_ms) {
+  if (confirmed_ && incarnation < incarnation_) {
+    return false;
+  }
+  confirmed_ = true;
+  if (incarnation != incarnation_) {
+    begin_life(incarnation, now_ms);
   }
   return true;
+}
+
+void Evidence::begin_life(Incarnation incarnation, std::uint64_t now_ms) {
+  incarnation_ = incarnation;
+  arrivals_.forget();
+  arrivals_.on_heartbeat(Tick{now_ms});
+  counted_from_ms_ = now_ms;
+  speaks_ = false;
+  device_ = DeviceHealth::None;
+}
+
+void Evidence::set_device(DeviceHealth device) {
+  device_ = device;
+  doubted_ = doubted_ || device == DeviceHealth::Stopped;
 }
 
 void Evidence::heard_directly(std::uint64_t now_ms) {
@@ -115,9 +136,6 @@ bool Evidence::silent_enough(std::uint64_t now_ms, const Surroundings& around) c
 }
 
 Verdict Evidence::judged(std::uint64_t now_ms, const Surroundings& around) const {
-  if (device_ == DeviceHealth::Stopped) {
-    return Verdict::Suspect;
-  }
   if (!doubted_) {
     return Verdict::Alive;
   }
@@ -126,8 +144,7 @@ Verdict Evidence::judged(std::uint64_t now_ms, const Surroundings& around) const
   }
   // It stays suspect until something is heard of it.
   const bool heard = std::max(direct_ms_, indirect_ms_) > since_ms_;
-  return verdict_ == Verdict::Suspect && cause_ != Cause::Device && !heard ? Verdict::Suspect
-                                                                           : Verdict::Doubted;
+  return verdict_ == Verdict::Suspect && !heard ? Verdict::Suspect : Verdict::Doubted;
 }
 
 Cause Evidence::reason(std::uint64_t now_ms, Verdict verdict, const Surroundings& around) const {

@@ -1,10 +1,10 @@
 // Evidence about one other node: what was heard of it, by which way, and what speaks against it.
 //
-// Three ways to a suspicion. Silence: phi of the times at which it was heard (failure_detector.h)
+// Two ways to a suspicion. Silence: phi of the times at which it was heard (failure_detector.h)
 // and the chance that all rounds of probes got lost by accident are both beyond the threshold, and
 // it was silent for the least time. Refusal: the host of the node answered that nobody listens, to
 // two nodes, this one or relays; that is what a killed process looks like, and no loss of packets
-// does. Device: the node said that its GPU does not work.
+// does. A node that says that its GPU stopped is probed at once, and ends soon after.
 //
 // Whatever is heard of the node directly ends all doubt. What is heard through others leaves a
 // doubt of the link only. Times are milliseconds of one clock, above 0. Pure; one thread.
@@ -62,8 +62,12 @@ class Evidence {
 
   Incarnation incarnation() const { return incarnation_; }
 
-  // False: of an older life, and to be dropped. A newer life begins anew.
+  // A datagram says that it is of this life. False: to be dropped. Anybody could say so, so it has
+  // to be the life that the channel is of; before there was one, any but an older one is taken.
   bool admit(Incarnation incarnation, std::uint64_t now_ms);
+
+  // The same by the channel, whose word holds.
+  bool confirm(Incarnation incarnation, std::uint64_t now_ms);
 
   // A heartbeat or a datagram came from it.
   void heard_directly(std::uint64_t now_ms);
@@ -82,7 +86,8 @@ class Evidence {
 
   void round_failed(const RoundEnd& end);
 
-  void set_device(DeviceHealth device) { device_ = device; }
+  // What it says of its own GPU. One that stopped is a reason to probe it, and no proof.
+  void set_device(DeviceHealth device);
 
   // The own loop stood still: silence until now says nothing.
   void forgive(std::uint64_t now_ms);
@@ -119,10 +124,12 @@ class Evidence {
   Verdict judged(std::uint64_t now_ms, const Surroundings& around) const;
   Cause reason(std::uint64_t now_ms, Verdict verdict, const Surroundings& around) const;
   void clear();
+  void begin_life(Incarnation incarnation, std::uint64_t now_ms);
 
   WatchedNode node_;
   EvidenceOptions options_;
   Incarnation incarnation_;
+  bool confirmed_ = false;  // By the channel.
   FailureDetector arrivals_;
   std::uint64_t counted_from_ms_;  // Nothing before it counts as silence.
   std::uint64_t direct_ms_ = 0;

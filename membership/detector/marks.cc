@@ -21,6 +21,11 @@ std::vector<Mark> Marks::decide(std::span<const Mark> view,
                                 const Detector& detector,
                                 std::uint64_t now_ms) {
   std::vector<Mark> wanted;
+  const auto own = std::ranges::find(view, detector.self(), &Mark::node);
+  if (own != view.end() && own->suspect && now_ms >= proposals_[own->node].next_ms) {
+    proposals_[own->node].next_ms = now_ms + kRepeatMs;
+    wanted.push_back({own->node, false});
+  }
   for (const NodeSight& sight : detector.sights(now_ms)) {
     const auto known = std::ranges::find(view, sight.node, &Mark::node);
     if (known == view.end()) {

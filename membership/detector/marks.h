@@ -3,8 +3,9 @@
 //
 // A node is marked once the leader's own detector suspects it and the others do not disagree. A
 // mark goes once the node was not suspect for a while, which doubles with each mark of the last ten
-// minutes, so that a node that comes and goes does not fill the log. A proposal is repeated until
-// the view has it. Times are milliseconds of one clock. Pure; one thread.
+// minutes, so that a node that comes and goes does not fill the log. The leader's own mark goes at
+// once. A proposal is repeated until the view has it. Times are milliseconds of one clock. Pure;
+// one thread.
 #pragma once
 
 #include "common/ids.h"

@@ -57,6 +57,7 @@ void DetectorMetrics::set_nodes(std::span<const membership::WatchedNode> nodes) 
   // Those of nodes that left stay in the registry, as nodes that nobody suspects.
   for (auto& [id, gauges] : nodes_) {
     gauges.verdict->set(0);
+    gauges.mark->set(0);
     gauges.phi->set(0);
     gauges.silence->set(0);
   }
@@ -68,6 +69,10 @@ void DetectorMetrics::set_nodes(std::span<const membership::WatchedNode> nodes) 
                                      "How this node holds the peer: 0 alive, 1 doubted, 2 suspect",
                                      "peer",
                                      id}),
+        .mark = &registry_.gauge({"gcoord_view_suspect",
+                                  "Whether the cluster view marks the peer as suspect",
+                                  "peer",
+                                  id}),
         .phi = &registry_.gauge(
             in(MetricUnit::Thousandths,
                {"gcoord_detector_phi",
@@ -84,6 +89,12 @@ void DetectorMetrics::set_nodes(std::span<const membership::WatchedNode> nodes) 
                                         "Datagrams of the peer that were taken",
                                         "peer",
                                         id})};
+  }
+}
+
+void DetectorMetrics::show_mark(NodeId node, bool suspect) {
+  if (const auto found = nodes_.find(node); found != nodes_.end()) {
+    found->second.mark->set(suspect ? 1 : 0);
   }
 }
 

@@ -35,6 +35,9 @@ class DetectorMetrics {
 
   void on_proposal() { proposals_.add(); }
 
+  // Whether the view marks the node as suspect.
+  void show_mark(NodeId node, bool suspect);
+
   void show(std::span<const membership::NodeSight> sights,
             const membership::DetectorCounts& counts);
 
@@ -46,6 +49,7 @@ class DetectorMetrics {
   // Of one other node.
   struct NodeGauges {
     Gauge* verdict = nullptr;
+    Gauge* mark = nullptr;
     Gauge* phi = nullptr;
     Gauge* silence = nullptr;
     Counter* received = nullptr;

@@ -114,6 +114,9 @@ void NodeDetector::take_nodes() {
   }
   detector_->set_nodes(nodes, now_ms_);
   metrics_.set_nodes(nodes);
+  for (const protocol::Member& member : view.nodes) {
+    metrics_.show_mark(member.id, member.suspect);
+  }
 }
 
 void NodeDetector::look_at_channels() {

@@ -26,6 +26,7 @@ bool is_marked(const Member& node, bool suspect) {
 void MembersUpkeep::propose_suspect(NodeId node, bool suspect) {
   if (protocol::find_member(environment_.machine.views().view(), node) != nullptr) {
     suspects_.insert_or_assign(node, suspect);
+    next_ms_ = 0;
   }
 }
 

@@ -48,7 +48,8 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   past_.advance(now_ms);
   snapshots_->advance(now_ms);
   pruning_.advance();
-  members_.advance(now_ms);
+  detection_.detector().advance(now_ms);
+  members_.advance(now_ms);  // What the detector proposes is proposed in this pass.
   return more;
 }
 
@@ -95,7 +96,8 @@ NodeDetector::Environment ClientServices::detector_environment() {
           .view = [this]() -> const protocol::ClusterView& {
             return environment_.ledger.machine().views().view();
           },
-          .propose_suspect = {},
+          .propose_suspect = [this](NodeId node,
+                                    bool suspect) { members_.propose_suspect(node, suspect); },
           .wall_ms = wall_ms};
 }
 

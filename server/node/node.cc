@@ -305,7 +305,6 @@ class Node::Impl {
     }
     GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
-    client_services_->detection().detector().advance(time_.read() / 1000);
     GCOORD_TRY_STATUS(client_services_->members().failure());
     GCOORD_TRY_STATUS(membership_->advance(before_ms));
     loop_metrics_.turns.add();

@@ -196,10 +196,36 @@ TEST(Detector, AStoppedGpuIsSaidByItsNode) {
   nodes.run(1000);
   nodes.at(2).set_own_device(DeviceHealth::Stopped);
   nodes.run(1000);
+  EXPECT_EQ(nodes.suspicions(), 0u) << "anybody could say so in its name";
+  EXPECT_GT(nodes.at(1).counts().rounds, 0u) << "but it is probed";
+  nodes.kill(2);
+  nodes.run(500);
   EXPECT_EQ(nodes.verdict(1, 2), Verdict::Suspect);
+  EXPECT_EQ(nodes.sight(1, 2).cause, Cause::Device);
   EXPECT_EQ(nodes.sight(1, 2).level, Level::Device);
-  nodes.at(2).set_own_device(DeviceHealth::Works);
+  nodes.start_again(2, 2);
   nodes.run(1000);
+  EXPECT_EQ(nodes.verdict(1, 2), Verdict::Alive);
+}
+
+TEST(Detector, AForgedNewLifeDoesNotShutTheNodeOut) {
+  SimulatedNodes nodes(3);
+  nodes.run(1000);
+  const DetectorMessage forged{
+      .from = NodeId{2}, .to = NodeId{1}, .incarnation = Incarnation{4'000'000'000}};
+  EXPECT_FALSE(nodes.at(1).on_message(forged, nodes.now_ms)) << "its channel is of another life";
+  nodes.run(5000);
+  EXPECT_EQ(nodes.verdict(1, 2), Verdict::Alive);
+  EXPECT_EQ(nodes.sight(1, 2).incarnation, Incarnation{1});
+}
+
+TEST(Detector, TheChannelsWordHoldsAboutTheLife) {
+  SimulatedNodes nodes(3);
+  const DetectorMessage forged{
+      .from = NodeId{2}, .to = NodeId{1}, .incarnation = Incarnation{4'000'000'000}};
+  EXPECT_TRUE(nodes.at(1).on_message(forged, nodes.now_ms)) << "nothing is known of it yet";
+  nodes.run(5000);
+  EXPECT_EQ(nodes.sight(1, 2).incarnation, Incarnation{1});
   EXPECT_EQ(nodes.verdict(1, 2), Verdict::Alive);
 }
 
@@ -274,6 +300,15 @@ TEST(Marks, ANodeThatComesAndGoesWaitsForLonger) {
     nodes.run(600);
   }
   EXPECT_GT(waits.back(), 3 * waits.front());
+}
+
+TEST(Marks, ALeaderTakesItsOwnMarkAway) {
+  SimulatedNodes nodes(3);
+  nodes.run(1000);
+  Marks marks;
+  const std::vector<Mark> view{{NodeId{1}, true}, {NodeId{2}}, {NodeId{3}}};
+  EXPECT_EQ(marks.decide(view, nodes.at(1), nodes.now_ms), std::vector<Mark>({{NodeId{1}, false}}));
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms + 10).empty()) << "it is under way";
 }
 
 TEST(Marks, ANodeThatIsNotInTheViewIsNotMarked) {

@@ -276,8 +276,6 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_past(payload);
     case RequestKind::SessionGrant:
       return check_grant(slot, limits);
-    case RequestKind::SessionShow:
-      return check_session(slot);
     default:
       return checked_by_owner(slot.kind) ? ErrorCode::None : ErrorCode::KindUnknown;
   }

@@ -67,9 +67,16 @@ enum class Mutant : std::uint8_t {
   RemovedVoteCounted,
   JointDecidedByOneHalf,
   LearnerAcknowledgementCounted,
+  // Of the cluster view, and of who goes by it: only in worlds with an operator.
+  ViewAppliedTwice,
+  EpochReused,
+  JoinerVotesEarly,
+  GoneTooEarly,
+  ClientKeepsOldCount,
+  LeaderAsksOldList,
 };
 
-inline constexpr std::size_t kMutantCount = 44;
+inline constexpr std::size_t kMutantCount = 50;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {
@@ -78,7 +85,12 @@ constexpr bool of_lanes(Mutant mutant) {
 
 // Whether only shards whose members change can show the mistake.
 constexpr bool of_members(Mutant mutant) {
-  return mutant >= Mutant::ChangeBeforeOwnTerm;
+  return mutant >= Mutant::ChangeBeforeOwnTerm && mutant <= Mutant::LearnerAcknowledgementCounted;
+}
+
+// Whether only worlds with an operator can show the mistake.
+constexpr bool of_operators(Mutant mutant) {
+  return mutant >= Mutant::ViewAppliedTwice && mutant <= Mutant::LeaderAsksOldList;
 }
 
 // "acknowledged_before_durable".

@@ -145,6 +145,7 @@ struct SimArguments {
   std::string seeds_file;
   std::string device = "cpu";
   std::uint32_t turn_threads = 1;
+  bool members = false;
   bool json = false;
 };
 
@@ -189,6 +190,8 @@ void add_options(CLI::App& app, SimArguments& arguments) {
          "with a device, the host repeats every step and device faults are injected")
       ->capture_default_str();
   add_turn_threads(app, arguments.turn_threads);
+  app.add_flag(
+      "--members", arguments.members, "Let nodes come and go in every world, not in some of them");
   app.add_flag("--json", arguments.json, "Print one JSON object on the last line");
 }
 
@@ -209,8 +212,10 @@ int run_sim_verb(int argc, char** argv) {
     return 2;
   }
   arguments.plan.make_world = [device = *device,
+                               members = arguments.members,
                                threads = arguments.turn_threads](std::uint64_t seed) {
-    WorldOptions world = world_of_seed(seed, device);
+    WorldOptions world =
+        members ? member_world_of_seed(seed, device) : world_with_members(seed, device);
     world.turn_threads = threads;
     return world;
   };
@@ -247,6 +252,7 @@ struct ReplayArguments {
   std::uint32_t turn_threads = 1;
   std::string history;
   bool power = false;
+  bool members = false;
   bool tells = false;
   std::uint32_t told_shard = kNoShard;
   bool json = false;
@@ -257,8 +263,9 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
   if (!device) {
     return std::nullopt;
   }
-  WorldOptions options = arguments.power ? power_world_of_seed(arguments.seed)
-                                         : world_of_seed(arguments.seed, *device);
+  WorldOptions options = arguments.power     ? power_world_of_seed(arguments.seed)
+                         : arguments.members ? member_world_of_seed(arguments.seed, *device)
+                                             : world_with_members(arguments.seed, *device);
   options.node_count = arguments.nodes != 0 ? arguments.nodes : options.node_count;
   options.client_count = arguments.clients != 0 ? arguments.clients : options.client_count;
   options.safety_ms = arguments.safety_ms != 0 ? arguments.safety_ms : options.safety_ms;
@@ -277,7 +284,7 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
       std::fprintf(stderr, "gcoord chaos replay: %s\n", faults.status().message().c_str());
       return std::nullopt;
     }
-    options.faults = faults.value();
+    options.set_faults(faults.value());
   }
   return options;
 }
@@ -300,6 +307,7 @@ int run_replay_verb(int argc, char** argv) {
   app.add_option("--safety-ms", arguments.safety_ms, "Duration of the safety phase");
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
   app.add_flag("--power", arguments.power, "Use the world that chaos disks makes from the seed");
+  app.add_flag("--members", arguments.members, "Use the world that chaos sim --members makes");
   app.add_option("--mutant", arguments.mutant, "Mistake to plant (chaos mutants)");
   app.add_option("--device", arguments.device, "Device that steps the shards: cpu, twin or cuda:N");
   add_turn_threads(app, arguments.turn_threads);

@@ -313,7 +313,8 @@ Result<WorldOptions> parse_replay(const std::string& arguments) {
     } else if (name == "--device") {
       GCOORD_TRY(options.device, server::parse_device_choice(value));
     } else if (name == "--faults") {
-      GCOORD_TRY(options.faults, parse_faults(value));
+      GCOORD_TRY(const FaultMask faults, parse_faults(value));
+      options.set_faults(faults);
     } else {
       return Status{StatusCode::InvalidArgument, "a replay has no argument " + name};
     }

@@ -1,6 +1,7 @@
 #include "chaos/members/member_operator.h"
 
 #include "protocol/hello.h"
+#include "server/interfaces/cluster_members.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +26,18 @@ MemberOperator::MemberOperator(Environment environment, std::uint64_t seed, std:
       asks_(environment_.asks, seed),
       pause_us_(pause_us),
       size_(random_.between(4, 7)) {}
+
+bool MemberOperator::may_lose(NodeId node) const {
+  constexpr std::size_t kVotersMin = 3;
+  const protocol::ClusterView& view = environment_.view();
+  const protocol::Member* const member = protocol::find_member(view, node);
+  const bool votes = member != nullptr && member->state == protocol::MemberState::Active &&
+                     member->role == protocol::MemberRole::Voter;
+  const bool one_is_lost = std::ranges::any_of(view.nodes, [this](const protocol::Member& each) {
+    return each.state != protocol::MemberState::Removed && has_lost(each.id);
+  });
+  return votes && !one_is_lost && server::voters_of(view).size() >= kVotersMin;
+}
 
 OperatorFacts MemberOperator::facts() const {
   return {environment_.view(), running_, lost_, size_};

@@ -46,6 +46,9 @@ class MemberOperator {
 
   bool has_lost(NodeId node) const { return lost_.contains(node); }
 
+  // All others are there, or will be: a majority of three lives without one.
+  bool may_lose(NodeId node) const;
+
   // No fault comes any more.
   void begin_end() { ending_ = true; }
 

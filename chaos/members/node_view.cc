@@ -76,9 +76,7 @@ void MemberViews::take(const server::ClusterMembers& members) {
 void MemberViews::follow(const server::ClusterMembers& members) {
   epoch_ = members.view.epoch;
   environment_->log.set_members(members);
-  if (options_.mutant != Mutant::LeaderAsksOldList) {
-    environment_->service.set_members(members);
-  }
+  environment_->service.set_members(members);
 }
 
 Status MemberViews::advance(std::uint64_t now_ms) {

@@ -62,9 +62,6 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"view_applied_twice", "one node applies changes of the view twice"},
     {"epoch_reused", "one node leaves views out and gives their epochs to the next ones"},
     {"joiner_votes_early", "a node that joins takes the view's nodes for its shards' voters"},
-    {"gone_too_early", "a leaving node is gone before every shard goes on without it"},
-    {"client_keeps_old_count", "a client counts its keep-alives by the nodes that it knew first"},
-    {"leader_asks_old_list", "leaders ask the first nodes before they end a session"},
 }};
 
 }  // namespace

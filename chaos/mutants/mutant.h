@@ -71,12 +71,9 @@ enum class Mutant : std::uint8_t {
   ViewAppliedTwice,
   EpochReused,
   JoinerVotesEarly,
-  GoneTooEarly,
-  ClientKeepsOldCount,
-  LeaderAsksOldList,
 };
 
-inline constexpr std::size_t kMutantCount = 50;
+inline constexpr std::size_t kMutantCount = 47;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {
@@ -90,7 +87,7 @@ constexpr bool of_members(Mutant mutant) {
 
 // Whether only worlds with an operator can show the mistake.
 constexpr bool of_operators(Mutant mutant) {
-  return mutant >= Mutant::ViewAppliedTwice && mutant <= Mutant::LeaderAsksOldList;
+  return mutant >= Mutant::ViewAppliedTwice && mutant <= Mutant::JoinerVotesEarly;
 }
 
 // "acknowledged_before_durable".

@@ -247,14 +247,6 @@ void MutantLog::read_by_round(ShardId shard, std::uint64_t cookie) {
   }
 }
 
-server::MembersProgress MutantLog::members_progress() const {
-  server::MembersProgress progress = port_.members_progress();
-  if (mutant_ == Mutant::GoneTooEarly) {
-    progress.settled = progress.led;
-  }
-  return progress;
-}
-
 void MutantLog::answer(server::StateMachine& service) {
   for (const std::uint64_t cookie : std::exchange(reads_, {})) {
     service.on_read(cookie, Status{}, NodeId{});

@@ -99,7 +99,7 @@ class MutantLog final : public server::ReplicatedLog {
 
   void set_members(const server::ClusterMembers& members) override { port_.set_members(members); }
 
-  server::MembersProgress members_progress() const override;
+  server::MembersProgress members_progress() const override { return port_.members_progress(); }
 
   void transfer(ShardId shard, NodeId to) override { port_.transfer(shard, to); }
 

@@ -146,20 +146,8 @@ bool World::has_left(NodeId node) const {
   return member != nullptr && member->state == protocol::MemberState::Removed;
 }
 
-// All others are there, or will be: a majority of three lives without one.
 bool World::may_lose(NodeId node) const {
-  constexpr std::size_t kVotersMin = 3;
-  if (!members_) {
-    return false;
-  }
-  const protocol::ClusterView& view = members_->judge.newest();
-  const protocol::Member* const member = protocol::find_member(view, node);
-  const bool votes = member != nullptr && member->state == protocol::MemberState::Active &&
-                     member->role == protocol::MemberRole::Voter;
-  const bool one_is_lost = std::ranges::any_of(view.nodes, [this](const protocol::Member& each) {
-    return each.state != protocol::MemberState::Removed && members_->by->has_lost(each.id);
-  });
-  return votes && !one_is_lost && server::voters_of(view).size() >= kVotersMin;
+  return members_ && members_->by->may_lose(node);
 }
 
 void World::on_step(const SeenStep& step) {
@@ -454,16 +442,20 @@ void World::end_in_peace() {
       result_.led_ms = (now_us_ - healed_us) / 1000;
     }
     if (!led && now_us_ > healed_us + kLedTimeouts * timeout_us) {
-      judge_.report("L1: a shard has no leader " + std::to_string(kLedTimeouts) +
-                    " election timeouts after healing: " + why_not_converged());
-      return;
+      return report_restless("a shard has no leader", kLedTimeouts);
     }
     if (led && converged()) {
       return audit_history();
     }
   }
-  judge_.report("L1: not converged " + std::to_string(timeouts) +
-                " election timeouts after healing: " + why_not_converged());
+  report_restless("not converged", timeouts);
+}
+
+void World::report_restless(const std::string& what, std::uint64_t timeouts) {
+  if (options_.judges_liveness) {
+    judge_.report("L1: " + what + " " + std::to_string(timeouts) +
+                  " election timeouts after healing: " + why_not_converged());
+  }
 }
 
 void World::audit_history() {

@@ -123,6 +123,8 @@ class World {
   std::string why_member_differs(const protocol::Member& member);
   void end_in_peace();
   void audit_history();
+  // To the judge, where the world is to come to rest.
+  void report_restless(const std::string& what, std::uint64_t timeouts);
   std::string why_not_converged();
 
   WorldOptions options_;

@@ -71,9 +71,7 @@ WorldNode::~WorldNode() {
 server::LockServiceOptions WorldNode::service_options() const {
   server::LockServiceOptions result;
   result.node = id_;
-  const bool asks_old_list =
-      options_.mutant == Mutant::LeaderAsksOldList && id_.value <= options_.node_count;
-  result.nodes = nodes_known(options_, asks_old_list ? server::ClusterMembers{} : kept_on(*disk_));
+  result.nodes = nodes_known(options_, kept_on(*disk_));
   result.coordinator = options_.coordinator;
   result.tick_ms = options_.tick_ms;
   result.election_ticks = options_.election_ticks;

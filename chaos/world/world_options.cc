@@ -71,16 +71,6 @@ WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
   return options;
 }
 
-WorldOptions world_with_members(std::uint64_t seed, server::DeviceChoice device) {
-  WorldOptions options = world_of_seed(seed, device);
-  SimRandom members{seed, 11};
-  if (members.below(3) == 0 && options.durability == consensus::Durability::Durable) {
-    options.faults |= mask_of(FaultClass::MemberChange);
-    options.faults |= members.below(2) == 0 ? mask_of(FaultClass::NodeLost) : 0;
-  }
-  return options;
-}
-
 WorldOptions member_world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
   WorldOptions options = world_of_seed(seed, device);
   const bool loses = SimRandom{seed, 11}.below(2) == 0;

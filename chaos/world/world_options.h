@@ -34,6 +34,8 @@ struct WorldOptions {
   // Rows are told everything by steps, as on a device, to be compared with one: a CPU settles some
   // of it (consensus/step/settle.h), which takes other turns.
   bool steps_only = false;
+  // A world that does not come to rest after its faults has failed (L1).
+  bool judges_liveness = true;
   consensus::Durability durability = consensus::Durability::Durable;
   server::CoordinatorMethod coordinator = server::CoordinatorMethod::Raft;
 
@@ -78,11 +80,7 @@ struct WorldOptions {
 // Where nodes step on devices, three worlds of four have faults of theirs besides.
 WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device = {});
 
-// The same, and where nodes are durable, one in three has nodes that come and go. Half of those
-// lose machines for ever.
-WorldOptions world_with_members(std::uint64_t seed, server::DeviceChoice device = {});
-
-// Every one of them durable, and with nodes that come and go.
+// The same, but durable, and with nodes that come and go. Half of them lose machines for ever.
 WorldOptions member_world_of_seed(std::uint64_t seed, server::DeviceChoice device = {});
 
 // The world of the seed in durable mode, with nothing but losses of power

@@ -112,12 +112,21 @@ TEST(ConfigurationWatch, QuorumsAreCountedByWeights) {
       every_two_quorums_meet(configuration_of({1, 2, 3}), configuration_of({3, 4, 5}, {1, 2, 3})));
 }
 
-void say(QuorumWatch& watch, MessageKind kind, std::uint32_t from, std::uint64_t index) {
+Message reply_of(MessageKind kind, std::uint32_t from) {
   Message message;
   message.kind = kind;
   message.from = NodeId{from};
   message.to = NodeId{1};
   message.term = Term{7};
+  return message;
+}
+
+void vote(QuorumWatch& watch, std::uint32_t from) {
+  watch.on_message(reply_of(MessageKind::VoteReply, from));
+}
+
+void acknowledge(QuorumWatch& watch, std::uint32_t from, std::uint64_t index) {
+  Message message = reply_of(MessageKind::AppendReply, from);
   message.index = LogIndex{index};
   watch.on_message(message);
 }
@@ -132,27 +141,27 @@ std::string lead(QuorumWatch& watch, Row& row) {
 TEST(QuorumWatch, ALeaderWithTheVotesOfItsVotersIsRight) {
   QuorumWatch watch(1);
   Row row(1);
-  say(watch, MessageKind::VoteReply, 2, 0);
+  vote(watch, 2);
   EXPECT_EQ(lead(watch, row), "");
 }
 
 TEST(QuorumWatch, AVoteOfANodeOutsideTheConfigurationIsFound) {
   QuorumWatch watch(1);
   Row row(1);
-  say(watch, MessageKind::VoteReply, 4, 0);
+  vote(watch, 4);
   EXPECT_NE(lead(watch, row), "");
 }
 
 TEST(QuorumWatch, ADecisionThatCountsANodeOutsideTheConfigurationIsFound) {
   QuorumWatch watch(1);
   Row row(1);
-  say(watch, MessageKind::VoteReply, 2, 0);
+  vote(watch, 2);
   ASSERT_EQ(lead(watch, row), "");
   row.row().storage().durable = LogIndex{9};
-  say(watch, MessageKind::AppendReply, 2, 8);
+  acknowledge(watch, 2, 8);
   row.row().log().commit = LogIndex{8};
   EXPECT_EQ(row.step(watch), "");
-  say(watch, MessageKind::AppendReply, 4, 9);
+  acknowledge(watch, 4, 9);
   row.row().log().commit = LogIndex{9};
   EXPECT_NE(row.step(watch), "");
 }
@@ -163,7 +172,7 @@ TEST(QuorumWatch, WhatOthersKnowAsDecidedNeedsNoAnswers) {
   follower.row().log().commit = LogIndex{5};
   ASSERT_EQ(follower.step(watch), "");
   Row row(1);
-  say(watch, MessageKind::VoteReply, 2, 0);
+  vote(watch, 2);
   ASSERT_EQ(lead(watch, row), "");
   row.row().log().commit = LogIndex{5};
   EXPECT_EQ(row.step(watch), "");

@@ -39,7 +39,7 @@ Configuration configuration_of(std::initializer_list<std::uint32_t> voters,
 class Row {
  public:
   explicit Row(std::uint32_t node)
-      : node_(node), columns_(carve_shard_columns(arena_, 1, consensus::kReplicaSlots)) {
+      : node_(node), columns_(consensus::carve_shard_columns(arena_, 1, consensus::kReplicaSlots)) {
     row().configuration() = configuration_of({1, 2, 3});
   }
 

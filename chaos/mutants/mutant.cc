@@ -52,6 +52,9 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"heartbeat_before_lanes_met",
      "lanes but the first know peers as they were a turn before, and heartbeats leave by this one"},
     {"lane_calls_lost", "what lanes but the first tell the service of roles is lost"},
+    {"barrier_released_early", "a barrier is released when one session has not arrived"},
+    {"group_view_applied_twice", "the change of a member's payload makes two views"},
+    {"group_epoch_reused", "a group that was empty begins with epochs that it had before"},
 }};
 
 }  // namespace

@@ -61,13 +61,22 @@ enum class Mutant : std::uint8_t {
   LaneClockStands,
   HeartbeatBeforeLanesMet,
   LaneCallsLost,
+  // Of groups; planted at the service, the same on all nodes.
+  BarrierReleasedEarly,
+  GroupViewAppliedTwice,
+  GroupEpochReused,
 };
 
-inline constexpr std::size_t kMutantCount = 39;
+inline constexpr std::size_t kMutantCount = 42;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {
-  return mutant >= Mutant::LaneAcknowledgedEarly;
+  return mutant >= Mutant::LaneAcknowledgedEarly && mutant <= Mutant::LaneCallsLost;
+}
+
+// Whether only worlds with members of groups show it.
+constexpr bool of_groups(Mutant mutant) {
+  return mutant >= Mutant::BarrierReleasedEarly && mutant <= Mutant::GroupEpochReused;
 }
 
 // "acknowledged_before_durable".

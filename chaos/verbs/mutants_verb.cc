@@ -26,6 +26,7 @@ Found hunt(WorldPlan plan, Mutant mutant) {
   plan.make_world = [mutant](std::uint64_t seed) {
     WorldOptions options = world_of_seed(seed);
     options.turn_threads = of_lanes(mutant) ? 0 : 1;
+    options.member_count = of_groups(mutant) ? 5 : options.member_count;
     return options;
   };
   Found found;

@@ -42,6 +42,7 @@ World::World(const WorldOptions& options)
   judge_.set_lives_apart(options.durability == consensus::Durability::Memory);
   add_nodes();
   add_clients();
+  add_members();
   nemesis_ = std::make_unique<Nemesis>(*this, result_.faults, result_.power);
 }
 
@@ -136,6 +137,27 @@ void World::add_clients() {
   }
 }
 
+void World::add_members() {
+  for (std::uint32_t k = 0; k < options_.member_count; ++k) {
+    const std::uint32_t number = options_.client_count + k;
+    members_.push_back(std::make_unique<Member>(
+        MemberOptions{.seed = options_.seed,
+                      .number = k,
+                      .node_count = options_.node_count,
+                      .shard_count = options_.shard_count,
+                      .ttl_ms = options_.ttl_ms,
+                      .election_ms = options_.election_ms()},
+        MemberEnvironment{.send =
+                              [this, number](NodeId to,
+                                             const protocol::RequestSlot& slot,
+                                             std::span<const std::byte> payload) {
+                                wire_.send(number, to, slot, payload, now_us_);
+                              },
+                          .report = [this](const std::string& broken) { judge_.report(broken); },
+                          .judge = groups_}));
+  }
+}
+
 std::uint64_t World::moment_ns() {
   moment_ns_ = std::max(moment_ns_ + 1, now_us_ * 1000);
   return moment_ns_;
@@ -162,10 +184,17 @@ void World::step() {
     return at_work ? node.lease_of(shard, now_us_) : std::nullopt;
   }));
   wire_.deliver_replies(now_us_, [this](NodeId from, auto client, auto& slot, auto payload) {
-    clients_[client]->take_reply(from, slot, payload);
+    if (client < clients_.size()) {
+      clients_[client]->take_reply(from, slot, payload);
+    } else {
+      members_[client - clients_.size()]->take_reply(from, slot, payload);
+    }
   });
   for (const auto& client : clients_) {
     client->pass(now_us_);
+  }
+  for (const auto& member : members_) {
+    member->pass(now_us_);
   }
 }
 
@@ -220,7 +249,8 @@ bool World::converged() {
       return false;
     }
   }
-  return std::ranges::all_of(clients_, [](const auto& client) { return client->ended(); });
+  return std::ranges::all_of(clients_, [](const auto& client) { return client->ended(); }) &&
+         std::ranges::all_of(members_, [](const auto& member) { return member->ended(); });
 }
 
 std::string World::why_not_converged() {
@@ -257,7 +287,9 @@ std::string World::why_not_converged() {
       return client->describe();
     }
   }
-  return "all is well by now";
+  const bool members =
+      std::ranges::all_of(members_, [](const auto& each) { return each->ended(); });
+  return members ? "all is well by now" : "a member of a group has not ended";
 }
 
 void World::end_in_peace() {
@@ -266,6 +298,9 @@ void World::end_in_peace() {
   const std::uint64_t timeout_us = options_.election_ms() * 1000;
   for (const auto& client : clients_) {
     client->begin_end();
+  }
+  for (const auto& member : members_) {
+    member->begin_end();
   }
   bool led = false;
   while (now_us_ < healed_us + kConvergedTimeouts * timeout_us) {
@@ -317,6 +352,9 @@ WorldResult World::run() {
   for (const auto& client : clients_) {
     result_.acknowledged += client->acknowledged();
     result_.quorum_reads += client->quorum_reads();
+  }
+  for (const auto& member : members_) {
+    result_.group_requests += member->done();
   }
   for (const auto& node : nodes_) {
     result_.steps_checked += node->steps_checked();

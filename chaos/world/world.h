@@ -7,6 +7,7 @@
 // (world_judge.h).
 #pragma once
 
+#include "chaos/groups/member.h"
 #include "chaos/promises/turn_watch.h"
 #include "chaos/world/client_wire.h"
 #include "chaos/world/fault_class.h"
@@ -36,8 +37,9 @@ struct WorldResult {
   PowerCounts power{};
   std::uint64_t acknowledged = 0;
   std::uint64_t operations = 0;
-  std::uint64_t weak_reads = 0;    // Serializable, bounded and monotonic ones that were answered.
-  std::uint64_t quorum_reads = 0;  // Answered, that forbade the lease.
+  std::uint64_t weak_reads = 0;      // Serializable, bounded and monotonic ones that were answered.
+  std::uint64_t quorum_reads = 0;    // Answered, that forbade the lease.
+  std::uint64_t group_requests = 0;  // Answered, of members of groups.
   std::uint64_t lost = 0;
   std::uint64_t simulated_ms = 0;
   std::uint64_t steps_checked = 0;  // Of devices, done again on the host.
@@ -87,6 +89,7 @@ class World {
  private:
   void add_nodes();
   void add_clients();
+  void add_members();
   void on_message(const consensus::Message& message, std::uint32_t life);
   void report_if(const std::string& broken);
   void step();
@@ -107,6 +110,8 @@ class World {
   std::map<std::string, std::uint64_t> guarded_;
   std::vector<std::unique_ptr<WorldNode>> nodes_;
   std::vector<std::unique_ptr<WorldClient>> clients_;
+  GroupJudge groups_;
+  std::vector<std::unique_ptr<Member>> members_;  // Numbered behind the clients.
   std::unique_ptr<Nemesis> nemesis_;
   WorldResult result_;
 };

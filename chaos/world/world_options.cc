@@ -63,6 +63,10 @@ WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
   if (options.durability == consensus::Durability::Memory) {
     options.faults &= ~(mask_of(FaultClass::MajorityRestart) | mask_of(FaultClass::LateCopy));
   }
+  // A third of the worlds has groups.
+  if (SimRandom groups{seed, 11}; groups.below(3) == 0) {
+    options.member_count = groups.between(4, 6);
+  }
   options.device = device;
   // Every fourth world has devices in order, and is what it would be on CPUs.
   if (device.names_device() && seed % 4 != 0) {

@@ -20,6 +20,7 @@ struct WorldOptions {
   std::uint32_t turn_threads = 1;  // Of a node; 0: each life of a node draws 1 to 4.
   std::uint32_t client_count = 6;
   std::uint32_t key_count = 12;
+  std::uint32_t member_count = 0;  // Clients that are part of groups (chaos/groups/member.h).
   FaultMask faults = 0;
   Mutant mutant = Mutant::None;
   // Nothing befalls the world but losses of power, one after the other, each of one machine or of

@@ -42,6 +42,7 @@ std::string encode(const WorldResult& result) {
               {"operations", result.operations},
               {"weak_reads", result.weak_reads},
               {"quorum_reads", result.quorum_reads},
+              {"group_requests", result.group_requests},
               {"lost", result.lost},
               {"simulated_ms", result.simulated_ms},
               {"steps_checked", result.steps_checked},
@@ -70,6 +71,7 @@ WorldResult decode(const ApartResult& ended) {
   result.operations = number("operations");
   result.weak_reads = number("weak_reads");
   result.quorum_reads = number("quorum_reads");
+  result.group_requests = number("group_requests");
   result.lost = number("lost");
   result.simulated_ms = number("simulated_ms");
   result.steps_checked = number("steps_checked");

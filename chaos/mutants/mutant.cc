@@ -62,6 +62,9 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"view_applied_twice", "one node applies changes of the view twice"},
     {"epoch_reused", "one node leaves views out and gives their epochs to the next ones"},
     {"joiner_votes_early", "a node that joins takes the view's nodes for its shards' voters"},
+    {"barrier_released_early", "a barrier is released when one session has not arrived"},
+    {"group_view_applied_twice", "the change of a member's payload makes two views"},
+    {"group_epoch_reused", "a group that was empty begins with epochs that it had before"},
 }};
 
 }  // namespace

@@ -71,9 +71,13 @@ enum class Mutant : std::uint8_t {
   ViewAppliedTwice,
   EpochReused,
   JoinerVotesEarly,
+  // Of groups; planted at the service, the same on all nodes.
+  BarrierReleasedEarly,
+  GroupViewAppliedTwice,
+  GroupEpochReused,
 };
 
-inline constexpr std::size_t kMutantCount = 47;
+inline constexpr std::size_t kMutantCount = 50;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {
@@ -88,6 +92,11 @@ constexpr bool of_members(Mutant mutant) {
 // Whether only worlds with an operator can show the mistake.
 constexpr bool of_operators(Mutant mutant) {
   return mutant >= Mutant::ViewAppliedTwice && mutant <= Mutant::JoinerVotesEarly;
+}
+
+// Whether only worlds with members of groups show it.
+constexpr bool of_groups(Mutant mutant) {
+  return mutant >= Mutant::BarrierReleasedEarly && mutant <= Mutant::GroupEpochReused;
 }
 
 // "acknowledged_before_durable".

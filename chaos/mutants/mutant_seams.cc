@@ -1,8 +1,15 @@
 #include "chaos/mutants/mutant_seams.h"
 
+#include "common/bytes.h"
 #include "locks/commands/command.h"
+#include "locks/commands/group_command.h"
+#include "membership/groups/command.h"
+#include "membership/groups/snapshot.h"
 #include "server/interfaces/log_record.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -171,6 +178,38 @@ std::vector<std::byte> renumbered(std::span<const std::byte> payload, LogIndex i
   return encoded;
 }
 
+// The entry's request of a group, with its text kept beside it.
+struct GroupRequestOf {
+  explicit GroupRequestOf(const server::AppliedEntry& entry) {
+    auto decoded = locks::decode(server::record_body(entry.payload));
+    if (!decoded.ok() || decoded.value().kind != locks::LockCommandKind::GroupRequest) {
+      return;
+    }
+    command = decoded.value();
+    op = membership::decode_group_command(locks::group_body(command)).op;
+  }
+
+  // Its record with another body and number.
+  std::vector<std::byte> record_of(const server::AppliedEntry& entry,
+                                   const std::string& body,
+                                   RequestSequence sequence) const {
+    const std::string text = std::string{command.name, command.name_bytes} + body;
+    std::vector<std::byte> bytes(
+        entry.payload.begin(), entry.payload.begin() + std::ptrdiff_t{server::kRecordHeaderBytes});
+    locks::encode(locks::make_group_request({.session = command.session,
+                                             .sequence = sequence,
+                                             .acked_below = command.acked_below,
+                                             .ttl_ms = command.ttl_ms,
+                                             .name_bytes = command.name_bytes,
+                                             .text = text}),
+                  bytes);
+    return bytes;
+  }
+
+  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
+  membership::GroupOp op = membership::GroupOp::Malformed;
+};
+
 }  // namespace
 
 std::unique_ptr<ledger::Disk> make_mutant_disk(Mutant mutant, ledger::Disk& disk) {
@@ -182,7 +221,57 @@ std::unique_ptr<ledger::CheckpointStore> make_mutant_store(
   return std::make_unique<MutantStore>(mutant, std::move(store));
 }
 
+// False: the entry is to be applied as it is.
+bool MutantStateMachine::apply_group(const server::AppliedEntry& entry) {
+  const GroupRequestOf request(entry);
+  server::AppliedEntry changed = entry;
+  changed.command = nullptr;
+  if (mutant_ == Mutant::BarrierReleasedEarly && request.op == membership::GroupOp::Arrive) {
+    const std::uint32_t size =
+        membership::decode_group_command(locks::group_body(request.command)).barrier_size;
+    const std::vector<std::byte> record = request.record_of(
+        entry, membership::encode_arrive(std::max(1u, size - 1)), request.command.sequence);
+    changed.payload = record;
+    service_.apply(changed);
+    return true;
+  }
+  if (mutant_ == Mutant::GroupViewAppliedTwice && request.op == membership::GroupOp::Update) {
+    constexpr std::uint64_t kNobodysNumbers = std::uint64_t{1} << 20;
+    service_.apply(entry);
+    const std::vector<std::byte> record =
+        request.record_of(entry,
+                          std::string{locks::group_body(request.command)},
+                          RequestSequence{request.command.sequence.value + kNobodysNumbers});
+    changed.payload = record;
+    changed.cookie = 0;
+    service_.apply(changed);
+    return true;
+  }
+  return false;
+}
+
+// A shard that has no groups any more loses the epoch from which the next one counts on.
+void MutantStateMachine::forget_epochs(ShardId shard) {
+  std::vector<std::byte> state;
+  service_.serialize(shard, state);
+  const membership::StateParts parts = membership::split_state(state);
+  const auto groups = membership::parse_snapshot(parts.groups);
+  if (parts.groups.empty() || !groups.ok() || !groups.value().groups.empty() ||
+      groups.value().epoch_last == 0) {
+    return;
+  }
+  membership::GroupSnapshot less = groups.value();
+  less.epoch_last = 0;
+  std::vector<std::byte> forgotten;
+  membership::write_snapshot(less, forgotten);
+  forgotten.insert(forgotten.end(), parts.locks.begin(), parts.locks.end());
+  static_cast<void>(service_.install(shard, forgotten));
+}
+
 void MutantStateMachine::apply(const server::AppliedEntry& entry) {
+  if (of_groups(mutant_) && entry.kind == consensus::EntryKind::Command && apply_group(entry)) {
+    return;
+  }
   const bool command = entry.kind == consensus::EntryKind::Command;
   if (mutant_ == Mutant::EntrySkipped && command && entry.cookie == 0 && node_.node == NodeId{2} &&
       entry.index.value % 5 == 0) {
@@ -205,6 +294,9 @@ void MutantStateMachine::apply(const server::AppliedEntry& entry) {
     return service_.apply(changed);
   }
   service_.apply(entry);
+  if (mutant_ == Mutant::GroupEpochReused && command) {
+    forget_epochs(entry.shard);
+  }
 }
 
 // There are fewer shards than slices, so lanes take them in turn.

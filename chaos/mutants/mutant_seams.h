@@ -67,6 +67,9 @@ class MutantStateMachine final : public server::StateMachine {
   void on_loop_gap(std::uint64_t ticks) override { service_.on_loop_gap(ticks); }
 
  private:
+  bool apply_group(const server::AppliedEntry& entry);
+  void forget_epochs(ShardId shard);
+
   Mutant mutant_;
   MutantNode node_;
   server::StateMachine& service_;

@@ -34,6 +34,7 @@ Found hunt(WorldPlan plan, Mutant mutant) {
     WorldOptions options = of_operators(mutant) ? member_world_of_seed(seed) : world_of_seed(seed);
     options.turn_threads = of_lanes(mutant) ? 0 : 1;
     options.judges_liveness = !of_operators(mutant);  // Some do not converge without a mistake.
+    options.group_members = of_groups(mutant) ? 5 : 0;
     return options;
   };
   Found found;

@@ -148,6 +148,7 @@ struct SimArguments {
   std::string device = "cpu";
   std::uint32_t turn_threads = 1;
   bool members = false;
+  bool groups = false;
   bool safety_only = false;
   bool json = false;
 };
@@ -203,6 +204,8 @@ void add_options(CLI::App& app, SimArguments& arguments) {
       "--members",
       arguments.members,
       "Worlds whose nodes come and go; some do not converge yet, so this is being worked on");
+  app.add_flag("--groups", arguments.groups, "Members of groups in every world besides clients")
+      ->excludes("--members");
   add_safety_only(app, arguments.safety_only);
   app.add_flag("--json", arguments.json, "Print one JSON object on the last line");
 }
@@ -225,9 +228,12 @@ int run_sim_verb(int argc, char** argv) {
   }
   arguments.plan.make_world = [device = *device,
                                members = arguments.members,
+                               groups = arguments.groups,
                                liveness = !arguments.safety_only,
                                threads = arguments.turn_threads](std::uint64_t seed) {
-    WorldOptions world = members ? member_world_of_seed(seed, device) : world_of_seed(seed, device);
+    WorldOptions world = members  ? member_world_of_seed(seed, device)
+                         : groups ? group_world_of_seed(seed, device)
+                                  : world_of_seed(seed, device);
     world.judges_liveness = liveness;
     world.turn_threads = threads;
     return world;
@@ -258,6 +264,7 @@ struct ReplayArguments {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 0;
   std::uint32_t clients = 0;
+  std::uint32_t group_members = 0;
   std::uint64_t safety_ms = 0;
   std::string faults;
   std::string mutant = "none";
@@ -282,6 +289,7 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
                                              : world_of_seed(arguments.seed, *device);
   options.node_count = arguments.nodes != 0 ? arguments.nodes : options.node_count;
   options.client_count = arguments.clients != 0 ? arguments.clients : options.client_count;
+  options.group_members = arguments.group_members;
   options.safety_ms = arguments.safety_ms != 0 ? arguments.safety_ms : options.safety_ms;
   const auto mutant = find_mutant(arguments.mutant);
   if (!mutant) {
@@ -319,10 +327,13 @@ int run_replay_verb(int argc, char** argv) {
   app.add_option("SEED", arguments.seed, "The seed")->required();
   app.add_option("--nodes", arguments.nodes, "Number of nodes, 3 to 7")->check(CLI::Range(3, 7));
   app.add_option("--clients", arguments.clients, "Clients")->check(CLI::Range(1, 64));
+  app.add_flag("--members", arguments.members, "Use the world that chaos sim --members makes");
+  app.add_option("--group-members", arguments.group_members, "Members of groups")
+      ->check(CLI::Range(0, 64))
+      ->excludes("--members");
   app.add_option("--safety-ms", arguments.safety_ms, "Duration of the safety phase");
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
   app.add_flag("--power", arguments.power, "Use the world that chaos disks makes from the seed");
-  app.add_flag("--members", arguments.members, "Use the world that chaos sim --members makes");
   add_safety_only(app, arguments.safety_only);
   app.add_option("--mutant", arguments.mutant, "Mistake to plant (chaos mutants)");
   app.add_option("--device", arguments.device, "Device that steps the shards: cpu, twin or cuda:N");

@@ -4,6 +4,7 @@
 #include "chaos/world/world_options.h"
 #include "common/name_hash.h"
 #include "ledger/merkle/tree_proof.h"
+#include "server/groups/group_machine.h"
 #include "server/history/past_state.h"
 #include "server/interfaces/log_record.h"
 
@@ -23,20 +24,32 @@ constexpr std::size_t kEntriesPerRead = 256;
 class Replay {
  public:
   Replay(const locks::LockOptions& options, ShardId shard)
-      : locks_(options), shard_(shard), events_(locks::kLockEventsPerCommandMax) {}
+      : locks_(options),
+        groups_(options.shard_count, options.index_seed),
+        machine_({groups_, rendezvous_, locks_}),
+        shard_(shard),
+        events_(locks::kLockEventsPerCommandMax) {}
 
   void take(LogIndex index, std::span<const std::byte> leaf) {
     const auto header = server::decode_record_header(leaf);
     if (header && header->kind == server::RecordKind::LockCommand) {
       locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
-      locks_.apply_bytes(shard_, index, server::record_body(leaf), Tick{1}, events);
+      locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
+      if (const auto decoded = locks::decode(server::record_body(leaf)); decoded.ok()) {
+        command = decoded.value();
+      }
+      locks::LockReply reply = locks_.apply(shard_, index, command, Tick{1}, events);
+      machine_.apply(shard_, command, reply);
     }
   }
 
-  std::uint64_t state_hash() const { return locks_.state_hash(shard_); }
+  std::uint64_t state_hash() const { return machine_.state_hash(shard_); }
 
  private:
   locks::LockCpu locks_;
+  membership::GroupCpu groups_;
+  membership::RendezvousTable rendezvous_;
+  server::GroupMachine machine_;
   ShardId shard_;
   std::vector<locks::LockEvent> events_;
 };

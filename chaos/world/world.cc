@@ -48,6 +48,7 @@ World::World(const WorldOptions& options)
   add_nodes();
   add_clients();
   add_operator();
+  add_group_members();
   nemesis_ = std::make_unique<Nemesis>(*this, result_.faults, result_.power);
 }
 
@@ -221,6 +222,23 @@ void World::add_clients() {
   }
 }
 
+// Behind the operator, whose number is kept for it in all worlds.
+void World::add_group_members() {
+  const std::uint32_t first = options_.client_count + 1;
+  for (std::uint32_t k = 0; k < options_.group_members; ++k) {
+    group_members_.add(
+        {.seed = options_.seed,
+         .node_count = options_.node_count,
+         .shard_count = options_.shard_count,
+         .ttl_ms = options_.ttl_ms,
+         .election_ms = options_.election_ms()},
+        [this, first](std::uint32_t member, NodeId to, auto& slot, auto payload) {
+          wire_.send(first + member, to, slot, payload, now_us_);
+        },
+        [this](const std::string& broken) { judge_.report(broken); });
+  }
+}
+
 std::uint64_t World::moment_ns() {
   moment_ns_ = std::max(moment_ns_ + 1, now_us_ * 1000);
   return moment_ns_;
@@ -251,8 +269,11 @@ void World::step() {
   wire_.deliver_replies(now_us_, [this](NodeId from, auto client, auto& slot, auto payload) {
     if (client < clients_.size()) {
       clients_[client]->take_reply(from, slot, payload);
-    } else {
+    } else if (client == clients_.size()) {
       members_->by->take_reply(slot, payload);
+    } else {
+      const auto behind = static_cast<std::uint32_t>(client - clients_.size() - 1);
+      group_members_[behind].take_reply(from, slot, payload);
     }
   });
   if (members_) {
@@ -261,6 +282,7 @@ void World::step() {
   for (const auto& client : clients_) {
     client->pass(now_us_);
   }
+  group_members_.pass(now_us_);
 }
 
 bool World::remembers_all() {
@@ -301,36 +323,6 @@ std::vector<WorldNode*> World::present() {
   return nodes;
 }
 
-// Each shard has the node as the view wants it, and the node has the view.
-std::string World::why_member_differs(const protocol::Member& member) {
-  const std::string name = "node " + std::to_string(member.id.value);
-  const WorldNode& node = *nodes_[member.id.value - 1];
-  const bool left = member.state == protocol::MemberState::Removed;
-  if (left || !node.running()) {
-    return node.running() ? name + " goes on although it has left" : std::string{};
-  }
-  if (node.view_epoch() != members_->judge.newest().epoch) {
-    return name + " has view " + std::to_string(node.view_epoch()) + " of " +
-           std::to_string(members_->judge.newest().epoch);
-  }
-  const bool observes = member.role == protocol::MemberRole::Observer;
-  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    const auto members = nodes_[member.id.value - 1]->engine().view(ShardId{shard}).configuration;
-    const std::uint8_t slot = consensus::slot_of(members, member.id);
-    const bool wanted = slot != consensus::kSlotNone && !members.joint() &&
-                        consensus::has_slot(observes ? members.learners : members.voters, slot) &&
-                        consensus::count_slots(members.members()) == present().size();
-    if (!wanted) {
-      return "shard " + std::to_string(shard) + " has " + name + " otherwise than view " +
-             std::to_string(members_->judge.newest().epoch);
-    }
-  }
-  const bool drains = member.state == protocol::MemberState::Draining;
-  return drains && nodes_[member.id.value - 1]->engine().view().leader_count != 0
-             ? name + " leads although it is to lead nothing"
-             : std::string{};
-}
-
 std::string World::why_members_move() {
   if (!members_) {
     return {};
@@ -343,7 +335,9 @@ std::string World::why_members_move() {
     if (member.id.value > node_count()) {
       continue;
     }
-    if (std::string why = why_member_differs(member); !why.empty()) {
+    if (std::string why = nodes_[member.id.value - 1]->why_differs(
+            member, members_->judge.newest(), present().size());
+        !why.empty()) {
       return why;
     }
   }
@@ -378,7 +372,7 @@ bool World::converged() {
       return false;
     }
   }
-  return why_members_move().empty() &&
+  return why_members_move().empty() && group_members_.ended() &&
          std::ranges::all_of(clients_, [](const auto& client) { return client->ended(); });
 }
 
@@ -420,7 +414,7 @@ std::string World::why_not_converged() {
       return client->describe();
     }
   }
-  return "all is well by now";
+  return group_members_.ended() ? "all is well by now" : "a member of a group has not ended";
 }
 
 void World::end_in_peace() {
@@ -434,6 +428,7 @@ void World::end_in_peace() {
     members_->by->begin_end();
   }
   const std::uint64_t timeouts = kConvergedTimeouts + (members_ ? kMembersTimeouts : 0);
+  group_members_.begin_end();
   bool led = false;
   while (now_us_ < healed_us + timeouts * timeout_us) {
     step();
@@ -486,6 +481,7 @@ WorldResult World::run() {
     result_.acknowledged += client->acknowledged();
     result_.quorum_reads += client->quorum_reads();
   }
+  result_.group_requests = group_members_.done();
   for (const auto& node : nodes_) {
     result_.steps_checked += node->steps_checked();
   }

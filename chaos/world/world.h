@@ -7,6 +7,7 @@
 // (world_judge.h).
 #pragma once
 
+#include "chaos/groups/group_members.h"
 #include "chaos/members/member_judge.h"
 #include "chaos/members/member_operator.h"
 #include "chaos/promises/turn_watch.h"
@@ -39,8 +40,9 @@ struct WorldResult {
   PowerCounts power{};
   std::uint64_t acknowledged = 0;
   std::uint64_t operations = 0;
-  std::uint64_t weak_reads = 0;    // Serializable, bounded and monotonic ones that were answered.
-  std::uint64_t quorum_reads = 0;  // Answered, that forbade the lease.
+  std::uint64_t weak_reads = 0;      // Serializable, bounded and monotonic ones that were answered.
+  std::uint64_t quorum_reads = 0;    // Answered, that forbade the lease.
+  std::uint64_t group_requests = 0;  // Answered, of members of groups.
   std::uint64_t lost = 0;
   std::uint64_t simulated_ms = 0;
   std::uint64_t steps_checked = 0;  // Of devices, done again on the host.
@@ -109,6 +111,7 @@ class World {
   void add_node(NodeId id);
   void add_clients();
   void add_operator();
+  void add_group_members();
   void start_member(NodeId id, const protocol::ClusterView& view);
   void on_step(const SeenStep& step);
   NodeId any_node(std::uint64_t choice) const;
@@ -120,7 +123,6 @@ class World {
   // Those that are to be equal at the end: all, or those of the newest view.
   std::vector<WorldNode*> present();
   std::string why_members_move();
-  std::string why_member_differs(const protocol::Member& member);
   void end_in_peace();
   void audit_history();
   // To the judge, where the world is to come to rest.
@@ -139,6 +141,7 @@ class World {
   std::map<std::string, std::uint64_t> guarded_;
   std::vector<std::unique_ptr<WorldNode>> nodes_;
   std::vector<std::unique_ptr<WorldClient>> clients_;
+  GroupMembers group_members_;
   std::unique_ptr<Nemesis> nemesis_;
   WorldResult result_;
 };

@@ -275,8 +275,32 @@ void WorldNode::start_views(Life& life) {
       server::RequestOwners{.service = life.service, .members = &life.views->members()});
 }
 
-std::uint64_t WorldNode::view_epoch() const {
-  return life_->views == nullptr ? 0 : life_->views->epoch();
+std::string WorldNode::why_differs(const protocol::Member& wanted,
+                                   const protocol::ClusterView& view,
+                                   std::size_t nodes) {
+  const std::string name = "node " + std::to_string(id_.value);
+  if (wanted.state == protocol::MemberState::Removed || !running()) {
+    return running() ? name + " goes on although it has left" : std::string{};
+  }
+  const std::uint64_t epoch = life_->views == nullptr ? 0 : life_->views->epoch();
+  if (epoch != view.epoch) {
+    return fmt::format("{} has view {} of {}", name, epoch, view.epoch);
+  }
+  const bool observes = wanted.role == protocol::MemberRole::Observer;
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const auto members = engine().view(ShardId{shard}).configuration;
+    const std::uint8_t slot = consensus::slot_of(members, id_);
+    const bool right = slot != consensus::kSlotNone && !members.joint() &&
+                       consensus::has_slot(observes ? members.learners : members.voters, slot) &&
+                       consensus::count_slots(members.members()) == nodes;
+    if (!right) {
+      return fmt::format("shard {} has {} otherwise than view {}", shard, name, view.epoch);
+    }
+  }
+  const bool drains = wanted.state == protocol::MemberState::Draining;
+  return drains && engine().view().leader_count != 0
+             ? name + " leads although it is to lead nothing"
+             : std::string{};
 }
 
 Status WorldNode::start(std::uint64_t now_us) {

@@ -85,8 +85,10 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
 
   const server::LockService& service() const { return life_->service; }
 
-  // The view of the cluster that the running process has applied; epoch 0: none.
-  std::uint64_t view_epoch() const;
+  // What of the node, and of its shards, is not as this view of so many nodes wants it; else empty.
+  std::string why_differs(const protocol::Member& wanted,
+                          const protocol::ClusterView& view,
+                          std::size_t nodes);
 
   server::NodeHistory& history() { return *life_->history; }
 

@@ -80,6 +80,12 @@ WorldOptions member_world_of_seed(std::uint64_t seed, server::DeviceChoice devic
   return options;
 }
 
+WorldOptions group_world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
+  WorldOptions options = world_of_seed(seed, device);
+  options.group_members = SimRandom{seed, 12}.between(4, 6);
+  return options;
+}
+
 WorldOptions power_world_of_seed(std::uint64_t seed) {
   WorldOptions options = world_of_seed(seed);
   options.durability = consensus::Durability::Durable;

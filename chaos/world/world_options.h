@@ -20,6 +20,7 @@ struct WorldOptions {
   std::uint32_t turn_threads = 1;  // Of a node; 0: each life of a node draws 1 to 4.
   std::uint32_t client_count = 6;
   std::uint32_t key_count = 12;
+  std::uint32_t group_members = 0;  // Clients that are part of groups (chaos/groups/member.h).
   FaultMask faults = 0;
   Mutant mutant = Mutant::None;
   // Nothing befalls the world but losses of power, one after the other, each of one machine or of
@@ -82,6 +83,9 @@ WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device = {})
 
 // The same, but durable, and with nodes that come and go. Half of them lose machines for ever.
 WorldOptions member_world_of_seed(std::uint64_t seed, server::DeviceChoice device = {});
+
+// That of `world_of_seed`, with 4 to 6 members of groups besides.
+WorldOptions group_world_of_seed(std::uint64_t seed, server::DeviceChoice device = {});
 
 // The world of the seed in durable mode, with nothing but losses of power
 // (WorldOptions::cuts_power).

@@ -42,6 +42,7 @@ std::string encode(const WorldResult& result) {
               {"operations", result.operations},
               {"weak_reads", result.weak_reads},
               {"quorum_reads", result.quorum_reads},
+              {"group_requests", result.group_requests},
               {"lost", result.lost},
               {"simulated_ms", result.simulated_ms},
               {"steps_checked", result.steps_checked},
@@ -70,6 +71,7 @@ WorldResult decode(const ApartResult& ended) {
   result.operations = number("operations");
   result.weak_reads = number("weak_reads");
   result.quorum_reads = number("quorum_reads");
+  result.group_requests = number("group_requests");
   result.lost = number("lost");
   result.simulated_ms = number("simulated_ms");
   result.steps_checked = number("steps_checked");
@@ -269,10 +271,14 @@ std::string replay_arguments(const WorldOptions& options) {
   const std::string threads = options.turn_threads == 1
                                   ? std::string{}
                                   : " --turn-threads " + std::to_string(options.turn_threads);
+  const std::string groups = options.group_members == 0
+                                 ? std::string{}
+                                 : " --group-members " + std::to_string(options.group_members);
   return std::to_string(options.seed) + mutant + device + threads + " --nodes " +
          std::to_string(options.node_count) + " --clients " + std::to_string(options.client_count) +
          " --safety-ms " + std::to_string(options.safety_ms) + " --faults " +
-         (faults.empty() ? "none" : faults) + (options.judges_liveness ? "" : " --safety-only");
+         (faults.empty() ? "none" : faults) + groups +
+         (options.judges_liveness ? "" : " --safety-only");
 }
 
 Result<FaultMask> parse_faults(std::string_view names) {
@@ -310,6 +316,8 @@ Result<WorldOptions> parse_replay(const std::string& arguments) {
       options.node_count = static_cast<std::uint32_t>(number);
     } else if (name == "--clients") {
       options.client_count = static_cast<std::uint32_t>(number);
+    } else if (name == "--group-members") {
+      options.group_members = static_cast<std::uint32_t>(number);
     } else if (name == "--safety-ms") {
       options.safety_ms = number;
     } else if (name == "--turn-threads") {

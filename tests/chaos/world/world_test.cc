@@ -114,6 +114,16 @@ TEST(World, DevicesThatFailOrForgetStopTheirNodesAndLoseNothing) {
   EXPECT_GT(faults[static_cast<std::size_t>(FaultClass::DeviceError)], 0u);
 }
 
+TEST(World, MembersOfGroupsSeeOneHistory) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    WorldOptions options = world_of_seed(seed);
+    options.group_members = 5;
+    const WorldResult result = run_apart(options);
+    EXPECT_EQ(result.violation, "") << seed;
+    EXPECT_GT(result.group_requests, 50u) << seed;
+  }
+}
+
 TEST(World, AMistakeThatIsPlantedIsFound) {
   WorldOptions options = world_of_seed(1);
   options.mutant = Mutant::EntrySkipped;

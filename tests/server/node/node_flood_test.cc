@@ -40,7 +40,9 @@ class RunningNode {
     options.listen_peer = {"127.0.0.1", 0};
     options.listen_metrics = {"127.0.0.1", 0};
     options.advertise_client = options.listen_client;
-    auto opened = Node::open(options, {});
+    NodeStart start;
+    start.invocation.options = options;
+    auto opened = Node::open(std::move(start), {});
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     node_ = std::move(opened).value();
     thread_ = std::thread([this] { ended_ = node_->run({[this] { ready_.set_value(); }, [] {}}); });

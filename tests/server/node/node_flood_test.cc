@@ -6,6 +6,7 @@
 #include "server/debug/pages.h"
 #include "server/node/dear_requests.h"
 #include "server/node/node.h"
+#include "server/start/node_start.h"
 #include "tests/scratch_folder.h"
 #include "tests/server/endpoints/raw_client.h"
 
@@ -18,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {

@@ -67,9 +67,13 @@ enum class Mutant : std::uint8_t {
   RemovedVoteCounted,
   JointDecidedByOneHalf,
   LearnerAcknowledgementCounted,
+  // Of the cluster view, and of who goes by it: only in worlds with an operator.
+  ViewAppliedTwice,
+  EpochReused,
+  JoinerVotesEarly,
 };
 
-inline constexpr std::size_t kMutantCount = 44;
+inline constexpr std::size_t kMutantCount = 47;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {
@@ -78,7 +82,12 @@ constexpr bool of_lanes(Mutant mutant) {
 
 // Whether only shards whose members change can show the mistake.
 constexpr bool of_members(Mutant mutant) {
-  return mutant >= Mutant::ChangeBeforeOwnTerm;
+  return mutant >= Mutant::ChangeBeforeOwnTerm && mutant <= Mutant::LearnerAcknowledgementCounted;
+}
+
+// Whether only worlds with an operator can show the mistake.
+constexpr bool of_operators(Mutant mutant) {
+  return mutant >= Mutant::ViewAppliedTwice && mutant <= Mutant::JoinerVotesEarly;
 }
 
 // "acknowledged_before_durable".

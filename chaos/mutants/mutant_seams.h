@@ -95,6 +95,14 @@ class MutantLog final : public server::ReplicatedLog {
 
   void note_gap() override { port_.note_gap(); }
 
+  Incarnation incarnation() const override { return port_.incarnation(); }
+
+  void set_members(const server::ClusterMembers& members) override { port_.set_members(members); }
+
+  server::MembersProgress members_progress() const override { return port_.members_progress(); }
+
+  void transfer(ShardId shard, NodeId to) override { port_.transfer(shard, to); }
+
   bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
     return port_.send_peer_message(to, message);
   }

@@ -31,8 +31,9 @@ Found hunt(WorldPlan plan, Mutant mutant) {
   plan.stop_at_failure = true;
   plan.replay_every = 0;
   plan.make_world = [mutant](std::uint64_t seed) {
-    WorldOptions options = world_of_seed(seed);
+    WorldOptions options = of_operators(mutant) ? member_world_of_seed(seed) : world_of_seed(seed);
     options.turn_threads = of_lanes(mutant) ? 0 : 1;
+    options.judges_liveness = !of_operators(mutant);  // Some do not converge without a mistake.
     return options;
   };
   Found found;

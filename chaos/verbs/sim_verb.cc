@@ -26,9 +26,11 @@ Json faults_json(const FaultCounts& faults) {
   return json;
 }
 
-// Faults of devices cannot strike where nobody has one.
+// Faults of devices cannot strike where nobody has one, nor those of members where none change.
 bool could_strike(const WorldTotals& totals, std::size_t fault) {
-  return totals.steps_checked != 0 || (kDeviceFaults >> fault & 1u) == 0;
+  const bool members_change = totals.faults[static_cast<std::size_t>(FaultClass::MemberChange)] > 0;
+  return (totals.steps_checked != 0 || (kDeviceFaults >> fault & 1u) == 0) &&
+         (members_change || (kMemberFaults >> fault & 1u) == 0);
 }
 
 std::vector<std::string> never_struck(const WorldTotals& totals) {
@@ -145,6 +147,8 @@ struct SimArguments {
   std::string seeds_file;
   std::string device = "cpu";
   std::uint32_t turn_threads = 1;
+  bool members = false;
+  bool safety_only = false;
   bool json = false;
 };
 
@@ -155,6 +159,12 @@ void add_turn_threads(CLI::App& app, std::uint32_t& turn_threads) {
                  "node draws 1 to 4")
       ->check(CLI::Range(0u, server::kTurnThreadsMax))
       ->capture_default_str();
+}
+
+void add_safety_only(CLI::App& app, bool& safety_only) {
+  app.add_flag("--safety-only",
+               safety_only,
+               "Do not count it as a violation when a world does not converge after its faults");
 }
 
 // Exits the verb with 2 where there is no such device.
@@ -189,6 +199,11 @@ void add_options(CLI::App& app, SimArguments& arguments) {
          "with a device, the host repeats every step and device faults are injected")
       ->capture_default_str();
   add_turn_threads(app, arguments.turn_threads);
+  app.add_flag(
+      "--members",
+      arguments.members,
+      "Worlds whose nodes come and go; some do not converge yet, so this is being worked on");
+  add_safety_only(app, arguments.safety_only);
   app.add_flag("--json", arguments.json, "Print one JSON object on the last line");
 }
 
@@ -209,8 +224,11 @@ int run_sim_verb(int argc, char** argv) {
     return 2;
   }
   arguments.plan.make_world = [device = *device,
+                               members = arguments.members,
+                               liveness = !arguments.safety_only,
                                threads = arguments.turn_threads](std::uint64_t seed) {
-    WorldOptions world = world_of_seed(seed, device);
+    WorldOptions world = members ? member_world_of_seed(seed, device) : world_of_seed(seed, device);
+    world.judges_liveness = liveness;
     world.turn_threads = threads;
     return world;
   };
@@ -247,6 +265,8 @@ struct ReplayArguments {
   std::uint32_t turn_threads = 1;
   std::string history;
   bool power = false;
+  bool members = false;
+  bool safety_only = false;
   bool tells = false;
   std::uint32_t told_shard = kNoShard;
   bool json = false;
@@ -257,8 +277,9 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
   if (!device) {
     return std::nullopt;
   }
-  WorldOptions options = arguments.power ? power_world_of_seed(arguments.seed)
-                                         : world_of_seed(arguments.seed, *device);
+  WorldOptions options = arguments.power     ? power_world_of_seed(arguments.seed)
+                         : arguments.members ? member_world_of_seed(arguments.seed, *device)
+                                             : world_of_seed(arguments.seed, *device);
   options.node_count = arguments.nodes != 0 ? arguments.nodes : options.node_count;
   options.client_count = arguments.clients != 0 ? arguments.clients : options.client_count;
   options.safety_ms = arguments.safety_ms != 0 ? arguments.safety_ms : options.safety_ms;
@@ -269,6 +290,7 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
   }
   options.mutant = *mutant;
   options.turn_threads = arguments.turn_threads;
+  options.judges_liveness = !arguments.safety_only;
   options.tells = arguments.tells;
   options.told_shard = arguments.told_shard;
   if (!arguments.faults.empty()) {
@@ -277,7 +299,7 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
       std::fprintf(stderr, "gcoord chaos replay: %s\n", faults.status().message().c_str());
       return std::nullopt;
     }
-    options.faults = faults.value();
+    options.set_faults(faults.value());
   }
   return options;
 }
@@ -300,6 +322,8 @@ int run_replay_verb(int argc, char** argv) {
   app.add_option("--safety-ms", arguments.safety_ms, "Duration of the safety phase");
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
   app.add_flag("--power", arguments.power, "Use the world that chaos disks makes from the seed");
+  app.add_flag("--members", arguments.members, "Use the world that chaos sim --members makes");
+  add_safety_only(app, arguments.safety_only);
   app.add_option("--mutant", arguments.mutant, "Mistake to plant (chaos mutants)");
   app.add_option("--device", arguments.device, "Device that steps the shards: cpu, twin or cuda:N");
   add_turn_threads(app, arguments.turn_threads);

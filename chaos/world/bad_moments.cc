@@ -11,7 +11,8 @@ namespace {
 constexpr FaultClass kClasses[] = {FaultClass::MajorityRestart,
                                    FaultClass::TransferCut,
                                    FaultClass::RequestRepeat,
-                                   FaultClass::LateCopy};
+                                   FaultClass::LateCopy,
+                                   FaultClass::NodeLost};
 
 }  // namespace
 
@@ -50,6 +51,8 @@ void BadMoments::strike(FaultClass fault) {
       return cut_transfer();
     case FaultClass::LateCopy:
       return deliver_late();
+    case FaultClass::NodeLost:
+      return lose_machine();
     default:
       return repeat_requests();
   }
@@ -74,7 +77,7 @@ void BadMoments::deliver_late() {
   world_.wire().copies_acquires = true;
   hands_.after(copied_ms, [this, over_us] { end_sessions(over_us); });
   hands_.after(over_ms, [this] {
-    for (std::uint32_t index = 0; index < world_.options().node_count; ++index) {
+    for (std::uint32_t index = 0; index < world_.node_count(); ++index) {
       if (hands_.idle(index)) {
         world_.node(index).engine().request_checkpoint();
       }
@@ -82,7 +85,7 @@ void BadMoments::deliver_late() {
   });
   hands_.after(restart_ms, [this] { restart_all(); });
   hands_.after(restart_ms + some_ms(20, 40), [this] {
-    if (world_.wire().deliver_copies(world_.options().node_count, world_.now_us()) != 0) {
+    if (world_.wire().deliver_copies(world_.node_count(), world_.now_us()) != 0) {
       hands_.count(FaultClass::LateCopy);
     }
   });
@@ -96,16 +99,28 @@ void BadMoments::end_sessions(std::uint64_t until_us) {
 }
 
 void BadMoments::restart_all() {
-  for (std::uint32_t index = 0; index < world_.options().node_count; ++index) {
+  for (std::uint32_t index = 0; index < world_.node_count(); ++index) {
     if (hands_.idle(index)) {
       hands_.restart(index, false, random_.between(1, world_.options().tick_ms * 4));
     }
   }
 }
 
+// One at a time: the next one only when the node of the last one has left the cluster.
+void BadMoments::lose_machine() {
+  const std::uint32_t first = random_.below(world_.node_count());
+  for (std::uint32_t k = 0; k < world_.node_count(); ++k) {
+    const std::uint32_t index = (first + k) % world_.node_count();
+    if (hands_.idle(index) && world_.may_lose(NodeId{index + 1})) {
+      hands_.lose(index);
+      return hands_.count(FaultClass::NodeLost);
+    }
+  }
+}
+
 // A machine that leads and that no other fault has, if there is any.
 std::optional<std::uint32_t> BadMoments::pick_leader() {
-  const std::uint32_t count = world_.options().node_count;
+  const std::uint32_t count = world_.node_count();
   const std::uint32_t first = random_.below(count);
   for (std::uint32_t k = 0; k < count; ++k) {
     const std::uint32_t index = (first + k) % count;
@@ -119,7 +134,7 @@ std::optional<std::uint32_t> BadMoments::pick_leader() {
 // The leader's lease and the promises to it stand when its voters end. They come back before the
 // lease is over, and must not help to elect another until it is.
 void BadMoments::restart_majority() {
-  const std::uint32_t count = world_.options().node_count;
+  const std::uint32_t count = world_.node_count();
   const auto leader = pick_leader();
   std::vector<std::uint32_t> others;
   for (std::uint32_t index = 0; leader && index < count; ++index) {
@@ -151,7 +166,7 @@ void BadMoments::cut_transfer() {
   if (!leader) {
     return;
   }
-  const std::uint32_t count = world_.options().node_count;
+  const std::uint32_t count = world_.node_count();
   const std::uint32_t heir = (*leader + 1 + random_.below(count - 1)) % count;
   server::HostReplicas& engine = world_.node(*leader).engine();
   for (std::uint32_t shard = 0; shard < world_.options().shard_count; ++shard) {

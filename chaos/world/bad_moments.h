@@ -31,6 +31,8 @@ class BadMoments {
     std::function<void(NodeId from, NodeId to, std::uint64_t ms)> cut_for;
     std::function<void(std::uint64_t ms, std::function<void()>)> after;
     std::function<void(FaultClass)> count;
+    // The machine is gone for ever, with its disk.
+    std::function<void(std::uint32_t index)> lose;
   };
 
   // Faults of a class are so many tenths of an election timeout apart, on average.
@@ -48,6 +50,7 @@ class BadMoments {
   void deliver_late();
   void end_sessions(std::uint64_t until_us);
   void restart_all();
+  void lose_machine();
   std::uint64_t some_ms(std::uint32_t low_tenths, std::uint32_t high_tenths);
 
   World& world_;

@@ -13,7 +13,8 @@ const char* fault_class_name(FaultClass fault) {
       "replaced_disk", "old_disk",       "waiter_herd",       "lease_storm",
       "client_retry",  "client_loss",    "abandon",           "snapshot",
       "device_flip",   "device_error",   "lock_move",         "majority_restart",
-      "transfer_cut",  "request_repeat", "late_copy"};
+      "transfer_cut",  "request_repeat", "late_copy",         "member_change",
+      "node_lost"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

@@ -50,9 +50,11 @@ enum class FaultClass : std::uint8_t {
   TransferCut,      // A leader is cut off while it hands its shards over.
   RequestRepeat,    // A request of a client is delivered once more, and late.
   LateCopy,         // Acquires come once more when their sessions are over and all nodes restarted.
+  MemberChange,     // Nodes are added, promoted, drained, replaced and removed: orders carried out.
+  NodeLost,         // A machine is gone for ever, with its disk; its node is replaced or removed.
 };
 
-inline constexpr std::size_t kFaultClassCount = 39;
+inline constexpr std::size_t kFaultClassCount = 41;
 
 // Of which seeds draw; those behind them need nodes with devices, or are drawn apart: what they are
 // not in stays what it was.
@@ -72,7 +74,12 @@ constexpr FaultMask mask_of(FaultClass fault) {
 // These have random numbers of their own, so that worlds without them are what they were.
 inline constexpr FaultMask kFaultsApart =
     mask_of(FaultClass::MajorityRestart) | mask_of(FaultClass::TransferCut) |
-    mask_of(FaultClass::RequestRepeat) | mask_of(FaultClass::LateCopy);
+    mask_of(FaultClass::RequestRepeat) | mask_of(FaultClass::LateCopy) |
+    mask_of(FaultClass::MemberChange) | mask_of(FaultClass::NodeLost);
+
+// Only worlds whose nodes come and go have these.
+inline constexpr FaultMask kMemberFaults =
+    mask_of(FaultClass::MemberChange) | mask_of(FaultClass::NodeLost);
 
 inline constexpr FaultMask kDeviceFaults =
     mask_of(FaultClass::DeviceFlip) | mask_of(FaultClass::DeviceError);

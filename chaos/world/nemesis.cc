@@ -47,9 +47,17 @@ Nemesis::Nemesis(World& world, FaultCounts& counts, PowerCounts& power)
            .cut_for = [this](NodeId from, NodeId to, std::uint64_t ms) { cut_for(from, to, ms); },
            .after = [this](std::uint64_t ms,
                            std::function<void()> act) { after(ms, std::move(act)); },
-           .count = [this](FaultClass fault) { count(fault); }},
+           .count = [this](FaultClass fault) { count(fault); },
+           .lose =
+               [this](std::uint32_t index) {
+                 stop(index, true);
+                 machines_[index].absent = true;
+                 machines_[index].old_disk = nullptr;
+                 world_.note_lost(NodeId{index + 1});
+                 tell(index, "is gone for ever");
+               }},
           pause_tenths(world.options().faults)),
-      machines_(world.options().node_count),
+      machines_(world.node_count()),
       power_(power) {
   const std::uint32_t tenths = pause_tenths(world.options().faults);
   for (std::size_t k = 0; k < kFaultClassCount; ++k) {
@@ -143,7 +151,7 @@ void Nemesis::cut_for(NodeId from, NodeId to, std::uint64_t ms) {
 }
 
 void Nemesis::partition() {
-  const std::uint32_t nodes = world_.options().node_count;
+  const std::uint32_t nodes = world_.node_count();
   const std::uint32_t sides = 1 + random_.below((1u << nodes) - 2);  // Neither side is empty.
   const std::uint64_t ms = some_ms(5, 40);
   for (std::uint32_t a = 0; a < nodes; ++a) {
@@ -157,8 +165,8 @@ void Nemesis::partition() {
 
 // All links of one node go one by one, and come back in an order of their own.
 void Nemesis::swizzle() {
-  const NodeId node{1 + random_.below(world_.options().node_count)};
-  for (std::uint32_t other = 1; other <= world_.options().node_count; ++other) {
+  const NodeId node{1 + random_.below(world_.node_count())};
+  for (std::uint32_t other = 1; other <= world_.node_count(); ++other) {
     if (NodeId{other} == node) {
       continue;
     }
@@ -171,7 +179,7 @@ void Nemesis::swizzle() {
 }
 
 void Nemesis::strike_links(FaultClass fault) {
-  const std::uint32_t nodes = world_.options().node_count;
+  const std::uint32_t nodes = world_.node_count();
   const std::uint32_t a = random_.below(nodes);
   const std::uint32_t b = (a + 1 + random_.below(nodes - 1)) % nodes;
   const std::uint64_t ms = some_ms(5, 40);

@@ -42,6 +42,9 @@ class Nemesis {
   // A node ended by itself, as it must when its disk fails or its peers refuse it.
   void on_node_failed(std::uint32_t index, const Status& failure);
 
+  // A machine more, whose node joins; it has a disk that is new, and there is none before.
+  void add_machine(std::uint32_t index);
+
   // After the node's pass: whether its power went in it (WorldOptions::cuts_power).
   void look_at_power(std::uint32_t index);
 
@@ -58,6 +61,7 @@ class Nemesis {
   // A node that must not be touched by another fault of machines meanwhile.
   struct Machine {
     bool busy = false;
+    bool absent = false;                   // Not there yet, or gone for ever.
     std::unique_ptr<WorldDisk> true_disk;  // While another one is in its place.
     std::unique_ptr<WorldDisk> old_disk;   // As it was at some earlier crash.
     std::string why_down;                  // The last reason.
@@ -89,8 +93,8 @@ class Nemesis {
   void start(std::uint32_t index);
   void restart_later(std::uint32_t index, std::uint64_t delay_ms);
   void lose_power_of_all();
+  void on_removed(std::uint32_t index);
   void flip_bit(std::uint32_t index);
-  bool known_to_all(std::uint32_t index);
   void replace_disk(std::uint32_t index);
   void bring_old_disk(std::uint32_t index);
   void intrude(std::uint32_t index, std::unique_ptr<WorldDisk> disk);
@@ -106,7 +110,6 @@ class Nemesis {
   void cut_in_recovery(std::uint32_t index);
   void count_cut(const ledger::PowerSupply& power);
   bool all_up();
-  std::vector<WorldNode*> nodes();
 
   World& world_;
   FaultCounts& counts_;

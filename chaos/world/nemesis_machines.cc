@@ -9,6 +9,18 @@
 #include <utility>
 
 namespace gcoord::chaos {
+namespace {
+
+// Whether every other node has admitted this life of the node, so that each can tell a directory
+// that is not its own. What passes otherwise is in docs/adr/0012.
+bool known_to_all(WorldNode& node) {
+  const server::NodeView view = node.engine().view();
+  return std::ranges::all_of(view.peers, [](const server::NodePeerView& peer) {
+    return peer.link.state == netcore::LinkState::Up && peer.live;
+  });
+}
+
+}  // namespace
 
 bool Nemesis::idle(std::uint32_t index) const {
   return !machines_[index].busy && machines_[index].true_disk == nullptr &&
@@ -17,7 +29,7 @@ bool Nemesis::idle(std::uint32_t index) const {
 
 // One that runs and that no other fault has in its hands, if there is any.
 bool Nemesis::pick_machine(std::uint32_t& index) {
-  const std::uint32_t count = world_.options().node_count;
+  const std::uint32_t count = world_.node_count();
   const std::uint32_t first = random_.below(count);
   for (std::uint32_t k = 0; k < count; ++k) {
     index = (first + k) % count;
@@ -62,7 +74,7 @@ void Nemesis::stop(std::uint32_t index, bool power_lost) {
 
 void Nemesis::start(std::uint32_t index) {
   WorldNode& node = world_.node(index);
-  if (node.running()) {
+  if (node.running() || machines_[index].absent) {
     return;
   }
   const Status started = node.start(world_.now_us());
@@ -93,6 +105,9 @@ void Nemesis::start(std::uint32_t index) {
     node.disk().lose_power(random_.word());
   }
   const bool intruder = machines_[index].true_disk != nullptr;
+  if (started.detail() == server::kNodeRemoved && !intruder) {
+    return on_removed(index);
+  }
   if (started.code() == StatusCode::DataLoss && !intruder) {
     // No bit was flipped on this disk: what recovery calls damage is its own doing.
     world_.judge().report("node " + std::to_string(index + 1) +
@@ -129,6 +144,10 @@ void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
   if (is_device_fault(failure.detail())) {
     settle_device(index, failure);
   }
+  if (failure.detail() == server::kNodeRemoved) {
+    stop(index, false);
+    return on_removed(index);
+  }
   const bool refused = failure.detail() == server::kDirectoryRefused ||
                        failure.detail() == server::kNodeIdDuplicate ||
                        failure.detail() == server::kSettingsDiffer;
@@ -148,9 +167,33 @@ void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
   restart_later(index, some_ms(2, 15));
 }
 
+// What nodes there are in between have no machine yet.
+void Nemesis::add_machine(std::uint32_t index) {
+  while (machines_.size() <= index) {
+    machines_.emplace_back().absent = true;
+  }
+  machines_[index].absent = false;
+  start(index);
+}
+
+// A node says that it has left the cluster. Half of them come back once more, and must hear it
+// again.
+void Nemesis::on_removed(std::uint32_t index) {
+  if (!world_.has_left(NodeId{index + 1})) {
+    world_.judge().report("node " + std::to_string(index + 1) +
+                          " takes itself for removed, and no view says so");
+  }
+  if (healed_ || random_.below(2) == 0) {
+    machines_[index].absent = true;
+  } else {
+    restart_later(index, some_ms(2, 15));
+  }
+}
+
 void Nemesis::lose_power_of_all() {
   for (std::uint32_t index = 0; index < machines_.size(); ++index) {
-    if (machines_[index].true_disk == nullptr && !machines_[index].busy) {
+    if (machines_[index].true_disk == nullptr && !machines_[index].busy &&
+        !machines_[index].absent) {
       world_.node(index).set_paused(false);
       stop(index, true);
       restart_later(index, some_ms(1, 10));
@@ -207,7 +250,7 @@ void Nemesis::strike_machine(FaultClass fault) {
       after(some_ms(2, 30), [&node] { node.set_paused(false); });
       break;
     case FaultClass::Transfer: {
-      const NodeId to{1 + random_.below(world_.options().node_count)};
+      const NodeId to{1 + random_.below(world_.node_count())};
       const std::uint32_t every = random_.between(1, 8);
       for (std::uint32_t shard = 0; shard < world_.options().shard_count; shard += every) {
         node.engine().transfer(ShardId{shard}, to);
@@ -309,17 +352,9 @@ void Nemesis::flip_bit(std::uint32_t index) {
   }
 }
 
-// Whether every other node has admitted this life of the node, so that each can tell a directory
-// that is not its own. What passes otherwise is in docs/adr/0012.
-bool Nemesis::known_to_all(std::uint32_t index) {
-  const server::NodeView view = world_.node(index).engine().view();
-  return std::ranges::all_of(view.peers, [](const server::NodePeerView& peer) {
-    return peer.link.state == netcore::LinkState::Up && peer.live;
-  });
-}
-
 void Nemesis::replace_disk(std::uint32_t index) {
-  if (!known_to_all(index)) {
+  // Whoever joined would have to be let in again.
+  if (index >= world_.options().node_count || !known_to_all(world_.node(index))) {
     return;
   }
   stop(index, false);
@@ -330,7 +365,7 @@ void Nemesis::replace_disk(std::uint32_t index) {
 void Nemesis::bring_old_disk(std::uint32_t index) {
   Machine& machine = machines_[index];
   const bool same_life = machine.lives_at_old == world_.node(index).life_count();
-  if (machine.old_disk == nullptr || same_life || !known_to_all(index)) {
+  if (machine.old_disk == nullptr || same_life || !known_to_all(world_.node(index))) {
     return;
   }
   auto old = std::move(machine.old_disk);

@@ -13,18 +13,18 @@ constexpr std::uint32_t kOperationsAheadMax = 60;
 // Recovery of a few segments takes some ten.
 constexpr std::uint32_t kRecoveryOperationsMax = 16;
 
-}  // namespace
-
-std::vector<WorldNode*> Nemesis::nodes() {
+std::vector<WorldNode*> nodes_of(World& world) {
   std::vector<WorldNode*> nodes;
-  for (std::uint32_t index = 0; index < machines_.size(); ++index) {
-    nodes.push_back(&world_.node(index));
+  for (std::uint32_t index = 0; index < world.node_count(); ++index) {
+    nodes.push_back(&world.node(index));
   }
   return nodes;
 }
 
+}  // namespace
+
 bool Nemesis::all_up() {
-  return std::ranges::all_of(nodes(), [](WorldNode* node) { return node->running(); }) &&
+  return std::ranges::all_of(nodes_of(world_), [](WorldNode* node) { return node->running(); }) &&
          world_.all_led();
 }
 
@@ -34,7 +34,7 @@ void Nemesis::pass_power() {
     return;
   }
   if (next_cut_us_ == 0) {
-    const std::string missing = world_.audit().compare_decided(nodes());
+    const std::string missing = world_.audit().compare_decided(nodes_of(world_));
     if (!missing.empty()) {
       world_.judge().report(missing);
     }
@@ -47,7 +47,7 @@ void Nemesis::pass_power() {
 void Nemesis::plan_cut() {
   cut_ = std::make_shared<ledger::PowerSupply>();
   cut_of_all_ = random_.below(2) == 0;
-  const std::uint32_t chosen = random_.below(world_.options().node_count);
+  const std::uint32_t chosen = random_.below(world_.node_count());
   for (std::uint32_t index = 0; index < machines_.size(); ++index) {
     if (cut_of_all_ || index == chosen) {
       world_.node(index).disk().set_power(cut_);

@@ -15,6 +15,8 @@ namespace {
 // recorded leader asks within two, crossing votes take another.
 constexpr std::uint64_t kLedTimeouts = 6;
 constexpr std::uint64_t kConvergedTimeouts = 30;
+// Nodes on their way in and out first have to come to their ends, one view after the other.
+constexpr std::uint64_t kMembersTimeouts = 45;
 
 netcore::SimulatedLinkOptions link_options() {
   return {.delay_ticks_min = 1, .delay_ticks_max = 12};
@@ -37,41 +39,50 @@ World::World(const WorldOptions& options)
       network_(options.seed, link_options()),
       wire_(options.seed),
       judge_(slack_of(options)),
-      audit_(options.node_count, options.shard_count),
+      audit_(options.changes_members() ? kWorldIdsMax : options.node_count, options.shard_count),
       watch_(options.shard_count) {
   judge_.set_lives_apart(options.durability == consensus::Durability::Memory);
+  if (options.changes_members()) {
+    members_.emplace(Membership{MemberJudge{options.shard_count, options.node_count}, nullptr});
+  }
   add_nodes();
   add_clients();
+  add_operator();
   nemesis_ = std::make_unique<Nemesis>(*this, result_.faults, result_.power);
 }
 
 World::~World() = default;
 
+void World::add_node(NodeId id) {
+  nodes_.push_back(std::make_unique<WorldNode>(
+      options_,
+      id,
+      WorldNodeEnvironment{
+          .network = network_,
+          .trace = [this](const server::ShardTransition& t,
+                          std::uint32_t life) { judge_.take(t, life); },
+          .on_failing = [this](NodeId failing) { nemesis_->note(failing.value - 1); },
+          .on_message = [this](const consensus::Message& message,
+                               std::uint32_t life) { on_message(message, life); },
+          .on_step = [this](const SeenStep& step) { on_step(step); },
+          .reply =
+              [this](NodeId from,
+                     protocol::ConnectionId connection,
+                     const protocol::ReplySlot& slot,
+                     std::span<const std::byte> payload) {
+                wire_.reply(
+                    from, static_cast<std::uint32_t>(connection.value - 1), slot, payload, now_us_);
+              },
+          .on_view =
+              [this](NodeId node, const SeenView& seen) {
+                report_if(members_->judge.on_view(node, seen));
+              }}));
+}
+
 void World::add_nodes() {
   SimRandom random{options_.seed, 2};
   for (std::uint32_t index = 0; index < options_.node_count; ++index) {
-    nodes_.push_back(std::make_unique<WorldNode>(
-        options_,
-        NodeId{index + 1},
-        WorldNodeEnvironment{
-            .network = network_,
-            .trace = [this](const server::ShardTransition& t,
-                            std::uint32_t life) { judge_.take(t, life); },
-            .on_failing = [this](NodeId id) { nemesis_->note(id.value - 1); },
-            .on_message = [this](const consensus::Message& message,
-                                 std::uint32_t life) { on_message(message, life); },
-            .on_step = [this](const SeenStep& step) { report_if(watch_.on_step(step)); },
-            .reply =
-                [this](NodeId from,
-                       protocol::ConnectionId connection,
-                       const protocol::ReplySlot& slot,
-                       std::span<const std::byte> payload) {
-                  wire_.reply(from,
-                              static_cast<std::uint32_t>(connection.value - 1),
-                              slot,
-                              payload,
-                              now_us_);
-                }}));
+    add_node(NodeId{index + 1});
     nodes_.back()->clock().set(now_us_, random.between(1, 1'000'000) * std::uint64_t{1000});
     if (const Status started = nodes_.back()->start(now_us_); !started.ok()) {
       judge_.report("a fresh node does not start: " + started.message());
@@ -79,8 +90,81 @@ void World::add_nodes() {
   }
 }
 
+// Of those that there are now.
+NodeId World::any_node(std::uint64_t choice) const {
+  const auto nodes = members_ ? server::nodes_of(members_->judge.newest()) : std::vector<NodeId>{};
+  return nodes.empty() ? NodeId{static_cast<std::uint32_t>(1 + choice % options_.node_count)}
+                       : nodes[choice % nodes.size()];
+}
+
+// The operator is one more client, behind the others.
+void World::add_operator() {
+  if (!members_) {
+    return;
+  }
+  const std::uint32_t number = options_.client_count;
+  MemberOperator::Environment environment;
+  environment.asks = {
+      .send =
+          [this, number](
+              NodeId to, const protocol::RequestSlot& slot, std::span<const std::byte> payload) {
+            wire_.send(number, to, slot, payload, now_us_);
+          },
+      .any_node = [this] { return any_node(now_us_ / 1000); },
+      .patience_us = options_.election_ms() * 1000};
+  environment.view = [this]() -> const protocol::ClusterView& { return members_->judge.newest(); };
+  environment.start = [this](NodeId id, const protocol::ClusterView& view) {
+    start_member(id, view);
+  };
+  environment.count = [this] {
+    ++result_.faults[static_cast<std::size_t>(FaultClass::MemberChange)];
+  };
+  environment.tell = [this](const std::string& what) {
+    if (options_.tells) {
+      std::fprintf(
+          stderr, "%10.3f s  operator: %s\n", static_cast<double>(now_us_) / 1e6, what.c_str());
+    }
+  };
+  members_->by = std::make_unique<MemberOperator>(
+      std::move(environment), options_.seed, options_.election_ms() * 1000);
+}
+
+void World::start_member(NodeId id, const protocol::ClusterView& view) {
+  SimRandom random{options_.seed, 100 + id.value};
+  while (node_count() < id.value) {
+    add_node(NodeId{node_count() + 1});
+  }
+  WorldNode& node = *nodes_[id.value - 1];
+  node.clock().set(now_us_, random.between(1, 1'000'000) * std::uint64_t{1000});
+  node.disk().members = server::ClusterMembers{view, {}};
+  nemesis_->add_machine(id.value - 1);
+}
+
+bool World::has_left(NodeId node) const {
+  const protocol::Member* const member =
+      members_ ? protocol::find_member(members_->judge.newest(), node) : nullptr;
+  return member != nullptr && member->state == protocol::MemberState::Removed;
+}
+
+bool World::may_lose(NodeId node) const {
+  return members_ && members_->by->may_lose(node);
+}
+
+void World::on_step(const SeenStep& step) {
+  report_if(watch_.on_step(step));
+  if (members_) {
+    report_if(members_->judge.on_step(step, [this, &step] {
+      WorldNode& node = *nodes_[step.node.value - 1];
+      return node.running() ? node.engine().members_progress().epoch : 0;
+    }));
+  }
+}
+
 void World::on_message(const consensus::Message& message, std::uint32_t life) {
   judge_.take(message, life);
+  if (members_) {
+    members_->judge.on_message(message);
+  }
   audit_.take(message);
   if (message.shard.value == options_.told_shard) {
     std::fprintf(stderr,
@@ -131,7 +215,8 @@ void World::add_clients() {
                   const bool taken = token >= highest;
                   highest = std::max(highest, token);
                   return taken;
-                }}));
+                },
+            .any_node = [this](std::uint64_t choice) { return any_node(choice); }}));
     clients_.back()->clock().set(now_us_, now_us_);
   }
 }
@@ -146,7 +231,9 @@ void World::step() {
   network_.advance_to(Tick{now_us_ / 1000});
   nemesis_->pass();
   wire_.deliver_requests(now_us_, [this](auto client, NodeId to, auto& slot, auto payload) {
-    nodes_[to.value - 1]->take_request(connection_of(client), slot, payload);
+    if (to.value <= node_count()) {
+      nodes_[to.value - 1]->take_request(connection_of(client), slot, payload);
+    }
   });
   for (const auto& node : nodes_) {
     node->pass(now_us_);
@@ -162,8 +249,15 @@ void World::step() {
     return at_work ? node.lease_of(shard, now_us_) : std::nullopt;
   }));
   wire_.deliver_replies(now_us_, [this](NodeId from, auto client, auto& slot, auto payload) {
-    clients_[client]->take_reply(from, slot, payload);
+    if (client < clients_.size()) {
+      clients_[client]->take_reply(from, slot, payload);
+    } else {
+      members_->by->take_reply(slot, payload);
+    }
   });
+  if (members_) {
+    members_->by->pass(now_us_);
+  }
   for (const auto& client : clients_) {
     client->pass(now_us_);
   }
@@ -194,10 +288,73 @@ bool World::all_led() {
   return true;
 }
 
+std::vector<WorldNode*> World::present() {
+  std::vector<WorldNode*> nodes;
+  for (const auto& node : nodes_) {
+    const bool there = !members_ || members_->judge.newest().epoch == 0 ||
+                       std::ranges::any_of(server::nodes_of(members_->judge.newest()),
+                                           [&](NodeId id) { return id == node->id(); });
+    if (there) {
+      nodes.push_back(node.get());
+    }
+  }
+  return nodes;
+}
+
+// Each shard has the node as the view wants it, and the node has the view.
+std::string World::why_member_differs(const protocol::Member& member) {
+  const std::string name = "node " + std::to_string(member.id.value);
+  const WorldNode& node = *nodes_[member.id.value - 1];
+  const bool left = member.state == protocol::MemberState::Removed;
+  if (left || !node.running()) {
+    return node.running() ? name + " goes on although it has left" : std::string{};
+  }
+  if (node.view_epoch() != members_->judge.newest().epoch) {
+    return name + " has view " + std::to_string(node.view_epoch()) + " of " +
+           std::to_string(members_->judge.newest().epoch);
+  }
+  const bool observes = member.role == protocol::MemberRole::Observer;
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const auto members = nodes_[member.id.value - 1]->engine().view(ShardId{shard}).configuration;
+    const std::uint8_t slot = consensus::slot_of(members, member.id);
+    const bool wanted = slot != consensus::kSlotNone && !members.joint() &&
+                        consensus::has_slot(observes ? members.learners : members.voters, slot) &&
+                        consensus::count_slots(members.members()) == present().size();
+    if (!wanted) {
+      return "shard " + std::to_string(shard) + " has " + name + " otherwise than view " +
+             std::to_string(members_->judge.newest().epoch);
+    }
+  }
+  const bool drains = member.state == protocol::MemberState::Draining;
+  return drains && nodes_[member.id.value - 1]->engine().view().leader_count != 0
+             ? name + " leads although it is to lead nothing"
+             : std::string{};
+}
+
+std::string World::why_members_move() {
+  if (!members_) {
+    return {};
+  }
+  if (!members_->by->ended() || !members_->judge.is_calm()) {
+    return "view " + std::to_string(members_->judge.newest().epoch) +
+           " still has a node that comes or goes: " + members_->judge.text();
+  }
+  for (const protocol::Member& member : members_->judge.newest().nodes) {
+    if (member.id.value > node_count()) {
+      continue;
+    }
+    if (std::string why = why_member_differs(member); !why.empty()) {
+      return why;
+    }
+  }
+  return {};
+}
+
 bool World::shard_converged(ShardId shard) {
-  const server::ShardView first = nodes_[0]->engine().view(shard);
-  const std::uint64_t hash = nodes_[0]->service().state_hash(shard);
-  return std::ranges::all_of(nodes_, [&](const auto& node) {
+  const std::vector<WorldNode*> nodes = present();
+  const server::ShardView first = nodes[0]->engine().view(shard);
+  const std::uint64_t hash = nodes[0]->service().state_hash(shard);
+  return std::ranges::all_of(nodes, [&](WorldNode* node) {
     const server::ShardView view = node->engine().view(shard);
     return view.leader == first.leader && view.leader != NodeId{} && view.term == first.term &&
            view.applied == first.applied && view.commit == view.applied &&
@@ -206,7 +363,8 @@ bool World::shard_converged(ShardId shard) {
 }
 
 bool World::converged() {
-  for (const auto& node : nodes_) {
+  const std::vector<WorldNode*> nodes = present();
+  for (WorldNode* node : nodes) {
     // I20: what was asked is answered, and nothing is kept of it.
     if (!node->running() || node->service().pending_count() != 0 ||
         node->service().wait_count() != 0) {
@@ -216,15 +374,20 @@ bool World::converged() {
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     // A lock that has left a shard has arrived in the other.
     if (!shard_converged(ShardId{shard}) ||
-        !nodes_[0]->service().locks().departed(ShardId{shard}).empty()) {
+        !nodes[0]->service().locks().departed(ShardId{shard}).empty()) {
       return false;
     }
   }
-  return std::ranges::all_of(clients_, [](const auto& client) { return client->ended(); });
+  return why_members_move().empty() &&
+         std::ranges::all_of(clients_, [](const auto& client) { return client->ended(); });
 }
 
 std::string World::why_not_converged() {
-  for (const auto& node : nodes_) {
+  if (std::string why = why_members_move(); !why.empty()) {
+    return why;
+  }
+  const std::vector<WorldNode*> nodes = present();
+  for (WorldNode* node : nodes) {
     const std::string name = "node " + std::to_string(node->id().value);
     if (!node->running()) {
       return name + " does not run: " + nemesis_->why_down(node->id().value - 1);
@@ -237,7 +400,7 @@ std::string World::why_not_converged() {
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     if (!shard_converged(ShardId{shard})) {
       std::string text = "shard " + std::to_string(shard) + ":";
-      for (const auto& node : nodes_) {
+      for (WorldNode* node : nodes) {
         const server::ShardView view = node->engine().view(ShardId{shard});
         text += " [leader " + std::to_string(view.leader.value) + " term " +
                 std::to_string(view.term.value) + " last " + std::to_string(view.last.value) +
@@ -248,7 +411,7 @@ std::string World::why_not_converged() {
     }
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    if (!nodes_[0]->service().locks().departed(ShardId{shard}).empty()) {
+    if (!nodes[0]->service().locks().departed(ShardId{shard}).empty()) {
       return "a lock that has left shard " + std::to_string(shard) + " does not arrive";
     }
   }
@@ -267,33 +430,38 @@ void World::end_in_peace() {
   for (const auto& client : clients_) {
     client->begin_end();
   }
+  if (members_) {
+    members_->by->begin_end();
+  }
+  const std::uint64_t timeouts = kConvergedTimeouts + (members_ ? kMembersTimeouts : 0);
   bool led = false;
-  while (now_us_ < healed_us + kConvergedTimeouts * timeout_us) {
+  while (now_us_ < healed_us + timeouts * timeout_us) {
     step();
     if (!led && all_led()) {
       led = true;
       result_.led_ms = (now_us_ - healed_us) / 1000;
     }
     if (!led && now_us_ > healed_us + kLedTimeouts * timeout_us) {
-      judge_.report("L1: a shard has no leader " + std::to_string(kLedTimeouts) +
-                    " election timeouts after healing: " + why_not_converged());
-      return;
+      return report_restless("a shard has no leader", kLedTimeouts);
     }
     if (led && converged()) {
       return audit_history();
     }
   }
-  judge_.report("L1: not converged " + std::to_string(kConvergedTimeouts) +
-                " election timeouts after healing: " + why_not_converged());
+  report_restless("not converged", timeouts);
+}
+
+void World::report_restless(const std::string& what, std::uint64_t timeouts) {
+  if (options_.judges_liveness) {
+    judge_.report("L1: " + what + " " + std::to_string(timeouts) +
+                  " election timeouts after healing: " + why_not_converged());
+  }
 }
 
 void World::audit_history() {
-  std::vector<WorldNode*> nodes;
-  for (const auto& node : nodes_) {
-    nodes.push_back(node.get());
-  }
+  const std::vector<WorldNode*> nodes = present();
   report_if(audit_histories(options_, nodes));
-  report_if(audit_places(options_, *nodes_[0]));
+  report_if(audit_places(options_, *nodes[0]));
   report_if(audit_reads(nodes, judge_.weak_reads()));
 }
 

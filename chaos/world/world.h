@@ -7,6 +7,8 @@
 // (world_judge.h).
 #pragma once
 
+#include "chaos/members/member_judge.h"
+#include "chaos/members/member_operator.h"
 #include "chaos/promises/turn_watch.h"
 #include "chaos/world/client_wire.h"
 #include "chaos/world/fault_class.h"
@@ -21,6 +23,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,16 +87,44 @@ class World {
   // Every shard has a leader on a node that runs.
   bool all_led();
 
+  // Nodes that have ever had a machine, or an id; those at the beginning come first.
+  std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_.size()); }
+
+  // Whether the newest view of the cluster has the node as one that has left.
+  bool has_left(NodeId node) const;
+
+  // Whether the cluster survives it if the node's machine is gone for ever.
+  bool may_lose(NodeId node) const;
+
+  void note_lost(NodeId node) { members_->by->lose(node); }
+
  private:
+  // In worlds whose nodes come and go.
+  struct Membership {
+    MemberJudge judge;
+    std::unique_ptr<MemberOperator> by;
+  };
+
   void add_nodes();
+  void add_node(NodeId id);
   void add_clients();
+  void add_operator();
+  void start_member(NodeId id, const protocol::ClusterView& view);
+  void on_step(const SeenStep& step);
+  NodeId any_node(std::uint64_t choice) const;
   void on_message(const consensus::Message& message, std::uint32_t life);
   void report_if(const std::string& broken);
   void step();
   bool converged();
   bool shard_converged(ShardId shard);
+  // Those that are to be equal at the end: all, or those of the newest view.
+  std::vector<WorldNode*> present();
+  std::string why_members_move();
+  std::string why_member_differs(const protocol::Member& member);
   void end_in_peace();
   void audit_history();
+  // To the judge, where the world is to come to rest.
+  void report_restless(const std::string& what, std::uint64_t timeouts);
   std::string why_not_converged();
 
   WorldOptions options_;
@@ -104,6 +135,7 @@ class World {
   WorldJudge judge_;
   RecoveryAudit audit_;
   TurnWatch watch_;
+  std::optional<Membership> members_;
   std::map<std::string, std::uint64_t> guarded_;
   std::vector<std::unique_ptr<WorldNode>> nodes_;
   std::vector<std::unique_ptr<WorldClient>> clients_;

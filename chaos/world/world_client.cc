@@ -39,6 +39,10 @@ WorldClient::WorldClient(const WorldOptions& options,
       environment_(std::move(doors)),
       random_(options.seed, 1000 + number),
       known_(options.shard_count),
+      nodes_({.founders = options.node_count,
+              .follows = options.changes_members(),
+              .look_pause = std::chrono::milliseconds{options.ttl_ms},
+              .patience = std::chrono::milliseconds{options.election_ms() / 2}}),
       lease_margin_(margin_of(options)),
       backoff_(backoff_options(options, number)) {}
 
@@ -77,14 +81,11 @@ void WorldClient::pass(std::uint64_t now_us) {
   }
   look_at_lease();
   for (const Reply& reply : std::exchange(replies_, {})) {
-    const auto sent = session_.keep_alives.find(reply.slot.request_id);
-    if (sent != session_.keep_alives.end()) {
-      const KeepAlive keep_alive = sent->second;
-      session_.keep_alives.erase(sent);
-      on_keep_alive(keep_alive, reply);
-    } else {
-      on_reply(reply);
-    }
+    on_reply(reply);
+  }
+  if (const auto asked =
+          nodes_.question(random_, environment_.any_node(number_ + counts_.requests), local())) {
+    environment_.send(asked->first, asked->second, client::ViewFetch::payload());
   }
   keep_alive();
   if (operation_ && local_us() >= operation_->deadline_us) {
@@ -123,6 +124,7 @@ void WorldClient::end_session() {
   held_.clear();
   session_.windows.clear();
   session_.keep_alives.clear();
+  nodes_.forget();
   if (operation_ && operation_->slot.session == session && session != 0) {
     complete(Outcome::Unknown, Reason::None, {});
   }
@@ -136,9 +138,9 @@ void WorldClient::close_session() {
   slot.kind = protocol::RequestKind::CloseSession;
   slot.session = session_.id;
   slot.shard = protocol::kAllShards;
-  for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
+  for (const NodeId node : nodes_.all()) {
     slot.request_id = ++counts_.requests;
-    environment_.send(NodeId{node}, slot, {});
+    environment_.send(node, slot, {});
   }
   end_session();
 }
@@ -153,10 +155,10 @@ void WorldClient::keep_alive() {
   const std::vector<std::byte> payload = protocol::encode_keep_alive({&session, 1});
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::KeepAlive;
-  for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
+  for (const NodeId node : nodes_.all()) {
     slot.request_id = ++counts_.requests;
-    session_.keep_alives[slot.request_id] = {NodeId{node}, local_us()};
-    environment_.send(NodeId{node}, slot, payload);
+    session_.keep_alives[slot.request_id] = {node, local_us()};
+    environment_.send(node, slot, payload);
   }
 }
 
@@ -171,10 +173,22 @@ void WorldClient::on_keep_alive(const KeepAlive& sent, const Reply& reply) {
     }
   }
   const bool from_receipt = options_.mutant == Mutant::ClientLeaseFromReceipt;
-  session_.lease->on_acknowledged(
-      sent.node,
-      from_receipt ? local() : client::TimePoint{std::chrono::microseconds{sent.sent_us}});
-  look_at_lease();
+  nodes_.take({.node = sent.node,
+               .epoch = reply.slot.extra,
+               .sent_at = from_receipt
+                              ? local()
+                              : client::TimePoint{std::chrono::microseconds{sent.sent_us}}});
+  count_acknowledged();
+}
+
+void WorldClient::count_acknowledged() {
+  for (const ClientNodes::Acknowledged& each : nodes_.take_counting()) {
+    look_at_lease();
+    if (session_.lease != nullptr) {
+      session_.lease->on_acknowledged(each.node, each.sent_at, nodes_.voters());
+      look_at_lease();
+    }
+  }
 }
 
 void WorldClient::rest() {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "chaos/check/operation.h"
+#include "chaos/members/client_nodes.h"
 #include "chaos/promises/weak_reads.h"
 #include "chaos/random/sim_random.h"
 #include "chaos/world/cluster_knowledge.h"
@@ -46,13 +47,13 @@ struct WorldClientEnvironment {
   std::function<std::uint64_t()> moment_ns;
   // A store that refuses tokens below the highest it has seen.
   std::function<bool(const std::string& key, std::uint64_t token)> guarded_write;
+  // A node of the cluster, as names of hosts lead to it now.
+  std::function<NodeId(std::uint64_t choice)> any_node;
 };
 
 class WorldClient {
  public:
   WorldClient(const WorldOptions& options, std::uint32_t number, WorldClientEnvironment doors);
-
-  std::uint32_t number() const { return number_; }
 
   void pass(std::uint64_t now_us);
 
@@ -179,6 +180,7 @@ class WorldClient {
   void look_at_lease();
   void keep_alive();
   void on_keep_alive(const KeepAlive& sent, const Reply& reply);
+  void count_acknowledged();
   void begin();
   void begin_acquire();
   void begin_change(protocol::RequestKind kind, const std::string& key, Operation told);
@@ -210,6 +212,7 @@ class WorldClient {
   Counts counts_;
   Session session_;
   ClusterKnowledge known_;
+  ClientNodes nodes_;
   std::vector<Held> held_;                         // At most one.
   std::map<std::string, std::uint64_t> released_;  // The last token given back, by key.
   std::optional<UnderWay> operation_;

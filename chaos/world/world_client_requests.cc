@@ -40,7 +40,9 @@ void WorldClient::send() {
                   ? NodeId{}
                   : known_.leaders().leader(shard);
   if (to == NodeId{} || request.weak()) {
-    to = NodeId{1 + random_.below(options_.node_count)};
+    to = request.attempt % 8 == 7 && options_.changes_members()
+             ? environment_.any_node(counts_.requests)
+             : nodes_.any(random_);
   }
   request.sent_to = to;
   request.request_id = request.slot.request_id = ++counts_.requests;
@@ -102,6 +104,19 @@ void WorldClient::retry() {
 }
 
 void WorldClient::on_reply(const Reply& reply) {
+  if (nodes_.take_view({reply.from, reply.slot, reply.payload}, local())) {
+    look_at_lease();
+    if (session_.lease != nullptr) {
+      session_.lease->recount(nodes_.voters());
+    }
+    return count_acknowledged();
+  }
+  const auto sent = session_.keep_alives.find(reply.slot.request_id);
+  if (sent != session_.keep_alives.end()) {
+    const KeepAlive keep_alive = sent->second;
+    session_.keep_alives.erase(sent);
+    return on_keep_alive(keep_alive, reply);
+  }
   if (!operation_ || reply.slot.request_id != operation_->request_id) {
     return;
   }
@@ -205,7 +220,6 @@ void WorldClient::complete(Outcome outcome, Reason reason, const protocol::Reply
       session_.lease = std::make_unique<client::SessionLease>(
           client::SessionLeaseOptions{.ttl = std::chrono::milliseconds{options_.ttl_ms},
                                       .margin = lease_margin_,
-                                      .node_count = options_.node_count,
                                       .opened_at = std::chrono::microseconds{ended.told.call_ns}});
       session_.keep_alive_us = local_us();
     }

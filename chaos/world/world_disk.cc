@@ -26,6 +26,7 @@ std::unique_ptr<WorldDisk> WorldDisk::copy() const {
   twin->history = history;
   twin->history.power = nullptr;
   twin->history.full = twin->history.writes_fail = false;
+  twin->members = members;
   return twin;
 }
 

@@ -6,9 +6,11 @@
 #include "ledger/checkpoint/memory_checkpoint_store.h"
 #include "ledger/disk/memory_disk.h"
 #include "ledger/history/memory_store.h"
+#include "server/interfaces/cluster_members.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace gcoord::chaos {
@@ -26,6 +28,8 @@ struct WorldDisk {
   ledger::MemoryDisk log;
   ledger::CheckpointMedium checkpoints;
   ledger::HistoryMedium history;
+  // Who is in the cluster, as the node knew last; none before view 1. Replaced as a whole.
+  std::optional<server::ClusterMembers> members;
   std::string rocksdb_directory;  // In place of `checkpoints` where not empty: a real store.
 
   // What is readable now, on a disk without faults.

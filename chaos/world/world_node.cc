@@ -28,6 +28,37 @@ constexpr int kPassesMax = 4;
 // Names the draw of a life's turn threads.
 constexpr std::uint64_t kThreadsDraw = 0x7478;
 
+// Whatever their size, and every time the host looks, too.
+Status start_sweeps(server::DeviceChoice device, server::LockService& service) {
+  auto opened = server::open_sweep_device(device);
+  if (opened.ok() && opened.value() != nullptr) {
+    opened = sessions::guard_sweep_device(std::move(opened).value(), {});
+  }
+  return service.sweeps().start(std::move(opened),
+                                {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
+}
+
+// Who is in the cluster, as the disk says; epoch 0: it says nothing.
+server::ClusterMembers kept_on(const WorldDisk& disk) {
+  return disk.members.value_or(server::ClusterMembers{});
+}
+
+// Of the view that the disk has, or the fixed list.
+std::vector<NodeId> nodes_known(const WorldOptions& options, const server::ClusterMembers& kept) {
+  std::vector<NodeId> nodes = server::nodes_of(kept.view);
+  for (std::uint32_t node = 1; kept.view.epoch == 0 && node <= options.node_count; ++node) {
+    nodes.push_back(NodeId{node});
+  }
+  return nodes;
+}
+
+membership::ViewSettings settings_of(const WorldOptions& options) {
+  return {.shards = options.shard_count,
+          .tick_ms = options.tick_ms,
+          .election_ms = static_cast<std::uint32_t>(options.election_ms()),
+          .heartbeat_ms = options.tick_ms * options.heartbeat_ticks};
+}
+
 }  // namespace
 
 WorldNode::WorldNode(const WorldOptions& options, NodeId id, WorldNodeEnvironment doors)
@@ -40,9 +71,7 @@ WorldNode::~WorldNode() {
 server::LockServiceOptions WorldNode::service_options() const {
   server::LockServiceOptions result;
   result.node = id_;
-  for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
-    result.nodes.push_back(NodeId{node});
-  }
+  result.nodes = nodes_known(options_, kept_on(*disk_));
   result.coordinator = options_.coordinator;
   result.tick_ms = options_.tick_ms;
   result.election_ticks = options_.election_ticks;
@@ -78,11 +107,19 @@ server::ReplicaOptions WorldNode::engine_options() {
   result.cluster = kCluster;
   result.node = id_;
   result.shard_count = options_.shard_count;
-  for (std::uint32_t peer = 1; peer <= options_.node_count; ++peer) {
-    if (peer != id_.value) {
-      result.peers.push_back({NodeId{peer}, "simulated", static_cast<std::uint16_t>(peer)});
+  const server::ClusterMembers kept = kept_on(*disk_);
+  for (const NodeId node : nodes_known(options_, kept)) {
+    if (node != id_) {
+      result.peers.push_back({node, "simulated", static_cast<std::uint16_t>(node.value)});
     }
   }
+  for (const protocol::Member& member : kept.view.nodes) {
+    if (member.state == protocol::MemberState::Removed && member.id != id_) {
+      result.removed.push_back(member.id);
+    }
+  }
+  result.members_epoch = kept.view.epoch;
+  result.joins = id_.value > options_.node_count && options_.mutant != Mutant::JoinerVotesEarly;
   result.transport = netcore::make_simulated_transport(
       environment_.network, id_, life_count_, netcore::SimulatedTime::OfDriver);
   result.identity_disk = &disk_->identity;
@@ -157,16 +194,6 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_device_stepper(std::
       std::move(device), {.row_count = rows, .slot_count = slots, .check_one_in = 1});
 }
 
-// Whatever their size, and every time the host looks, too.
-Status WorldNode::start_sweeps(server::LockService& service) const {
-  auto opened = server::open_sweep_device(options_.device);
-  if (opened.ok() && opened.value() != nullptr) {
-    opened = sessions::guard_sweep_device(std::move(opened).value(), {});
-  }
-  return service.sweeps().start(std::move(opened),
-                                {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
-}
-
 void WorldNode::inject_device(DeviceFaultPlan plan) {
   if (running() && device_ != nullptr) {
     device_->inject(plan);
@@ -218,7 +245,38 @@ server::StateMachine& WorldNode::open_services(Life& life, server::ReplicaOption
         std::make_unique<MutantStateMachine>(mutant, MutantNode{id_}, life.history->service());
     return *life.mutant_service;
   }
-  return life.history->service();
+  if (!options_.changes_members()) {
+    return life.history->service();
+  }
+  life.views = std::make_unique<MemberViews>(
+      MemberViews::Options{id_,
+                           options_.node_count,
+                           settings_of(options_),
+                           mutant,
+                           random64(options_.seed, id_.value, 77)},
+      life.history->service(),
+      [this](const SeenView& seen) { environment_.on_view(id_, seen); });
+  return life.views->machine();
+}
+
+void WorldNode::start_views(Life& life) {
+  if (life.views == nullptr) {
+    life.router.emplace(server::RequestOwners{.service = life.service});
+    return;
+  }
+  life.views->start({.log = *life.mutant_port,
+                     .service = life.service,
+                     .replies = *this,
+                     .metrics = life.metrics,
+                     .wall_ms = [this] { return clock_.at(now_us_) / 1000; },
+                     .keep = [this](const auto& members) { disk_->members = members; }},
+                    kept_on(*disk_));
+  life.router.emplace(
+      server::RequestOwners{.service = life.service, .members = &life.views->members()});
+}
+
+std::uint64_t WorldNode::view_epoch() const {
+  return life_->views == nullptr ? 0 : life_->views->epoch();
 }
 
 Status WorldNode::start(std::uint64_t now_us) {
@@ -237,7 +295,8 @@ Status WorldNode::start(std::uint64_t now_us) {
   life->history->recovered();
   life->mutant_port = std::make_unique<MutantLog>(options_.mutant, *life->engine);
   life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
-  GCOORD_TRY_STATUS(start_sweeps(life->service));
+  GCOORD_TRY_STATUS(start_sweeps(options_.device, life->service));
+  start_views(*life);
   life_ = std::move(life);
   return Status{};
 }
@@ -352,7 +411,7 @@ void WorldNode::serve_requests() {
     if (at_once) {
       reply(request.connection, protocol::reply_to(request.slot), {});
     }
-    life_->router.on_request(request.connection, request.slot, request.payload);
+    life_->router->on_request(request.connection, request.slot, request.payload);
   }
   life_->mutant_port->answer(life_->service);
 }
@@ -385,6 +444,9 @@ Status WorldNode::turn(std::size_t& done) {
   done = life_->engine->turn();
   const Status kept = life_->history->end_turn(true);
   GCOORD_TRY_STATUS(life_->engine->failure());
+  if (life_->views != nullptr) {
+    GCOORD_TRY_STATUS(life_->views->advance(clock_.at(now_us_) / 1000));
+  }
   return kept;
 }
 
@@ -394,7 +456,10 @@ void WorldNode::plan_wake(std::size_t done) {
     return;
   }
   const auto engine_ms = static_cast<std::uint64_t>(life_->engine->until_next_deadline().count());
-  const std::uint64_t wait_ms = std::min(engine_ms, life_->service.until_next_deadline_ms());
+  std::uint64_t wait_ms = std::min(engine_ms, life_->service.until_next_deadline_ms());
+  if (life_->views != nullptr) {
+    wait_ms = std::min(wait_ms, life_->views->until_next_deadline_ms());
+  }
   const std::uint64_t shows_us = clock_.at(now_us_);
   wake_us_ = wait_ms >= kNoWake / 2000 ? kNoWake : clock_.world_at(shows_us + wait_ms * 1000);
 }

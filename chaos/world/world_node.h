@@ -6,6 +6,7 @@
 // decided by whoever stops it. One thread.
 #pragma once
 
+#include "chaos/members/node_view.h"
 #include "chaos/mutants/mutant_seams.h"
 #include "chaos/promises/turn_watch.h"
 #include "chaos/random/sim_random.h"
@@ -16,7 +17,6 @@
 #include "netcore/transport/simulated_network.h"
 #include "server/history/history.h"
 #include "server/host_turn/host_replicas.h"
-#include "server/lock_service/lock_service.h"
 #include "server/node/request_table.h"
 
 #include <cstdint>
@@ -43,6 +43,8 @@ struct WorldNodeEnvironment {
                      const protocol::ReplySlot&,
                      std::span<const std::byte> payload)>
       reply;
+  // The node has another view; only in worlds whose nodes have any.
+  std::function<void(NodeId, const SeenView&)> on_view;
 };
 
 class WorldNode final : private protocol::ReplySink, private server::NodeReports {
@@ -83,6 +85,9 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
 
   const server::LockService& service() const { return life_->service; }
 
+  // The view of the cluster that the running process has applied; epoch 0: none.
+  std::uint64_t view_epoch() const;
+
   server::NodeHistory& history() { return *life_->history; }
 
   // Tables as this node's begin, for whoever replays what they were told.
@@ -114,14 +119,15 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
  private:
   struct Life {
     Life(const server::LockServiceOptions& options, protocol::ReplySink& replies)
-        : service(options, replies, metrics), router({.service = service}) {}
+        : service(options, replies, metrics) {}
 
     MetricsRegistry metrics;
     server::LockService service;
-    server::RequestRouter router;
     // Only where a mistake is planted.
     std::unique_ptr<MutantStateMachine> mutant_service;
     std::unique_ptr<server::NodeHistory> history;
+    std::unique_ptr<MemberViews> views;  // Only where nodes come and go.
+    std::optional<server::RequestRouter> router;
     std::unique_ptr<ledger::Disk> mutant_identity;
     std::unique_ptr<ledger::Disk> mutant_log;
     std::unique_ptr<server::HostReplicas> engine;
@@ -150,13 +156,13 @@ class WorldNode final : private protocol::ReplySink, private server::NodeReports
 
   std::string shard_show(ShardId) const override { return "{}"; }
 
+  void start_views(Life& life);
   server::LockServiceOptions service_options() const;
   std::uint32_t turn_threads() const;
   server::ReplicaOptions engine_options();
   Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
   Result<std::unique_ptr<consensus::Stepper>> make_device_stepper(std::uint32_t rows,
                                                                   std::uint32_t slots);
-  Status start_sweeps(server::LockService& service) const;
   Status turn(std::size_t& done);
   void plant_mistakes(Life& life, server::ReplicaOptions& engine);
   server::StateMachine& open_services(Life& life, server::ReplicaOptions& engine);

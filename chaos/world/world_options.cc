@@ -71,6 +71,15 @@ WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
   return options;
 }
 
+WorldOptions member_world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
+  WorldOptions options = world_of_seed(seed, device);
+  const bool loses = SimRandom{seed, 11}.below(2) == 0;
+  options.set_faults((options.faults & ~mask_of(FaultClass::Membership)) |
+                     mask_of(FaultClass::MemberChange) |
+                     (loses ? mask_of(FaultClass::NodeLost) : 0));
+  return options;
+}
+
 WorldOptions power_world_of_seed(std::uint64_t seed) {
   WorldOptions options = world_of_seed(seed);
   options.durability = consensus::Durability::Durable;

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kNoShard = ~std::uint32_t{0};
 
 struct WorldOptions {
   std::uint64_t seed = 1;
-  std::uint32_t node_count = 3;
+  std::uint32_t node_count = 3;  // At the beginning.
   std::uint32_t shard_count = 64;
   std::uint32_t turn_threads = 1;  // Of a node; 0: each life of a node draws 1 to 4.
   std::uint32_t client_count = 6;
@@ -34,6 +34,8 @@ struct WorldOptions {
   // Rows are told everything by steps, as on a device, to be compared with one: a CPU settles some
   // of it (consensus/step/settle.h), which takes other turns.
   bool steps_only = false;
+  // A world that does not come to rest after its faults has failed (L1).
+  bool judges_liveness = true;
   consensus::Durability durability = consensus::Durability::Durable;
   server::CoordinatorMethod coordinator = server::CoordinatorMethod::Raft;
 
@@ -62,6 +64,15 @@ struct WorldOptions {
     return names_terms || (faults & kLate) != 0;
   }
 
+  // Nodes have the cluster view, and an operator changes it.
+  bool changes_members() const { return (faults & mask_of(FaultClass::MemberChange)) != 0; }
+
+  // Takes these in place of those drawn. Nodes that come and go are durable.
+  void set_faults(FaultMask chosen) {
+    faults = chosen;
+    durability = changes_members() ? consensus::Durability::Durable : durability;
+  }
+
   std::uint64_t election_ms() const { return std::uint64_t{tick_ms} * election_ticks; }
 };
 
@@ -69,7 +80,11 @@ struct WorldOptions {
 // Where nodes step on devices, three worlds of four have faults of theirs besides.
 WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device = {});
 
-// The same in durable mode, with nothing but losses of power (WorldOptions::cuts_power).
+// The same, but durable, and with nodes that come and go. Half of them lose machines for ever.
+WorldOptions member_world_of_seed(std::uint64_t seed, server::DeviceChoice device = {});
+
+// The world of the seed in durable mode, with nothing but losses of power
+// (WorldOptions::cuts_power).
 WorldOptions power_world_of_seed(std::uint64_t seed);
 
 }  // namespace gcoord::chaos

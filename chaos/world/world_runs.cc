@@ -272,7 +272,7 @@ std::string replay_arguments(const WorldOptions& options) {
   return std::to_string(options.seed) + mutant + device + threads + " --nodes " +
          std::to_string(options.node_count) + " --clients " + std::to_string(options.client_count) +
          " --safety-ms " + std::to_string(options.safety_ms) + " --faults " +
-         (faults.empty() ? "none" : faults);
+         (faults.empty() ? "none" : faults) + (options.judges_liveness ? "" : " --safety-only");
 }
 
 Result<FaultMask> parse_faults(std::string_view names) {
@@ -299,6 +299,10 @@ Result<WorldOptions> parse_replay(const std::string& arguments) {
   words >> seed;
   WorldOptions options = world_of_seed(seed);
   for (std::string name; words >> name;) {
+    if (name == "--safety-only") {
+      options.judges_liveness = false;
+      continue;
+    }
     std::string value;
     words >> value;
     const std::uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
@@ -313,7 +317,8 @@ Result<WorldOptions> parse_replay(const std::string& arguments) {
     } else if (name == "--device") {
       GCOORD_TRY(options.device, server::parse_device_choice(value));
     } else if (name == "--faults") {
-      GCOORD_TRY(options.faults, parse_faults(value));
+      GCOORD_TRY(const FaultMask faults, parse_faults(value));
+      options.set_faults(faults);
     } else {
       return Status{StatusCode::InvalidArgument, "a replay has no argument " + name};
     }

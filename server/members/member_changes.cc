@@ -53,9 +53,9 @@ const Member* invited_by(const ClusterView& view, const protocol::JoinToken& tok
   return found == view.nodes.end() ? nullptr : &*found;
 }
 
-protocol::JoinToken draw_token() {
+protocol::JoinToken draw_token(const std::function<std::uint64_t()>& draw) {
   protocol::JoinToken token{};
-  const std::uint64_t words[2] = {draw_random(), draw_random()};
+  const std::uint64_t words[2] = {draw ? draw() : draw_random(), draw ? draw() : draw_random()};
   static_assert(sizeof words == sizeof token);
   std::memcpy(token.data(), words, sizeof words);
   return token;
@@ -238,7 +238,8 @@ const MemberChanges::DrawnToken& MemberChanges::token_of(const MemberActionOrder
   if (tokens_.size() >= kTokensMax) {
     tokens_.pop_front();
   }
-  tokens_.push_back({order.number, draw_token(), environment_.wall_ms() + order.token_ms});
+  tokens_.push_back(
+      {order.number, draw_token(environment_.draw), environment_.wall_ms() + order.token_ms});
   return tokens_.back();
 }
 

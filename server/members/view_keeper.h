@@ -35,6 +35,7 @@ struct ViewKeeperOptions {
   bool proposes = true;                 // Its turn is on the host.
   // How long the way back to an earlier release stays open once all nodes could have a view.
   std::uint64_t pause_ms = 0;
+  std::function<std::uint64_t()> draw;  // Random words for tokens; none: the system's.
 };
 
 class ViewKeeper {

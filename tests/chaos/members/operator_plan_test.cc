@@ -1,0 +1,205 @@
+// What the operator of a world orders, carried out on views as nodes would.
+#include "chaos/members/operator_plan.h"
+
+#include "chaos/members/member_judge.h"
+#include "membership/view/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <vector>
+
+namespace gcoord::chaos {
+namespace {
+
+using membership::ViewCode;
+using membership::ViewCommand;
+using membership::ViewCommandKind;
+using protocol::Member;
+using protocol::MemberAction;
+using protocol::MemberActionOrder;
+using protocol::MemberState;
+
+// A cluster in which everything takes place at once.
+class Cluster {
+ public:
+  explicit Cluster(std::uint32_t founders) {
+    std::vector<Member> nodes;
+    for (std::uint32_t id = 1; id <= founders; ++id) {
+      Member node;
+      node.id = NodeId{id};
+      node.incarnation = Incarnation{1};
+      node.name = protocol::default_member_name(node.id);
+      nodes.push_back(node);
+      running.insert(node.id);
+    }
+    EXPECT_EQ(views.apply(encode_view_command(
+                  membership::founding_command({.shards = 8}, std::move(nodes)))),
+              ViewCode::Applied);
+  }
+
+  const protocol::ClusterView& view() const { return views.view(); }
+
+  OperatorFacts facts() const { return {view(), running, lost, 6}; }
+
+  void carry_out(const MemberActionOrder& order) {
+    ViewCommand command{.kind = kind_of(order.action), .expected = view().epoch};
+    command.step.node = order.node;
+    command.step.replaces = order.replaces;
+    command.step.weight = order.weight;
+    command.step.role = order.role;
+    command.step.invitation = {protocol::join_token_hash({}), 1'000};
+    if (order.action != MemberAction::MoveLeaders) {
+      views.apply(encode_view_command(command));
+    }
+    for (const Member& node : view().nodes) {
+      if (node.invitation) {
+        return admit(node.id);
+      }
+    }
+  }
+
+  // Whoever leaves has left.
+  void settle() {
+    const std::vector<Member> nodes = view().nodes;
+    for (const Member& node : nodes) {
+      if (node.state == MemberState::Leaving) {
+        ViewCommand command{.kind = ViewCommandKind::Gone, .expected = view().epoch};
+        command.step.node = node.id;
+        EXPECT_EQ(views.apply(encode_view_command(command)), ViewCode::Applied);
+      }
+    }
+  }
+
+  std::size_t voters() const {
+    return static_cast<std::size_t>(std::ranges::count_if(view().nodes, [](const Member& node) {
+      return (node.state == MemberState::Active || node.state == MemberState::Draining) &&
+             node.role == protocol::MemberRole::Voter;
+    }));
+  }
+
+  membership::ViewCpu views;
+  std::set<NodeId> running;
+  std::set<NodeId> lost;
+
+ private:
+  static ViewCommandKind kind_of(MemberAction action) {
+    switch (action) {
+      case MemberAction::Add:
+        return ViewCommandKind::Add;
+      case MemberAction::Promote:
+        return ViewCommandKind::Promote;
+      case MemberAction::Remove:
+        return ViewCommandKind::Leave;
+      case MemberAction::Drain:
+        return ViewCommandKind::Drain;
+      case MemberAction::Undrain:
+        return ViewCommandKind::Undrain;
+      default:
+        return ViewCommandKind::Reweigh;
+    }
+  }
+
+  void admit(NodeId node) {
+    ViewCommand command{.kind = ViewCommandKind::Admit, .expected = view().epoch};
+    command.step.node = node;
+    command.step.directory = node.value;
+    command.step.peer_address = "peer:" + std::to_string(node.value);
+    EXPECT_EQ(views.apply(encode_view_command(command)), ViewCode::Applied);
+    running.insert(node);
+  }
+};
+
+TEST(OperatorPlan, AClusterGrowsAndNeverHasFewerThanThreeVoters) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Cluster cluster(3);
+    SimRandom random{seed, 1};
+    std::size_t most = 0;
+    for (int turn = 0; turn < 200; ++turn) {
+      if (const auto order = next_order(cluster.facts(), random)) {
+        cluster.carry_out(*order);
+      }
+      if (random.below(3) == 0) {
+        cluster.settle();
+      }
+      ASSERT_GE(cluster.voters(), 3u) << seed;
+      most = std::max(most, cluster.voters());
+    }
+    EXPECT_GE(most, 5u) << seed;
+    EXPECT_GT(cluster.view().nodes.back().id.value, 6u) << seed;
+    EXPECT_LE(cluster.view().nodes.back().id.value, kWorldIdsMax) << seed;
+  }
+}
+
+TEST(OperatorPlan, AtTheEndNobodyComesOrGoesAndWhoIsLostHasLeft) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Cluster cluster(3);
+    SimRandom random{seed, 1};
+    for (int turn = 0; turn < 40; ++turn) {
+      if (const auto order = next_order(cluster.facts(), random)) {
+        cluster.carry_out(*order);
+      }
+    }
+    cluster.lost.insert(NodeId{2});
+    for (int turn = 0; turn < 40; ++turn) {
+      if (const auto order = last_order(cluster.facts())) {
+        cluster.carry_out(*order);
+      }
+      cluster.settle();
+    }
+    EXPECT_FALSE(last_order(cluster.facts())) << seed;
+    for (const Member& node : cluster.view().nodes) {
+      EXPECT_NE(node.state, MemberState::Joining) << seed;
+      EXPECT_NE(node.state, MemberState::Leaving) << seed;
+    }
+    EXPECT_EQ(protocol::find_member(cluster.view(), NodeId{2})->state, MemberState::Removed);
+  }
+}
+
+// --- The judge
+
+std::string see(MemberJudge& judge, const protocol::ClusterView& view, std::uint64_t before) {
+  return judge.on_view(NodeId{1}, SeenView{before, view, false});
+}
+
+TEST(MemberJudge, EpochsThatAreLeftOutOrMeanTwoViewsAreFound) {
+  Cluster cluster(3);
+  MemberJudge judge(1, 3);
+  EXPECT_EQ(see(judge, cluster.view(), 0), "");
+  protocol::ClusterView other = cluster.view();
+  other.nodes[0].state = MemberState::Draining;
+  EXPECT_NE(see(judge, other, 0), "") << "another view of the same epoch";
+  other.epoch = 3;
+  EXPECT_NE(see(judge, other, 1), "") << "from 1 to 3";
+}
+
+TEST(MemberJudge, ANodeThatHasLeftWhileAShardHasItIsFound) {
+  Cluster cluster(3);
+  MemberJudge judge(1, 3);
+  ASSERT_EQ(see(judge, cluster.view(), 0), "");
+  MemberActionOrder order;
+  order.action = MemberAction::Remove;
+  order.node = NodeId{3};
+  cluster.carry_out(order);
+  ASSERT_EQ(see(judge, cluster.view(), 1), "");
+  EXPECT_FALSE(judge.is_calm());
+  cluster.settle();
+  EXPECT_NE(see(judge, cluster.view(), 2), "");
+}
+
+TEST(MemberJudge, AnIdThatIsGivenTwiceAndANodeThatComesBackAreFound) {
+  Cluster cluster(3);
+  MemberJudge judge(1, 4);
+  protocol::ClusterView view = cluster.view();
+  view.nodes[2].state = MemberState::Removed;
+  ASSERT_EQ(see(judge, view, 0), "");
+  protocol::ClusterView back = view;
+  back.epoch = 2;
+  back.nodes[2].state = MemberState::Active;
+  EXPECT_NE(see(judge, back, 1), "");
+}
+
+}  // namespace
+}  // namespace gcoord::chaos

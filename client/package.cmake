@@ -9,7 +9,8 @@ include(CMakePackageConfigHelpers)
 # Programs that were linked against one number run with any later library of that number.
 set(client_abi 0)
 
-set(client_rooms client/c client/core client/discovery client/groups client/health client/members client/net protocol protocol/groups protocol/logs protocol/members common common/host
+set(client_rooms client/c client/core client/discovery client/groups client/health client/members client/net client/nodes
+  client/rendezvous protocol protocol/groups protocol/logs protocol/members protocol/rendezvous common common/host
     common/text)
 list(TRANSFORM client_rooms REPLACE "/" "_")
 gcoord_packaged(${client_rooms})

@@ -95,7 +95,7 @@ inline constexpr ErrorEntry kMemberErrors[] = {
      "Remove a node first"},
     {ErrorCode::MemberFeatureMissing, "MemberFeatureMissing", StatusCode::FailedPrecondition, ExitCode::Unavailable,
      "not all nodes are known to have a release whose members can change",
-     "Upgrade the node that is named, and start it if it is down"},
+     "Upgrade the node that is named, and start it if it is down; --force leaves out nodes that are down"},
     {ErrorCode::JoinTokenInvalid, "JoinTokenInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "this is no token",
      "Give the 32 hexadecimal digits that gcoordctl member add printed"},

@@ -117,15 +117,19 @@ Table MemberRows::table() const {
       phi = std::max(phi, each.sighting.phi_milli);
       heard = std::max(heard, each.sighting.heard);
     }
+    const bool absent = member.state == client::MemberState::Removed || member.invited;
     const bool suspect = seen.empty() || alive < seen.size();
     table.rows.push_back({std::to_string(member.node_id),
                           member.name,
                           role_text(member.role),
-                          state_text(member.state) + (member.suspect ? " suspect" : ""),
+                          (member.invited ? "invited" : state_text(member.state)) +
+                              (member.suspect ? " suspect" : ""),
                           member.peer_address,
                           member.client_address,
                           std::to_string(epoch_of(member.node_id)),
-                          suspect ? "suspect" : "alive",
+                          absent    ? "-"
+                          : suspect ? "suspect"
+                                    : "alive",
                           phi_text(phi),
                           heard ? std::to_string(heard->count()) + "ms" : "-",
                           labels_text(member)});

@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <mutex>
@@ -96,6 +97,12 @@ std::shared_ptr<FileSink>& file_sink() {
   return sink;
 }
 
+// The node that lines name in place of the one in the options; 0: none.
+std::atomic<std::uint32_t>& log_node() {
+  static std::atomic<std::uint32_t> node{0};
+  return node;
+}
+
 }  // namespace
 
 Status start_log(const NodeOptions& options) {
@@ -122,9 +129,15 @@ Status reopen_log() {
 }
 
 void set_log_format(const NodeOptions& options) {
+  const NodeId node{log_node() != 0 ? log_node().load() : options.node.value};
   spdlog::default_logger_raw()->set_formatter(options.log_format == LogFormat::Json
-                                                  ? make_json_formatter(options.node)
-                                                  : make_text_formatter(options.node));
+                                                  ? make_json_formatter(node)
+                                                  : make_text_formatter(node));
+}
+
+void set_log_node(const NodeOptions& options) {
+  log_node() = options.node.value;
+  set_log_format(options);
 }
 
 std::string recent_log() {

@@ -21,6 +21,10 @@ Status reopen_log();
 // Of lines from now on; their levels are set_log_levels() (server/log_levels/present.h).
 void set_log_format(const NodeOptions& options);
 
+// The same, and all lines from now on name this node, whatever options a later set_log_format has:
+// a node that joined knows its number from its directory only.
+void set_log_node(const NodeOptions& options);
+
 // The newest lines, at most 1 MiB of them, as they were written elsewhere. Kept from start_log on.
 std::string recent_log();
 

@@ -4,6 +4,7 @@
 #include "ledger/directory/damaged_directory.h"
 #include "ledger/directory/real_directory.h"
 #include "server/interfaces/errors.h"
+#include "server/log/output.h"
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
 
@@ -26,6 +27,7 @@ Result<std::unique_ptr<Node>> open_node(Invocation given, const ProcessTexts& te
   GCOORD_TRY(given.options.data_dir, ledger::real_directory(given.options.data_dir));
   auto start = node_start(given);
   const NodeOptions options = start.ok() ? start.value().options() : given.options;
+  set_log_node(options);
   if (options.rejoin) {
     GCOORD_TRY_STATUS(ledger::resume_replacement(directory_of(options)));
   }

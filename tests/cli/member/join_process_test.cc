@@ -28,6 +28,13 @@ class JoinProcessTest : public ProcessCluster {
  protected:
   JoinProcessTest() : ProcessCluster(16) {}
 
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(ProcessCluster::SetUp());
+    const nlohmann::json first =
+        ctl().json({"--timeout", "30s", "member", "watch", "--count", "1"});
+    ASSERT_EQ(first.value("view", ""), "1") << first.dump();
+  }
+
   // A machine for a node that joins.
   struct Place {
     std::vector<std::uint16_t> ports;

@@ -6,6 +6,7 @@
 #include "server/debug/pages.h"
 #include "server/node/dear_requests.h"
 #include "server/node/node.h"
+#include "server/start/node_start.h"
 #include "tests/scratch_folder.h"
 #include "tests/server/endpoints/raw_client.h"
 
@@ -18,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -40,7 +42,9 @@ class RunningNode {
     options.listen_peer = {"127.0.0.1", 0};
     options.listen_metrics = {"127.0.0.1", 0};
     options.advertise_client = options.listen_client;
-    auto opened = Node::open(options, {});
+    NodeStart start;
+    start.invocation.options = options;
+    auto opened = Node::open(std::move(start), {});
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     node_ = std::move(opened).value();
     thread_ = std::thread([this] { ended_ = node_->run({[this] { ready_.set_value(); }, [] {}}); });

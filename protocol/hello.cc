@@ -105,7 +105,7 @@ Result<Welcome> decode_welcome(std::span<const std::byte> payload) {
   if (reader.rest_bytes() != 0) {
     welcome.connection = reader.integer<std::uint64_t>();
   }
-  if (reader.ok() && reader.rest_bytes() != 0) {
+  if (reader.ok() && reader.rest_bytes() >= sizeof(welcome.view_epoch)) {
     welcome.view_epoch = reader.integer<std::uint64_t>();
   }
   if (!reader.ok() || !within_bounds(welcome)) {

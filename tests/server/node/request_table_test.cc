@@ -6,6 +6,7 @@
 #include "protocol/groups/messages.h"
 #include "protocol/lease_messages.h"
 #include "protocol/move_messages.h"
+#include "protocol/rendezvous/messages.h"
 #include "tests/server/fake_engine.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +48,19 @@ protocol::RequestSlot name_slot(RequestKind kind) {
   slot.kind = kind;
   slot.shard = LockBench::shard_of_name(kName).value;
   return slot;
+}
+
+Asked well_formed_rendezvous(RequestKind kind) {
+  if (kind == RequestKind::RendezvousLeave) {
+    return {caller_slot(kind), bytes(kName)};
+  }
+  if (kind == RequestKind::RendezvousGet) {
+    return {name_slot(kind), protocol::encode_rendezvous_query({0, kName})};
+  }
+  protocol::RequestSlot slot = caller_slot(kind);
+  slot.token = 0;
+  slot.ttl_ms = 1000;
+  return {slot, protocol::encode_rendezvous_join({2, 3, 0, kName, {}})};
 }
 
 // A request about one lock or session that is well formed, of the kinds that only a leader serves.
@@ -95,6 +109,10 @@ Asked well_formed(RequestKind kind) {
       return {caller_slot(kind), protocol::encode_group_update({kName, "b"})};
     case RequestKind::GroupGet:
       return {slot, protocol::encode_group_query({0, 0, kName})};
+    case RequestKind::RendezvousJoin:
+    case RequestKind::RendezvousLeave:
+    case RequestKind::RendezvousGet:
+      return well_formed_rendezvous(kind);
     case RequestKind::ElectProclaim:
       return {caller_slot(kind), protocol::encode_proclamation({kName, "here"})};
     case RequestKind::ElectTransfer:

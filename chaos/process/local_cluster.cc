@@ -220,7 +220,8 @@ Status LocalCluster::wait_serving(std::uint32_t node_id, std::chrono::millisecon
   ChildProcess& process = node(node_id).process.front();
   const auto deadline = Clock::now() + timeout;
   const std::string endpoint = address(node_id, node(node_id).client_port);
-  while (!takes_connections(endpoint)) {
+  const std::string pages = address(node_id, node(node_id).metrics_port);  // Opened after that.
+  while (!takes_connections(endpoint) || !takes_connections(pages)) {
     if (process.wait_for(kServingPoll).has_value() || Clock::now() >= deadline) {
       return Status{StatusCode::Unavailable,
                     "node " + std::to_string(node_id) +

@@ -70,7 +70,6 @@ void Reload::apply(server::Invocation changed) {
   running_.options.log_format = changed.options.log_format;
   server::set_log_format(running_.options);
   take_sources(changed, running_);
-  told_(running_);
   server::log_info(server::LogComponent::Node,
                    "SIGHUP: options read; changed: {}",
                    taken.empty() ? "none" : taken);
@@ -79,6 +78,7 @@ void Reload::apply(server::Invocation changed) {
                         "SIGHUP: changed in the configuration, but only after a restart: {}",
                         left);
   }
+  told_(running_);  // Last: whoever sees the new configuration finds these lines in the log.
 }
 
 }  // namespace gcoord

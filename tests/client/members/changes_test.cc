@@ -4,6 +4,8 @@
 #include "protocol/members/change_messages.h"
 #include "tests/client/client_fixture.h"
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -160,10 +162,11 @@ TEST_F(MembersTest, AChangeGoesToTheLeaderAndHandingOverToTheNode) {
 }
 
 TEST_F(MembersTest, WhatIsSentAgainHasItsNumber) {
-  cluster_.answer_with([asked = 0](const FakeRequest& request) mutable {
+  const auto asked = std::make_shared<std::atomic<int>>(0);  // Of all nodes together.
+  cluster_.answer_with([asked](const FakeRequest& request) {
     FakeReply reply = ok_reply(request);
     if (request.slot.kind == RequestKind::MemberChange) {
-      reply.hang_up = ++asked == 1;
+      reply.hang_up = ++*asked == 1;
       reply.payload = protocol::text_of(protocol::encode_member_action_answer(changed(true)));
     }
     return std::optional(reply);

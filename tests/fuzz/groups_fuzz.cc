@@ -93,9 +93,10 @@ void read_states(const std::vector<std::byte>& input) {
 
 std::vector<std::byte> some_rendezvous() {
   RendezvousTable table;
+  const std::string arrive = encode_rendezvous_arrive({2, 2, 50}, "here");
   for (std::uint64_t session = 1; session <= 3; ++session) {
-    RendezvousCommand command =
-        decode_rendezvous_command(encode_rendezvous_arrive({2, 2, 50}, "here"));
+    // The command's views point into `arrive`, which outlives them.
+    RendezvousCommand command = decode_rendezvous_command(arrive);
     command.session = SessionId{session};
     command.sequence = 1;
     command.name = "crew";

@@ -103,7 +103,7 @@ inline void forget_one(ClusterView& view) {
 
 inline ViewCode add(ClusterView& view, const MemberStep& step) {
   Member node;
-  if (view.nodes.back().id.value == ~std::uint32_t{0}) {
+  if (view.nodes.back().id.value >= protocol::kMemberIdMax) {
     return ViewCode::TooManyNodes;
   }
   node.id = NodeId{view.nodes.back().id.value + 1};

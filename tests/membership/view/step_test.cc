@@ -27,9 +27,9 @@ protocol::JoinToken token_of(std::uint64_t seed) {
 // A state, and commands for its newest view.
 class Views {
  public:
-  explicit Views(std::uint32_t nodes) {
+  explicit Views(std::uint32_t nodes, std::uint32_t first = 1) {
     std::vector<Member> members;
-    for (std::uint32_t id = 1; id <= nodes; ++id) {
+    for (std::uint32_t id = first; id < first + nodes; ++id) {
       Member node;
       node.id = NodeId{id};
       node.incarnation = Incarnation{1};
@@ -288,6 +288,15 @@ TEST(MemberSteps, NoMoreVotersAndNodesThanFit) {
   EXPECT_EQ(views.take(Kind::Add, step), ViewCode::Applied);
   EXPECT_EQ(views.take(Kind::Promote, {.node = NodeId{8}, .replaces = NodeId{2}}),
             ViewCode::Applied);
+}
+
+TEST(MemberSteps, IdsEndWhereTheyDoBetweenNodes) {
+  Views views{1, protocol::kMemberIdMax - 1};
+  ASSERT_EQ(views.take(Kind::Add, Views::added(1)), ViewCode::Applied);
+  EXPECT_EQ(views.state.view().nodes.back().id, NodeId{protocol::kMemberIdMax});
+  EXPECT_EQ(views.take(Kind::Add, Views::added(2)), ViewCode::TooManyNodes);
+  ASSERT_EQ(views.take(Kind::Leave, protocol::kMemberIdMax), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Add, Views::added(2)), ViewCode::TooManyNodes);
 }
 
 TEST(MemberSteps, NamesLabelsAndUnknownRolesAreChecked) {

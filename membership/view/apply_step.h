@@ -137,7 +137,8 @@ inline ViewCode add(ClusterView& view, const MemberStep& step) {
   if (view.nodes.size() > protocol::kViewNodesMax) {
     forget_one(view);
   }
-  return ViewCode::Applied;
+  // Nobody has left yet of all those that leave.
+  return view.nodes.size() > protocol::kViewNodesMax ? ViewCode::TooManyNodes : ViewCode::Applied;
 }
 
 inline bool has_address(const ClusterView& view, NodeId other_than, const MemberStep& step) {

@@ -94,7 +94,7 @@ TEST_F(NodeStartTest, TheDirectoryNamesNodeClusterPeersAndSettings) {
   EXPECT_EQ(options.peers[1].id, NodeId{3});
   EXPECT_EQ(to_string(options.peers[1].peer), "10.0.0.3:7500");
   EXPECT_EQ(to_string(options.peers[1].client), "10.0.0.3:7400");
-  EXPECT_EQ(start.value().kept.joined_by, protocol::join_token_hash(kToken));
+  EXPECT_EQ(start.value().kept.joined_by, protocol::join_token_proof(kToken));
 }
 
 TEST_F(NodeStartTest, AnOptionThatIsGivenCountsBeforeTheView) {

@@ -325,6 +325,24 @@ TEST_F(MemberChangesTest, ANodeIsAddedWithATokenAndJoins) {
   EXPECT_EQ(join(joining(wrong, 50)), ErrorCode::JoinTokenSpent);  // The directory is no secret.
 }
 
+// A node that listens everywhere says no address: it stays where the view has it.
+TEST_F(MemberChangesTest, ANodeThatSaysNoAddressStaysWhereItIs) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_NO_FATAL_FAILURE(grow());
+  ASSERT_EQ(node(4).peer_address, "j104:1");
+  const std::uint64_t epoch = view().epoch;
+  membership::ViewAnnouncement said;
+  said.epoch = epoch;
+  said.settings.shards = kShards;
+  said.self.id = NodeId{4};
+  said.self.name = "node-4";
+  members_->hear(NodeId{4}, Incarnation{1}, membership::encode_announcement(said));
+  run_ms(500);
+  EXPECT_GT(view().epoch, epoch);
+  EXPECT_EQ(node(4).peer_address, "j104:1");
+  EXPECT_EQ(node(4).client_address, "j104:2");
+}
+
 // Whatever becomes of a record: whoever reads a log or a backup does not join with what is in it.
 TEST_F(MemberChangesTest, TheLogNeverHasTheToken) {
   ASSERT_NO_FATAL_FAILURE(found());

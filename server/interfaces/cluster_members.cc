@@ -26,6 +26,13 @@ std::vector<NodeId> nodes_of(const ClusterView& view) {
   return protocol::view_nodes(view);
 }
 
+bool has_left(const ClusterView& view, NodeId node) {
+  if (const protocol::Member* const member = protocol::find_member(view, node)) {
+    return member->state == protocol::MemberState::Removed;
+  }
+  return view.epoch != 0 && !view.nodes.empty() && node < view.nodes.back().id;
+}
+
 bool is_majority(const ClusterMembers& members, std::span<const NodeId> nodes) {
   return is_majority_of(voters_of(members.view), nodes) &&
          std::ranges::all_of(members.earlier_voters, [nodes](const std::vector<NodeId>& voters) {

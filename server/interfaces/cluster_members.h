@@ -39,6 +39,10 @@ std::vector<NodeId> voters_of(const protocol::ClusterView& view);
 // The nodes that there are processes of, ascending: neither removed nor still invited.
 std::vector<NodeId> nodes_of(const protocol::ClusterView& view);
 
+// Whether the node was in the cluster and is not any more: its tombstone says so, or it has none
+// left though the view had higher ids since. Of a view of epoch 0: nobody has.
+bool has_left(const protocol::ClusterView& view, NodeId node);
+
 // Whether the nodes are a majority of the voters of the view, and of the earlier ones.
 bool is_majority(const ClusterMembers& members, std::span<const NodeId> nodes);
 

@@ -81,13 +81,11 @@ Status NodeMembership::advance(std::uint64_t now_ms) {
     return Status{};
   }
   tell(before);
-  const protocol::Member* const own = protocol::find_member(members().view, self_);
-  const bool removed = own != nullptr && own->state == MemberState::Removed;
-  return removed ? removed_error(members().view, self_) : Status{};
+  return has_left(members().view, self_) ? removed_error(members().view, self_) : Status{};
 }
 
 Status NodeMembership::ended(Status why) {
-  if (why.detail() == kNodeRemoved) {
+  if (why.detail() == kNodeRemoved && has_left(members().view, self_)) {
     GCOORD_TRY_STATUS(keeper_.mark_removed());
   }
   return why;

@@ -109,6 +109,7 @@ ReplicaOptions engine_options(const NodeStart& start) {
   }
   // In place of a damaged directory stands one that has promised something before.
   result.joins = start.kept.joined_by.has_value() && !start.carried;
+  result.carried = start.carried;
   result.listen_host = options.listen_peer.host;
   result.listen_port = options.listen_peer.port;
   result.transport_kind = options.peer_transport == PeerTransport::Tcp

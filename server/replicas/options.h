@@ -60,6 +60,10 @@ struct ReplicaOptions {
   // configuration until their leaders send one, and until then do nothing but follow. The directory
   // remembers that; for one that exists this says nothing.
   bool joins = false;
+  // A directory that is made now takes the place of one whose node knew a view (--rejoin): its
+  // shards begin like those of a joining node, and what the one before promised counts as
+  // forgotten. For one that exists this says nothing.
+  bool carried = false;
   std::string listen_host = "127.0.0.1";
   std::uint16_t listen_port = 0;
   netcore::TransportKind transport_kind = netcore::TransportKind::Tcp;

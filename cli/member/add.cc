@@ -74,10 +74,13 @@ int add(const Order& order, const client::MemberAddition& addition) {
   if (!addition.dry_run && added.value().token.empty()) {
     talk("the node that drew the token cannot be asked any more: remove node " +
          std::to_string(added.value().node_id) + " and add another");
+    return static_cast<int>(protocol::ExitCode::Negative);
   }
-  const MemberGoal goal = order.flags.learner ? MemberGoal::Joined : MemberGoal::Active;
-  return order.waits() ? await_member(order.context, order.client, {added.value().node_id, goal})
-                       : 0;
+  const MemberWait wait{.node_id = added.value().node_id,
+                        .goal = order.flags.learner ? MemberGoal::Joined : MemberGoal::Active,
+                        .replaces = addition.replaces,
+                        .invited_until = added.value().token_deadline};
+  return order.waits() ? await_member(order.context, order.client, wait) : 0;
 }
 
 // A node that joins already takes the place at once.
@@ -89,7 +92,8 @@ int promote_in_place(const Order& order, std::uint32_t node, std::uint32_t repla
     return order.context.fail(order.client, changed.status());
   }
   print_addition(order, changed.value());
-  return order.waits() ? await_member(order.context, order.client, {node, MemberGoal::Active}) : 0;
+  const MemberWait wait{.node_id = node, .goal = MemberGoal::Active, .replaces = replaced};
+  return order.waits() ? await_member(order.context, order.client, wait) : 0;
 }
 
 }  // namespace

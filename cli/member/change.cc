@@ -36,7 +36,8 @@ int change_member(Context& context, const MemberChangeFlags& flags, const Verb& 
   }
   print_change(context, changed_json(changed.value(), flags.dry_run), changed.value());
   const bool waits = flags.wait && !flags.dry_run && verb.goal;
-  return waits ? await_member(context, named->client, {named->id, *verb.goal}) : 0;
+  return waits ? await_member(context, named->client, {.node_id = named->id, .goal = *verb.goal})
+               : 0;
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ using client::MemberState;
 
 // Between two samples: a signal is seen then at the latest.
 constexpr std::chrono::milliseconds kPause{500};
+// How long an admission in time may take to be seen.
+constexpr std::chrono::seconds kUnderWay{2};
 constexpr std::size_t kBarWidth = 24;
 
 // What passes by itself: a leader that changes, nodes that restart.
@@ -63,6 +65,10 @@ const client::MemberDescription* member_of(const client::MembershipView& view,
   return found == view.members.end() ? nullptr : &*found;
 }
 
+bool has_left(const client::MemberDescription* member) {
+  return member == nullptr || member->state == MemberState::Removed;
+}
+
 bool all(const client::MemberProgress& progress, std::uint32_t count, std::uint64_t epoch) {
   return progress.shards != 0 && progress.led == progress.shards && count == progress.shards &&
          progress.epoch >= epoch;
@@ -79,7 +85,8 @@ client::Result<bool> leads_nothing(client::Client& client, std::uint32_t node_id
 }
 
 struct Sample {
-  bool reached = false;
+  MemberOutlook outlook = MemberOutlook::Open;
+  bool late = false;
   std::string line;
 };
 
@@ -89,8 +96,10 @@ client::Result<Sample> sample(client::Client& client, const MemberWait& wait) {
     return view.status();
   }
   const client::MemberDescription* const member = member_of(view.value(), wait.node_id);
-  if (member == nullptr || member->state == MemberState::Removed) {
-    return Sample{.reached = true, .line = "node " + std::to_string(wait.node_id) + " has left"};
+  if (has_left(member)) {
+    return Sample{.outlook = outlook_of(wait, view.value(), {}),
+                  .late = false,
+                  .line = "node " + std::to_string(wait.node_id) + " has left"};
   }
   const auto progress = client.member_progress();
   if (!progress.ok()) {
@@ -98,41 +107,56 @@ client::Result<Sample> sample(client::Client& client, const MemberWait& wait) {
   }
   Sample seen;
   seen.line = progress_line(wait, progress.value(), state_text(member->state));
+  seen.outlook = outlook_of(wait, view.value(), progress.value());
+  seen.late = is_late(wait, view.value(), std::chrono::system_clock::now());
   if (wait.goal != MemberGoal::Drained) {
-    seen.reached = is_reached(wait, view.value(), progress.value());
     return seen;
   }
   const auto idle = leads_nothing(client, wait.node_id);
   if (!idle.ok()) {
     return idle.status();
   }
-  seen.reached = idle.value();
+  seen.outlook = idle.value() ? MemberOutlook::Reached : MemberOutlook::Open;
   return seen;
 }
 
 }  // namespace
 
-bool is_reached(const MemberWait& wait,
-                const client::MembershipView& view,
-                const client::MemberProgress& progress) {
+MemberOutlook outlook_of(const MemberWait& wait,
+                         const client::MembershipView& view,
+                         const client::MemberProgress& progress) {
   const client::MemberDescription* const member = member_of(view, wait.node_id);
-  if (member == nullptr || member->state == MemberState::Removed) {
-    return true;
+  const bool drains = wait.goal == MemberGoal::Drained;  // So does who leaves.
+  const bool left = has_left(member) || (!drains && member->state == MemberState::Leaving);
+  const auto when = [](bool reached) {
+    return reached ? MemberOutlook::Reached : MemberOutlook::Open;
+  };
+  if (wait.goal == MemberGoal::Gone) {
+    return when(has_left(member));
+  }
+  if (left) {
+    return MemberOutlook::Left;
   }
   switch (wait.goal) {
     case MemberGoal::Joined:
-      return !member->invited && all(progress, progress.ready, view.epoch);
-    case MemberGoal::Active:
-      return member->state == MemberState::Active && all(progress, progress.settled, view.epoch) &&
-             std::ranges::none_of(view.members, [](const client::MemberDescription& each) {
-               return each.state == MemberState::Leaving;
-             });
-    case MemberGoal::Gone:
-      return false;
+      return when(!member->invited && all(progress, progress.ready, view.epoch));
+    case MemberGoal::Active: {
+      const bool alone = wait.replaces == 0 || has_left(member_of(view, wait.replaces));
+      return when(member->state == MemberState::Active && alone &&
+                  all(progress, progress.settled, view.epoch));
+    }
     case MemberGoal::Drained:
-      return member->state == MemberState::Draining;
+      return when(member->state == MemberState::Draining);
+    case MemberGoal::Gone:
+      break;
   }
-  return false;
+  return MemberOutlook::Open;
+}
+
+bool is_late(const MemberWait& wait, const client::MembershipView& view, Deadline now) {
+  const client::MemberDescription* const member = member_of(view, wait.node_id);
+  return member != nullptr && member->invited && now >= wait.invited_until &&
+         now - wait.invited_until >= kUnderWay;
 }
 
 std::string progress_line(const MemberWait& wait,
@@ -158,8 +182,15 @@ int await_member(Context& context, client::Client& client, const MemberWait& wai
     if (seen.ok()) {
       line.show(seen.value().line);
     }
-    if (seen.ok() && seen.value().reached) {
+    const MemberOutlook outlook = seen.ok() ? seen.value().outlook : MemberOutlook::Open;
+    if (outlook == MemberOutlook::Reached) {
       return 0;
+    }
+    if (outlook == MemberOutlook::Left || (seen.ok() && seen.value().late)) {
+      const bool left = outlook == MemberOutlook::Left;
+      return context.fail(protocol::make_error(
+          left ? protocol::ErrorCode::MemberRemoved : protocol::ErrorCode::JoinTokenLate,
+          "node " + std::to_string(wait.node_id)));
     }
     wait_readable({signals.fd()}, kPause);
   }

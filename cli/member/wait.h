@@ -6,6 +6,7 @@
 
 #include "gcoord/client.h"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -21,15 +22,28 @@ enum class MemberGoal : std::uint8_t {
   Drained,  // It leads nothing.
 };
 
+using Deadline = std::chrono::system_clock::time_point;
+
 struct MemberWait {
   std::uint32_t node_id = 0;
   MemberGoal goal = MemberGoal::Active;
+  std::uint32_t replaces = 0;                // Active: the node that is to have left, too; 0: none.
+  Deadline invited_until = Deadline::max();  // Who has not come until then, never comes.
 };
 
-// Whether the view and the progress show that the goal is reached. Drained: as far as these say.
-bool is_reached(const MemberWait& wait,
-                const client::MembershipView& view,
-                const client::MemberProgress& progress);
+// What the view and the progress show. Drained: as far as these say.
+enum class MemberOutlook : std::uint8_t {
+  Open,
+  Reached,
+  Left,  // The node has left or leaves, which was not the goal.
+};
+
+MemberOutlook outlook_of(const MemberWait& wait,
+                         const client::MembershipView& view,
+                         const client::MemberProgress& progress);
+
+// Whether the node is still invited, and nobody joins with its token any more.
+bool is_late(const MemberWait& wait, const client::MembershipView& view, Deadline now);
 
 // "[####----] 12 of 64 shards, node 4 joining".
 std::string progress_line(const MemberWait& wait,
@@ -37,7 +51,8 @@ std::string progress_line(const MemberWait& wait,
                           const std::string& state);
 
 // The program's exit code: 0 when the goal is reached, 5 when a signal came first, and that of a
-// failure which does not pass by itself; the last two are printed.
+// failure which does not pass by itself, or of GC6612 or GC6634 when the goal cannot be reached any
+// more; all but the first are printed.
 int await_member(Context& context, client::Client& client, const MemberWait& wait);
 
 }  // namespace gcoord::cli

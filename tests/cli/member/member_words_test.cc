@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace gcoord::cli {
@@ -49,41 +50,80 @@ TEST(MemberWords, TheCommandOfANewNodeNamesThoseThatServe) {
             "/var/lib/gcoord --listen-peer ADDRESS:7500 --listen-client ADDRESS:7400");
 }
 
+MemberOutlook outlook(const MemberWait& wait,
+                      const client::MembershipView& view,
+                      const client::MemberProgress& progress = kSettled) {
+  return outlook_of(wait, view, progress);
+}
+
 TEST(MemberWords, AGoalIsReachedWhenTheNewestViewIsSettled) {
   client::MembershipView view = three();
-  EXPECT_TRUE(is_reached({3, MemberGoal::Active}, view, kSettled));
+  const MemberWait active{.node_id = 3, .replaces = 1};
+  EXPECT_EQ(outlook({.node_id = 3}, view), MemberOutlook::Reached);
   client::MemberProgress progress = kSettled;
   progress.settled = 7;
-  EXPECT_FALSE(is_reached({3, MemberGoal::Active}, view, progress));
+  EXPECT_EQ(outlook({.node_id = 3}, view, progress), MemberOutlook::Open);
   progress = kSettled;
   progress.epoch = 6;
-  EXPECT_FALSE(is_reached({3, MemberGoal::Active}, view, progress));
+  EXPECT_EQ(outlook({.node_id = 3}, view, progress), MemberOutlook::Open);
   progress = kSettled;
   progress.led = 7;
-  EXPECT_FALSE(is_reached({3, MemberGoal::Active}, view, progress));
-  view.members[0].state = MemberState::Leaving;  // The one that it replaces.
-  EXPECT_FALSE(is_reached({3, MemberGoal::Active}, view, kSettled));
-  EXPECT_FALSE(is_reached({1, MemberGoal::Gone}, view, kSettled));
+  EXPECT_EQ(outlook({.node_id = 3}, view, progress), MemberOutlook::Open);
+  view.members[0].state = MemberState::Leaving;
+  EXPECT_EQ(outlook(active, view), MemberOutlook::Open);
+  EXPECT_EQ(outlook({.node_id = 3}, view), MemberOutlook::Reached)
+      << "of another node it is none's";
+  EXPECT_EQ(outlook({.node_id = 1, .goal = MemberGoal::Gone}, view), MemberOutlook::Open);
   view.members[0].state = MemberState::Removed;
-  EXPECT_TRUE(is_reached({1, MemberGoal::Gone}, view, kSettled));
+  EXPECT_EQ(outlook(active, view), MemberOutlook::Reached);
+  EXPECT_EQ(outlook({.node_id = 1, .goal = MemberGoal::Gone}, view), MemberOutlook::Reached);
+  EXPECT_EQ(outlook({.node_id = 9, .goal = MemberGoal::Gone}, view), MemberOutlook::Reached);
   view.members[2].state = MemberState::Joining;
   view.members[2].invited = true;
-  EXPECT_FALSE(is_reached({3, MemberGoal::Joined}, view, kSettled));
+  EXPECT_EQ(outlook({.node_id = 3, .goal = MemberGoal::Joined}, view), MemberOutlook::Open);
   view.members[2].invited = false;
-  EXPECT_TRUE(is_reached({3, MemberGoal::Joined}, view, kSettled));
+  EXPECT_EQ(outlook({.node_id = 3, .goal = MemberGoal::Joined}, view), MemberOutlook::Reached);
+}
+
+TEST(MemberWords, WhoHasLeftReachesNothingElse) {
+  client::MembershipView view = three();
+  for (const MemberState state : {MemberState::Leaving, MemberState::Removed}) {
+    view.members[2].state = state;
+    for (const MemberGoal goal : {MemberGoal::Joined, MemberGoal::Active}) {
+      EXPECT_EQ(outlook({.node_id = 3, .goal = goal}, view), MemberOutlook::Left);
+      EXPECT_EQ(outlook({.node_id = 9, .goal = goal}, view), MemberOutlook::Left);
+    }
+  }
+  EXPECT_EQ(outlook({.node_id = 3, .goal = MemberGoal::Drained}, view), MemberOutlook::Left);
+}
+
+TEST(MemberWords, WhoIsInvitedComesInTimeOrNever) {
+  using std::chrono::seconds;
+  client::MembershipView view = three();
+  view.members[2].state = MemberState::Joining;
+  view.members[2].invited = true;
+  MemberWait wait{.node_id = 3, .invited_until = Deadline{seconds{100}}};
+  EXPECT_FALSE(is_late(wait, view, Deadline{seconds{99}}));
+  EXPECT_FALSE(is_late(wait, view, Deadline{seconds{101}}));  // Under way.
+  EXPECT_TRUE(is_late(wait, view, Deadline{seconds{102}}));
+  view.members[2].invited = false;
+  EXPECT_FALSE(is_late(wait, view, Deadline{seconds{102}}));
+  view.members[2].invited = true;
+  wait.invited_until = Deadline::max();
+  EXPECT_FALSE(is_late(wait, view, Deadline{seconds{102}}));
 }
 
 TEST(MemberWords, ABarIsAsLongAsTheShardsThatAreDone) {
   client::MemberProgress progress = kSettled;
-  EXPECT_EQ(progress_line({4, MemberGoal::Active}, progress, "active"),
+  EXPECT_EQ(progress_line({.node_id = 4}, progress, "active"),
             "[########################] 8 of 8 shards, node 4 active");
   progress.settled = 2;
   progress.ready = 4;
-  EXPECT_EQ(progress_line({4, MemberGoal::Active}, progress, "joining"),
+  EXPECT_EQ(progress_line({.node_id = 4}, progress, "joining"),
             "[######------------------] 2 of 8 shards, node 4 joining");
-  EXPECT_EQ(progress_line({4, MemberGoal::Joined}, progress, "joining"),
+  EXPECT_EQ(progress_line({.node_id = 4, .goal = MemberGoal::Joined}, progress, "joining"),
             "[############------------] 4 of 8 shards, node 4 joining");
-  EXPECT_EQ(progress_line({4, MemberGoal::Active}, {}, "joining"),
+  EXPECT_EQ(progress_line({.node_id = 4}, {}, "joining"),
             "[------------------------] 0 of 0 shards, node 4 joining");
 }
 

@@ -104,17 +104,21 @@ bool all_settled(const protocol::MemberMoves& moves, std::uint64_t epoch) {
          moves.settled == moves.shards;
 }
 
-NodeId lacking_members(const membership::ViewCpu& state,
-                       const std::function<bool(NodeId, protocol::Feature)>& has) {
-  if (state.has_steps()) {
-    return {};
-  }
-  for (const NodeId node : nodes_of(state.view())) {
-    if (!has(node, protocol::Feature::Members)) {
+NodeId first_lacking(const membership::ClusterView& view,
+                     protocol::Feature feature,
+                     const std::function<bool(NodeId, protocol::Feature)>& has) {
+  for (const NodeId node : nodes_of(view)) {
+    if (!has(node, feature)) {
       return node;
     }
   }
   return {};
+}
+
+NodeId lacking_members(const membership::ViewCpu& state,
+                       const std::function<bool(NodeId, protocol::Feature)>& has) {
+  return state.has_steps() ? NodeId{}
+                           : first_lacking(state.view(), protocol::Feature::Members, has);
 }
 
 ViewCommand command_of(const protocol::MemberActionOrder& order,

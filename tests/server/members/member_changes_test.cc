@@ -117,15 +117,18 @@ class MemberChangesTest : public testing::Test {
     options.peers = {{NodeId{2}, "two:1"}, {NodeId{3}, "three:1"}};
     members_ = std::make_unique<NodeMembers>(
         options,
-        NodeMembers::Environment{
-            .log = log_,
-            .machine = machine_,
-            .replies = replies_,
-            .metrics = metrics_,
-            .all_have = [] { return true; },
-            .wall_ms = [this] { return wall_ms_; },
-            .has = [this](NodeId node,
-                          protocol::Feature) { return !lacking_.contains(node.value); }});
+        NodeMembers::Environment{.log = log_,
+                                 .machine = machine_,
+                                 .replies = replies_,
+                                 .metrics = metrics_,
+                                 .all_have = [] { return true; },
+                                 .wall_ms = [this] { return wall_ms_; },
+                                 .has =
+                                     [this](NodeId node, protocol::Feature feature) {
+                                       const bool marks = feature == protocol::Feature::MemberMarks;
+                                       return !lacking_.contains(node.value) &&
+                                              !(marks && lacking_marks_.contains(node.value));
+                                     }});
     members_->set_on_members([this](const ClusterMembers& told) { told_.push_back(told); });
     members_->start("");
     pass();
@@ -269,6 +272,7 @@ class MemberChangesTest : public testing::Test {
   MetricsRegistry metrics_;
   Replies replies_;
   std::set<std::uint32_t> lacking_;
+  std::set<std::uint32_t> lacking_marks_;  // Of them only Feature::MemberMarks.
   std::uint64_t wall_ms_ = 1'000'000;
   std::uint64_t now_ms_ = 1000;
   std::uint64_t index_ = 0;
@@ -577,6 +581,42 @@ TEST_F(MemberChangesTest, ASuspectIsMarkedOnceAndUnmarked) {
   members_->propose_suspect(NodeId{3}, true);
   run_ms(300);
   EXPECT_FALSE(node(3).suspect);
+}
+
+TEST_F(MemberChangesTest, SuspectsOfOneMomentAreMarkedInOneView) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  members_->propose_suspect(NodeId{2}, true);
+  members_->propose_suspect(NodeId{3}, true);
+  run_ms(300);
+  EXPECT_EQ(view().epoch, 2u);
+  EXPECT_TRUE(node(2).suspect);
+  EXPECT_TRUE(node(3).suspect);
+  EXPECT_EQ(node(3).suspect_since_ms, wall_ms_);
+  // One to be marked, the other no longer.
+  members_->propose_suspect(NodeId{1}, true);
+  members_->propose_suspect(NodeId{2}, false);
+  run_ms(300);
+  EXPECT_EQ(view().epoch, 3u);
+  EXPECT_TRUE(node(1).suspect);
+  EXPECT_FALSE(node(2).suspect);
+  // What the view says already is left out.
+  members_->propose_suspect(NodeId{1}, true);
+  members_->propose_suspect(NodeId{3}, false);
+  run_ms(300);
+  EXPECT_EQ(view().epoch, 4u);
+  EXPECT_FALSE(node(3).suspect);
+}
+
+// A follower that cannot read the command would go another way.
+TEST_F(MemberChangesTest, SuspectsAreMarkedOneByOneWhileANodeIsOfAnEarlierRelease) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  lacking_marks_ = {2};
+  members_->propose_suspect(NodeId{2}, true);
+  members_->propose_suspect(NodeId{3}, true);
+  run_ms(500);
+  EXPECT_EQ(view().epoch, 3u);
+  EXPECT_TRUE(node(2).suspect);
+  EXPECT_TRUE(node(3).suspect);
 }
 
 TEST_F(MemberChangesTest, NothingIsProposedWhileANodeIsOfAnEarlierRelease) {

@@ -145,7 +145,7 @@ bool MembersUpkeep::propose(ViewCommandKind kind, membership::MemberStep step) {
   command.expected = environment_.machine.views().view().epoch;
   command.step = std::move(step);
   cookie_ = cookies_.next();
-  if (kind != ViewCommandKind::Suspect) {
+  if (kind != ViewCommandKind::Suspect && kind != ViewCommandKind::Marks) {
     ready_since_ms_ = settled_since_ms_ = 0;
   }
   environment_.log.propose(kViewShard,

@@ -74,9 +74,15 @@ class Network:
         """Nothing comes from the one to the other any more; the way back stays."""
         self.inside(self.namespace(target), "iptables", "-I", "INPUT", "-s", self.address(source), "-j", "DROP")
 
+    def isolate(self, node: int) -> None:
+        """Nothing comes from the node or to it, not even its kernel's word that nobody listens."""
+        for chain in ("INPUT", "OUTPUT"):
+            self.inside(self.namespace(node), "iptables", "-I", chain, "-j", "DROP")
+
     def heal(self) -> None:
         for node in self.nodes:
-            self.inside(self.namespace(node), "iptables", "-F", "INPUT")
+            for chain in ("INPUT", "OUTPUT"):
+                self.inside(self.namespace(node), "iptables", "-F", chain)
 
     def close(self) -> None:
         for name in self.made:

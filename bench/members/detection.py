@@ -146,18 +146,19 @@ def table(runs: list) -> list:
     return rows
 
 
-def systems_at_hand(wanted: list) -> list:
+def missing(wanted: list) -> list:
+    """Those whose programs are not installed."""
     serf = shutil.which("serf") is not None
     there = {"gcoord": True, "serf-local": serf, "serf-lan": serf, "etcd-lease": etcd_lease.is_there(),
              "zookeeper": zookeeper_ephemeral.is_there()}
-    for system in wanted:
-        if not there[system]:
-            print(f"{system} is left out: its programs are not installed", file=sys.stderr)
-    return [system for system in wanted if there[system]]
+    return [system for system in wanted if not there[system]]
 
 
 def measure(part: Part, network: Network) -> dict:
-    systems = systems_at_hand(part.options.systems)
+    lacking = missing(part.options.systems)
+    for system in lacking:
+        print(f"  {system} is left out: its programs are not installed", file=sys.stderr)
+    systems = [system for system in part.options.systems if system not in lacking]
     runs = []
     for _ in range(part.options.rounds):
         for system in systems:

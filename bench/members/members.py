@@ -58,7 +58,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--shards", type=int, default=65_536, help="grow and replace")
     parser.add_argument("--rate", type=int, default=1000, help="grow and replace: operations per second beside them")
     parser.add_argument("--repeat", type=int, default=1, help="grow and replace: how often, with a new cluster")
-    parser.add_argument("--quick", action="store_true", help="detection with 5 nodes and two kills, grow with 64 shards")
+    parser.add_argument("--quick", action="store_true", help="no measurement: 5 nodes and one kill, changes with 64 shards; skipped where a system is missing")
     parser.add_argument("--results", help="directory that the raw times are kept in")
     parser.add_argument("--json", action="store_true", help="accepted for uniformity: the last line is always one JSON object")
     options = parser.parse_args()
@@ -66,8 +66,8 @@ def parse() -> argparse.Namespace:
     if unknown:
         parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if options.quick:
-        options.nodes, options.rounds, options.kills, options.stops, options.watch = 5, 1, 2, 1, 1
-        options.faults, options.shards, options.seconds, options.rate = ["none"], 64, 2, 200
+        options.nodes, options.rounds, options.kills, options.stops, options.watch = 5, 1, 1, 0, 1
+        options.faults, options.shards, options.seconds, options.rate, options.tries = ["none"], 64, 2, 200, 1
     return options
 
 
@@ -103,6 +103,8 @@ def keep(directory: str, whole: dict) -> None:
 def main() -> int:
     options = parse()
     lacking = missing_tools()
+    if options.quick and "detection" in options.only:
+        lacking += detection.missing(options.systems)
     if lacking:
         print(f"skipped: needs {', '.join(lacking)}", file=sys.stderr)
         return 77

@@ -1,6 +1,7 @@
 """gcoord: voters and, from the eighth node on, observers that join. Detected is what the committed view of node 1 says."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -132,6 +133,17 @@ class GcoordCluster(Watched):
     def back(self, node: int) -> None:
         self.start(node)
         wait_until(f"node {node} back", lambda: node not in self.marked and self.whole(), 120)
+
+    def processor_seconds(self) -> float:
+        """That all nodes have used since they were started."""
+        ticks = 0
+        for process in self.processes.values():
+            try:
+                fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def version(self) -> str:
         done = subprocess.run([str(self.bin / "gcoordd"), "--version"], capture_output=True, text=True, check=False)

@@ -60,13 +60,17 @@ class Change:
         self.part, self.cluster = part, cluster
         self.seen = []  # (seconds, view, led, settled, ready)
         self.least = None
+        self.idle_cores = 0.0  # That the nodes use under the load alone.
 
     def prepare(self) -> dict:
         """The load without a change."""
         wait_until("a leader of every shard", self.cluster.led, 300, 0.5)
         time.sleep(2)
         load = Load(self.cluster, self.part.options.rate)
+        time.sleep(1)
+        used, begin = self.cluster.processor_seconds(), time.monotonic()
         time.sleep(self.part.options.seconds)
+        self.idle_cores = (self.cluster.processor_seconds() - used) / (time.monotonic() - begin)
         return load.stop()
 
     def await_settled(self, active: tuple, removed: tuple, live: set) -> float:
@@ -100,8 +104,9 @@ class Change:
             if found != voters or any(each["outgoing"] for each in members):
                 self.part.failed(f"shard {shard} has the voters {sorted(found)}, and not {sorted(voters)}")
 
-    def result(self, took: float, without: dict, beside: dict) -> dict:
-        return {"took_s": round(took, 2), "load_without": without, "load_with": beside, "least_tolerance": self.least, "seen": self.seen}
+    def result(self, took: float, used: float, without: dict, beside: dict) -> dict:
+        return {"took_s": round(took, 2), "processor_s": round(used, 1), "processor_s_without": round(self.idle_cores * took, 1),
+                "load_without": without, "load_with": beside, "least_tolerance": self.least, "seen": self.seen}
 
 
 def grow_once(part: Part, cluster: GcoordCluster) -> dict:
@@ -109,16 +114,17 @@ def grow_once(part: Part, cluster: GcoordCluster) -> dict:
     without = change.prepare()
     load = Load(cluster, part.options.rate)
     time.sleep(1)
-    begin = time.monotonic()
+    used, begin = cluster.processor_seconds(), time.monotonic()
     try:
         for node in (4, 5):
             cluster.add(node)
         took = time.monotonic() - begin + change.await_settled((1, 2, 3, 4, 5), (), {1, 2, 3, 4, 5})
+        used = cluster.processor_seconds() - used
         time.sleep(1)
     finally:
         beside = load.stop()
     change.check_voters({1, 2, 3, 4, 5})
-    return change.result(took, without, beside)
+    return change.result(took, used, without, beside)
 
 
 def die(part: Part, cluster: GcoordCluster, node: int) -> dict:
@@ -145,14 +151,15 @@ def replace_once(part: Part, cluster: GcoordCluster) -> dict:
     load = Load(cluster, part.options.rate)
     time.sleep(1)
     try:
-        begin = time.monotonic()
+        used, begin = cluster.processor_seconds(), time.monotonic()
         cluster.add(4, verb=("replace", str(old)))
         took = time.monotonic() - begin + change.await_settled((*stay, 4), (old,), {*stay, 4})
+        used = cluster.processor_seconds() - used
         time.sleep(1)
     finally:
         beside = load.stop()
     change.check_voters({*stay, 4})
-    return {**death, **change.result(took, without, beside)}
+    return {**death, **change.result(took, used, without, beside)}
 
 
 def loads_of(run: dict) -> list:
@@ -166,7 +173,8 @@ def failed_calls(run: dict) -> int:
 def row_of(part: Part, nodes: str, run: dict) -> dict:
     without, beside = run["load_without"], run["load_with"]
     before, during = without["latency_ms"]["p99"], beside["latency_ms"]["p99"]
-    return {"nodes": nodes, "shards": part.options.shards, "seconds": run["took_s"], "p99_without_ms": before, "p99_with_ms": during,
+    return {"nodes": nodes, "shards": part.options.shards, "seconds": run["took_s"], "processor_s": run["processor_s"],
+            "p99_without_ms": before, "p99_with_ms": during,
             "p99_times": rounded(during / before, 2), "max_with_ms": beside["latency_ms"]["max"], "calls": beside["due"],
             "failed": failed_calls(run), "least_tolerance": run["least_tolerance"]}
 

@@ -58,7 +58,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--shards", type=int, default=65_536, help="grow and replace")
     parser.add_argument("--rate", type=int, default=1000, help="grow and replace: operations per second beside them")
     parser.add_argument("--repeat", type=int, default=1, help="grow and replace: how often, with a new cluster")
-    parser.add_argument("--quick", action="store_true", help="no measurement: 5 nodes and one kill, changes with 64 shards; skipped where a system is missing")
+    parser.add_argument("--quick", action="store_true",
+                        help="no measurement: 5 nodes and one kill, changes with 64 shards; skipped where a system is missing")
     parser.add_argument("--results", help="directory that the raw times are kept in")
     parser.add_argument("--json", action="store_true", help="accepted for uniformity: the last line is always one JSON object")
     options = parser.parse_args()

@@ -95,6 +95,7 @@ def run_part(name: str, options) -> dict:
 
 def keep(directory: str, whole: dict) -> None:
     """Parts of the same day that were measured before, and not now, stay."""
+    Path(directory).mkdir(parents=True, exist_ok=True)
     path = Path(directory) / f"members-{whole['date']}.json"
     before = json.loads(path.read_text(encoding="utf-8"))["parts"] if path.exists() else {}
     path.write_text(json.dumps({**whole, "parts": {**before, **whole["parts"]}}, indent=1) + "\n", encoding="utf-8")

@@ -129,20 +129,26 @@ class Run:
             self.count_wrong(STOPS, cluster, begin, None)
 
 
+def row_of(fault: str, system: str, runs: list) -> dict:
+    kills = [kill for run in runs for kill in run["kills"] if kill["fault"] == fault]
+    times = [kill["took_s"] for kill in kills if kill["took_s"] is not None]
+    return {"fault": fault, "system": system, "nodes": runs[0].get("nodes"), "kills": len(kills), "missed": len(kills) - len(times),
+            "p50_s": quantile(times, 0.5), "p99_s": quantile(times, 0.99),
+            "wrong": sum(1 for run in runs for each in run["wrong"] if each["fault"] == fault),
+            "watched_s": round(sum(run["watched_s"].get(fault, 0.0) for run in runs))}
+
+
 def table(runs: list) -> list:
+    """With the p99 of each by that of serf's local profile under the same fault."""
     rows = []
     for fault in (*FAULTS, STOPS):
-        for system in SYSTEMS:
-            of = [run for run in runs if run["system"] == system]
-            kills = [kill for run in of for kill in run["kills"] if kill["fault"] == fault]
-            times = [kill["took_s"] for kill in kills if kill["took_s"] is not None]
-            watched = sum(run["watched_s"].get(fault, 0.0) for run in of)
-            if not kills and not watched:
-                continue
-            wrong = sum(1 for run in of for each in run["wrong"] if each["fault"] == fault)
-            rows.append({"fault": fault, "system": system, "nodes": of[0].get("nodes"), "kills": len(kills),
-                         "missed": len(kills) - len(times), "p50_s": quantile(times, 0.5), "p99_s": quantile(times, 0.99),
-                         "wrong": wrong, "watched_s": round(watched)})
+        of = {system: [run for run in runs if run["system"] == system] for system in SYSTEMS}
+        lines = [row_of(fault, system, own) for system, own in of.items() if own]
+        yard = next((row["p99_s"] for row in lines if row["system"] == "serf-local"), None)
+        for row in lines:
+            both = yard is not None and row["p99_s"] is not None
+            row["by_serf_local"] = rounded(row["p99_s"] / yard, 3) if both else None
+        rows += [row for row in lines if row["kills"] or row["watched_s"]]
     return rows
 
 

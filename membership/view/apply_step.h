@@ -103,7 +103,7 @@ inline void forget_one(ClusterView& view) {
 
 inline ViewCode add(ClusterView& view, const MemberStep& step) {
   Member node;
-  if (view.nodes.back().id.value == ~std::uint32_t{0}) {
+  if (view.nodes.back().id.value >= protocol::kMemberIdMax) {
     return ViewCode::TooManyNodes;
   }
   node.id = NodeId{view.nodes.back().id.value + 1};
@@ -137,7 +137,8 @@ inline ViewCode add(ClusterView& view, const MemberStep& step) {
   if (view.nodes.size() > protocol::kViewNodesMax) {
     forget_one(view);
   }
-  return ViewCode::Applied;
+  // Nobody has left yet of all those that leave.
+  return view.nodes.size() > protocol::kViewNodesMax ? ViewCode::TooManyNodes : ViewCode::Applied;
 }
 
 inline bool has_address(const ClusterView& view, NodeId other_than, const MemberStep& step) {

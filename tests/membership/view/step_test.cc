@@ -27,9 +27,9 @@ protocol::JoinToken token_of(std::uint64_t seed) {
 // A state, and commands for its newest view.
 class Views {
  public:
-  explicit Views(std::uint32_t nodes) {
+  explicit Views(std::uint32_t nodes, std::uint32_t first = 1) {
     std::vector<Member> members;
-    for (std::uint32_t id = 1; id <= nodes; ++id) {
+    for (std::uint32_t id = first; id < first + nodes; ++id) {
       Member node;
       node.id = NodeId{id};
       node.incarnation = Incarnation{1};
@@ -82,10 +82,10 @@ class Views {
   }
 
   // Adds, admits and promotes one.
-  std::uint32_t grown(MemberStep step = added()) {
+  std::uint32_t grown(MemberStep step = added(), std::uint64_t seed = 1) {
     EXPECT_EQ(take(ViewCommandKind::Add, step), ViewCode::Applied);
     const std::uint32_t node = state.view().nodes.back().id.value;
-    EXPECT_EQ(take(ViewCommandKind::Admit, admitted(node)), ViewCode::Applied);
+    EXPECT_EQ(take(ViewCommandKind::Admit, admitted(node, seed)), ViewCode::Applied);
     EXPECT_EQ(take(ViewCommandKind::Promote, node), ViewCode::Applied);
     return node;
   }
@@ -288,6 +288,32 @@ TEST(MemberSteps, NoMoreVotersAndNodesThanFit) {
   EXPECT_EQ(views.take(Kind::Add, step), ViewCode::Applied);
   EXPECT_EQ(views.take(Kind::Promote, {.node = NodeId{8}, .replaces = NodeId{2}}),
             ViewCode::Applied);
+}
+
+// However slowly they leave: each view can be read.
+TEST(MemberSteps, NodesThatLeaveHaveAPlaceUntilTheyHaveLeft) {
+  Views views{1};
+  for (std::uint32_t id = 2; id <= protocol::kViewNodesMax; ++id) {
+    ASSERT_EQ(views.grown(Views::added(id), id), id);
+    ASSERT_EQ(views.take(Kind::Leave, id), ViewCode::Applied);
+  }
+  EXPECT_EQ(views.take(Kind::Add, Views::added(65)), ViewCode::TooManyNodes);
+  const ClusterView& view = views.state.view();
+  EXPECT_EQ(protocol::decode_view(protocol::encode_view(view)), view);
+  ASSERT_EQ(views.take(Kind::Gone, 40), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Add, Views::added(65)), ViewCode::Applied);
+  EXPECT_EQ(view.nodes.size(), protocol::kViewNodesMax);
+  EXPECT_EQ(view.nodes.back().id, NodeId{65});
+  EXPECT_EQ(protocol::decode_view(protocol::encode_view(view)), view);
+}
+
+TEST(MemberSteps, IdsEndWhereTheyDoBetweenNodes) {
+  Views views{1, protocol::kMemberIdMax - 1};
+  ASSERT_EQ(views.take(Kind::Add, Views::added(1)), ViewCode::Applied);
+  EXPECT_EQ(views.state.view().nodes.back().id, NodeId{protocol::kMemberIdMax});
+  EXPECT_EQ(views.take(Kind::Add, Views::added(2)), ViewCode::TooManyNodes);
+  ASSERT_EQ(views.take(Kind::Leave, protocol::kMemberIdMax), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Add, Views::added(2)), ViewCode::TooManyNodes);
 }
 
 TEST(MemberSteps, NamesLabelsAndUnknownRolesAreChecked) {

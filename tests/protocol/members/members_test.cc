@@ -153,6 +153,15 @@ TEST(ViewBytes, NewFieldsStandOnlyWhereTheyMeanSomething) {
   }
 }
 
+TEST(ViewBytes, NoIdIsLongerThanBetweenNodes) {
+  ClusterView view = plain();
+  view.nodes.back().id = NodeId{kMemberIdMax};
+  view.nodes.back().name = "last";
+  EXPECT_EQ(decode_view(encode_view(view)), view);
+  view.nodes.back().id = NodeId{kMemberIdMax + 1};
+  EXPECT_FALSE(decode_view(encode_view(view)));
+}
+
 TEST(JoinToken, IsThirtyTwoDigits) {
   JoinToken token{};
   for (std::size_t k = 0; k < token.size(); ++k) {

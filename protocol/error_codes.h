@@ -316,6 +316,10 @@ enum class ErrorCode : std::uint32_t {
   RestoreUnfinished = 8312,
   RestoreRefused = 8313,
   SnapshotNotServed = 8314,
+  ForceUnconfirmed = 8315,
+  ForceOtherCluster = 8316,
+  ForceUnfit = 8317,
+  ForceBlocked = 8318,
 };
 
 // Exit codes of gcoordctl and gcoordd (docs/reference/errors.md). Never renumber.

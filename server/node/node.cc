@@ -83,6 +83,12 @@ class Node::Impl {
     for (const std::string& note : start_.notes) {
       log_warning(LogComponent::Peers, "{}", note);
     }
+    if (start_.former) {
+      log_info(LogComponent::Node,
+               "cluster {} took the place of cluster {}, which is retired",
+               options().cluster.value,
+               start_.former->cluster.value);
+    }
     ReplicaOptions engine = engine_options(start_);
     if (!options().trace_file.empty()) {
       GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));

@@ -95,6 +95,7 @@ ReplicaOptions engine_options(const NodeStart& start) {
   const NodeOptions& options = start.options();
   ReplicaOptions result;
   result.cluster = options.cluster;
+  result.former_cluster = start.former ? start.former->cluster : ClusterId{0};
   result.node = options.node;
   result.shard_count = options.shards;
   for (const PeerOption& peer : options.peers) {

@@ -151,13 +151,21 @@ enum class Verb : std::uint8_t {
 // What is done with the options of Run and Dev.
 enum class Purpose : std::uint8_t {
   Serve,
-  CheckConfig,  // --check-config: names what is wrong with them, and ends.
-  PrintConfig,  // --print-config: prints them with their sources, and ends.
+  CheckConfig,      // --check-config: names what is wrong with them, and ends.
+  PrintConfig,      // --print-config: prints them with their sources, and ends.
+  ForceNewCluster,  // --force-new-cluster: makes a new cluster of the data directory, and ends.
+};
+
+// What goes with --force-new-cluster.
+struct ForceFlags {
+  bool dry_run = false;                // Only says what is there.
+  std::optional<std::string> confirm;  // The old cluster's id; none: it is asked for.
 };
 
 struct Invocation {
   Verb verb = Verb::Run;
   Purpose purpose = Purpose::Serve;
+  ForceFlags force;
   std::string text;
   std::vector<GivenOption> given;  // The values that count, none that a stronger source replaced.
   NodeOptions options;

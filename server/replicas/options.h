@@ -32,6 +32,7 @@ inline constexpr std::uint32_t kTurnThreadsMax = 16;
 
 struct ReplicaOptions {
   ClusterId cluster;
+  ClusterId former_cluster;  // The one whose place it took; 0: none.
   NodeId node;
   std::uint32_t shard_count = 65536;
   // Slices (shard mod 256) whose shards are kept here, ascending; none: all. The data directory may

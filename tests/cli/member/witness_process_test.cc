@@ -96,7 +96,9 @@ TEST_F(WitnessProcessTest, AWitnessSaysWhatItIsAndServesNoState) {
   EXPECT_EQ(refusal(ctl(), {"member", "add", "--witness"}), "GC6629");
   EXPECT_EQ(refusal(ctl(), {"member", "add", "--witness", "--force"}), "GC6629");
   EXPECT_EQ(refusal(ctl(), {"member", "promote", "w"}), "GC6616");
-  EXPECT_EQ(refusal(ctl(), {"member", "update", "w", "--weight", "2"}), "GC6618");
+  const auto listed = ctl().json({"--timeout", "30s", "member", "list"});
+  const std::string view = listed.value("view", "");
+  EXPECT_EQ(refusal(ctl(), {"member", "update", "w", "--weight", "2", "--view", view}), "GC6618");
 
   const Ctl of_witness{endpoint(kWitness)};
   const auto held = of_witness.json({"--timeout", "30s", "lock", "acquire", "a", "--ttl", "1h"});

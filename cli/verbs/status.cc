@@ -241,7 +241,7 @@ Table table_of(const Json& nodes) {
     table.rows.push_back({text_of(node, "node"),
                           text_of(node, "endpoint"),
                           node.value("reachable", false) ? "yes" : text_of(node, "error"),
-                          text_of(node, "leaders"),
+                          node.value("witness", false) ? "witness" : text_of(node, "leaders"),
                           text_of(node, "locks"),
                           text_of(node, "waiters"),
                           text_of(node, "sessions"),

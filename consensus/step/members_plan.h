@@ -29,7 +29,8 @@ inline constexpr std::uint8_t kTargetVoter = 1;  // Else a learner.
 inline constexpr std::uint8_t kTargetLeads = 2;  // Voter: may keep the leadership.
 // Voter: takes the leadership where nobody else can, and hands it on.
 inline constexpr std::uint8_t kTargetLeadsAtNeed = 4;
-inline constexpr std::uint8_t kTargetJoining = 8;  // Learner: is to become a voter or an observer.
+inline constexpr std::uint8_t kTargetJoining = 8;   // Learner: is to become more than that.
+inline constexpr std::uint8_t kTargetWitness = 16;  // Has no service state, now or once it votes.
 
 struct TargetNode {
   NodeId node;

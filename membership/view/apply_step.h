@@ -67,7 +67,9 @@ inline std::size_t voter_count(const ClusterView& view, bool witnesses) {
 }
 
 inline ViewCode check_weight(MemberRole role, std::uint32_t weight) {
-  const bool right = role == MemberRole::Observer ? weight == 0 : weight >= 1;
+  const bool right = role == MemberRole::Observer  ? weight == 0
+                     : role == MemberRole::Witness ? weight == 1
+                                                   : weight >= 1;
   return right && weight <= kWeightMax ? ViewCode::Applied : ViewCode::WeightInvalid;
 }
 

@@ -34,7 +34,8 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .log = &log_levels_,
                         .members = &members_,
                         .now_ms = std::move(now_ms),
-                        .dear = &dear_});
+                        .dear = &dear_,
+                        .witness = environment_.options.witness});
   dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
   NodeRequests& ranges = environment_.service.handlers().node;
   ranges.answer_in_parts();

@@ -21,7 +21,7 @@ HealthCheck majority_check(const NodeView& view, const ClusterMembers& members) 
 HealthCheck ledger_check(const NodeLedger& ledger) {
   HealthCheck check{"ledger", true, "", false};
   if (!ledger.publishes()) {
-    check.detail = std::string("publishes nothing: ") + kResidentPublishesNothing;
+    check.detail = std::string("publishes nothing: ") + ledger.silent_for();
     return check;
   }
   const NodeLedgerStatus status = ledger.status();

@@ -341,7 +341,7 @@ class Node::Impl {
   // an election timeout. Whatever is left after that time is missed after all.
   Status hand_over() {
     const ClusterMembers& members = membership_->members();
-    const std::vector<NodeId> voters = voters_of(members.view);
+    const std::vector<NodeId> voters = voters_with_state(members.view);
     std::vector<NodeId> heirs;
     for (const NodePeerView& peer : engine_->view().peers) {
       const bool votes =

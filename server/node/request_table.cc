@@ -173,6 +173,22 @@ constexpr auto kPlaces = [] {
 
 }  // namespace
 
+bool reads_replicas(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::SessionLosses:
+    case RequestKind::SnapshotOpen:
+    case RequestKind::SnapshotRead:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchProgress:
+    case RequestKind::LockRead:
+    case RequestKind::LockReadList:
+    case RequestKind::LockGetAt:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::span<const RequestRow> request_table() {
   return kRows;
 }
@@ -196,6 +212,12 @@ void RequestRouter::on_request(protocol::ConnectionId connection,
 }
 
 void RequestRouter::serve(const ClientRequest& request) const {
+  if (owners_.witness && reads_replicas(request.slot.kind)) {
+    if (owners_.service.admit(request)) {
+      owners_.service.handlers().node.refuse_stateless(request);
+    }
+    return;
+  }
   const RequestRow* const row = find_request(request.slot.kind);
   (row == nullptr ? unserved : row->handler)(owners_, request);
 }

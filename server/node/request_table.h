@@ -70,6 +70,7 @@ struct RequestOwners {
   NodeMembers* members = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
+  bool witness = false;                   // The node has no state to answer from.
 };
 
 using RequestHandler = void (*)(const RequestOwners& owners, const ClientRequest& request);
@@ -83,6 +84,10 @@ struct RequestRow {
   Permission permission = Permission::Admin;
   RequestCost cost = RequestCost::Cheap;
 };
+
+// Whether any node serves the kind from its own replicas: a witness, which has none, refuses it.
+// What else takes state only leaders serve.
+bool reads_replicas(protocol::RequestKind kind);
 
 // All rows.
 std::span<const RequestRow> request_table();

@@ -74,6 +74,8 @@ struct NodeOptions {
   std::string member_name;                           // In the first cluster view; empty: "node-ID".
   std::vector<protocol::MemberLabel> member_labels;  // The same, by rising key.
   std::string data_dir;
+  // Set by no option: the view in the directory says that this node is a witness.
+  bool witness = false;
   std::uint32_t shards = 65536;
   std::uint32_t checkpoint_interval_ms = 30'000;
   Durability durability = Durability::Durable;

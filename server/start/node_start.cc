@@ -193,6 +193,7 @@ Status take_view(NodeStart& start) {
   start.notes = start.hints.differences(view);
   options.peers = peers_of(start);
   if (const Member* const self = protocol::find_member(view, options.node)) {
+    options.witness = self->role == protocol::MemberRole::Witness;
     keep_address(self->peer_address, options.advertise_peer);
     keep_address(self->client_address, options.advertise_client);
   }

@@ -358,7 +358,8 @@ TEST_F(MemberChangesTest, AJoinThatIsLateOrOldOrInTheWayIsRefused) {
 TEST_F(MemberChangesTest, EachMistakeOfAnOrderHasItsOwnCodeAndChangesNothing) {
   ASSERT_NO_FATAL_FAILURE(found());
   MemberActionOrder wanted = adding(MemberRole::Witness);
-  EXPECT_EQ(order(wanted), ErrorCode::MemberRoleWrong);
+  wanted.weight = 2;
+  EXPECT_EQ(order(wanted), ErrorCode::MemberWeightInvalid);
   wanted = adding();
   wanted.weight = 0;
   EXPECT_EQ(order(wanted), ErrorCode::MemberWeightInvalid);
@@ -385,6 +386,51 @@ TEST_F(MemberChangesTest, EachMistakeOfAnOrderHasItsOwnCodeAndChangesNothing) {
   EXPECT_EQ(order(wanted), ErrorCode::SlotInvalid);
   EXPECT_EQ(view().epoch, 1u);
   EXPECT_TRUE(log_.proposals.empty());
+}
+
+// Those that can lead stay a majority by themselves.
+TEST_F(MemberChangesTest, AWitnessTakesMoreVotersWithStateThanThereAreWitnesses) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(adding(MemberRole::Witness)), ErrorCode::None);
+  EXPECT_EQ(node(4).role, MemberRole::Witness);
+  EXPECT_EQ(node(4).weight, 1u);
+  MemberActionOrder more = adding(MemberRole::Witness);
+  ASSERT_EQ(order(more), ErrorCode::None);
+  more = adding(MemberRole::Witness);
+  more.force = true;
+  EXPECT_EQ(order(more), ErrorCode::WitnessNeedsVoters) << "three voters, three witnesses";
+  EXPECT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::WitnessNeedsVoters);
+  ASSERT_EQ(order(about(MemberAction::Remove, 5)), ErrorCode::None) << "a witness may go";
+  ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None) << "two voters, one witness";
+  EXPECT_EQ(order(adding(MemberRole::Witness)), ErrorCode::WitnessNeedsVoters);
+  MemberActionOrder other = adding(MemberRole::Witness);
+  other.replaces = NodeId{2};
+  EXPECT_EQ(order(other), ErrorCode::WitnessNeedsVoters) << "a witness in place of a voter";
+  MemberActionOrder heir = adding();
+  heir.replaces = NodeId{2};
+  heir.dry_run = true;
+  EXPECT_EQ(order(heir), ErrorCode::None) << "a voter in place of a voter";
+  MemberActionOrder forced = about(MemberAction::Remove, 2);
+  forced.force = true;
+  EXPECT_EQ(order(forced), ErrorCode::None);
+  MemberActionOrder last = about(MemberAction::Remove, 1);
+  last.force = true;
+  EXPECT_EQ(order(last), ErrorCode::LastVoter) << "a witness cannot lead";
+}
+
+TEST_F(MemberChangesTest, AWitnessComesOnlyWhereAllNodesKnowWitnesses) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(adding()), ErrorCode::None);  // So changes are known everywhere.
+  lacking_.insert(3);
+  ASSERT_EQ(order(adding()), ErrorCode::None);
+  EXPECT_EQ(order(adding(MemberRole::Witness)), ErrorCode::MemberFeatureMissing);
+  lacking_.clear();
+  ASSERT_EQ(order(adding(MemberRole::Witness)), ErrorCode::None);
+  // Now nobody may come who knows of none, whatever is known of those that are there.
+  protocol::JoinRequest request = joining(*answer().token, 40);
+  request.features &= ~static_cast<std::uint64_t>(protocol::Feature::Witnesses);
+  lacking_.insert(3);
+  EXPECT_EQ(join(request), ErrorCode::JoinFeaturesMissing);
 }
 
 TEST_F(MemberChangesTest, AQuorumOfLiveNodesStaysUnlessItIsForced) {

@@ -238,6 +238,7 @@ enum class ErrorCode : std::uint32_t {
   JoinTokenSpent = 6633,
   JoinTokenLate = 6634,
   JoinFeaturesMissing = 6635,
+  AlarmUnknown = 6641,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,

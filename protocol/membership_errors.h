@@ -111,6 +111,9 @@ inline constexpr ErrorEntry kMemberErrors[] = {
     {ErrorCode::JoinFeaturesMissing, "JoinFeaturesMissing", StatusCode::FailedPrecondition, ExitCode::Usage,
      "the new node is of a release that lacks what the cluster uses",
      "Start the release on it that the other nodes run"},
+    {ErrorCode::AlarmUnknown, "AlarmUnknown", StatusCode::NotFound, ExitCode::Negative,
+     "there is no such alarm",
+     "Take an alarm from gcoordctl alarm list, as KIND:NODE or KIND, or all"},
 };
 // clang-format on
 

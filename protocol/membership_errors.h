@@ -120,6 +120,9 @@ inline constexpr ErrorEntry kMemberErrors[] = {
     {ErrorCode::ViewsNotLeft, "ViewsNotLeft", StatusCode::FailedPrecondition, ExitCode::Unavailable,
      "too many earlier views may still be gone by: most of their nodes have not said a newer one",
      "Bring back nodes that are down or cut off; --force vouches that they are down for good"},
+    {ErrorCode::AlarmUnknown, "AlarmUnknown", StatusCode::NotFound, ExitCode::Negative,
+     "there is no such alarm",
+     "Take an alarm from gcoordctl alarm list, as KIND:NODE or KIND, or all"},
 };
 // clang-format on
 

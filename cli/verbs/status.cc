@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -146,6 +147,23 @@ void add_low_disks(std::vector<std::string>& notes, const Json& nodes) {
           ": WARNING: its disk is almost full, so it takes no new sessions and locks: " +
           std::to_string(std::strtoull(free.c_str(), nullptr, 10) >> 20) + " MiB are free" +
           (used ? ", its reserve among them" : ""));
+    }
+  }
+}
+
+// A line for each alarm that is armed at any node, once.
+void add_alarms(std::vector<std::string>& notes, const Json& nodes) {
+  std::set<std::string> said;
+  for (const Json& node : nodes) {
+    const Json detector = node.value("detector", Json{});
+    const Json alarms =
+        detector.is_object() ? detector.value("alarms", Json::array()) : Json::array();
+    for (const Json& alarm : alarms) {
+      const std::string name = text_of(alarm, "kind") + ":" + text_of(alarm, "node");
+      if (alarm.value("armed", false) && said.insert(name).second) {
+        notes.push_back("WARNING: alarm " + name + ": " + text_of(alarm, "text") +
+                        " (gcoordctl alarm list)");
+      }
     }
   }
 }
@@ -309,6 +327,7 @@ int show_status(Context& context) {
   table.notes.insert(table.notes.end(), devices.begin(), devices.end());
   add_rejoining(table.notes, nodes, cluster.shard_count);
   add_low_disks(table.notes, nodes);
+  add_alarms(table.notes, nodes);
   add_deadlocks(table.notes, nodes);
   add_coordinators(table.notes, nodes);
   add_strangers(json, table.notes, cluster);

@@ -51,7 +51,8 @@ void NodeHealth::on_look(const NodeView& view, const NodeLedger& ledger, std::ui
   board_.set_checks({serves_check(),
                      majority_check(view, members_),
                      disk_check(view, now_ms),
-                     ledger_check(ledger)});
+                     ledger_check(ledger),
+                     {"alarms", alarms_.empty(), alarms_, false}});
   tell_status();
 }
 

@@ -334,6 +334,7 @@ class Node::Impl {
   }
 
   void look_at_health() {
+    health_.set_alarms(client_services_->detection().armed_alarms());
     health_.on_look(engine_->view(), ledger_stack_.ledger(), time_.read() / 1000);
   }
 

@@ -1,6 +1,7 @@
 #include "server/node/request_table.h"
 
 #include "common/enumerators.h"
+#include "server/detector/alarm_requests.h"
 #include "server/history/ledger_pruning.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
@@ -78,6 +79,7 @@ constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
+constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
 constexpr bool kByAnyNode = false;
@@ -143,6 +145,7 @@ constexpr RequestRow kRows[] = {
     // By the token.
     {RequestKind::MemberJoin, Members, kMembers, kByLeader, None},
     {RequestKind::MemberProgress, Members, kMembers, kByLeader, Read},
+    {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode, Admin},
 };
 
 // clang-format on

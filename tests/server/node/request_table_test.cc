@@ -230,6 +230,7 @@ TEST(RequestTableTest, KindsThatActOnWhatOthersHoldTakeAnAdministrator) {
                                  RequestKind::LogLevels,
                                  RequestKind::MemberUpdate,
                                  RequestKind::MemberChange,
+                                 RequestKind::MemberAlarms,
                                  RequestKind::SnapshotOpen,
                                  RequestKind::SnapshotRead}) {
     EXPECT_EQ(find_request(kind)->permission, Permission::Admin)

@@ -167,6 +167,37 @@ TEST(Detector, ARelayedAnswerThatNobodyAskedForIsNoSignOfLife) {
   EXPECT_EQ(nodes.sight(1, 4).indirect_ms, 0u);
 }
 
+// Nobody gets more bytes out of a node than it sends, and makes it send them to somebody else.
+TEST(Detector, AnAnswerIsNoLongerThanItsQuestion) {
+  SimulatedNodes nodes(4);
+  nodes.run(1000);
+  Detector& asked = nodes.at(1);
+  static_cast<void>(asked.take_outgoing());
+  asked.on_channel_ended(NodeId{2}, nodes.now_ms);
+  asked.on_channel_ended(NodeId{4}, nodes.now_ms);
+  asked.advance(nodes.now_ms + 1);
+  // Its own questions have room for all that the other one may have to say.
+  const std::vector<DetectorMessage> questions = asked.take_outgoing();
+  ASSERT_FALSE(questions.empty());
+  for (const DetectorMessage& question : questions) {
+    EXPECT_EQ(question.room(), 3u);
+  }
+  for (const std::uint32_t room : {0u, 1u, 3u}) {
+    ASSERT_TRUE(asked.on_message({.from = NodeId{3},
+                                  .to = NodeId{1},
+                                  .incarnation = Incarnation{1},
+                                  .sequence = 7,
+                                  .about = {},
+                                  .opinions = {},
+                                  .padding = room},
+                                 nodes.now_ms));
+    const std::vector<DetectorMessage> out = asked.take_outgoing();
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(out[0].kind, MessageKind::Ack);
+    EXPECT_EQ(out[0].room(), std::min(room, 2u));
+  }
+}
+
 TEST(Detector, ARefusalFromANodeThatNeverSpokeSaysNothing) {
   SimulatedNodes nodes(3);
   nodes.at(1).on_heartbeat(NodeId{2}, Incarnation{1}, nodes.now_ms);

@@ -85,18 +85,20 @@ void warn(const SurvivorFacts& facts, std::ostream& err) {
       << " does not have. Locks that were granted so\n    are free again, or held by whom they "
          "were "
          "held before.\n"
-      << "  - Counts from now on: " << open << " entries that " << self
-      << " has and does not know to be decided. Their clients may have got no\n    answer, or an "
-         "error.\n";
+      << "  - Counts from now on: " << open << " of its entries, which " << self
+      << " does not know to be decided. Their clients may have\n    got no answer, or an error.\n";
   if (!facts.identity.keeps_log) {
     err << "  - Durability is memory: the directory has the last checkpoint, and nothing of what "
            "came "
            "after it.\n";
   }
-  err << "  - Removed for ever: nodes " << list_text(facts.others)
-      << ". Stop them, and delete their directories: two of them would go on\n    with the old "
-         "cluster.\n"
-      << "  - Fencing tokens go on rising, above all of the old cluster. Sessions keep their locks "
+  if (!facts.others.empty()) {
+    err << "  - Removed for ever: nodes " << list_text(facts.others)
+        << ". Stop them, and delete their directories: a majority of them would go\n    on with "
+           "the "
+           "old cluster.\n";
+  }
+  err << "  - Fencing tokens go on rising, above all of the old cluster. Sessions keep their locks "
          "for "
          "one more TTL.\n"
       << "If a majority of the old nodes can still be started, do that instead.\n";
@@ -141,14 +143,16 @@ Result<std::string> confirmation(const server::ForceFlags& flags, const ForceTer
   return *std::move(typed);
 }
 
-// An earlier one that died behind its exchange.
+// By an earlier one, which may have died behind its exchange.
 void tell_finished(const ForceNewCluster& force, const ForceTerminal& terminal) {
-  terminal.err << "An interrupted --force-new-cluster is finished now.\n";
+  terminal.err << "The new cluster is made already, and its node was not started yet: start it.\n";
   fact(terminal.out, "new-cluster-id", number(force.facts().identity.cluster.value));
   if (force.former()) {
     fact(terminal.out, "retired-id", number(force.former()->cluster.value));
   }
-  fact(terminal.out, "old-directory", *force.finished());
+  if (ledger::is_taken(*force.finished())) {
+    fact(terminal.out, "old-directory", *force.finished());
+  }
 }
 
 void tell_done(const Forced& forced, const std::string& directory, const ForceTerminal& terminal) {

@@ -95,20 +95,16 @@ Status ForceNewCluster::read(Purpose purpose) {
   GCOORD_TRY(const auto disk, ledger::PosixDisk::open_directory(directory_));
   GCOORD_TRY(former_, ledger::read_former(*disk));
   if (purpose == Purpose::Make) {
-    GCOORD_TRY(finished_, swap_.settle());
+    GCOORD_TRY(const auto moved, swap_.settle());
+    if (moved) {
+      remove_reserve(*moved);
+    }
   }
   GCOORD_TRY(const auto identity, ledger::IdentityFile::read(*disk));
   facts_.identity = identity->identity();
-  if (finished_) {
-    remove_reserve(*finished_);
-    if (!identity->in_use()) {
-      return Status{};
-    }
-    finished_.reset();  // Its cluster has lived since: this is another day.
-  }
   if (former_ && !identity->in_use()) {
-    return unfit("it is the new cluster's already, which took the place of cluster " +
-                 std::to_string(former_->cluster.value) + "; start the node");
+    finished_ = swap_.kept(facts_.identity.cluster);
+    return Status{};
   }
   GCOORD_TRY(kept_, read_kept_members(*disk));
   GCOORD_TRY_STATUS(check_kept());

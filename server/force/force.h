@@ -70,8 +70,8 @@ class ForceNewCluster {
 
   const SurvivorFacts& facts() const { return facts_; }
 
-  // The old directory that an earlier one, which died behind its exchange, has left to be kept: the
-  // directory is that of its new cluster, and has not been started since.
+  // Where the old directory is kept, if all is done already: the directory is that of the new
+  // cluster, and its node has not been started since.
   const std::optional<std::string>& finished() const { return finished_; }
 
   // The cluster whose place the directory's one took; none: it was founded or restored.

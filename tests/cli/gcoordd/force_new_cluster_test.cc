@@ -56,7 +56,7 @@ TEST_F(ForceTerminalTest, WhatMayBeLostIsSaidBeforeItIsAskedFor) {
   ASSERT_TRUE(run(survivor_.id()).ok());
   const std::string said = err_.str();
   const std::size_t lost = said.find("Lost: whatever the other nodes acknowledged");
-  const std::size_t open = said.find("Counts from now on: 1 entries");
+  const std::size_t open = said.find("Counts from now on: 1 of its entries");
   const std::size_t asked = said.find("Type the id");
   ASSERT_NE(lost, std::string::npos) << said;
   ASSERT_NE(open, std::string::npos) << said;
@@ -82,7 +82,13 @@ TEST_F(ForceTerminalTest, ADryRunAsksNothingAndChangesNothing) {
 TEST_F(ForceTerminalTest, AScriptTypesNothing) {
   ASSERT_TRUE(run(std::nullopt, {.dry_run = false, .confirm = survivor_.id()}).ok());
   EXPECT_EQ(asked_, 0);
-  EXPECT_NE(survivor_.cluster_now(), survivor_.cluster());
+  const ClusterId made = survivor_.cluster_now();
+  EXPECT_NE(made, survivor_.cluster());
+  // Once more changes nothing.
+  ASSERT_TRUE(run(std::nullopt, {.dry_run = false, .confirm = survivor_.id()}).ok());
+  EXPECT_EQ(survivor_.cluster_now(), made);
+  EXPECT_THAT(err_.str(), HasSubstr("made already"));
+  EXPECT_THAT(out_.str(), HasSubstr("retired-id        " + survivor_.id()));
 }
 
 }  // namespace

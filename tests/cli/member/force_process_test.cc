@@ -230,9 +230,10 @@ class ForceProcessTest : public ProcessCluster {
         << file_text(options.error_file);
     const auto latest = std::chrono::steady_clock::now() + kPatience;
     const auto state = [&] {
-      for (const auto& each : ctl.json({"--timeout", "30s", "member", "list"})["members"]) {
+      const auto view = ctl.json({"--timeout", "30s", "member", "list"});
+      for (const auto& each : view["members"]) {
         if (each.value("name", "") == "fourth") {
-          EXPECT_EQ(each.value("id", 0), 4) << "the ids of the old cluster are not used again";
+          EXPECT_EQ(each.value("node", 0), 4) << "the ids of the old cluster are not used again";
           return each.value("state", "");
         }
       }

@@ -352,12 +352,17 @@ TEST_F(ForceKillsTest, BehindTheExchangeTheNewDirectoryIsThereAndTheNextRunKeeps
   EXPECT_EQ(left_.neighbours().size(), 2u);
 }
 
-TEST_F(ForceKillsTest, BehindAllOfItTheNextRunSaysSo) {
+TEST_F(ForceKillsTest, BehindAllOfItTheNextRunSaysSoAndDoesNothing) {
   ASSERT_NO_FATAL_FAILURE(die_at(ForceStep::Kept));
-  EXPECT_NE(left_.cluster_now(), survivor_.cluster());
-  const Status refused = refusal(left_);
-  EXPECT_EQ(refused.detail(), number(ErrorCode::ForceUnfit));
-  EXPECT_THAT(refused.message(), HasSubstr("start the node"));
+  const ClusterId made = left_.cluster_now();
+  EXPECT_NE(made, survivor_.cluster());
+  for (const Purpose purpose : {Purpose::Inspect, Purpose::Make}) {
+    const auto opened = ForceNewCluster::open(left_.path(), purpose);
+    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+    EXPECT_EQ(opened.value()->finished(),
+              left_.beside(".before-force-" + std::to_string(made.value)));
+  }
+  EXPECT_EQ(left_.cluster_now(), made);
 }
 
 TEST(ForceNewClusterTest, SomethingElseUnderOneOfTheNamesIsLeftAlone) {

@@ -93,7 +93,7 @@ Status check_joined(const server::NodeStart& start) {
   const server::NodeOptions& options = start.options();
   const std::string node = "node " + std::to_string(options.node.value) + " of cluster " +
                            std::to_string(options.cluster.value);
-  if (start.kept.joined_by == protocol::join_token_hash(*options.join_token)) {
+  if (start.kept.joined_by == protocol::join_token_proof(*options.join_token)) {
     log_info(LogComponent::Node,
              "--join is ignored: {} has joined already, as {}",
              options.data_dir,

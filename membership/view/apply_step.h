@@ -159,7 +159,7 @@ inline ViewCode check_admission(const ClusterView& view,
   if (!node.invitation) {
     return node.directory == step.directory ? ViewCode::StateWrong : ViewCode::TokenSpent;
   }
-  if (protocol::join_token_hash(step.token) != node.invitation->token_hash) {
+  if (protocol::join_proof_hash(step.proof) != node.invitation->token_hash) {
     return ViewCode::TokenUnknown;
   }
   if (step.time_ms > node.invitation->deadline_ms) {

@@ -86,11 +86,22 @@ bool ViewCpu::has_steps() const {
   return in_changes || says_more(table_.view) || says_more(table_.base);
 }
 
-bool ViewCpu::has_spent(const protocol::JoinToken& token) const {
-  return std::ranges::any_of(table_.changes, [&token](const std::vector<std::byte>& change) {
+bool ViewCpu::has_admission(const std::function<bool(const MemberStep&)>& wanted) const {
+  return std::ranges::any_of(table_.changes, [&wanted](const std::vector<std::byte>& change) {
     const auto made = decode_view_command(change);
-    return made && made->kind == ViewCommandKind::Admit && made->step.token == token;
+    return made && made->kind == ViewCommandKind::Admit && wanted(made->step);
   });
+}
+
+bool ViewCpu::has_spent(const protocol::JoinToken& token) const {
+  const protocol::JoinProof proof = protocol::join_token_proof(token);
+  return has_admission([&proof](const MemberStep& step) { return step.proof == proof; });
+}
+
+bool ViewCpu::has_admitted(std::uint64_t directory, const protocol::JoinToken& token) const {
+  const protocol::JoinProof proof = protocol::join_token_proof(token);
+  return has_admission(
+      [&](const MemberStep& step) { return step.directory == directory && step.proof == proof; });
 }
 
 void ViewCpu::serialize(std::vector<std::byte>& bytes) const {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -49,6 +50,9 @@ class ViewCpu {
   // Whether a node has joined with this token in one of the last changes.
   bool has_spent(const protocol::JoinToken& token) const;
 
+  // The same of the node with this data directory.
+  bool has_admitted(std::uint64_t directory, const protocol::JoinToken& token) const;
+
   // Whether there is nothing: no view, and none before.
   bool is_empty() const { return table_.view.epoch == 0; }
 
@@ -61,6 +65,8 @@ class ViewCpu {
   friend bool operator==(const ViewCpu& a, const ViewCpu& b) = default;
 
  private:
+  bool has_admission(const std::function<bool(const MemberStep&)>& wanted) const;
+
   ViewTable table_;
 };
 

@@ -76,7 +76,7 @@ bool read_added(ByteReader& reader, MemberStep& step) {
 }
 
 void write_admitted(ByteWriter& writer, const MemberStep& step) {
-  writer.array(step.token);
+  writer.array(step.proof);
   writer.integer(step.directory);
   writer.integer(step.time_ms);
   writer.text(step.name);
@@ -86,7 +86,7 @@ void write_admitted(ByteWriter& writer, const MemberStep& step) {
 }
 
 bool read_admitted(ByteReader& reader, MemberStep& step) {
-  reader.array(step.token);
+  reader.array(step.proof);
   step.directory = reader.integer<std::uint64_t>();
   step.time_ms = reader.integer<std::uint64_t>();
   step.name = reader.text(protocol::kMemberNameBytesMax);

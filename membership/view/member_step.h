@@ -56,7 +56,7 @@ struct MemberStep {
   std::vector<SuspectMark> marks;   // Marks: by rising id, at least one.
   std::uint64_t time_ms = 0;        // Admit, Suspect, Marks: Unix milliseconds at the proposer.
   protocol::Invitation invitation;  // Add.
-  protocol::JoinToken token{};      // Admit.
+  protocol::JoinProof proof{};      // Admit: of the token, which no log has.
   std::uint64_t directory = 0;      // Admit.
   std::string name;                 // Add; Admit, unless empty.
   std::string peer_address;         // Admit.
@@ -72,7 +72,7 @@ struct MemberStep {
 void write_step(ByteWriter& writer, ViewCommandKind kind, const MemberStep& step);
 std::optional<MemberStep> read_step(ByteReader& reader, ViewCommandKind kind);
 
-// For the ledger's audit: "kind" first, integers decimal. The token is not in it.
+// For the ledger's audit: "kind" first, integers decimal. The proof is not in it.
 std::vector<std::pair<std::string, std::string>> step_facts(ViewCommandKind kind,
                                                             const MemberStep& step);
 

@@ -30,6 +30,21 @@ class NamedEvents final : public ChannelEvents {
   NodeId peer_;
 };
 
+// A refusal of these says itself that somebody else answers at the address.
+bool is_of_a_stranger(RefusalCode code) {
+  return code == RefusalCode::WrongVersion || code == RefusalCode::WrongCluster ||
+         code == RefusalCode::UnknownNode;
+}
+
+// Why a refusal is not the peer's word to this node; None: it is.
+DropReason stranger_of(const FrameHeader& header, const PeerNetworkOptions& own, NodeId peer) {
+  if (header.cluster != own.cluster.value) {
+    return DropReason::WrongCluster;
+  }
+  const bool between = header.from_node == peer.value && header.to_node == own.node.value;
+  return between ? DropReason::None : DropReason::WrongNode;
+}
+
 }  // namespace
 
 Greeting PeerNetwork::self_greeting(NodeId to, std::uint32_t epoch) const {
@@ -200,7 +215,7 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
     Refusal refusal;
     reason = decode_refusal(frame, refusal);
     if (reason == DropReason::None) {
-      on_refusal(peer, refusal);
+      on_refusal(peer, refusal, stranger_of(frame.header, options_, peer.address.id));
       return;
     }
   } else if (reason == DropReason::None && frame.header.kind == FrameKind::Welcome) {
@@ -244,7 +259,8 @@ void PeerNetwork::on_welcome(PeerRecord& peer, const Greeting& welcome) {
   bring_up(peer, peer.link, welcome, welcome.epoch);
 }
 
-void PeerNetwork::on_refusal(PeerRecord& peer, const Refusal& refusal) {
+// What a stranger at the peer's address says shows in the peer's row, and goes no further.
+void PeerNetwork::on_refusal(PeerRecord& peer, const Refusal& refusal, DropReason stranger) {
   take_down(peer, refusal.text);
   if (refusal.code == RefusalCode::CallCrossed) {
     return;  // The other call is on its way; the usual pause covers the case that it fails.
@@ -252,7 +268,13 @@ void PeerNetwork::on_refusal(PeerRecord& peer, const Refusal& refusal) {
   peer.state = LinkState::Refused;
   peer.last_error = std::string{refusal_code_name(refusal.code)} + ": " + refusal.text;
   peer.pacing.on_refusal(now_ms_);
-  sink_->on_refused(peer.address.id, refusal);
+  if (stranger != DropReason::None) {
+    peer.metrics.on_drop(stranger);
+    drop_metrics_.on_drop(stranger);
+  }
+  if (stranger == DropReason::None || is_of_a_stranger(refusal.code)) {
+    sink_->on_refused(peer.address.id, refusal);
+  }
 }
 
 void PeerNetwork::on_channel_message(PeerRecord& peer, std::span<const std::byte> message) {

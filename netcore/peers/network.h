@@ -208,7 +208,7 @@ class PeerNetwork final : private LinkEvents {
   void refuse(LinkId link, NodeId to, const Admission& admission);
   void on_answer(PeerRecord& peer, std::span<const std::byte> message);
   void on_welcome(PeerRecord& peer, const Greeting& welcome);
-  void on_refusal(PeerRecord& peer, const Refusal& refusal);
+  void on_refusal(PeerRecord& peer, const Refusal& refusal, DropReason stranger);
   void on_channel_message(PeerRecord& peer, std::span<const std::byte> message);
   void bring_up(PeerRecord& peer, LinkId link, const Greeting& theirs, std::uint32_t epoch);
   // Ends the peer's link or call, if it has one, and tells the sink if a channel died with it.

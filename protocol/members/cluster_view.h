@@ -54,7 +54,7 @@ struct MemberLabel {
 
 // Leave to join once, for whoever has the token; the view has only what the token hashes to.
 struct Invitation {
-  std::array<std::byte, 32> token_hash{};  // SHA-256.
+  std::array<std::byte, 32> token_hash{};  // join_token_hash.
   std::uint64_t deadline_ms = 0;           // Unix milliseconds; afterwards nobody joins with it.
 
   friend bool operator==(const Invitation& a, const Invitation& b) = default;

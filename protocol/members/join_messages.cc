@@ -33,6 +33,26 @@ std::uint32_t big_endian(const std::byte* at) {
   return word;
 }
 
+// SHA-256 of what fits into one block (FIPS 180-4, 5.1.1): the bytes, a bit 1, zeros, and the
+// number of bits.
+template <std::size_t kBytes>
+std::array<std::byte, 32> hash_of(const std::array<std::byte, kBytes>& bytes) {
+  static_assert(kBytes % 4 == 0 && kBytes <= 52);
+  Sha256Block block{};
+  for (std::size_t k = 0; k < kBytes / 4; ++k) {
+    block.word[k] = big_endian(&bytes[4 * k]);
+  }
+  block.word[kBytes / 4] = 0x8000'0000;
+  block.word[15] = 8 * kBytes;
+  Sha256Words words = sha256_start();
+  sha256_add_block(words, block);
+  std::array<std::byte, 32> hash{};
+  for (std::size_t k = 0; k < hash.size(); ++k) {
+    hash[k] = static_cast<std::byte>(words.word[k / 4] >> (24 - 8 * (k % 4)));
+  }
+  return hash;
+}
+
 }  // namespace
 
 std::string join_token_text(const JoinToken& token) {
@@ -62,21 +82,16 @@ std::optional<JoinToken> parse_join_token(std::string_view text) {
   return token;
 }
 
+JoinProof join_token_proof(const JoinToken& token) {
+  return hash_of(token);
+}
+
+std::array<std::byte, 32> join_proof_hash(const JoinProof& proof) {
+  return hash_of(proof);
+}
+
 std::array<std::byte, 32> join_token_hash(const JoinToken& token) {
-  // One block (FIPS 180-4, 5.1.1): the token, a bit 1, zeros, and the number of bits.
-  Sha256Block block{};
-  for (std::size_t k = 0; k < 4; ++k) {
-    block.word[k] = big_endian(&token[4 * k]);
-  }
-  block.word[4] = 0x8000'0000;
-  block.word[15] = 8 * sizeof token;
-  Sha256Words words = sha256_start();
-  sha256_add_block(words, block);
-  std::array<std::byte, 32> hash{};
-  for (std::size_t k = 0; k < hash.size(); ++k) {
-    hash[k] = static_cast<std::byte>(words.word[k / 4] >> (24 - 8 * (k % 4)));
-  }
-  return hash;
+  return join_proof_hash(join_token_proof(token));
 }
 
 std::vector<std::byte> encode_join_request(const JoinRequest& request) {

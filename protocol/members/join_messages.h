@@ -1,9 +1,9 @@
 // Admission of a new node to the cluster: tokens, and the payloads of MemberJoin.
 //
-// Whoever adds a node gets its token once; the view has only what the token hashes to. The new
-// node gives it to any node over the client protocol and gets its id, the cluster and the view,
-// which has all addresses and settings. Asked again from the same data directory, the answer is the
-// same. Decoding is bounded. Pure functions; thread-safe.
+// Whoever adds a node gets its token once; the log has only what it hashes to, and the view the
+// hash of that. The new node gives it to any node over the client protocol and gets its id, the
+// cluster and the view, which has all addresses and settings. Asked again from the same data
+// directory, the answer is the same. Decoding is bounded. Pure functions; thread-safe.
 #pragma once
 
 #include "common/ids.h"
@@ -29,7 +29,16 @@ std::string join_token_text(const JoinToken& token);
 // Nothing for what is no token. Upper-case digits are taken, too.
 std::optional<JoinToken> parse_join_token(std::string_view text);
 
-// SHA-256, as an invitation has it.
+// What logs and directories have of a token: its SHA-256. It shows that somebody had the token, and
+// nobody joins with it.
+using JoinProof = std::array<std::byte, 32>;
+
+JoinProof join_token_proof(const JoinToken& token);
+
+// As an invitation has it: SHA-256 of the proof.
+std::array<std::byte, 32> join_proof_hash(const JoinProof& proof);
+
+// The same of the token's proof.
 std::array<std::byte, 32> join_token_hash(const JoinToken& token);
 
 // Payload of MemberJoin, with Feature::Members.

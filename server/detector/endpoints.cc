@@ -1,7 +1,9 @@
 #include "server/detector/endpoints.h"
 
+#include "server/detector/datagram_socket.h"
 #include "server/platform/endpoint_name.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -21,6 +23,8 @@ struct Parts {
   bool same_host(const Parts& other) const {
     return std::memcmp(host, other.host, sizeof host) == 0;
   }
+
+  bool operator==(const Parts& other) const { return same_host(other) && port == other.port; }
 };
 
 Parts parts_of(const SocketAddress& address) {
@@ -55,7 +59,7 @@ void DatagramEndpoints::set(const std::map<NodeId, std::string>& addresses) {
     SocketAddress numeric;
     if (endpoint.ok() && endpoint.value().port != 0) {
       if (netcore::parse_numeric_address(endpoint.value().host, endpoint.value().port, numeric)) {
-        fresh.address = numeric;
+        fresh.listed = fresh.address = numeric;
       }
     } else {
       fresh.retry_ms = ~std::uint64_t{0};
@@ -75,7 +79,7 @@ void DatagramEndpoints::advance(std::uint64_t now_ms) {
         known.lookup.reset();
         known.retry_ms = now_ms + kRetryMs;
         if (answer->ok()) {
-          known.address = answer->value();
+          known.listed = known.address = answer->value();
         }
       }
     } else if (now_ms >= known.retry_ms) {
@@ -90,30 +94,67 @@ const SocketAddress* DatagramEndpoints::find(NodeId node) const {
   return known == nodes_.end() || !known->second.address ? nullptr : &*known->second.address;
 }
 
+const SocketAddress* DatagramEndpoints::find_other(NodeId node) const {
+  const auto known = nodes_.find(node);
+  return known == nodes_.end() || !known->second.other ? nullptr : &*known->second.other;
+}
+
+// Where another port was learned, it is no news of the node that nobody listens at the listed one.
 NodeId DatagramEndpoints::node_at(const SocketAddress& address) const {
   const Parts wanted = parts_of(address);
   for (const auto& [node, known] : nodes_) {
-    if (known.address) {
-      const Parts parts = parts_of(*known.address);
-      if (parts.same_host(wanted) && parts.port == wanted.port) {
-        return node;
-      }
+    if (known.listed && parts_of(*known.listed) == wanted && parts_of(*known.address) == wanted) {
+      return node;
     }
   }
   return NodeId{};
 }
 
-bool DatagramEndpoints::learn(NodeId node, const SocketAddress& from) {
+void DatagramEndpoints::ask(NodeId node, std::uint32_t sequence) {
   const auto found = nodes_.find(node);
   if (found == nodes_.end()) {
+    return;
+  }
+  std::deque<std::uint32_t>& asked = found->second.asked;
+  asked.push_back(sequence);
+  if (asked.size() > kAsked) {
+    asked.pop_front();
+  }
+}
+
+bool DatagramEndpoints::may_be_at(const Known& known, const SocketAddress& from) {
+  if (!known.listed) {
+    return false;
+  }
+  const Parts listed = parts_of(*known.listed);
+  const Parts parts = parts_of(from);
+  const std::uint32_t first = ntohs(listed.port);
+  const std::uint32_t port = ntohs(parts.port);
+  return parts.same_host(listed) && port >= first && port <= first + DatagramSocket::kPortsMax;
+}
+
+bool DatagramEndpoints::hear(NodeId node, const SocketAddress& from) {
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end() || !may_be_at(found->second, from)) {
     return false;
   }
   Known& known = found->second;
-  if (known.address && !parts_of(*known.address).same_host(parts_of(from))) {
-    return false;
+  if (parts_of(*known.address) != parts_of(from)) {
+    known.other = from;
   }
-  known.address = from;
   return true;
+}
+
+void DatagramEndpoints::learn(NodeId node, const SocketAddress& from, std::uint32_t sequence) {
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end() || !may_be_at(found->second, from)) {
+    return;
+  }
+  Known& known = found->second;
+  if (std::ranges::find(known.asked, sequence) != known.asked.end()) {
+    known.address = from;
+    known.other.reset();
+  }
 }
 
 std::string DatagramEndpoints::host_of(NodeId node) const {

@@ -1,8 +1,8 @@
 #include "server/detector/node_detector.h"
 
 #include "common/incarnation.h"
-#include "common/random.h"
 #include "server/platform/operator_log.h"
+#include "server/platform/system_random.h"
 
 #include <algorithm>
 #include <string_view>
@@ -41,7 +41,7 @@ membership::DetectorOptions detector_options(const NodeDetectorOptions& options,
           .incarnation = incarnation,
           .evidence = options.evidence,
           .probe_interval_ms = options.probe_interval_ms,
-          .seed = random64(options.cluster.value, options.self.value, incarnation.value)};
+          .seed = draw_random()};
 }
 
 }  // namespace
@@ -171,8 +171,11 @@ void NodeDetector::on_datagram(const netcore::SocketAddress& from,
     return;
   }
   metrics_.on_received(decoded.message.from, bytes.size());
-  if (!endpoints_.learn(decoded.message.from, from)) {
+  const DetectorMessage& message = decoded.message;
+  if (!endpoints_.hear(message.from, from)) {
     metrics_.on_elsewhere();
+  } else if (message.kind == membership::MessageKind::Ack) {
+    endpoints_.learn(message.from, from, message.sequence);
   }
 }
 
@@ -183,6 +186,13 @@ void NodeDetector::send_all() {
       continue;
     }
     const auto bytes = membership::encode_message(message, options_.cluster);
+    if (message.kind == membership::MessageKind::Ping) {
+      endpoints_.ask(message.to, message.sequence);
+    }
+    if (const netcore::SocketAddress* const other = endpoints_.find_other(message.to);
+        other != nullptr && socket_->send(socket_->mapped(*other), bytes)) {
+      metrics_.on_sent(bytes.size());
+    }
     if (socket_->send(socket_->mapped(*to), bytes)) {
       metrics_.on_sent(bytes.size());
     } else {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -80,6 +81,9 @@ void HostReplicas::follow_members() {
     return;
   }
   admission_->follow_view();
+  std::vector<NodeId> others = voters_of(members.view);
+  std::erase(others, options_.node);
+  claim_->set_voters(std::move(others));
   for (const NodeId node : changes->removed) {
     network_->remove_peer(node);
     inflow_->on_peer_down(node, {});

@@ -136,7 +136,7 @@ class HostReplicas final : public ReplicatedLog {
   void work();
   void send_all();
   void take_checkpoint_end();
-  void on_refused(const netcore::Refusal& refusal);
+  void on_refused(NodeId peer, const netcore::Refusal& refusal);
   void fail_unless(const Status& status);
   consensus::StepInput step_input() const;
 

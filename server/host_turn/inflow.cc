@@ -132,8 +132,8 @@ void ReplicaInflow::on_peer_down(NodeId peer, std::string_view) {
   events_.down(peer);
 }
 
-void ReplicaInflow::on_refused(NodeId, const netcore::Refusal& refusal) {
-  events_.refused(refusal);
+void ReplicaInflow::on_refused(NodeId peer, const netcore::Refusal& refusal) {
+  events_.refused(peer, refusal);
 }
 
 }  // namespace gcoord::server

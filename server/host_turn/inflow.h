@@ -41,7 +41,7 @@ class ReplicaInflow final : public netcore::Sink {
   struct ChannelEvents {
     std::function<void(NodeId)> up;
     std::function<void(NodeId)> down;
-    std::function<void(const netcore::Refusal&)> refused;
+    std::function<void(NodeId, const netcore::Refusal&)> refused;
   };
 
   struct ReceivedHeartbeat {

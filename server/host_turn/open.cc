@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -188,11 +189,12 @@ netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& regis
 ReplicaInflow::ChannelEvents HostReplicas::channel_events() {
   return {.up =
               [this](NodeId peer) {
-                static_cast<void>(peer);
+                claim_->on_admitted(peer);
                 peers_->hurry();
               },
           .down = [this](NodeId peer) { sender_.drop_peer(peer); },
-          .refused = [this](const netcore::Refusal& refusal) { on_refused(refusal); }};
+          .refused = [this](NodeId peer,
+                            const netcore::Refusal& refusal) { on_refused(peer, refusal); }};
 }
 
 Status HostReplicas::open_network(MetricsRegistry& registry) {
@@ -210,6 +212,9 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
     admission_->follow_view();
   }
   claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
+  std::vector<NodeId> others;
+  std::ranges::transform(options_.peers, std::back_inserter(others), &netcore::PeerAddress::id);
+  claim_->set_voters(std::move(others));
   std::vector<ReplicaInflow::Lane> inlets;
   for (const auto& lane : lanes_->all()) {
     inlets.push_back({lane->rows.map, lane->rows.active, lane->arrivals});

@@ -93,11 +93,14 @@ bool HostReplicas::take_heartbeats() {
   return wake;
 }
 
-void HostReplicas::on_refused(const netcore::Refusal& refusal) {
+void HostReplicas::on_refused(NodeId peer, const netcore::Refusal& refusal) {
+  if (refusal.code == netcore::RefusalCode::RemovedNode) {
+    metrics_.removed_refusals.add();
+  }
   if (!failure_.ok()) {
     return;
   }
-  fail_unless(claim_->on_refused(refusal, clock_.now_ms()));
+  fail_unless(claim_->on_refused(peer, refusal, clock_.now_ms()));
 }
 
 // Whether the rules of readmission.h are in force (StepInput::lives_end), and whether this node has

@@ -22,4 +22,11 @@ std::vector<NodeId> nodes_of(const ClusterView& view) {
   return protocol::view_nodes(view);
 }
 
+bool has_left(const ClusterView& view, NodeId node) {
+  if (const protocol::Member* const member = protocol::find_member(view, node)) {
+    return member->state == protocol::MemberState::Removed;
+  }
+  return view.epoch != 0 && !view.nodes.empty() && node < view.nodes.back().id;
+}
+
 }  // namespace gcoord::server

@@ -44,4 +44,8 @@ std::vector<NodeId> voters_with_state(const protocol::ClusterView& view);
 // The nodes that there are processes of, ascending: neither removed nor still invited.
 std::vector<NodeId> nodes_of(const protocol::ClusterView& view);
 
+// Whether the node was in the cluster and is not any more: its tombstone says so, or it has none
+// left though the view had higher ids since. Of a view of epoch 0: nobody has.
+bool has_left(const protocol::ClusterView& view, NodeId node);
+
 }  // namespace gcoord::server

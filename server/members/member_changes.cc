@@ -37,7 +37,7 @@ ViewCommand command_of(const JoinRequest& request, NodeId node, std::uint64_t ep
   command.kind = ViewCommandKind::Admit;
   command.expected = epoch;
   command.step.node = node;
-  command.step.token = request.token;
+  command.step.proof = protocol::join_token_proof(request.token);
   command.step.directory = request.directory;
   command.step.name = request.name;
   command.step.peer_address = request.peer_address;
@@ -178,12 +178,9 @@ void MemberChanges::take_order(Change change) {
   if (const Status status = check_feature(order); !status.ok()) {
     return refuse(change.asker, status);
   }
-  protocol::Invitation invitation;
-  if (order.action == MemberAction::Add) {
-    const DrawnToken& drawn = token_of(order);
-    invitation = {protocol::join_token_hash(drawn.token), drawn.deadline_ms};
-  }
-  change.command = ordered(order, invitation);
+  // The token is drawn when nothing speaks against the order.
+  const protocol::Invitation later{.deadline_ms = environment_.wall_ms() + order.token_ms};
+  change.command = ordered(order, later);
   ClusterView preview;
   if (const ViewCode code = state.preview(change.command, preview); code != ViewCode::Applied) {
     return refuse(change.asker, step_error(code, change.command));
@@ -340,7 +337,9 @@ void MemberChanges::take_join(Change change) {
                     protocol::make_error(ErrorCode::MemberRemoved,
                                          "node " + std::to_string(known->id.value)));
     }
-    return answer_join(change.asker, known->id);
+    return state.has_admitted(request.directory, request.token)
+               ? answer_join(change.asker, known->id)
+               : refuse(change.asker, protocol::make_error(ErrorCode::JoinTokenSpent));
   }
   if (const Status status = check_features(request); !status.ok()) {
     return refuse(change.asker, status);
@@ -390,6 +389,11 @@ void MemberChanges::answer_join(const Asker& asker, NodeId node) {
 void MemberChanges::propose(Change change) {
   if (changes_.size() >= kChangesMax) {
     return refuse(change.asker, protocol::make_error(ErrorCode::Overloaded));
+  }
+  const auto* const order = std::get_if<MemberActionOrder>(&change.asked);
+  if (order != nullptr && order->action == MemberAction::Add) {
+    const DrawnToken& drawn = token_of(*order);
+    change.command.step.invitation = {protocol::join_token_hash(drawn.token), drawn.deadline_ms};
   }
   const std::uint64_t cookie = cookies_.next();
   const std::vector<std::byte> record =

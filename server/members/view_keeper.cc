@@ -311,6 +311,9 @@ Member ViewKeeper::described(NodeId node, const Member& said) const {
     member.peer_address = listed->second;
   }
   const Member* const known = protocol::find_member(environment_.machine.views().view(), node);
+  if (known != nullptr && member.peer_address.empty()) {
+    member.peer_address = known->peer_address;
+  }
   if (known != nullptr && member.client_address.empty()) {
     member.client_address = known->client_address;
   }

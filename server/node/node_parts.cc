@@ -114,6 +114,7 @@ ReplicaOptions engine_options(const NodeStart& start) {
   // In place of a damaged directory stands one that has promised something before.
   result.joins = start.kept.joined_by.has_value() && !start.carried;
   result.witness = options.witness;
+  result.carried = start.carried;
   result.listen_host = options.listen_peer.host;
   result.listen_port = options.listen_peer.port;
   result.transport_kind = options.peer_transport == PeerTransport::Tcp

@@ -1,19 +1,23 @@
 #include "server/peers/directory_claim.h"
 
 #include "server/interfaces/errors.h"
+#include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
+
+#include <cstddef>
 
 namespace gcoord::server {
 
 // A peer knows this directory better than the directory does, or the node runs with settings of its
 // own: it must not speak, and only a person can put it right.
-Status DirectoryClaim::on_refused(const netcore::Refusal& refusal, std::uint64_t now_ms) {
+Status DirectoryClaim::on_refused(NodeId peer,
+                                  const netcore::Refusal& refusal,
+                                  std::uint64_t now_ms) {
   if (refusal.code == netcore::RefusalCode::DuplicateNode) {
     return on_duplicate(refusal, now_ms);
   }
   if (refusal.code == netcore::RefusalCode::RemovedNode) {
-    return {
-        StatusCode::FailedPrecondition, "a peer refuses this node: " + refusal.text, kNodeRemoved};
+    return on_removed(peer, refusal);
   }
   const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
                       refusal.code == netcore::RefusalCode::ReplacedDirectory;
@@ -28,6 +32,26 @@ Status DirectoryClaim::on_refused(const netcore::Refusal& refusal, std::uint64_t
   return {StatusCode::FailedPrecondition,
           "a peer refuses this node: " + refusal.text,
           forgot ? kDirectoryRefused : kSettingsDiffer};
+}
+
+// One of them may be somebody else at a dead node's address.
+Status DirectoryClaim::on_removed(NodeId peer, const netcore::Refusal& refusal) {
+  const bool first = removers_.insert(peer).second;
+  const auto said = static_cast<std::size_t>(
+      std::ranges::count_if(voters_, [this](NodeId voter) { return removers_.contains(voter); }));
+  if (first) {
+    log_warning(LogComponent::Node,
+                "node {} says that this node has left the cluster; {} of {} other voters say so, "
+                "and a majority ends this node: {}",
+                peer.value,
+                said,
+                voters_.size(),
+                refusal.text);
+  }
+  return said > voters_.size() / 2 ? Status{StatusCode::FailedPrecondition,
+                                            "peers refuse this node: " + refusal.text,
+                                            kNodeRemoved}
+                                   : Status{};
 }
 
 // With or without --rejoin: a node that lives is not succeeded.

@@ -18,6 +18,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -33,13 +36,20 @@ class DirectoryClaim {
   DirectoryClaim(ledger::IdentityFile& identity, bool rejoin)
       : identity_(identity), rejoin_(rejoin) {}
 
+  // The other voters of the newest view that this node has, or of the fixed list. Their word counts
+  // for whether it has left the cluster: nothing proves a single refusal.
+  void set_voters(std::vector<NodeId> others) { voters_ = std::move(others); }
+
+  // The peer and this node have a channel: what it said of this node before is void.
+  void on_admitted(NodeId peer) { removers_.erase(peer); }
+
   // A peer refused this node at `now_ms` of a monotonic clock. OK: the refusal passes by itself,
   // the node tries again. Otherwise the reason for which the node must end: kSettingsDiffer,
-  // kNodeRemoved, kDirectoryRefused, kNodeIdDuplicate when refusals as a second process have not
-  // ended for kDuplicateMs, or kDirectoryTakenOver with the directory changed; the disk's failure
-  // if it could not be. Nothing is to be said to a peer after a failure, and no second refusal is
-  // to be reported.
-  Status on_refused(const netcore::Refusal& refusal, std::uint64_t now_ms);
+  // kNodeRemoved when a majority of the other voters has said so, kDirectoryRefused,
+  // kNodeIdDuplicate when refusals as a second process have not ended for kDuplicateMs, or
+  // kDirectoryTakenOver with the directory changed; the disk's failure if it could not be. Nothing
+  // is to be said to a peer after a failure, and no second refusal is to be reported.
+  Status on_refused(NodeId peer, const netcore::Refusal& refusal, std::uint64_t now_ms);
 
   // Whether this node's directory or that of one of `peers` is not its first one: then promises may
   // be forgotten and the rules of readmission.h are in force. `peers` have each an `incarnation`.
@@ -55,12 +65,15 @@ class DirectoryClaim {
   Status rejoin_when_due(std::uint32_t forgotten_count);
 
  private:
+  Status on_removed(NodeId peer, const netcore::Refusal& refusal);
   Status on_duplicate(const netcore::Refusal& refusal, std::uint64_t now_ms);
   Status take_over(const netcore::Refusal& refusal);
 
   ledger::IdentityFile& identity_;
   bool rejoin_;
   bool taken_over_ = false;
+  std::vector<NodeId> voters_;  // Without this node.
+  std::set<NodeId> removers_;   // Peers by whose word this node has left.
   // The first and the newest refusal of a row without a pause; 0: none.
   std::uint64_t duplicate_since_ms_ = 0;
   std::uint64_t duplicate_last_ms_ = 0;

@@ -37,21 +37,36 @@ std::optional<PeerList::Changes> PeerList::follow(const protocol::ClusterView& v
   }
   epoch_ = view.epoch;
   Changes changes;
+  changes.removed_self = has_left(view, self_);
+  for (const NodeId node : departed(view)) {
+    if (removed_.insert(node).second) {
+      peers_.erase(node);
+      changes.removed.push_back(node);
+    }
+  }
   const std::vector<NodeId> present = nodes_of(view);
   for (const protocol::Member& member : view.nodes) {
-    const bool gone = member.state == protocol::MemberState::Removed;
-    if (gone && removed_.insert(member.id).second) {
-      peers_.erase(member.id);
-      changes.removed_self |= member.id == self_;
-      if (member.id != self_) {
-        changes.removed.push_back(member.id);
-      }
-    }
     if (member.id != self_ && std::binary_search(present.begin(), present.end(), member.id)) {
       follow_peer(member, changes);
     }
   }
   return changes;
+}
+
+// Others by their tombstones, and peers whose tombstones the view has no more.
+std::vector<NodeId> PeerList::departed(const protocol::ClusterView& view) const {
+  std::vector<NodeId> nodes;
+  for (const protocol::Member& member : view.nodes) {
+    if (member.state == protocol::MemberState::Removed && member.id != self_) {
+      nodes.push_back(member.id);
+    }
+  }
+  for (const auto& [peer, address] : peers_) {
+    if (has_left(view, peer)) {
+      nodes.push_back(peer);
+    }
+  }
+  return nodes;
 }
 
 void PeerList::follow_peer(const protocol::Member& member, Changes& changes) {

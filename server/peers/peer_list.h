@@ -25,7 +25,9 @@ class PeerList {
   struct Changes {
     std::vector<netcore::PeerAddress> added;
     std::vector<netcore::PeerAddress> moved;
-    std::vector<NodeId> removed;  // Tombstones that were not known, whether they were peers or not.
+    // Tombstones that were not known, whether they were peers or not, and peers that have left so
+    // long ago that the view has no tombstone of them.
+    std::vector<NodeId> removed;
     bool removed_self = false;
   };
 
@@ -38,6 +40,7 @@ class PeerList {
   std::uint64_t epoch() const { return epoch_; }
 
  private:
+  std::vector<NodeId> departed(const protocol::ClusterView& view) const;
   void follow_peer(const protocol::Member& member, Changes& changes);
 
   NodeId self_;

@@ -149,7 +149,7 @@ Status ReplicaDisk::check_turn(const ReplicaOptions& options) {
 // Of a store that holds nothing yet: the configuration of shards that no checkpoint mentions.
 Result<consensus::Configuration> ReplicaDisk::begin_store(const ReplicaOptions& options) {
   consensus::Configuration configuration;
-  if (!options.joins) {
+  if (!options.joins && !options.carried) {
     GCOORD_TRY(configuration, initial_configuration(options));
   }
   ledger::CheckpointBatch batch;
@@ -176,7 +176,7 @@ Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recoveries& 
     GCOORD_TRY(configuration, begin_store(options));
   }
   founders_ = configuration;
-  const bool joined = is_unknown(configuration);
+  const bool joined = is_unknown(configuration) && !options.carried && !identity_->rejoining();
   first_life_ = !identity_->established() || (joined && first_boot_);
   if (joined) {
     // Its number was nobody's before, so no earlier directory of it promised anything.

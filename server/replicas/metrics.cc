@@ -79,6 +79,8 @@ ReplicaMetrics::ReplicaMetrics(MetricsRegistry& registry)
       snapshots_installed(
           registry.counter(plain("snapshots_installed_total", "Snapshots installed"))),
       loop_gaps(registry.counter(plain("loop_gaps_total", "Stalls of the loop"))),
+      removed_refusals(registry.counter(
+          plain("removed_refusals_total", "Greetings that peers refused as a removed node's"))),
       turn_time(registry.histogram(
           plain("engine_turn_seconds", "Time of a turn of the replicated log"))) {
   MetricName name = plain("messages_in_total", "Messages from peers");

@@ -52,6 +52,7 @@ struct ReplicaMetrics {
   Counter& snapshots_sent;
   Counter& snapshots_installed;
   Counter& loop_gaps;
+  Counter& removed_refusals;
   Histogram& turn_time;
   std::array<Counter*, consensus::kMessageKindLast + 1> messages_in{};
   std::array<Counter*, consensus::kMessageKindLast + 1> messages_out{};

@@ -64,6 +64,10 @@ struct ReplicaOptions {
   // This node is a witness of its cluster: it votes, and never campaigns. For the life of its
   // directory, as its view says.
   bool witness = false;
+  // A directory that is made now takes the place of one whose node knew a view (--rejoin): its
+  // shards begin like those of a joining node, and what the one before promised counts as
+  // forgotten. For one that exists this says nothing.
+  bool carried = false;
   std::string listen_host = "127.0.0.1";
   std::uint16_t listen_port = 0;
   netcore::TransportKind transport_kind = netcore::TransportKind::Tcp;

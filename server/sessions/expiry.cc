@@ -1,5 +1,6 @@
 #include "server/sessions/expiry.h"
 
+#include "locks/commands/limits.h"
 #include "locks/state/session_prefetch.h"
 
 #include <algorithm>
@@ -30,7 +31,9 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
       locks_(locks),
       environment_(std::move(doors)),
       log_(locks, metrics, environment_.log),
-      voters_(options_.node, options_.nodes) {
+      voters_(options_.node,
+              options_.nodes,
+              sessions::session_ttl_ticks(locks::kTtlMsMax, options_.tick_ms)) {
   if (options_.witness) {
     heard_.emplace(*options_.witness);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <utility>
 
 namespace gcoord::server {
@@ -15,7 +16,10 @@ constexpr std::uint64_t kTicksMore = 4;
 
 }  // namespace
 
-ExpiryVoters::ExpiryVoters(NodeId self, const std::vector<NodeId>& nodes) : self_(self) {
+ExpiryVoters::ExpiryVoters(NodeId self,
+                           const std::vector<NodeId>& nodes,
+                           std::uint64_t ttl_ticks_max)
+    : self_(self), ttl_ticks_max_(ttl_ticks_max) {
   GCOORD_ASSERT(!nodes.empty() && nodes.size() <= kNodesMax);
   add(nodes);
   give_bits();
@@ -42,7 +46,7 @@ void ExpiryVoters::add(std::vector<NodeId> nodes) {
   if (known != lists_.end()) {
     known->let_go.reset();
   } else {
-    lists_.push_back({std::move(nodes), 0, std::nullopt});
+    lists_.push_back({std::move(nodes), 0, false, std::nullopt});
   }
 }
 
@@ -52,33 +56,62 @@ void ExpiryVoters::let_go(Tick now) {
   }
 }
 
-// Forgets nodes that no list has only when there is no room for a new one.
-bool ExpiryVoters::give_bits() {
-  std::vector<NodeId> known = bits_;
+// Nobody's session is so long that they counted for it.
+void ExpiryVoters::forget_lists(Tick now) {
+  std::erase_if(lists_, [&](const Voters& voters) {
+    return voters.let_go && now >= *voters.let_go + (ttl_ticks_max_ + kTicksMore);
+  });
+}
+
+// Nodes of the newest view, then of lists that somebody may go by, then of those let go last.
+std::vector<NodeId> ExpiryVoters::most_wanted() const {
+  std::vector<const Voters*> order;
   for (const Voters& voters : lists_) {
-    for (const NodeId node : voters.nodes) {
-      if (std::ranges::find(known, node) == known.end()) {
-        known.push_back(node);
+    order.push_back(&voters);
+  }
+  const auto rank = [](const Voters* voters) {
+    return voters->newest ? ~std::uint64_t{0}
+                          : voters->let_go.value_or(Tick{~std::uint64_t{0} - 1}).value;
+  };
+  std::ranges::stable_sort(order, std::ranges::greater{}, rank);
+  std::vector<NodeId> wanted;
+  for (const Voters* const voters : order) {
+    for (const NodeId node : voters->nodes) {
+      if (wanted.size() < kNodesMax && std::ranges::find(wanted, node) == wanted.end()) {
+        wanted.push_back(node);
       }
     }
   }
-  const bool room = known.size() <= kNodesMax;
-  if (!room) {
-    std::erase_if(known, [this](NodeId node) {
-      return std::ranges::none_of(lists_, [node](const Voters& voters) {
-        return std::ranges::find(voters.nodes, node) != voters.nodes.end();
-      });
+  return wanted;
+}
+
+// Another node's place is taken only when there is no free one. A list of which nodes got none is
+// no majority's: sessions that it still counts for end once it counts no more.
+bool ExpiryVoters::give_bits() {
+  bool same = true;
+  const std::vector<NodeId> wanted = most_wanted();
+  for (const NodeId node : wanted) {
+    if (std::ranges::find(bits_, node) != bits_.end()) {
+      continue;
+    }
+    if (bits_.size() < kNodesMax) {
+      bits_.push_back(node);
+      continue;
+    }
+    const auto free = std::ranges::find_if(bits_, [&wanted](NodeId other) {
+      return std::ranges::find(wanted, other) == wanted.end();
     });
-    known.resize(std::min(known.size(), kNodesMax));
+    GCOORD_ASSERT(free != bits_.end());
+    *free = node;
+    same = false;
   }
-  bits_ = std::move(known);
   for (Voters& voters : lists_) {
     voters.bits = 0;
     for (const NodeId node : voters.nodes) {
       voters.bits |= bit_of(node);
     }
   }
-  return room;
+  return same;
 }
 
 bool ExpiryVoters::set_members(const ClusterMembers& members, Tick now) {
@@ -91,10 +124,15 @@ bool ExpiryVoters::set_members(const ClusterMembers& members, Tick now) {
   }
   epoch_ = members.view.epoch;
   let_go(now);
-  add(voters_of(members.view));
+  const std::vector<NodeId> newest = voters_of(members.view);
+  add(newest);
   for (const std::vector<NodeId>& earlier : members.earlier_voters) {
     add(earlier);
   }
+  for (Voters& voters : lists_) {
+    voters.newest = voters.nodes == newest;
+  }
+  forget_lists(now);
   const std::vector<NodeId> there = nodes_of(members.view);
   others_.clear();
   for (const Voters& voters : lists_) {

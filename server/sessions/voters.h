@@ -3,8 +3,10 @@
 // The majority is one of the voters of the newest view that this node has, and one of the voters of
 // each earlier view that somebody may still go by (ClusterMembers::earlier_voters). Once those need
 // not be counted any more, they are for one TTL of the session more: a client may have counted a
-// renewal by them until then. Before view 1 the voters are the fixed list. Why no session that is
-// renewed can end: docs/adr/0111. A node has the same bit for as long as it is known. One thread.
+// renewal by them until then. Where lists of that time have more than kNodesMax nodes, those let go
+// first lack bits, so that sessions for which they count end later, never earlier. Before view 1
+// the voters are the fixed list. Why no session that is renewed can end: docs/adr/0111. A node has
+// the same bit for as long as it is known. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -23,8 +25,8 @@ class ExpiryVoters {
   // Nodes that have a bit at a time.
   static constexpr std::size_t kNodesMax = 64;
 
-  // nodes: the fixed list, with this node; at most kNodesMax.
-  ExpiryVoters(NodeId self, const std::vector<NodeId>& nodes);
+  // nodes: the fixed list, with this node; at most kNodesMax. ttl_ticks_max: of any session.
+  ExpiryVoters(NodeId self, const std::vector<NodeId>& nodes, std::uint64_t ttl_ticks_max);
 
   // Members of an earlier epoch than was given before change nothing. False: bits stand for other
   // nodes than before, so what was collected by them is void.
@@ -49,17 +51,22 @@ class ExpiryVoters {
   struct Voters {
     std::vector<NodeId> nodes;
     std::uint64_t bits = 0;
+    bool newest = false;         // Of the newest view.
     std::optional<Tick> let_go;  // Since when nobody goes by them; none: somebody may.
   };
 
   void let_go(Tick now);
   void add(std::vector<NodeId> nodes);
-  // Whether every node of the lists has the bit that it had.
+  void forget_lists(Tick now);
+  // At most kNodesMax.
+  std::vector<NodeId> most_wanted() const;
+  // Whether no bit stands for another node than before.
   bool give_bits();
 
   NodeId self_;
+  std::uint64_t ttl_ticks_max_;
   std::uint64_t epoch_ = 0;
-  // Each once. Few: an id votes in one stretch and never comes back, and a view has kViewNodesMax.
+  // Each once; for the longest TTL after they were let go.
   std::vector<Voters> lists_;
   std::vector<NodeId> bits_;    // By place.
   std::vector<NodeId> others_;  // Ascending.

@@ -107,7 +107,7 @@ Status JoiningDirectory::finish(const protocol::JoinAnswer& answer,
   GCOORD_TRY_STATUS(write_kept_members(*disk_,
                                        {.members = {.view = answer.view, .earlier_voters = {}},
                                         .hints = {},
-                                        .joined_by = protocol::join_token_hash(token),
+                                        .joined_by = protocol::join_token_proof(token),
                                         .removed = false}));
   GCOORD_TRY_STATUS(disk_->remove(kName));
   return disk_->sync_directory();

@@ -38,7 +38,7 @@ struct KeptMembers {
   ClusterMembers members;              // A view of epoch 0: none is kept.
   std::vector<KeptHint> hints;         // By rising node.
   std::optional<TokenHash> joined_by;  // None: the directory belongs to a founder of its cluster.
-  bool removed = false;                // The others said that this node has left the cluster.
+  bool removed = false;                // This node has left the cluster, by its own view.
 
   const protocol::ClusterView& view() const { return members.view; }
 

@@ -29,7 +29,7 @@ class MembersKeeper {
   // is kept when there is space. Failures: those of write_kept_members.
   Result<bool> take(const ClusterMembers& said);
 
-  // The others say that this node has left. Failures: the same.
+  // This node has left, by a view that it goes by. Failures: the same.
   Status mark_removed();
 
   // The epoch up to which the directory has them.

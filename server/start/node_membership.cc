@@ -81,8 +81,7 @@ Status NodeMembership::advance(std::uint64_t now_ms) {
     return Status{};
   }
   // No part of the node has a place in a view without it.
-  const protocol::Member* const own = protocol::find_member(members().view, self_);
-  if (own != nullptr && own->state == MemberState::Removed) {
+  if (has_left(members().view, self_)) {
     return removed_error(members().view, self_);
   }
   tell(before);
@@ -90,7 +89,7 @@ Status NodeMembership::advance(std::uint64_t now_ms) {
 }
 
 Status NodeMembership::ended(Status why) {
-  if (why.detail() == kNodeRemoved) {
+  if (why.detail() == kNodeRemoved && has_left(members().view, self_)) {
     GCOORD_TRY_STATUS(keeper_.mark_removed());
   }
   return why;

@@ -46,7 +46,8 @@ class NodeMembership {
   // MembersKeeper::take.
   Status advance(std::uint64_t now_ms);
 
-  // Why the engine ended. One that the others told to have left will know at its next start.
+  // Why the engine ended. A node that has left by its own view will know at its next start; what
+  // only the others say, which nothing proves, it asks them again.
   Status ended(Status why);
 
   // The epoch of the view by which it will go after any crash.

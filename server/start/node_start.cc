@@ -113,10 +113,9 @@ std::vector<PeerOption> peers_of(const NodeStart& start) {
 }
 
 Status check_present(const NodeStart& start) {
-  const Member* const self = protocol::find_member(start.kept.view(), start.options().node);
-  const bool removed = self != nullptr && self->state == protocol::MemberState::Removed;
-  return start.kept.removed || removed ? removed_error(start.kept.view(), start.options().node)
-                                       : Status{};
+  const bool left = has_left(start.kept.view(), start.options().node);
+  return start.kept.removed || left ? removed_error(start.kept.view(), start.options().node)
+                                    : Status{};
 }
 
 Status unfinished(const std::string& directory) {

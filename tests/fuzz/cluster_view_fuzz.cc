@@ -59,6 +59,7 @@ std::vector<std::byte> step(ViewCommandKind kind, std::uint64_t expected) {
   command.step.time_ms = 5;
   command.step.directory = 9;
   command.step.invitation = {.token_hash = protocol::join_token_hash({}), .deadline_ms = 10};
+  command.step.proof = protocol::join_token_proof({});
   command.step.peer_address = "10.0.0.3:7500";
   command.step.labels = {{"zone", "b"}};
   command.step.number = 11;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -203,6 +204,9 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
   admission_ = std::make_unique<PeerAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
   claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
+  std::vector<NodeId> others;
+  std::ranges::transform(options.peers, std::back_inserter(others), &netcore::PeerAddress::id);
+  claim_->set_voters(std::move(others));
   netcore::PeerNetworkOptions network;
   network.cluster = options.cluster;
   network.node = options.node;

@@ -315,6 +315,7 @@ void ResidentReplicas::on_heartbeat(NodeId from, const netcore::Heartbeat& heart
 }
 
 void ResidentReplicas::on_peer_up(NodeId from, Incarnation incarnation, std::uint32_t) {
+  claim_->on_admitted(from);
   links_->on_peer_up(from, incarnation);
 }
 
@@ -322,11 +323,11 @@ void ResidentReplicas::on_peer_down(NodeId from, std::string_view) {
   links_->on_peer_down(from);
 }
 
-void ResidentReplicas::on_refused(NodeId, const netcore::Refusal& refusal) {
+void ResidentReplicas::on_refused(NodeId peer, const netcore::Refusal& refusal) {
   if (!failure_.ok()) {
     return;
   }
-  if (const Status status = claim_->on_refused(refusal, now_ms()); !status.ok()) {
+  if (const Status status = claim_->on_refused(peer, refusal, now_ms()); !status.ok()) {
     fail(status);
   }
 }

@@ -104,6 +104,7 @@ class Cluster {
 
   void admit(NodeId node) {
     ViewCommand command{.kind = ViewCommandKind::Admit, .expected = view().epoch};
+    command.step.proof = protocol::join_token_proof({});
     command.step.node = node;
     command.step.directory = node.value;
     command.step.peer_address = "peer:" + std::to_string(node.value);

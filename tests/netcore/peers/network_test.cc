@@ -2,6 +2,7 @@
 
 #include "common/incarnation.h"
 #include "common/random.h"
+#include "netcore/transport/greeting.h"
 #include "netcore/transport/transport_simulated.h"
 #include "tests/netcore/frame_samples.h"
 #include "tests/netcore/loopback_world.h"
@@ -9,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <memory>
 #include <vector>
 
 namespace gcoord::netcore {
@@ -108,6 +111,59 @@ TEST(PeerNetwork, AnotherClusterIsRefusedAndToldWhy) {
   const PeerStatus row = world.nodes[1].network->status()[0];
   EXPECT_EQ(row.state, LinkState::Refused);
   EXPECT_NE(row.last_error.find("wrong-cluster"), std::string::npos);
+}
+
+// Whoever listens where a peer was, and answers each greeting with the same frame.
+struct Impostor final : LinkEvents {
+  Impostor(LoopbackFabric& fabric, Greeting from) : transport(fabric.endpoint()) {
+    EXPECT_TRUE(transport->listen("fabric", 2).ok());
+    length = encode_refusal(from, {RefusalCode::RemovedNode, "go away", {}}, bytes);
+  }
+
+  void on_accepted(LinkId, std::string_view) override {}
+
+  void on_connected(LinkId) override {}
+
+  void on_message(LinkId link, std::span<const std::byte>) override {
+    const std::span<const std::byte> message{bytes.data(), length};
+    transport->send(link, {&message, 1});
+    ++answers;
+  }
+
+  void on_closed(LinkId, DropReason, std::string_view) override {}
+
+  std::unique_ptr<Transport> transport;
+  alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> bytes{};
+  std::size_t length = 0;
+  int answers = 0;
+};
+
+TEST(PeerNetwork, AStrangerAtAPeersAddressHasNoSay) {
+  struct Header {
+    std::uint64_t cluster;
+    std::uint32_t from;
+    std::uint32_t to;
+    bool counts;
+  };
+
+  for (const Header& header :
+       {Header{43, 2, 1, false}, {42, 9, 1, false}, {42, 2, 9, false}, {42, 2, 1, true}}) {
+    LoopbackWorld world{2};
+    world.nodes[1].network.reset();
+    Greeting from;
+    from.from.cluster = ClusterId{header.cluster};
+    from.from.node = NodeId{header.from};
+    from.from.incarnation = Incarnation{1};
+    from.to = NodeId{header.to};
+    Impostor impostor{world.fabric, from};
+    TestNode& node = world.nodes[0];
+    ASSERT_TRUE(world.run([&] {
+      impostor.transport->progress(world.now_ms, impostor);
+      return impostor.answers == 3;
+    }));
+    EXPECT_EQ(node.sink.refusal == RefusalCode::RemovedNode, header.counts);
+    EXPECT_NE(node.network->status()[0].last_error.find("go away"), std::string::npos);
+  }
 }
 
 TEST(PeerNetwork, ASecondNodeWithALiveIdIsRefusedAndTheFirstLivesOn) {

@@ -120,7 +120,7 @@ TEST(ViewBytes, VersionTwoIsThese) {
                 "00000000"
                 "00000000"
                 "03"
-                "374708fff7719dd5979ec875d56cd2286f6d3cf7ec317a3b25632aab28ec37bb"
+                "81fc492561da56832f9a3ce1d0569ea100c76949545d3b6254f1086a33b71413"
                 "0201000000000000"
                 "0000000000000000"
                 "03000000"
@@ -175,10 +175,14 @@ TEST(JoinToken, IsThirtyTwoDigits) {
   EXPECT_FALSE(parse_join_token("00112233445566778899aabbccddeefg"));
   EXPECT_FALSE(parse_join_token(""));
   // sha256sum says so.
-  EXPECT_EQ(hex_of(join_token_hash({})),
+  EXPECT_EQ(hex_of(join_token_proof({})),
             "374708fff7719dd5979ec875d56cd2286f6d3cf7ec317a3b25632aab28ec37bb");
-  EXPECT_EQ(hex_of(join_token_hash(token)),
+  EXPECT_EQ(hex_of(join_token_proof(token)),
             "a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811");
+  EXPECT_EQ(hex_of(join_token_hash({})),
+            "81fc492561da56832f9a3ce1d0569ea100c76949545d3b6254f1086a33b71413");
+  EXPECT_EQ(hex_of(join_token_hash(token)),
+            "c2979480e810cb17436e22b34782a5b5246c091a0c2cb223aa00baa4dd6350cc");
 }
 
 JoinRequest request() {

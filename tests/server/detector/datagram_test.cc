@@ -3,6 +3,7 @@
 #include "server/detector/endpoints.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 
 #include <array>
@@ -111,20 +112,60 @@ TEST(DatagramEndpoints, KnowNumericAddressesAtOnceAndNamesLater) {
   EXPECT_EQ(endpoints.host_of(NodeId{3}), "localhost");
 }
 
-TEST(DatagramEndpoints, LearnAnotherPortOfTheSameHostOnly) {
+TEST(DatagramEndpoints, LearnWhereANodeIsOnlyFromAnAnswerOfIt) {
   DatagramEndpoints endpoints;
-  endpoints.set({{NodeId{2}, "10.0.0.2:7500"}});
-  EXPECT_FALSE(endpoints.learn(NodeId{2}, at(7500, "10.0.0.9")));
-  EXPECT_FALSE(endpoints.learn(NodeId{3}, at(7500, "10.0.0.2"))) << "no node";
+  const auto listed = [&] { endpoints.set({{NodeId{2}, "10.0.0.2:7500"}}); };
+  listed();
+  endpoints.ask(NodeId{2}, 41);
+  for (const SocketAddress& from :
+       {at(7500, "10.0.0.9"), at(7499, "10.0.0.2"), at(7509, "10.0.0.2")}) {
+    EXPECT_FALSE(endpoints.hear(NodeId{2}, from));
+    endpoints.learn(NodeId{2}, from, 41);
+  }
+  EXPECT_FALSE(endpoints.hear(NodeId{3}, at(7500, "10.0.0.2"))) << "no node";
+  EXPECT_EQ(endpoints.find_other(NodeId{2}), nullptr);
+  // What says that it comes from there may come from anywhere: it is asked, and goes on counting
+  // where it was.
+  EXPECT_TRUE(endpoints.hear(NodeId{2}, at(7503, "10.0.0.2")));
+  endpoints.learn(NodeId{2}, at(7503, "10.0.0.2"), 42);
   EXPECT_EQ(netcore::to_string(*endpoints.find(NodeId{2})), "10.0.0.2:7500");
-  EXPECT_TRUE(endpoints.learn(NodeId{2}, at(7503, "10.0.0.2")));
-  EXPECT_EQ(endpoints.node_at(at(7503, "10.0.0.2")), NodeId{2});
-  EXPECT_EQ(endpoints.node_at(at(7500, "10.0.0.2")), NodeId{});
-  EXPECT_TRUE(endpoints.learn(NodeId{2}, at(7504, "::ffff:10.0.0.2"))) << "IPv4 in IPv6";
-  endpoints.set({{NodeId{2}, "10.0.0.2:7500"}});
-  EXPECT_EQ(endpoints.node_at(at(7504, "10.0.0.2")), NodeId{2}) << "what was learned stays";
-  endpoints.set({{NodeId{2}, "10.0.0.5:7500"}});
-  EXPECT_EQ(endpoints.node_at(at(7504, "10.0.0.2")), NodeId{}) << "until the node moves";
+  EXPECT_EQ(netcore::to_string(*endpoints.find_other(NodeId{2})), "10.0.0.2:7503");
+  EXPECT_EQ(endpoints.node_at(at(7500, "10.0.0.2")), NodeId{2});
+  EXPECT_EQ(endpoints.node_at(at(7503, "10.0.0.2")), NodeId{});
+  endpoints.learn(NodeId{2}, at(7503, "::ffff:10.0.0.2"), 41);  // IPv4 in IPv6.
+  EXPECT_EQ(endpoints.find_other(NodeId{2}), nullptr);
+  EXPECT_TRUE(endpoints.hear(NodeId{2}, at(7503, "10.0.0.2")));
+  EXPECT_EQ(endpoints.find_other(NodeId{2}), nullptr);
+  EXPECT_EQ(endpoints.node_at(at(7500, "10.0.0.2")), NodeId{}) << "it has gone from there";
+  EXPECT_EQ(endpoints.node_at(at(7503, "10.0.0.2")), NodeId{}) << "nor does a refusal count here";
+  listed();
+  EXPECT_EQ(
+      ntohs(reinterpret_cast<const sockaddr_in6&>(endpoints.find(NodeId{2})->storage).sin6_port),
+      7503)
+      << "what was learned stays";
+  // It restarts and has its port again.
+  EXPECT_TRUE(endpoints.hear(NodeId{2}, at(7500, "10.0.0.2")));
+  endpoints.ask(NodeId{2}, 43);
+  endpoints.learn(NodeId{2}, at(7500, "10.0.0.2"), 43);
+  EXPECT_EQ(endpoints.node_at(at(7500, "10.0.0.2")), NodeId{2});
+}
+
+TEST(DatagramEndpoints, OldQuestionsAndNamesThatAreNotKnownYetShowNothing) {
+  DatagramEndpoints endpoints;
+  endpoints.set({{NodeId{2}, "10.0.0.2:7500"}, {NodeId{3}, "localhost:7501"}, {NodeId{4}, ""}});
+  for (std::uint32_t sequence = 1; sequence <= 17; ++sequence) {
+    endpoints.ask(NodeId{2}, sequence);
+    endpoints.ask(NodeId{3}, sequence);
+  }
+  endpoints.learn(NodeId{2}, at(7501, "10.0.0.2"), 1);
+  EXPECT_EQ(netcore::to_string(*endpoints.find(NodeId{2})), "10.0.0.2:7500");
+  endpoints.learn(NodeId{2}, at(7501, "10.0.0.2"), 2);
+  EXPECT_EQ(netcore::to_string(*endpoints.find(NodeId{2})), "10.0.0.2:7501");
+  for (const std::uint32_t node : {3u, 4u}) {
+    EXPECT_FALSE(endpoints.hear(NodeId{node}, at(7501)));
+    endpoints.learn(NodeId{node}, at(7501), 17);
+    EXPECT_EQ(endpoints.find(NodeId{node}), nullptr);
+  }
 }
 
 }  // namespace

@@ -101,6 +101,10 @@ TEST_P(EngineMembers, ARemovedNodeIsRefusedForEverAndEnds) {
   cluster_.stop(1);
   cluster_.stop(3);
   cluster_.start(4);
+  cluster_.run_until([this] { return peer(4, 2)->link.state == netcore::LinkState::Refused; });
+  cluster_.run_ms(1000);
+  EXPECT_TRUE(cluster_.engine(4).failure().ok());  // By the word of one of three.
+  cluster_.start(3);
   cluster_.run_until([this] { return failure(4) == kNodeRemoved; });
 }
 

@@ -246,6 +246,41 @@ TEST_F(RejoinTest, PeersThatRememberDifferentGenerationsAgreeInTheEnd) {
   expect_all_told();
 }
 
+// The view may have more nodes than a cluster is founded with, and not all of them vote.
+TEST_F(RejoinTest, ANodeThatKnewAViewComesBackIntoALargeOne) {
+  start();
+  decide("a");
+  ClusterMembers members;
+  members.view.epoch = 1;
+  for (std::uint32_t id = 1; id <= 5; ++id) {
+    protocol::Member member;
+    member.id = NodeId{id};
+    members.view.nodes.push_back(member);
+  }
+  for (std::uint32_t id = 1; id <= 5; ++id) {
+    cluster_.engine(id).set_members(members);
+  }
+  lose_disk(5);
+  decide("b");
+  const auto tune = cluster_.tune;
+  cluster_.tune = [&](ReplicaOptions& options) {
+    tune(options);
+    options.carried = rejoin_;
+    options.members_epoch = 1;
+    for (std::uint32_t observer = 6; observer <= 9; ++observer) {
+      options.peers.push_back({NodeId{observer}, "loop", 0});
+    }
+  };
+  EXPECT_EQ(rejoin(5), 1);
+  decide("c");
+  expect_all_told();
+  // Once it is whole it needs no such word, and is no newcomer.
+  cluster_.stop(5);
+  cluster_.start(5);
+  cluster_.run_until([this] { return whole(5); });
+  expect_all_told();
+}
+
 // Nodes that rejoined remember no directory of their peers. An empty one that they meet must not
 // count before those that do remember have seen it.
 TEST_F(RejoinTest, AnEmptyDirectoryCountsNowhereBeforeAllNodesHaveMetIt) {

@@ -52,6 +52,7 @@ class FakeLog final : public ReplicatedLog {
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override {
     EXPECT_EQ(shard, kViewShard);
     proposals.push_back({{proposed.bytes.begin(), proposed.bytes.end()}, cookie});
+    written.insert(written.end(), proposed.bytes.begin(), proposed.bytes.end());
   }
 
   void read(ShardId, std::uint64_t) override {}
@@ -82,6 +83,7 @@ class FakeLog final : public ReplicatedLog {
   bool leads = true;
   MembersProgress progress;
   std::deque<Proposal> proposals;
+  std::vector<std::byte> written;  // All that was proposed.
   std::map<std::uint32_t, NodeId> transfers;
 };
 
@@ -324,6 +326,52 @@ TEST_F(MemberChangesTest, ANodeIsAddedWithATokenAndJoins) {
   ASSERT_EQ(join(joining(*added.token, 50)), ErrorCode::None);  // Its answer was lost.
   EXPECT_EQ(view().epoch, epoch);
   EXPECT_EQ(join(joining(*added.token, 51)), ErrorCode::JoinTokenSpent);
+  EXPECT_EQ(join(joining(wrong, 50)), ErrorCode::JoinTokenSpent);  // The directory is no secret.
+}
+
+// A node that listens everywhere says no address: it stays where the view has it.
+TEST_F(MemberChangesTest, ANodeThatSaysNoAddressStaysWhereItIs) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_NO_FATAL_FAILURE(grow());
+  ASSERT_EQ(node(4).peer_address, "j104:1");
+  const std::uint64_t epoch = view().epoch;
+  membership::ViewAnnouncement said;
+  said.epoch = epoch;
+  said.settings.shards = kShards;
+  said.self.id = NodeId{4};
+  said.self.name = "node-4";
+  members_->hear(NodeId{4}, Incarnation{1}, membership::encode_announcement(said));
+  run_ms(500);
+  EXPECT_GT(view().epoch, epoch);
+  EXPECT_EQ(node(4).peer_address, "j104:1");
+  EXPECT_EQ(node(4).client_address, "j104:2");
+}
+
+// Whatever becomes of a record: whoever reads a log or a backup does not join with what is in it.
+TEST_F(MemberChangesTest, TheLogNeverHasTheToken) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(adding()), ErrorCode::None);
+  const protocol::JoinToken token = *answer().token;
+  EXPECT_TRUE(std::ranges::search(log_.written, protocol::join_token_proof(token)).empty());
+  ASSERT_EQ(join(joining(token, 50)), ErrorCode::None);
+  EXPECT_TRUE(std::ranges::search(log_.written, token).empty());
+  EXPECT_FALSE(std::ranges::search(log_.written, protocol::join_token_proof(token)).empty());
+  EXPECT_NE(protocol::join_token_proof(token), protocol::join_token_hash(token));
+}
+
+TEST_F(MemberChangesTest, WhatIsNotDoneDrawsNoToken) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  const MemberActionOrder wanted = adding();
+  ASSERT_EQ(order(wanted), ErrorCode::None);
+  const protocol::JoinToken token = *answer().token;
+  for (int k = 0; k < 100; ++k) {
+    MemberActionOrder other = adding();
+    other.dry_run = k % 2 == 0;
+    other.weight = other.dry_run ? 1 : 0;
+    EXPECT_EQ(order(other), other.dry_run ? ErrorCode::None : ErrorCode::MemberWeightInvalid);
+  }
+  ASSERT_EQ(order(wanted), ErrorCode::None);
+  EXPECT_EQ(answer().token, token);
 }
 
 TEST_F(MemberChangesTest, AJoinThatIsLateOrOldOrInTheWayIsRefused) {

@@ -110,7 +110,7 @@ class Rule {
   // since is too new.
   ExpiryVoters leader_voters(const Story& story, std::uint64_t epoch) const {
     const std::uint64_t from = planted_ == Planted::LeaderAsksTheOldList ? 1 : epoch;
-    ExpiryVoters voters{NodeId{1}, ids(story.views.front())};
+    ExpiryVoters voters{NodeId{1}, ids(story.views.front()), kTtl};
     const auto set = [&](const std::vector<std::uint64_t>& epochs, Tick now) {
       voters.set_members(
           {.view = view_of(story, from),

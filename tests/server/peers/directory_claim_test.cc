@@ -25,9 +25,9 @@ TEST_F(DirectoryClaimTest, ASecondProcessEndsWhenItsRefusalsDoNot) {
   DirectoryClaim claim{*identity_, false};
   std::uint64_t now_ms = 500;
   for (; now_ms < 500 + DirectoryClaim::kDuplicateMs; now_ms += kSecondMs) {
-    EXPECT_TRUE(claim.on_refused(kDuplicate, now_ms).ok()) << now_ms;
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, kDuplicate, now_ms).ok()) << now_ms;
   }
-  const Status ended = claim.on_refused(kDuplicate, now_ms);
+  const Status ended = claim.on_refused(NodeId{1}, kDuplicate, now_ms);
   EXPECT_EQ(ended.detail(), kNodeIdDuplicate);
   EXPECT_EQ(ended.message(), "a peer refuses this node: a live node is already node 2");
 }
@@ -36,8 +36,8 @@ TEST_F(DirectoryClaimTest, ANodeWhoseLostLinksArePeersToNoticeOutlastsThem) {
   DirectoryClaim claim{*identity_, false};
   for (std::uint64_t now_ms = 0; now_ms < 10 * DirectoryClaim::kDuplicateMs;
        now_ms += 2 * DirectoryClaim::kDuplicateMs) {
-    EXPECT_TRUE(claim.on_refused(kDuplicate, now_ms + 1).ok());
-    EXPECT_TRUE(claim.on_refused(kDuplicate, now_ms + 4001).ok());
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, kDuplicate, now_ms + 1).ok());
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, kDuplicate, now_ms + 4001).ok());
   }
 }
 
@@ -46,10 +46,27 @@ TEST_F(DirectoryClaimTest, ALiveNodeIsNotSucceeded) {
   const Incarnation before = identity_->incarnation();
   netcore::Refusal refusal = kDuplicate;
   refusal.known = Incarnation{9};
-  EXPECT_TRUE(claim.on_refused(refusal, 1).ok());
-  EXPECT_EQ(claim.on_refused(refusal, 1 + DirectoryClaim::kDuplicateMs).detail(), kNodeIdDuplicate);
+  EXPECT_TRUE(claim.on_refused(NodeId{1}, refusal, 1).ok());
+  EXPECT_EQ(claim.on_refused(NodeId{1}, refusal, 1 + DirectoryClaim::kDuplicateMs).detail(),
+            kNodeIdDuplicate);
   EXPECT_EQ(identity_->incarnation(), before);
   EXPECT_FALSE(identity_->rejoining());
+}
+
+// Nothing proves a single one: somebody else may answer where a peer was.
+TEST_F(DirectoryClaimTest, OnlyAMajorityOfTheOtherVotersSaysThatANodeHasLeft) {
+  const netcore::Refusal refusal{netcore::RefusalCode::RemovedNode, "node 2 was removed", {}};
+  DirectoryClaim claim{*identity_, true};
+  claim.set_voters({NodeId{1}, NodeId{3}, NodeId{4}});
+  for (std::uint64_t now_ms = 1; now_ms < 100 * kSecondMs; now_ms += kSecondMs) {
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, refusal, now_ms).ok()) << now_ms;
+  }
+  EXPECT_TRUE(claim.on_refused(NodeId{5}, refusal, 1).ok());  // No voter.
+  claim.on_admitted(NodeId{1});
+  EXPECT_TRUE(claim.on_refused(NodeId{3}, refusal, 1).ok());
+  const Status ended = claim.on_refused(NodeId{1}, refusal, 1);
+  EXPECT_EQ(ended.detail(), kNodeRemoved);
+  EXPECT_EQ(ended.message(), "peers refuse this node: node 2 was removed");
 }
 
 }  // namespace

@@ -98,6 +98,24 @@ TEST(PeerList, TombstonesAreToldOnceAndHoldForNodesThatWereNoPeers) {
   EXPECT_TRUE(list.follow(view)->removed_self);
 }
 
+// Whoever missed so many views does not go on with nodes that are forgotten since.
+TEST(PeerList, WhoseTombstoneIsForgottenHasLeftAllTheSame) {
+  PeerList list(NodeId{1}, kPeers, 0);
+  ClusterView view{.epoch = 90, .settings = {}, .nodes = {member(1), member(3)}};
+  EXPECT_EQ(list.follow(view)->removed, std::vector<NodeId>{NodeId{2}});
+  EXPECT_TRUE(list.follow(view)->removed.empty());
+  EXPECT_FALSE(list.follow(view)->removed_self);
+  view.nodes = {member(4), member(5)};
+  const auto changes = list.follow(view);
+  EXPECT_EQ(changes->removed, std::vector<NodeId>{NodeId{3}});
+  EXPECT_TRUE(changes->removed_self);
+  // A view that is behind does not know of higher ids.
+  PeerList joined(NodeId{9}, kPeers, 0);
+  view.nodes = {member(1), member(2)};
+  EXPECT_TRUE(joined.follow(view)->removed.empty());
+  EXPECT_FALSE(joined.follow(view)->removed_self);
+}
+
 TEST(ReplicaPeers, RecordsStayInOrderWhileNodesComeAndGo) {
   const std::vector<netcore::PeerAddress> peers = {{NodeId{2}, "b", 2}, {NodeId{5}, "e", 5}};
   ReplicaPeers records(peers, Incarnation{1}, {}, consensus::Durability::Memory);

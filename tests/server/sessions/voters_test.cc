@@ -19,21 +19,26 @@ std::vector<NodeId> ids(const std::vector<std::uint32_t>& values) {
   return result;
 }
 
+protocol::Member member(std::uint32_t id, protocol::MemberState state) {
+  protocol::Member node;
+  node.id = NodeId{id};
+  node.state = state;
+  return node;
+}
+
 ClusterMembers members(std::uint64_t epoch,
                        const std::vector<std::uint32_t>& voters,
                        const std::vector<std::vector<std::uint32_t>>& earlier = {},
                        const std::vector<std::uint32_t>& removed = {}) {
   ClusterMembers result;
   result.view.epoch = epoch;
-  for (std::uint32_t id = 1; id <= protocol::kViewNodesMax; ++id) {
-    const bool votes = std::ranges::find(voters, id) != voters.end();
-    if (votes || std::ranges::find(removed, id) != removed.end()) {
-      protocol::Member node;
-      node.id = NodeId{id};
-      node.state = votes ? protocol::MemberState::Active : protocol::MemberState::Removed;
-      result.view.nodes.push_back(node);
-    }
+  for (const std::uint32_t id : voters) {
+    result.view.nodes.push_back(member(id, protocol::MemberState::Active));
   }
+  for (const std::uint32_t id : removed) {
+    result.view.nodes.push_back(member(id, protocol::MemberState::Removed));
+  }
+  std::ranges::sort(result.view.nodes, {}, &protocol::Member::id);
   for (const auto& list : earlier) {
     result.earlier_voters.push_back(ids(list));
   }
@@ -52,7 +57,7 @@ class ExpiryVotersTest : public testing::Test {
 
   std::vector<NodeId> asked() const { return {voters_.others().begin(), voters_.others().end()}; }
 
-  ExpiryVoters voters_{NodeId{1}, ids({1, 2, 3})};
+  ExpiryVoters voters_{NodeId{1}, ids({1, 2, 3}), kTtl};
 };
 
 TEST_F(ExpiryVotersTest, BeforeViewOneItIsTheFixedList) {
@@ -116,8 +121,39 @@ TEST_F(ExpiryVotersTest, ANodeKeepsItsBitWhileOthersComeAndGo) {
   }
 }
 
+TEST_F(ExpiryVotersTest, HundredsOfNodesAreReplacedAndTheNewestVotersCount) {
+  const std::uint64_t bit = voters_.bit_of(NodeId{2});
+  constexpr std::uint32_t kLast = 400;
+  for (std::uint32_t node = 4; node <= kLast; ++node) {
+    voters_.set_members(members(node, {1, 2, node}, {{1, 2, node - 1}}), Tick{node});
+    ASSERT_EQ(voters_.bit_of(NodeId{2}), bit);
+    ASSERT_TRUE(ends({1, 2}, node)) << node;
+    ASSERT_FALSE(ends({1, node}, node)) << "one of three of the view before";
+  }
+  // Without other voters no bit gets another meaning.
+  EXPECT_TRUE(voters_.set_members(members(kLast + 1, {1, 2, kLast}), Tick{kLast + 1}));
+  EXPECT_FALSE(ends({1, kLast}, kLast + 1 + kTtl));
+  EXPECT_TRUE(ends({1, kLast}, kLast + 1 + kTtl + 4));
+}
+
+// More nodes than bits within one TTL: what counts for a session still is never counted short.
+TEST_F(ExpiryVotersTest, AListWithoutBitsIsNoMajoritys) {
+  std::vector<std::uint32_t> all;
+  std::uint32_t node = 10;
+  for (std::uint64_t epoch = 1; epoch <= 50; ++epoch, node += 3) {
+    voters_.set_members(members(epoch, {node, node + 1, node + 2}), Tick{epoch});
+    all.insert(all.end(), {node, node + 1, node + 2});
+    ASSERT_NE(voters_.bit_of(NodeId{node}), 0u);
+    ASSERT_NE(voters_.bit_of(NodeId{node + 1}), 0u);
+    ASSERT_NE(voters_.bit_of(NodeId{node + 2}), 0u);
+  }
+  EXPECT_FALSE(ends(all, 50));
+  EXPECT_FALSE(ends({node - 3, node - 2}, 50 + kTtl - 1));
+  EXPECT_TRUE(ends({node - 3, node - 2}, 50 + kTtl + 4));
+}
+
 TEST_F(ExpiryVotersTest, ANodeWithoutAVoteIsNoMajorityOfOne) {
-  ExpiryVoters observer{NodeId{9}, ids({9})};
+  ExpiryVoters observer{NodeId{9}, ids({9}), kTtl};
   observer.set_members(members(3, {1}), Tick{0});
   EXPECT_FALSE(observer.is_majority(observer.bit_of(NodeId{9}), kTtl, Tick{0}));
   EXPECT_FALSE(observer.alone());

@@ -6,8 +6,10 @@
 #include "ledger/disk/memory_disk.h"
 #include "ledger/disk/posix_disk.h"
 #include "protocol/error_codes.h"
+#include "server/interfaces/errors.h"
 #include "server/start/joining_directory.h"
 #include "server/start/members_keeper.h"
+#include "server/start/node_membership.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +97,7 @@ TEST_F(NodeStartTest, TheDirectoryNamesNodeClusterPeersAndSettings) {
   EXPECT_EQ(options.peers[1].id, NodeId{3});
   EXPECT_EQ(to_string(options.peers[1].peer), "10.0.0.3:7500");
   EXPECT_EQ(to_string(options.peers[1].client), "10.0.0.3:7400");
-  EXPECT_EQ(start.value().kept.joined_by, protocol::join_token_hash(kToken));
+  EXPECT_EQ(start.value().kept.joined_by, protocol::join_token_proof(kToken));
 }
 
 TEST_F(NodeStartTest, WhoNamesTheClusterThatWasGivenUpLearnsTheNewId) {
@@ -192,6 +194,41 @@ class MembersKeeperTest : public testing::Test {
 
   ledger::MemoryDisk disk_;
 };
+
+class UnlimitedRoom final : public ledger::DiskRoom {
+ public:
+  bool has(std::uint64_t) override { return true; }
+
+  bool await_after_refusal() override { return false; }
+
+  Result<std::uint64_t> await_room(const ledger::RoomWish& wish) override {
+    return wish.wanted_bytes;
+  }
+};
+
+// What only the others say, nothing proves: the next start asks them again.
+TEST(NodeMembershipTest, ANodeKeepsThatItHasLeftOnlyByItsOwnView) {
+  ScratchFolder folder;
+  UnlimitedRoom room;
+  MetricsRegistry metrics;
+  NodeStart start;
+  start.invocation.options.data_dir = folder.path().string();
+  start.invocation.options.node = NodeId{3};
+  start.kept.members.view = some_view();
+  const auto disk = ledger::PosixDisk::open_directory(folder.path().string()).value();
+  ASSERT_TRUE(write_kept_members(*disk, start.kept).ok());
+  const auto open = [&] {
+    return NodeMembership::open(
+               start, {.room = room, .metrics = metrics, .go_by = [](const ClusterMembers&) {}})
+        .value();
+  };
+  const Status said{StatusCode::FailedPrecondition, "peers refuse this node", kNodeRemoved};
+  EXPECT_EQ(open()->ended(said).detail(), kNodeRemoved);
+  EXPECT_FALSE(read_kept_members(*disk).value().removed);
+  start.kept.members.view.nodes[2].state = MemberState::Removed;
+  EXPECT_EQ(open()->ended(said).detail(), kNodeRemoved);
+  EXPECT_TRUE(read_kept_members(*disk).value().removed);
+}
 
 TEST_F(MembersKeeperTest, BeforeTheFirstViewNothingIsWritten) {
   MembersKeeper keeper = this->keeper();

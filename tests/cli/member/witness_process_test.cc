@@ -107,6 +107,9 @@ TEST_F(WitnessProcessTest, AWitnessSaysWhatItIsAndServesNoState) {
   EXPECT_EQ(
       refusal(of_witness, {"lock", "get", "a", "--consistency", "serializable", "--node", id}),
       "GC6630");
+  const std::string file = (directory_.path() / "saved").string();
+  EXPECT_EQ(refusal(of_witness, {"snapshot", "save", file, "--node", id}), "GC6630");
+  EXPECT_EQ(of_witness({"--timeout", "30s", "snapshot", "save", file}).code, 0);
   const auto read =
       of_witness.json({"--timeout", "30s", "lock", "get", "a", "--consistency", "serializable"});
   EXPECT_EQ(read.value("token", ""), held.value("token", "x")) << read.dump();

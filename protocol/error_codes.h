@@ -233,6 +233,7 @@ enum class ErrorCode : std::uint32_t {
   VotersExhausted = 6626,
   MembersExhausted = 6627,
   MemberFeatureMissing = 6628,
+  ViewsNotLeft = 6629,
   JoinTokenInvalid = 6631,
   JoinTokenUnknown = 6632,
   JoinTokenSpent = 6633,

@@ -55,9 +55,7 @@ void add_update(Command& member, Context& context) {
                        flags->labels,
                        "label to set, or with an empty value to take away; repeat for more")
           ->type_name("KEY=[VALUE]");
-  verb->add_option("--weight",
-                   flags->weight,
-                   "its votes, 1 to 255, for when it becomes a voter of a shard the next time")
+  verb->add_option("--weight", flags->weight, "its votes, 1 to 255")
       ->type_name("N")
       ->excludes(name)
       ->excludes(label);

@@ -20,7 +20,6 @@ using membership::NodeSight;
 using membership::Verdict;
 using membership::WatchedNode;
 
-constexpr ShardId kViewShard{0};
 // Between two looks at the channels, each of which copies their states. Whatever wakes the loop, a
 // channel that ended among others, is followed by one.
 constexpr std::uint64_t kLookMs = 5;

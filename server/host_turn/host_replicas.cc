@@ -89,7 +89,7 @@ void HostReplicas::follow_members() {
   // So that a leader finds a slot for each of them.
   const auto nodes = static_cast<std::uint32_t>(nodes_of(members.view).size());
   fail_unless(lanes_->make_slots(std::min(nodes, consensus::kReplicaSlots)));
-  lanes_->set_members_target(members_target(members), members.view.epoch);
+  lanes_->set_members_targets(members_targets(members), members.view.epoch);
   fail_unless(changes->removed_self ? removed_by(members.view.epoch) : Status{});
 }
 

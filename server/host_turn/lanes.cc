@@ -157,9 +157,9 @@ void TurnLanes::turn_on_readmission() {
   }
 }
 
-void TurnLanes::set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch) {
+void TurnLanes::set_members_targets(const MembersTargets& targets, std::uint64_t epoch) {
   for (const auto& lane : lanes_) {
-    lane->members.set_target(target, epoch);
+    lane->members.set_targets(targets, epoch);
   }
 }
 

@@ -8,10 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace gcoord::server {
+
+// The shard whose log orders the views.
+inline constexpr ShardId kViewShard{0};
 
 struct ClusterMembers {
   protocol::ClusterView view;
@@ -38,8 +40,5 @@ std::vector<NodeId> voters_of(const protocol::ClusterView& view);
 
 // The nodes that there are processes of, ascending: neither removed nor still invited.
 std::vector<NodeId> nodes_of(const protocol::ClusterView& view);
-
-// Whether the nodes are a majority of the voters of the view, and of the earlier ones.
-bool is_majority(const ClusterMembers& members, std::span<const NodeId> nodes);
 
 }  // namespace gcoord::server

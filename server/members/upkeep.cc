@@ -42,8 +42,11 @@ void MembersUpkeep::advance(std::uint64_t now_ms) {
     suspects_.clear();
     return;
   }
-  if (cookie_ == 0 && lacking_members(state, environment_.has).value == 0 && !mark_suspects()) {
-    finish_moves(now_ms);
+  if (cookie_ == 0 && lacking_members(state, environment_.has).value == 0) {
+    const bool marks = environment_.keeper.may_propose() && mark_suspects();
+    if (!marks) {
+      finish_moves(now_ms);
+    }
   }
 }
 
@@ -74,7 +77,7 @@ bool MembersUpkeep::held(bool holds, std::uint64_t& since_ms, std::uint64_t now_
   return now_ms >= since_ms + kHoldMs;
 }
 
-// Which view they are about is part of what the counts say, so that a new one begins anew.
+// Other targets begin anew; what changes no target does not.
 bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
   const membership::ClusterView& view = environment_.machine.views().view();
   const auto leaves = std::ranges::find(view.nodes, MemberState::Leaving, &Member::state);
@@ -84,19 +87,24 @@ bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
     ready_since_ms_ = settled_since_ms_ = 0;
     return false;
   }
+  const MembersTargets targets = members_targets({.view = view, .earlier_voters = {}});
+  if (std::exchange(held_for_, targets) != targets) {
+    ready_since_ms_ = settled_since_ms_ = 0;
+  }
   const protocol::MemberMoves moves =
       moves_of(environment_.log, environment_.machine, environment_.keeper);
   const bool settled = held(all_settled(moves, view.epoch), settled_since_ms_, now_ms);
   const bool ready = held(all_ready(moves, view.epoch), ready_since_ms_, now_ms);
-  // Sessions may be renewed by the node's vote as long as somebody goes by an earlier view.
-  const bool left =
-      environment_.followers.settled() == view.epoch || now_ms >= settled_since_ms_ + kViewsLeftMs;
+  // Sessions may be renewed by the node's vote as long as somebody goes by an earlier view. Time
+  // proves nothing there: where most voters of one are down for good, an operator says so
+  // (MemberChanges::ordered).
+  const bool left = environment_.followers.settled() == view.epoch;
   if (settled && left && leaves != view.nodes.end()) {
     membership::MemberStep step;
     step.node = leaves->id;
     return propose(ViewCommandKind::Gone, std::move(step));
   }
-  return ready && waits && promote();
+  return ready && waits && environment_.keeper.may_propose() && promote();
 }
 
 // The first that may become active without a quorum of live nodes being lost.
@@ -128,7 +136,9 @@ bool MembersUpkeep::propose(ViewCommandKind kind, membership::MemberStep step) {
   command.expected = environment_.machine.views().view().epoch;
   command.step = std::move(step);
   cookie_ = cookies_.next();
-  ready_since_ms_ = settled_since_ms_ = 0;
+  if (kind != ViewCommandKind::Suspect) {
+    ready_since_ms_ = settled_since_ms_ = 0;
+  }
   environment_.log.propose(kViewShard,
                            view_record(membership::encode_view_command(command),
                                        protocol::RecordOrigin::System,

@@ -15,6 +15,7 @@
 #include "server/members/view_cookies.h"
 #include "server/members/view_keeper.h"
 #include "server/members/view_machine.h"
+#include "server/peers/members_target.h"
 
 #include <cstdint>
 #include <functional>
@@ -26,9 +27,6 @@ class MembersUpkeep {
  public:
   // Longer than what nodes say of themselves takes to be heard twice.
   static constexpr std::uint64_t kHoldMs = 2500;
-  // A node that has left everywhere is gone once all earlier views are left (followers.h); after so
-  // long anyway: of a view that nobody leaves, most voters are down for good.
-  static constexpr std::uint64_t kViewsLeftMs = 60'000;
 
   // All outlive it.
   struct Environment {
@@ -65,6 +63,7 @@ class MembersUpkeep {
   std::uint64_t next_ms_ = 0;
   std::uint64_t ready_since_ms_ = 0;    // 0: it does not hold.
   std::uint64_t settled_since_ms_ = 0;  // The same.
+  MembersTargets held_for_;             // What the shards were to have meanwhile.
   std::uint64_t cookie_ = 0;            // Of the proposal under way; 0: there is none.
   ViewCookies cookies_{ViewProposer::Upkeep};
 };

@@ -23,9 +23,6 @@
 
 namespace gcoord::server {
 
-// The shard whose log orders the views.
-inline constexpr ShardId kViewShard{0};
-
 // Cookies of proposals of views: the lower half has this mark, which no other service's has.
 inline constexpr std::uint64_t kViewCookie = 0x8000'0000;
 

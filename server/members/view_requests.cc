@@ -180,6 +180,9 @@ void ViewRequests::update(const Asker& asker, std::span<const std::byte> payload
   if (order.value().dry_run) {
     return answer(asker, preview);
   }
+  if (followers_ != nullptr && followers_->is_full()) {
+    return refuse(asker, protocol::make_error(ErrorCode::ViewsNotLeft));
+  }
   propose(std::move(change));
 }
 

@@ -106,6 +106,7 @@ class Node::Impl {
     membership_->start();
     client_services_->members().set_on_members(
         [this](const ClusterMembers& members) { membership_->hear(members); });
+    client_services_->members().set_kept_epoch(membership_->kept_epoch());
     client_services_->members().start(own_address(options(), welcome_));
     GCOORD_TRY_STATUS(client_services_->members().failure());
     tell_settings(options(), metrics_);
@@ -307,6 +308,7 @@ class Node::Impl {
     done += client_services_->advance(before_ms) ? 1 : 0;
     GCOORD_TRY_STATUS(client_services_->members().failure());
     GCOORD_TRY_STATUS(membership_->advance(before_ms));
+    client_services_->members().set_kept_epoch(membership_->kept_epoch());
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.

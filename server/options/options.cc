@@ -346,6 +346,10 @@ Invocation examine_invocation(std::span<const std::string> arguments,
   return invocation;
 }
 
+bool is_given(const Invocation& invocation, std::string_view name) {
+  return std::ranges::find(invocation.given, name, &GivenOption::name) != invocation.given.end();
+}
+
 Result<Invocation> parse_invocation(std::span<const std::string> arguments,
                                     const Environment& environment) {
   std::vector<Status> problems;

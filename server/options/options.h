@@ -164,6 +164,9 @@ struct Invocation {
   bool data_dir_temporary = false;  // Dev without --data-dir: the caller makes one and removes it.
 };
 
+// Whether some source gave the option of this name, without "--".
+bool is_given(const Invocation& invocation, std::string_view name);
+
 // Looks up an environment variable; a parameter so that tests bring their own.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 

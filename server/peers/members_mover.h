@@ -13,8 +13,8 @@
 #include "consensus/step/inbox.h"
 #include "consensus/step/members_plan.h"
 #include "consensus/step/shard_table.h"
-#include "server/interfaces/cluster_members.h"
 #include "server/peers/counted_rows.h"
+#include "server/peers/members_target.h"
 #include "server/peers/paced_rows.h"
 #include "server/replicas/active.h"
 
@@ -39,7 +39,7 @@ class MembersMover {
 
   // What the shards are to become, by the view of this epoch. Without voters: nothing is moved.
   // Between turns.
-  void set_target(const consensus::MembersTarget& target, std::uint64_t epoch);
+  void set_targets(const MembersTargets& targets, std::uint64_t epoch);
 
   // The row was stepped.
   void note(std::uint32_t row) {
@@ -78,6 +78,7 @@ class MembersMover {
     return leads(row) ? calm_ && settled_.test(row) && decided(row) : !led_.test(row);
   }
 
+  std::uint32_t live_joiners(const consensus::StepInput& input) const;
   void look_at_row(std::uint32_t row);
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
   bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
@@ -86,10 +87,11 @@ class MembersMover {
 
   const NodeId self_;
   const consensus::ShardColumns& columns_;
-  consensus::MembersTarget target_;
+  MembersTargets targets_;
   std::uint64_t epoch_ = 0;
   bool on_ = false;
   bool calm_ = false;  // Nobody is joining and this node keeps what it leads.
+  std::uint32_t live_joiners_ = 0;
   CountedRows led_;
   CountedRows settled_;  // Of these: as wanted, decided.
   CountedRows ready_;    // Of the led: every joining node has the log.

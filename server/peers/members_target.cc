@@ -43,7 +43,7 @@ std::optional<TargetNode> target_of(const Member& member) {
 
 }  // namespace
 
-consensus::MembersTarget members_target(const ClusterMembers& members) {
+MembersTargets members_targets(const ClusterMembers& members) {
   consensus::MembersTarget target;
   for (const bool voters : {true, false}) {
     for (const Member& member : members.view.nodes) {
@@ -56,7 +56,13 @@ consensus::MembersTarget members_target(const ClusterMembers& members) {
       return {};
     }
   }
-  return target;
+  MembersTargets targets{.shards = target, .views = target};
+  for (const Member& member : members.view.nodes) {
+    if (member.state == MemberState::Leaving) {
+      add_target(targets.views, {.node = member.id, .weight = 0});
+    }
+  }
+  return targets;
 }
 
 }  // namespace gcoord::server

@@ -49,6 +49,9 @@ class NodeMembership {
   // Why the engine ended. One that the others told to have left will know at its next start.
   Status ended(Status why);
 
+  // The epoch of the view by which it will go after any crash.
+  std::uint64_t kept_epoch() const { return keeper_.kept_epoch(); }
+
   // What the node goes by.
   const ClusterMembers& members() const { return keeper_.members(); }
 

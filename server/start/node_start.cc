@@ -50,10 +50,6 @@ std::string option_text(const SettingOption& setting, const ViewSettings& settin
   return std::to_string(value);
 }
 
-bool is_given(const Invocation& invocation, std::string_view name) {
-  return std::ranges::find(invocation.given, name, &GivenOption::name) != invocation.given.end();
-}
-
 // The directory's word for an option that no source gave.
 Status take(GivenOption option, Invocation& invocation) {
   if (is_given(invocation, option.name)) {
@@ -80,10 +76,6 @@ Status take_identity(const ledger::NodeIdentity& identity, Invocation& invocatio
     invocation.options.cluster_name = std::to_string(identity.cluster.value);
   }
   return take({"cluster-id", std::to_string(identity.cluster.value), source}, invocation);
-}
-
-bool is_everywhere(const Endpoint& endpoint) {
-  return endpoint.host == "0.0.0.0" || endpoint.host == "::";
 }
 
 // A node that listens everywhere and says nothing else stays where the view has it.

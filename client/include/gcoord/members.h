@@ -118,7 +118,7 @@ enum class MemberAction : std::uint8_t {
   Remove = 3,       // It leaves, shard after shard, and its id is never used again.
   Drain = 4,        // It goes on voting and leads nothing.
   Undrain = 5,      // Back from that.
-  Reweigh = 6,      // Other votes, for when it becomes a voter of a shard the next time.
+  Reweigh = 6,      // Other votes.
   MoveLeaders = 7,  // It hands over what it leads, once; the view stays.
 };
 

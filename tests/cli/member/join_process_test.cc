@@ -264,6 +264,19 @@ TEST_F(JoinProcessTest, ANodeThatIsRemovedEndsAndATokenIsGoodForOneNode) {
   EXPECT_THAT(file_text(log_of(4)), HasSubstr("GC3012"));
 }
 
+// A view that a leaving node never says would not be left, and the node not be gone.
+TEST_F(JoinProcessTest, ANodeThatLeavesHearsTheViewsThatComeMeanwhile) {
+  join(4, invite("fourth"));
+  await_ready(4);
+  await_state("fourth", "active");
+  verb({"remove", "fourth"}, "view");
+  for (const char* const rack : {"rack=a", "rack=b", "rack=c"}) {
+    verb({"update", "1", "--label", rack}, "view");
+  }
+  EXPECT_EQ(ended(4), kRemovedExit) << file_text(log_of(4));
+  await_state("fourth", "removed");
+}
+
 TEST_F(JoinProcessTest, AnOptionThatTheViewContradictsIsNamed) {
   const std::string token = invite("fourth");
   start(4,

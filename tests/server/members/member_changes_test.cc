@@ -472,6 +472,78 @@ TEST_F(MemberChangesTest, OneThatCaughtUpIsPromotedByItselfAfterAWhile) {
   EXPECT_TRUE(log_.proposals.empty());
 }
 
+// Nodes 2 and 3 and a client of theirs may be cut off, and go by view 1: they are its majority.
+TEST_F(MemberChangesTest, NobodyIsGoneWhileAnEarlierViewMayBeGoneByUnlessSomebodyVouches) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None);
+  settle(kShards - 1, kShards);
+  MemberActionOrder again = about(MemberAction::Remove, 3);
+  EXPECT_EQ(order(again), ErrorCode::MemberStateWrong);
+  again.force = true;
+  EXPECT_EQ(order(again), ErrorCode::MemberLags) << "a shard has it still";
+  settle(kShards, kShards);
+  run_ms(600'000);
+  EXPECT_EQ(node(3).state, MemberState::Leaving);
+  again.dry_run = true;
+  EXPECT_EQ(order(again), ErrorCode::None);
+  EXPECT_EQ(node(3).state, MemberState::Leaving);
+  again.dry_run = false;
+  again.number += 1;
+  EXPECT_EQ(order(again), ErrorCode::None);
+  EXPECT_EQ(node(3).state, MemberState::Removed);
+  const std::uint64_t epoch = view().epoch;
+  EXPECT_EQ(order(again), ErrorCode::None) << "its answer was lost";
+  EXPECT_EQ(view().epoch, epoch);
+}
+
+TEST_F(MemberChangesTest, MarksDoNotHoldUpWhatMembersWaitFor) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None);
+  settle(kShards, kShards);
+  bool suspect = false;
+  for (int k = 0; k < 6; ++k) {
+    hear(2, view().epoch, {});
+    members_->propose_suspect(NodeId{2}, suspect = !suspect);
+    run_ms(1000);
+  }
+  EXPECT_GT(view().epoch, 6u);
+  EXPECT_EQ(node(3).state, MemberState::Removed);
+}
+
+TEST_F(MemberChangesTest, ViewsThatNobodyLeavesAreNotForgotten) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  const std::uint64_t first = view().epoch;
+  bool suspect = false;
+  for (int k = 0; k < 40; ++k) {
+    members_->propose_suspect(NodeId{2}, suspect = !suspect);
+    run_ms(1000);
+  }
+  EXPECT_EQ(view().epoch, first + ViewFollowers::kUnleftMax);
+  MemberActionOrder wanted = about(MemberAction::Drain, 2);
+  EXPECT_EQ(order(wanted), ErrorCode::ViewsNotLeft);
+  wanted.number += 1;
+  wanted.force = true;
+  EXPECT_EQ(order(wanted), ErrorCode::None);
+  hear(2, view().epoch, {});
+  run_ms(300);
+  EXPECT_EQ(order(about(MemberAction::Undrain, 2)), ErrorCode::None);
+}
+
+// The directory has a view before others hear of it.
+TEST_F(MemberChangesTest, AnEpochIsSaidOnceItIsKept) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  const auto said = [this] {
+    return membership::decode_announcement(members_->announcement())->epoch;
+  };
+  EXPECT_EQ(said(), 1u);
+  members_->set_kept_epoch(1);
+  ASSERT_EQ(order(about(MemberAction::Drain, 3)), ErrorCode::None);
+  run_ms(300);
+  EXPECT_EQ(said(), 1u);
+  members_->set_kept_epoch(2);
+  EXPECT_EQ(said(), 2u);
+}
+
 TEST_F(MemberChangesTest, NobodyIsPromotedWithoutTheWishOrByAFollower) {
   ASSERT_NO_FATAL_FAILURE(found());
   ASSERT_NO_FATAL_FAILURE(grow());

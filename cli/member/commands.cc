@@ -143,7 +143,8 @@ void add_add(Command& member, Context& context) {
       ->type_name("NAME");
   Option* observer =
       verb->add_flag("--observer", flags->observer, "it follows all shards and never votes");
-  verb->add_flag("--witness", flags->witness, "it votes and has no state; not built yet")
+  verb->add_flag(
+          "--witness", flags->witness, "it votes and has the log, has no state and never leads")
       ->excludes(observer);
   add_new_node_options(*verb, *flags);
 }

@@ -1,7 +1,6 @@
 #include "common/tables/mapped_column.h"
 
 #include "common/assert.h"
-#include "common/tables/huge_pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,7 +43,8 @@ void MappedPages::resize(std::size_t bytes) {
   GCOORD_ASSERT(start_ != MAP_FAILED);
   bytes_ = wanted;
   if (wanted >= kHugeFrom) {
-    want_huge_pages(start_, wanted);
+    // All of it, so that it stays one mapping: mremap refuses to grow what has pages of two kinds.
+    static_cast<void>(::madvise(start_, wanted, MADV_HUGEPAGE));
   }
 }
 

@@ -29,7 +29,8 @@ inline constexpr std::uint8_t kTargetVoter = 1;  // Else a learner.
 inline constexpr std::uint8_t kTargetLeads = 2;  // Voter: may keep the leadership.
 // Voter: takes the leadership where nobody else can, and hands it on.
 inline constexpr std::uint8_t kTargetLeadsAtNeed = 4;
-inline constexpr std::uint8_t kTargetJoining = 8;  // Learner: is to become a voter or an observer.
+inline constexpr std::uint8_t kTargetJoining = 8;   // Learner: is to become more than that.
+inline constexpr std::uint8_t kTargetWitness = 16;  // Has no service state, now or once it votes.
 
 struct TargetNode {
   NodeId node;
@@ -181,17 +182,24 @@ GCOORD_HD inline bool missing(const MembersQuestion& q,
 }
 
 // Learners make room for living nodes that are to become more: dead ones first, then those that are
-// to stay learners. `room`: slots that are free now or are to be.
+// to stay learners, and for voters to be those that join. `room`: slots that are free now or are to
+// be.
 GCOORD_HD inline void make_room(const MembersQuestion& q, std::uint32_t room, Configuration& next) {
-  std::uint32_t needed = 0;
+  std::uint32_t voters = 0;
+  std::uint32_t joining = 0;
   for (std::uint32_t k = 0; k < q.target.count; ++k) {
-    const bool joins = (q.target.node[k].flags & kTargetJoining) != 0;
-    const MissingKind wanted{.voter = !joins, .joins = joins, .live = true};
-    needed += missing(q, q.target.node[k], wanted) ? 1u : 0u;
+    const TargetNode& node = q.target.node[k];
+    voters += missing(q, node, {.voter = true, .joins = false, .live = true}) ? 1u : 0u;
+    joining += missing(q, node, {.voter = false, .joins = true, .live = true}) ? 1u : 0u;
   }
-  const auto stay = static_cast<SlotMask>(q.slots.learners & ~q.slots.joining);
-  for (std::uint32_t pass = 0; pass < 2; ++pass) {
-    const auto victims = static_cast<SlotMask>(next.learners & (pass == 0 ? ~q.slots.live : stay));
+  const SlotMask victims_of_pass[] = {
+      static_cast<SlotMask>(~q.slots.live),
+      static_cast<SlotMask>(q.slots.learners & ~q.slots.joining),
+      q.slots.joining,
+  };
+  for (std::uint32_t pass = 0; pass < 3; ++pass) {
+    const auto victims = static_cast<SlotMask>(next.learners & victims_of_pass[pass]);
+    const std::uint32_t needed = pass < 2 ? voters + joining : voters;
     for (std::uint32_t slot = 0; slot < kReplicaSlots && room < needed; ++slot) {
       if (has_slot(victims, slot)) {
         drop_learner(next, slot);

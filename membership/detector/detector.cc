@@ -26,6 +26,8 @@ constexpr std::uint64_t kRoundMs = 100;
 Detector::Detector(const DetectorOptions& options) : options_(options) {
   GCOORD_ASSERT(options.self.value != 0 && options.incarnation.value != 0);
   GCOORD_ASSERT(options.probe_interval_ms > 0);
+  // Nobody who sees none of its questions can answer one.
+  sequences_ = static_cast<std::uint32_t>(random64(options.seed, options.self.value, 0));
 }
 
 void Detector::set_nodes(std::span<const WatchedNode> nodes, std::uint64_t now_ms) {
@@ -106,7 +108,8 @@ bool Detector::on_message(const DetectorMessage& message, std::uint64_t now_ms) 
 }
 
 void Detector::on_ping(const DetectorMessage& message) {
-  send({.kind = MessageKind::Ack, .to = message.from, .sequence = message.sequence, .about = {}});
+  answer({.kind = MessageKind::Ack, .to = message.from, .sequence = message.sequence, .about = {}},
+         message.room());
 }
 
 void Detector::on_request(const DetectorMessage& message, std::uint64_t now_ms) {
@@ -117,7 +120,8 @@ void Detector::on_request(const DetectorMessage& message, std::uint64_t now_ms) 
                     .asked = message.sequence,
                     .about = message.about,
                     .sequence = ++sequences_,
-                    .ends_ms = now_ms + kRoundMs * kRelayPercent / 100};
+                    .ends_ms = now_ms + kRoundMs * kRelayPercent / 100,
+                    .room = message.room()};
   if (relays_.add(relay)) {
     ++counts_.relayed;
     send({.to = relay.about, .sequence = relay.sequence, .about = {}});
@@ -126,11 +130,7 @@ void Detector::on_request(const DetectorMessage& message, std::uint64_t now_ms) 
 
 void Detector::on_ack(Watched& from, const DetectorMessage& message, std::uint64_t) {
   if (const auto relay = relays_.take(message.from, message.sequence)) {
-    send({.kind = MessageKind::Relayed,
-          .outcome = Outcome::Answered,
-          .to = relay->asker,
-          .sequence = relay->asked,
-          .about = message.from});
+    tell(*relay, Outcome::Answered);
     return;
   }
   if (from.pinged_ms != 0 && message.sequence == from.sequence) {
@@ -181,11 +181,7 @@ void Detector::on_refused(NodeId node, std::uint64_t now_ms) {
     return;
   }
   while (const auto relay = relays_.take(node)) {
-    send({.kind = MessageKind::Relayed,
-          .outcome = found->evidence.has_spoken() ? Outcome::Refused : Outcome::Silent,
-          .to = relay->asker,
-          .sequence = relay->asked,
-          .about = node});
+    tell(*relay, found->evidence.has_spoken() ? Outcome::Refused : Outcome::Silent);
   }
   found->evidence.refused(options_.self, now_ms);
 }
@@ -221,11 +217,7 @@ void Detector::notice_gap(std::uint64_t now_ms) {
 
 void Detector::end_relays(std::uint64_t now_ms) {
   while (const auto relay = relays_.take_late(now_ms)) {
-    send({.kind = MessageKind::Relayed,
-          .outcome = Outcome::Silent,
-          .to = relay->asker,
-          .sequence = relay->asked,
-          .about = relay->about});
+    tell(*relay, Outcome::Silent);
   }
 }
 
@@ -368,18 +360,40 @@ std::uint64_t Detector::draw() {
   return random64(options_.seed, options_.self.value, ++draws_);
 }
 
-void Detector::send(DetectorMessage message) {
+// A question has room for what the other one may have to say: something against every node.
+void Detector::send(DetectorMessage question) {
+  const std::size_t room = std::min<std::size_t>(nodes_.size(), kOpinionsMax);
+  question.opinions = opinions();
+  question.padding = static_cast<std::uint32_t>(room - question.opinions.size());
+  emit(std::move(question));
+}
+
+void Detector::answer(DetectorMessage message, std::uint32_t room) {
+  message.opinions = opinions();
+  message.opinions.resize(std::min<std::size_t>(message.opinions.size(), room));
+  emit(std::move(message));
+}
+
+void Detector::tell(const Relay& relay, Outcome outcome) {
+  answer({.kind = MessageKind::Relayed,
+          .outcome = outcome,
+          .to = relay.asker,
+          .sequence = relay.asked,
+          .about = relay.about},
+         relay.room);
+}
+
+void Detector::emit(DetectorMessage message) {
   if (!socket_) {
     return;
   }
   message.from = options_.self;
   message.incarnation = options_.incarnation;
   message.device = device_;
-  message.opinions = opinions();
   outgoing_.push_back(std::move(message));
 }
 
-// The worst first.
+// The worst first; about each node at most one.
 std::vector<Opinion> Detector::opinions() const {
   std::vector<Opinion> said;
   for (const Verdict verdict : {Verdict::Suspect, Verdict::Doubted}) {

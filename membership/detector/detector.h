@@ -153,7 +153,10 @@ class Detector {
   std::uint64_t round_ms() const;
   void shuffle();
   std::uint64_t draw();
-  void send(DetectorMessage message);
+  void send(DetectorMessage question);
+  void answer(DetectorMessage message, std::uint32_t room);
+  void tell(const Relay& relay, Outcome outcome);
+  void emit(DetectorMessage message);
   std::vector<Opinion> opinions() const;
   bool host_is_silent(const Watched& node) const;
 

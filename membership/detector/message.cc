@@ -45,7 +45,7 @@ Opinion read_opinion(ByteReader& reader) {
 }  // namespace
 
 std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId cluster) {
-  GCOORD_ASSERT(message.opinions.size() <= kOpinionsMax);
+  GCOORD_ASSERT(message.room() <= kOpinionsMax);
   std::vector<std::byte> bytes;
   bytes.reserve(kMessageBytesMax);
   ByteWriter writer{bytes};
@@ -67,6 +67,7 @@ std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId 
     writer.integer(static_cast<std::uint8_t>(opinion.verdict));
     writer.integer(static_cast<std::uint8_t>(opinion.cause));
   }
+  bytes.resize(bytes.size() + message.padding * kOpinionBytes);
   writer.integer(siphash(key_of(cluster), bytes));
   GCOORD_ASSERT(bytes.size() <= kMessageBytesMax);
   return bytes;
@@ -96,6 +97,17 @@ DecodedMessage decode_message(std::span<const std::byte> bytes, ClusterId cluste
   for (std::uint32_t k = 0; k < count; ++k) {
     message.opinions.push_back(read_opinion(reader));
     wrong = wrong || is_wrong(message.opinions.back());
+  }
+  const std::size_t said = kMessageBytesMin + message.opinions.size() * kOpinionBytes;
+  if (!reader.ok() || bytes.size() < said) {
+    return malformed;
+  }
+  // What the tag and the opinions leave is padding, if it is zeros.
+  const std::size_t rest = bytes.size() - said;
+  message.padding = static_cast<std::uint32_t>(rest / kOpinionBytes);
+  wrong = wrong || rest % kOpinionBytes != 0;
+  for (std::size_t k = 0; k < rest; ++k) {
+    wrong = wrong || reader.integer<std::uint8_t>() != 0;
   }
   const auto tag = reader.integer<std::uint64_t>();
   if (wrong || !reader.complete()) {

@@ -4,10 +4,11 @@
 //   Ping          "answer me"                     -> Ack
 //   PingRequest   "ask `about`, and say whether"  -> Relayed: Answered, Refused or Silent
 //
-// Each one also has its sender's opinions about nodes that it does not hold for alive. Bytes, never
-// renumbered: mark 4, version 1, kind 1, outcome 1, device 1, cluster 8, from 4, to 4, incarnation
-// 4, sequence 4, about 4, count 4, opinions of 10, tag 8; an opinion: node 4, incarnation 4,
-// verdict 1, cause 1.
+// Each one also has its sender's opinions about nodes that it does not hold for alive. An answer is
+// never longer than its question, whoever asked, so a question is as long as the answer may be.
+// Bytes, never renumbered: mark 4, version 1, kind 1, outcome 1, device 1, cluster 8, from 4, to 4,
+// incarnation 4, sequence 4, about 4, count 4, opinions of 10, padding of zeros by 10, tag 8; an
+// opinion: node 4, incarnation 4, verdict 1, cause 1.
 //
 // The tag is SipHash keyed with the cluster's id. It keeps out what came by mistake: other
 // clusters, other programs, damaged bytes. It proves nothing against somebody who knows the id;
@@ -51,6 +52,9 @@ struct DetectorMessage {
   std::uint32_t sequence = 0;  // An answer repeats it.
   NodeId about;                // Of a PingRequest and a Relayed.
   std::vector<Opinion> opinions;
+  std::uint32_t padding = 0;  // Opinions more that an answer of the same length has room for.
+
+  std::uint32_t room() const { return static_cast<std::uint32_t>(opinions.size()) + padding; }
 
   friend bool operator==(const DetectorMessage& a, const DetectorMessage& b) = default;
 };
@@ -67,7 +71,7 @@ struct DecodedMessage {
   DetectorMessage message;  // Without a fault only.
 };
 
-// At most kOpinionsMax opinions.
+// At most kOpinionsMax opinions, padding counted.
 std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId cluster);
 
 // For the node `self` of the cluster.

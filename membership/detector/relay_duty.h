@@ -21,6 +21,7 @@ struct Relay {
   NodeId about;
   std::uint32_t sequence = 0;  // Of this node's own ping.
   std::uint64_t ends_ms = 0;
+  std::uint32_t room = 0;  // Of the asker's question.
 };
 
 class RelayDuty {

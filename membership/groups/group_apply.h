@@ -112,6 +112,11 @@ GCOORD_HD inline GroupRow find_or_enter(const GroupPoint& at, const GroupCommand
   return row;
 }
 
+// Whether this would be one group more than the shard's state may have.
+GCOORD_HD inline bool is_shard_full(const GroupPoint& at, GroupRow found) {
+  return found.value == 0 && at.tables.shard(at.shard).group_count >= kGroupsPerShardMax;
+}
+
 // Of a session that is a member already.
 GCOORD_HD inline GroupReply join_again(const GroupTables& tables,
                                        const GroupCommand& command,
@@ -129,6 +134,9 @@ GCOORD_HD GroupReply apply_join(const GroupPoint& at,
                                 const Changes& changes) {
   const GroupTables& tables = at.tables;
   const GroupRow found = find_group(tables, at.shard, command.name_hash);
+  if (is_shard_full(at, found)) {
+    return {.code = GroupCode::ShardFull};
+  }
   ParticipantRow row{};
   if (found.value != 0) {
     row = find_participant(tables, found, command.session);
@@ -226,6 +234,9 @@ GCOORD_HD inline void release_barrier(const GroupTables& tables, GroupRow group_
 
 GCOORD_HD inline GroupReply apply_arrive(const GroupPoint& at, const GroupCommand& command) {
   const GroupTables& tables = at.tables;
+  if (is_shard_full(at, find_group(tables, at.shard, command.name_hash))) {
+    return {.code = GroupCode::ShardFull};
+  }
   const GroupRow group_row = find_or_enter(at, command);
   GroupRecord& group = tables.groups[group_row];
   if (group.arrived_count > 0 && group.barrier_size != command.barrier_size) {

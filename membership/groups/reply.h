@@ -28,6 +28,7 @@ enum class GroupCode : std::uint8_t {
   TimedOut = 12,     // Its arrival was taken back.
   NotArrived = 13,   // To a withdrawal: the barrier was released before. No change.
   Malformed = 14,    // No command of this version. No change.
+  ShardFull = 15,    // The shard has kGroupsPerShardMax others. No change.
 };
 
 // What stands for an operation that was done, or done before.

@@ -170,7 +170,7 @@ Result<GroupSnapshot> parse_snapshot(std::span<const std::byte> bytes) {
   snapshot.epoch_last = reader.integer<std::uint64_t>();
   snapshot.generation_last = reader.integer<std::uint64_t>();
   snapshot.state_hash = reader.integer<std::uint64_t>();
-  snapshot.groups.resize(reader.count(kGroupBytesMin, kParticipantsPerNodeMax));
+  snapshot.groups.resize(reader.count(kGroupBytesMin, kGroupsPerShardMax));
   bool sound = true;
   for (GroupSnapshot::Group& group : snapshot.groups) {
     group = read_group(reader, sound);

@@ -22,6 +22,7 @@ enum class RendezvousCode : std::uint8_t {
   LastCallEnded = 9,  // The round was completed; number is the round.
   CallStale = 10,     // To the end of a last call: that one is not running. No change.
   Malformed = 11,     // No command of this version. No change.
+  ShardFull = 12,     // The shard has kRendezvousPerShardMax others. No change.
 };
 
 struct RendezvousReply {

@@ -144,7 +144,7 @@ Result<RendezvousSnapshot> parse_rendezvous(std::span<const std::byte> bytes) {
   RendezvousSnapshot snapshot;
   snapshot.shard.number_last = reader.integer<std::uint64_t>();
   snapshot.shard.state_hash = reader.integer<std::uint64_t>();
-  snapshot.rendezvous.resize(reader.count(kRendezvousBytesMin, kRendezvousPerNodeMax));
+  snapshot.rendezvous.resize(reader.count(kRendezvousBytesMin, kRendezvousPerShardMax));
   std::unordered_set<std::string_view> names;
   bool sound = snapshot.shard.number_last <= kNumberMax && snapshot.shard.state_hash != 0;
   for (Rendezvous& each : snapshot.rendezvous) {

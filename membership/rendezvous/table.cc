@@ -178,6 +178,10 @@ bool RendezvousTable::remove(Rendezvous& each, SessionId session) {
 RendezvousReply RendezvousTable::arrive(ShardId shard, const RendezvousCommand& command) {
   const NameHash name = hash_name(command.name);
   const Rendezvous* const known = find(shard, name);
+  const ByName* const names = of_shard(shard);
+  if (known == nullptr && names != nullptr && names->size() >= kRendezvousPerShardMax) {
+    return {.code = RendezvousCode::ShardFull};
+  }
   if (known != nullptr) {
     const bool waits = std::ranges::any_of(known->waiting, [&](const RendezvousWaiter& waiter) {
       return waiter.session == command.session;

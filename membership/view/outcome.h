@@ -26,7 +26,7 @@ enum class ViewCode : std::uint8_t {
   TokenLate,       // After its deadline.
   LastVoter,       // No voter would be left.
   TooManyVoters,   // More than kVotersMax.
-  TooManyNodes,    // More than kPresentMax.
+  TooManyNodes,    // More than kPresentMax, no room for one more, or no id for it is left.
 };
 
 }  // namespace gcoord::membership

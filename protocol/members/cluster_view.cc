@@ -41,7 +41,8 @@ bool is_known(MemberState state) {
 }
 
 bool is_sound(const Member& member) {
-  return member.id.value != 0 && is_known(member.role) && is_known(member.state) &&
+  const bool possible = member.id.value != 0 && member.id.value <= kMemberIdMax;
+  return possible && is_known(member.role) && is_known(member.state) &&
          is_member_name(member.name, member.id) && is_member_address(member.peer_address) &&
          is_member_address(member.client_address) && are_member_labels(member.labels);
 }

@@ -25,6 +25,7 @@ inline constexpr std::size_t kMemberAddressBytesMax = 255;
 inline constexpr std::size_t kMemberLabelsMax = 8;
 inline constexpr std::size_t kMemberLabelBytesMax = 64;  // Of key, '=' and value together.
 inline constexpr std::uint32_t kViewNodesMax = 64;       // Tombstones too.
+inline constexpr std::uint32_t kMemberIdMax = 65535;     // Between nodes ids travel in 16 bits.
 
 // What a node does in the cluster. Never renumber.
 enum class MemberRole : std::uint8_t {

@@ -220,8 +220,9 @@ void NodeDetector::show() {
 }
 
 std::uint64_t NodeDetector::until_next_deadline_ms() const {
-  const std::uint64_t next =
-      std::min(detector_->next_deadline_ms(), look_owed_ ? next_look_ms_ : ~std::uint64_t{0});
+  const std::uint64_t next = std::min({detector_->next_deadline_ms(),
+                                       marks_.next_deadline_ms(),
+                                       look_owed_ ? next_look_ms_ : ~std::uint64_t{0}});
   return next - std::min(next, now_ms_);
 }
 

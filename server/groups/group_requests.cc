@@ -47,6 +47,8 @@ ErrorCode error_of(GroupCode code) {
       return ErrorCode::MemberIdTaken;
     case GroupCode::GroupFull:
       return ErrorCode::GroupFull;
+    case GroupCode::ShardFull:
+      return ErrorCode::GroupsExhausted;
     case GroupCode::NotMember:
       return ErrorCode::GroupNotMember;
     case GroupCode::SizeDiffers:

@@ -10,6 +10,14 @@ std::vector<NodeId> voters_of(const ClusterView& view) {
   return protocol::view_voters(view);
 }
 
+std::vector<NodeId> voters_with_state(const protocol::ClusterView& view) {
+  std::vector<NodeId> nodes = voters_of(view);
+  std::erase_if(nodes, [&view](NodeId node) {
+    return protocol::find_member(view, node)->role == protocol::MemberRole::Witness;
+  });
+  return nodes;
+}
+
 std::vector<NodeId> nodes_of(const ClusterView& view) {
   return protocol::view_nodes(view);
 }

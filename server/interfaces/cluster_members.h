@@ -38,6 +38,9 @@ struct MembersProgress {
 // draining or leaving. A joining node does not count yet.
 std::vector<NodeId> voters_of(const protocol::ClusterView& view);
 
+// Those of them that have the services' state and may lead: all but witnesses.
+std::vector<NodeId> voters_with_state(const protocol::ClusterView& view);
+
 // The nodes that there are processes of, ascending: neither removed nor still invited.
 std::vector<NodeId> nodes_of(const protocol::ClusterView& view);
 

@@ -21,6 +21,7 @@ namespace {
 
 using membership::ClusterView;
 using membership::Member;
+using membership::MemberRole;
 using membership::MemberState;
 using membership::ViewCode;
 using membership::ViewCommand;
@@ -216,19 +217,27 @@ Status MemberChanges::check_feature(const MemberActionOrder& order) const {
     return environment_.has(node, feature) || (order.force && !lives);
   };
   const NodeId lacks = lacking_members(environment_.machine.views(), has);
-  return lacks.value == 0 ? Status{}
-                          : protocol::make_error(ErrorCode::MemberFeatureMissing,
-                                                 "node " + std::to_string(lacks.value));
+  if (lacks.value != 0) {
+    return protocol::make_error(ErrorCode::MemberFeatureMissing,
+                                "node " + std::to_string(lacks.value));
+  }
+  if (order.action != MemberAction::Add || order.role != MemberRole::Witness) {
+    return {};
+  }
+  const NodeId knows_none =
+      first_lacking(environment_.machine.views().view(), protocol::Feature::Witnesses, has);
+  return knows_none.value == 0 ? Status{}
+                               : protocol::make_error(ErrorCode::MemberFeatureMissing,
+                                                      "node " + std::to_string(knows_none.value) +
+                                                          " knows no witnesses");
 }
 
 Status MemberChanges::judge(const MemberActionOrder& order, const ClusterView& preview) const {
-  if (order.action == MemberAction::Add && order.role == protocol::MemberRole::Witness) {
-    return protocol::make_error(ErrorCode::MemberRoleWrong, "there are no witnesses yet");
-  }
   const ClusterView& view = environment_.machine.views().view();
   if (ordered(order, {}).kind == ViewCommandKind::Gone) {
     return check_left(view.epoch);
   }
+  GCOORD_TRY_STATUS(check_witnesses(view, preview, order.force));
   if (order.force) {
     return {};
   }
@@ -356,7 +365,10 @@ Status MemberChanges::check_features(const JoinRequest& request) const {
     const auto feature = static_cast<protocol::Feature>(bit);
     const bool common =
         std::ranges::all_of(live, [&](NodeId node) { return environment_.has(node, feature); });
-    const bool needed = common || feature == protocol::Feature::Members;
+    const bool used =
+        feature == protocol::Feature::Members || (feature == protocol::Feature::Witnesses &&
+                                                  has_witness(environment_.machine.views().view()));
+    const bool needed = common || used;
     if (needed && (request.features & bit) == 0) {
       return protocol::make_error(ErrorCode::JoinFeaturesMissing,
                                   "feature bit " + std::to_string(std::countr_zero(bit)));

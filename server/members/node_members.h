@@ -55,6 +55,11 @@ class NodeMembers final : public ViewListener {
     kept_epoch_ = epoch;
   }
 
+  // As ViewRequests::set_verdicts.
+  void set_verdicts(std::function<std::vector<protocol::MemberVerdict>()> verdicts) {
+    requests_.set_verdicts(std::move(verdicts));
+  }
+
   // Once: from now on the node describes itself, with this address for clients.
   void start(const std::string& client_address);
 

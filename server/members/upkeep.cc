@@ -50,22 +50,31 @@ void MembersUpkeep::advance(std::uint64_t now_ms) {
   }
 }
 
+// One by one while a node is of a release that cannot read a command about several.
 bool MembersUpkeep::mark_suspects() {
   const membership::ClusterView& view = environment_.machine.views().view();
-  while (!suspects_.empty()) {
+  const bool together =
+      first_lacking(view, protocol::Feature::MemberMarks, environment_.has).value == 0;
+  membership::MemberStep step;
+  while (!suspects_.empty() && (together || step.marks.empty())) {
     const auto [id, suspect] = *suspects_.begin();
     suspects_.erase(suspects_.begin());
     const Member* const node = protocol::find_member(view, id);
-    if (node == nullptr || is_marked(*node, suspect)) {
-      continue;
+    if (node != nullptr && !is_marked(*node, suspect)) {
+      step.marks.push_back({id, suspect});
     }
-    membership::MemberStep step;
-    step.node = id;
-    step.suspect = suspect;
-    step.time_ms = environment_.wall_ms();
-    return propose(ViewCommandKind::Suspect, std::move(step));
   }
-  return false;
+  if (step.marks.empty()) {
+    return false;
+  }
+  step.time_ms = environment_.wall_ms();
+  if (step.marks.size() > 1) {
+    return propose(ViewCommandKind::Marks, std::move(step));
+  }
+  step.node = step.marks.front().node;
+  step.suspect = step.marks.front().suspect;
+  step.marks.clear();
+  return propose(ViewCommandKind::Suspect, std::move(step));
 }
 
 bool MembersUpkeep::held(bool holds, std::uint64_t& since_ms, std::uint64_t now_ms) const {
@@ -146,7 +155,7 @@ bool MembersUpkeep::propose(ViewCommandKind kind, membership::MemberStep step) {
   command.expected = environment_.machine.views().view().epoch;
   command.step = std::move(step);
   cookie_ = cookies_.next();
-  if (kind != ViewCommandKind::Suspect) {
+  if (kind != ViewCommandKind::Suspect && kind != ViewCommandKind::Marks) {
     ready_since_ms_ = settled_since_ms_ = 0;
   }
   environment_.log.propose(kViewShard,

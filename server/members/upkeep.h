@@ -2,9 +2,10 @@
 // caught up becomes active if it was added so, one that has left everywhere is gone, and who is
 // held for failed is marked.
 //
-// One proposal at a time, each of them a view of its own. What is concluded from the counts of all
-// nodes must have been true at every look for kHoldMs, because a shard may be counted twice for a
-// moment (member_moves.h). One thread, the node's loop.
+// One proposal at a time, each of them a view of its own; all nodes that are to be marked, or no
+// longer, are in one, if every node of the view has Feature::MemberMarks. What is concluded from
+// the counts of all nodes must have been true at every look for kHoldMs, because a shard may be
+// counted twice for a moment (member_moves.h). One thread, the node's loop.
 #pragma once
 
 #include "common/ids.h"

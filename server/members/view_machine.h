@@ -61,6 +61,7 @@ class ViewMachine final : public PassingMachine {
   void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
+  void witness_state(ShardId shard, std::vector<std::byte>& bytes) override;
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   bool continues(ShardId shard, std::span<const std::byte> bytes) const override;

@@ -128,6 +128,9 @@ void ViewRequests::answer(const Asker& asker, const membership::ClusterView& vie
     said.settled = followers_->settled();
     said.earlier_voters = followers_->earlier_voters();
   }
+  if (verdicts_) {
+    said.verdicts = verdicts_();
+  }
   environment_.replies.reply(asker.connection, reply, protocol::encode_view_answer(said));
 }
 

@@ -38,6 +38,8 @@ ErrorCode error_of(RendezvousCode code) {
       return ErrorCode::RendezvousBoundsDiffer;
     case RendezvousCode::Full:
       return ErrorCode::RendezvousFull;
+    case RendezvousCode::ShardFull:
+      return ErrorCode::GroupsExhausted;
     case RendezvousCode::NotThere:
       return ErrorCode::RendezvousNotThere;
     case RendezvousCode::TimedOut:

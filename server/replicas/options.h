@@ -32,6 +32,7 @@ inline constexpr std::uint32_t kTurnThreadsMax = 16;
 
 struct ReplicaOptions {
   ClusterId cluster;
+  ClusterId former_cluster;  // The one whose place it took; 0: none.
   NodeId node;
   std::uint32_t shard_count = 65536;
   // Slices (shard mod 256) whose shards are kept here, ascending; none: all. The data directory may
@@ -60,6 +61,9 @@ struct ReplicaOptions {
   // configuration until their leaders send one, and until then do nothing but follow. The directory
   // remembers that; for one that exists this says nothing.
   bool joins = false;
+  // This node is a witness of its cluster: it votes, and never campaigns. For the life of its
+  // directory, as its view says.
+  bool witness = false;
   std::string listen_host = "127.0.0.1";
   std::uint16_t listen_port = 0;
   netcore::TransportKind transport_kind = netcore::TransportKind::Tcp;

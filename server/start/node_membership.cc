@@ -80,10 +80,13 @@ Status NodeMembership::advance(std::uint64_t now_ms) {
   if (!changed) {
     return Status{};
   }
-  tell(before);
+  // No part of the node has a place in a view without it.
   const protocol::Member* const own = protocol::find_member(members().view, self_);
-  const bool removed = own != nullptr && own->state == MemberState::Removed;
-  return removed ? removed_error(members().view, self_) : Status{};
+  if (own != nullptr && own->state == MemberState::Removed) {
+    return removed_error(members().view, self_);
+  }
+  tell(before);
+  return Status{};
 }
 
 Status NodeMembership::ended(Status why) {

@@ -130,7 +130,8 @@ Status unfinished(const std::string& directory) {
 // What a directory has, if it is one; what else is wrong with it is found when it is opened.
 struct Found {
   KeptMembers kept;
-  ledger::NodeIdentity identity;  // Where there are members.
+  ledger::NodeIdentity identity;  // Where there are members, or a former cluster.
+  std::optional<ledger::FormerCluster> former = {};
   bool joining = false;
 };
 
@@ -142,13 +143,37 @@ Result<Found> look_into(const std::string& directory) {
   }
   GCOORD_TRY(const auto disk, ledger::PosixDisk::open_directory(directory));
   GCOORD_TRY(found.kept, read_kept_members(*disk));
-  if (found.kept.view().epoch == 0) {
+  GCOORD_TRY(found.former, ledger::read_former(*disk));
+  if (found.kept.view().epoch == 0 && !found.former) {
     GCOORD_TRY(found.joining, is_joining(*disk));
     return found;
   }
   GCOORD_TRY(const auto identity, ledger::IdentityFile::read(*disk));
   found.identity = identity->identity();
   return found;
+}
+
+// A directory that took over another cluster's data before there was a view says this much itself.
+Status take_shape(const ledger::NodeIdentity& identity, Invocation& invocation) {
+  const std::string source = invocation.options.data_dir + "/identity";
+  GCOORD_TRY_STATUS(take_identity(identity, invocation));
+  GCOORD_TRY_STATUS(take({"shards", std::to_string(identity.shard_count), source}, invocation));
+  return take({"durability", identity.keeps_log ? "durable" : "memory", source}, invocation);
+}
+
+// Whoever still names the old cluster learns what has become of it.
+Status check_former(const NodeStart& start, const ledger::NodeIdentity& identity) {
+  if (!start.former || start.options().cluster != start.former->cluster) {
+    return Status{};
+  }
+  const std::string now = std::to_string(identity.cluster.value);
+  return Status{StatusCode::FailedPrecondition,
+                "the data directory " + start.options().data_dir + " belongs to cluster " + now +
+                    ", which took the place of cluster " +
+                    std::to_string(start.former->cluster.value) +
+                    " (gcoordd --force-new-cluster); give --cluster-id " + now +
+                    " in place of the old id or name",
+                ledger::kDirectoryCluster};
 }
 
 std::vector<PeerHint> hints_in(const NodeOptions& options) {
@@ -168,6 +193,7 @@ Status take_view(NodeStart& start) {
   start.notes = start.hints.differences(view);
   options.peers = peers_of(start);
   if (const Member* const self = protocol::find_member(view, options.node)) {
+    options.witness = self->role == protocol::MemberRole::Witness;
     keep_address(self->peer_address, options.advertise_peer);
     keep_address(self->client_address, options.advertise_client);
   }
@@ -223,6 +249,7 @@ Result<NodeStart> node_start(Invocation invocation) {
   NodeStart start{.invocation = std::move(invocation),
                   .kept = {},
                   .carried = false,
+                  .former = {},
                   .given = {},
                   .hints = {},
                   .notes = {}};
@@ -239,6 +266,12 @@ Result<NodeStart> node_start(Invocation invocation) {
   if (found.kept.view().epoch != 0) {
     start.kept = std::move(found.kept);
     GCOORD_TRY_STATUS(take_identity(found.identity, start.invocation));
+  } else if (found.former) {
+    GCOORD_TRY_STATUS(take_shape(found.identity, start.invocation));
+  }
+  start.former = found.former;
+  GCOORD_TRY_STATUS(check_former(start, found.identity));
+  if (start.kept.view().epoch != 0) {
     GCOORD_TRY_STATUS(take_view(start));
   }
   return start;

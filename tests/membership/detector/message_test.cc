@@ -1,6 +1,8 @@
 // Bytes of datagrams, and the hash that marks them.
 #include "membership/detector/message.h"
 
+#include "common/bytes.h"
+#include "common/random.h"
 #include "common/siphash.h"
 
 #include <gtest/gtest.h>
@@ -68,6 +70,28 @@ TEST(DetectorMessage, LengthsAreBounded) {
   auto longer = bytes;
   longer.resize(kMessageBytesMax + 1);
   EXPECT_EQ(decode_message(longer, kCluster, NodeId{1}).fault, MessageFault::Malformed);
+}
+
+TEST(DetectorMessage, IsPaddedByZerosToTheLengthOfItsAnswer) {
+  DetectorMessage padded = relayed();
+  padded.padding = kOpinionsMax - 1;
+  auto bytes = encode_message(padded, kCluster);
+  EXPECT_EQ(bytes.size(), kMessageBytesMax);
+  EXPECT_EQ(decode_message(bytes, kCluster, NodeId{1}).message, padded);
+  const auto tag = [&bytes] {
+    const auto said = std::span{bytes}.first(bytes.size() - 8);
+    store(bytes.data() + said.size(), siphash({kCluster.value, mix64(kCluster.value)}, said));
+  };
+  bytes[70] = std::byte{1};
+  tag();
+  EXPECT_EQ(decode_message(bytes, kCluster, NodeId{1}).fault, MessageFault::Malformed);
+  bytes[70] = std::byte{0};
+  bytes.resize(bytes.size() - 5);
+  tag();
+  EXPECT_EQ(decode_message(bytes, kCluster, NodeId{1}).fault, MessageFault::Malformed);
+  bytes.resize(bytes.size() - 5);
+  tag();
+  EXPECT_EQ(decode_message(bytes, kCluster, NodeId{1}).fault, MessageFault::None);
 }
 
 TEST(DetectorMessage, WhatNoNodeSendsIsMalformed) {

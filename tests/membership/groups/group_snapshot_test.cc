@@ -15,13 +15,13 @@ constexpr ShardId kShard{0};
 struct Node {
   GroupCpu cpu{1, 3};
 
-  void apply(const std::string& name, std::uint64_t session, const std::string& bytes) {
+  GroupReply apply(const std::string& name, std::uint64_t session, const std::string& bytes) {
     GroupCommand command = decode_group_command(bytes);
     command.session = SessionId{session};
     command.name_hash = hash_name(name);
     command.name = name.data();
     command.name_bytes = static_cast<std::uint16_t>(name.size());
-    cpu.apply(kShard, command);
+    return cpu.apply(kShard, command);
   }
 };
 
@@ -55,6 +55,26 @@ TEST(GroupSnapshot, CutOrDamagedBytesAreRefusedAndLeaveAnEmptyShard) {
     damaged[at] ^= std::byte{0xff};
     static_cast<void>(cpu.deserialize(kShard, damaged));  // Refused, or another sound state.
   }
+}
+
+// However many commands were under way: each state that is written can be read.
+TEST(GroupSnapshot, AShardHasSoManyGroupsAndNoMore) {
+  Node node;
+  for (std::uint32_t name = 0; name < kGroupsPerShardMax; ++name) {
+    const std::uint64_t session = 1 + name;
+    ASSERT_EQ(node.apply(std::to_string(name), session, encode_join("one", "")).code,
+              GroupCode::Joined);
+  }
+  EXPECT_EQ(node.apply("more", 7, encode_join("one", "")).code, GroupCode::ShardFull);
+  EXPECT_EQ(node.apply("more", 7, encode_arrive(2)).code, GroupCode::ShardFull);
+  EXPECT_EQ(node.cpu.usage().groups, kGroupsPerShardMax);
+  EXPECT_EQ(node.apply("0", 7, encode_join("two", "")).code, GroupCode::Joined);
+  std::vector<std::byte> bytes;
+  node.cpu.serialize(kShard, bytes);
+  GroupCpu cpu{1, 3};
+  ASSERT_TRUE(cpu.deserialize(kShard, bytes).ok());
+  EXPECT_EQ(cpu.usage().groups, kGroupsPerShardMax);
+  EXPECT_EQ(cpu.state_hash(kShard), node.cpu.state_hash(kShard));
 }
 
 TEST(GroupSnapshot, TheStateOfAShardIsSplitWhereItsGroupsEnd) {

@@ -236,6 +236,22 @@ TEST(Rendezvous, SoManyMayWaitAndNoMore) {
   EXPECT_EQ(node.arrive(9999, {1, 1, 0}).code, RendezvousCode::Full);
 }
 
+// However many commands were under way: each state that is written can be read.
+TEST(Rendezvous, AShardHasSoManyNamesAndNoMore) {
+  Node node;
+  for (std::uint32_t name = 0; name < kRendezvousPerShardMax; ++name) {
+    ASSERT_EQ(node.arrive(1 + name, {2, 2, 0}, std::to_string(name)).code, RendezvousCode::Waits);
+  }
+  EXPECT_EQ(node.arrive(7, {2, 2, 0}, "more").code, RendezvousCode::ShardFull);
+  EXPECT_EQ(node.now("more"), nullptr);
+  RendezvousTable table;
+  ASSERT_TRUE(table.deserialize(kShard, node.bytes()).ok());
+  EXPECT_EQ(table.usage().rendezvous, kRendezvousPerShardMax);
+  EXPECT_EQ(table.state_hash(kShard), node.table.state_hash(kShard));
+  EXPECT_EQ(node.apply(1, encode_rendezvous_leave(), "0").code, RendezvousCode::Left);
+  EXPECT_EQ(node.arrive(7, {2, 2, 0}, "more").code, RendezvousCode::Waits);
+}
+
 TEST(RendezvousSnapshot, CutOrDamagedBytesAreRefusedAndLeaveAnEmptyShard) {
   Node node;
   node.arrive(5, kTwoToThree);

@@ -47,7 +47,7 @@ TEST(MembersTarget, VotersVoteAndOnlyActiveOnesKeepWhatTheyLead) {
   EXPECT_EQ(flags_of(target, 1),
             consensus::kTargetVoter | consensus::kTargetLeads | consensus::kTargetLeadsAtNeed);
   EXPECT_EQ(flags_of(target, 2), consensus::kTargetVoter | consensus::kTargetLeadsAtNeed);
-  EXPECT_EQ(flags_of(target, 3), consensus::kTargetVoter);
+  EXPECT_EQ(flags_of(target, 3), consensus::kTargetVoter | consensus::kTargetWitness);
   EXPECT_EQ(find_target(target, NodeId{1})->weight, 3);
   EXPECT_EQ(find_target(target, NodeId{2})->weight, 255);
 }

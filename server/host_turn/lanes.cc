@@ -316,6 +316,7 @@ Tick TurnLanes::next_deadline(Tick now) const {
   for (const auto& lane : lanes_) {
     const Tick again = lane->rows.stalled_count() > 0 ? now + 1 : kTickNever;
     next = min_id(next, min_id(again, lane->rows.deadlines.next()));
+    next = min_id(next, lane->members.next_deadline());
   }
   return next;
 }

@@ -103,7 +103,8 @@ bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
   const protocol::MemberMoves moves =
       moves_of(environment_.log, environment_.machine, environment_.keeper);
   const bool settled = held(all_settled(moves, view.epoch), settled_since_ms_, now_ms);
-  const bool ready = held(all_ready(moves, view.epoch), ready_since_ms_, now_ms);
+  const bool ready =
+      held(all_ready(moves, view.epoch), ready_since_ms_, now_ms) || others_were_ready(view);
   // Sessions may be renewed by the node's vote as long as somebody goes by an earlier view. Time
   // proves nothing there: where most voters of one are down for good, an operator says so
   // (MemberChanges::ordered).
@@ -114,6 +115,14 @@ bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
     return propose(ViewCommandKind::Gone, std::move(step));
   }
   return ready && waits && environment_.keeper.may_propose() && promote();
+}
+
+// Whether a promotion from here made the view: those that still join were as ready as that node, so
+// all that are ready vote in one change of each shard. Another command that came first would have
+// refused the promotion.
+bool MembersUpkeep::others_were_ready(const membership::ClusterView& view) const {
+  const Member* const node = protocol::find_member(view, promoted_.node);
+  return view.epoch == promoted_.epoch && node != nullptr && node->state == MemberState::Active;
 }
 
 // The first that may become active without a quorum of live nodes being lost.
@@ -133,6 +142,7 @@ bool MembersUpkeep::promote() {
     membership::ClusterView preview;
     if (state.preview(command, preview) == ViewCode::Applied &&
         check_quorum(before, tolerance_of(preview, live)).ok()) {
+      promoted_ = {.epoch = state.view().epoch + 1, .node = node.id};
       return propose(ViewCommandKind::Promote, command.step);
     }
   }

@@ -52,10 +52,17 @@ class MembersUpkeep {
   void on_ended(std::uint64_t cookie) { cookie_ = cookie == cookie_ ? 0 : cookie_; }
 
  private:
+  // The last one that was proposed here, and the view that it makes.
+  struct Promotion {
+    std::uint64_t epoch = 0;
+    NodeId node;
+  };
+
   bool mark_suspects();
   bool finish_moves(std::uint64_t now_ms);
   // Since when the condition holds without a gap is long enough ago.
   bool held(bool holds, std::uint64_t& since_ms, std::uint64_t now_ms) const;
+  bool others_were_ready(const membership::ClusterView& view) const;
   bool promote();
   bool propose(membership::ViewCommandKind kind, membership::MemberStep step);
 
@@ -65,7 +72,8 @@ class MembersUpkeep {
   std::uint64_t ready_since_ms_ = 0;    // 0: it does not hold.
   std::uint64_t settled_since_ms_ = 0;  // The same.
   MembersTargets held_for_;             // What the shards were to have meanwhile.
-  std::uint64_t cookie_ = 0;            // Of the proposal under way; 0: there is none.
+  Promotion promoted_;
+  std::uint64_t cookie_ = 0;  // Of the proposal under way; 0: there is none.
   ViewCookies cookies_{ViewProposer::Upkeep};
 };
 

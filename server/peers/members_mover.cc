@@ -86,7 +86,7 @@ void MembersMover::advance(const consensus::StepInput& input, ActiveRows& rows) 
       look_at_row(row);
     }
   }
-  rows_.advance([&](std::uint32_t row) { look_at(row, input, rows); });
+  rows_.advance(input.tick, [&](std::uint32_t row) { look_at(row, input, rows); });
   show(rows_.under_way_count());
 }
 

@@ -17,7 +17,7 @@ if(NOT GCOORD_CCACHE OR DEFINED ENV{GCOORD_NO_CCACHE})
 else()
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${GCOORD_CCACHE})
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${GCOORD_CCACHE})
 endif()
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>)
 

@@ -233,11 +233,15 @@ enum class ErrorCode : std::uint32_t {
   VotersExhausted = 6626,
   MembersExhausted = 6627,
   MemberFeatureMissing = 6628,
+  WitnessNeedsVoters = 6629,
+  WitnessHasNoState = 6630,
   JoinTokenInvalid = 6631,
   JoinTokenUnknown = 6632,
   JoinTokenSpent = 6633,
   JoinTokenLate = 6634,
   JoinFeaturesMissing = 6635,
+  ViewsNotLeft = 6636,
+  AlarmUnknown = 6641,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
@@ -315,6 +319,10 @@ enum class ErrorCode : std::uint32_t {
   RestoreUnfinished = 8312,
   RestoreRefused = 8313,
   SnapshotNotServed = 8314,
+  ForceUnconfirmed = 8315,
+  ForceOtherCluster = 8316,
+  ForceUnfit = 8317,
+  ForceBlocked = 8318,
 };
 
 // Exit codes of gcoordctl and gcoordd (docs/reference/errors.md). Never renumber.

@@ -747,6 +747,18 @@ constexpr ErrorEntry kRows[] = {
     {ErrorCode::SnapshotNotServed, "SnapshotNotServed", StatusCode::Unimplemented, ExitCode::Usage,
      "nodes with --turn resident save no snapshots",
      "Start the cluster with --turn host to save one"},
+    {ErrorCode::ForceUnconfirmed, "ForceUnconfirmed", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "a new cluster is made only once the old one's id was typed; nothing was changed",
+     "Read what may be lost, then type the id, or give it with --confirm"},
+    {ErrorCode::ForceOtherCluster, "ForceOtherCluster", StatusCode::InvalidArgument, ExitCode::Usage,
+     "the id that was typed is not that of the data directory's cluster; nothing was changed",
+     "Check that this is the directory that you mean, then type the id that is shown"},
+    {ErrorCode::ForceUnfit, "ForceUnfit", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "no new cluster can be made from this data directory; nothing was changed",
+     "Take the directory of another survivor, or restore the newest snapshot"},
+    {ErrorCode::ForceBlocked, "ForceBlocked", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "the new data directory cannot take the place of the old one; the old one is as it was",
+     "Correct what the message names, then run gcoordd --force-new-cluster again"},
 };
 // clang-format on
 

@@ -63,6 +63,7 @@ constexpr KindName kKindNames[] = {
     {RequestKind::MemberChange, "member_change"},
     {RequestKind::MemberJoin, "member_join"},
     {RequestKind::MemberProgress, "member_progress"},
+    {RequestKind::MemberAlarms, "member_alarms"},
 };
 
 // By number: asked for every request that comes.

@@ -90,6 +90,9 @@ enum class RequestKind : std::uint16_t {
   MemberChange = 130,    // Payload: MemberActionOrder. Reply payload: MemberActionAnswer.
   MemberJoin = 131,      // Payload: JoinRequest (join_messages.h). Reply payload: JoinAnswer.
   MemberProgress = 132,  // No payload. Reply payload: MemberMoves.
+  // Payload: AlarmOrder (protocol/members/alarm_messages.h). Reply payload: the node's alarms.
+  // Feature::MemberMarks.
+  MemberAlarms = 133,
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

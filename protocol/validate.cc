@@ -213,6 +213,7 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::MemberChange:
     case RequestKind::MemberJoin:
     case RequestKind::MemberProgress:
+    case RequestKind::MemberAlarms:
       return true;
     default:
       return false;

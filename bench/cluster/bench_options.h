@@ -26,6 +26,7 @@ struct BenchOptions {
   std::uint32_t leases = 1'000'000;
   std::uint32_t watches = 1'000'000;   // Of one name, at most.
   std::uint32_t waiters = 100'000;     // For one lock, at most.
+  std::uint32_t members = 64;          // Of a group.
   std::uint32_t burst = 2000;          // Of them, that come together.
   bool kill_leader = false;            // Of the lock that they wait for, half-way.
   std::string part = "all";            // Of a benchmark that has parts.

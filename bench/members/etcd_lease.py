@@ -4,7 +4,6 @@ keeps the lease alive. One etcd node; the TTL is the least that it grants."""
 import os
 import re
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -21,16 +20,19 @@ class EtcdLease(Watched):
     def __init__(self, network: Network, count: int, directory: Path, ttl: int = 2):
         super().__init__(network, count)
         self.ttl = ttl
-        self.keepers = {}
-        url = f"http://{network.address(1)}:{CLIENT}"
+        self.directory = directory
         self.environment = {**os.environ, "ETCDCTL_API": "3"}
-        self.processes[1] = network.start(1, ["etcd", "--data-dir", str(directory), "--listen-client-urls", url,
-                                              "--advertise-client-urls", url, "--log-level", "error"],
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until("etcd", lambda: "healthy" in self.ctl("endpoint", "health"))
-        self.watcher = network.start(1, ["etcdctl", "--endpoints", url, "watch", "--prefix", "n"], stdout=subprocess.PIPE,
-                                     stderr=subprocess.DEVNULL, text=True, env=self.environment)
         self.deleted = False
+        self.watcher = None
+
+    def open(self) -> None:
+        url = f"http://{self.network.address(1)}:{CLIENT}"
+        self.processes[1] = self.network.start(1, ["etcd", "--data-dir", str(self.directory), "--listen-client-urls", url,
+                                                   "--advertise-client-urls", url, "--log-level", "error"],
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until("etcd", lambda: "healthy" in self.ctl("endpoint", "health"))
+        self.watcher = self.network.start(1, ["etcdctl", "--endpoints", url, "watch", "--prefix", "n"], stdout=subprocess.PIPE,
+                                          stderr=subprocess.DEVNULL, text=True, env=self.environment)
         self.listen(self.watcher.stdout, self.take)
         for node in self.nodes[1:]:
             self.start(node)
@@ -65,8 +67,9 @@ class EtcdLease(Watched):
         return (done.stdout.strip().splitlines() or ["etcd"])[0] + ", lease of 2 s"
 
     def end(self) -> None:
-        self.watcher.send_signal(signal.SIGKILL)
-        self.watcher.wait(timeout=30)
+        if self.watcher is not None:
+            self.watcher.kill()
+            self.watcher.wait(timeout=30)
         super().end()
 
 

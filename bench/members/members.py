@@ -1,220 +1,128 @@
 #!/usr/bin/env python3
-"""How fast a killed node is detected, and who is held for failed wrongly, beside serf and etcd's lease, under the same faults.
+"""The table of membership: how fast failures are detected beside others, what k deaths, barriers and changes of nodes cost.
 
-Nodes run in network namespaces of this host. Systems take turns, so that a slow minute of the host is no system's own. Of each
-one: kill -9 of a node, and the time until node 1 has it that this node failed (gcoord: the committed view says suspect; serf: the
-event "member failed"; etcd: the key of its lease is gone); under no fault, under loss of a tenth and of three tenths of all packets,
-and with a link cut one way. And faults that nobody should be held for failed for: loss, a one-way cut, a process that stood
-still for 2 s. Prints a table, and with --results keeps the raw times. Exit code 1: a gcoord node was held for failed wrongly, or
-a kill was not detected.
+Each part can run by itself (--only): detection, deaths, group, barrier, grow, replace. Nodes run in network namespaces of this
+host; it needs root, `ip` and `iptables`, and takes beside gcoord what is installed of serf, etcd (etcd-server, etcd-client) and
+ZooKeeper (libzookeeper-java, libslf4j-java, python3-kazoo). Prints a table for each part, and with --results keeps the raw times
+in members-<date>.json there, in which other parts of the same day stay as they are. Exit code 1: something failed, a gcoord node
+was held for failed wrongly, or a kill was not detected; 77: a tool is missing.
 """
 
 import argparse
+import datetime
 import json
-import random
-import shutil
+import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import etcd_lease  # noqa: E402
-from etcd_lease import EtcdLease  # noqa: E402
-from gcoord_cluster import GcoordCluster  # noqa: E402
+import barrier  # noqa: E402
+import deaths  # noqa: E402
+import detection  # noqa: E402
+import group_views  # noqa: E402
+import growth  # noqa: E402
 from network import Network, missing_tools  # noqa: E402
-from serf_cluster import SerfCluster  # noqa: E402
-from three_nodes import end_on_signals, report  # noqa: E402
+from part import Part, print_rows  # noqa: E402
+from three_nodes import end_on_signals, machine  # noqa: E402
 
-FAULTS = ("none", "loss 10 %", "loss 30 %", "one-way cut")
-SYSTEMS = ("gcoord", "serf-local", "serf-lan", "etcd-lease")
-DETECT_LIMIT = 60.0
-
-
-def made(system: str, network: Network, options, directory: Path):
-    if system == "gcoord":
-        return GcoordCluster(network, options.nodes, directory, Path(options.bin).resolve(), extra=options.node_option)
-    if system == "etcd-lease":
-        return EtcdLease(network, min(options.nodes, 5), directory)
-    return SerfCluster(network, options.nodes, system.split("-", 1)[1])
+# Name, what measures it, and how many namespaces it needs at least.
+PARTS = {"detection": (detection.measure, 0), "deaths": (deaths.measure, 7), "group": (group_views.measure, 3),
+         "barrier": (barrier.measure, 0), "grow": (growth.grow, 5), "replace": (growth.replace, 4)}
 
 
-def apply_fault(network: Network, fault: str, cluster) -> None:
-    if fault.startswith("loss"):
-        network.lose(int(fault.split()[1]) / 100)
-    elif fault == "one-way cut":
-        network.cut(cluster.nodes[2], cluster.nodes[1])
-
-
-class Run:
-    """One turn of one system."""
-
-    def __init__(self, system: str, network: Network, options, drawn: random.Random, deadline: float):
-        self.system, self.network, self.options, self.drawn, self.deadline = system, network, options, drawn, deadline
-        self.result = {"system": system, "kills": [], "wrong": [], "watched_s": {}}
-
-    def out_of_time(self) -> bool:
-        return time.monotonic() > self.deadline
-
-    def measure(self) -> dict:
-        directory = Path(tempfile.mkdtemp(prefix="gcoord-members-"))
-        cluster = made(self.system, self.network, self.options, directory)
-        try:
-            self.result["version"] = cluster.version()
-            self.result["nodes"] = len(cluster.nodes)
-            for fault in self.options.faults:
-                self.under(fault, cluster)
-            self.stops(cluster)
-        except TimeoutError as failure:
-            self.result["failure"] = str(failure)
-        finally:
-            self.network.heal()
-            cluster.end()
-            shutil.rmtree(directory, ignore_errors=True)
-        return self.result
-
-    def under(self, fault: str, cluster) -> None:
-        if self.out_of_time():
-            return
-        apply_fault(self.network, fault, cluster)
-        self.watch(fault, cluster, self.options.watch)
-        for _ in range(self.options.kills):
-            if self.out_of_time():
-                break
-            self.kill(fault, cluster)
-        self.network.heal()
-
-    def watch(self, fault: str, cluster, seconds: float) -> None:
-        """Whoever is held for failed now is so wrongly."""
-        begin = time.monotonic()
-        time.sleep(seconds)
-        self.count_wrong(fault, cluster, begin, None)
-
-    def count_wrong(self, fault: str, cluster, begin: float, killed) -> None:
-        for at, node in cluster.failures(begin):
-            if node != killed:
-                self.result["wrong"].append({"fault": fault, "node": node, "after_s": round(at - begin, 3)})
-        passed = self.result["watched_s"].get(fault, 0.0)
-        self.result["watched_s"][fault] = round(passed + time.monotonic() - begin, 1)
-
-    def kill(self, fault: str, cluster) -> None:
-        time.sleep(self.drawn.uniform(0.5, 1.5))
-        cut = cluster.nodes[1:3] if fault == "one-way cut" else ()
-        able = [node for node in cluster.victims() if node not in cut] or list(cluster.victims())
-        node = self.drawn.choice(able)
-        begin = cluster.kill(node)
-        took = cluster.detected(node, begin, DETECT_LIMIT)
-        self.count_wrong(fault, cluster, begin, node)
-        self.result["kills"].append({"fault": fault, "node": node, "took_s": took})
-        self.network.heal()
-        cluster.back(node)
-        apply_fault(self.network, fault, cluster)
-
-    def stops(self, cluster) -> None:
-        for _ in range(self.options.stops):
-            if self.out_of_time() or self.system == "etcd-lease":
-                return
-            node = self.drawn.choice(cluster.victims())
-            begin = time.monotonic()
-            cluster.stop(node, 2.0)
-            time.sleep(4)
-            self.count_wrong("stop 2 s", cluster, begin, None)
-
-
-def quantile(times: list, part: float):
-    ordered = sorted(times)
-    return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else None
-
-
-def table(runs: list) -> list:
-    rows = []
-    for fault in (*FAULTS, "stop 2 s"):
-        for system in SYSTEMS:
-            of = [run for run in runs if run["system"] == system]
-            kills = [kill for run in of for kill in run["kills"] if kill["fault"] == fault]
-            times = [kill["took_s"] for kill in kills if kill["took_s"] is not None]
-            watched = sum(run["watched_s"].get(fault, 0.0) for run in of)
-            if not kills and not watched:
-                continue
-            wrong = sum(1 for run in of for each in run["wrong"] if each["fault"] == fault)
-            rows.append({"fault": fault, "system": system, "kills": len(kills), "missed": len(kills) - len(times),
-                         "p50_s": quantile(times, 0.5), "p99_s": quantile(times, 0.99), "wrong": wrong,
-                         "watched_s": round(watched)})
-    return rows
-
-
-def print_table(rows: list) -> None:
-    def seconds(value) -> str:
-        return "-" if value is None else f"{value:.3f}"
-    print(f"{'FAULT':<12} {'SYSTEM':<11} {'KILLS':>5} {'MISSED':>6} {'P50 s':>8} {'P99 s':>8} {'WRONG':>5} {'WATCHED s':>9}",
-          file=sys.stderr)
-    for row in rows:
-        print(f"{row['fault']:<12} {row['system']:<11} {row['kills']:>5} {row['missed']:>6} {seconds(row['p50_s']):>8} "
-              f"{seconds(row['p99_s']):>8} {row['wrong']:>5} {row['watched_s']:>9}", file=sys.stderr)
-
-
-def systems_at_hand(wanted: list) -> list:
-    there = {"gcoord": True, "serf-local": shutil.which("serf"), "serf-lan": shutil.which("serf"), "etcd-lease": etcd_lease.is_there()}
-    for system in wanted:
-        if not there[system]:
-            print(f"{system} is left out: its program is not installed", file=sys.stderr)
-    return [system for system in wanted if there[system]]
+def listed(text: str) -> list:
+    return [each for each in text.split(",") if each]
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default="build/cpu/bin", help="where gcoordd and gcoordctl are")
-    parser.add_argument("--nodes", type=int, default=7, help="nodes of each system; from the eighth on gcoord's are observers")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each system")
-    parser.add_argument("--kills", type=int, default=5, help="in each round, under each fault")
-    parser.add_argument("--stops", type=int, default=3, help="of 2 s, in each round")
-    parser.add_argument("--watch", type=float, default=20, help="seconds under each fault without a kill")
-    parser.add_argument("--limit", type=float, default=1500, help="seconds after which nothing more is begun")
-    parser.add_argument("--systems", default=",".join(SYSTEMS), type=lambda text: text.split(","))
-    parser.add_argument("--faults", default=",".join(FAULTS), type=lambda text: text.split(","))
-    parser.add_argument("--node-option", action="append", default=[], help="more for gcoordd, as --node-option=--silence-ms=1000")
+    parser.add_argument("--bin", default="build/cpu/bin", help="where gcoordd, gcoordctl and gcoord-bench are")
+    parser.add_argument("--only", default=list(PARTS), type=listed, metavar="PART,...", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--limit", type=float, default=3000, help="seconds after which a part begins nothing more")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="5 nodes, one round of two kills without a fault")
+    parser.add_argument("--nodes", type=int, default=8, help="detection: nodes of each system; gcoord has room for 8, 7 of them voters")
+    parser.add_argument("--rounds", type=int, default=2, help="detection: turns of each system")
+    parser.add_argument("--kills", type=int, default=5, help="detection: in each round, under each fault")
+    parser.add_argument("--stops", type=int, default=3, help="detection: of 2 s, in each round")
+    parser.add_argument("--watch", type=float, default=10, help="detection: seconds under each fault without a kill")
+    parser.add_argument("--systems", default=list(detection.SYSTEMS), type=listed, help="detection")
+    parser.add_argument("--faults", default=list(detection.FAULTS), type=listed, help="detection")
+    parser.add_argument("--node-option", action="append", default=[], help="more for gcoordd, as --node-option=--silence-ms=1000")
+    parser.add_argument("--tries", type=int, default=5, help="deaths and group: how often")
+    parser.add_argument("--members", type=int, default=16, help="deaths and group: members of the group")
+    parser.add_argument("--ttl", type=int, default=2, help="deaths and group: seconds that a dead member's session lasts")
+    parser.add_argument("--barrier-members", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=10, help="barrier and loads: seconds of one measurement")
+    parser.add_argument("--shards", type=int, default=65_536, help="grow and replace")
+    parser.add_argument("--rate", type=int, default=1000, help="grow and replace: operations per second beside them")
+    parser.add_argument("--repeat", type=int, default=1, help="grow and replace: how often, with a new cluster")
+    parser.add_argument("--quick", action="store_true",
+                        help="no measurement: 5 nodes and one kill, changes with 64 shards; skipped where a system is missing")
     parser.add_argument("--results", help="directory that the raw times are kept in")
     parser.add_argument("--json", action="store_true", help="accepted for uniformity: the last line is always one JSON object")
     options = parser.parse_args()
+    unknown = [part for part in options.only if part not in PARTS]
+    if unknown:
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if options.quick:
-        options.nodes, options.rounds, options.kills, options.stops, options.watch = 5, 1, 2, 1, 2
-        options.faults = ["none"]
+        options.nodes, options.rounds, options.kills, options.stops, options.watch = 5, 1, 1, 0, 1
+        options.faults, options.shards, options.seconds, options.rate, options.tries = ["none"], 64, 2, 200, 1
     return options
+
+
+def commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).resolve().parent, capture_output=True,
+                          text=True, check=False)
+    return done.stdout.strip()
+
+
+def run_part(name: str, options) -> dict:
+    measure, namespaces = PARTS[name]
+    print(f"{name}:", file=sys.stderr)
+    begin = time.monotonic()
+    part = Part(options)
+    network = Network(max(namespaces, options.nodes if name == "detection" else 0)) if name != "barrier" else None
+    try:
+        result = measure(part, network)
+    finally:
+        if network is not None:
+            network.close()
+    settings = {key: value for key, value in vars(options).items() if key not in ("results", "only", "json", "bin")}
+    return {"commit": commit(), "took_s": round(time.monotonic() - begin, 1), "options": settings, **result}
+
+
+def keep(directory: str, whole: dict) -> None:
+    """Parts of the same day that were measured before, and not now, stay."""
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    path = Path(directory) / f"members-{whole['date']}.json"
+    before = json.loads(path.read_text(encoding="utf-8"))["parts"] if path.exists() else {}
+    path.write_text(json.dumps({**whole, "parts": {**before, **whole["parts"]}}, indent=1) + "\n", encoding="utf-8")
+    print(f"kept in {path}", file=sys.stderr)
 
 
 def main() -> int:
     options = parse()
     lacking = missing_tools()
+    if options.quick and "detection" in options.only:
+        lacking += detection.missing(options.systems)
     if lacking:
         print(f"skipped: needs {', '.join(lacking)}", file=sys.stderr)
         return 77
     end_on_signals()
-    drawn = random.Random(options.seed)
-    deadline = time.monotonic() + options.limit
-    systems = systems_at_hand(options.systems)
-    network = Network(options.nodes)
-    runs = []
-    try:
-        for _ in range(options.rounds):
-            for system in systems:
-                if time.monotonic() < deadline:
-                    runs.append(Run(system, network, options, drawn, deadline).measure())
-    finally:
-        network.close()
-    rows = table(runs)
-    print_table(rows)
-    for run in runs:
-        if "failure" in run:
-            print(f"{run['system']}: {run['failure']}", file=sys.stderr)
-    versions = {run["system"]: run.get("version", "") for run in runs}
-    report("members", {"options": {key: value for key, value in vars(options).items() if key != "results"}, "versions": versions,
-                       "table": rows, "runs": runs}, options.results)
-    mine = [row for row in rows if row["system"] == "gcoord"]
-    failed = any("failure" in run for run in runs if run["system"] == "gcoord")
-    return 1 if failed or any(row["wrong"] or row["missed"] for row in mine) else 0
+    whole = {"name": "members", "date": datetime.date.today().isoformat(), "machine": machine(), "parts": {}}
+    parts = whole["parts"]
+    for name in options.only:
+        parts[name] = run_part(name, options)
+        if options.results:
+            keep(options.results, whole)
+        print_rows(f"{name} ({parts[name]['took_s']:.0f} s, load average {parts[name]['load_average']})", parts[name]["rows"])
+    failures = [f"{name}: {words}" for name, part in parts.items() for words in part["failures"]]
+    for words in failures:
+        print(f"failed: {words}", file=sys.stderr)
+    print(json.dumps(whole))
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -9,15 +9,21 @@ import shutil
 import subprocess
 
 SUBNET = "10.213.7"
+PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
 def missing_tools() -> list:
-    tools = [tool for tool in ("ip", "iptables") if shutil.which(tool) is None and not os.path.exists(f"/usr/sbin/{tool}")]
-    return tools + ([] if os.geteuid() == 0 else ["root"])
+    """What this host lacks; also the right to make namespaces with rules of iptables in them."""
+    tools = [tool for tool in ("ip", "iptables", "unshare") if shutil.which(tool, path=PATH) is None]
+    if os.geteuid() != 0:
+        tools.append("root")
+    if not tools and run("unshare", "--net", "iptables", "-nL", "INPUT", check=False).returncode != 0:
+        tools.append("network namespaces with iptables")
+    return tools
 
 
 def run(*command: str, check: bool = True) -> subprocess.CompletedProcess:
-    return subprocess.run(command, check=check, capture_output=True, text=True)
+    return subprocess.run(command, check=check, capture_output=True, text=True, env={**os.environ, "PATH": PATH})
 
 
 class Network:
@@ -74,9 +80,15 @@ class Network:
         """Nothing comes from the one to the other any more; the way back stays."""
         self.inside(self.namespace(target), "iptables", "-I", "INPUT", "-s", self.address(source), "-j", "DROP")
 
+    def isolate(self, node: int) -> None:
+        """Nothing comes from the node or to it, not even its kernel's word that nobody listens."""
+        for chain in ("INPUT", "OUTPUT"):
+            self.inside(self.namespace(node), "iptables", "-I", chain, "-j", "DROP")
+
     def heal(self) -> None:
         for node in self.nodes:
-            self.inside(self.namespace(node), "iptables", "-F", "INPUT")
+            for chain in ("INPUT", "OUTPUT"):
+                self.inside(self.namespace(node), "iptables", "-F", chain)
 
     def close(self) -> None:
         for name in self.made:

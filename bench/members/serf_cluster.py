@@ -15,6 +15,8 @@ class SerfCluster(Watched):
         self.name = f"serf-{profile}"
         self.profile = profile
         self.alive = set()
+
+    def open(self) -> None:
         for node in self.nodes:
             self.start(node)
         wait_until("all agents alive", self.whole)

@@ -19,6 +19,21 @@ class Watched:
         self.events = []
         self.lock = threading.Lock()
 
+    def open(self) -> None:
+        """Starts all processes, and returns once all are there."""
+        raise NotImplementedError
+
+    def __enter__(self):
+        try:
+            self.open()
+        except BaseException:
+            self.end()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.end()
+
     def add_event(self, node: int, failed: bool) -> None:
         with self.lock:
             self.events.append((time.monotonic(), node, failed))

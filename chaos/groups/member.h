@@ -1,7 +1,7 @@
 // A client of a simulated world that is part of groups: it joins and leaves, changes its payload,
 // follows the views, waits at a barrier and in a rendezvous, one request at a time, with the
 // product's exactly-once numbers. Now and then it dies without a word and comes back as another
-// session. What it is told goes to the judge. Its clock is the world's. One thread.
+// session. What it hears goes to the judge. Its clock is the world's. One thread.
 #pragma once
 
 #include "chaos/groups/group_judge.h"

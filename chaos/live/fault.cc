@@ -40,7 +40,7 @@ std::vector<FaultClass> all_faults(const StepPosition& place) {
                       link_faults(),
                       disk_faults(),
                       file_faults(),
-                      membership_faults(),
+                      membership_faults(place),
                       clock_faults(),
                       client_faults(),
                       device_faults(place),

@@ -61,7 +61,8 @@ std::vector<FaultClass> crash_faults();  // Crashes and pauses.
 std::vector<FaultClass> link_faults();   // Partitions and bad links.
 std::vector<FaultClass> disk_faults();   // While a node runs, and lost power.
 std::vector<FaultClass> file_faults();   // In what a stopped node left, or another's in its place.
-std::vector<FaultClass> membership_faults();  // Nodes that lose what they had, and rejoin.
+// Nodes that lose what they had, and rejoin; nodes that come and go.
+std::vector<FaultClass> membership_faults(const StepPosition& place);
 std::vector<FaultClass> clock_faults();
 std::vector<FaultClass> client_faults();  // Storms and strangers.
 std::vector<FaultClass> device_faults(const StepPosition& place);

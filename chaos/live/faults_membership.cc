@@ -1,10 +1,13 @@
 // Nodes that lose what they had and come back as learners, then voters, of every shard: --rejoin
-// (docs/adr/0025). The run waits after the strike until each of them is at full strength.
+// (docs/adr/0025). The run waits after the strike until each of them is at full strength. And nodes
+// that come and go by the cluster view (docs/adr/0106 and after).
 #include "chaos/live/bit_flip.h"
 #include "chaos/live/fault.h"
+#include "chaos/live/guest_node.h"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 namespace gcoord::chaos {
 
@@ -119,10 +122,79 @@ class TwoCorrupt final : public Fault {
   std::uint64_t refused_ = 0;
 };
 
+// One more voter for as long as the strike holds; half the time a founder leads nothing meanwhile,
+// or has another weight.
+class MemberChange final : public Fault {
+ public:
+  Result<std::string> inject(LiveWorld& world, Draw& draw) override {
+    guest_.emplace("guest-" + std::to_string(draw.between(1, 1'000'000'000)));
+    GCOORD_TRY_STATUS(guest_->come(world));
+    std::string what = guest_->comes() ? "one more node joins" : "an invitation is lost";
+    if (draw.one_in(2)) {
+      changed_ = draw.between(1, world.node_count());
+      weighs_ = draw.one_in(2);
+      what += ", " + name_nodes({changed_}) + (weighs_ ? " weighs twice as much" : " drains");
+      change(world, weighs_ ? client::MemberAction::Reweigh : client::MemberAction::Drain, 2);
+    }
+    return what;
+  }
+
+  std::chrono::milliseconds hold(Draw& draw) override { return draw.milliseconds(2000, 6000); }
+
+  Result<std::string> heal(LiveWorld& world) override {
+    if (guest_->comes()) {
+      GCOORD_TRY_STATUS(guest_->await_active(world));
+    }
+    for (int tries = 0; changed_ != 0 && tries < kTriesMax && !is_back(world); ++tries) {
+      change(world, weighs_ ? client::MemberAction::Reweigh : client::MemberAction::Undrain, 1);
+    }
+    GCOORD_TRY_STATUS(guest_->leave(world));
+    return std::string{guest_->comes() ? "it was active, and has left" : ""};
+  }
+
+  std::uint64_t felt() const override { return guest_ && guest_->comes() ? 1 : 0; }
+
+ private:
+  static constexpr int kTriesMax = 30;
+
+  // What else strikes may refuse it; is_back() sees to the end.
+  void change(LiveWorld& world, client::MemberAction action, std::uint32_t weight) const {
+    client::MemberChange wanted;
+    wanted.action = action;
+    wanted.node_id = changed_;
+    wanted.weight = action == client::MemberAction::Reweigh ? weight : 0;
+    wanted.who = "live chaos";
+    static_cast<void>(world.client.change_member(wanted));
+  }
+
+  bool is_back(LiveWorld& world) const {
+    const auto view = world.client.view();
+    const auto* const members = view.ok() ? &view.value().members : nullptr;
+    return members != nullptr && std::ranges::any_of(*members, [this](const auto& member) {
+             return member.node_id == changed_ && member.weight == 1 &&
+                    member.state == client::MemberState::Active;
+           });
+  }
+
+  std::optional<GuestNode> guest_;
+  std::uint32_t changed_ = 0;  // 0: none.
+  bool weighs_ = false;
+};
+
 }  // namespace
 
-std::vector<FaultClass> membership_faults() {
-  return {{.name = "membership",
+std::vector<FaultClass> membership_faults(const StepPosition& place) {
+  const FaultClass changes =
+      place.resident ? FaultClass{.name = "member-change",
+                                  .table = "22",
+                                  .make = {},
+                                  .skip = "nodes with --turn resident refuse changes of members"}
+                     : FaultClass{.name = "member-change",
+                                  .table = "22",
+                                  .make = [] { return std::make_unique<MemberChange>(); },
+                                  .in_company = true};
+  return {changes,
+          {.name = "membership",
            .table = "22, 24",
            .make = [] { return std::make_unique<Membership>(); },
            .forgets = true,

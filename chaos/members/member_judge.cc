@@ -1,5 +1,7 @@
 #include "chaos/members/member_judge.h"
 
+#include "server/interfaces/cluster_members.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,7 +56,9 @@ std::string MemberJudge::text() const {
 
 bool MemberJudge::is_nowhere(NodeId node) const {
   for (std::uint32_t shard = 0; shard < shard_count_; ++shard) {
-    if (configurations_.has_member(ShardId{shard}, node)) {
+    // There it hears the views until it has left (server/peers/members_target.h).
+    const bool views = ShardId{shard} == server::kViewShard;
+    if (!views && configurations_.has_member(ShardId{shard}, node)) {
       return false;
     }
   }

@@ -40,7 +40,7 @@ class MemberJudge {
   // The nodes of the newest view and how far each has come.
   std::string text() const;
 
-  // Whether no shard has the node by its newest decided configuration.
+  // Whether no shard but that of the views has the node by its newest decided configuration.
   bool is_nowhere(NodeId node) const;
 
   std::uint64_t configuration_changes() const { return configurations_.changes(); }

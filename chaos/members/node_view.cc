@@ -73,10 +73,14 @@ void MemberViews::take(const server::ClusterMembers& members) {
   }
 }
 
+// A node that has left ends by what its engine says, and no other part goes by that view.
 void MemberViews::follow(const server::ClusterMembers& members) {
   epoch_ = members.view.epoch;
   environment_->log.set_members(members);
-  environment_->service.set_members(members);
+  const protocol::Member* const own = protocol::find_member(members.view, options_.node);
+  if (own == nullptr || own->state != protocol::MemberState::Removed) {
+    environment_->service.set_members(members);
+  }
 }
 
 Status MemberViews::advance(std::uint64_t now_ms) {

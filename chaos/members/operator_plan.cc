@@ -49,6 +49,13 @@ MemberActionOrder order_of(MemberAction action, NodeId node) {
   return order;
 }
 
+// With force: a machine that was lost before anybody in the cluster had heard what its release can
+// would be refused (GC6628), and the operator knows that it does not come back.
+MemberActionOrder vouched(MemberActionOrder order) {
+  order.force = true;
+  return order;
+}
+
 MemberActionOrder add_order(SimRandom& random, NodeId replaces) {
   MemberActionOrder order = order_of(MemberAction::Add, NodeId{});
   const bool observes = replaces == NodeId{} && random.below(6) == 0;
@@ -92,10 +99,10 @@ std::optional<MemberActionOrder> order_for_lost(const OperatorFacts& facts,
   }
   const bool replaces = voters.size() <= kVotersMin || random.below(3) != 0;
   if (replaces && may_add(facts)) {
-    return add_order(random, lost.front()->id);
+    return vouched(add_order(random, lost.front()->id));
   }
   return voters.size() > kVotersMin
-             ? std::optional(order_of(MemberAction::Remove, lost.front()->id))
+             ? std::optional(vouched(order_of(MemberAction::Remove, lost.front()->id)))
              : std::nullopt;
 }
 
@@ -165,7 +172,8 @@ std::optional<MemberActionOrder> last_order(const OperatorFacts& facts) {
     }
     if (!leaves && (gone || node.state == MemberState::Joining) &&
         !is_replaced(facts.view, node.id)) {
-      return order_of(MemberAction::Remove, node.id);
+      const MemberActionOrder order = order_of(MemberAction::Remove, node.id);
+      return gone ? vouched(order) : order;
     }
   }
   return std::nullopt;

@@ -59,6 +59,7 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"removed_vote_counted", "a candidate asks nodes that were removed, and counts their votes"},
     {"joint_decided_by_one_half", "the new half of a joint configuration elects and decides alone"},
     {"learner_acknowledgement_counted", "a leader counts a learner for a voter when it commits"},
+    {"witness_campaigns", "a witness campaigns and leads as if it had the services' state"},
     {"view_applied_twice", "one node applies changes of the view twice"},
     {"epoch_reused", "one node leaves views out and gives their epochs to the next ones"},
     {"joiner_votes_early", "a node that joins takes the view's nodes for its shards' voters"},

@@ -67,6 +67,7 @@ enum class Mutant : std::uint8_t {
   RemovedVoteCounted,
   JointDecidedByOneHalf,
   LearnerAcknowledgementCounted,
+  WitnessCampaigns,
   // Of the cluster view, and of who goes by it: only in worlds with an operator.
   ViewAppliedTwice,
   EpochReused,
@@ -77,7 +78,7 @@ enum class Mutant : std::uint8_t {
   GroupEpochReused,
 };
 
-inline constexpr std::size_t kMutantCount = 50;
+inline constexpr std::size_t kMutantCount = 51;
 
 // Whether only nodes of several turn threads can make the mistake.
 constexpr bool of_lanes(Mutant mutant) {
@@ -86,7 +87,7 @@ constexpr bool of_lanes(Mutant mutant) {
 
 // Whether only shards whose members change can show the mistake.
 constexpr bool of_members(Mutant mutant) {
-  return mutant >= Mutant::ChangeBeforeOwnTerm && mutant <= Mutant::LearnerAcknowledgementCounted;
+  return mutant >= Mutant::ChangeBeforeOwnTerm && mutant <= Mutant::WitnessCampaigns;
 }
 
 // Whether only worlds with an operator can show the mistake.

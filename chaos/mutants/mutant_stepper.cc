@@ -292,6 +292,7 @@ class MutantStepper final : public consensus::ForwardingStepper {
     } else if (mutant_ == Mutant::HeartbeatBeforeLanesMet) {
       result.peer = before_.peers(input);
     }
+    result.witness = mutant_ == Mutant::WitnessCampaigns ? std::uint8_t{0} : input.witness;
     // A directory that nobody has admitted waits much longer, and for another reason.
     const bool waits_once = input.vote_after <= input.tick + input.timing.election_ticks;
     if (mutant_ == Mutant::VotesRightAfterRestart && waits_once) {

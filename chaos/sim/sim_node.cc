@@ -8,6 +8,7 @@
 #include "consensus/step/readmission_plan.h"
 
 #include <algorithm>
+#include <string>
 
 namespace gcoord::chaos {
 
@@ -37,6 +38,7 @@ SimNode::SimNode(const SimWorldParts& world, const SimNodeOptions& options, SimD
       consensus::PeerLiveness peer;
       peer.node = NodeId{node};
       peer.lives_by_start = world.options.durability == consensus::Durability::Memory ? 1 : 0;
+      peer.witness = world.options.is_witness(peer.node) ? 1 : 0;
       peers_.push_back(peer);
     }
   }
@@ -51,6 +53,7 @@ SimNode::SimNode(const SimWorldParts& world, const SimNodeOptions& options, SimD
   input_.incarnation = options.incarnation;
   input_.durability = world.options.durability;
   input_.first_life = options.incarnation.value == 1 ? 1 : 0;
+  input_.witness = world.options.is_witness(options.id) ? 1 : 0;
   if (options.incarnation.value > 1) {
     input_.vote_after = Tick{1 + world.options.timing.election_ticks};
   }
@@ -220,6 +223,10 @@ void SimNode::step_shard(std::uint32_t shard, std::uint64_t quantum) {
   send(shard, out);
   apply(shard, out.apply);
   judge(shard, out, before);
+  if (input_.witness != 0 && stepper_->columns().hot[shard].role != Role::Follower) {
+    world_.checker.report(
+        "witness", shard, "node " + std::to_string(options_.id.value) + " campaigns");
+  }
   waiting_[shard].again = out.again != 0;
 }
 

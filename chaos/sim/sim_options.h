@@ -49,6 +49,9 @@ struct SimOptions {
   // The cluster wants other members, and nodes hear of it at different times. 0: never; then the
   // leaders move nothing.
   std::uint32_t members_ppm = 0;
+  // This node is a witness, where nodes do not forget: by the loss of a disk a shard could be left
+  // to a witness. 0: none is.
+  NodeId witness;
   Mutant mutant = Mutant::None;  // Of the step or of members only.
   // Nodes that forgot do not know it: what must never be.
   bool forgets_unawares = false;
@@ -56,6 +59,10 @@ struct SimOptions {
   // Whether nodes may forget what they promised.
   bool lives_end() const {
     return durability == consensus::Durability::Memory || lost_disk_ppm + old_image_ppm != 0;
+  }
+
+  bool is_witness(NodeId node) const {
+    return witness.value != 0 && node == witness && !lives_end();
   }
 };
 
@@ -65,12 +72,14 @@ inline void lose_disks(SimOptions& options) {
   options.old_image_ppm = 6'000;
 }
 
-// Members come and go, some dozen times in a run: as the nodes of a view do, by members_plan.h.
+// Members come and go, some dozen times in a run: as the nodes of a view do, by members_plan.h. In
+// every third world one of those that come is a witness.
 inline void change_members(SimOptions& options) {
   options.spare_count = options.node_count < 5 ? 3 : consensus::kReplicaSlots - options.node_count;
   options.node_count += options.spare_count;
   options.members_ppm = 8'000;
   options.reconfigure_ppm = 0;
+  options.witness = NodeId{options.seed % 3 == 1 ? options.node_count : 0};
 }
 
 // The shape of a run follows from its seed, so that a range of seeds covers many shapes: 3 to 6

@@ -294,6 +294,8 @@ void SimWorld::draw_target() {
   const std::uint32_t most = std::min(7u, options_.node_count);
   consensus::MembersTarget target;
   std::uint32_t voters = members_.between(least, most);
+  // Those that can lead are a majority by themselves (server/members/change_rules.h).
+  voters = options_.witness.value != 0 ? std::max(voters, 3u) : voters;
   const std::uint32_t first = members_.below(options_.node_count);
   for (std::uint32_t n = 0; n < options_.node_count; ++n) {
     const NodeId node{(first + n) % options_.node_count + 1};
@@ -302,11 +304,14 @@ void SimWorld::draw_target() {
       const bool drains = voters > 1 && members_.chance(200'000);
       const auto leads = drains ? std::uint8_t{0} : consensus::kTargetLeads;
       const std::uint32_t weight = members_.chance(100'000) ? 2 : 1;
+      const bool witness = options_.is_witness(node);
+      const std::uint8_t does =
+          witness ? consensus::kTargetWitness
+                  : static_cast<std::uint8_t>(leads | consensus::kTargetLeadsAtNeed);
       add_target(target,
                  {.node = node,
-                  .weight = static_cast<std::uint8_t>(weight),
-                  .flags = static_cast<std::uint8_t>(consensus::kTargetVoter | leads |
-                                                     consensus::kTargetLeadsAtNeed)});
+                  .weight = static_cast<std::uint8_t>(witness ? 1 : weight),
+                  .flags = static_cast<std::uint8_t>(consensus::kTargetVoter | does)});
       --voters;
     } else if (members_.chance(300'000)) {
       add_target(target, {.node = node, .weight = 0, .flags = consensus::kTargetJoining});

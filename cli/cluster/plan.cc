@@ -57,7 +57,7 @@ Status check(const ClusterWishes& wishes, std::size_t nodes) {
 Result<std::string> host_of(const std::string& text) {
   const bool bare6 = text.find(':') != std::string::npos && !text.starts_with('[');
   const auto parsed = server::parse_endpoint((bare6 ? "[" + text + "]" : text) + ":1");
-  if (!parsed.ok() || parsed.value().host == "0.0.0.0" || parsed.value().host == "::") {
+  if (!parsed.ok() || is_everywhere(parsed.value())) {
     return refuse("--hosts: '" + text + "' is no host that the other nodes can reach");
   }
   return parsed.value().host;

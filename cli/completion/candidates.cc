@@ -30,6 +30,7 @@ void add_values(const OptionFacts& option, Candidates& found) {
     add(found, found.before + choice);
   }
   found.lock_names = option.lock_name;
+  found.node_names = option.node_name;
   found.files = among(kFileValues, option.value_name);
 }
 

@@ -15,7 +15,8 @@ struct Candidates {
   bool files = false;              // Names of files belong there, which the shell knows.
   bool commands = false;           // So do words of another command line, behind `lock run ... --`.
   bool lock_names = false;         // So do names of locks, which the cluster knows.
-  std::string beginning;           // Of the file or the lock, as far as it is there.
+  bool node_names = false;         // So do names of nodes, which it knows, too.
+  std::string beginning;           // Of the file, the lock or the node, as far as it is there.
   std::string before;              // Stands before it in the same word: "--prefix=".
 };
 

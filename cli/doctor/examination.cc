@@ -203,9 +203,17 @@ void check_peers(const Inspection& inspected) {
 void check_leaders(const Inspection& inspected) {
   std::uint64_t led = 0;
   std::size_t reports = 0;
+  std::size_t witnesses = 0;
   inspected.each_report([&](const NodeFacts& node) {
     led += node.number("leaders").value_or(0);
     ++reports;
+    if (node.report.value("witness", false)) {
+      ++witnesses;
+      inspected.add(Severity::Note,
+                    node.node,
+                    {"it is a witness: it votes and has the log, has no state and never leads",
+                     "See docs/reference/cluster_view.md, witnesses, before you stop others."});
+    }
   });
   if (reports == inspected.facts.nodes.size() && led < inspected.facts.shard_count) {
     inspected.add(Severity::Error,
@@ -217,7 +225,8 @@ void check_leaders(const Inspection& inspected) {
   if (inspected.facts.shard_count < inspected.limits.leaders_shards_min || reports < 2) {
     return;
   }
-  const std::uint64_t share = inspected.facts.shard_count / inspected.facts.nodes.size();
+  const std::size_t leaders = inspected.facts.nodes.size() - witnesses;
+  const std::uint64_t share = inspected.facts.shard_count / std::max<std::size_t>(leaders, 1);
   inspected.each_report([&](const NodeFacts& node) {
     const std::uint64_t leads = node.number("leaders").value_or(0);
     if (leads > share * inspected.limits.leaders_times) {

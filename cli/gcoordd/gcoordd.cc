@@ -4,6 +4,7 @@
 // ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr or in the
 // file of --log-file. Exit codes are those of protocol/error_codes.h, and 7 for a node that has
 // left its cluster.
+#include "cli/gcoordd/force_new_cluster.h"
 #include "cli/gcoordd/join.h"
 #include "cli/gcoordd/reload.h"
 #include "cli/gcoordd/shown_configuration.h"
@@ -210,6 +211,11 @@ int main_of(const std::vector<std::string>& arguments) {
   if (invocation.purpose == server::Purpose::PrintConfig) {
     std::cout << server::effective_toml(invocation);
     return 0;
+  }
+  if (invocation.purpose == server::Purpose::ForceNewCluster) {
+    process.start_signals->hand_over();
+    const Status forced = force_new_cluster(invocation, standard_terminal());
+    return forced.ok() ? 0 : fail(forced);
   }
   return run(invocation, process);
 }

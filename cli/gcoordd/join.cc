@@ -29,15 +29,6 @@ using server::LogComponent;
 // A cluster that restarts, or elects, answers within it.
 constexpr std::chrono::seconds kJoinPatience{30};
 
-bool is_given(const server::Invocation& invocation, std::string_view name) {
-  return std::ranges::find(invocation.given, name, &server::GivenOption::name) !=
-         invocation.given.end();
-}
-
-bool is_everywhere(const Endpoint& endpoint) {
-  return endpoint.host == "0.0.0.0" || endpoint.host == "::";
-}
-
 // A client's failure, as the programs of nodes have them.
 Status status_of(const client::Status& failure) {
   const protocol::ErrorEntry* const entry = protocol::find_error(failure.detail());
@@ -53,7 +44,7 @@ Result<protocol::JoinRequest> request_of(const server::NodeOptions& options,
                                 "--listen-peer " + to_string(options.listen_peer) +
                                     " is no address for the other nodes; give --advertise-peer");
   }
-  // A client address that is not known yet is told later, by the node itself.
+  // The node itself says a client address that is not known yet, later.
   const Endpoint& client = options.advertise_client;
   const bool known = !is_everywhere(client) && client.port != 0;
   return protocol::JoinRequest{.token = *options.join_token,

@@ -45,7 +45,7 @@ std::optional<client::MemberAddition> addition_of(Context& context, const Member
   return addition;
 }
 
-// The cluster, and what is asked of it.
+// The cluster, and the change that it is to make.
 struct Order {
   Context& context;
   client::Client& client;

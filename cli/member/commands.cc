@@ -48,16 +48,14 @@ void add_update(Command& member, Context& context) {
                "change the name, the labels or the weight of a node, if the view is still this "
                "one; the ledger records the author",
                &update_member);
-  verb->add_option("NODE", flags->node, "id or name of the node")->required();
+  verb->add_option("NODE", flags->node, "id or name of the node")->required()->names_nodes();
   Option* name = verb->add_option("--name", flags->name, "its new name")->type_name("NAME");
   Option* label =
       verb->add_option("--label",
                        flags->labels,
                        "label to set, or with an empty value to take away; repeat for more")
           ->type_name("KEY=[VALUE]");
-  verb->add_option("--weight",
-                   flags->weight,
-                   "its votes, 1 to 255, for when it becomes a voter of a shard the next time")
+  verb->add_option("--weight", flags->weight, "its votes, 1 to 255")
       ->type_name("N")
       ->excludes(name)
       ->excludes(label);
@@ -110,7 +108,7 @@ void add_changes(Command& member, Context& context) {
   for (const ChangeVerb& each : kChangeVerbs) {
     const auto flags = std::make_shared<MemberChangeFlags>();
     Command* verb = add_verb(member, context, flags, each.name, each.help, each.body);
-    verb->add_option("NODE", flags->node, "id or name of the node")->required();
+    verb->add_option("NODE", flags->node, "id or name of the node")->required()->names_nodes();
     add_change_options(*verb, *flags, each.body != &undrain_member);
   }
 }
@@ -145,7 +143,8 @@ void add_add(Command& member, Context& context) {
       ->type_name("NAME");
   Option* observer =
       verb->add_flag("--observer", flags->observer, "it follows all shards and never votes");
-  verb->add_flag("--witness", flags->witness, "it votes and has no state; not built yet")
+  verb->add_flag(
+          "--witness", flags->witness, "it votes and has the log, has no state and never leads")
       ->excludes(observer);
   add_new_node_options(*verb, *flags);
 }
@@ -158,12 +157,15 @@ void add_replace(Command& member, Context& context) {
                            "replace",
                            "let a new node take the place of another in one change of each shard",
                            &replace_member);
-  verb->add_option("OLD", flags->change.node, "id or name of the node to replace")->required();
+  verb->add_option("OLD", flags->change.node, "id or name of the node to replace")
+      ->required()
+      ->names_nodes();
   verb->add_option("NEW",
                    flags->name,
                    "name of the new node (default: node-ID), or id or name of one that joins "
                    "already")
-      ->type_name("NEW");
+      ->type_name("NEW")
+      ->names_nodes();
   add_new_node_options(*verb, *flags);
 }
 

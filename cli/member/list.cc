@@ -29,7 +29,8 @@ Json sighting_json(std::uint32_t by, const client::MemberSighting& seen) {
           {"alive", seen.alive},
           {"phi_milli", seen.phi_milli ? Json(*seen.phi_milli) : Json(nullptr)},
           {"heard_ms",
-           seen.heard ? Json(static_cast<std::uint64_t>(seen.heard->count())) : Json(nullptr)}};
+           seen.heard ? Json(static_cast<std::uint64_t>(seen.heard->count())) : Json(nullptr)},
+          {"suspicion", seen.suspicion ? suspicion_json(*seen.suspicion) : Json(nullptr)}};
 }
 
 }  // namespace
@@ -53,7 +54,7 @@ client::Status MemberRows::failure() const {
 }
 
 // By others; of a node that nobody else sees, by itself.
-std::vector<MemberRows::Seen> MemberRows::seen_of(std::uint32_t node) const {
+std::vector<Seen> MemberRows::seen_of(std::uint32_t node) const {
   std::vector<Seen> others;
   std::vector<Seen> own;
   for (const Seen& each : seen_) {
@@ -81,13 +82,20 @@ Json MemberRows::json() const {
   for (const client::MemberDescription& member : view_.members) {
     const std::vector<Seen> seen = seen_of(member.node_id);
     Json by = Json::array();
+    Json suspecting = Json::array();
     for (const Seen& each : seen) {
       by.push_back(sighting_json(each.by, each.sighting));
+      if (suspects(each)) {
+        suspecting.push_back(each.by);
+      }
     }
+    const auto heard = last_heard(seen);
     Json row = member_json(member);
     row["alive"] = !seen.empty() &&
                    std::ranges::all_of(seen, [](const Seen& each) { return each.sighting.alive; });
     row["has_view"] = std::to_string(epoch_of(member.node_id));
+    row["heard_ms"] = heard ? Json(static_cast<std::uint64_t>(heard->count())) : Json(nullptr);
+    row["suspected_by"] = suspecting;
     row["seen_by"] = by;
     members.push_back(row);
   }
@@ -101,7 +109,7 @@ Json MemberRows::json() const {
           {"unreachable", unreachable}};
 }
 
-Table MemberRows::table() const {
+Table MemberRows::table(std::uint64_t now_ms) const {
   Table table{
       {"NODE", "NAME", "ROLE", "STATE", "PEER", "CLIENT", "VIEW", "SEEN", "PHI", "HEARD", "LABELS"},
       {},
@@ -109,16 +117,13 @@ Table MemberRows::table() const {
       {}};
   for (const client::MemberDescription& member : view_.members) {
     const std::vector<Seen> seen = seen_of(member.node_id);
-    std::size_t alive = 0;
     std::optional<std::uint32_t> phi;
     std::optional<std::chrono::milliseconds> heard;
     for (const Seen& each : seen) {
-      alive += each.sighting.alive ? 1 : 0;
       phi = std::max(phi, each.sighting.phi_milli);
       heard = std::max(heard, each.sighting.heard);
     }
     const bool absent = member.state == client::MemberState::Removed || member.invited;
-    const bool suspect = seen.empty() || alive < seen.size();
     table.rows.push_back({std::to_string(member.node_id),
                           member.name,
                           role_text(member.role),
@@ -127,12 +132,14 @@ Table MemberRows::table() const {
                           member.peer_address,
                           member.client_address,
                           std::to_string(epoch_of(member.node_id)),
-                          absent    ? "-"
-                          : suspect ? "suspect"
-                                    : "alive",
+                          absent ? "-" : seen_text(seen),
                           phi_text(phi),
                           heard ? std::to_string(heard->count()) + "ms" : "-",
                           labels_text(member)});
+    if (const std::string note = absent ? "" : suspicion_note(member, seen, now_ms);
+        !note.empty()) {
+      table.notes.push_back(note);
+    }
   }
   if (progress_) {
     table.notes.push_back("moving: " + std::to_string(progress_->settled) + " of " +
@@ -164,7 +171,9 @@ int list_members(Context& context) {
   if (const client::Status failure = rows.failure(); !failure.ok()) {
     return context.output().fail(failure);
   }
-  context.output().print(rows.json(), rows.table());
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  context.output().print(rows.json(), rows.table(static_cast<std::uint64_t>(now_ms)));
   return 0;
 }
 

@@ -1,9 +1,11 @@
 // gcoordctl member list: the newest view that any node has, and what each node sees of the others.
 //
 // All nodes are asked, one after the other. A node is seen as suspect while any other that answered
-// does not hear it; whether the cluster holds it for failed stands in its state. One thread.
+// does not hear it or suspects it; whether the cluster holds it for failed stands in its state. One
+// thread.
 #pragma once
 
+#include "cli/member/suspicion.h"
 #include "cli/terminal/output.h"
 #include "gcoord/members.h"
 #include "gcoord/status.h"
@@ -29,14 +31,10 @@ class MemberRows {
   client::Status failure() const;
 
   Json json() const;
-  Table table() const;
+  // `now_ms`: Unix milliseconds here.
+  Table table(std::uint64_t now_ms) const;
 
  private:
-  struct Seen {
-    std::uint32_t by = 0;
-    client::MemberSighting sighting;
-  };
-
   std::vector<Seen> seen_of(std::uint32_t node) const;
   std::uint64_t epoch_of(std::uint32_t node) const;
 

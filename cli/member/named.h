@@ -22,7 +22,7 @@ struct NamedNode {
 };
 
 // Nothing: why has been printed, and the context has the exit code. A number is an id whether the
-// view has it or not: whoever is asked says so.
+// view has it or not: the node that answers says so.
 std::optional<NamedNode> reach_named(Context& context, const std::string& text);
 
 }  // namespace gcoord::cli

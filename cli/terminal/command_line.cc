@@ -177,6 +177,7 @@ OptionFacts Option::facts() const {
   facts.value_name = facts.names.empty() ? parsed_->get_name(true) : parsed_->get_type_name();
   facts.choices = choices_;
   facts.lock_name = names_locks_;
+  facts.node_name = names_nodes_;
   facts.takes_value = parsed_->get_items_expected_max() > 0;
   facts.many = facts.names.empty() && parsed_->get_items_expected_max() > 1;
   return facts;
@@ -190,6 +191,11 @@ Option* Option::one_of(const std::vector<std::string>& words) {
 
 Option* Option::names_locks() {
   names_locks_ = true;
+  return this;
+}
+
+Option* Option::names_nodes() {
+  names_nodes_ = true;
   return this;
 }
 

@@ -28,6 +28,7 @@ struct OptionFacts {
   std::vector<std::string> choices;  // The only values, if they were named.
   bool takes_value = true;
   bool lock_name = false;  // The value is a name of a lock or an election, or the beginning of one.
+  bool node_name = false;  // The value is a name of a node of the cluster, or its id.
   bool many = false;       // A positional argument that takes all further ones.
 };
 
@@ -53,13 +54,15 @@ class Option {
   Option* in_range(std::uint32_t least, std::uint32_t most);
   Option* one_of(const std::vector<std::string>& words);
 
-  // For completion: OptionFacts::lock_name.
+  // For completion: OptionFacts::lock_name, node_name.
   Option* names_locks();
+  Option* names_nodes();
 
  private:
   CLI::Option* parsed_;
   std::vector<std::string> choices_;
   bool names_locks_ = false;
+  bool names_nodes_ = false;
 };
 
 // A verb, a group of verbs, or the program itself.

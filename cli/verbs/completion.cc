@@ -3,6 +3,7 @@
 
 #include "cli/completion/candidates.h"
 #include "cli/completion/lock_names.h"
+#include "cli/completion/node_names.h"
 #include "cli/completion/scripts.h"
 #include "cli/terminal/chosen_values.h"
 #include "cli/terminal/endpoints.h"
@@ -52,13 +53,15 @@ int complete(const Command& program, std::span<const std::string> words) {
   if (found.commands) {
     std::cout << kCommandsLine << "\n";
   }
-  if (found.lock_names) {
+  if (found.lock_names || found.node_names) {
     std::cout << std::flush;
     std::thread{[] {
       std::this_thread::sleep_for(kLongest);
       std::_Exit(0);
     }}.detach();
-    for (const std::string& name : lock_names(endpoints_of(words), found.beginning)) {
+    const auto names = found.lock_names ? lock_names(endpoints_of(words), found.beginning)
+                                        : node_names(endpoints_of(words), found.beginning);
+    for (const std::string& name : names) {
       std::cout << found.before << name << "\n";
     }
   }
@@ -75,7 +78,7 @@ void add_completion_command(Command& app, Context& context) {
       "bash: source <(gcoordctl completion bash)\n"
       "zsh:  source <(gcoordctl completion zsh), after compinit\n"
       "fish: gcoordctl completion fish | source\n"
-      "Names of locks are those of the cluster that the finished line would ask.");
+      "Names of locks and of nodes are those of the cluster that the finished line would ask.");
   verb->callback([&context, shell] {
     context.choose([shell](Context&) {
       std::cout << completion_script(*shell);

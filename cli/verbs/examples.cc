@@ -30,6 +30,8 @@ constexpr std::array kExamples = {
     VerbExample{"member drain", "2 --wait"},
     VerbExample{"member undrain", "2"},
     VerbExample{"member move-leaders", "2"},
+    VerbExample{"alarm list", "-o json"},
+    VerbExample{"alarm disarm", "suspect-for-long:3"},
     VerbExample{"lock acquire", "jobs/train --ttl 30s --wait 1m"},
     VerbExample{"lock release", "jobs/train --session 281474976710657 --token 7"},
     VerbExample{"lock get", "jobs/train --waiters"},

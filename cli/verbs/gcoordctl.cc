@@ -96,6 +96,7 @@ void add_verbs(Command& app, Context& context) {
   add_shard_commands(app, context);
   add_cluster_commands(app, context);
   add_member_commands(app, context);
+  add_alarm_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
   add_group_commands(app, context);

@@ -152,7 +152,8 @@ int save(Context& context, const SaveText& text) {
     const auto others = client->wait_for_all_nodes(context.timeout());
     static_cast<void>(others.ok());
   }
-  const std::uint32_t node = text.node != 0 ? text.node : any_node(*client);
+  const std::uint32_t node =
+      text.node != 0 ? text.node : any_node_with_state(*client, context.timeout());
   Saved saved;
   for (int i = 0; i == 0 || (i < kSaveTriesMax && saved.moves_lost != 0); ++i) {
     if (i != 0) {

@@ -1,12 +1,11 @@
 #include "cli/verbs/snapshot_report.h"
 
+#include "cli/terminal/utc_text.h"
 #include "ledger/base/error_details.h"
 #include "membership/view/cpu.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <string>
 
 namespace gcoord::cli {
@@ -32,18 +31,6 @@ ledger::MerkleHash root_of(const ledger::SnapshotFrontier& frontier) {
     root = ledger::hash_node(frontier.peaks[k], root);
   }
   return root;
-}
-
-// RFC 3339, in seconds.
-std::string time_text(std::uint64_t unix_ms) {
-  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm parts{};
-  std::array<char, 32> text{};
-  if (::gmtime_r(&seconds, &parts) == nullptr ||
-      std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
-    return std::to_string(unix_ms) + " ms";
-  }
-  return text.data();
 }
 
 }  // namespace
@@ -104,7 +91,7 @@ Json SnapshotReport::json(const ledger::SnapshotFacts& facts) const {
                {"node", header_.node.value},
                {"nodes", nodes},
                {"release", header_.release},
-               {"time", time_text(header_.time_ms)},
+               {"time", utc_text(header_.time_ms)},
                {"durability", header_.durable ? "durable" : "memory"},
                {"ledger", header_.ledger},
                {"shards", header_.shard_count},
@@ -155,7 +142,7 @@ Table SnapshotReport::table() const {
                           std::to_string(row.shard.state_bytes)});
   }
   table.caption = "snapshot of cluster " + std::to_string(header_.cluster.value) + ", node " +
-                  std::to_string(header_.node.value) + ", " + time_text(header_.time_ms);
+                  std::to_string(header_.node.value) + ", " + utc_text(header_.time_ms);
   return table;
 }
 

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -150,6 +151,23 @@ void add_low_disks(std::vector<std::string>& notes, const Json& nodes) {
   }
 }
 
+// A line for each alarm that is armed at any node, once.
+void add_alarms(std::vector<std::string>& notes, const Json& nodes) {
+  std::set<std::string> said;
+  for (const Json& node : nodes) {
+    const Json detector = node.value("detector", Json{});
+    const Json alarms =
+        detector.is_object() ? detector.value("alarms", Json::array()) : Json::array();
+    for (const Json& alarm : alarms) {
+      const std::string name = text_of(alarm, "kind") + ":" + text_of(alarm, "node");
+      if (alarm.value("armed", false) && said.insert(name).second) {
+        notes.push_back("WARNING: alarm " + name + ": " + text_of(alarm, "text") +
+                        " (gcoordctl alarm list)");
+      }
+    }
+  }
+}
+
 // What it did since it started; nothing is said of a node that met none.
 void add_deadlocks(std::vector<std::string>& notes, const Json& nodes) {
   for (const Json& node : nodes) {
@@ -241,7 +259,7 @@ Table table_of(const Json& nodes) {
     table.rows.push_back({text_of(node, "node"),
                           text_of(node, "endpoint"),
                           node.value("reachable", false) ? "yes" : text_of(node, "error"),
-                          text_of(node, "leaders"),
+                          node.value("witness", false) ? "witness" : text_of(node, "leaders"),
                           text_of(node, "locks"),
                           text_of(node, "waiters"),
                           text_of(node, "sessions"),
@@ -309,6 +327,7 @@ int show_status(Context& context) {
   table.notes.insert(table.notes.end(), devices.begin(), devices.end());
   add_rejoining(table.notes, nodes, cluster.shard_count);
   add_low_disks(table.notes, nodes);
+  add_alarms(table.notes, nodes);
   add_deadlocks(table.notes, nodes);
   add_coordinators(table.notes, nodes);
   add_strangers(json, table.notes, cluster);

@@ -37,6 +37,11 @@ bool refuses_shard(protocol::ErrorCode code) {
          code == protocol::ErrorCode::QuorumUnavailable || code == protocol::ErrorCode::DiskLow;
 }
 
+// Sent to a node that was taken for the leader, or to any, because none was known.
+bool asks_a_witness(const Operation& operation, protocol::ErrorCode code) {
+  return operation.target == Target::ShardLeader && code == protocol::ErrorCode::WitnessHasNoState;
+}
+
 // The wait has ended, or has nobody that it could grant anything to: no place is left of it.
 bool ends_wait(protocol::ErrorCode code) {
   switch (code) {
@@ -314,7 +319,7 @@ void Dispatcher::on_failure(std::uint64_t id,
   if (operation.try_once) {
     return complete(id, Answer{std::move(status), slot, {}});
   }
-  if (code == protocol::ErrorCode::NotLeader) {
+  if (code == protocol::ErrorCode::NotLeader || asks_a_witness(operation, code)) {
     return redirect(id, operation, NodeId{slot.leader}, std::move(status));
   }
   if (code == protocol::ErrorCode::LockMoved && places_.follows(operation, slot)) {

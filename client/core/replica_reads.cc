@@ -82,6 +82,18 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     return shard_of_name(core_, request_.names[index].name);
   }
 
+  // Some node that is ready and is not known to be a witness; 0: there is none.
+  NodeId any_with_state() const {
+    NodeSet& nodes = core_.nodes();
+    for (std::size_t left = nodes.ready_count(); left > 0; --left) {
+      const NodeId node = nodes.any_ready();
+      if (!nodes.known().is_witness(node)) {
+        return node;
+      }
+    }
+    return {};
+  }
+
   // Node 0: the operation finds its way to the leader of its one shard.
   NodeId node_for(std::size_t index) {
     if (request_.options.node_id != 0) {
@@ -89,7 +101,7 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     }
     if (!by_leader(request_.options.consistency)) {
       if (any_ == NodeId{}) {
-        any_ = core_.nodes().any_ready();
+        any_ = any_with_state();
       }
       return any_;
     }
@@ -159,8 +171,10 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
 
   void on_answer(const Part& part, bool to_leader, const Answer& answer) {
     if (!answer.status.ok()) {
-      const bool elsewhere =
-          by_leader(request_.options.consistency) && !to_leader && request_.options.node_id == 0;
+      const bool stateless =
+          answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::WitnessHasNoState);
+      const bool elsewhere = (by_leader(request_.options.consistency) || stateless) && !to_leader &&
+                             request_.options.node_id == 0;
       elsewhere ? ask_by_shard(part) : fail(answer.status);
       return answered();
     }

@@ -4,7 +4,9 @@
 #include "client/core/future_of.h"
 #include "client/members/members.h"
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace gcoord::client {
 
@@ -65,6 +67,19 @@ Result<MemberProgress> Client::member_progress() {
 Future<Result<MemberProgress>> Client::member_progress_async() {
   return future_of<Result<MemberProgress>>(*impl_->core(), [&](auto callback) {
     client::member_progress(*impl_->core(), std::move(callback));
+  });
+}
+
+Result<std::vector<ClusterAlarm>> Client::alarms(std::uint32_t node_id, const AlarmChange& change) {
+  return await<Result<std::vector<ClusterAlarm>>>(*impl_->core(), [&](auto callback) {
+    client::alarms(*impl_->core(), {node_id, change}, std::move(callback));
+  });
+}
+
+Future<Result<std::vector<ClusterAlarm>>> Client::alarms_async(std::uint32_t node_id,
+                                                               const AlarmChange& change) {
+  return future_of<Result<std::vector<ClusterAlarm>>>(*impl_->core(), [&](auto callback) {
+    client::alarms(*impl_->core(), {node_id, change}, std::move(callback));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "client/net/failure.h"
 #include "protocol/lock_messages.h"
+#include "protocol/members/alarm_messages.h"
 #include "protocol/members/change_messages.h"
 #include "protocol/members/view_messages.h"
 
@@ -50,12 +51,34 @@ MemberDescription description_of(const protocol::Member& member) {
   return described;
 }
 
+std::optional<milliseconds> age_of(const std::optional<std::uint32_t>& ms) {
+  return ms ? std::optional(milliseconds{*ms}) : std::nullopt;
+}
+
+// The word of the number, up to `last`; `otherwise` for one of a later release.
+template <typename Word>
+Word word_of(std::uint8_t number, Word last, Word otherwise) {
+  return number <= static_cast<std::uint8_t>(last) ? static_cast<Word>(number) : otherwise;
+}
+
+MemberSuspicion suspicion_of(const protocol::MemberVerdict& held) {
+  MemberSuspicion suspicion;
+  suspicion.verdict = word_of(held.verdict, MemberVerdict::Suspect, MemberVerdict::Doubted);
+  suspicion.cause = word_of(held.cause, SuspicionCause::Link, SuspicionCause::None);
+  suspicion.level = word_of(held.level, FailureLevel::Host, FailureLevel::Node);
+  suspicion.phi_milli = held.phi_milli;
+  suspicion.since = milliseconds{held.since_ms};
+  suspicion.direct = age_of(held.direct_ms);
+  suspicion.indirect = age_of(held.indirect_ms);
+  return suspicion;
+}
+
 MemberSighting sighting_of(const protocol::MemberSight& sight) {
   MemberSighting seen;
   seen.node_id = sight.node.value;
   seen.alive = sight.alive;
   seen.phi_milli = sight.phi_milli;
-  seen.heard = sight.heard_ms ? std::optional(milliseconds{*sight.heard_ms}) : std::nullopt;
+  seen.heard = age_of(sight.heard_ms);
   seen.epoch = sight.epoch;
   return seen;
 }
@@ -79,6 +102,12 @@ Result<MembershipView> view_of(const Answer& answer) {
   }
   for (const protocol::MemberSight& sight : decoded.value().sights) {
     view.sightings.push_back(sighting_of(sight));
+  }
+  for (const protocol::MemberVerdict& held : decoded.value().verdicts) {
+    const auto seen = std::ranges::find(view.sightings, held.node.value, &MemberSighting::node_id);
+    if (seen != view.sightings.end()) {
+      seen->suspicion = suspicion_of(held);
+    }
   }
   return view;
 }
@@ -306,6 +335,28 @@ void submit_order(Core& core,
   core.submit(std::move(operation));
 }
 
+Result<std::vector<ClusterAlarm>> alarms_of(const Answer& answer) {
+  if (answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown)) {
+    return failure(ErrorCode::FeatureMissing, "alarms");
+  }
+  if (!answer.status.ok()) {
+    return answer.status;
+  }
+  const auto decoded = protocol::decode_alarm_rows(answer.payload);
+  if (!decoded.ok()) {
+    return failure(ErrorCode::ReplyMalformed, "member_alarms");
+  }
+  std::vector<ClusterAlarm> alarms;
+  for (const protocol::AlarmRow& row : decoded.value()) {
+    alarms.push_back({.kind = static_cast<AlarmKind>(row.kind),
+                      .node_id = row.node.value,
+                      .since = time_of(row.since_ms),
+                      .armed = row.armed,
+                      .text = row.text});
+  }
+  return alarms;
+}
+
 }  // namespace
 
 void view(Core& core, const ViewOptions& options, Callback<Result<MembershipView>> callback) {
@@ -337,6 +388,25 @@ void change_member(Core& core,
                    const MemberChange& change,
                    Callback<Result<ChangedMember>> callback) {
   submit_order(core, order_of(change), std::move(callback));
+}
+
+void alarms(Core& core,
+            const AlarmCall& call,
+            Callback<Result<std::vector<ClusterAlarm>>> callback) {
+  const AlarmChange& change = call.change;
+  protocol::AlarmOrder order;
+  order.action = change.disarm ? protocol::AlarmAction::Disarm : protocol::AlarmAction::List;
+  if (change.kind) {
+    order.kind = static_cast<protocol::AlarmKind>(*change.kind);
+  }
+  order.node = NodeId{change.about};
+  order.who = change.who.substr(0, protocol::kAlarmWhoBytesMax);
+  auto operation = node_operation(core, protocol::RequestKind::MemberAlarms, NodeId{call.node_id});
+  operation->payload = protocol::text_of(protocol::encode_alarm_order(order));
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(alarms_of(answer));
+  };
+  core.submit(std::move(operation));
 }
 
 void member_progress(Core& core, Callback<Result<MemberProgress>> callback) {

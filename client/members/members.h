@@ -5,6 +5,9 @@
 #include "client/core/calls.h"
 #include "gcoord/members.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace gcoord::client {
 
 void view(Core& core, const ViewOptions& options, Callback<Result<MembershipView>> callback);
@@ -20,6 +23,16 @@ void add_member(Core& core,
 void change_member(Core& core,
                    const MemberChange& change,
                    Callback<Result<ChangedMember>> callback);
+
+// Of one node.
+struct AlarmCall {
+  std::uint32_t node_id = 0;
+  AlarmChange change;
+};
+
+void alarms(Core& core,
+            const AlarmCall& call,
+            Callback<Result<std::vector<ClusterAlarm>>> callback);
 
 void member_progress(Core& core, Callback<Result<MemberProgress>> callback);
 

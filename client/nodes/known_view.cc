@@ -54,4 +54,9 @@ bool KnownView::has_left(NodeId node) const {
   return member != nullptr && member->state == protocol::MemberState::Removed;
 }
 
+bool KnownView::is_witness(NodeId node) const {
+  const protocol::Member* const member = protocol::find_member(view_, node);
+  return member != nullptr && member->role == protocol::MemberRole::Witness;
+}
+
 }  // namespace gcoord::client

@@ -57,6 +57,9 @@ class KnownView {
   // Whether the node is known to have left.
   bool has_left(NodeId node) const;
 
+  // Whether it is known to be a witness, which has no state to answer from.
+  bool is_witness(NodeId node) const;
+
  private:
   protocol::ClusterView view_;
   std::uint64_t heard_ = 0;

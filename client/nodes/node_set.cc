@@ -25,7 +25,7 @@ std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> 
   return entry != nullptr ? std::string{entry->cause} : "refused";
 }
 
-// An answer to what is asked of a node that goes is still waited for so long.
+// The client waits so long for answers of a node that goes.
 constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
 
 }  // namespace
@@ -240,7 +240,7 @@ void NodeSet::advance(TimePoint now) {
   }
 }
 
-// Any node that is connected: one that is behind is asked no earlier again than the others.
+// Any node that is connected: one that is behind gets the next request no earlier than the others.
 void NodeSet::ask_for_view(TimePoint now) {
   if (!fetch_.due(known_, now)) {
     return;

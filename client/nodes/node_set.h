@@ -2,7 +2,7 @@
 //
 // It starts from the endpoints that the caller gave and learns the rest from the first Welcome, and
 // where nodes come and go, from the cluster view: whenever a node says that it has a newer one,
-// that is asked for, nodes that came are connected to and those that left are let go. A node that
+// it fetches that, connects to nodes that came and lets go of those that left. A node that
 // cannot be reached is tried again with back-off for ever; meanwhile its last failure is the
 // evidence in error messages. Each endpoint's circuit breaker is what paces that: it is open while
 // the endpoint waits for its next try, half-open during it, closed from the Welcome on, and opens

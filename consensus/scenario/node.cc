@@ -31,6 +31,7 @@ void Node::boot() {
       peers_.push_back(record);
     }
   }
+  note_witnesses();
   stepper_ = options_.make_stepper(options_.shard_count, options_.slot_count);
   replicas_.clear();
   const bool forgetful = rejoining_ || (memory && !first_life);
@@ -57,7 +58,24 @@ StepInput Node::step_input() const {
   input.lives_end = lives_end() ? 1 : 0;
   input.peer = peers_.data();
   input.peer_count = static_cast<std::uint32_t>(peers_.size());
+  input.witness = is_witness(self()) ? 1 : 0;
   return input;
+}
+
+bool Node::is_witness(NodeId node) const {
+  const gcoord::Found<TargetNode> found = find_target(target_, node);
+  return found.found() && (found->flags & kTargetWitness) != 0;
+}
+
+void Node::note_witnesses() {
+  for (PeerLiveness& peer : peers_) {
+    peer.witness = is_witness(peer.node) ? 1 : 0;
+  }
+}
+
+void Node::set_target(const MembersTarget& target) {
+  target_ = target;
+  note_witnesses();
 }
 
 bool Node::lives_end() const {

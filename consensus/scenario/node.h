@@ -94,8 +94,8 @@ class Node {
   void set_clock_rate(std::uint32_t thousandths) { clock_rate_ = thousandths; }
 
   // The members that the node wants its shards to have, from now on and in later lives; it moves
-  // those that it leads.
-  void set_target(const MembersTarget& target) { target_ = target; }
+  // those that it leads. If it is a witness by them, it is one at once.
+  void set_target(const MembersTarget& target);
 
   // How many messages the channel to a peer still takes.
   void set_credit(NodeId peer, std::uint32_t credit);
@@ -118,6 +118,8 @@ class Node {
   void boot();
   bool lives_end() const;
   void note_rejoined();
+  bool is_witness(NodeId node) const;
+  void note_witnesses();
   void wake_all();
   PeerLiveness* peer(NodeId node);
   bool well_packed(const Packet& packet);

@@ -75,22 +75,29 @@ Status transfer(Scene& scene, const CommandLine& line) {
   return {};
 }
 
-// "target [1...] voters=1,2*3,4 learners=5 [draining=1]": these nodes, or all, bring the shards
-// that they lead to these members. Learners are joining; without voters nothing is wanted.
+// "target [1...] voters=1,2*3,4 learners=5 [draining=1] [witness=4]": these nodes, or all, bring
+// the shards that they lead to these members. Learners are joining; without voters nothing is
+// wanted.
 Status target(Scene& scene, const CommandLine& line) {
   GCOORD_TRY(const std::vector<NodeId> nodes, scene.nodes_of(line, 0));
   GCOORD_TRY(const Members members, line.members());
   GCOORD_TRY(const std::uint64_t draining, line.option("draining", 0));
+  GCOORD_TRY(const std::uint64_t witness, line.option("witness", 0));
   MembersTarget wanted;
   for (const Voter& voter : members.voters) {
     const std::uint8_t leads = voter.node.value == draining ? std::uint8_t{0} : kTargetLeads;
+    const auto can_lead = static_cast<std::uint8_t>(kTargetLeadsAtNeed | leads);
+    const std::uint8_t does = voter.node.value == witness ? kTargetWitness : can_lead;
     add_target(wanted,
                {.node = voter.node,
                 .weight = voter.weight,
-                .flags = static_cast<std::uint8_t>(kTargetVoter | kTargetLeadsAtNeed | leads)});
+                .flags = static_cast<std::uint8_t>(kTargetVoter | does)});
   }
   for (const NodeId learner : members.learners) {
-    add_target(wanted, {.node = learner, .weight = 0, .flags = kTargetJoining});
+    const std::uint8_t will = learner.value == witness ? kTargetWitness : std::uint8_t{0};
+    add_target(
+        wanted,
+        {.node = learner, .weight = 0, .flags = static_cast<std::uint8_t>(kTargetJoining | will)});
   }
   for (const NodeId node : nodes) {
     scene.cluster().node(node).set_target(wanted);

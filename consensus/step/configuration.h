@@ -140,8 +140,10 @@ GCOORD_HD inline std::uint32_t count_slots(SlotMask mask) {
 
 // Whether `after` may follow `before` in one log entry: into a joint configuration that keeps the
 // present voters as its outgoing half, out of one exactly by leave_joint, or a simple change of at
-// most one equally weighted voter.
+// most one equally weighted voter, or of weights alone. Whether the quorums of both meet is
+// quorums_meet's (quorum.h).
 GCOORD_HD inline bool may_follow(const Configuration& before, const Configuration& after) {
+  const bool reweighs = !before.joint() && !after.joint() && before.voters == after.voters;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     const bool kept = has_slot(before.members(), slot) && has_slot(after.members(), slot);
@@ -150,7 +152,7 @@ GCOORD_HD inline bool may_follow(const Configuration& before, const Configuratio
     }
     const bool voted =
         has_slot(before.voters_either(), slot) && has_slot(after.voters_either(), slot);
-    if (voted && before.weight[slot] != after.weight[slot]) {
+    if (voted && before.weight[slot] != after.weight[slot] && !reweighs) {
       return false;
     }
   }

@@ -96,7 +96,8 @@ struct StepInput {
   // 1: in durable mode, too, there may be replicas here or at peers that have forgotten what they
   // promised, because a data directory was replaced.
   std::uint8_t lives_end = 0;
-  std::uint8_t reserved[1]{};
+  // 1: this node is a witness, for its whole life: it votes and has the log, and never campaigns.
+  std::uint8_t witness = 0;
 };
 
 GCOORD_HD inline bool in_memory_mode(const StepInput& input) {

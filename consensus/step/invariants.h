@@ -42,6 +42,7 @@ template <typename Row>
 GCOORD_HD inline void assert_role(const Row& r) {
   const Hot& hot = r.hot();
   GCOORD_ASSERT(last_term(r.log(), r.runs()) <= hot.term);
+  GCOORD_ASSERT((r.input.witness == 0) | (hot.role == Role::Follower));
   if (hot.role == Role::Leader) {
     GCOORD_ASSERT_ALL(hot.leader == r.input.self,
                       hot.vote == r.input.self,

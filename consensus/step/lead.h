@@ -350,11 +350,14 @@ GCOORD_HD inline void abort_transfer(const Row& r) {
   outdate_progress(r, kProgressSent);
 }
 
-// Starts to hand leadership to a voter; it gets the order once it has the whole log.
+// Starts to hand leadership to a voter that is no witness; it gets the order once it has the whole
+// log.
 template <typename Row>
 GCOORD_HD inline void start_transfer(const Row& r, NodeId to) {
   const std::uint8_t slot = slot_of(r.configuration(), to);
-  const bool possible = r.is_leader() && slot != kSlotNone &&
+  const Found<PeerLiveness> peer = peer_named(r, to);
+  const bool witness = peer.found() && peer->witness != 0;
+  const bool possible = r.is_leader() && slot != kSlotNone && !witness &&
                         has_slot(r.configuration().voters, slot) && !r.is_self(slot) &&
                         slot < r.shard.slot_count() && counts(r, slot) &&
                         r.election().transfer_target == kSlotNone;

@@ -47,7 +47,8 @@ struct PeerLiveness {
   // What keeps the node's promises, so what a life of it is. 0: its directory. 1: its memory, so
   // that every start is a new life. The owner sets it once, as the durability of the cluster says.
   std::uint8_t lives_by_start = 0;
-  std::uint8_t reserved[2]{};
+  std::uint8_t witness = 0;  // 1: the node votes and never leads, as the view says.
+  std::uint8_t reserved[1]{};
   std::uint32_t life_session = 0;  // The session with which the present life began.
 };
 

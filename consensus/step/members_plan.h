@@ -10,6 +10,7 @@
 //   3. Learners that have the log become voters and voters that are not wanted leave, all that are
 //      ready in one joint step. At no time does the shard have fewer voters than it had, or than
 //      the target has; so a voter that is to be replaced stays until its successor is ready.
+//   4. Voters get the weights that are wanted, one after the other.
 // What readmission wants comes first (readmission_plan.h). docs/adr/0108 has the reasons. Pure;
 // host and device; the caller owns nothing in between.
 #pragma once
@@ -28,13 +29,16 @@ inline constexpr std::uint8_t kTargetVoter = 1;  // Else a learner.
 inline constexpr std::uint8_t kTargetLeads = 2;  // Voter: may keep the leadership.
 // Voter: takes the leadership where nobody else can, and hands it on.
 inline constexpr std::uint8_t kTargetLeadsAtNeed = 4;
-inline constexpr std::uint8_t kTargetJoining = 8;  // Learner: is to become a voter or an observer.
+inline constexpr std::uint8_t kTargetJoining = 8;   // Learner: is to become more than that.
+inline constexpr std::uint8_t kTargetWitness = 16;  // Has no service state, now or once it votes.
 
 struct TargetNode {
   NodeId node;
-  std::uint8_t weight = 1;  // Voter: its votes, once it is one. Present voters keep theirs.
+  std::uint8_t weight = 1;  // Voter: its votes.
   std::uint8_t flags = 0;   // kTarget*
   std::uint8_t reserved[2]{};
+
+  friend bool operator==(const TargetNode& a, const TargetNode& b) = default;
 };
 
 // The members that every shard is to have; only the first `count` nodes are meant, each once.
@@ -43,6 +47,8 @@ struct MembersTarget {
   std::uint32_t voter_count = 0;
   std::uint32_t joining_count = 0;
   TargetNode node[kTargetNodesMax];
+
+  friend bool operator==(const MembersTarget& a, const MembersTarget& b) = default;
 };
 
 // Adds a node; false if there is no room.
@@ -68,7 +74,7 @@ GCOORD_HD inline Found<TargetNode> find_target(const MembersTarget& target, Node
 enum class MembersStep : std::uint8_t {
   None = 0,
   Learners = 1,  // Learners come or go.
-  Voters = 2,    // Voters come or go.
+  Voters = 2,    // Voters come or go, or get other weights.
   Leave = 3,     // A joint configuration that somebody left open ends.
   Transfer = 4,  // The leadership goes to another voter.
 };
@@ -158,6 +164,7 @@ GCOORD_HD inline void drop_learner(Configuration& configuration, std::uint32_t s
 
 struct MissingKind {
   bool voter = false;
+  bool joins = false;
   bool live = false;
 };
 
@@ -166,6 +173,7 @@ GCOORD_HD inline bool missing(const MembersQuestion& q,
                               const TargetNode& wanted,
                               const MissingKind& kind) {
   if (((wanted.flags & kTargetVoter) != 0) != kind.voter ||
+      ((wanted.flags & kTargetJoining) != 0) != kind.joins ||
       slot_of(q.present(), wanted.node) != kSlotNone) {
     return false;
   }
@@ -173,16 +181,25 @@ GCOORD_HD inline bool missing(const MembersQuestion& q,
   return (peer.found() && peer->live != 0) == kind.live;
 }
 
-// Learners make room for living voters to be: dead ones first, then those that are to stay
-// learners. `room`: slots that are free now or are to be.
+// Learners make room for living nodes that are to become more: dead ones first, then those that are
+// to stay learners, and for voters to be those that join. `room`: slots that are free now or are to
+// be.
 GCOORD_HD inline void make_room(const MembersQuestion& q, std::uint32_t room, Configuration& next) {
-  std::uint32_t needed = 0;
+  std::uint32_t voters = 0;
+  std::uint32_t joining = 0;
   for (std::uint32_t k = 0; k < q.target.count; ++k) {
-    needed += missing(q, q.target.node[k], {true, true}) ? 1u : 0u;
+    const TargetNode& node = q.target.node[k];
+    voters += missing(q, node, {.voter = true, .joins = false, .live = true}) ? 1u : 0u;
+    joining += missing(q, node, {.voter = false, .joins = true, .live = true}) ? 1u : 0u;
   }
-  for (std::uint32_t pass = 0; pass < 2; ++pass) {
-    const auto victims =
-        static_cast<SlotMask>(next.learners & (pass == 0 ? ~q.slots.live : q.slots.learners));
+  const SlotMask victims_of_pass[] = {
+      static_cast<SlotMask>(~q.slots.live),
+      static_cast<SlotMask>(q.slots.learners & ~q.slots.joining),
+      q.slots.joining,
+  };
+  for (std::uint32_t pass = 0; pass < 3; ++pass) {
+    const auto victims = static_cast<SlotMask>(next.learners & victims_of_pass[pass]);
+    const std::uint32_t needed = pass < 2 ? voters + joining : voters;
     for (std::uint32_t slot = 0; slot < kReplicaSlots && room < needed; ++slot) {
       if (has_slot(victims, slot)) {
         drop_learner(next, slot);
@@ -226,10 +243,12 @@ GCOORD_HD inline bool change_learners(const MembersQuestion& q, Configuration& n
     }
   }
   make_room(q, room, next);
-  place_missing(q, {.voter = true, .live = true}, next);
-  place_missing(q, {.voter = false, .live = true}, next);
-  place_missing(q, {.voter = true, .live = false}, next);
-  place_missing(q, {.voter = false, .live = false}, next);
+  for (std::uint32_t pass = 0; pass < 2; ++pass) {
+    const bool live = pass == 0;
+    place_missing(q, {.voter = true, .joins = false, .live = live}, next);
+    place_missing(q, {.voter = false, .joins = true, .live = live}, next);
+    place_missing(q, {.voter = false, .joins = false, .live = live}, next);
+  }
   return next.learners != present.learners || weighed;
 }
 
@@ -273,7 +292,7 @@ GCOORD_HD inline bool living_decide(const MembersQuestion& q, const Configuratio
 }
 
 // Takes voters that are not wanted out of `next`, at most `count_max`, the dead first, and no
-// living one that the living need. This replica leads, so it stays for now.
+// living one that the living need. This replica leads, so it stays until it has handed over.
 GCOORD_HD inline void drop_leavers(const MembersQuestion& q,
                                    std::uint32_t count_max,
                                    Configuration& next) {
@@ -318,6 +337,30 @@ GCOORD_HD inline bool change_voters(const MembersQuestion& q, Configuration& nex
   return next.voters != present.voters && living_decide(q, next);
 }
 
+// --- Weights
+
+// The present configuration with one voter's weight on its way to the wanted one, as far as every
+// quorum before meets every quorum after; one vote more or less always does. Whether there is one
+// that the living may change.
+GCOORD_HD inline bool change_weight(const MembersQuestion& q, Configuration& next) {
+  const Configuration& present = q.present();
+  for (std::uint32_t slot = 0; slot < q.r.shard.slot_count(); ++slot) {
+    const Found<TargetNode> wanted = find_target(q.target, present.node[slot]);
+    if (!has_slot(present.voters & q.slots.voters, slot) || !wanted.found()) {
+      continue;
+    }
+    const std::int32_t way = wanted->weight - present.weight[slot];
+    for (std::int32_t part = way; part != 0; part /= 2) {
+      next = present;
+      next.weight[slot] = static_cast<std::uint8_t>(present.weight[slot] + part);
+      if (quorums_meet(present, next) && is_quorum(next, q.slots.live)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // --- All of it
 
 // Whether the configuration is what the target wants, as far as slots go: learners without a slot
@@ -339,7 +382,8 @@ GCOORD_HD inline bool as_wanted(const Configuration& configuration,
     without_slot += slot == kSlotNone ? 1u : 0u;
     const SlotMask half = voter ? configuration.voters : configuration.learners;
     if (slot != kSlotNone) {
-      if (!has_slot(half, slot) || (!voter && configuration.weight[slot] != 0)) {
+      const std::uint8_t weight = voter ? target.node[k].weight : std::uint8_t{0};
+      if (!has_slot(half, slot) || configuration.weight[slot] != weight) {
         return false;
       }
       seen = static_cast<SlotMask>(seen | slot_bit(slot));
@@ -349,7 +393,8 @@ GCOORD_HD inline bool as_wanted(const Configuration& configuration,
   return seen == configuration.members() && (without_slot == 0 || !room);
 }
 
-// Whether every joining node is a member of the row that has the log.
+// Whether every joining node that lives is a member of the row that has the log. One for which
+// there is no slot waits for those before it: it is not asked for.
 GCOORD_HD inline bool joiners_ready(ShardRef shard,
                                     const StepInput& input,
                                     const MembersTarget& target) {
@@ -357,7 +402,21 @@ GCOORD_HD inline bool joiners_ready(ShardRef shard,
   const StepArrays none;
   const StepRow r{shard, input, unused, none};
   const SlotsOfTarget slots = slots_of_target(r, target);
-  return count_slots(slots.joining & slots.ready) == target.joining_count;
+  const bool room =
+      free_slot(r.configuration(), r.configuration(), shard.slot_count()) != kSlotNone;
+  for (std::uint32_t k = 0; k < target.count; ++k) {
+    if ((target.node[k].flags & kTargetJoining) == 0) {
+      continue;
+    }
+    const std::uint8_t slot = slot_of(r.configuration(), target.node[k].node);
+    const Found<PeerLiveness> peer = find_peer(input, target.node[k].node);
+    const bool lives = peer.found() && peer->live != 0;
+    const bool ready = slot == kSlotNone ? !room : has_slot(slots.ready, slot);
+    if (lives && !ready) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Whether a learner that is to become more is alive and on its way to the log.
@@ -408,6 +467,8 @@ GCOORD_HD inline MembersPlan plan_members(ShardRef shard,
   if (change_voters(q, plan.configuration)) {
     plan.step = MembersStep::Voters;
     plan.configuration = next_configuration(q.present(), plan.configuration);
+  } else if (change_weight(q, plan.configuration)) {
+    plan.step = MembersStep::Voters;
   }
   return plan;
 }

@@ -183,6 +183,12 @@ GCOORD_HD inline bool may_vote(const Row& r) {
   return is_voter(r) && !is_forgetful(r);
 }
 
+// Whether it may ever be elected. A witness votes for others: it has the log and no state to serve.
+template <typename Row>
+GCOORD_HD inline bool may_lead(const Row& r) {
+  return may_vote(r) & (r.input.witness == 0);
+}
+
 template <typename Row>
 GCOORD_HD inline SlotMask self_mask(const Row& r) {
   return r.hot().self_slot == kSlotNone ? SlotMask{0} : slot_bit(r.hot().self_slot);
@@ -359,12 +365,21 @@ GCOORD_HD inline bool ranks_before(const CampaignOrder& order, std::uint32_t a, 
   return rank_a < rank_b || (rank_a == rank_b && a < b);
 }
 
-// This replica's place in that order among those whose nodes live, so that nobody waits for the
-// dead.
+// Other voters that may campaign: their nodes live, and are no witnesses.
+template <typename Row>
+GCOORD_HD inline SlotMask live_rivals(const Row& r) {
+  SlotMask mask = 0;
+  for_each_peer(r, [&mask](std::uint32_t slot, const PeerLiveness& peer) {
+    const bool rival = (peer.live != 0) & (peer.witness == 0);
+    mask = static_cast<SlotMask>(rival ? mask | slot_bit(slot) : mask);
+  });
+  return static_cast<SlotMask>(mask & r.configuration().voters_either());
+}
+
+// This replica's place in that order among its rivals, so that nobody waits for the dead.
 template <typename Row>
 GCOORD_HD inline std::uint32_t live_rank(const Row& r, const CampaignOrder& order) {
-  const auto rivals =
-      static_cast<SlotMask>(live_members(r) & r.configuration().voters_either() & ~self_mask(r));
+  const SlotMask rivals = live_rivals(r);
   std::uint32_t before = 0;
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     before += has_slot(rivals, slot) && ranks_before(order, slot, r.hot().self_slot) ? 1u : 0u;

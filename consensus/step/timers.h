@@ -73,7 +73,7 @@ GCOORD_HD inline void leader_timers(const Row& r) {
 template <typename Row>
 GCOORD_HD inline Tick trust_ends(const Row& r) {
   const Found<PeerLiveness> leader = peer_named(r, r.hot().leader);
-  if (!may_vote(r) || !leader.found() || leader->live != 0) {
+  if (!may_lead(r) || !leader.found() || leader->live != 0) {
     return kTickNever;
   }
   if (r.leaves_steady()) {
@@ -154,7 +154,7 @@ GCOORD_HD inline void run_timers(const Row& r, const InboxHead& in) {
     become_pre_candidate(r, Cause::Timeout);
     return;
   }
-  if (hot.role == Role::Follower && (trusts_leader(r) || !may_vote(r))) {
+  if (hot.role == Role::Follower && (trusts_leader(r) || !may_lead(r))) {
     rest(r);
     return;
   }

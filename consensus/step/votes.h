@@ -97,7 +97,7 @@ template <typename Row>
 GCOORD_HD inline void go_next(const Row& r) {
   Hot& hot = r.hot();
   const bool waits = (hot.role == Role::Follower) & (r.election().campaign_count == 0);
-  if (waits && is_cold(r, r.input.timing.election_ticks) && may_vote(r)) {
+  if (waits && is_cold(r, r.input.timing.election_ticks) && may_lead(r)) {
     hot.deadline = min_id(hot.deadline, first_campaign(r));
   }
 }
@@ -264,7 +264,7 @@ template <typename Row>
 GCOORD_HD inline bool may_campaign(const Row& r) {
   const Log& log = r.log();
   const bool unapplied_change = log.commit > log.applied && log.configuration_pending > log.applied;
-  return may_vote(r) && !r.is_leader() && r.input.tick >= r.input.vote_after && !unapplied_change &&
+  return may_lead(r) && !r.is_leader() && r.input.tick >= r.input.vote_after && !unapplied_change &&
          r.storage().snapshot_pending == 0;
 }
 

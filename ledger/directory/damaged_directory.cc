@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "common/incarnation.h"
 #include "ledger/base/error_details.h"
+#include "ledger/directory/real_directory.h"
 #include "ledger/disk/posix_disk.h"
 #include "ledger/space/guard.h"
 
@@ -16,20 +17,8 @@
 namespace gcoord::ledger {
 namespace {
 
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') {
-    path.pop_back();
-  }
-  return path;
-}
-
-bool exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
-}
-
 Status check_free(const std::string& path) {
-  if (!exists(path)) {
+  if (!is_taken(path)) {
     return Status{};
   }
   return Status{
@@ -64,7 +53,7 @@ Result<bool> awaits_succession(const std::string& path, const IdentityFile& old)
   GCOORD_TRY(const bool begun, disk->exists("wal"));
   const std::unique_ptr<IdentityFile> fresh = readable_identity(*disk);
   if (fresh == nullptr) {
-    return !begun && !exists(path + "/identity");
+    return !begun && !is_taken(path + "/identity");
   }
   return !fresh->established() && !fresh->rejoining() &&
          fresh->directory_id() != old.directory_id() &&
@@ -94,7 +83,7 @@ Status replace_damaged(const DataDirectoryOptions& options) {
 
 Status resume_replacement(const DataDirectoryOptions& options) {
   const std::string path = without_slash(options.path);
-  if (!exists(damaged_path(path))) {
+  if (!is_taken(damaged_path(path))) {
     return Status{};
   }
   GCOORD_TRY(const auto old_disk, PosixDisk::open_directory(damaged_path(path)));

@@ -2,6 +2,7 @@
 //
 //   DIR/LOCK         held (flock) for the life of the process; names its process id
 //   DIR/identity     who the directory belongs to (identity_file.h)
+//   DIR/former       the cluster whose place its one took, if it did (former_file.h)
 //   DIR/wal/         segments of the log of record (wal.h)
 //   DIR/checkpoint/  the checkpoint store (checkpoint_store.h)
 //   DIR/reserve      space that nobody else shall take (guard.h)

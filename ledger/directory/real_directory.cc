@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace gcoord::ledger {
 namespace {
@@ -44,6 +46,18 @@ Result<std::string> real_directory(const std::string& path) {
                   kDirectoryUnusable};
   }
   return std::string{real.get()};
+}
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') {
+    path.pop_back();
+  }
+  return path;
+}
+
+bool is_taken(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
 }
 
 }  // namespace gcoord::ledger

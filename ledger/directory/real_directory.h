@@ -17,4 +17,10 @@ namespace gcoord::ledger {
 // made the link; Unavailable with kDirectoryUnusable if it leads nowhere.
 Result<std::string> real_directory(const std::string& path);
 
+// The path without slashes at its end, so that names beside the directory can be made of it.
+std::string without_slash(std::string path);
+
+// Whether anything lies there, a link that leads nowhere too.
+bool is_taken(const std::string& path);
+
 }  // namespace gcoord::ledger

@@ -67,7 +67,9 @@ inline std::size_t voter_count(const ClusterView& view, bool witnesses) {
 }
 
 inline ViewCode check_weight(MemberRole role, std::uint32_t weight) {
-  const bool right = role == MemberRole::Observer ? weight == 0 : weight >= 1;
+  const bool right = role == MemberRole::Observer  ? weight == 0
+                     : role == MemberRole::Witness ? weight == 1
+                                                   : weight >= 1;
   return right && weight <= kWeightMax ? ViewCode::Applied : ViewCode::WeightInvalid;
 }
 
@@ -272,12 +274,30 @@ inline ViewCode move_state(Member& node, MemberState from, MemberState to) {
   return ViewCode::Applied;
 }
 
-inline ViewCode suspect(Member& node, const MemberStep& step) {
-  if (node.invitation || node.suspect == step.suspect) {
+inline ViewCode suspect(Member& node, bool suspect, std::uint64_t time_ms) {
+  if (node.invitation || node.suspect == suspect) {
     return ViewCode::StateWrong;
   }
-  node.suspect = step.suspect;
-  node.suspect_since_ms = step.suspect ? step.time_ms : 0;
+  node.suspect = suspect;
+  node.suspect_since_ms = suspect ? time_ms : 0;
+  return ViewCode::Applied;
+}
+
+// All of them or none: the view that the proposer saw is the one that is changed.
+inline ViewCode mark_all(ClusterView& view, const MemberStep& step) {
+  for (const SuspectMark& mark : step.marks) {
+    Member* const node = find(view, mark.node);
+    if (node == nullptr) {
+      return ViewCode::NodeUnknown;
+    }
+    if (node->state == MemberState::Removed) {
+      return ViewCode::NodeRemoved;
+    }
+    const ViewCode code = suspect(*node, mark.suspect, step.time_ms);
+    if (code != ViewCode::Applied) {
+      return code;
+    }
+  }
   return ViewCode::Applied;
 }
 
@@ -292,6 +312,9 @@ inline ViewCode reweigh(Member& node, std::uint32_t weight) {
 inline ViewCode step_member(ClusterView& view, ViewCommandKind kind, const MemberStep& step) {
   if (kind == ViewCommandKind::Add) {
     return add(view, step);
+  }
+  if (kind == ViewCommandKind::Marks) {
+    return mark_all(view, step);
   }
   Member* const node = find(view, step.node);
   if (node == nullptr) {
@@ -318,7 +341,7 @@ inline ViewCode step_member(ClusterView& view, ViewCommandKind kind, const Membe
     case ViewCommandKind::Undrain:
       return move_state(*node, MemberState::Draining, MemberState::Active);
     case ViewCommandKind::Suspect:
-      return suspect(*node, step);
+      return suspect(*node, step.suspect, step.time_ms);
     case ViewCommandKind::Reweigh:
       return reweigh(*node, step.weight);
     default:

@@ -2,6 +2,8 @@
 
 #include "protocol/members/view_messages.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 namespace gcoord::membership {
@@ -11,6 +13,7 @@ namespace {
 // Bits of a step.
 constexpr std::uint8_t kAutoPromotes = 1;
 constexpr std::uint8_t kSuspects = 2;
+constexpr std::size_t kMarkBytes = 4 + 1;
 
 std::string_view step_name(ViewCommandKind kind) {
   switch (kind) {
@@ -32,6 +35,8 @@ std::string_view step_name(ViewCommandKind kind) {
       return "view_suspect";
     case ViewCommandKind::Reweigh:
       return "view_reweigh";
+    case ViewCommandKind::Marks:
+      return "view_marks";
     default:
       return "view";
   }
@@ -90,11 +95,47 @@ bool read_admitted(ByteReader& reader, MemberStep& step) {
   return read_labels_of(reader, step) && step.directory != 0;
 }
 
+void write_marks(ByteWriter& writer, const MemberStep& step) {
+  writer.integer(static_cast<std::uint32_t>(step.marks.size()));
+  for (const SuspectMark& mark : step.marks) {
+    writer.integer(mark.node.value);
+    writer.integer(static_cast<std::uint8_t>(mark.suspect ? kSuspects : 0));
+  }
+  writer.integer(step.time_ms);
+}
+
+bool read_marks(ByteReader& reader, MemberStep& step) {
+  const std::uint32_t count = reader.count(kMarkBytes, protocol::kViewNodesMax);
+  bool sound = count > 0;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const NodeId node{reader.integer<std::uint32_t>()};
+    const auto flags = reader.integer<std::uint8_t>();
+    const NodeId before = step.marks.empty() ? NodeId{} : step.marks.back().node;
+    sound = sound && node > before && (flags == 0 || flags == kSuspects);
+    step.marks.push_back({node, flags == kSuspects});
+  }
+  step.time_ms = reader.integer<std::uint64_t>();
+  return sound;
+}
+
+// "2 5": those that are held for failed, or those that no longer are.
+std::string marked_text(const std::vector<SuspectMark>& marks, bool suspect) {
+  std::string text;
+  for (const SuspectMark& mark : marks) {
+    if (mark.suspect == suspect) {
+      text += (text.empty() ? "" : " ") + std::to_string(mark.node.value);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 void write_step(ByteWriter& writer, ViewCommandKind kind, const MemberStep& step) {
   if (kind == ViewCommandKind::Add) {
     write_added(writer, step);
+  } else if (kind == ViewCommandKind::Marks) {
+    write_marks(writer, step);
   } else {
     writer.integer(step.node.value);
   }
@@ -117,6 +158,8 @@ std::optional<MemberStep> read_step(ByteReader& reader, ViewCommandKind kind) {
   bool sound = true;
   if (kind == ViewCommandKind::Add) {
     sound = read_added(reader, step);
+  } else if (kind == ViewCommandKind::Marks) {
+    sound = read_marks(reader, step);
   } else {
     step.node = NodeId{reader.integer<std::uint32_t>()};
     sound = step.node.value != 0;
@@ -145,7 +188,10 @@ std::vector<std::pair<std::string, std::string>> step_facts(ViewCommandKind kind
     facts.emplace_back(name, std::move(text));
   };
   add("kind", std::string{step_name(kind)});
-  if (kind != ViewCommandKind::Add) {
+  if (kind == ViewCommandKind::Marks) {
+    add("suspects", marked_text(step.marks, true));
+    add("cleared", marked_text(step.marks, false));
+  } else if (kind != ViewCommandKind::Add) {
     add("node", std::to_string(step.node.value));
   } else {
     add("role", std::string{protocol::member_role_name(step.role)});

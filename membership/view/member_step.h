@@ -30,20 +30,31 @@ enum class ViewCommandKind : std::uint8_t {
   Undrain = 11,  // Back from that.
   Suspect = 12,  // The cluster holds it for failed, or no longer.
   Reweigh = 13,  // Another weight.
+  // With Feature::MemberMarks only.
+  Marks = 14,  // As Suspect, of several nodes in one view.
 };
 
 constexpr bool is_member_step(ViewCommandKind kind) {
-  return kind >= ViewCommandKind::Add && kind <= ViewCommandKind::Reweigh;
+  return kind >= ViewCommandKind::Add && kind <= ViewCommandKind::Marks;
 }
 
+// A node that is held for failed, or no longer.
+struct SuspectMark {
+  NodeId node;
+  bool suspect = false;
+
+  friend bool operator==(const SuspectMark& a, const SuspectMark& b) = default;
+};
+
 struct MemberStep {
-  NodeId node;                      // All but Add.
+  NodeId node;                      // All but Add and Marks.
   NodeId replaces;                  // Add; Promote, unless 0: in place of what Add said.
   std::uint32_t weight = 0;         // Add, Reweigh.
   MemberRole role{};                // Add.
   bool auto_promote = false;        // Add.
   bool suspect = false;             // Suspect.
-  std::uint64_t time_ms = 0;        // Admit, Suspect: Unix milliseconds at the proposer.
+  std::vector<SuspectMark> marks;   // Marks: by rising id, at least one.
+  std::uint64_t time_ms = 0;        // Admit, Suspect, Marks: Unix milliseconds at the proposer.
   protocol::Invitation invitation;  // Add.
   protocol::JoinProof proof{};      // Admit: of the token, which no log has.
   std::uint64_t directory = 0;      // Admit.

@@ -57,6 +57,7 @@ Greeting PeerNetwork::self_greeting(NodeId to, std::uint32_t epoch) const {
                    .durable = options_.durable,
                    .settings = options_.settings};
   greeting.to = to;
+  greeting.former = options_.former;
   greeting.epoch = epoch;
   greeting.ring_slots = options_.ring_slots;
   return greeting;

@@ -70,6 +70,7 @@ struct PeerAddress {
 
 struct PeerNetworkOptions {
   ClusterId cluster;
+  ClusterId former;  // The cluster whose place it took, whose nodes are told so; 0: none.
   NodeId node;
   Incarnation incarnation;
   DirectoryId directory;

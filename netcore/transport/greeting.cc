@@ -62,6 +62,22 @@ Admission refuse(RefusalCode code, std::string text) {
   return {.code = code, .text = std::move(text)};
 }
 
+// A node of the cluster whose place this one took is not there by mistake of an address.
+Admission refuse_cluster(const Greeting& other, const Greeting& self) {
+  const std::string theirs = std::to_string(other.from.cluster.value);
+  const std::string own = std::to_string(self.from.cluster.value);
+  if (self.former != ClusterId{0} && other.from.cluster == self.former) {
+    return refuse(RefusalCode::WrongCluster,
+                  "cluster " + theirs + " is retired: cluster " + own +
+                      " took its place (gcoordd --force-new-cluster), and " + name_of(other) +
+                      " of the old one was removed: delete its data directory, and add the machine "
+                      "as a new node (gcoordctl member add) if it is to come back");
+  }
+  return refuse(RefusalCode::WrongCluster,
+                name_of(other) + " belongs to cluster " + theirs + ", " + name_of(self) + " to " +
+                    own + ": correct its --peer addresses or its --data-dir");
+}
+
 // What is checked in either direction.
 Admission judge_identity(const Greeting& other, const Greeting& self, const CallerRecord& record) {
   if (other.protocol != kPeerProtocol) {
@@ -71,11 +87,7 @@ Admission judge_identity(const Greeting& other, const Greeting& self, const Call
                       ": run compatible versions of gcoordd");
   }
   if (other.from.cluster != self.from.cluster) {
-    return refuse(RefusalCode::WrongCluster,
-                  name_of(other) + " belongs to cluster " +
-                      std::to_string(other.from.cluster.value) + ", " + name_of(self) + " to " +
-                      std::to_string(self.from.cluster.value) +
-                      ": correct its --peer addresses or its --data-dir");
+    return refuse_cluster(other, self);
   }
   if (other.from.node == self.from.node) {
     return refuse(

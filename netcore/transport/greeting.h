@@ -35,6 +35,8 @@ struct Greeting {
   std::uint32_t protocol = kPeerProtocol;
   std::uint32_t epoch = 0;  // Hello: the least acceptable; Welcome: the channel's.
   std::array<std::uint32_t, kBandCount> ring_slots{};
+  // The cluster whose place the own one took; 0: none. Only of the side that judges: never sent.
+  ClusterId former;
 };
 
 // Encoded greetings are this long; a refusal may be longer, up to kStrangerBytesMax.

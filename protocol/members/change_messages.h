@@ -32,7 +32,7 @@ enum class MemberAction : std::uint8_t {
   Remove = 3,       // It leaves, shard after shard; one that is only invited at once.
   Drain = 4,        // It goes on voting and leads nothing.
   Undrain = 5,      // Back from that.
-  Reweigh = 6,      // Another weight, for when it becomes a voter of a shard the next time.
+  Reweigh = 6,      // Other votes.
   MoveLeaders = 7,  // The node that is asked hands over what it leads, once. No new view.
 };
 

@@ -17,6 +17,10 @@ constexpr std::size_t kViewBytesMax = std::size_t{128} << 10;
 constexpr std::uint8_t kAlive = 1;
 constexpr std::uint8_t kHasPhi = 2;
 constexpr std::uint8_t kHeard = 4;
+// Bits of a verdict.
+constexpr std::uint8_t kDirect = 1;
+constexpr std::uint8_t kIndirect = 2;
+constexpr std::size_t kVerdictBytes = 4 + 4 * 1 + 4 * 4;
 
 Status malformed(const char* what) {
   return make_error(ErrorCode::PayloadMalformed, what);
@@ -43,6 +47,58 @@ MemberSight read_sight(ByteReader& reader) {
   sight.heard_ms = (flags & kHeard) != 0 ? std::optional(heard) : std::nullopt;
   sight.epoch = reader.integer<std::uint64_t>();
   return sight;
+}
+
+void write_verdict(ByteWriter& writer, const MemberVerdict& held) {
+  const unsigned flags = (held.direct_ms ? kDirect : 0u) | (held.indirect_ms ? kIndirect : 0u);
+  writer.integer(held.node.value);
+  writer.integer(held.verdict);
+  writer.integer(held.cause);
+  writer.integer(held.level);
+  writer.integer(static_cast<std::uint8_t>(flags));
+  writer.integer(held.phi_milli);
+  writer.integer(held.since_ms);
+  writer.integer(held.direct_ms.value_or(0));
+  writer.integer(held.indirect_ms.value_or(0));
+}
+
+MemberVerdict read_verdict(ByteReader& reader) {
+  MemberVerdict held;
+  held.node = NodeId{reader.integer<std::uint32_t>()};
+  held.verdict = reader.integer<std::uint8_t>();
+  held.cause = reader.integer<std::uint8_t>();
+  held.level = reader.integer<std::uint8_t>();
+  const auto flags = reader.integer<std::uint8_t>();
+  held.phi_milli = reader.integer<std::uint32_t>();
+  held.since_ms = reader.integer<std::uint32_t>();
+  const auto direct = reader.integer<std::uint32_t>();
+  const auto indirect = reader.integer<std::uint32_t>();
+  held.direct_ms = (flags & kDirect) != 0 ? std::optional(direct) : std::nullopt;
+  held.indirect_ms = (flags & kIndirect) != 0 ? std::optional(indirect) : std::nullopt;
+  return held;
+}
+
+void write_voters(ByteWriter& writer, const ViewAnswer& answer) {
+  writer.integer(answer.settled);
+  writer.integer(static_cast<std::uint32_t>(answer.earlier_voters.size()));
+  for (const std::vector<NodeId>& voters : answer.earlier_voters) {
+    writer.integer(static_cast<std::uint32_t>(voters.size()));
+    for (const NodeId node : voters) {
+      writer.integer(node.value);
+    }
+  }
+}
+
+void read_voters(ByteReader& reader, ViewAnswer& answer) {
+  answer.settled = reader.integer<std::uint64_t>();
+  const std::uint32_t lists = reader.count(sizeof(std::uint32_t), kViewListsMax);
+  for (std::uint32_t k = 0; k < lists; ++k) {
+    const std::uint32_t voters = reader.count(sizeof(std::uint32_t), kViewNodesMax);
+    answer.earlier_voters.emplace_back(voters);
+    for (NodeId& node : answer.earlier_voters.back()) {
+      node = NodeId{reader.integer<std::uint32_t>()};
+    }
+  }
 }
 
 }  // namespace
@@ -85,15 +141,13 @@ std::vector<std::byte> encode_view_answer(const ViewAnswer& answer) {
   for (const MemberSight& sight : answer.sights) {
     write_sight(writer, sight);
   }
-  if (answer.settled == 0) {
-    return bytes;
+  if (answer.settled != 0 || !answer.verdicts.empty()) {
+    write_voters(writer, answer);
   }
-  writer.integer(answer.settled);
-  writer.integer(static_cast<std::uint32_t>(answer.earlier_voters.size()));
-  for (const std::vector<NodeId>& voters : answer.earlier_voters) {
-    writer.integer(static_cast<std::uint32_t>(voters.size()));
-    for (const NodeId node : voters) {
-      writer.integer(node.value);
+  if (!answer.verdicts.empty()) {
+    writer.integer(static_cast<std::uint32_t>(answer.verdicts.size()));
+    for (const MemberVerdict& held : answer.verdicts) {
+      write_verdict(writer, held);
     }
   }
   return bytes;
@@ -109,14 +163,13 @@ Result<ViewAnswer> decode_view_answer(std::span<const std::byte> payload) {
   for (std::uint32_t k = 0; k < count; ++k) {
     answer.sights.push_back(read_sight(reader));
   }
-  const bool told = reader.ok() && reader.rest_bytes() != 0;
-  answer.settled = told ? reader.integer<std::uint64_t>() : 0;
-  const std::uint32_t lists = told ? reader.count(sizeof(std::uint32_t), kViewListsMax) : 0;
-  for (std::uint32_t k = 0; k < lists; ++k) {
-    const std::uint32_t voters = reader.count(sizeof(std::uint32_t), kViewNodesMax);
-    answer.earlier_voters.emplace_back(voters);
-    for (NodeId& node : answer.earlier_voters.back()) {
-      node = NodeId{reader.integer<std::uint32_t>()};
+  if (reader.rest_bytes() != 0) {
+    read_voters(reader, answer);
+  }
+  if (reader.rest_bytes() != 0) {
+    const std::uint32_t held = reader.count(kVerdictBytes, kViewNodesMax);
+    for (std::uint32_t k = 0; k < held; ++k) {
+      answer.verdicts.push_back(read_verdict(reader));
     }
   }
   // A later release may say more behind it.

@@ -52,6 +52,23 @@ struct MemberSight {
   std::uint64_t epoch = 0;                 // Of the view that it said to have; 0: it has said none.
 };
 
+// How the answering node's failure detector holds one of the other nodes. Words are numbers of
+// membership/detector/opinion.h; later releases may have more of them.
+struct MemberVerdict {
+  NodeId node;
+  std::uint8_t verdict = 0;
+  std::uint8_t cause = 0;
+  std::uint8_t level = 0;
+  std::uint32_t phi_milli = 0;
+  // Milliseconds since the verdict stands, and since the node was heard itself and through another
+  // one; none: never.
+  std::uint32_t since_ms = 0;
+  std::optional<std::uint32_t> direct_ms;
+  std::optional<std::uint32_t> indirect_ms;
+
+  friend bool operator==(const MemberVerdict& a, const MemberVerdict& b) = default;
+};
+
 struct ViewAnswer {
   ClusterView view;
   std::uint64_t newest = 0;         // Epoch of the answering node's newest view.
@@ -62,6 +79,8 @@ struct ViewAnswer {
   // Of such views before `newest` the voters, ascending, each list once and none the newest view's;
   // at most kViewListsMax.
   std::vector<std::vector<NodeId>> earlier_voters{};
+  // At most kViewNodesMax; empty: the node does not say. Behind the rest.
+  std::vector<MemberVerdict> verdicts{};
 };
 
 std::vector<std::byte> encode_view_answer(const ViewAnswer& answer);

@@ -20,16 +20,6 @@ bool is_suspect(const Member& node) {
 
 }  // namespace
 
-std::string_view alarm_kind_name(AlarmKind kind) {
-  switch (kind) {
-    case AlarmKind::NotConverged:
-      return "not-converged";
-    case AlarmKind::SuspectForLong:
-      return "suspect-for-long";
-  }
-  return "unknown";
-}
-
 std::string alarm_text(const MemberAlarm& alarm, const ClusterView& view, std::uint64_t wall_ms) {
   const std::string seconds =
       std::to_string((wall_ms - std::min(wall_ms, alarm.since_ms)) / 1000) + " s";
@@ -92,16 +82,19 @@ std::size_t Alarms::armed_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(alarms_, &MemberAlarm::armed));
 }
 
-std::size_t Alarms::disarm(NodeId node) {
-  std::size_t count = 0;
-  for (MemberAlarm& alarm : alarms_) {
-    if ((node.value == 0 || alarm.node == node) && alarm.armed) {
-      alarm.armed = false;
-      held_[{alarm.node, alarm.kind}].armed = false;
-      ++count;
-    }
+bool Alarms::disarm(const Choice& choice) {
+  bool found = false;
+  for (auto& [key, held] : held_) {
+    const auto& [node, kind] = key;
+    const bool chosen = (!choice.kind || *choice.kind == kind) &&
+                        (choice.node.value == 0 || choice.node == node) && limit_ms(kind) != 0;
+    held.armed = held.armed && !chosen;
+    found = found || chosen;
   }
-  return count;
+  for (MemberAlarm& alarm : alarms_) {
+    alarm.armed = held_.at({alarm.node, alarm.kind}).armed;
+  }
+  return found;
 }
 
 }  // namespace gcoord::server

@@ -8,26 +8,20 @@
 #pragma once
 
 #include "common/ids.h"
+#include "protocol/members/alarm_messages.h"
 #include "protocol/members/cluster_view.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace gcoord::server {
 
-// Never renumber: requests carry it.
-enum class AlarmKind : std::uint8_t {
-  NotConverged = 1,    // The node is joining or leaving for longer than --converge-after.
-  SuspectForLong = 2,  // The view holds the node for failed for longer than --replace-after.
-};
-
-// "not-converged", "suspect-for-long".
-std::string_view alarm_kind_name(AlarmKind kind);
+using protocol::AlarmKind;
 
 struct AlarmOptions {
   std::uint32_t converge_after_ms = 600'000;
@@ -60,8 +54,15 @@ class Alarms {
 
   std::size_t armed_count() const;
 
-  // Those of the node; 0: of all. How many were armed.
-  std::size_t disarm(NodeId node);
+  // Which alarms: of a kind or of all, about a node or, 0, about any.
+  struct Choice {
+    std::optional<AlarmKind> kind;
+    NodeId node;
+  };
+
+  // Also those whose condition holds, but not for long enough yet: another node may have raised
+  // them before. False: there is none.
+  bool disarm(const Choice& choice);
 
  private:
   using Key = std::pair<NodeId, AlarmKind>;

@@ -20,7 +20,6 @@ using membership::NodeSight;
 using membership::Verdict;
 using membership::WatchedNode;
 
-constexpr ShardId kViewShard{0};
 // Between two looks at the channels, each of which copies their states. Whatever wakes the loop, a
 // channel that ended among others, is followed by one.
 constexpr std::uint64_t kLookMs = 5;
@@ -231,8 +230,9 @@ void NodeDetector::show() {
 }
 
 std::uint64_t NodeDetector::until_next_deadline_ms() const {
-  const std::uint64_t next =
-      std::min(detector_->next_deadline_ms(), look_owed_ ? next_look_ms_ : ~std::uint64_t{0});
+  const std::uint64_t next = std::min({detector_->next_deadline_ms(),
+                                       marks_.next_deadline_ms(),
+                                       look_owed_ ? next_look_ms_ : ~std::uint64_t{0}});
   return next - std::min(next, now_ms_);
 }
 

@@ -224,7 +224,7 @@ void FrontEnd::on_hello(Connection& connection,
   }
   protocol::Welcome welcome = options_.welcome;
   welcome.version = protocol::common_version(hello.value());
-  welcome.features = hello.value().features & protocol::kFeatures;
+  welcome.features = hello.value().features & options_.features;
   if (welcome.version == 0) {
     return refuse_with(protocol::ErrorCode::VersionUnsupported);
   }

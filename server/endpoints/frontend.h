@@ -44,6 +44,7 @@ namespace gcoord::server {
 struct FrontEndOptions {
   Endpoint listen;
   protocol::Welcome welcome;  // Told to every client; `version` and `features` are negotiated.
+  std::uint64_t features = protocol::kFeatures;  // That this node has.
   AccountLimits limits;
   ClientIoOptions io;
   // From accept to Hello. A client sends it at once, so this only bounds the half-open.

@@ -3,119 +3,18 @@
 #include "common/bytes.h"
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/frontier_growth.h"
+#include "server/history/ledger_head.h"
 #include "server/interfaces/errors.h"
-#include "server/interfaces/log_record.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string>
 #include <utility>
 
 namespace gcoord::server {
 namespace {
 
-using ledger::kMerkleHashBytes;
 using ledger::MerkleFrontier;
-
-// On disk and on the wire: never change without a new version.
-constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kCheckpoint = 0;
-constexpr std::uint8_t kSnapshot = 1;
-constexpr std::size_t kHeadBytes = 16;
-constexpr std::uint32_t kSizeBits = ledger::HistoryOptions{}.levels;  // No tree is larger.
-
-struct Head {
-  std::uint64_t size = 0;
-  std::optional<MerkleFrontier> frontier;  // Of a snapshot.
-  std::vector<std::span<const std::byte>> tail;
-  std::span<const std::byte> rest;
-};
-
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
-
-  // Nothing when there is less.
-  std::optional<std::span<const std::byte>> take(std::size_t count) {
-    if (count > rest_.size()) {
-      return std::nullopt;
-    }
-    const auto taken = rest_.first(count);
-    rest_ = rest_.subspan(count);
-    return taken;
-  }
-
-  template <typename T>
-  std::optional<T> number() {
-    const auto bytes = take(sizeof(T));
-    return bytes ? std::optional{load<T>(bytes->data())} : std::nullopt;
-  }
-
-  std::span<const std::byte> rest() const { return rest_; }
-
- private:
-  std::span<const std::byte> rest_;
-};
-
-bool read_frontier(Reader& reader, Head& head) {
-  const auto size = reader.number<std::uint64_t>();
-  if (!size || *size > head.size) {
-    return false;
-  }
-  MerkleFrontier& frontier = head.frontier.emplace();
-  frontier.size = *size;
-  for (int k = 0; k < std::popcount(*size); ++k) {
-    const auto peak = reader.take(kMerkleHashBytes);
-    if (!peak) {
-      return false;
-    }
-    std::copy(peak->begin(), peak->end(), frontier.peaks.emplace_back().begin());
-  }
-  return true;
-}
-
-bool read_tail(Reader& reader, std::uint32_t count, Head& head) {
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const auto length = reader.number<std::uint32_t>();
-    const auto entry =
-        length && *length <= ledger::kEntryBytesMax ? reader.take(*length) : std::nullopt;
-    if (!entry) {
-      return false;
-    }
-    head.tail.push_back(*entry);
-  }
-  return true;
-}
-
-// Nothing for what no release wrote. Bytes may come from a peer.
-std::optional<Head> decode(std::span<const std::byte> bytes) {
-  if (bytes.empty()) {
-    return Head{};
-  }
-  Reader reader(bytes);
-  const auto version = reader.number<std::uint8_t>();
-  const auto kind = reader.number<std::uint8_t>();
-  const auto reserved = reader.number<std::uint16_t>();
-  const auto count = reader.number<std::uint32_t>();
-  const auto size = reader.number<std::uint64_t>();
-  if (!size || *version != kVersion || *kind > kSnapshot || *reserved != 0) {
-    return std::nullopt;
-  }
-  if (*size >> kSizeBits != 0) {
-    return std::nullopt;
-  }
-  Head head{.size = *size};
-  if (*kind == kSnapshot && !(read_frontier(reader, head) && read_tail(reader, *count, head) &&
-                              head.frontier->size + head.tail.size() == head.size)) {
-    return std::nullopt;
-  }
-  if (*kind == kCheckpoint && *count != 0) {
-    return std::nullopt;
-  }
-  head.rest = reader.rest();
-  return head;
-}
 
 Status gap(const AppliedEntry& entry, std::uint64_t applied) {
   return {StatusCode::DataLoss,
@@ -130,17 +29,6 @@ void put(std::vector<std::byte>& bytes, T value) {
   std::array<std::byte, sizeof value> stored{};
   store(stored.data(), value);
   bytes.insert(bytes.end(), stored.begin(), stored.end());
-}
-
-void put_head(std::vector<std::byte>& bytes,
-              std::uint8_t kind,
-              std::size_t entry_count,
-              std::uint64_t size) {
-  put(bytes, kVersion);
-  put(bytes, kind);
-  put(bytes, std::uint16_t{0});
-  put(bytes, static_cast<std::uint32_t>(entry_count));
-  put(bytes, size);
 }
 
 }  // namespace
@@ -194,15 +82,7 @@ void LedgerService::apply(const AppliedEntry& entry) {
     failure_ = failure_.ok() ? gap(entry, applied) : failure_;
     return;
   }
-  std::span<const std::byte> leaf = entry.leaf.empty() ? entry.payload : entry.leaf;
-  if (entry.leaf.empty() && entry.kind != consensus::EntryKind::Command) {
-    const bool configures = entry.kind == consensus::EntryKind::Configuration;
-    leaf_.clear();
-    put_record_header(leaf_, {configures ? RecordKind::Configuration : RecordKind::Noop});
-    leaf_.insert(leaf_.end(), entry.payload.begin(), entry.payload.end());
-    leaf = leaf_;
-  }
-  add(entry.shard, applied, leaf);
+  add(entry.shard, applied, ledger_leaf(entry, leaf_));
   ++applied;
   inner_.apply(entry);
 }
@@ -253,7 +133,7 @@ void LedgerService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
   const std::uint64_t size = applied_[shard.value];
   const MerkleFrontier frontier = frontier_of(shard);
   const auto tail = tail_of(shard, frontier.size);
-  put_head(bytes, kSnapshot, tail.size(), size);
+  put_ledger_head(bytes, {LedgerHeadKind::Snapshot, tail.size(), size});
   put(bytes, frontier.size);
   for (const ledger::MerkleHash& peak : frontier.peaks) {
     bytes.insert(bytes.end(), peak.begin(), peak.end());
@@ -273,9 +153,9 @@ void LedgerService::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
   hand_over();  // What the checkpoint covers is durable first: it settles what was handed over.
   const std::size_t begin = bytes.size();
   const std::uint64_t size = applied_[shard.value];
-  put_head(bytes, kCheckpoint, 0, size);
+  put_ledger_head(bytes, {LedgerHeadKind::Checkpoint, 0, size});
   inner_.checkpoint(shard, bytes);
-  if (size == 0 && bytes.size() == begin + kHeadBytes) {
+  if (size == 0 && bytes.size() == begin + kLedgerHeadBytes) {
     bytes.resize(begin);
   }
   covered_[shard.value].store(checkpointed_[shard.value], std::memory_order_relaxed);
@@ -283,7 +163,7 @@ void LedgerService::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
 }
 
 Status LedgerService::install(ShardId shard, std::span<const std::byte> bytes) {
-  const auto head = decode(bytes);
+  const auto head = decode_ledger_head(bytes);
   if (!head) {
     return {StatusCode::DataLoss, "has a state without a history", kCheckpointImpossible};
   }
@@ -301,14 +181,14 @@ Status LedgerService::install(ShardId shard, std::span<const std::byte> bytes) {
 }
 
 bool LedgerService::continues(ShardId shard, std::span<const std::byte> bytes) const {
-  const auto head = decode(bytes);
+  const auto head = decode_ledger_head(bytes);
   const bool has_own_past = head && !head->frontier;
   return (!has_own_past || worker_->history()->first(shard) <= head->size) &&
          inner_.continues(shard, head ? head->rest : bytes);
 }
 
 bool LedgerService::plausible(ShardId shard, std::span<const std::byte> bytes) const {
-  const auto head = decode(bytes);
+  const auto head = decode_ledger_head(bytes);
   // Only this node's own checkpoints have no frontier: its history is not the other's.
   if (head && !head->frontier && !bytes.empty()) {
     return false;

@@ -29,8 +29,8 @@ ledger::NoteSeed draw_seed() {
   return seed;
 }
 
-Status unpublished() {
-  return protocol::make_error(protocol::ErrorCode::LedgerUnpublished, kResidentPublishesNothing);
+Status unpublished(const char* why) {
+  return protocol::make_error(protocol::ErrorCode::LedgerUnpublished, why);
 }
 
 std::string place_of(const HistoryAlarm& alarm) {
@@ -124,7 +124,8 @@ void NodeLedger::set_members(const ClusterMembers& members) {
   if (members.view.epoch == 0) {
     return;
   }
-  members_ = PublicationMembers{nodes_of(members.view), voters_of(members.view)};
+  // A witness has no histories to agree with.
+  members_ = PublicationMembers{nodes_of(members.view), voters_with_state(members.view)};
   if (publication_ != nullptr) {
     publication_->set_members(*members_);
   }
@@ -244,12 +245,12 @@ std::shared_ptr<const ledger::TreeReader> NodeLedger::cluster_log() const {
 }
 
 Result<std::string> NodeLedger::checkpoint() const {
-  return publishes() ? publication_->notary().checkpoint() : unpublished();
+  return publishes() ? publication_->notary().checkpoint() : unpublished(silent_for());
 }
 
 Result<std::string> NodeLedger::shard_checkpoint(ShardId shard) const {
   if (!publishes()) {
-    return unpublished();
+    return unpublished(silent_for());
   }
   GCOORD_TRY(const ledger::ShardHead head, publication_->notary().head(shard));
   const auto tree = tree_of_(shard);

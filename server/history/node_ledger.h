@@ -38,8 +38,9 @@ struct NodeLedgerOptions {
   std::string data_directory;
   ledger::KeepPolicy keep;  // Of the cluster log.
   ledger::DiskRoom* room =
-      nullptr;            // Of the directory, if there is a reserve; outlives the ledger.
-  bool publishes = true;  // False: the log has no records (docs/adr/0032), nothing is done.
+      nullptr;  // Of the directory, if there is a reserve; outlives the ledger.
+  // Why nothing is published, and nothing done; nullptr: it is. Lives for ever.
+  const char* silent_for = nullptr;
 };
 
 // The clock of what NodeLedgerStatus says: milliseconds that only grow, above 0. Thread-safe.
@@ -48,6 +49,10 @@ std::uint64_t ledger_now_ms();
 // Why a node with --turn resident publishes nothing (docs/adr/0043), for operators.
 inline constexpr const char* kResidentPublishesNothing =
     "--turn resident: its log has neither publication entries nor times";
+
+// The same of a witness (docs/adr/0117).
+inline constexpr const char* kWitnessPublishesNothing =
+    "this node is a witness: it has no histories of its shards";
 
 // For status reports.
 struct NodeLedgerStatus {
@@ -95,7 +100,10 @@ class NodeLedger final : public LedgerView {
     return publication_->prune(order, std::move(ended));
   }
 
-  bool publishes() const { return options_.publishes; }
+  bool publishes() const { return options_.silent_for == nullptr; }
+
+  // Why it does not.
+  const char* silent_for() const { return options_.silent_for; }
 
   // After start(): what is published of each shard, for any thread; nullptr where nothing is.
   std::shared_ptr<const PublishedSizes> published_sizes() const {

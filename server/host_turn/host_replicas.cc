@@ -22,6 +22,17 @@ Status removed_by(std::uint64_t epoch) {
           kNodeRemoved};
 }
 
+// A directory that lost the view comes up with services, which it must not serve as a witness.
+Status check_role(const consensus::MembersTarget& target, NodeId self, bool witness) {
+  const Found<consensus::TargetNode> found = find_target(target, self);
+  const bool wanted = found.found() && (found->flags & consensus::kTargetWitness) != 0;
+  return !wanted || witness ? Status{}
+                            : Status{StatusCode::FailedPrecondition,
+                                     "the cluster view says that this node is a witness; start it "
+                                     "again, as what it is",
+                                     kEngineOptions};
+}
+
 }  // namespace
 
 void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
@@ -93,7 +104,14 @@ void HostReplicas::follow_members() {
   // So that a leader finds a slot for each of them.
   const auto nodes = static_cast<std::uint32_t>(nodes_of(members.view).size());
   fail_unless(lanes_->make_slots(std::min(nodes, consensus::kReplicaSlots)));
-  lanes_->set_members_target(members_target(members), members.view.epoch);
+  const MembersTargets targets = members_targets(members);
+  const consensus::MembersTarget& target = targets.shards;
+  for (std::uint32_t k = 0; k < target.count; ++k) {
+    peers_->set_witness(target.node[k].node,
+                        (target.node[k].flags & consensus::kTargetWitness) != 0);
+  }
+  lanes_->set_members_targets(targets, members.view.epoch);
+  fail_unless(check_role(target, options_.node, options_.witness));
   fail_unless(changes->removed_self ? removed_by(members.view.epoch) : Status{});
 }
 

@@ -73,6 +73,11 @@ void LaneCalls::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
   service_.checkpoint(shard, bytes);
 }
 
+void LaneCalls::witness_state(ShardId shard, std::vector<std::byte>& bytes) {
+  const std::lock_guard lock(reading_);
+  service_.witness_state(shard, bytes);
+}
+
 void LaneCalls::state(ShardId shard, std::vector<std::byte>& bytes) {
   const std::lock_guard lock(reading_);
   service_.state(shard, bytes);

@@ -60,6 +60,7 @@ class LaneCalls final : public StateMachine {
   // These only read.
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
+  void witness_state(ShardId shard, std::vector<std::byte>& bytes) override;
   void state(ShardId shard, std::vector<std::byte>& bytes) override;
 
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override {

@@ -157,9 +157,9 @@ void TurnLanes::turn_on_readmission() {
   }
 }
 
-void TurnLanes::set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch) {
+void TurnLanes::set_members_targets(const MembersTargets& targets, std::uint64_t epoch) {
   for (const auto& lane : lanes_) {
-    lane->members.set_target(target, epoch);
+    lane->members.set_targets(targets, epoch);
   }
 }
 
@@ -316,6 +316,7 @@ Tick TurnLanes::next_deadline(Tick now) const {
   for (const auto& lane : lanes_) {
     const Tick again = lane->rows.stalled_count() > 0 ? now + 1 : kTickNever;
     next = min_id(next, min_id(again, lane->rows.deadlines.next()));
+    next = min_id(next, lane->members.next_deadline());
   }
   return next;
 }

@@ -77,9 +77,9 @@ class TurnLanes {
   // Once and for all: readmission.h.
   void turn_on_readmission();
 
-  // Which members every shard is to have from now on, by the view of this epoch: members_mover.h.
+  // Which members the shards are to have from now on, by the view of this epoch: members_mover.h.
   // The columns have a slot for each of them, as far as kReplicaSlots go.
-  void set_members_target(const consensus::MembersTarget& target, std::uint64_t epoch);
+  void set_members_targets(const MembersTargets& targets, std::uint64_t epoch);
 
   // Whether a node may keep what is handed to it, by these members.
   bool keeps_leaderships(NodeId node) const {

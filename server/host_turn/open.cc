@@ -168,6 +168,7 @@ netcore::AgreedSettings HostReplicas::agreed_settings() const {
 netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& registry) {
   netcore::PeerNetworkOptions network;
   network.cluster = options_.cluster;
+  network.former = options_.former_cluster;
   network.node = options_.node;
   network.incarnation = incarnation();
   network.directory = netcore::DirectoryId{disk_->identity().directory_id()};

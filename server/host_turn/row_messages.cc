@@ -37,7 +37,11 @@ void RowMessages::send_snapshot(std::uint32_t row, consensus::Message message) {
   message.log_term = consensus::term_at(shard.log(), shard.runs(), message.index);
   std::vector<std::byte> bytes;
   encode_snapshot_head(bytes, shard.configuration());
-  env_.calls.serialize(shard.shard(), bytes);
+  if (env_.peers.is_witness(message.to)) {
+    env_.calls.witness_state(shard.shard(), bytes);
+  } else {
+    env_.calls.serialize(shard.shard(), bytes);
+  }
   env_.metrics.messages_out[static_cast<std::size_t>(message.kind)]->add();
   env_.sender.start(message, std::move(bytes), env_.network);
 }

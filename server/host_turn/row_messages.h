@@ -6,6 +6,7 @@
 #include "netcore/peers/network.h"
 #include "server/host_turn/lane_calls.h"
 #include "server/host_turn/outflow.h"
+#include "server/peers/peers.h"
 #include "server/replicas/metrics.h"
 #include "server/replicas/replica_rows.h"
 #include "server/replicas/snapshot_sender.h"
@@ -25,6 +26,7 @@ class RowMessages {
     ReplicaOutflow& outflow;
     SnapshotSender& sender;
     netcore::PeerNetwork& network;
+    const ReplicaPeers& peers;
   };
 
   explicit RowMessages(const Environment& environment) : env_(environment) {}

@@ -158,7 +158,8 @@ consensus::StepInput HostReplicas::step_input() const {
           .incarnation = incarnation(),
           .durability = options_.durability,
           .first_life = static_cast<std::uint8_t>(votes_->first_life() ? 1 : 0),
-          .lives_end = static_cast<std::uint8_t>(turn_.lives_end ? 1 : 0)};
+          .lives_end = static_cast<std::uint8_t>(turn_.lives_end ? 1 : 0),
+          .witness = static_cast<std::uint8_t>(options_.witness ? 1 : 0)};
 }
 
 }  // namespace gcoord::server

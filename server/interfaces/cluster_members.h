@@ -8,10 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace gcoord::server {
+
+// The shard whose log orders the views.
+inline constexpr ShardId kViewShard{0};
 
 struct ClusterMembers {
   protocol::ClusterView view;
@@ -36,14 +38,14 @@ struct MembersProgress {
 // draining or leaving. A joining node does not count yet.
 std::vector<NodeId> voters_of(const protocol::ClusterView& view);
 
+// Those of them that have the services' state and may lead: all but witnesses.
+std::vector<NodeId> voters_with_state(const protocol::ClusterView& view);
+
 // The nodes that there are processes of, ascending: neither removed nor still invited.
 std::vector<NodeId> nodes_of(const protocol::ClusterView& view);
 
 // Whether the node was in the cluster and is not any more: its tombstone says so, or it has none
 // left though the view had higher ids since. Of a view of epoch 0: nobody has.
 bool has_left(const protocol::ClusterView& view, NodeId node);
-
-// Whether the nodes are a majority of the voters of the view, and of the earlier ones.
-bool is_majority(const ClusterMembers& members, std::span<const NodeId> nodes);
 
 }  // namespace gcoord::server

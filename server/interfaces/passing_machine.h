@@ -21,6 +21,10 @@ class PassingMachine : public StateMachine {
 
   void state(ShardId shard, std::vector<std::byte>& bytes) override { inner_.state(shard, bytes); }
 
+  void witness_state(ShardId shard, std::vector<std::byte>& bytes) override {
+    inner_.witness_state(shard, bytes);
+  }
+
   void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId hint) override {
     inner_.on_proposal_failed(cookie, status, hint);
   }

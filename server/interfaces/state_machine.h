@@ -12,6 +12,7 @@
 #include "consensus/step/outbox.h"
 #include "consensus/step/shard_table.h"
 #include "locks/commands/command.h"
+#include "server/interfaces/witness_mark.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,13 @@ class StateMachine {
   // The same for this node's own checkpoint, which may leave out what the node keeps elsewhere, and
   // durably by then (ReplicaOptions::before_checkpoint). install() takes both.
   virtual void checkpoint(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }
+
+  // The same for a snapshot that goes to a witness, which keeps the cluster view alone: a mark in
+  // place of the rest.
+  virtual void witness_state(ShardId shard, std::vector<std::byte>& bytes) {
+    static_cast<void>(shard);
+    append_witness_mark(bytes);
+  }
 
   // The state alone, as the commands left it: what the tables of a device are filled from.
   virtual void state(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }

@@ -145,6 +145,7 @@ void LockService::start(ReplicatedLog& engine,
   tasks_.start(engine, incarnation);
   handlers_.reads.start(engine);
   handlers_.sessions.start(options_.node, incarnation);
+  handlers_.sessions.set_heard(tasks_.expiry.heard());
   handlers_.node.start(reports);
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "protocol/lock_messages.h"
+#include "server/interfaces/replies.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +23,13 @@ void NodeRequests::shard_show(const ClientRequest& request) {
 
 void NodeRequests::deadlocks(const ClientRequest& request) {
   answer(request, env_.deadlocks.report());
+}
+
+void NodeRequests::refuse_stateless(const ClientRequest& request) {
+  const ShardId shard{request.slot.shard < shard_count_ ? request.slot.shard : 0};
+  protocol::ReplySlot reply = error_reply(request.slot, protocol::ErrorCode::WitnessHasNoState);
+  reply.leader = env_.log.view(shard).leader.value;
+  env_.replies.send(request.connection, reply);
 }
 
 void NodeRequests::shard_range(const ClientRequest& request) {

@@ -36,6 +36,9 @@ class NodeRequests {
   void shard_show(const ClientRequest& request);
   void deadlocks(const ClientRequest& request);
 
+  // What a witness has nothing to answer from: refused, with the leader of the request's shard.
+  void refuse_stateless(const ClientRequest& request);
+
   // ShardList and LeaderMap. None of many shards may come while under_way().
   void shard_range(const ClientRequest& request);
 

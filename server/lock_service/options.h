@@ -30,6 +30,7 @@ struct LockServiceOptions {
   std::uint32_t slow_request_ms = 0;          // See SlowRequests; 0: none is slow.
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
+  bool witness = false;  // The node has no state of its own (server/witness).
 };
 
 }  // namespace gcoord::server

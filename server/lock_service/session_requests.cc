@@ -120,6 +120,9 @@ void SessionRequests::keep_alive(const ClientRequest& request) {
   for (std::size_t place = 0; place < each_once.size(); ++place) {
     const SessionId session = each_once[place];
     ahead.before(place);
+    if (heard_ != nullptr) {
+      heard_->note(session, env_.clock.now);
+    }
     // Renewed is the rule and is not said: what is missed matters.
     const sessions::RenewOutcome outcome = renew(session);
     if (outcome.code != sessions::RenewCode::Renewed) {

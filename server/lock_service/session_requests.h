@@ -15,6 +15,7 @@
 #include "server/requests/service_log.h"
 #include "server/requests/session_admission.h"
 #include "server/requests/shard_leaders.h"
+#include "server/sessions/heard.h"
 #include "server/sessions/views.h"
 #include "server/waits/pending_table.h"
 
@@ -47,6 +48,9 @@ class SessionRequests {
 
   // The epoch of this node's cluster view, which acknowledgements of keep-alives say.
   void set_view_epoch(std::uint64_t epoch) { view_epoch_ = epoch; }
+
+  // Of a witness: where it notes what it acknowledges. Outlives this.
+  void set_heard(HeardSessions* heard) { heard_ = heard; }
 
   void open(const ClientRequest& request);
 
@@ -94,6 +98,7 @@ class SessionRequests {
   std::uint64_t id_prefix_ = 0;
   std::uint64_t opened_count_ = 0;
   std::uint64_t view_epoch_ = 0;
+  HeardSessions* heard_ = nullptr;             // None but on a witness.
   std::unordered_set<std::uint64_t> renewed_;  // In the tick renewed_at_; see renew().
   Tick renewed_at_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;

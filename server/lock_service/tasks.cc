@@ -3,6 +3,7 @@
 #include "locks/commands/break_wait.h"
 #include "locks/commands/ends.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,26 +11,26 @@ namespace gcoord::server {
 
 namespace {
 
+std::optional<HeardOptions> heard_options(const LockServiceOptions& options) {
+  if (!options.witness) {
+    return std::nullopt;
+  }
+  return HeardOptions{.count_max = options.caps.sessions_max,
+                      .ttl_ticks_max = options.limits.ttl_ms_max / options.tick_ms + 1};
+}
+
 SessionExpiryOptions expiry_options(const LockServiceOptions& options) {
   return {options.node,
           options.nodes,
           options.tick_ms,
           options.election_ticks,
-          options.limits.ttl_ms_min};
+          options.limits.ttl_ms_min,
+          heard_options(options)};
 }
 
 CoordinatorDriverOptions office_options(const LockServiceOptions& options) {
   return {
       options.node, options.nodes, options.coordinator, options.tick_ms, options.election_ticks};
-}
-
-// Who may be elected: nodes that vote and have the services' state.
-std::vector<NodeId> coordinators_of(const protocol::ClusterView& view) {
-  std::vector<NodeId> nodes = voters_of(view);
-  std::erase_if(nodes, [&view](NodeId node) {
-    return protocol::find_member(view, node)->role == protocol::MemberRole::Witness;
-  });
-  return nodes;
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ bool ServiceTasks::set_members(const ClusterMembers& members) {
   const std::vector<NodeId> there = nodes_of(members.view);
   features.set_nodes(there);
   deadlocks.set_nodes(there);
-  office.set_nodes(coordinators_of(members.view));
+  office.set_nodes(voters_with_state(members.view));
   return true;
 }
 

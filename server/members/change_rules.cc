@@ -5,6 +5,7 @@
 #include "server/interfaces/cluster_members.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 namespace gcoord::server {
@@ -65,6 +66,26 @@ constexpr CodeError kStepErrors[] = {
     {ViewCode::TooManyNodes, ErrorCode::MembersExhausted},
 };
 
+struct Staying {
+  std::size_t voters = 0;  // With state: active or draining, and no other role takes their place.
+  std::size_t witnesses = 0;  // Those to come, too.
+};
+
+Staying count_staying(const membership::ClusterView& view) {
+  Staying staying;
+  for (const membership::Member& node : view.nodes) {
+    const bool there = node.state == MemberState::Active || node.state == MemberState::Draining;
+    const auto heir = std::ranges::find(view.nodes, node.id, &membership::Member::replaces);
+    const bool replaced = heir != view.nodes.end();
+    if (node.role == MemberRole::Voter) {
+      staying.voters += there && (!replaced || heir->role == MemberRole::Voter) ? 1 : 0;
+    } else if (node.role == MemberRole::Witness) {
+      staying.witnesses += (there || node.state == MemberState::Joining) && !replaced ? 1 : 0;
+    }
+  }
+  return staying;
+}
+
 }  // namespace
 
 protocol::MemberTolerance tolerance_of(const membership::ClusterView& view,
@@ -104,17 +125,41 @@ bool all_settled(const protocol::MemberMoves& moves, std::uint64_t epoch) {
          moves.settled == moves.shards;
 }
 
-NodeId lacking_members(const membership::ViewCpu& state,
-                       const std::function<bool(NodeId, protocol::Feature)>& has) {
-  if (state.has_steps()) {
-    return {};
-  }
-  for (const NodeId node : nodes_of(state.view())) {
-    if (!has(node, protocol::Feature::Members)) {
+NodeId first_lacking(const membership::ClusterView& view,
+                     protocol::Feature feature,
+                     const std::function<bool(NodeId, protocol::Feature)>& has) {
+  for (const NodeId node : nodes_of(view)) {
+    if (!has(node, feature)) {
       return node;
     }
   }
   return {};
+}
+
+bool has_witness(const membership::ClusterView& view) {
+  return count_staying(view).witnesses != 0;
+}
+
+Status check_witnesses(const membership::ClusterView& view,
+                       const membership::ClusterView& preview,
+                       bool force) {
+  const Staying before = count_staying(view);
+  const Staying staying = count_staying(preview);
+  const bool more = staying.witnesses > before.witnesses;
+  const bool fewer = staying.voters < before.voters && staying.witnesses != 0 && !force;
+  const bool enough = staying.voters >= 2 && staying.voters > staying.witnesses;
+  if (enough || !(more || fewer)) {
+    return {};
+  }
+  return protocol::make_error(ErrorCode::WitnessNeedsVoters,
+                              "there would be " + std::to_string(staying.witnesses) + " beside " +
+                                  std::to_string(staying.voters) + " voters with state");
+}
+
+NodeId lacking_members(const membership::ViewCpu& state,
+                       const std::function<bool(NodeId, protocol::Feature)>& has) {
+  return state.has_steps() ? NodeId{}
+                           : first_lacking(state.view(), protocol::Feature::Members, has);
 }
 
 ViewCommand command_of(const protocol::MemberActionOrder& order,

@@ -31,6 +31,22 @@ bool all_ready(const protocol::MemberMoves& moves, std::uint64_t epoch);
 // The same, and every shard has the configuration that the view wants.
 bool all_settled(const protocol::MemberMoves& moves, std::uint64_t epoch);
 
+// The first node of the view that is not known to have the feature; 0: all have it. `has`: of any
+// node.
+NodeId first_lacking(const membership::ClusterView& view,
+                     protocol::Feature feature,
+                     const std::function<bool(NodeId, protocol::Feature)>& has);
+
+// Whether the view has a witness that stays, or is to come.
+bool has_witness(const membership::ClusterView& view);
+
+// Refuses one more witness, and without force one voter with state less, where fewer than two of
+// these would stay or no more of them than witnesses: those that can lead have to be a majority by
+// themselves (docs/adr/0117). preview: what the change makes of the view.
+Status check_witnesses(const membership::ClusterView& view,
+                       const membership::ClusterView& preview,
+                       bool force);
+
 // The first node that is not known to have Feature::Members; 0: all have it, or it has been used
 // already, so that no node of an earlier release can be there. `has`: of any node.
 NodeId lacking_members(const membership::ViewCpu& state,

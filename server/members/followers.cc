@@ -20,8 +20,7 @@ bool loses_voter(const std::vector<NodeId>& before, const protocol::ClusterView&
 }  // namespace
 
 void ViewFollowers::take_views(const Views& views) {
-  // Those between that are not kept any more are left for sure: a node falls behind so far only
-  // while a majority goes on.
+  // Those between that are not kept any more are left for sure (is_full).
   for (std::uint64_t epoch = std::max(newest_.epoch + 1, views.oldest); epoch <= views.newest;
        ++epoch) {
     const auto view = views.at(epoch);

@@ -5,7 +5,7 @@
 // their own, and leaders no answer of one (docs/adr/0111). What a node said is kept, also once it
 // has left the cluster. After a restart all views that are still kept count as not left until their
 // voters were heard; but those before the one that the last voter was removed from do not, because
-// a node is removed only once they were left (upkeep.h).
+// a node is removed only once they were left (upkeep.h), or somebody vouched for it (--force).
 //
 // Pure; one thread.
 #pragma once
@@ -23,6 +23,10 @@ namespace gcoord::server {
 
 class ViewFollowers {
  public:
+  // Of the views that shard 0's state keeps (membership::kChangesKept), a few are for those under
+  // way.
+  static constexpr std::uint64_t kUnleftMax = 24;
+
   using EpochOf = std::function<std::uint64_t(NodeId)>;
 
   // Those that this node knows, as membership::ViewCpu has them.
@@ -40,6 +44,11 @@ class ViewFollowers {
   // and none that is the newest view's. What leaders then wait for in addition is
   // server/sessions/voters.h's.
   const std::vector<std::vector<NodeId>>& earlier_voters() const { return lists_; }
+
+  // Whether no more views may be made for now: each view that is not left must be among those that
+  // a restart finds in shard 0's state, or its voters would be forgotten there. A leader that was
+  // told less than others only waits for longer.
+  bool is_full() const { return newest_.epoch - settled() >= kUnleftMax; }
 
   // The lowest epoch of a view that is not left, which may be the newest one; 0: there is no view.
   std::uint64_t settled() const {

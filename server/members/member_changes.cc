@@ -21,6 +21,7 @@ namespace {
 
 using membership::ClusterView;
 using membership::Member;
+using membership::MemberRole;
 using membership::MemberState;
 using membership::ViewCode;
 using membership::ViewCommand;
@@ -165,7 +166,10 @@ void MemberChanges::hand_over(const Asker& asker, const MemberActionOrder& order
 void MemberChanges::take_order(Change change) {
   const auto& order = std::get<MemberActionOrder>(change.asked);
   const membership::ViewCpu& state = environment_.machine.views();
-  const auto made = state.made_by(server::command_of(order, 0, {}).kind, order.number);
+  auto made = state.made_by(server::command_of(order, 0, {}).kind, order.number);
+  if (!made && order.action == MemberAction::Remove) {
+    made = state.made_by(ViewCommandKind::Gone, order.number);
+  }
   const auto made_view = made ? state.at(*made) : std::nullopt;
   change.before = tolerance_of(state.view(), live_nodes(environment_.log.view()));
   if (made_view) {
@@ -176,7 +180,7 @@ void MemberChanges::take_order(Change change) {
   }
   // The token is drawn when nothing speaks against the order.
   const protocol::Invitation later{.deadline_ms = environment_.wall_ms() + order.token_ms};
-  change.command = server::command_of(order, state.view().epoch, later);
+  change.command = ordered(order, later);
   ClusterView preview;
   if (const ViewCode code = state.preview(change.command, preview); code != ViewCode::Applied) {
     return refuse(change.asker, step_error(code, change.command));
@@ -190,6 +194,18 @@ void MemberChanges::take_order(Change change) {
   propose(std::move(change));
 }
 
+ViewCommand MemberChanges::ordered(const MemberActionOrder& order,
+                                   const protocol::Invitation& invitation) const {
+  const ClusterView& view = environment_.machine.views().view();
+  ViewCommand command = server::command_of(order, view.epoch, invitation);
+  const Member* const node = protocol::find_member(view, order.node);
+  const bool leaves = node != nullptr && node->state == MemberState::Leaving;
+  if (order.action == MemberAction::Remove && order.force && leaves) {
+    command.kind = ViewCommandKind::Gone;
+  }
+  return command;
+}
+
 // With force the nodes of earlier releases that are down do not count: they are not to come back.
 Status MemberChanges::check_feature(const MemberActionOrder& order) const {
   const std::vector<NodeId> live = live_nodes(environment_.log.view());
@@ -198,19 +214,33 @@ Status MemberChanges::check_feature(const MemberActionOrder& order) const {
     return environment_.has(node, feature) || (order.force && !lives);
   };
   const NodeId lacks = lacking_members(environment_.machine.views(), has);
-  return lacks.value == 0 ? Status{}
-                          : protocol::make_error(ErrorCode::MemberFeatureMissing,
-                                                 "node " + std::to_string(lacks.value));
+  if (lacks.value != 0) {
+    return protocol::make_error(ErrorCode::MemberFeatureMissing,
+                                "node " + std::to_string(lacks.value));
+  }
+  if (order.action != MemberAction::Add || order.role != MemberRole::Witness) {
+    return {};
+  }
+  const NodeId knows_none =
+      first_lacking(environment_.machine.views().view(), protocol::Feature::Witnesses, has);
+  return knows_none.value == 0 ? Status{}
+                               : protocol::make_error(ErrorCode::MemberFeatureMissing,
+                                                      "node " + std::to_string(knows_none.value) +
+                                                          " knows no witnesses");
 }
 
 Status MemberChanges::judge(const MemberActionOrder& order, const ClusterView& preview) const {
-  if (order.action == MemberAction::Add && order.role == protocol::MemberRole::Witness) {
-    return protocol::make_error(ErrorCode::MemberRoleWrong, "there are no witnesses yet");
+  const ClusterView& view = environment_.machine.views().view();
+  if (ordered(order, {}).kind == ViewCommandKind::Gone) {
+    return check_left(view.epoch);
   }
+  GCOORD_TRY_STATUS(check_witnesses(view, preview, order.force));
   if (order.force) {
     return {};
   }
-  const ClusterView& view = environment_.machine.views().view();
+  if (!environment_.keeper.may_propose()) {
+    return protocol::make_error(ErrorCode::ViewsNotLeft);
+  }
   const std::vector<NodeId> live = live_nodes(environment_.log.view());
   if (order.action == MemberAction::Promote) {
     const bool lives = std::ranges::find(live, order.node) != live.end();
@@ -224,6 +254,18 @@ Status MemberChanges::judge(const MemberActionOrder& order, const ClusterView& p
     }
   }
   return check_quorum(tolerance_of(view, live), tolerance_of(preview, live));
+}
+
+// That a shard has the node still, force does not change.
+Status MemberChanges::check_left(std::uint64_t epoch) const {
+  const protocol::MemberMoves moves =
+      moves_of(environment_.log, environment_.machine, environment_.keeper);
+  return all_settled(moves, epoch)
+             ? Status{}
+             : protocol::make_error(ErrorCode::MemberLags,
+                                    "of " + std::to_string(moves.shards) + " shards " +
+                                        std::to_string(moves.settled) +
+                                        " are known to have left the node");
 }
 
 // One per order: whoever asks again gets the same.
@@ -302,6 +344,9 @@ void MemberChanges::take_join(Change change) {
   if (const Status status = check_features(request); !status.ok()) {
     return refuse(change.asker, status);
   }
+  if (!environment_.keeper.may_propose()) {
+    return refuse(change.asker, protocol::make_error(ErrorCode::ViewsNotLeft));
+  }
   change.command = command_of(request, invited->id, view.epoch);
   change.command.step.time_ms = environment_.wall_ms();
   ClusterView preview;
@@ -319,7 +364,10 @@ Status MemberChanges::check_features(const JoinRequest& request) const {
     const auto feature = static_cast<protocol::Feature>(bit);
     const bool common =
         std::ranges::all_of(live, [&](NodeId node) { return environment_.has(node, feature); });
-    const bool needed = common || feature == protocol::Feature::Members;
+    const bool used =
+        feature == protocol::Feature::Members || (feature == protocol::Feature::Witnesses &&
+                                                  has_witness(environment_.machine.views().view()));
+    const bool needed = common || used;
     if (needed && (request.features & bit) == 0) {
       return protocol::make_error(ErrorCode::JoinFeaturesMissing,
                                   "feature bit " + std::to_string(std::countr_zero(bit)));

@@ -87,6 +87,12 @@ class MemberChanges {
   void join(const Asker& asker, std::span<const std::byte> payload);
   void progress(const Asker& asker);
   void hand_over(const Asker& asker, const protocol::MemberActionOrder& order);
+  // What the order is to do to the newest view. Remove with force of a node that leaves already
+  // ends that (docs/adr/0111): somebody vouches that whoever may still go by an earlier view, and
+  // cannot be asked, is down for good.
+  membership::ViewCommand ordered(const protocol::MemberActionOrder& order,
+                                  const protocol::Invitation& invitation) const;
+  Status check_left(std::uint64_t epoch) const;
   // For the newest view: refuses, answers a dry run, or proposes.
   void take_order(Change change);
   void take_join(Change change);

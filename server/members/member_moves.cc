@@ -1,8 +1,33 @@
 #include "server/members/member_moves.h"
 
+#include "server/peers/members_target.h"
+
 #include <algorithm>
 
 namespace gcoord::server {
+
+namespace {
+
+// Whether the view of an epoch wants of the shards what the newest one does.
+class SameTargets {
+ public:
+  explicit SameTargets(const membership::ViewCpu& views)
+      : views_(views), newest_(members_targets({.view = views.view(), .earlier_voters = {}})) {}
+
+  bool as_newest(std::uint64_t epoch) const {
+    if (epoch == views_.view().epoch) {
+      return true;
+    }
+    const auto view = views_.at(epoch);
+    return view && members_targets({.view = *view, .earlier_voters = {}}) == newest_;
+  }
+
+ private:
+  const membership::ViewCpu& views_;
+  const MembersTargets newest_;
+};
+
+}  // namespace
 
 std::vector<NodeId> live_nodes(const NodeView& node) {
   std::vector<NodeId> live = {node.node};
@@ -21,8 +46,9 @@ protocol::MemberMoves moves_of(const ReplicatedLog& log,
   const membership::ClusterView& view = machine.views().view();
   const NodeView node = log.view();
   protocol::MemberMoves moves{.epoch = view.epoch, .shards = view.settings.shards};
+  const SameTargets same(machine.views());
   const auto add = [&](const membership::ShardProgress& said) {
-    if (said.epoch == view.epoch) {
+    if (same.as_newest(said.epoch)) {
       moves.led += said.led;
       moves.settled += said.settled;
       moves.ready += said.ready;

@@ -18,7 +18,8 @@ namespace gcoord::server {
 // The nodes that this node hears and that hear it, ascending, and itself.
 std::vector<NodeId> live_nodes(const NodeView& node);
 
-// Of nodes that live and have said so of the newest view.
+// Of nodes that live and have said so of the newest view, or of an earlier one that wants the same
+// members of every shard: marks, names and the like do not make the counts begin anew.
 protocol::MemberMoves moves_of(const ReplicatedLog& log,
                                const ViewMachine& machine,
                                const ViewKeeper& keeper);

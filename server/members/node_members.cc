@@ -44,7 +44,8 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                .machine = environment.machine,
                .metrics = environment.metrics,
                .all_have = environment.all_have,
-               .wall_ms = environment.wall_ms}),
+               .wall_ms = environment.wall_ms,
+               .may_propose = [this] { return !followers_.is_full(); }}),
       requests_({.log = environment.log,
                  .machine = environment.machine,
                  .replies = environment.replies,
@@ -86,7 +87,7 @@ void NodeMembers::look_at_followers() {
       {.oldest = views.oldest(),
        .newest = views.view().epoch,
        .at = [&views](std::uint64_t epoch) { return views.at(epoch); }},
-      [this](NodeId node) { return node == self_ ? told_epoch_ : keeper_.epoch_of(node); });
+      [this](NodeId node) { return node == self_ ? said_epoch() : keeper_.epoch_of(node); });
   has_news_ = has_news_ || changed;
 }
 
@@ -128,7 +129,7 @@ void NodeMembers::advance(std::uint64_t now_ms) {
 }
 
 std::vector<std::byte> NodeMembers::announcement() const {
-  return started_ ? keeper_.announcement() : std::vector<std::byte>{};
+  return started_ ? keeper_.announcement(said_epoch()) : std::vector<std::byte>{};
 }
 
 void NodeMembers::on_view() {

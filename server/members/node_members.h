@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,18 @@ class NodeMembers final : public ViewListener {
   // view 1 it says the fixed list, with epoch 0.
   void set_on_members(std::function<void(const ClusterMembers&)> on_members) {
     on_members_ = std::move(on_members);
+  }
+
+  // The directory has the members up to this epoch: the node will go by them after any crash. Only
+  // then they are said to others. Never called: what on_members was told counts at once.
+  void set_kept_epoch(std::uint64_t epoch) {
+    next_look_ms_ = kept_epoch_ == epoch ? next_look_ms_ : 0;
+    kept_epoch_ = epoch;
+  }
+
+  // As ViewRequests::set_verdicts.
+  void set_verdicts(std::function<std::vector<protocol::MemberVerdict>()> verdicts) {
+    requests_.set_verdicts(std::move(verdicts));
   }
 
   // Once: from now on the node describes itself, with this address for clients.
@@ -95,6 +108,8 @@ class NodeMembers final : public ViewListener {
   void tell_members();
   void look_at_followers();
 
+  std::uint64_t said_epoch() const { return kept_epoch_.value_or(told_epoch_); }
+
   NodeId self_;
   ViewMachine& machine_;
   ClusterMembers listed_;  // The fixed list.
@@ -102,6 +117,7 @@ class NodeMembers final : public ViewListener {
   ViewFollowers followers_;
   std::uint64_t next_look_ms_ = 0;
   std::uint64_t told_epoch_ = 0;  // Of the view that the node's parts know of.
+  std::optional<std::uint64_t> kept_epoch_;
   ViewRequests requests_;
   MemberChanges changes_;
   MembersUpkeep upkeep_;

@@ -42,27 +42,39 @@ void MembersUpkeep::advance(std::uint64_t now_ms) {
     suspects_.clear();
     return;
   }
-  if (cookie_ == 0 && lacking_members(state, environment_.has).value == 0 && !mark_suspects()) {
-    finish_moves(now_ms);
+  if (cookie_ == 0 && lacking_members(state, environment_.has).value == 0) {
+    const bool marks = environment_.keeper.may_propose() && mark_suspects();
+    if (!marks) {
+      finish_moves(now_ms);
+    }
   }
 }
 
+// One by one while a node is of a release that cannot read a command about several.
 bool MembersUpkeep::mark_suspects() {
   const membership::ClusterView& view = environment_.machine.views().view();
-  while (!suspects_.empty()) {
+  const bool together =
+      first_lacking(view, protocol::Feature::MemberMarks, environment_.has).value == 0;
+  membership::MemberStep step;
+  while (!suspects_.empty() && (together || step.marks.empty())) {
     const auto [id, suspect] = *suspects_.begin();
     suspects_.erase(suspects_.begin());
     const Member* const node = protocol::find_member(view, id);
-    if (node == nullptr || is_marked(*node, suspect)) {
-      continue;
+    if (node != nullptr && !is_marked(*node, suspect)) {
+      step.marks.push_back({id, suspect});
     }
-    membership::MemberStep step;
-    step.node = id;
-    step.suspect = suspect;
-    step.time_ms = environment_.wall_ms();
-    return propose(ViewCommandKind::Suspect, std::move(step));
   }
-  return false;
+  if (step.marks.empty()) {
+    return false;
+  }
+  step.time_ms = environment_.wall_ms();
+  if (step.marks.size() > 1) {
+    return propose(ViewCommandKind::Marks, std::move(step));
+  }
+  step.node = step.marks.front().node;
+  step.suspect = step.marks.front().suspect;
+  step.marks.clear();
+  return propose(ViewCommandKind::Suspect, std::move(step));
 }
 
 bool MembersUpkeep::held(bool holds, std::uint64_t& since_ms, std::uint64_t now_ms) const {
@@ -74,7 +86,7 @@ bool MembersUpkeep::held(bool holds, std::uint64_t& since_ms, std::uint64_t now_
   return now_ms >= since_ms + kHoldMs;
 }
 
-// Which view they are about is part of what the counts say, so that a new one begins anew.
+// Other targets begin anew; what changes no target does not.
 bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
   const membership::ClusterView& view = environment_.machine.views().view();
   const auto leaves = std::ranges::find(view.nodes, MemberState::Leaving, &Member::state);
@@ -84,19 +96,33 @@ bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
     ready_since_ms_ = settled_since_ms_ = 0;
     return false;
   }
+  const MembersTargets targets = members_targets({.view = view, .earlier_voters = {}});
+  if (std::exchange(held_for_, targets) != targets) {
+    ready_since_ms_ = settled_since_ms_ = 0;
+  }
   const protocol::MemberMoves moves =
       moves_of(environment_.log, environment_.machine, environment_.keeper);
   const bool settled = held(all_settled(moves, view.epoch), settled_since_ms_, now_ms);
-  const bool ready = held(all_ready(moves, view.epoch), ready_since_ms_, now_ms);
-  // Sessions may be renewed by the node's vote as long as somebody goes by an earlier view.
-  const bool left =
-      environment_.followers.settled() == view.epoch || now_ms >= settled_since_ms_ + kViewsLeftMs;
+  const bool ready =
+      held(all_ready(moves, view.epoch), ready_since_ms_, now_ms) || others_were_ready(view);
+  // Sessions may be renewed by the node's vote as long as somebody goes by an earlier view. Time
+  // proves nothing there: where most voters of one are down for good, an operator says so
+  // (MemberChanges::ordered).
+  const bool left = environment_.followers.settled() == view.epoch;
   if (settled && left && leaves != view.nodes.end()) {
     membership::MemberStep step;
     step.node = leaves->id;
     return propose(ViewCommandKind::Gone, std::move(step));
   }
-  return ready && waits && promote();
+  return ready && waits && environment_.keeper.may_propose() && promote();
+}
+
+// Whether a promotion from here made the view: those that still join were as ready as that node, so
+// all that are ready vote in one change of each shard. Another command that came first would have
+// refused the promotion.
+bool MembersUpkeep::others_were_ready(const membership::ClusterView& view) const {
+  const Member* const node = protocol::find_member(view, promoted_.node);
+  return view.epoch == promoted_.epoch && node != nullptr && node->state == MemberState::Active;
 }
 
 // The first that may become active without a quorum of live nodes being lost.
@@ -116,6 +142,7 @@ bool MembersUpkeep::promote() {
     membership::ClusterView preview;
     if (state.preview(command, preview) == ViewCode::Applied &&
         check_quorum(before, tolerance_of(preview, live)).ok()) {
+      promoted_ = {.epoch = state.view().epoch + 1, .node = node.id};
       return propose(ViewCommandKind::Promote, command.step);
     }
   }
@@ -128,7 +155,9 @@ bool MembersUpkeep::propose(ViewCommandKind kind, membership::MemberStep step) {
   command.expected = environment_.machine.views().view().epoch;
   command.step = std::move(step);
   cookie_ = cookies_.next();
-  ready_since_ms_ = settled_since_ms_ = 0;
+  if (kind != ViewCommandKind::Suspect && kind != ViewCommandKind::Marks) {
+    ready_since_ms_ = settled_since_ms_ = 0;
+  }
   environment_.log.propose(kViewShard,
                            view_record(membership::encode_view_command(command),
                                        protocol::RecordOrigin::System,

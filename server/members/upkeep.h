@@ -2,9 +2,10 @@
 // caught up becomes active if it was added so, one that has left everywhere is gone, and who is
 // held for failed is marked.
 //
-// One proposal at a time, each of them a view of its own. What is concluded from the counts of all
-// nodes must have been true at every look for kHoldMs, because a shard may be counted twice for a
-// moment (member_moves.h). One thread, the node's loop.
+// One proposal at a time, each of them a view of its own; all nodes that are to be marked, or no
+// longer, are in one, if every node of the view has Feature::MemberMarks. What is concluded from
+// the counts of all nodes must have been true at every look for kHoldMs, because a shard may be
+// counted twice for a moment (member_moves.h). One thread, the node's loop.
 #pragma once
 
 #include "common/ids.h"
@@ -15,6 +16,7 @@
 #include "server/members/view_cookies.h"
 #include "server/members/view_keeper.h"
 #include "server/members/view_machine.h"
+#include "server/peers/members_target.h"
 
 #include <cstdint>
 #include <functional>
@@ -26,9 +28,6 @@ class MembersUpkeep {
  public:
   // Longer than what nodes say of themselves takes to be heard twice.
   static constexpr std::uint64_t kHoldMs = 2500;
-  // A node that has left everywhere is gone once all earlier views are left (followers.h); after so
-  // long anyway: of a view that nobody leaves, most voters are down for good.
-  static constexpr std::uint64_t kViewsLeftMs = 60'000;
 
   // All outlive it.
   struct Environment {
@@ -53,10 +52,17 @@ class MembersUpkeep {
   void on_ended(std::uint64_t cookie) { cookie_ = cookie == cookie_ ? 0 : cookie_; }
 
  private:
+  // The last one that was proposed here, and the view that it makes.
+  struct Promotion {
+    std::uint64_t epoch = 0;
+    NodeId node;
+  };
+
   bool mark_suspects();
   bool finish_moves(std::uint64_t now_ms);
   // Since when the condition holds without a gap is long enough ago.
   bool held(bool holds, std::uint64_t& since_ms, std::uint64_t now_ms) const;
+  bool others_were_ready(const membership::ClusterView& view) const;
   bool promote();
   bool propose(membership::ViewCommandKind kind, membership::MemberStep step);
 
@@ -65,7 +71,9 @@ class MembersUpkeep {
   std::uint64_t next_ms_ = 0;
   std::uint64_t ready_since_ms_ = 0;    // 0: it does not hold.
   std::uint64_t settled_since_ms_ = 0;  // The same.
-  std::uint64_t cookie_ = 0;            // Of the proposal under way; 0: there is none.
+  MembersTargets held_for_;             // What the shards were to have meanwhile.
+  Promotion promoted_;
+  std::uint64_t cookie_ = 0;  // Of the proposal under way; 0: there is none.
   ViewCookies cookies_{ViewProposer::Upkeep};
 };
 

@@ -91,9 +91,9 @@ void ViewKeeper::set_client_address(const std::string& address) {
   options_.self.client_address = address_or_none(address);
 }
 
-std::vector<std::byte> ViewKeeper::announcement() const {
+std::vector<std::byte> ViewKeeper::announcement(std::uint64_t epoch) const {
   membership::ViewAnnouncement said;
-  said.epoch = environment_.machine.views().view().epoch;
+  said.epoch = epoch;
   said.settings = options_.settings;
   said.self = options_.self;
   const MembersProgress progress = environment_.log.members_progress();
@@ -184,7 +184,7 @@ void ViewKeeper::advance(std::uint64_t now_ms) {
   }
   if (environment_.machine.views().is_empty()) {
     found(now_ms);
-  } else if (!retune(now_ms)) {
+  } else if (may_propose() && !retune(now_ms)) {
     describe();
   }
 }

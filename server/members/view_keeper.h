@@ -47,6 +47,7 @@ class ViewKeeper {
     MetricsRegistry& metrics;
     std::function<bool()> all_have;
     std::function<std::uint64_t()> wall_ms;
+    std::function<bool()> may_propose;  // None: always. ViewFollowers::is_full has the reason.
   };
 
   ViewKeeper(ViewKeeperOptions options, Environment environment);
@@ -59,8 +60,11 @@ class ViewKeeper {
   // Once per pass of the loop; does nothing for most of the time. `now_ms`: of the node's clock.
   void advance(std::uint64_t now_ms);
 
-  // What the node says to its peers with its features.
-  std::vector<std::byte> announcement() const;
+  // What the node says to its peers with its features. `epoch`: of the view that it goes by.
+  std::vector<std::byte> announcement(std::uint64_t epoch) const;
+
+  // Whether the cluster may have one more view.
+  bool may_propose() const { return !environment_.may_propose || environment_.may_propose(); }
 
   // What another node said, in which life. Bytes that are none are dropped and counted.
   void hear(NodeId from, Incarnation incarnation, std::span<const std::byte> said);

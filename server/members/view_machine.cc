@@ -77,6 +77,11 @@ void ViewMachine::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
   add_state(shard, bytes);
 }
 
+void ViewMachine::witness_state(ShardId shard, std::vector<std::byte>& bytes) {
+  inner_.witness_state(shard, bytes);
+  add_state(shard, bytes);
+}
+
 void ViewMachine::add_state(ShardId shard, std::vector<std::byte>& bytes) const {
   if (shard == kViewShard) {
     membership::append_view_part(views_, bytes);

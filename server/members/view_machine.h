@@ -23,9 +23,6 @@
 
 namespace gcoord::server {
 
-// The shard whose log orders the views.
-inline constexpr ShardId kViewShard{0};
-
 // Cookies of proposals of views: the lower half has this mark, which no other service's has.
 inline constexpr std::uint64_t kViewCookie = 0x8000'0000;
 
@@ -64,6 +61,7 @@ class ViewMachine final : public PassingMachine {
   void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
+  void witness_state(ShardId shard, std::vector<std::byte>& bytes) override;
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   bool continues(ShardId shard, std::span<const std::byte> bytes) const override;

@@ -128,6 +128,9 @@ void ViewRequests::answer(const Asker& asker, const membership::ClusterView& vie
     said.settled = followers_->settled();
     said.earlier_voters = followers_->earlier_voters();
   }
+  if (verdicts_) {
+    said.verdicts = verdicts_();
+  }
   environment_.replies.reply(asker.connection, reply, protocol::encode_view_answer(said));
 }
 
@@ -179,6 +182,9 @@ void ViewRequests::update(const Asker& asker, std::span<const std::byte> payload
   }
   if (order.value().dry_run) {
     return answer(asker, preview);
+  }
+  if (followers_ != nullptr && followers_->is_full()) {
+    return refuse(asker, protocol::make_error(ErrorCode::ViewsNotLeft));
   }
   propose(std::move(change));
 }

@@ -46,6 +46,11 @@ class ViewRequests {
   // Whose views answers tell; they outlive it. Without: they tell nothing of earlier views.
   void set_followers(const ViewFollowers* followers) { followers_ = followers; }
 
+  // What answers tell of the node's failure detector. Without: they tell nothing of it.
+  void set_verdicts(std::function<std::vector<protocol::MemberVerdict>()> verdicts) {
+    verdicts_ = std::move(verdicts);
+  }
+
   // ViewGet and MemberUpdate.
   void on_request(protocol::ConnectionId connection,
                   const protocol::RequestSlot& request,
@@ -91,6 +96,7 @@ class ViewRequests {
 
   Environment environment_;
   const ViewFollowers* followers_ = nullptr;
+  std::function<std::vector<protocol::MemberVerdict>()> verdicts_;
   std::vector<Wait> waits_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
   ViewCookies cookies_{ViewProposer::Requests};

@@ -20,9 +20,10 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
-      detection_(environment_.options, detector_environment()),
+      detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   environment_.service.set_tap(&watches_);
+  members_.set_verdicts([this] { return detection_.verdicts(); });
 }
 
 RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
@@ -33,8 +34,10 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .past = &past_,
                         .log = &log_levels_,
                         .members = &members_,
+                        .alarms = &detection_.alarm_requests(),
                         .now_ms = std::move(now_ms),
-                        .dear = &dear_});
+                        .dear = &dear_,
+                        .witness = environment_.options.witness});
   dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
   NodeRequests& ranges = environment_.service.handlers().node;
   ranges.answer_in_parts();

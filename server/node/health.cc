@@ -21,7 +21,7 @@ HealthCheck majority_check(const NodeView& view, const ClusterMembers& members) 
 HealthCheck ledger_check(const NodeLedger& ledger) {
   HealthCheck check{"ledger", true, "", false};
   if (!ledger.publishes()) {
-    check.detail = std::string("publishes nothing: ") + kResidentPublishesNothing;
+    check.detail = std::string("publishes nothing: ") + ledger.silent_for();
     return check;
   }
   const NodeLedgerStatus status = ledger.status();
@@ -51,7 +51,8 @@ void NodeHealth::on_look(const NodeView& view, const NodeLedger& ledger, std::ui
   board_.set_checks({serves_check(),
                      majority_check(view, members_),
                      disk_check(view, now_ms),
-                     ledger_check(ledger)});
+                     ledger_check(ledger),
+                     {"alarms", alarms_.empty(), alarms_, false}});
   tell_status();
 }
 

@@ -6,6 +6,7 @@
 //   majority   it hears a majority of its cluster; the detail names whom it does not hear
 //   disk       writes become durable
 //   ledger     it signs the cluster's ledger; a warning, because locks need no signature
+//   alarms     it has raised none about the cluster; a warning, because the node itself is well
 //
 // The board for any thread; all else is the loop's.
 #pragma once
@@ -18,6 +19,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -31,6 +33,9 @@ class NodeHealth {
 
   // Whose majority counts from now on.
   void set_members(const ClusterMembers& members) { members_ = members; }
+
+  // What the armed alarms of the node say, from now on; empty: there are none.
+  void set_alarms(std::string texts) { alarms_ = std::move(texts); }
 
   // Once per pass of the loop. Whether a look is due, about once a second.
   bool on_turn(std::uint64_t now_us);
@@ -55,6 +60,7 @@ class NodeHealth {
   void tell_status();
 
   ClusterMembers members_;
+  std::string alarms_;
   HealthBoard board_;
   SystemdNotify notify_;
   std::uint64_t next_look_us_ = 0;

@@ -14,7 +14,8 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       metrics_(metrics),
       history_(history_options(options, metrics), inner),
       publication_(history_.service()),
-      views_(publication_) {}
+      witness_(publication_),
+      views_(options.witness ? static_cast<StateMachine&>(witness_) : publication_) {}
 
 Status LedgerStack::open(ledger::DiskRoom& room) {
   NodeLedgerOptions options = ledger_options(options_);

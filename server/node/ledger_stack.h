@@ -3,6 +3,8 @@
 //
 //   engine -> ViewMachine -> PublicationService -> LedgerService (of NodeHistory) -> LockService
 //
+// On a witness a WitnessMachine stands behind the ViewMachine, and no entry comes further.
+//
 //   open           before the engine: which shards are to be repaired
 //   open_history   by the engine, as soon as its directory is its own
 //   recovered      when the engine is open: history has what was applied
@@ -24,6 +26,7 @@
 #include "server/interfaces/state_machine.h"
 #include "server/members/view_machine.h"
 #include "server/options/options.h"
+#include "server/witness/machine.h"
 
 #include <cstdint>
 #include <functional>
@@ -85,6 +88,7 @@ class LedgerStack {
   MetricsRegistry& metrics_;
   NodeHistory history_;
   PublicationService publication_;
+  WitnessMachine witness_;  // Stands between, or is not used.
   ViewMachine views_;
   std::unique_ptr<NodeLedger> ledger_;
 };

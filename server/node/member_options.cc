@@ -16,8 +16,7 @@ ViewKeeperOptions member_options(const NodeOptions& options, const ReplicatedLog
   result.self.labels = options.member_labels;
   Endpoint peer = options.advertise_peer;
   peer.port = peer.port == 0 ? engine.listen_port() : peer.port;
-  const bool everywhere = peer.host == "0.0.0.0" || peer.host == "::";
-  result.self.peer_address = everywhere ? std::string{} : to_string(peer);
+  result.self.peer_address = is_everywhere(peer) ? std::string{} : to_string(peer);
   for (const PeerOption& each : options.peers) {
     result.peers.emplace(each.id, to_string(each.peer));
   }

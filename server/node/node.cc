@@ -83,6 +83,12 @@ class Node::Impl {
     for (const std::string& note : start_.notes) {
       log_warning(LogComponent::Peers, "{}", note);
     }
+    if (start_.former) {
+      log_info(LogComponent::Node,
+               "cluster {} took the place of cluster {}, which is retired",
+               options().cluster.value,
+               start_.former->cluster.value);
+    }
     ReplicaOptions engine = engine_options(start_);
     if (!options().trace_file.empty()) {
       GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));
@@ -106,6 +112,7 @@ class Node::Impl {
     membership_->start();
     client_services_->members().set_on_members(
         [this](const ClusterMembers& members) { membership_->hear(members); });
+    client_services_->members().set_kept_epoch(membership_->kept_epoch());
     client_services_->members().start(own_address(options(), welcome_));
     GCOORD_TRY_STATUS(client_services_->members().failure());
     tell_settings(options(), metrics_);
@@ -307,6 +314,7 @@ class Node::Impl {
     done += client_services_->advance(before_ms) ? 1 : 0;
     GCOORD_TRY_STATUS(client_services_->members().failure());
     GCOORD_TRY_STATUS(membership_->advance(before_ms));
+    client_services_->members().set_kept_epoch(membership_->kept_epoch());
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
@@ -326,6 +334,7 @@ class Node::Impl {
   }
 
   void look_at_health() {
+    health_.set_alarms(client_services_->detection().armed_alarms());
     health_.on_look(engine_->view(), ledger_stack_.ledger(), time_.read() / 1000);
   }
 
@@ -333,7 +342,7 @@ class Node::Impl {
   // an election timeout. Whatever is left after that time is missed after all.
   Status hand_over() {
     const ClusterMembers& members = membership_->members();
-    const std::vector<NodeId> voters = voters_of(members.view);
+    const std::vector<NodeId> voters = voters_with_state(members.view);
     std::vector<NodeId> heirs;
     for (const NodePeerView& peer : engine_->view().peers) {
       const bool votes =

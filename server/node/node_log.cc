@@ -10,6 +10,17 @@
 
 namespace gcoord::server {
 
+namespace {
+
+void log_role(const NodeOptions& options) {
+  if (options.witness) {
+    log_info(LogComponent::Node,
+             "this node is a witness: it votes and keeps the log, has no state and never leads");
+  }
+}
+
+}  // namespace
+
 void NodeLog::on_serving(const NodeOptions& options,
                          const NodePorts& ports,
                          const NodeView& view,
@@ -33,6 +44,7 @@ void NodeLog::on_serving(const NodeOptions& options,
     log_info(LogComponent::Node,
              "this node is a cluster of its own and stays one, because no --peer names another");
   }
+  log_role(options);
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
     log_info(LogComponent::Gpu,

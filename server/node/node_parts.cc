@@ -65,7 +65,9 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
           .shard_count = options.shards,
           .data_directory = options.data_dir,
           .keep = options.ledger_keep_heads,
-          .publishes = options.turn == TurnOption::Host};
+          .silent_for = options.turn != TurnOption::Host ? kResidentPublishesNothing
+                        : options.witness                ? kWitnessPublishesNothing
+                                                         : nullptr};
 }
 
 LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space) {
@@ -88,6 +90,7 @@ LockServiceOptions service_options(const NodeOptions& options, const ledger::Spa
   result.slow_request_ms = options.slow_request_ms;
   result.deadlock_interval_ms = options.deadlock_interval_ms;
   result.coordinator = options.coordinator;
+  result.witness = options.witness;
   return result;
 }
 
@@ -95,6 +98,7 @@ ReplicaOptions engine_options(const NodeStart& start) {
   const NodeOptions& options = start.options();
   ReplicaOptions result;
   result.cluster = options.cluster;
+  result.former_cluster = start.former ? start.former->cluster : ClusterId{0};
   result.node = options.node;
   result.shard_count = options.shards;
   for (const PeerOption& peer : options.peers) {
@@ -109,6 +113,7 @@ ReplicaOptions engine_options(const NodeStart& start) {
   }
   // In place of a damaged directory stands one that has promised something before.
   result.joins = start.kept.joined_by.has_value() && !start.carried;
+  result.witness = options.witness;
   result.carried = start.carried;
   result.listen_host = options.listen_peer.host;
   result.listen_port = options.listen_peer.port;
@@ -153,6 +158,10 @@ Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, Loc
 
 FrontEndOptions frontend_options(const NodeOptions& options) {
   FrontEndOptions result;
+  if (options.witness) {
+    // So that clients of earlier releases, too, look for another node to watch from.
+    result.features &= ~static_cast<std::uint64_t>(protocol::Feature::Watches);
+  }
   result.listen = options.listen_client;
   result.limits = {.connections_max = options.connections_max,
                    .source_connections_max = options.source_connections_max,
@@ -170,6 +179,10 @@ void tell_settings(const NodeOptions& options, MetricsRegistry& metrics) {
               std::string(durability_name(options.durability))})
       .set(1);
   metrics.gauge({"gcoord_server_shards", "Shards of the cluster"}).set(options.shards);
+  metrics
+      .gauge({"gcoord_server_witness",
+              "1 for a node that votes and has the log and no state: a witness"})
+      .set(options.witness ? 1 : 0);
 }
 
 protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port) {

@@ -227,6 +227,7 @@ std::string StatusReports::node_status() const {
                {"directory_id", hex64(view.directory_id)},
                {"durability", durability_name(view.durability)},
                {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
+               {"witness", sources_.options->witness},
                {"stepper", view.stepper.name},
                {"stepper_reason", view.stepper_why},
                {"device", device_json(view.stepper, sources_.service->sweeps().report())},
@@ -254,7 +255,7 @@ std::string StatusReports::node_status() const {
   if (sources_.ledger->publishes()) {
     json["publication"] = publication_json(sources_.ledger->status());
   } else {
-    json["publication"] = {{"publishes", false}, {"reason", kResidentPublishesNothing}};
+    json["publication"] = {{"publishes", false}, {"reason", sources_.ledger->silent_for()}};
   }
   if (view.readmits) {
     json["memory"] = {{"voting", view.voting_count},

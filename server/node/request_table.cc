@@ -1,6 +1,7 @@
 #include "server/node/request_table.h"
 
 #include "common/enumerators.h"
+#include "server/detector/alarm_requests.h"
 #include "server/history/ledger_pruning.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
@@ -78,6 +79,7 @@ constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
+constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
 constexpr bool kByAnyNode = false;
@@ -143,6 +145,7 @@ constexpr RequestRow kRows[] = {
     // By the token.
     {RequestKind::MemberJoin, Members, kMembers, kByLeader, None},
     {RequestKind::MemberProgress, Members, kMembers, kByLeader, Read},
+    {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode, Admin},
 };
 
 // clang-format on
@@ -173,6 +176,22 @@ constexpr auto kPlaces = [] {
 
 }  // namespace
 
+bool reads_replicas(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::SessionLosses:
+    case RequestKind::SnapshotOpen:
+    case RequestKind::SnapshotRead:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchProgress:
+    case RequestKind::LockRead:
+    case RequestKind::LockReadList:
+    case RequestKind::LockGetAt:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::span<const RequestRow> request_table() {
   return kRows;
 }
@@ -196,6 +215,12 @@ void RequestRouter::on_request(protocol::ConnectionId connection,
 }
 
 void RequestRouter::serve(const ClientRequest& request) const {
+  if (owners_.witness && reads_replicas(request.slot.kind)) {
+    if (owners_.service.admit(request)) {
+      owners_.service.handlers().node.refuse_stateless(request);
+    }
+    return;
+  }
   const RequestRow* const row = find_request(request.slot.kind);
   (row == nullptr ? unserved : row->handler)(owners_, request);
 }

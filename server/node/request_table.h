@@ -18,6 +18,7 @@
 
 namespace gcoord::server {
 
+class AlarmRequests;
 class DearRequests;
 class LedgerPruning;
 class LockService;
@@ -42,6 +43,7 @@ enum class RequestOwner : std::uint8_t {
   Log,        // server/log/level_requests.h
   Groups,     // server/groups/group_requests.h, server/rendezvous
   Members,    // server/members/view_requests.h
+  Alarms,     // server/detector/alarm_requests.h
 };
 
 // What a caller must be allowed to do.
@@ -68,8 +70,10 @@ struct RequestOwners {
   HistoricalReads* past = nullptr;
   LogLevelRequests* log = nullptr;
   NodeMembers* members = nullptr;
+  AlarmRequests* alarms = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
+  bool witness = false;                   // The node has no state to answer from.
 };
 
 using RequestHandler = void (*)(const RequestOwners& owners, const ClientRequest& request);
@@ -83,6 +87,10 @@ struct RequestRow {
   Permission permission = Permission::Admin;
   RequestCost cost = RequestCost::Cheap;
 };
+
+// Whether any node serves the kind from its own replicas: a witness, which has none, refuses it.
+// What else takes state only leaders serve.
+bool reads_replicas(protocol::RequestKind kind);
 
 // All rows.
 std::span<const RequestRow> request_table();

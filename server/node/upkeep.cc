@@ -18,12 +18,19 @@ Upkeep::Upkeep(Environment parts, std::unique_ptr<DiskUpkeep> disk, Counter& lea
       balance_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
                 .transfer = [this](ShardId shard,
                                    NodeId to) { environment_.engine.transfer(shard, to); },
-                .takes = [this](NodeId peer) { return !disk_->is_low(peer); }}),
+                .takes = [this](NodeId peer) { return !disk_->is_low(peer); },
+                .never_leads = [this](NodeId peer) { return is_witness(peer); }}),
       relief_({.view = [this](ShardId shard) { return environment_.engine.view(shard); },
                .transfer = [this](ShardId shard,
                                   NodeId to) { environment_.engine.transfer(shard, to); },
-               .takes = [this](NodeId peer) { return !disk_->is_low(peer); }}),
+               .takes = [this](NodeId peer) { return !disk_->is_low(peer) && !is_witness(peer); }}),
       leader_transfers_(leader_transfers) {}
+
+bool Upkeep::is_witness(NodeId peer) const {
+  const protocol::Member* const member =
+      protocol::find_member(environment_.log.members().view, peer);
+  return member != nullptr && member->role == protocol::MemberRole::Witness;
+}
 
 Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
   if (now_ms < next_sweep_ms_) {

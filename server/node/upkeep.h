@@ -55,6 +55,7 @@ class Upkeep {
   void on_work() { idle_ = false; }
 
  private:
+  bool is_witness(NodeId peer) const;
   void announce(const NodeView& view);
   void log_device_links();
   void release_memory();

@@ -30,6 +30,49 @@ constexpr std::string_view kFooter =
     "2=10.0.0.2:7500 --peer 3=10.0.0.3:7500 --listen-client 10.0.0.1:7400 --listen-peer "
     "10.0.0.1:7500 --insecure";
 
+// What is done with the options, by flags that no file and no environment can set.
+struct PurposeFlags {
+  bool version = false;
+  bool check = false;
+  bool print = false;
+  bool force = false;
+  ForceFlags force_flags;
+  std::string confirm;
+
+  Purpose purpose() const {
+    return check   ? Purpose::CheckConfig
+           : print ? Purpose::PrintConfig
+           : force ? Purpose::ForceNewCluster
+                   : Purpose::Serve;
+  }
+};
+
+void add_purposes(CLI::App& app, PurposeFlags& out) {
+  app.add_flag("--version", out.version, "print the version and exit");
+  app.add_flag("--check-config", out.check, "name all that is wrong with the options, and exit");
+  app.add_flag(
+         "--print-config", out.print, "print every option's value and its source as TOML, and exit")
+      ->excludes("--check-config");
+  app.add_flag(
+         "--force-new-cluster",
+         out.force,
+         "when a majority of the nodes is lost for good and all nodes are stopped: make a new "
+         "cluster of this node's data directory alone, and exit; what only the other nodes had "
+         "is lost")
+      ->excludes("--check-config")
+      ->excludes("--print-config");
+  app.add_option("--confirm",
+                 out.confirm,
+                 "with --force-new-cluster: the old cluster's id, instead of typing it")
+      ->type_name("CLUSTERID")
+      ->needs("--force-new-cluster");
+  app.add_flag("--dry-run",
+               out.force_flags.dry_run,
+               "with --force-new-cluster: only print what the data directory holds, to compare it "
+               "with those of other survivors")
+      ->needs("--force-new-cluster");
+}
+
 // What CLI11 fills; one list per row of the table.
 struct FlagValues {
   std::vector<std::vector<std::string>> values;
@@ -135,14 +178,8 @@ Result<ParsedArguments> parse_arguments(std::span<const std::string> arguments) 
   std::array<bool, 64> flags{};
   GCOORD_ASSERT(table.size() <= flags.size());
   ParsedArguments parsed;
-  bool version = false;
-  bool check = false;
-  bool print = false;
-  app.add_flag("--version", version, "print the version and exit");
-  app.add_flag("--check-config", check, "name all that is wrong with the options, and exit");
-  app.add_flag(
-         "--print-config", print, "print every option's value and its source as TOML, and exit")
-      ->excludes("--check-config");
+  PurposeFlags purposes;
+  add_purposes(app, purposes);
   app.add_option("--config", parsed.config_file, "read options from a TOML file")
       ->type_name("FILE");
   add_options(app, values, flags.data());
@@ -154,16 +191,20 @@ Result<ParsedArguments> parse_arguments(std::span<const std::string> arguments) 
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    return ParsedArguments{Verb::Help, Purpose::Serve, app.help(), {}, {}};
+    return ParsedArguments{.verb = Verb::Help, .text = app.help()};
   } catch (const CLI::ParseError& error) {
     return protocol::make_error(protocol::ErrorCode::OptionInvalid, error.what());
   }
-  if (version) {
-    return ParsedArguments{
-        Verb::Version, Purpose::Serve, "gcoordd " + std::string(kVersion) + "\n", {}, {}};
+  if (purposes.version) {
+    return ParsedArguments{.verb = Verb::Version,
+                           .text = "gcoordd " + std::string(kVersion) + "\n"};
   }
   parsed.verb = dev->parsed() ? Verb::Dev : Verb::Run;
-  parsed.purpose = check ? Purpose::CheckConfig : print ? Purpose::PrintConfig : Purpose::Serve;
+  parsed.purpose = purposes.purpose();
+  parsed.force = purposes.force_flags;
+  if (app.count("--confirm") != 0) {
+    parsed.force.confirm = purposes.confirm;
+  }
   for (std::size_t row = 0; row < table.size(); ++row) {
     const std::string flag = "--" + std::string(table[row].name);
     for (const std::string& text : values.values[row]) {

@@ -19,6 +19,7 @@ namespace gcoord::server {
 struct ParsedArguments {
   Verb verb = Verb::Run;
   Purpose purpose = Purpose::Serve;
+  ForceFlags force = {};
   std::string text;         // Of Help and Version.
   std::string config_file;  // Empty: none.
   std::vector<GivenOption> given;

@@ -324,6 +324,7 @@ Invocation examine_invocation(std::span<const std::string> arguments,
   ParsedArguments parsed = std::move(arguments_read).value();
   invocation.verb = parsed.verb;
   invocation.purpose = parsed.purpose;
+  invocation.force = std::move(parsed.force);
   invocation.text = std::move(parsed.text);
   if (parsed.verb == Verb::Help || parsed.verb == Verb::Version) {
     return invocation;
@@ -341,9 +342,16 @@ Invocation examine_invocation(std::span<const std::string> arguments,
     note(follow_client_port(sources.settled, invocation.options), problems);
   }
   settle(invocation, file_hidden, problems);
+  if (invocation.verb == Verb::Dev && invocation.purpose == Purpose::ForceNewCluster) {
+    problems.push_back(refuse("--force-new-cluster is not for dev; name the directory"));
+  }
   note(take_device_fault(environment, invocation.options), problems);
   note(take_device_sweeps(environment, invocation.options), problems);
   return invocation;
+}
+
+bool is_given(const Invocation& invocation, std::string_view name) {
+  return std::ranges::find(invocation.given, name, &GivenOption::name) != invocation.given.end();
 }
 
 Result<Invocation> parse_invocation(std::span<const std::string> arguments,

@@ -74,6 +74,8 @@ struct NodeOptions {
   std::string member_name;                           // In the first cluster view; empty: "node-ID".
   std::vector<protocol::MemberLabel> member_labels;  // The same, by rising key.
   std::string data_dir;
+  // Set by no option: the view in the directory says that this node is a witness.
+  bool witness = false;
   std::uint32_t shards = 65536;
   std::uint32_t checkpoint_interval_ms = 30'000;
   Durability durability = Durability::Durable;
@@ -151,18 +153,29 @@ enum class Verb : std::uint8_t {
 // What is done with the options of Run and Dev.
 enum class Purpose : std::uint8_t {
   Serve,
-  CheckConfig,  // --check-config: names what is wrong with them, and ends.
-  PrintConfig,  // --print-config: prints them with their sources, and ends.
+  CheckConfig,      // --check-config: names what is wrong with them, and ends.
+  PrintConfig,      // --print-config: prints them with their sources, and ends.
+  ForceNewCluster,  // --force-new-cluster: makes a new cluster of the data directory, and ends.
+};
+
+// What goes with --force-new-cluster.
+struct ForceFlags {
+  bool dry_run = false;                // Only says what is there.
+  std::optional<std::string> confirm;  // The old cluster's id; none: it is asked for.
 };
 
 struct Invocation {
   Verb verb = Verb::Run;
   Purpose purpose = Purpose::Serve;
+  ForceFlags force;
   std::string text;
   std::vector<GivenOption> given;  // The values that count, none that a stronger source replaced.
   NodeOptions options;
   bool data_dir_temporary = false;  // Dev without --data-dir: the caller makes one and removes it.
 };
+
+// Whether some source gave the option of this name, without "--".
+bool is_given(const Invocation& invocation, std::string_view name);
 
 // Looks up an environment variable; a parameter so that tests bring their own.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;

@@ -6,8 +6,10 @@ namespace gcoord::server {
 
 std::uint32_t LeaderBalance::sweep(const NodeView& node) {
   take_note(node);
+  const auto others = static_cast<std::size_t>(std::ranges::count_if(
+      node.peers, [this](const NodePeerView& peer) { return !never_leads(peer.link.id); }));
   if (quiet_sweeps_ < kSettledSweeps ||
-      !membership::leads_too_much(node.leader_count, node.shard_count, node.peers.size() + 1)) {
+      !membership::leads_too_much(node.leader_count, node.shard_count, others + 1)) {
     return 0;
   }
   std::uint32_t transfers = 0;
@@ -15,14 +17,31 @@ std::uint32_t LeaderBalance::sweep(const NodeView& node) {
   for (std::uint32_t k = 0; k < looks && transfers < allowed_; ++k) {
     const ShardView shard = hooks_.view(ShardId{cursor_});
     cursor_ = (cursor_ + 1) % node.shard_count;
-    const NodeId preferred = membership::preferred_leader(shard.configuration, shard.shard);
-    if (shard.role == consensus::Role::Leader && settled(preferred)) {
-      hooks_.transfer(shard.shard, preferred);
+    if (shard.role != consensus::Role::Leader) {
+      continue;
+    }
+    if (const NodeId heir = preferred(shard); settled(heir)) {
+      hooks_.transfer(shard.shard, heir);
       ++transfers;
     }
   }
   handed_over_ = transfers;
   return transfers;
+}
+
+// Among those that may lead.
+NodeId LeaderBalance::preferred(const ShardView& shard) const {
+  consensus::Configuration electors = shard.configuration;
+  for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+    if (never_leads(electors.node[slot])) {
+      const auto others = static_cast<consensus::SlotMask>(~consensus::slot_bit(slot));
+      electors.voters = static_cast<consensus::SlotMask>(electors.voters & others);
+      electors.voters_outgoing =
+          static_cast<consensus::SlotMask>(electors.voters_outgoing & others);
+      electors.learners = static_cast<consensus::SlotMask>(electors.learners & others);
+    }
+  }
+  return membership::preferred_leader(electors, shard.shard);
 }
 
 void LeaderBalance::take_note(const NodeView& node) {

@@ -26,6 +26,8 @@ class LeaderBalance {
     std::function<ShardView(ShardId)> view;
     std::function<void(ShardId, NodeId)> transfer;
     std::function<bool(NodeId)> takes = {};  // Whether a peer is to have more; empty: each is.
+    // Whether a peer is a witness, so that its share is the others'; empty: none is.
+    std::function<bool(NodeId)> never_leads = {};
   };
 
   explicit LeaderBalance(Hooks hooks) : hooks_(std::move(hooks)) {}
@@ -41,6 +43,9 @@ class LeaderBalance {
  private:
   void take_note(const NodeView& node);
   bool settled(NodeId peer) const;
+  NodeId preferred(const ShardView& shard) const;
+
+  bool never_leads(NodeId peer) const { return hooks_.never_leads && hooks_.never_leads(peer); }
 
   Hooks hooks_;
   std::map<std::uint32_t, std::uint32_t> live_sweeps_;  // By peer: in a row.

@@ -40,11 +40,14 @@ MembersMover::~MembersMover() {
   show(0);
 }
 
-void MembersMover::set_target(const consensus::MembersTarget& target, std::uint64_t epoch) {
-  target_ = target;
+void MembersMover::set_targets(const MembersTargets& targets, std::uint64_t epoch) {
   epoch_ = epoch;
-  on_ = target.voter_count != 0;
-  calm_ = keeps_leaderships(self_) && target.joining_count == 0;
+  if (targets == targets_) {
+    return;  // All that was found stays so.
+  }
+  targets_ = targets;
+  on_ = targets.shards.voter_count != 0;
+  calm_ = keeps_leaderships(self_) && targets.shards.joining_count == 0;
   for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
     ready_.assign(row, false);
     look_at_row(row);
@@ -54,16 +57,36 @@ void MembersMover::set_target(const consensus::MembersTarget& target, std::uint6
 void MembersMover::look_at_row(std::uint32_t row) {
   const bool led = on_ && leads(row);
   led_.assign(row, led);
+  const consensus::MembersTarget& target = targets_.of(ShardRef(columns_, row).shard());
   settled_.assign(
       row,
-      led && decided(row) && as_wanted(columns_.configuration[row], target_, columns_.slot_count));
-  ready_.assign(row, led && (target_.joining_count == 0 || ready_.test(row)));
+      led && decided(row) && as_wanted(columns_.configuration[row], target, columns_.slot_count));
+  ready_.assign(row, led && (target.joining_count == 0 || ready_.test(row)));
   const bool wants = led && !(calm_ && settled_.test(row));
   rows_.note(row, wants);
 }
 
+// A bit for each joining node of the target that lives.
+std::uint32_t MembersMover::live_joiners(const consensus::StepInput& input) const {
+  const consensus::MembersTarget& target = targets_.shards;
+  std::uint32_t live = 0;
+  for (std::uint32_t k = 0; k < target.count && target.joining_count != 0; ++k) {
+    const bool joins = (target.node[k].flags & consensus::kTargetJoining) != 0;
+    const Found<consensus::PeerLiveness> peer = find_peer(input, target.node[k].node);
+    live |= joins && peer.found() && peer->live != 0 ? 1u << k : 0u;
+  }
+  return live;
+}
+
+// A joiner that dies holds up no row any more, and its death steps none.
 void MembersMover::advance(const consensus::StepInput& input, ActiveRows& rows) {
-  rows_.advance([&](std::uint32_t row) { look_at(row, input, rows); });
+  const std::uint32_t live = live_joiners(input);
+  if (std::exchange(live_joiners_, live) != live) {
+    for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
+      look_at_row(row);
+    }
+  }
+  rows_.advance(input.tick, [&](std::uint32_t row) { look_at(row, input, rows); });
   show(rows_.under_way_count());
 }
 
@@ -76,13 +99,15 @@ void MembersMover::show(std::int64_t under_way) {
 // a node, which steps every row.
 bool MembersMover::worth_waiting(std::uint32_t row, const consensus::StepInput& input) const {
   const bool transfers = columns_.election[row].transfer_target != consensus::kSlotNone;
-  return !decided(row) || transfers || learners_catch_up(ShardRef(columns_, row), input, target_);
+  const ShardRef shard(columns_, row);
+  return !decided(row) || transfers || learners_catch_up(shard, input, targets_.of(shard.shard()));
 }
 
 void MembersMover::look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows) {
   const ShardRef shard(columns_, row);
-  ready_.assign(row, joiners_ready(shard, input, target_));
-  const MembersPlan plan = plan_members(shard, input, target_);
+  const consensus::MembersTarget& target = targets_.of(shard.shard());
+  ready_.assign(row, joiners_ready(shard, input, target));
+  const MembersPlan plan = plan_members(shard, input, target);
   const RowWork* work = rows.find(row);
   const bool taken = work != nullptr && (work->proposed || work->transfer_to.value != 0);
   if (plan.step != MembersStep::None && !taken) {
@@ -103,7 +128,7 @@ void MembersMover::propose(std::uint32_t row, const MembersPlan& plan, ActiveRow
 }
 
 bool MembersMover::keeps_leaderships(NodeId node) const {
-  const Found<consensus::TargetNode> found = find_target(target_, node);
+  const Found<consensus::TargetNode> found = find_target(targets_.shards, node);
   return !on_ || (found.found() && (found->flags & consensus::kTargetLeads) != 0);
 }
 

@@ -4,18 +4,18 @@
 // What is to be done with a shard follows from its row and the target alone
 // (consensus/step/members_plan.h), so there is nothing to remember here but where to look. Rows are
 // looked at when they were stepped, and all of them when the target changes; a row that is as
-// wanted costs a look at three words. So many rows are under way at once and the others wait, as in
-// readmission.h: a change of all shards shares frames and syncs, and outgrows no channel. One
-// thread.
+// wanted costs a look at three words. So many rows are under way at once and the others wait, in
+// batches with rests between them: a change of all shards shares frames and syncs, outgrows no
+// channel, and leaves time to others. One thread.
 #pragma once
 
 #include "common/host/metrics.h"
 #include "consensus/step/inbox.h"
 #include "consensus/step/members_plan.h"
 #include "consensus/step/shard_table.h"
-#include "server/interfaces/cluster_members.h"
 #include "server/peers/counted_rows.h"
-#include "server/peers/paced_rows.h"
+#include "server/peers/members_target.h"
+#include "server/peers/paced_batches.h"
 #include "server/replicas/active.h"
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class MembersMover {
 
   // What the shards are to become, by the view of this epoch. Without voters: nothing is moved.
   // Between turns.
-  void set_target(const consensus::MembersTarget& target, std::uint64_t epoch);
+  void set_targets(const MembersTargets& targets, std::uint64_t epoch);
 
   // The row was stepped.
   void note(std::uint32_t row) {
@@ -55,15 +55,18 @@ class MembersMover {
   // Whether advance() has something to look at.
   bool waiting() const { return rows_.waiting(); }
 
+  // When it may have without a step of a row: paced_batches.h.
+  Tick next_deadline() const { return rows_.next_batch(); }
+
   // Of the rows here.
   MembersProgress progress() const;
 
   // Whether a node may keep what is handed to it: not one that drains or leaves.
   bool keeps_leaderships(NodeId node) const;
 
-  // Rows of a node on their way at once: some 2 ms of steps in one turn, so that other requests
-  // hardly wait. 65,536 shards take 128 rounds of a few syncs each.
-  static constexpr std::uint32_t kUnderWayMax = 512;
+  // Rows of a node in one batch: less than a millisecond of steps in one turn, so that other
+  // requests hardly wait. A third of 65,536 shards are 171 batches of a few syncs and rests each.
+  static constexpr std::uint32_t kUnderWayMax = 128;
 
  private:
   bool leads(std::uint32_t row) const { return columns_.hot[row].role == consensus::Role::Leader; }
@@ -78,6 +81,7 @@ class MembersMover {
     return leads(row) ? calm_ && settled_.test(row) && decided(row) : !led_.test(row);
   }
 
+  std::uint32_t live_joiners(const consensus::StepInput& input) const;
   void look_at_row(std::uint32_t row);
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
   bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
@@ -86,14 +90,15 @@ class MembersMover {
 
   const NodeId self_;
   const consensus::ShardColumns& columns_;
-  consensus::MembersTarget target_;
+  MembersTargets targets_;
   std::uint64_t epoch_ = 0;
   bool on_ = false;
   bool calm_ = false;  // Nobody is joining and this node keeps what it leads.
+  std::uint32_t live_joiners_ = 0;
   CountedRows led_;
   CountedRows settled_;  // Of these: as wanted, decided.
   CountedRows ready_;    // Of the led: every joining node has the log.
-  PacedRows rows_;       // Are to be looked at.
+  PacedBatches rows_;    // Are to be looked at.
   Counter& learner_changes_;
   Counter& voter_changes_;
   Counter& transfers_;

@@ -16,7 +16,7 @@ constexpr std::uint32_t kWeightMax = 255;
 
 std::uint8_t voter_flags(const Member& member) {
   if (member.role == MemberRole::Witness) {
-    return consensus::kTargetVoter;
+    return consensus::kTargetVoter | consensus::kTargetWitness;
   }
   const bool leads = member.state == MemberState::Active;
   return static_cast<std::uint8_t>(consensus::kTargetVoter | consensus::kTargetLeadsAtNeed |
@@ -37,13 +37,15 @@ std::optional<TargetNode> target_of(const Member& member) {
     return std::nullopt;
   }
   node.weight = 0;
-  node.flags = joins ? consensus::kTargetJoining : std::uint8_t{0};
+  const bool witness = member.role == MemberRole::Witness;
+  node.flags = static_cast<std::uint8_t>((joins ? consensus::kTargetJoining : 0) |
+                                         (witness ? consensus::kTargetWitness : 0));
   return node;
 }
 
 }  // namespace
 
-consensus::MembersTarget members_target(const ClusterMembers& members) {
+MembersTargets members_targets(const ClusterMembers& members) {
   consensus::MembersTarget target;
   for (const bool voters : {true, false}) {
     for (const Member& member : members.view.nodes) {
@@ -56,7 +58,17 @@ consensus::MembersTarget members_target(const ClusterMembers& members) {
       return {};
     }
   }
-  return target;
+  MembersTargets targets{.shards = target, .views = target};
+  for (const Member& member : members.view.nodes) {
+    if (member.state == MemberState::Leaving) {
+      const bool witness = member.role == MemberRole::Witness;
+      add_target(targets.views,
+                 {.node = member.id,
+                  .weight = 0,
+                  .flags = witness ? consensus::kTargetWitness : std::uint8_t{0}});
+    }
+  }
+  return targets;
 }
 
 }  // namespace gcoord::server

@@ -32,20 +32,23 @@ class PacedRows {
 
   std::uint32_t under_way_count() const { return under_way_.count(); }
 
+  // Whether rows wait for a place.
+  bool queued() const { return !queued_.empty(); }
+
   // Whether advance() has something to look at.
-  bool waiting() const {
-    return !stepped_.empty() || (!queued_.empty() && under_way_.count() < under_way_max_);
+  bool waiting(bool begins = true) const {
+    return !stepped_.empty() || (begins && !queued_.empty() && under_way_.count() < under_way_max_);
   }
 
-  // look(row), which may call keep(), for each row with a place that was stepped, and for those
-  // that get one now.
+  // look(row), which may call keep(), for each row with a place that was stepped and, if new ones
+  // may begin, for those that get one now.
   template <typename Look>
-  void advance(const Look& look) {
+  void advance(const Look& look, bool begins = true) {
     while (!stepped_.empty()) {
       look(stepped_.take_next(cursor_));
     }
-    for (std::uint32_t looks = 0;
-         looks < under_way_max_ && !queued_.empty() && under_way_.count() < under_way_max_;
+    for (std::uint32_t looks = 0; begins && looks < under_way_max_ && !queued_.empty() &&
+                                  under_way_.count() < under_way_max_;
          ++looks) {
       const std::uint32_t row = queued_.take_next(cursor_);
       under_way_.assign(row, true);

@@ -65,6 +65,17 @@ void ReplicaPeers::remove(NodeId node) {
   }
 }
 
+void ReplicaPeers::set_witness(NodeId node, bool witness) {
+  if (const auto at = index_of(node)) {
+    records_[*at].witness = witness ? 1 : 0;
+  }
+}
+
+bool ReplicaPeers::is_witness(NodeId node) const {
+  const auto at = index_of(node);
+  return at && records_[*at].witness != 0;
+}
+
 std::optional<std::size_t> ReplicaPeers::index_of(NodeId node) const {
   for (std::size_t k = 0; k < records_.size(); ++k) {
     if (records_[k].node == node) {

@@ -37,6 +37,10 @@ class ReplicaPeers {
   // of the record that went.
   void remove(NodeId node);
 
+  // Whether the node is a witness, as the view says. Nothing for one that is not here.
+  void set_witness(NodeId node, bool witness);
+  bool is_witness(NodeId node) const;
+
   // A heartbeat, polled before `now` was read. True: the rows are to be woken.
   bool on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now);
 

@@ -68,4 +68,8 @@ bool is_loopback(const Endpoint& endpoint) {
          endpoint.host.find_first_not_of("0123456789.") == std::string::npos;
 }
 
+bool is_everywhere(const Endpoint& endpoint) {
+  return endpoint.host == "0.0.0.0" || endpoint.host == "::";
+}
+
 }  // namespace gcoord::server

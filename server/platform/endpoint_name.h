@@ -35,4 +35,8 @@ std::string to_string(const Endpoint& endpoint);
 // not looked up, so any other name counts as beyond loopback.
 bool is_loopback(const Endpoint& endpoint);
 
+// Whether the host stands for all addresses of the machine: 0.0.0.0 or ::. It can be listened on,
+// and nobody can call it.
+bool is_everywhere(const Endpoint& endpoint);
+
 }  // namespace gcoord::server

@@ -306,7 +306,8 @@ void RendezvousRequests::on_changed(ShardId shard, NameHash name) {
 }
 
 void RendezvousRequests::end_waits(ShardId shard, NodeId leader) {
-  const auto left = waits_.take_of_shard(shard, [](const RendezvousWait&) { return true; });
+  const auto left =
+      waits_.take_of_shard(shard, [](NameHash, const RendezvousWait&) { return true; });
   for (const RendezvousWait& wait : left) {
     end(wait, not_leader_reply(wait.request, leader));
   }
@@ -363,7 +364,8 @@ void RendezvousRequests::propose_call_ends() {
 
 void RendezvousRequests::on_tick() {
   const auto over = waits_.take_due(
-      env_.clock.now, [this](ShardId shard, RendezvousWait& wait) { return due(shard, wait); });
+      env_.clock.now,
+      [this](ShardId shard, NameHash, RendezvousWait& wait) { return due(shard, wait); });
   for (const RendezvousWait& wait : over) {
     env_.replies.unpark(wait.connection);
     send_state(ShardId{wait.request.shard}, wait);
@@ -376,7 +378,7 @@ void RendezvousRequests::on_withdrawn(const Pending& pending,
                                       const locks::LockReply& decision) {
   const bool taken = decision.code == LockCode::GroupTaken;
   const bool timed_out = taken && rendezvous_of(decision).code == RendezvousCode::TimedOut;
-  const auto ended = waits_.take_of_shard(shard, [&](const RendezvousWait& wait) {
+  const auto ended = waits_.take_of_shard(shard, [&](NameHash, const RendezvousWait& wait) {
     return wait.joins && wait.request.session == pending.request.session &&
            wait.request.sequence == pending.request.sequence;
   });
@@ -388,10 +390,11 @@ void RendezvousRequests::on_withdrawn(const Pending& pending,
 }
 
 void RendezvousRequests::on_withdrawal_refused(const Pending& pending) {
-  waits_.retry_end({ShardId{pending.request.shard},
-                    pending.request.session,
-                    pending.request.sequence,
-                    env_.clock.now + 1});
+  waits_.retry_ends_of_shard(
+      ShardId{pending.request.shard}, env_.clock.now + 1, [&](const RendezvousWait& wait) {
+        return wait.request.session == pending.request.session &&
+               wait.request.sequence == pending.request.sequence;
+      });
 }
 
 // Where it had no effect and the call still runs, whoever waits first now is the next to be named.

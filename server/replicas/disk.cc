@@ -16,8 +16,6 @@
 namespace gcoord::server {
 namespace {
 
-// What turn wrote the entries that lie here; absent: the host's.
-constexpr std::string_view kTurnKey = "turn";
 constexpr std::byte kResidentTurn{1};
 
 // Takes the count out of an eventfd, so that it is readable again only after the next event.

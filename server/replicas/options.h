@@ -32,6 +32,7 @@ inline constexpr std::uint32_t kTurnThreadsMax = 16;
 
 struct ReplicaOptions {
   ClusterId cluster;
+  ClusterId former_cluster;  // The one whose place it took; 0: none.
   NodeId node;
   std::uint32_t shard_count = 65536;
   // Slices (shard mod 256) whose shards are kept here, ascending; none: all. The data directory may
@@ -60,6 +61,9 @@ struct ReplicaOptions {
   // configuration until their leaders send one, and until then do nothing but follow. The directory
   // remembers that; for one that exists this says nothing.
   bool joins = false;
+  // This node is a witness of its cluster: it votes, and never campaigns. For the life of its
+  // directory, as its view says.
+  bool witness = false;
   // A directory that is made now takes the place of one whose node knew a view (--rejoin): its
   // shards begin like those of a joining node, and what the one before promised counts as
   // forgotten. For one that exists this says nothing.

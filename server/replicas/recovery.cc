@@ -273,7 +273,7 @@ void Recovery::finish_row(std::uint32_t row_index) {
   if (!order_.empty() && entries_[order_.front()].term > row.term) {
     return fail(shard, "has entries of a term that it never reached", kReplayImpossible);
   }
-  const LogIndex decided = min_id(row.commit, row.last);
+  const LogIndex decided = decide_all_ ? row.last : min_id(row.commit, row.last);
   const auto configuration = configuration_at(row_index, decided);
   if (!configuration) {
     return fail(shard, "has a configuration that cannot be", kReplayImpossible);

@@ -61,6 +61,10 @@ class Recovery final : public ledger::CheckpointVisitor,
   // here counts, but every row is a forgetful replica, too.
   void doubt_promises() { forgetful_ = true; }
 
+  // Whatever is kept counts as decided: of the last node of a cluster, when nobody else can say any
+  // more what was (server/survivor/survivor.h).
+  void decide_all() { decide_all_ = true; }
+
   // What is kept of these shards is wrong, but for what was voted: they come back as forgetful
   // replicas of nothing.
   void repair(std::span<const ShardId> shards);
@@ -91,6 +95,17 @@ class Recovery final : public ledger::CheckpointVisitor,
   // The newest record that a shard's checkpoint already holds. A log that ends before it has lost
   // its end.
   ledger::Lsn newest_checkpoint_lsn() const { return newest_checkpoint_lsn_; }
+
+  // How far a row's log is known to be decided, and how far it goes. After finish().
+  struct Reach {
+    LogIndex floor;
+    LogIndex decided;
+    LogIndex last;
+  };
+
+  Reach reach(std::uint32_t row) const {
+    return {rows_[row].floor, min_id(rows_[row].commit, rows_[row].last), rows_[row].last};
+  }
 
   // Fills the rows. on_replayed is called for each row that has news since its checkpoint.
   Status finish(const std::function<void(std::uint32_t row)>& on_replayed);
@@ -146,6 +161,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   Status failure_;
   bool decided_only_ = false;
   bool forgetful_ = false;
+  bool decide_all_ = false;
 };
 
 }  // namespace gcoord::server

@@ -167,6 +167,9 @@ class Restorer final : public ledger::SnapshotStates {
     if (whole.frontier) {
       GCOORD_TRY(const membership::ViewCpu view, restored_state_of_view(whole));
       end_ledger_state(service_, shard.shard, view);
+      if (!view.is_empty()) {
+        restored_.view = view.view();
+      }
     }
     batch_.put(ledger::CheckpointColumn::Service, shard.shard, service_);
     if (batch_.size_bytes() >= kSliceBytes) {

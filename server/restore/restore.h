@@ -20,6 +20,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "ledger/snapshot/file.h"
+#include "membership/view/table.h"
 
 #include <cstdint>
 #include <string>
@@ -52,7 +53,8 @@ struct Restored {
   ledger::SnapshotHeader header;  // Of the snapshot.
   ledger::SnapshotFacts facts;
   ClusterId cluster;
-  std::uint64_t sessions = 0;  // Kept.
+  membership::ClusterView view;  // Of the new cluster; epoch 0: there is none yet.
+  std::uint64_t sessions = 0;    // Kept.
   std::uint64_t locks = 0;
   // Names of locks that were between shards when it was saved, and brought to one; and of these the
   // ones whose hold was in no shard.

@@ -34,6 +34,9 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
       voters_(options_.node,
               options_.nodes,
               sessions::session_ttl_ticks(locks::kTtlMsMax, options_.tick_ms)) {
+  if (options_.witness) {
+    heard_.emplace(*options_.witness);
+  }
   asked_ = &metrics.counter({"gcoord_server_session_questions_total",
                              "Queries to other nodes about sessions before their expiry.",
                              "",
@@ -77,6 +80,9 @@ bool SessionExpiry::leading(ShardId shard) {
 }
 
 void SessionExpiry::on_pass(Tick now) {
+  if (heard_) {
+    heard_->listen(now);
+  }
   if (now < next_deadline()) {
     return environment_.budget.put_off(WorkClass::SessionEnds, false);
   }
@@ -250,6 +256,10 @@ std::uint64_t SessionExpiry::silent_ms(const ExpiryCase& question, Tick now) con
   const ShardId shard{question.shard};
   if (now < clear_after_ || shard.value >= locks_.tables().shard_count) {
     return kSilenceUnknown;
+  }
+  if (heard_) {
+    const auto silent = heard_->silent_ticks(SessionId{question.session}, now);
+    return silent ? *silent * options_.tick_ms : kSilenceUnknown;
   }
   const auto& tables = locks_.tables();
   const locks::SessionRow row = locks::find_session(tables, shard, SessionId{question.session});

@@ -6,9 +6,10 @@
 // the whole TTL before the moment of asking: any majority that renewed the session would share a
 // node with it (protocol/session_messages.h). Where nodes come and go, voters.h says whose
 // majority that is; an answer of a node with a newer view than this one's counts for nothing. A
-// node that cannot tell, because it has not applied the registration, stands for neither side. A
-// keep-alive that comes here before the proposal saves the session; after it, its client is told
-// that it is lost.
+// node that cannot tell, because it has not applied the registration, stands for neither side; a
+// witness, which has none, answers by the keep-alives that it acknowledged (heard.h). A keep-alive
+// that comes here before the proposal saves the session; after it, its client is told that it is
+// lost.
 //
 // What else is guarded: nothing is proposed unless the leader's lease is valid. After a gap of the
 // loop nothing is looked at for a quarter of an election time, and questions are answered with
@@ -36,11 +37,13 @@
 #include "server/sessions/expiry_log.h"
 #include "server/sessions/expiry_message.h"
 #include "server/sessions/expiry_rounds.h"
+#include "server/sessions/heard.h"
 #include "server/sessions/voters.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -76,6 +79,7 @@ struct SessionExpiryOptions {
   std::uint32_t tick_ms = 10;
   std::uint64_t election_ticks = 100;
   std::uint32_t ttl_ms_min = 100;
+  std::optional<HeardOptions> witness;  // This node is one, and answers by what it heard.
 };
 
 class SessionExpiry {
@@ -123,6 +127,9 @@ class SessionExpiry {
   // When on_pass has something to do; kTickNever while nothing is registered.
   Tick next_deadline() const;
 
+  // What keep-alives are noted in; nullptr: this node is no witness, and its tables know them.
+  HeardSessions* heard() { return heard_ ? &*heard_ : nullptr; }
+
   // Messages that did not decode.
   std::uint64_t dropped_count() const { return dropped_->value(); }
 
@@ -161,6 +168,7 @@ class SessionExpiry {
   ExpiryLog log_;
   ExpiryRounds rounds_;
   ExpiryVoters voters_;
+  std::optional<HeardSessions> heard_;
   Counter* asked_ = nullptr;
   Counter* dropped_ = nullptr;
   Histogram* late_ = nullptr;

@@ -29,7 +29,8 @@ MembersKeeper::MembersKeeper(ledger::Disk& disk, const NodeStart& start)
       given_(start.given),
       kept_(start.kept),
       hints_(start.hints),
-      unkept_(start.carried) {
+      unkept_(start.carried),
+      kept_epoch_(start.carried ? 0 : start.kept.view().epoch) {
   settle_addresses();
 }
 
@@ -70,6 +71,7 @@ Status MembersKeeper::keep() {
   kept_.hints = hints_.kept();
   Status status = write_kept_members(disk_, kept_);
   unkept_ = status.code() == StatusCode::ResourceExhausted;
+  kept_epoch_ = status.ok() ? kept_.view().epoch : kept_epoch_;
   return unkept_ ? Status{} : status;
 }
 

@@ -32,6 +32,9 @@ class MembersKeeper {
   // This node has left, by a view that it goes by. Failures: the same.
   Status mark_removed();
 
+  // The epoch up to which the directory has them.
+  std::uint64_t kept_epoch() const { return kept_epoch_; }
+
   // Whether something is to be written yet; retry() tries again. Failures: the same.
   bool unkept() const { return unkept_; }
 
@@ -47,6 +50,7 @@ class MembersKeeper {
   AddressHints hints_;
   ClusterMembers members_;
   bool unkept_;
+  std::uint64_t kept_epoch_;
 };
 
 }  // namespace gcoord::server

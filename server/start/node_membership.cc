@@ -80,8 +80,12 @@ Status NodeMembership::advance(std::uint64_t now_ms) {
   if (!changed) {
     return Status{};
   }
+  // No part of the node has a place in a view without it.
+  if (has_left(members().view, self_)) {
+    return removed_error(members().view, self_);
+  }
   tell(before);
-  return has_left(members().view, self_) ? removed_error(members().view, self_) : Status{};
+  return Status{};
 }
 
 Status NodeMembership::ended(Status why) {

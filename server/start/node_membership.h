@@ -50,6 +50,9 @@ class NodeMembership {
   // only the others say, which nothing proves, it asks them again.
   Status ended(Status why);
 
+  // The epoch of the view by which it will go after any crash.
+  std::uint64_t kept_epoch() const { return keeper_.kept_epoch(); }
+
   // What the node goes by.
   const ClusterMembers& members() const { return keeper_.members(); }
 

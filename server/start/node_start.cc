@@ -50,10 +50,6 @@ std::string option_text(const SettingOption& setting, const ViewSettings& settin
   return std::to_string(value);
 }
 
-bool is_given(const Invocation& invocation, std::string_view name) {
-  return std::ranges::find(invocation.given, name, &GivenOption::name) != invocation.given.end();
-}
-
 // The directory's word for an option that no source gave.
 Status take(GivenOption option, Invocation& invocation) {
   if (is_given(invocation, option.name)) {
@@ -80,10 +76,6 @@ Status take_identity(const ledger::NodeIdentity& identity, Invocation& invocatio
     invocation.options.cluster_name = std::to_string(identity.cluster.value);
   }
   return take({"cluster-id", std::to_string(identity.cluster.value), source}, invocation);
-}
-
-bool is_everywhere(const Endpoint& endpoint) {
-  return endpoint.host == "0.0.0.0" || endpoint.host == "::";
 }
 
 // A node that listens everywhere and says nothing else stays where the view has it.
@@ -137,7 +129,8 @@ Status unfinished(const std::string& directory) {
 // What a directory has, if it is one; what else is wrong with it is found when it is opened.
 struct Found {
   KeptMembers kept;
-  ledger::NodeIdentity identity;  // Where there are members.
+  ledger::NodeIdentity identity;  // Where there are members, or a former cluster.
+  std::optional<ledger::FormerCluster> former = {};
   bool joining = false;
 };
 
@@ -149,13 +142,37 @@ Result<Found> look_into(const std::string& directory) {
   }
   GCOORD_TRY(const auto disk, ledger::PosixDisk::open_directory(directory));
   GCOORD_TRY(found.kept, read_kept_members(*disk));
-  if (found.kept.view().epoch == 0) {
+  GCOORD_TRY(found.former, ledger::read_former(*disk));
+  if (found.kept.view().epoch == 0 && !found.former) {
     GCOORD_TRY(found.joining, is_joining(*disk));
     return found;
   }
   GCOORD_TRY(const auto identity, ledger::IdentityFile::read(*disk));
   found.identity = identity->identity();
   return found;
+}
+
+// A directory that took over another cluster's data before there was a view says this much itself.
+Status take_shape(const ledger::NodeIdentity& identity, Invocation& invocation) {
+  const std::string source = invocation.options.data_dir + "/identity";
+  GCOORD_TRY_STATUS(take_identity(identity, invocation));
+  GCOORD_TRY_STATUS(take({"shards", std::to_string(identity.shard_count), source}, invocation));
+  return take({"durability", identity.keeps_log ? "durable" : "memory", source}, invocation);
+}
+
+// Whoever still names the old cluster learns what has become of it.
+Status check_former(const NodeStart& start, const ledger::NodeIdentity& identity) {
+  if (!start.former || start.options().cluster != start.former->cluster) {
+    return Status{};
+  }
+  const std::string now = std::to_string(identity.cluster.value);
+  return Status{StatusCode::FailedPrecondition,
+                "the data directory " + start.options().data_dir + " belongs to cluster " + now +
+                    ", which took the place of cluster " +
+                    std::to_string(start.former->cluster.value) +
+                    " (gcoordd --force-new-cluster); give --cluster-id " + now +
+                    " in place of the old id or name",
+                ledger::kDirectoryCluster};
 }
 
 std::vector<PeerHint> hints_in(const NodeOptions& options) {
@@ -175,6 +192,7 @@ Status take_view(NodeStart& start) {
   start.notes = start.hints.differences(view);
   options.peers = peers_of(start);
   if (const Member* const self = protocol::find_member(view, options.node)) {
+    options.witness = self->role == protocol::MemberRole::Witness;
     keep_address(self->peer_address, options.advertise_peer);
     keep_address(self->client_address, options.advertise_client);
   }
@@ -230,6 +248,7 @@ Result<NodeStart> node_start(Invocation invocation) {
   NodeStart start{.invocation = std::move(invocation),
                   .kept = {},
                   .carried = false,
+                  .former = {},
                   .given = {},
                   .hints = {},
                   .notes = {}};
@@ -246,6 +265,12 @@ Result<NodeStart> node_start(Invocation invocation) {
   if (found.kept.view().epoch != 0) {
     start.kept = std::move(found.kept);
     GCOORD_TRY_STATUS(take_identity(found.identity, start.invocation));
+  } else if (found.former) {
+    GCOORD_TRY_STATUS(take_shape(found.identity, start.invocation));
+  }
+  start.former = found.former;
+  GCOORD_TRY_STATUS(check_former(start, found.identity));
+  if (start.kept.view().epoch != 0) {
     GCOORD_TRY_STATUS(take_view(start));
   }
   return start;

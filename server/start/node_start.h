@@ -8,10 +8,12 @@
 #pragma once
 
 #include "common/status.h"
+#include "ledger/directory/former_file.h"
 #include "server/options/options.h"
 #include "server/start/address_hints.h"
 #include "server/start/kept_members.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,9 @@ struct NodeStart {
   Invocation invocation;  // With the directory's word where no source had one.
   KeptMembers kept;       // Epoch 0: none.
   bool carried = false;   // They are those of a damaged directory that this one takes the place of.
-  std::vector<PeerHint> given;     // By --peer.
-  AddressHints hints;              // What counts of it beside the view that is kept.
+  std::optional<ledger::FormerCluster> former;  // Whose place the cluster took.
+  std::vector<PeerHint> given;                  // By --peer.
+  AddressHints hints;                           // What counts of it beside the view that is kept.
   std::vector<std::string> notes;  // For the operator: where --peer and the view differ.
 
   const NodeOptions& options() const { return invocation.options; }
@@ -30,7 +33,8 @@ struct NodeStart {
 
 // Of a directory, behind links; with --rejoin also of the damaged one before it. Failures: those of
 // read_kept_members and of ledger::IdentityFile::read; NodeRemoved if the view has this node as one
-// that has left; those of check_times for options that do not fit the settings of the view.
+// that has left; kDirectoryCluster if the options name the cluster whose place another one took
+// here; those of check_times for options that do not fit the settings of the view.
 Result<NodeStart> node_start(Invocation invocation);
 
 // NodeRemoved, for a node that has left the cluster as this view says, or as others said since.

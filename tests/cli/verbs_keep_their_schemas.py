@@ -77,7 +77,8 @@ class Cluster:
         self.directory = arguments.directory
         self.node = subprocess.Popen(
             [arguments.node, "dev", "--listen-client", "127.0.0.1:0", "--listen-ledger", "127.0.0.1:0", "--listen-peer",
-             "127.0.0.1:0", "--listen-metrics", "off", "--shards", "16", "--data-dir", str(self.directory / "disk")],
+             "127.0.0.1:0", "--listen-metrics", "off", "--shards", "16", "--data-dir", str(self.directory / "disk"),
+             "--converge-after", "1s"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         ready = self.node.stdout.readline()
         self.client = re.search(r"client (\S+)", ready).group(1)
@@ -268,9 +269,16 @@ def the_rest(c: Cluster) -> None:
     c.run("member add", "--name", "next", "--dry-run")
     added = c.run("member add", "--name", "next", "--label", "zone=b", "--learner", "--token-ttl", "1m")
     c.run("member add", "--name", "next", code=6)
-    c.run("member add", "--witness", code=2)
+    c.run("member add", "--witness", code=1)  # One voter is not enough for it.
     c.run("member promote", "next", code=1)  # Nobody has come yet.
     c.run("member list")
+    while not c.run("alarm list")["alarms"]:  # Nobody comes.
+        pass
+    c.run("alarm disarm", "not-converged:99", code=1)
+    c.run("alarm disarm", "not-converged", "--as", "ann")
+    c.run("alarm disarm", "all")
+    c.run("status")
+    c.run("health")
     c.run("member remove", str(added["node"]))
     c.run("member replace", "db", "--dry-run")
     c.run("quorum eval", "--voters", "1,2,3", "--votes", "1=yes", "--acknowledged", "1=7,2=7")

@@ -55,6 +55,7 @@ std::vector<std::byte> step(ViewCommandKind kind, std::uint64_t expected) {
   command.step.role = MemberRole::Voter;
   command.step.auto_promote = kind == ViewCommandKind::Add;
   command.step.suspect = kind == ViewCommandKind::Suspect;
+  command.step.marks = {{NodeId{1}, true}, {NodeId{2}, true}};
   command.step.time_ms = 5;
   command.step.directory = 9;
   command.step.invitation = {.token_hash = protocol::join_token_hash({}), .deadline_ms = 10};
@@ -129,7 +130,7 @@ std::vector<FuzzInput> fuzz_seeds() {
       input_of(protocol::encode_member_moves({.epoch = 3})),
       input_of(encode_announcement(
           {.epoch = 3, .settings = {}, .self = member(1), .progress = ShardProgress{.led = 2}}))};
-  for (int kind = 5; kind <= 13; ++kind) {
+  for (int kind = 5; kind <= 14; ++kind) {
     seeds.push_back(input_of(step(static_cast<ViewCommandKind>(kind), 1)));
   }
   const std::vector<FuzzInput> plain = {

@@ -268,6 +268,13 @@ class GCOORD_API Client {
   Result<MemberProgress> member_progress();
   Future<Result<MemberProgress>> member_progress_async();
 
+  // The alarms that one node has raised about the cluster, after those that match were disarmed, if
+  // that is asked for. Each node has its own. GC6641 when none matches, GC4005 by nodes of releases
+  // without them.
+  Result<std::vector<ClusterAlarm>> alarms(std::uint32_t node_id, const AlarmChange& change = {});
+  Future<Result<std::vector<ClusterAlarm>>> alarms_async(std::uint32_t node_id,
+                                                         const AlarmChange& change);
+
   // The node id of the leader for each of `count` shards from `first`, in the view of one node; 0:
   // not known. The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);

@@ -58,7 +58,38 @@ struct MemberDescription {
   std::chrono::system_clock::time_point suspect_since;  // since then.
 };
 
-// What the node that answered knows of another, by its own failure detector.
+// How a node holds another one, by its failure detector.
+enum class MemberVerdict : std::uint8_t {
+  Alive = 0,
+  Doubted = 1,  // It is late, or something speaks against it; it is being probed.
+  Suspect = 2,  // Probes through others failed, too.
+};
+
+// The strongest reason of a verdict.
+enum class SuspicionCause : std::uint8_t {
+  None = 0,
+  Silent = 1,   // Nothing is heard of it.
+  Refused = 2,  // Its host says that nobody listens there: the process is gone.
+  Device = 3,   // It says itself that its GPU does not work any more.
+  Link = 4,     // Others hear it, this node does not.
+};
+
+// Where a failure is, as far as one can tell from outside.
+enum class FailureLevel : std::uint8_t { Node = 0, Device = 1, Process = 2, Host = 3 };
+
+// What the failure detector of the node that answered holds of another one.
+struct MemberSuspicion {
+  MemberVerdict verdict = MemberVerdict::Alive;
+  SuspicionCause cause = SuspicionCause::None;
+  FailureLevel level = FailureLevel::Node;
+  std::uint32_t phi_milli = 0;         // As MemberSighting has it, of datagrams, too.
+  std::chrono::milliseconds since{0};  // For so long the verdict stands.
+  // Since it was heard itself, and through another node; empty: never.
+  std::optional<std::chrono::milliseconds> direct;
+  std::optional<std::chrono::milliseconds> indirect;
+};
+
+// What the node that answered knows of another.
 struct MemberSighting {
   std::uint32_t node_id = 0;
   bool alive = false;
@@ -67,6 +98,8 @@ struct MemberSighting {
   // Since it was heard last; empty: never in the life of the node that answered.
   std::optional<std::chrono::milliseconds> heard;
   std::uint64_t epoch = 0;  // Of the view that it says it has; 0: it has said none.
+  // By the failure detector; empty: of the answering node itself, or of an earlier release.
+  std::optional<MemberSuspicion> suspicion;
 };
 
 // One view of the cluster, and what the node that answered sees of its nodes now.
@@ -118,7 +151,7 @@ enum class MemberAction : std::uint8_t {
   Remove = 3,       // It leaves, shard after shard, and its id is never used again.
   Drain = 4,        // It goes on voting and leads nothing.
   Undrain = 5,      // Back from that.
-  Reweigh = 6,      // Other votes, for when it becomes a voter of a shard the next time.
+  Reweigh = 6,      // Other votes.
   MoveLeaders = 7,  // It hands over what it leads, once; the view stays.
 };
 
@@ -162,6 +195,29 @@ struct ChangedMember {
   MemberTolerance after;
   MemberProgress progress;
   std::uint32_t handed_over = 0;  // Of MoveLeaders: shards that were offered to others.
+};
+
+// A condition of the cluster that lasts for too long.
+enum class AlarmKind : std::uint8_t {
+  NotConverged = 1,    // A node is joining or leaving for longer than --converge-after.
+  SuspectForLong = 2,  // The cluster holds a node for failed for longer than --replace-after.
+};
+
+// An alarm that a node has raised. It goes by itself once its condition is over.
+struct ClusterAlarm {
+  AlarmKind kind = AlarmKind::NotConverged;  // A later release may send others.
+  std::uint32_t node_id = 0;                 // That it is about.
+  std::chrono::system_clock::time_point since;
+  bool armed = true;  // False: an operator has seen it, and it counts no more until it comes anew.
+  std::string text;   // What it says, and what may be done.
+};
+
+// Argument of Client::alarms: what to do with the alarms of the node.
+struct AlarmChange {
+  bool disarm = false;            // Those that match; false: only say which there are.
+  std::optional<AlarmKind> kind;  // Of this kind; empty: of all.
+  std::uint32_t about = 0;        // About this node; 0: about any.
+  std::string who;                // For the node's log; nothing proves it. At most 128 bytes.
 };
 
 }  // namespace gcoord::client

@@ -27,6 +27,8 @@ class CandidatesTest : public testing::Test {
     Command* run = lock->add_subcommand("run", "run a command");
     run->add_option("NAME", value_, "name")->names_locks();
     app.add_option("--context", value_, "of another kind")->type_name("NAME");
+    Command* drain = app.add_subcommand("drain", "a node");
+    drain->add_option("NODE", value_, "node")->required()->names_nodes();
     Command* bench = app.add_subcommand("bench", "measure");
     bench->add_option("--history", value_, "file")->type_name("FILE");
     app.add_subcommand("completion", "print a script")
@@ -43,8 +45,9 @@ class CandidatesTest : public testing::Test {
 };
 
 TEST_F(CandidatesTest, VerbsFollowGroupsAndTheirOptions) {
-  EXPECT_THAT(after({""}).words, UnorderedElementsAre("lock", "bench", "completion"));
-  EXPECT_THAT(after({"-o", "json", ""}).words, UnorderedElementsAre("lock", "bench", "completion"));
+  EXPECT_THAT(after({""}).words, UnorderedElementsAre("lock", "drain", "bench", "completion"));
+  EXPECT_THAT(after({"-o", "json", ""}).words,
+              UnorderedElementsAre("lock", "drain", "bench", "completion"));
   EXPECT_THAT(after({"-o", "json", "lock", "a"}).words, UnorderedElementsAre("acquire"));
   EXPECT_THAT(after({"lock", "l"}).words, UnorderedElementsAre("list", "ls"));
 }
@@ -75,6 +78,10 @@ TEST_F(CandidatesTest, NamesOfLocksFollowWhereALockIsNamed) {
   EXPECT_FALSE(after({"lock", "ls", "a", ""}).lock_names);
   EXPECT_FALSE(after({"lock", ""}).lock_names);
   EXPECT_FALSE(after({"--context", ""}).lock_names) << "a name of something else";
+  EXPECT_TRUE(after({"drain", "no"}).node_names);
+  EXPECT_FALSE(after({"drain", "no"}).lock_names);
+  EXPECT_FALSE(after({"drain", "node-1", ""}).node_names);
+  EXPECT_FALSE(after({"lock", "acquire", ""}).node_names);
 }
 
 TEST_F(CandidatesTest, ACommandFollowsTheDashesOfLockRun) {

@@ -1,6 +1,8 @@
 #include "cli/completion/lock_names.h"
 
+#include "cli/completion/node_names.h"
 #include "protocol/lock_messages.h"
+#include "protocol/members/view_messages.h"
 #include "tests/client/fake_cluster.h"
 
 #include <gmock/gmock.h>
@@ -83,6 +85,33 @@ TEST_F(LockNames, ANodeThatSaysNothingIsGivenUp) {
   cluster_.answer_with([](const FakeRequest&) -> std::optional<FakeReply> { return std::nullopt; });
   EXPECT_THAT(names({.time = std::chrono::milliseconds{200}}), IsEmpty());
   EXPECT_THAT(lock_names({"127.0.0.1:1"}, "a"), IsEmpty());
+}
+
+TEST(NodeNames, AreThoseOfTheViewThatBeginSoAndHaveNotLeft) {
+  FakeCluster cluster{1};
+  cluster.answer_with([](const FakeRequest& request) {
+    protocol::ViewAnswer answer{.view = {.epoch = 3, .settings = {}, .nodes = {}}, .newest = 3};
+    for (const char* name : {"db-a", "db-b", "web", "db-c"}) {
+      protocol::Member member;
+      member.id = NodeId{static_cast<std::uint32_t>(answer.view.nodes.size() + 1)};
+      member.name = name;
+      answer.view.nodes.push_back(member);
+    }
+    answer.view.nodes[1].state = protocol::MemberState::Removed;
+    FakeReply reply = ok_reply(request);
+    reply.payload = protocol::text_of(protocol::encode_view_answer(answer));
+    return reply;
+  });
+  EXPECT_THAT(node_names(cluster.endpoints(), "db", std::chrono::minutes{1}),
+              ElementsAre("db-a", "db-c"));
+  EXPECT_THAT(node_names(cluster.endpoints(), "", std::chrono::minutes{1}), SizeIs(3));
+  EXPECT_THAT(node_names({"127.0.0.1:1"}, ""), IsEmpty());
+}
+
+TEST(NodeNames, ANodeThatSaysNothingIsGivenUp) {
+  FakeCluster cluster{1};
+  cluster.answer_with([](const FakeRequest&) -> std::optional<FakeReply> { return std::nullopt; });
+  EXPECT_THAT(node_names(cluster.endpoints(), "", std::chrono::milliseconds{200}), IsEmpty());
 }
 
 }  // namespace

@@ -78,6 +78,15 @@ TEST_F(BashCompletion, NamesOfLocks) {
   EXPECT_EQ(offered("lock get jobs/", "lock get jobs/"), "\n") << "nobody answers";
 }
 
+TEST_F(BashCompletion, NamesOfNodes) {
+  DevNode node;
+  endpoint_ = node.endpoint();
+  node.ctl().json({"--timeout", "60s", "member", "watch", "--count", "1"});  // The first view.
+  EXPECT_EQ(offered("member drain no", "member drain no"), "node-1\n");
+  EXPECT_EQ(offered("member replace ", "member replace ''"), "node-1\n");
+  EXPECT_EQ(offered("member drain x", "member drain x"), "\n");
+}
+
 // What a colleague calls a lock, or an archive a file, once ran in the shell of who pressed TAB.
 TEST_F(BashCompletion, WordsOfOthersAreQuotedOrNotOffered) {
   DevNode node;

@@ -137,7 +137,7 @@ TEST_F(HealthProcessTest, ReadyNodesAreHealthyUntilOneIsGone) {
     const std::string verbose = http(node, "/readyz?verbose");
     const auto json = nlohmann::json::parse(verbose.substr(verbose.find("\r\n\r\n")));
     EXPECT_EQ(json["ready"], true);
-    for (const char* name : {"turns", "serves", "majority", "disk", "ledger"}) {
+    for (const char* name : {"turns", "serves", "majority", "disk", "ledger", "alarms"}) {
       EXPECT_EQ(check(json, name)["ok"], true) << name << " of " << json.dump();
     }
   }

@@ -100,7 +100,7 @@ TEST_F(MemberProcessTest, NodesAreInvitedDrainedAndTakenAwayByVerbs) {
   EXPECT_EQ(refused_verb({"drain", "2"}), 6616);
   EXPECT_EQ(refused_verb({"undrain", "2", "--view", "1"}), 6602);
   EXPECT_EQ(member({"undrain", "2", "--view", drained["view"]})["state"], "active");
-  EXPECT_EQ(refused_verb({"add", "--witness"}), 6617);
+  EXPECT_EQ(refused_verb({"add", "--witness", "--weight", "2"}), 6618);
   EXPECT_EQ(member({"add", "--name", "db4", "--dry-run"})["token"], "");
   const nlohmann::json added =
       member({"add", "--name", "db4", "--label", "zone=b", "--token-ttl", "5m"});

@@ -1,4 +1,5 @@
 // Words of gcoordctl member: how nodes are named, how far a change is, and what starts a new node.
+#include "cli/alarm/rows.h"
 #include "cli/member/add.h"
 #include "cli/member/description.h"
 #include "cli/member/list.h"
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace gcoord::cli {
 namespace {
@@ -143,11 +145,131 @@ TEST(MemberWords, AListSaysWhoMovesAndWhoIsSuspect) {
   EXPECT_EQ(unsigned_of(json["moves"]["settled"]), 5u);
   EXPECT_EQ(json["members"][1]["state"].text(), "leaving");
   EXPECT_TRUE(json["members"][2]["suspect"].truth());
-  const Table table = rows.table();
+  const Table table = rows.table(0);
   EXPECT_EQ(table.rows[2][3], "active suspect");
+  ASSERT_EQ(table.notes.size(), 2u);
+  EXPECT_EQ(table.notes[0].find("node 3 is suspect since 1970-01-01T00:00:00Z"), 0u);
+  EXPECT_EQ(table.notes[1],
+            "moving: 5 of 8 shards have the nodes of view 7, 8 are on all that join");
+}
+
+client::MemberSighting seen_as(client::MemberVerdict verdict, client::SuspicionCause cause) {
+  client::MemberSighting sighting{.node_id = 3, .alive = true, .phi_milli = 9000};
+  sighting.heard = std::chrono::milliseconds{4100};
+  sighting.suspicion = client::MemberSuspicion{.verdict = verdict,
+                                               .cause = cause,
+                                               .level = client::FailureLevel::Process,
+                                               .phi_milli = 9000,
+                                               .since = std::chrono::milliseconds{1500},
+                                               .direct = std::chrono::milliseconds{4000},
+                                               .indirect = std::nullopt};
+  return sighting;
+}
+
+// Two of two that see it: one suspects it, the other doubts it.
+TEST(MemberWords, AListSaysWhySinceWhenAndToHowManyANodeIsSuspect) {
+  client::MembershipView view = three();
+  view.members[2].suspect = true;
+  view.members[2].suspect_since =
+      std::chrono::system_clock::time_point{std::chrono::seconds{1'700'000'000}};
+  MemberRows rows;
+  view.sightings = {seen_as(client::MemberVerdict::Suspect, client::SuspicionCause::Refused)};
+  rows.add(1, view);
+  view.sightings = {seen_as(client::MemberVerdict::Doubted, client::SuspicionCause::Silent)};
+  rows.add(2, view);
+  const Json member = rows.json()["members"][2];
+  EXPECT_EQ(unsigned_of(member["heard_ms"]), 4000u);
+  ASSERT_EQ(member["suspected_by"].size(), 1u);
+  EXPECT_EQ(unsigned_of(member["suspected_by"][0]), 1u);
+  const Json suspicion = member["seen_by"][0]["suspicion"];
+  EXPECT_EQ(suspicion["verdict"].text(), "suspect");
+  EXPECT_EQ(suspicion["cause"].text(), "refused");
+  EXPECT_EQ(suspicion["level"].text(), "process");
+  EXPECT_EQ(unsigned_of(suspicion["since_ms"]), 1500u);
+  EXPECT_TRUE(suspicion["indirect_ms"].is_null());
+  const Table table = rows.table(1'700'000'012'000);
+  EXPECT_EQ(table.rows[2][7], "suspect 1/2");
   ASSERT_EQ(table.notes.size(), 1u);
   EXPECT_EQ(table.notes[0],
-            "moving: 5 of 8 shards have the nodes of view 7, 8 are on all that join");
+            "node 3 is suspect since 2023-11-14T22:13:20Z (12 s); 1 of 2 nodes that answered "
+            "suspect it, heard last 4000 ms ago: its host answers that no process listens there");
+}
+
+TEST(MemberWords, AListSaysWhoIsDoubtedAndWhoIsSuspectToSomeOnly) {
+  client::MembershipView view = three();
+  MemberRows doubted;
+  view.sightings = {seen_as(client::MemberVerdict::Doubted, client::SuspicionCause::Link)};
+  doubted.add(1, view);
+  EXPECT_EQ(doubted.table(0).rows[2][7], "doubted 1/1");
+  EXPECT_TRUE(doubted.table(0).notes.empty());
+  MemberRows suspect;
+  view.sightings = {seen_as(client::MemberVerdict::Suspect, client::SuspicionCause::Silent)};
+  suspect.add(1, view);
+  ASSERT_EQ(suspect.table(0).notes.size(), 1u);
+  EXPECT_NE(suspect.table(0).notes[0].find("node 3 is not marked as suspect in the view"),
+            std::string::npos);
+  // A node of an earlier release says only whether it hears it.
+  MemberRows older;
+  view.sightings = {{.node_id = 3, .alive = false}};
+  older.add(1, view);
+  EXPECT_EQ(older.table(0).rows[2][7], "suspect 1/1");
+  EXPECT_TRUE(older.json()["members"][2]["seen_by"][0]["suspicion"].is_null());
+}
+
+TEST(MemberWords, AlarmsAreNamedByKindAndNode) {
+  EXPECT_FALSE(parse_alarm_choice("all")->kind.has_value());
+  EXPECT_EQ(parse_alarm_choice("not-converged")->kind, client::AlarmKind::NotConverged);
+  EXPECT_EQ(parse_alarm_choice("suspect-for-long:12")->about, 12u);
+  for (const char* none : {"",
+                           "ALL",
+                           "suspect",
+                           "suspect-for-long:",
+                           "suspect-for-long:0",
+                           "suspect-for-long:3x",
+                           ":3",
+                           "all:3",
+                           "suspect-for-long:99999999999"}) {
+    EXPECT_FALSE(parse_alarm_choice(none).has_value()) << none;
+  }
+}
+
+client::ClusterAlarm raised(std::uint32_t node, int since, bool armed) {
+  return {client::AlarmKind::SuspectForLong,
+          node,
+          std::chrono::system_clock::time_point{std::chrono::seconds{since}},
+          armed,
+          "said at " + std::to_string(since)};
+}
+
+// Node 3 does not answer, and the other two have raised one alarm each and one together.
+TEST(MemberWords, AlarmsOfAllNodesAreOneList) {
+  AlarmRows rows;
+  rows.add(1, std::vector{raised(3, 100, false), raised(4, 90, true)});
+  rows.add(2, std::vector{raised(3, 80, true)});
+  rows.add(3, client::Status(client::StatusCode::Unavailable, "down", 3001));
+  EXPECT_TRUE(rows.failure().ok());
+  const Json json = rows.json();
+  ASSERT_EQ(json["alarms"].size(), 2u);
+  const Json alarm = json["alarms"][0];
+  EXPECT_EQ(alarm["alarm"].text(), "suspect-for-long:3");
+  EXPECT_EQ(alarm["since_ms"].text(), "80000");
+  EXPECT_EQ(alarm["text"].text(), "said at 80");
+  EXPECT_EQ(alarm["raised_by"].dump(), "[1,2]");
+  EXPECT_EQ(alarm["armed_at"].dump(), "[2]");
+  EXPECT_TRUE(alarm["armed"].truth());
+  EXPECT_EQ(json["unreachable"].size(), 1u);
+  EXPECT_EQ(rows.table().rows[0][0], "suspect-for-long:3");
+  EXPECT_EQ(rows.table().rows[0][1], "1970-01-01T00:01:20Z");
+  EXPECT_TRUE(rows.keep({.kind = client::AlarmKind::SuspectForLong, .about = 4}));
+  EXPECT_EQ(rows.json()["alarms"].size(), 1u);
+  EXPECT_FALSE(rows.keep({.kind = client::AlarmKind::NotConverged}));
+  EXPECT_EQ(rows.table().caption, "no alarms");
+}
+
+TEST(MemberWords, AlarmsThatNobodyAnswersAreAFailure) {
+  AlarmRows rows;
+  rows.add(1, client::Status(client::StatusCode::Unavailable, "down", 3001));
+  EXPECT_EQ(rows.failure().detail(), 3001u);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Changes of members, as the client asks for them: what it sends, once however often it is sent,
 // and what it makes of the answers.
 #include "protocol/lock_messages.h"
+#include "protocol/members/alarm_messages.h"
 #include "protocol/members/change_messages.h"
+#include "protocol/members/view_messages.h"
 #include "tests/client/client_fixture.h"
 
 #include <atomic>
@@ -217,6 +219,83 @@ TEST_F(MembersTest, ProgressComesFromTheLeader) {
   EXPECT_EQ(progress.value().epoch, 4u);
   EXPECT_EQ(progress.value().shards, 16u);
   EXPECT_EQ(progress.value().ready, 6u);
+}
+
+// Of one node, as it was asked.
+TEST_F(MembersTest, AlarmsAreReadAndDisarmedAtOneNode) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = ok_reply(request);
+    const std::vector<protocol::AlarmRow> rows = {
+        {protocol::AlarmKind::SuspectForLong, NodeId{2}, 7000, false, "node 2 is suspect"}};
+    reply.payload = protocol::text_of(protocol::encode_alarm_rows(rows));
+    return reply;
+  });
+  Client client = connect();
+  const auto alarms = client.alarms(
+      1, {.disarm = true, .kind = AlarmKind::SuspectForLong, .about = 2, .who = "ann"});
+  ASSERT_TRUE(alarms.ok()) << alarms.status().to_string();
+  ASSERT_EQ(alarms.value().size(), 1u);
+  const ClusterAlarm& alarm = alarms.value().front();
+  EXPECT_EQ(alarm.kind, AlarmKind::SuspectForLong);
+  EXPECT_EQ(alarm.node_id, 2u);
+  EXPECT_EQ(alarm.since.time_since_epoch(), 7s);
+  EXPECT_FALSE(alarm.armed);
+  EXPECT_EQ(alarm.text, "node 2 is suspect");
+  const auto sent = cluster_.requests(RequestKind::MemberAlarms);
+  ASSERT_EQ(sent.size(), 1u);
+  const auto order = protocol::decode_alarm_order(
+      std::as_bytes(std::span{sent.front().payload.data(), sent.front().payload.size()}));
+  EXPECT_EQ(order.value(),
+            (protocol::AlarmOrder{.action = protocol::AlarmAction::Disarm,
+                                  .kind = protocol::AlarmKind::SuspectForLong,
+                                  .node = NodeId{2},
+                                  .who = "ann"}));
+  ASSERT_TRUE(client.alarms_async(1, {}).get().ok());
+}
+
+TEST_F(MembersTest, ANodeOfAnEarlierReleaseHasNoAlarms) {
+  cluster_.answer_with([](const FakeRequest& request) {
+    return request.slot.kind == RequestKind::MemberAlarms
+               ? error_reply(request, ErrorCode::KindUnknown)
+               : friendly_reply(request);
+  });
+  Client client = connect();
+  EXPECT_EQ(client.alarms(1).status().detail(),
+            static_cast<std::uint32_t>(ErrorCode::FeatureMissing));
+}
+
+TEST_F(MembersTest, AViewSaysHowDetectorsHoldItsNodes) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = ok_reply(request);
+    protocol::ViewAnswer answer{.view = view_of(4),
+                                .newest = 4,
+                                .sights = {{.node = NodeId{1}, .alive = true, .phi_milli = {}},
+                                           {.node = NodeId{2}, .alive = true, .phi_milli = {}}}};
+    answer.verdicts = {{.node = NodeId{2},
+                        .verdict = 2,
+                        .cause = 9,  // Of a later release.
+                        .level = 2,
+                        .phi_milli = 8100,
+                        .since_ms = 40,
+                        .direct_ms = 2600,
+                        .indirect_ms = std::nullopt},
+                       {.node = NodeId{7}, .direct_ms = {}, .indirect_ms = {}}};
+    reply.payload = protocol::text_of(protocol::encode_view_answer(answer));
+    return reply;
+  });
+  Client client = connect();
+  const auto view = client.view();
+  ASSERT_TRUE(view.ok()) << view.status().to_string();
+  ASSERT_EQ(view.value().sightings.size(), 2u);
+  EXPECT_FALSE(view.value().sightings[0].suspicion.has_value());
+  const MemberSuspicion suspicion = view.value().sightings[1].suspicion.value();
+  EXPECT_EQ(suspicion.verdict, MemberVerdict::Suspect);
+  EXPECT_EQ(suspicion.cause, SuspicionCause::None);
+  EXPECT_EQ(suspicion.level, FailureLevel::Process);
+  EXPECT_EQ(suspicion.phi_milli, 8100u);
+  EXPECT_EQ(suspicion.since, 40ms);
+  EXPECT_EQ(suspicion.direct, 2600ms);
+  EXPECT_FALSE(suspicion.indirect.has_value());
 }
 
 }  // namespace

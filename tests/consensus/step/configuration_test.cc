@@ -99,6 +99,34 @@ TEST(Configuration, TakesTwoVotersInOneStepOnlyJointly) {
   EXPECT_TRUE(may_follow(joint, leave_joint(joint)));
 }
 
+TEST(Configuration, OfTheSameVotersMayHaveOtherWeights) {
+  const Configuration before = voters_of(0b00111);
+  Configuration after = before;
+  after.weight[1] = 2;
+  EXPECT_TRUE(may_follow(before, after));
+  EXPECT_TRUE(quorums_meet(before, after));
+  after.weight[1] = 9;
+  EXPECT_FALSE(quorums_meet(before, after));
+  Configuration joint = voters_of(0b01111);
+  joint.voters = 0b01110;
+  joint.voters_outgoing = before.voters;
+  EXPECT_TRUE(may_follow(before, joint));
+  joint.weight[1] = 2;
+  EXPECT_FALSE(may_follow(before, joint)) << "a slot has one weight in both halves";
+}
+
+// A vote more or less of one voter never parts two quorums, whatever the weights.
+RC_GTEST_PROP(Configuration, QuorumsMeetWhenAWeightChangesByOne, ()) {
+  const Configuration before = any_simple(5);
+  Configuration after = before;
+  const std::uint32_t slot = any_from(0u, 7u);
+  RC_PRE(has_slot(before.voters, slot));
+  after.weight[slot] = static_cast<std::uint8_t>(before.weight[slot] + 1);
+  RC_ASSERT(may_follow(before, after));
+  RC_ASSERT(quorums_meet(before, after));
+  RC_ASSERT(quorums_meet(after, before));
+}
+
 TEST(Configuration, OfAHeavyNewcomerHasQuorumsThatDoNotMeet) {
   Configuration after = voters_of(0b1111);
   after.weight[3] = 3;

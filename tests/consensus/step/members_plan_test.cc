@@ -317,6 +317,52 @@ TEST(MembersPlan, NothingIsProposedBeforeAnEntryOfTheOwnTermIsDecided) {
   EXPECT_EQ(plan_members(row, shard.input(), voters_of({1, 2, 3, 4})).step, MembersStep::None);
 }
 
+TEST(MembersPlan, VotersGetTheWeightsThatAreWantedAsFarAsQuorumsMeet) {
+  Shard shard(voting({1, 2, 3}));
+  MembersTarget target = voters_of({1, 3});
+  add_target(target, {.node = NodeId{2}, .weight = 9, .flags = kVoter});
+  std::uint32_t changes = 0;
+  for (MembersPlan plan = shard.plan(target); plan.step != MembersStep::None;
+       plan = shard.plan(target)) {
+    ASSERT_EQ(plan.step, MembersStep::Voters);
+    EXPECT_FALSE(plan.configuration.joint());
+    EXPECT_TRUE(quorums_meet(shard.configuration(), plan.configuration));
+    EXPECT_FALSE(as_wanted(shard.configuration(), target, kReplicaSlots));
+    shard.decide(plan.configuration);
+    ASSERT_LE(++changes, 9u);
+  }
+  EXPECT_GT(changes, 1u) << "1:1:1 and 1:9:1 have quorums that do not meet";
+  EXPECT_EQ(shard.configuration().weight[1], 9);
+  EXPECT_TRUE(as_wanted(shard.configuration(), target, kReplicaSlots));
+}
+
+TEST(MembersPlan, NoWeightIsGivenThatTheLivingCannotDecideWith) {
+  Shard shard(voting({1, 2, 3}));
+  shard.live.erase(2);
+  MembersTarget target = voters_of({1, 3});
+  add_target(target, {.node = NodeId{2}, .weight = 2, .flags = kVoter});
+  EXPECT_EQ(shard.plan(target).step, MembersStep::None) << "2 of 4 votes are no majority";
+  shard.live.insert(2);
+  EXPECT_EQ(shard.plan(target).configuration.weight[1], 2);
+}
+
+// Seven voters and an observer have all slots.
+TEST(MembersPlan, AnObserverMakesRoomForOneThatJoins) {
+  Shard shard(with_learner(voting({1, 2, 3, 4, 5, 6, 7}), 8));
+  MembersTarget target = voters_of({1, 2, 3, 4, 5, 6, 7});
+  add_learner(target, 8, 0);
+  add_learner(target, 9, kTargetJoining);
+  for (int changes = 0; changes < 2; ++changes) {
+    const MembersPlan plan = shard.plan(target);
+    ASSERT_EQ(plan.step, MembersStep::Learners);
+    shard.decide(plan.configuration);
+  }
+  EXPECT_EQ(slot_of(shard.configuration(), NodeId{8}), kSlotNone);
+  EXPECT_NE(slot_of(shard.configuration(), NodeId{9}), kSlotNone);
+  EXPECT_EQ(shard.plan(target).step, MembersStep::None);
+  EXPECT_TRUE(as_wanted(shard.configuration(), target, kReplicaSlots));
+}
+
 TEST(MembersPlan, WithoutATargetNothingIsWanted) {
   Shard shard(with_learner(voting({1, 2, 3}), 4));
   EXPECT_EQ(shard.plan({}).step, MembersStep::None);

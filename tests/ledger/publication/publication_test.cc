@@ -461,11 +461,11 @@ TEST(Publication, ThePrunedClusterLogLevelsOffAndKeepsTheNewestHeadOfEachShard) 
   for (const std::uint32_t idle : {0u, 2u, 3u}) {
     world.decide(idle, "once");
   }
-  load_one_shard(world, 1500);
+  load_one_shard(world, 800);
   world.run(2500);
   for (auto& node : world.all()) {
     const ledger::ClusterLog& log = *node->log;
-    EXPECT_GT(log.size(), 1500u);
+    EXPECT_GT(log.size(), 800u);
     EXPECT_GE(log.first(), log.size() - 300 - 2 * PublicationWorld::kSegmentLeaves);
     EXPECT_LE(log.first(), log.size() - 300);
     for (std::uint32_t shard = 0; shard < 4; ++shard) {
@@ -478,7 +478,7 @@ TEST(Publication, ThePrunedClusterLogLevelsOffAndKeepsTheNewestHeadOfEachShard) 
   }
   // What was published again makes nothing stale: the log rests.
   const std::uint64_t size = world.node(1).log->size();
-  world.run(5000);
+  world.run(2000);
   EXPECT_EQ(world.node(1).log->size(), size);
 }
 

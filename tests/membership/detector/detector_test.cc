@@ -293,23 +293,67 @@ TEST(Detector, NodesThatLeftTheViewAreForgotten) {
 
 // --- Marks in the view.
 
+std::vector<Mark> view_of(std::uint32_t count) {
+  std::vector<Mark> view;
+  for (std::uint32_t id = 1; id <= count; ++id) {
+    view.push_back({NodeId{id}, false});
+  }
+  return view;
+}
+
+// Node 1 as the leader, whose proposals are taken as soon as they are made. Each of them is a view.
+class MarkedNodes {
+ public:
+  explicit MarkedNodes(std::uint32_t count, std::uint64_t seed = 1)
+      : nodes(count, seed), view(view_of(count)) {
+    nodes.run(5000);
+  }
+
+  void run(std::uint64_t ms) {
+    for (const std::uint64_t end = nodes.now_ms + ms; nodes.now_ms < end;) {
+      nodes.run(1);
+      std::vector<Mark> decided = marks.decide(view, nodes.at(1), nodes.now_ms);
+      for (const Mark& mark : decided) {
+        view[mark.node.value - 1] = mark;
+      }
+      if (!decided.empty()) {
+        views.push_back(std::move(decided));
+      }
+    }
+  }
+
+  SimulatedNodes nodes;
+  Marks marks;
+  std::vector<Mark> view;
+  std::vector<std::vector<Mark>> views;
+};
+
 TEST(Marks, ANodeIsMarkedOnceAndTheMarkGoesWhenItIsBack) {
   SimulatedNodes nodes(5);
   nodes.run(5000);
   Marks marks;
-  std::vector<Mark> view{{NodeId{1}}, {NodeId{2}}, {NodeId{3}}, {NodeId{4}}, {NodeId{5}}};
+  std::vector<Mark> view = view_of(5);
   EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty());
   nodes.kill(4);
   nodes.run(50);
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty()) << "others may follow";
+  EXPECT_EQ(marks.next_deadline_ms(), nodes.now_ms + Marks::kQuietMs);
+  nodes.run(Marks::kQuietMs);
   EXPECT_EQ(marks.decide(view, nodes.at(1), nodes.now_ms), std::vector<Mark>({{NodeId{4}, true}}));
-  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms + 100).empty()) << "it is under way";
-  nodes.run(500);
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms + 200).empty()) << "it is under way";
+  EXPECT_EQ(marks.next_deadline_ms(), ~std::uint64_t{0});
+  nodes.run(Marks::kRepeatMs);
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty());
+  nodes.run(Marks::kQuietMs);
   EXPECT_EQ(marks.decide(view, nodes.at(1), nodes.now_ms).size(), 1u) << "and may have been lost";
   view[3].suspect = true;
   nodes.start_again(4, 2);
   nodes.run(500);
   EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty()) << "not yet";
+  EXPECT_EQ(marks.next_deadline_ms(), ~std::uint64_t{0});
   nodes.run(1000);
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty());
+  nodes.run(Marks::kQuietMs);
   EXPECT_EQ(marks.decide(view, nodes.at(1), nodes.now_ms), std::vector<Mark>({{NodeId{4}, false}}));
 }
 
@@ -317,16 +361,15 @@ TEST(Marks, ANodeThatComesAndGoesWaitsForLonger) {
   SimulatedNodes nodes(5);
   nodes.run(5000);
   Marks marks;
-  std::vector<Mark> view{{NodeId{1}}, {NodeId{2}}, {NodeId{3}}, {NodeId{4}}, {NodeId{5}}};
+  std::vector<Mark> view = view_of(5);
+  const auto decides = [&] { return !marks.decide(view, nodes.at(1), nodes.now_ms).empty(); };
   std::vector<std::uint64_t> waits;
   for (std::uint32_t life = 2; life <= 5; ++life) {
     nodes.kill(4);
-    nodes.run(600);
-    EXPECT_EQ(marks.decide(view, nodes.at(1), nodes.now_ms).size(), 1u);
+    EXPECT_LT(nodes.run_until(decides, 600), 600u);
     view[3].suspect = true;
     nodes.start_again(4, life);
-    waits.push_back(nodes.run_until(
-        [&] { return !marks.decide(view, nodes.at(1), nodes.now_ms).empty(); }, 100'000));
+    waits.push_back(nodes.run_until(decides, 100'000));
     view[3].suspect = false;
     nodes.run(600);
   }
@@ -338,8 +381,10 @@ TEST(Marks, ALeaderTakesItsOwnMarkAway) {
   nodes.run(1000);
   Marks marks;
   const std::vector<Mark> view{{NodeId{1}, true}, {NodeId{2}}, {NodeId{3}}};
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty());
+  nodes.run(Marks::kQuietMs);
   EXPECT_EQ(marks.decide(view, nodes.at(1), nodes.now_ms), std::vector<Mark>({{NodeId{1}, false}}));
-  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms + 10).empty()) << "it is under way";
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms + 50).empty()) << "it is under way";
 }
 
 TEST(Marks, ANodeThatIsNotInTheViewIsNotMarked) {
@@ -350,6 +395,64 @@ TEST(Marks, ANodeThatIsNotInTheViewIsNotMarked) {
   Marks marks;
   const std::vector<Mark> view{{NodeId{1}}, {NodeId{2}}};
   EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty());
+  nodes.run(Marks::kGatherMs);
+  EXPECT_TRUE(marks.decide(view, nodes.at(1), nodes.now_ms).empty());
+}
+
+// Killed one after the other by one command, or without power from one moment on.
+TEST(Marks, NodesThatDieAtOnceAreMarkedInOneView) {
+  for (const bool power : {true, false}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      for (const std::uint32_t deaths : {2u, 3u}) {
+        SCOPED_TRACE(testing::Message()
+                     << "power " << power << " seed " << seed << " deaths " << deaths);
+        MarkedNodes marked(7, seed);
+        std::vector<Mark> expected;
+        for (std::uint32_t id = 5; id < 5 + deaths; ++id) {
+          power ? marked.nodes.kill(id) : marked.nodes.power_off(id);
+          marked.run(power ? 5 : 0);
+          expected.push_back({NodeId{id}, true});
+        }
+        marked.run(6000);
+        EXPECT_EQ(marked.views, std::vector<std::vector<Mark>>({expected}));
+      }
+    }
+  }
+}
+
+TEST(Marks, NodesThatComeBackAtOnceAreClearedInOneView) {
+  MarkedNodes marked(7);
+  marked.nodes.kill(3);
+  marked.nodes.kill(6);
+  marked.run(1000);
+  ASSERT_EQ(marked.views.size(), 1u);
+  marked.nodes.start_again(3, 2);
+  marked.run(20);
+  marked.nodes.start_again(6, 2);
+  marked.run(3000);
+  ASSERT_EQ(marked.views.size(), 2u);
+  EXPECT_EQ(marked.views[1], std::vector<Mark>({{NodeId{3}, false}, {NodeId{6}, false}}));
+}
+
+// What is gathered costs a death alone kQuietMs, and never more than kGatherMs.
+TEST(Marks, ADeathDoesNotWaitForLong) {
+  for (const bool doubts : {false, true}) {
+    MarkedNodes marked(5);
+    if (doubts) {
+      marked.nodes.stop(2);  // Silent, and for long not silent enough.
+      marked.run(1000);
+      ASSERT_EQ(marked.nodes.verdict(1, 2), Verdict::Doubted);
+    }
+    marked.nodes.kill(4);
+    const std::uint64_t seen = marked.nodes.run_until(
+        [&] { return marked.nodes.verdict(1, 4) == Verdict::Suspect; }, 1000);
+    ASSERT_LT(seen, 1000u);
+    const std::uint64_t wait = doubts ? Marks::kGatherMs : Marks::kQuietMs;
+    marked.run(wait);
+    EXPECT_TRUE(marked.views.empty());
+    marked.run(1);
+    EXPECT_EQ(marked.views.size(), 1u);
+  }
 }
 
 }  // namespace

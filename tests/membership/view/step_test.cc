@@ -345,6 +345,65 @@ TEST(MemberSteps, AnOrderIsKnownByItsNumber) {
   EXPECT_FALSE(views.state.made_by(Kind::Drain, 43).has_value());
 }
 
+TEST(MemberSteps, SeveralSuspectsAreMarkedAndClearedInOneView) {
+  Views views{5};
+  ASSERT_EQ(views.take(Kind::Suspect, {.node = NodeId{4}, .suspect = true, .time_ms = 55}),
+            ViewCode::Applied);
+  const std::uint64_t epoch = views.state.view().epoch;
+  MemberStep step{.marks = {{NodeId{2}, true}, {NodeId{3}, true}, {NodeId{4}, false}},
+                  .time_ms = 60};
+  ASSERT_EQ(views.take(Kind::Marks, step), ViewCode::Applied);
+  EXPECT_EQ(views.state.view().epoch, epoch + 1);
+  for (const std::uint32_t id : {2u, 3u}) {
+    EXPECT_TRUE(views.node(id).suspect);
+    EXPECT_EQ(views.node(id).suspect_since_ms, 60u);
+  }
+  EXPECT_FALSE(views.node(4).suspect);
+  EXPECT_EQ(views.node(4).suspect_since_ms, 0u);
+  // All of them or none.
+  EXPECT_EQ(views.take(Kind::Marks, {.marks = {{NodeId{1}, true}, {NodeId{2}, true}}}),
+            ViewCode::StateWrong);
+  EXPECT_EQ(views.take(Kind::Marks, {.marks = {{NodeId{1}, true}, {NodeId{9}, true}}}),
+            ViewCode::NodeUnknown);
+  EXPECT_FALSE(views.node(1).suspect);
+  ASSERT_EQ(views.take(Kind::Add, Views::added()), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Marks, {.marks = {{NodeId{1}, true}, {NodeId{6}, true}}}),
+            ViewCode::StateWrong)
+      << "nobody has come";
+  ASSERT_EQ(views.take(Kind::Leave, 6), ViewCode::Applied);
+  EXPECT_EQ(views.take(Kind::Marks, {.marks = {{NodeId{1}, true}, {NodeId{6}, true}}}),
+            ViewCode::NodeRemoved);
+  const auto facts = view_command_facts({.kind = Kind::Marks, .expected = 1, .step = step});
+  EXPECT_EQ(facts,
+            (decltype(facts){
+                {"kind", "view_marks"}, {"suspects", "2 3"}, {"cleared", "4"}, {"view", "1"}}));
+}
+
+TEST(MemberSteps, MarksThatNoNodeWritesAreRefused) {
+  const auto is_read = [](const std::vector<SuspectMark>& marks) {
+    const ViewCommand command{.kind = Kind::Marks, .expected = 1, .step = {.marks = marks}};
+    return decode_view_command(encode_view_command(command)).has_value();
+  };
+  EXPECT_TRUE(is_read({{NodeId{1}, true}}));
+  EXPECT_FALSE(is_read({}));
+  EXPECT_FALSE(is_read({{NodeId{0}, true}}));
+  EXPECT_FALSE(is_read({{NodeId{2}, true}, {NodeId{2}, false}}));
+  EXPECT_FALSE(is_read({{NodeId{2}, true}, {NodeId{1}, true}}));
+  std::vector<SuspectMark> marks;
+  for (std::uint32_t id = 1; id <= protocol::kViewNodesMax; ++id) {
+    marks.push_back({NodeId{id}, true});
+  }
+  EXPECT_TRUE(is_read(marks));
+  marks.push_back({NodeId{100}, true});
+  EXPECT_FALSE(is_read(marks));
+  ViewCommand command{.kind = Kind::Marks, .expected = 9, .step = {.marks = {{NodeId{2}, true}}}};
+  const std::vector<std::byte> bytes = encode_view_command(command);
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(decode_view_command(std::span{bytes}.first(length)));
+  }
+  EXPECT_EQ(crc32c(bytes), 1'368'888'923u) << "what stands in logs does not change";
+}
+
 // What stands in logs does not change from one release to the next.
 TEST(MemberSteps, BytesStayAsTheyAre) {
   MemberStep step = Views::added();
@@ -430,6 +489,11 @@ MemberStep drawn_step(std::uint64_t word, const ClusterView& view) {
   step.weight = step.role == MemberRole::Observer ? 0 : 1 + static_cast<std::uint32_t>(word % 3);
   step.auto_promote = word / 2048 % 2 == 0;
   step.suspect = word / 4096 % 2 == 0;
+  for (std::uint32_t id = 1; id <= std::min(highest, 30u); ++id) {
+    if ((word >> (id + 3)) % 4 == 0 || id == highest) {
+      step.marks.push_back({NodeId{id}, (word >> id) % 2 == 0});
+    }
+  }
   step.peer_address = "h" + std::to_string(word / 8192 % 12) + ":1";
   step.client_address = "h" + std::to_string(word / 8192 % 12) + ":2";
   step.directory = 1 + word / 65536 % 30;
@@ -469,7 +533,7 @@ TEST(MemberStepProperty, NoSequenceBreaksTheView) {
     std::set<std::uint32_t> removed;
     for (std::uint64_t k = 0; k < 300; ++k) {
       const std::uint64_t word = mix64(seed * 4096 + k);
-      const auto kind = static_cast<Kind>(5 + mix64(word) % 9);
+      const auto kind = static_cast<Kind>(5 + mix64(word) % 10);
       const ViewCode code = views.take(kind, drawn_step(word, views.state.view()));
       if (code == ViewCode::Applied) {
         taken.insert(static_cast<int>(kind));
@@ -487,7 +551,7 @@ TEST(MemberStepProperty, NoSequenceBreaksTheView) {
     views.state.serialize(bytes);
     ASSERT_EQ(ViewCpu::parse(bytes), views.state);
   }
-  EXPECT_EQ(taken.size(), 9u);  // Each kind was taken somewhere.
+  EXPECT_EQ(taken.size(), 10u);  // Each kind was taken somewhere.
 }
 
 }  // namespace

@@ -112,6 +112,23 @@ TEST(Greeting, ACallFromAKnownNodeIsAdmitted) {
   EXPECT_TRUE(judge_hello(greeting(1, 2), greeting(2, 1), known()).admitted());
 }
 
+TEST(Greeting, ANodeOfTheClusterWhosePlaceThisOneTookIsToldSo) {
+  Greeting old = greeting(1, 2);
+  old.from.cluster = ClusterId{8};
+  Greeting self = greeting(2, 1);
+  self.former = ClusterId{8};
+  const Admission refused = judge_hello(old, self, known());
+  EXPECT_EQ(refused.code, RefusalCode::WrongCluster);
+  EXPECT_NE(refused.text.find("cluster 8 is retired"), std::string::npos) << refused.text;
+  EXPECT_NE(refused.text.find("node 1 of the old one was removed"), std::string::npos);
+  EXPECT_LE(refused.text.size(), kRefusalTextBytesMax);
+  old.from.cluster = ClusterId{9};
+  EXPECT_EQ(judge_hello(old, self, known()).text.find("retired"), std::string::npos);
+  self.former = ClusterId{0};
+  old.from.cluster = ClusterId{0};
+  EXPECT_EQ(judge_hello(old, self, known()).text.find("retired"), std::string::npos);
+}
+
 TEST(Greeting, WhoDoesNotBelongHereIsRefusedWithACause) {
   Greeting cluster = greeting(1, 2);
   cluster.from.cluster = ClusterId{8};

@@ -1,5 +1,6 @@
 // Bytes of cluster views in both versions, of tokens and of the payloads of MemberJoin.
 #include "protocol/error_codes.h"
+#include "protocol/members/alarm_messages.h"
 #include "protocol/members/change_messages.h"
 #include "protocol/members/cluster_view.h"
 #include "protocol/members/join_messages.h"
@@ -303,6 +304,80 @@ TEST(ViewQueryBytes, SayWhetherTheAskerReadsVersionTwo) {
   EXPECT_TRUE(decode_view_query(bytes).value().members);
   bytes[1] = std::byte{0};  // As earlier releases write it.
   EXPECT_FALSE(decode_view_query(bytes).value().members);
+}
+
+TEST(ViewAnswers, VerdictsComeBackAndMayBeAbsent) {
+  ViewAnswer answer{.view = plain(), .newest = 3, .sights = {}};
+  const std::vector<std::byte> without = encode_view_answer(answer);
+  EXPECT_TRUE(decode_view_answer(without).value().verdicts.empty());
+  answer.verdicts = {{.node = NodeId{2},
+                      .verdict = 2,
+                      .cause = 1,
+                      .level = 3,
+                      .phi_milli = 8100,
+                      .since_ms = 40,
+                      .direct_ms = 2600,
+                      .indirect_ms = std::nullopt},
+                     {.node = NodeId{3}, .direct_ms = std::nullopt, .indirect_ms = 7}};
+  for (const std::uint64_t settled : {0u, 2u}) {
+    answer.settled = settled;
+    std::vector<std::byte> bytes = encode_view_answer(answer);
+    // Earlier releases read so far.
+    EXPECT_TRUE(std::ranges::equal(std::span{bytes}.first(without.size()), without));
+    const auto read = decode_view_answer(bytes);
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read.value().verdicts, answer.verdicts);
+    EXPECT_EQ(read.value().settled, settled);
+    for (std::size_t size = bytes.size() - 1; size > bytes.size() - 28; --size) {
+      EXPECT_FALSE(decode_view_answer(std::span{bytes}.first(size)).ok());
+    }
+    bytes.push_back(std::byte{1});  // Of a later release.
+    EXPECT_EQ(decode_view_answer(bytes).value().verdicts, answer.verdicts);
+  }
+}
+
+TEST(AlarmMessages, ComeBackAsTheyWere) {
+  for (const AlarmOrder& order :
+       {AlarmOrder{},
+        AlarmOrder{.action = AlarmAction::Disarm, .kind = AlarmKind::SuspectForLong, .who = "ann"},
+        AlarmOrder{.action = AlarmAction::Disarm, .kind = std::nullopt, .node = NodeId{3}}}) {
+    EXPECT_EQ(decode_alarm_order(encode_alarm_order(order)).value(), order);
+  }
+  const std::vector<AlarmRow> rows = {
+      {AlarmKind::NotConverged, NodeId{4}, 1'700'000'000'000, true, "node 4 is joining"},
+      {AlarmKind::SuspectForLong, NodeId{2}, 5, false, ""}};
+  std::vector<std::byte> bytes = encode_alarm_rows(rows);
+  EXPECT_EQ(decode_alarm_rows(bytes).value(), rows);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_alarm_rows(std::span{bytes}.first(size)).ok());
+  }
+  bytes.push_back(std::byte{1});  // Of a later release.
+  EXPECT_TRUE(decode_alarm_rows(bytes).ok());
+  EXPECT_TRUE(decode_alarm_rows(encode_alarm_rows({})).value().empty());
+}
+
+TEST(AlarmMessages, AreBounded) {
+  AlarmRow row{AlarmKind::NotConverged, NodeId{4}, 1, true, std::string(600, 't')};
+  const std::vector<AlarmRow> many(kAlarmsMax + 1, row);
+  const auto read = decode_alarm_rows(encode_alarm_rows(many)).value();
+  EXPECT_EQ(read.size(), kAlarmsMax);
+  EXPECT_EQ(read.front().text.size(), kAlarmTextBytesMax);
+  const auto refused = [](const std::vector<std::byte>& bytes) {
+    return !decode_alarm_order(bytes).ok();
+  };
+  EXPECT_TRUE(refused({}));
+  const auto bytes = encode_alarm_order({});
+  EXPECT_TRUE(refused({bytes.begin(), bytes.end() - 1}));
+  EXPECT_TRUE(refused(encode_alarm_order({.action = static_cast<AlarmAction>(3)})));
+  EXPECT_TRUE(refused(encode_alarm_order({.who = std::string(kAlarmWhoBytesMax + 1, 'w')})));
+}
+
+TEST(AlarmMessages, KindsHaveNames) {
+  for (const AlarmKind kind : {AlarmKind::NotConverged, AlarmKind::SuspectForLong}) {
+    EXPECT_EQ(parse_alarm_kind(alarm_kind_name(kind)), kind);
+  }
+  EXPECT_EQ(parse_alarm_kind("unknown"), std::nullopt);
+  EXPECT_EQ(alarm_kind_name(static_cast<AlarmKind>(9)), "unknown");
 }
 
 }  // namespace

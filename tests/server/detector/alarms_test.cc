@@ -28,7 +28,7 @@ TEST(MemberAlarms, AViewThatIsWellHasNone) {
   Alarms alarms(kOptions);
   alarms.refresh(view_of_three(), 1'000'000, kWall);
   EXPECT_TRUE(alarms.list().empty());
-  EXPECT_EQ(alarms.disarm(NodeId{}), 0u);
+  EXPECT_FALSE(alarms.disarm({}));
 }
 
 TEST(MemberAlarms, ANodeThatJoinsForTooLongRaisesOne) {
@@ -66,9 +66,12 @@ TEST(MemberAlarms, OneThatIsDisarmedStaysSoUntilItComesAnew) {
   view.nodes[1].suspect = true;
   view.nodes[1].suspect_since_ms = kWall - 600;
   alarms.refresh(view, 5000, kWall);
-  EXPECT_EQ(alarms.disarm(NodeId{3}), 0u) << "another node's";
-  EXPECT_EQ(alarms.disarm(NodeId{2}), 1u);
-  EXPECT_EQ(alarms.disarm(NodeId{}), 0u) << "it is disarmed";
+  EXPECT_FALSE(alarms.disarm({.node = NodeId{3}})) << "another node's";
+  EXPECT_FALSE(alarms.disarm({.kind = AlarmKind::NotConverged, .node = NodeId{2}}));
+  EXPECT_EQ(alarms.armed_count(), 1u);
+  EXPECT_TRUE(alarms.disarm({.kind = AlarmKind::SuspectForLong, .node = NodeId{2}}));
+  EXPECT_FALSE(alarms.list()[0].armed);
+  EXPECT_TRUE(alarms.disarm({})) << "once more";
   alarms.refresh(view, 6000, kWall + 1000);
   ASSERT_EQ(alarms.list().size(), 1u);
   EXPECT_FALSE(alarms.list()[0].armed);
@@ -81,6 +84,19 @@ TEST(MemberAlarms, OneThatIsDisarmedStaysSoUntilItComesAnew) {
   EXPECT_EQ(alarms.armed_count(), 1u);
 }
 
+// Nodes that started at different times raise it one after the other.
+TEST(MemberAlarms, OneThatIsDisarmedBeforeItIsDueComesDisarmed) {
+  Alarms alarms(kOptions);
+  ClusterView view = view_of_three();
+  view.nodes[2].state = MemberState::Leaving;
+  alarms.refresh(view, 5000, kWall);
+  ASSERT_TRUE(alarms.list().empty());
+  EXPECT_TRUE(alarms.disarm({.node = NodeId{3}}));
+  alarms.refresh(view, 7000, kWall + 2000);
+  ASSERT_EQ(alarms.list().size(), 1u);
+  EXPECT_EQ(alarms.armed_count(), 0u);
+}
+
 TEST(MemberAlarms, ZeroIsNoAlarm) {
   Alarms alarms({.converge_after_ms = 0, .replace_after_ms = 0});
   ClusterView view = view_of_three();
@@ -89,6 +105,7 @@ TEST(MemberAlarms, ZeroIsNoAlarm) {
   alarms.refresh(view, 1, kWall);
   alarms.refresh(view, 100'000'000, kWall + 100'000'000);
   EXPECT_TRUE(alarms.list().empty());
+  EXPECT_FALSE(alarms.disarm({}));
 }
 
 TEST(MemberAlarms, TombstonesRaiseNone) {

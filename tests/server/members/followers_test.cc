@@ -211,5 +211,19 @@ TEST_F(ViewFollowersTest, ViewsThatWereMissedDoNotHideTheOneThatWasSeenLast) {
   EXPECT_EQ(followers_.settled(), 41u);
 }
 
+TEST_F(ViewFollowersTest, NoMoreViewsAreMadeThanARestartFindsWhileNobodyLeavesThem) {
+  for (std::uint64_t k = 0; k < ViewFollowers::kUnleftMax; ++k) {
+    view({1, 2, 3});
+    look();
+    EXPECT_FALSE(followers_.is_full()) << k;
+  }
+  view({1, 2, 3});
+  look();
+  EXPECT_TRUE(followers_.is_full());
+  said_[2] = 2;  // With node 1 a majority of view 1 alone.
+  look();
+  EXPECT_FALSE(followers_.is_full());
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -119,15 +119,18 @@ class MemberChangesTest : public testing::Test {
     options.peers = {{NodeId{2}, "two:1"}, {NodeId{3}, "three:1"}};
     members_ = std::make_unique<NodeMembers>(
         options,
-        NodeMembers::Environment{
-            .log = log_,
-            .machine = machine_,
-            .replies = replies_,
-            .metrics = metrics_,
-            .all_have = [] { return true; },
-            .wall_ms = [this] { return wall_ms_; },
-            .has = [this](NodeId node,
-                          protocol::Feature) { return !lacking_.contains(node.value); }});
+        NodeMembers::Environment{.log = log_,
+                                 .machine = machine_,
+                                 .replies = replies_,
+                                 .metrics = metrics_,
+                                 .all_have = [] { return true; },
+                                 .wall_ms = [this] { return wall_ms_; },
+                                 .has =
+                                     [this](NodeId node, protocol::Feature feature) {
+                                       const bool marks = feature == protocol::Feature::MemberMarks;
+                                       return !lacking_.contains(node.value) &&
+                                              !(marks && lacking_marks_.contains(node.value));
+                                     }});
     members_->set_on_members([this](const ClusterMembers& told) { told_.push_back(told); });
     members_->start("");
     pass();
@@ -271,6 +274,7 @@ class MemberChangesTest : public testing::Test {
   MetricsRegistry metrics_;
   Replies replies_;
   std::set<std::uint32_t> lacking_;
+  std::set<std::uint32_t> lacking_marks_;  // Of them only Feature::MemberMarks.
   std::uint64_t wall_ms_ = 1'000'000;
   std::uint64_t now_ms_ = 1000;
   std::uint64_t index_ = 0;
@@ -402,7 +406,8 @@ TEST_F(MemberChangesTest, AJoinThatIsLateOrOldOrInTheWayIsRefused) {
 TEST_F(MemberChangesTest, EachMistakeOfAnOrderHasItsOwnCodeAndChangesNothing) {
   ASSERT_NO_FATAL_FAILURE(found());
   MemberActionOrder wanted = adding(MemberRole::Witness);
-  EXPECT_EQ(order(wanted), ErrorCode::MemberRoleWrong);
+  wanted.weight = 2;
+  EXPECT_EQ(order(wanted), ErrorCode::MemberWeightInvalid);
   wanted = adding();
   wanted.weight = 0;
   EXPECT_EQ(order(wanted), ErrorCode::MemberWeightInvalid);
@@ -429,6 +434,51 @@ TEST_F(MemberChangesTest, EachMistakeOfAnOrderHasItsOwnCodeAndChangesNothing) {
   EXPECT_EQ(order(wanted), ErrorCode::SlotInvalid);
   EXPECT_EQ(view().epoch, 1u);
   EXPECT_TRUE(log_.proposals.empty());
+}
+
+// Those that can lead stay a majority by themselves.
+TEST_F(MemberChangesTest, AWitnessTakesMoreVotersWithStateThanThereAreWitnesses) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(adding(MemberRole::Witness)), ErrorCode::None);
+  EXPECT_EQ(node(4).role, MemberRole::Witness);
+  EXPECT_EQ(node(4).weight, 1u);
+  MemberActionOrder more = adding(MemberRole::Witness);
+  ASSERT_EQ(order(more), ErrorCode::None);
+  more = adding(MemberRole::Witness);
+  more.force = true;
+  EXPECT_EQ(order(more), ErrorCode::WitnessNeedsVoters) << "three voters, three witnesses";
+  EXPECT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::WitnessNeedsVoters);
+  ASSERT_EQ(order(about(MemberAction::Remove, 5)), ErrorCode::None) << "a witness may go";
+  ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None) << "two voters, one witness";
+  EXPECT_EQ(order(adding(MemberRole::Witness)), ErrorCode::WitnessNeedsVoters);
+  MemberActionOrder other = adding(MemberRole::Witness);
+  other.replaces = NodeId{2};
+  EXPECT_EQ(order(other), ErrorCode::WitnessNeedsVoters) << "a witness in place of a voter";
+  MemberActionOrder heir = adding();
+  heir.replaces = NodeId{2};
+  heir.dry_run = true;
+  EXPECT_EQ(order(heir), ErrorCode::None) << "a voter in place of a voter";
+  MemberActionOrder forced = about(MemberAction::Remove, 2);
+  forced.force = true;
+  EXPECT_EQ(order(forced), ErrorCode::None);
+  MemberActionOrder last = about(MemberAction::Remove, 1);
+  last.force = true;
+  EXPECT_EQ(order(last), ErrorCode::LastVoter) << "a witness cannot lead";
+}
+
+TEST_F(MemberChangesTest, AWitnessComesOnlyWhereAllNodesKnowWitnesses) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(adding()), ErrorCode::None);  // So changes are known everywhere.
+  lacking_.insert(3);
+  ASSERT_EQ(order(adding()), ErrorCode::None);
+  EXPECT_EQ(order(adding(MemberRole::Witness)), ErrorCode::MemberFeatureMissing);
+  lacking_.clear();
+  ASSERT_EQ(order(adding(MemberRole::Witness)), ErrorCode::None);
+  // Now nobody may come who knows of none, whatever is known of those that are there.
+  protocol::JoinRequest request = joining(*answer().token, 40);
+  request.features &= ~static_cast<std::uint64_t>(protocol::Feature::Witnesses);
+  lacking_.insert(3);
+  EXPECT_EQ(join(request), ErrorCode::JoinFeaturesMissing);
 }
 
 TEST_F(MemberChangesTest, AQuorumOfLiveNodesStaysUnlessItIsForced) {
@@ -520,6 +570,122 @@ TEST_F(MemberChangesTest, OneThatCaughtUpIsPromotedByItselfAfterAWhile) {
   EXPECT_TRUE(log_.proposals.empty());
 }
 
+// Each shard makes voters of both in one change.
+TEST_F(MemberChangesTest, AllThatCaughtUpArePromotedOneRightAfterTheOther) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  MemberActionOrder wanted = adding();
+  wanted.auto_promote = true;
+  ASSERT_NO_FATAL_FAILURE(grow(wanted));
+  MemberActionOrder other = adding();
+  other.auto_promote = true;
+  ASSERT_NO_FATAL_FAILURE(grow(other));
+  settle(kShards, kShards);
+  run_ms(2300);
+  EXPECT_EQ(node(4).state, MemberState::Joining);
+  EXPECT_EQ(node(5).state, MemberState::Joining);
+  run_ms(700);
+  EXPECT_EQ(node(4).state, MemberState::Active);
+  EXPECT_EQ(node(5).state, MemberState::Active);
+  // One that comes later is looked at for itself.
+  MemberActionOrder late = adding();
+  late.auto_promote = true;
+  ASSERT_NO_FATAL_FAILURE(grow(late));
+  settle(kShards, kShards - 1);
+  run_ms(4000);
+  EXPECT_EQ(node(6).state, MemberState::Joining);
+}
+
+// A node that comes with the view that a promotion was to make is not as ready as the promoted one.
+TEST_F(MemberChangesTest, APromotionThatAnotherChangeForestalledSaysNothingOfOthers) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  MemberActionOrder wanted = adding();
+  wanted.auto_promote = true;
+  ASSERT_NO_FATAL_FAILURE(grow(wanted));
+  settle(kShards, kShards);
+  for (int k = 0; k < 400 && log_.proposals.empty(); ++k) {
+    pass();
+  }
+  ASSERT_EQ(log_.proposals.size(), 1u);
+  std::deque<FakeLog::Proposal> promotion;
+  promotion.swap(log_.proposals);
+  ASSERT_EQ(order(about(MemberAction::Drain, 2)), ErrorCode::None);
+  log_.proposals = promotion;
+  run_ms(1000);
+  EXPECT_EQ(node(4).state, MemberState::Joining);
+}
+
+// Nodes 2 and 3 and a client of theirs may be cut off, and go by view 1: they are its majority.
+TEST_F(MemberChangesTest, NobodyIsGoneWhileAnEarlierViewMayBeGoneByUnlessSomebodyVouches) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None);
+  settle(kShards - 1, kShards);
+  MemberActionOrder again = about(MemberAction::Remove, 3);
+  EXPECT_EQ(order(again), ErrorCode::MemberStateWrong);
+  again.force = true;
+  EXPECT_EQ(order(again), ErrorCode::MemberLags) << "a shard has it still";
+  settle(kShards, kShards);
+  run_ms(600'000);
+  EXPECT_EQ(node(3).state, MemberState::Leaving);
+  again.dry_run = true;
+  EXPECT_EQ(order(again), ErrorCode::None);
+  EXPECT_EQ(node(3).state, MemberState::Leaving);
+  again.dry_run = false;
+  again.number += 1;
+  EXPECT_EQ(order(again), ErrorCode::None);
+  EXPECT_EQ(node(3).state, MemberState::Removed);
+  const std::uint64_t epoch = view().epoch;
+  EXPECT_EQ(order(again), ErrorCode::None) << "its answer was lost";
+  EXPECT_EQ(view().epoch, epoch);
+}
+
+TEST_F(MemberChangesTest, MarksDoNotHoldUpWhatMembersWaitFor) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None);
+  settle(kShards, kShards);
+  bool suspect = false;
+  for (int k = 0; k < 6; ++k) {
+    hear(2, view().epoch, {});
+    members_->propose_suspect(NodeId{2}, suspect = !suspect);
+    run_ms(1000);
+  }
+  EXPECT_GT(view().epoch, 6u);
+  EXPECT_EQ(node(3).state, MemberState::Removed);
+}
+
+TEST_F(MemberChangesTest, ViewsThatNobodyLeavesAreNotForgotten) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  const std::uint64_t first = view().epoch;
+  bool suspect = false;
+  for (int k = 0; k < 40; ++k) {
+    members_->propose_suspect(NodeId{2}, suspect = !suspect);
+    run_ms(1000);
+  }
+  EXPECT_EQ(view().epoch, first + ViewFollowers::kUnleftMax);
+  MemberActionOrder wanted = about(MemberAction::Drain, 2);
+  EXPECT_EQ(order(wanted), ErrorCode::ViewsNotLeft);
+  wanted.number += 1;
+  wanted.force = true;
+  EXPECT_EQ(order(wanted), ErrorCode::None);
+  hear(2, view().epoch, {});
+  run_ms(300);
+  EXPECT_EQ(order(about(MemberAction::Undrain, 2)), ErrorCode::None);
+}
+
+// The directory has a view before others hear of it.
+TEST_F(MemberChangesTest, AnEpochIsSaidOnceItIsKept) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  const auto said = [this] {
+    return membership::decode_announcement(members_->announcement())->epoch;
+  };
+  EXPECT_EQ(said(), 1u);
+  members_->set_kept_epoch(1);
+  ASSERT_EQ(order(about(MemberAction::Drain, 3)), ErrorCode::None);
+  run_ms(300);
+  EXPECT_EQ(said(), 1u);
+  members_->set_kept_epoch(2);
+  EXPECT_EQ(said(), 2u);
+}
+
 TEST_F(MemberChangesTest, NobodyIsPromotedWithoutTheWishOrByAFollower) {
   ASSERT_NO_FATAL_FAILURE(found());
   ASSERT_NO_FATAL_FAILURE(grow());
@@ -553,6 +719,42 @@ TEST_F(MemberChangesTest, ASuspectIsMarkedOnceAndUnmarked) {
   members_->propose_suspect(NodeId{3}, true);
   run_ms(300);
   EXPECT_FALSE(node(3).suspect);
+}
+
+TEST_F(MemberChangesTest, SuspectsOfOneMomentAreMarkedInOneView) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  members_->propose_suspect(NodeId{2}, true);
+  members_->propose_suspect(NodeId{3}, true);
+  run_ms(300);
+  EXPECT_EQ(view().epoch, 2u);
+  EXPECT_TRUE(node(2).suspect);
+  EXPECT_TRUE(node(3).suspect);
+  EXPECT_EQ(node(3).suspect_since_ms, wall_ms_);
+  // One to be marked, the other no longer.
+  members_->propose_suspect(NodeId{1}, true);
+  members_->propose_suspect(NodeId{2}, false);
+  run_ms(300);
+  EXPECT_EQ(view().epoch, 3u);
+  EXPECT_TRUE(node(1).suspect);
+  EXPECT_FALSE(node(2).suspect);
+  // What the view says already is left out.
+  members_->propose_suspect(NodeId{1}, true);
+  members_->propose_suspect(NodeId{3}, false);
+  run_ms(300);
+  EXPECT_EQ(view().epoch, 4u);
+  EXPECT_FALSE(node(3).suspect);
+}
+
+// A follower that cannot read the command would go another way.
+TEST_F(MemberChangesTest, SuspectsAreMarkedOneByOneWhileANodeIsOfAnEarlierRelease) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  lacking_marks_ = {2};
+  members_->propose_suspect(NodeId{2}, true);
+  members_->propose_suspect(NodeId{3}, true);
+  run_ms(500);
+  EXPECT_EQ(view().epoch, 3u);
+  EXPECT_TRUE(node(2).suspect);
+  EXPECT_TRUE(node(3).suspect);
 }
 
 TEST_F(MemberChangesTest, NothingIsProposedWhileANodeIsOfAnEarlierRelease) {

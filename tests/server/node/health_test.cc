@@ -18,7 +18,7 @@ class NodeHealthTest : public testing::Test {
                                     .nodes = {NodeId{1}, NodeId{2}, NodeId{3}},
                                     .shard_count = 4,
                                     .data_directory = folder_.path().string(),
-                                    .publishes = false},
+                                    .silent_for = kResidentPublishesNothing},
                                    metrics_);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     ledger_ = std::move(opened).value();
@@ -85,6 +85,18 @@ TEST_F(NodeHealthTest, ALedgerThatPublishesNothingIsNoFault) {
   EXPECT_TRUE(told.ok);
   EXPECT_FALSE(told.required);
   EXPECT_EQ(told.detail.find("publishes nothing: "), 0u);
+}
+
+TEST_F(NodeHealthTest, AnAlarmIsToldAndLeavesTheNodeHealthy) {
+  EXPECT_TRUE(look("alarms", 1).ok);
+  health_.set_alarms("node 3 is suspect for 400 s: start it again, or replace it");
+  const HealthCheck told = look("alarms", 2);
+  EXPECT_FALSE(told.ok);
+  EXPECT_FALSE(told.required);
+  EXPECT_EQ(told.detail, "node 3 is suspect for 400 s: start it again, or replace it");
+  EXPECT_TRUE(health_.board().report().ready);
+  health_.set_alarms("");
+  EXPECT_TRUE(look("alarms", 3).ok);
 }
 
 TEST_F(NodeHealthTest, ANodeThatStopsIsNotReadyAndLooksNoMore) {

@@ -186,6 +186,29 @@ TEST(RequestTableTest, KindsOfTheNodeItselfAreServedWithoutALeader) {
   }
 }
 
+TEST(RequestTableTest, AWitnessRefusesWhatReadsReplicasAndNamesTheLeader) {
+  LockBench bench;
+  bench.engine.other_leader = NodeId{3};
+  const RequestRouter router({.service = *bench.service, .witness = true});
+  protocol::RequestSlot slot;
+  slot.kind = RequestKind::SessionLosses;
+  slot.session = 7;
+  slot.request_id = 77;
+  router.on_request(protocol::ConnectionId{1}, slot, {});
+  const KeptReply refused = bench.sink.take(77);
+  EXPECT_EQ(refused.slot.detail, static_cast<std::uint32_t>(ErrorCode::WitnessHasNoState));
+  EXPECT_EQ(refused.slot.leader, 3u);
+  slot = {};
+  slot.kind = RequestKind::NodeStatus;
+  slot.request_id = 78;
+  router.on_request(protocol::ConnectionId{1}, slot, {});
+  EXPECT_EQ(bench.sink.take(78).slot.code, StatusCode::Ok);
+  for (const RequestRow& row : request_table()) {
+    EXPECT_FALSE(row.needs_leader && reads_replicas(row.kind))
+        << protocol::request_kind_name(row.kind);
+  }
+}
+
 TEST(RequestTableTest, KindsWhoseOwnerIsAbsentAreCountedAndRefused) {
   LockBench bench;
   for (const RequestKind kind : {RequestKind::SnapshotOpen, RequestKind::WatchClose}) {
@@ -207,6 +230,7 @@ TEST(RequestTableTest, KindsThatActOnWhatOthersHoldTakeAnAdministrator) {
                                  RequestKind::LogLevels,
                                  RequestKind::MemberUpdate,
                                  RequestKind::MemberChange,
+                                 RequestKind::MemberAlarms,
                                  RequestKind::SnapshotOpen,
                                  RequestKind::SnapshotRead}) {
     EXPECT_EQ(find_request(kind)->permission, Permission::Admin)

@@ -32,6 +32,10 @@ MembersTarget voters(const std::vector<std::uint32_t>& nodes) {
   return target;
 }
 
+MembersTargets for_all(const MembersTarget& target) {
+  return {.shards = target, .views = target};
+}
+
 // Rows of node 1, which leads all of them at first; nodes 2 to 5 live and have all logs.
 class MembersMoverTest : public ::testing::Test {
  protected:
@@ -73,9 +77,10 @@ class MembersMoverTest : public ::testing::Test {
     }
   }
 
-  // What the rows were given to propose, decided at once.
+  // What the rows were given to propose, decided by the next tick.
   std::uint32_t decide_all(MembersMover& mover) {
     std::uint32_t proposals = 0;
+    input_.tick = input_.tick + 1;
     for (std::uint32_t row = 0; row < kRows; ++row) {
       RowWork* work = rows_.find(row);
       if (work == nullptr || !work->proposed) {
@@ -111,7 +116,7 @@ class MembersMoverTest : public ::testing::Test {
 
 TEST_F(MembersMoverTest, MovesAllRowsAndThenRests) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
-  mover.set_target(voters({1, 2, 3, 4}), 5);
+  mover.set_targets(for_all(voters({1, 2, 3, 4})), 5);
   EXPECT_EQ(mover.progress(), (MembersProgress{.epoch = 5, .led = kRows, .ready = kRows}));
   ASSERT_TRUE(mover.waiting());
   mover.advance(input_, rows_);
@@ -128,21 +133,22 @@ TEST_F(MembersMoverTest, MovesAllRowsAndThenRests) {
 
 TEST_F(MembersMoverTest, SoManyRowsAreUnderWayAtOnce) {
   MembersMover mover({.self = NodeId{1}, .parts = kManyParts}, columns_, registry_);
-  mover.set_target(voters({1, 2, 3, 4}), 1);
+  mover.set_targets(for_all(voters({1, 2, 3, 4})), 1);
   std::uint32_t rounds = 0;
   while (mover.progress().settled < kRows && rounds < 100) {
     mover.advance(input_, rows_);
     EXPECT_LE(decide_all(mover), 2u);
     ++rounds;
   }
-  EXPECT_EQ(rounds, kRows);  // Two changes for each row, two at a time.
+  // Two changes for each row, two rows at a time, and two rests of three ticks.
+  EXPECT_EQ(rounds, 2 * kRows);
 }
 
 TEST_F(MembersMoverTest, RowsThatWaitForTheDeadHoldNoPlace) {
   peers_[2].live = 0;
   MembersMover mover({.self = NodeId{1}, .parts = kManyParts}, columns_, registry_);
-  mover.set_target(voters({1, 2, 3, 4}), 1);
-  for (std::uint32_t round = 0; round < kRows; ++round) {
+  mover.set_targets(for_all(voters({1, 2, 3, 4})), 1);
+  for (std::uint32_t round = 0; round < 4 * kRows; ++round) {
     mover.advance(input_, rows_);
     decide_all(mover);
   }
@@ -159,7 +165,7 @@ TEST_F(MembersMoverTest, CountsTheRowsWhereJoiningNodesHaveTheLog) {
   MembersTarget target = voters({1, 2, 3});
   add_target(target, {.node = NodeId{4}, .weight = 0, .flags = consensus::kTargetJoining});
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
-  mover.set_target(target, 2);
+  mover.set_targets(for_all(target), 2);
   mover.advance(input_, rows_);
   EXPECT_EQ(mover.progress().ready, 0u);
   decide_all(mover);
@@ -175,7 +181,7 @@ TEST_F(MembersMoverTest, CountsTheRowsWhereJoiningNodesHaveTheLog) {
 
 TEST_F(MembersMoverTest, HandsOverWhatALeavingNodeLeads) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
-  mover.set_target(voters({2, 3}), 9);
+  mover.set_targets(for_all(voters({2, 3})), 9);
   mover.advance(input_, rows_);
   EXPECT_EQ(changes("transfer"), kRows);
   for (std::uint32_t row = 0; row < kRows; ++row) {
@@ -195,7 +201,7 @@ TEST_F(MembersMoverTest, KnowsWhoKeepsWhatIsHandedToIt) {
   MembersTarget target = voters({1, 3});
   add_target(target,
              {.node = NodeId{2}, .flags = consensus::kTargetVoter | consensus::kTargetLeadsAtNeed});
-  mover.set_target(target, 2);
+  mover.set_targets(for_all(target), 2);
   EXPECT_TRUE(mover.keeps_leaderships(NodeId{3}));
   EXPECT_FALSE(mover.keeps_leaderships(NodeId{2}));
   EXPECT_FALSE(mover.keeps_leaderships(NodeId{4}));
@@ -206,7 +212,7 @@ TEST_F(MembersMoverTest, LeavesAloneWhatReadmissionProposed) {
   Configuration other = columns_.configuration[4];
   other.learners = 0;
   rows_.touch(4).proposed = std::make_unique<Configuration>(other);
-  mover.set_target(voters({1, 2, 3, 4}), 1);
+  mover.set_targets(for_all(voters({1, 2, 3, 4})), 1);
   mover.advance(input_, rows_);
   EXPECT_EQ(rows_.find(4)->proposed->learners, 0);
   EXPECT_EQ(rows_.find(3)->proposed->learners, consensus::slot_bit(3));
@@ -216,19 +222,75 @@ TEST_F(MembersMoverTest, WithoutATargetNothingIsLookedAt) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
   mover.note(0);
   EXPECT_FALSE(mover.waiting());
-  mover.set_target(voters({1, 2, 3, 4}), 3);
-  mover.set_target({}, 0);
+  mover.set_targets(for_all(voters({1, 2, 3, 4})), 3);
+  mover.set_targets(for_all({}), 0);
   mover.advance(input_, rows_);
   EXPECT_EQ(decide_all(mover), 0u);
   EXPECT_EQ(mover.progress(), MembersProgress{});
 }
 
+TEST_F(MembersMoverTest, AJoinerThatDiesHoldsUpNobody) {
+  MembersMover mover({.self = NodeId{1}}, columns_, registry_);
+  MembersTarget target = voters({1, 2, 3});
+  for (const std::uint32_t node : {4u, 5u}) {
+    add_target(target, {.node = NodeId{node}, .weight = 0, .flags = consensus::kTargetJoining});
+  }
+  mover.set_targets(for_all(target), 2);
+  mover.advance(input_, rows_);
+  decide_all(mover);
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    ref(row).progress(4).match = LogIndex{};
+    mover.note(row);
+  }
+  mover.advance(input_, rows_);
+  EXPECT_EQ(mover.progress().ready, 0u) << "node 5 is far behind";
+  peers_[3].live = 0;
+  mover.advance(input_, rows_);
+  EXPECT_EQ(mover.progress().ready, kRows);
+  peers_[3].live = 1;
+  mover.advance(input_, rows_);
+  EXPECT_EQ(mover.progress().ready, 0u);
+}
+
+TEST_F(MembersMoverTest, TheSameTargetUnderAnotherEpochLeavesWhatWasFound) {
+  MembersMover mover({.self = NodeId{1}}, columns_, registry_);
+  mover.set_targets(for_all(voters({1, 2, 3})), 1);
+  mover.set_targets(for_all(voters({1, 2, 3})), 2);
+  EXPECT_FALSE(mover.waiting());
+  EXPECT_EQ(mover.progress(),
+            (MembersProgress{.epoch = 2, .led = kRows, .settled = kRows, .ready = kRows}));
+}
+
+// Rows are those of shards 0 to kRows - 1.
+TEST_F(MembersMoverTest, WhoLeavesStaysALearnerOfTheViewsAlone) {
+  MembersMover mover({.self = NodeId{1}}, columns_, registry_);
+  MembersTargets targets = for_all(voters({1, 2}));
+  add_target(targets.views, {.node = NodeId{3}, .weight = 0});
+  mover.set_targets(targets, 2);
+  for (int turn = 0; turn < 4 && mover.waiting(); ++turn) {
+    mover.advance(input_, rows_);
+    decide_all(mover);
+  }
+  EXPECT_EQ(mover.progress().settled, kRows);
+  const auto views = ref(0).configuration();
+  const std::uint8_t slot = consensus::slot_of(views, NodeId{3});
+  ASSERT_NE(slot, consensus::kSlotNone);
+  EXPECT_EQ(views.learners, consensus::slot_bit(slot));
+  EXPECT_EQ(views.weight[slot], 0);
+  EXPECT_EQ(consensus::slot_of(ref(1).configuration(), NodeId{3}), consensus::kSlotNone);
+
+  mover.set_targets(for_all(voters({1, 2})), 3);
+  mover.advance(input_, rows_);
+  EXPECT_EQ(decide_all(mover), 1u) << "it has left";
+  EXPECT_EQ(ref(0).configuration().learners, 0);
+}
+
 TEST_F(MembersMoverTest, ANewTargetIsTakenUpByAllRows) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
-  mover.set_target(voters({1, 2, 3}), 1);
+  mover.set_targets(for_all(voters({1, 2, 3})), 1);
   EXPECT_EQ(mover.progress().settled, kRows);
   EXPECT_FALSE(mover.waiting());
-  mover.set_target(voters({1, 2}), 2);
+  mover.set_targets(for_all(voters({1, 2})), 2);
   EXPECT_EQ(mover.progress().settled, 0u);
   mover.advance(input_, rows_);
   EXPECT_EQ(decide_all(mover), kRows);

@@ -22,11 +22,15 @@ Member weighing(std::uint32_t weight, Member member) {
   return member;
 }
 
-MembersTarget target_of(std::vector<Member> nodes) {
+MembersTargets targets_of(std::vector<Member> nodes) {
   ClusterMembers members;
   members.view.epoch = 7;
   members.view.nodes = std::move(nodes);
-  return members_target(members);
+  return members_targets(members);
+}
+
+MembersTarget target_of(std::vector<Member> nodes) {
+  return targets_of(std::move(nodes)).shards;
 }
 
 std::uint8_t flags_of(const MembersTarget& target, std::uint32_t node) {
@@ -43,7 +47,7 @@ TEST(MembersTarget, VotersVoteAndOnlyActiveOnesKeepWhatTheyLead) {
   EXPECT_EQ(flags_of(target, 1),
             consensus::kTargetVoter | consensus::kTargetLeads | consensus::kTargetLeadsAtNeed);
   EXPECT_EQ(flags_of(target, 2), consensus::kTargetVoter | consensus::kTargetLeadsAtNeed);
-  EXPECT_EQ(flags_of(target, 3), consensus::kTargetVoter);
+  EXPECT_EQ(flags_of(target, 3), consensus::kTargetVoter | consensus::kTargetWitness);
   EXPECT_EQ(find_target(target, NodeId{1})->weight, 3);
   EXPECT_EQ(find_target(target, NodeId{2})->weight, 255);
 }
@@ -73,8 +77,26 @@ TEST(MembersTarget, WhoLeavesOrHasLeftIsNobody) {
   EXPECT_EQ(target.count, 1u);
 }
 
+TEST(MembersTarget, WhoLeavesGoesOnHearingTheViewsUntilItHasLeft) {
+  const MembersTargets targets =
+      targets_of({member(1, MemberRole::Voter, MemberState::Active),
+                  weighing(4, member(2, MemberRole::Voter, MemberState::Leaving)),
+                  member(3, MemberRole::Observer, MemberState::Leaving),
+                  member(4, MemberRole::Voter, MemberState::Removed)});
+  const MembersTarget& views = targets.of(kViewShard);
+  EXPECT_EQ(views.count, 3u);
+  EXPECT_EQ(views.voter_count, 1u);
+  EXPECT_EQ(views.joining_count, 0u);
+  EXPECT_EQ(flags_of(views, 2), 0);
+  EXPECT_EQ(find_target(views, NodeId{2})->weight, 0) << "it has no vote any more";
+  EXPECT_EQ(flags_of(views, 3), 0);
+  EXPECT_EQ(flags_of(views, 4), 0xff);
+  EXPECT_EQ(targets.of(ShardId{1}).count, 1u);
+}
+
 TEST(MembersTarget, AViewWithoutVotersWantsNothing) {
-  EXPECT_EQ(members_target({}).count, 0u);
+  EXPECT_EQ(members_targets({}).shards.count, 0u);
+  EXPECT_EQ(members_targets({}).views.count, 0u);
   EXPECT_EQ(target_of({member(1, MemberRole::Observer, MemberState::Active)}).count, 0u);
 }
 

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -97,6 +98,39 @@ TEST_F(NodeStartTest, TheDirectoryNamesNodeClusterPeersAndSettings) {
   EXPECT_EQ(to_string(options.peers[1].peer), "10.0.0.3:7500");
   EXPECT_EQ(to_string(options.peers[1].client), "10.0.0.3:7400");
   EXPECT_EQ(start.value().kept.joined_by, protocol::join_token_proof(kToken));
+}
+
+TEST_F(NodeStartTest, WhoNamesTheClusterThatWasGivenUpLearnsTheNewId) {
+  join();
+  const auto disk = ledger::PosixDisk::open_directory(directory()).value();
+  const ClusterId old = cluster_id_of("prod");
+  ASSERT_TRUE(ledger::write_former(*disk, {old, 5}).ok());
+  const auto start = node_start(invocation());
+  ASSERT_TRUE(start.ok()) << start.status().to_string();
+  EXPECT_EQ(start.value().former->cluster, old);
+  EXPECT_EQ(start.value().options().cluster, kCluster);
+  for (const std::vector<std::string>& named : {std::vector<std::string>{"--cluster-name", "prod"},
+                                                {"--cluster-id", std::to_string(old.value)}}) {
+    const Status refused = node_start(invocation(named)).status();
+    EXPECT_EQ(refused.detail(), ledger::kDirectoryCluster);
+    EXPECT_NE(refused.message().find("give --cluster-id 77"), std::string::npos)
+        << refused.message();
+  }
+}
+
+TEST_F(NodeStartTest, BeforeAViewTheDirectoryOfAFormerClusterNamesNodeAndShards) {
+  std::filesystem::create_directory(directory());
+  const auto disk = ledger::PosixDisk::open_directory(directory()).value();
+  ASSERT_TRUE(
+      ledger::IdentityFile::create(*disk, {kCluster, NodeId{3}, 32, false}, 9, Incarnation{4})
+          .ok());
+  ASSERT_TRUE(ledger::write_former(*disk, {ClusterId{5}, 6}).ok());
+  const auto start = node_start(invocation());
+  ASSERT_TRUE(start.ok()) << start.status().to_string();
+  EXPECT_EQ(start.value().options().node, NodeId{3});
+  EXPECT_EQ(start.value().options().cluster, kCluster);
+  EXPECT_EQ(start.value().options().shards, 32u);
+  EXPECT_EQ(start.value().options().durability, Durability::Memory);
 }
 
 TEST_F(NodeStartTest, AnOptionThatIsGivenCountsBeforeTheView) {

@@ -188,6 +188,7 @@ Status Survivor::Impl::read_log(const std::string& directory, Recovery& recovery
 Status Survivor::Impl::read(const std::string& directory, const protocol::ClusterView& kept) {
   GCOORD_TRY_STATUS(check_identity(*identity));
   GCOORD_TRY_STATUS(check_repair(*disk));
+  GCOORD_TRY_STATUS(check_member(kept, identity->identity().node));  // A witness has no stores.
   GCOORD_TRY_STATUS(open_stores(directory));
   GCOORD_TRY(const consensus::Configuration founders, founders_in(*store));
   Recovery recovery({.map = rows.map,

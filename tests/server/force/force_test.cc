@@ -228,6 +228,9 @@ TEST(ForceNewClusterTest, ADirectoryThatLacksShardsIsRefused) {
   EXPECT_THAT(why(SurvivorDirectory({.established = false})), HasSubstr("never voted"));
   EXPECT_THAT(why(SurvivorDirectory(with(MemberState::Active, MemberRole::Witness))),
               HasSubstr("witness"));
+  const SurvivorDirectory witness(with(MemberState::Active, MemberRole::Witness));
+  std::filesystem::remove_all(witness.path() + "/history");
+  EXPECT_THAT(why(witness), HasSubstr("witness"));
   EXPECT_THAT(why(SurvivorDirectory(with(MemberState::Joining, MemberRole::Voter))),
               HasSubstr("joining"));
   EXPECT_THAT(why(SurvivorDirectory(with(MemberState::Removed, MemberRole::Voter))),

@@ -3,7 +3,7 @@
 // that come and go by the cluster view (docs/adr/0106 and after).
 #include "chaos/live/bit_flip.h"
 #include "chaos/live/fault.h"
-#include "chaos/live/guest_node.h"
+#include "chaos/process/newcomer.h"
 
 #include <algorithm>
 #include <iterator>
@@ -127,9 +127,9 @@ class TwoCorrupt final : public Fault {
 class MemberChange final : public Fault {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
-    guest_.emplace("guest-" + std::to_string(draw.between(1, 1'000'000'000)));
-    GCOORD_TRY_STATUS(guest_->come(world));
-    std::string what = guest_->comes() ? "one more node joins" : "an invitation is lost";
+    newcomer_.emplace("newcomer-" + std::to_string(draw.between(1, 1'000'000'000)));
+    GCOORD_TRY_STATUS(newcomer_->come(into(world)));
+    std::string what = newcomer_->comes() ? "one more node joins" : "an invitation is lost";
     if (draw.one_in(2)) {
       changed_ = draw.between(1, world.node_count());
       weighs_ = draw.one_in(2);
@@ -142,20 +142,24 @@ class MemberChange final : public Fault {
   std::chrono::milliseconds hold(Draw& draw) override { return draw.milliseconds(2000, 6000); }
 
   Result<std::string> heal(LiveWorld& world) override {
-    if (guest_->comes()) {
-      GCOORD_TRY_STATUS(guest_->await_active(world));
+    if (newcomer_->comes()) {
+      GCOORD_TRY_STATUS(newcomer_->await_active(into(world)));
     }
     for (int tries = 0; changed_ != 0 && tries < kTriesMax && !is_back(world); ++tries) {
       change(world, weighs_ ? client::MemberAction::Reweigh : client::MemberAction::Undrain, 1);
     }
-    GCOORD_TRY_STATUS(guest_->leave(world));
-    return std::string{guest_->comes() ? "it was active, and has left" : ""};
+    GCOORD_TRY_STATUS(newcomer_->leave(into(world)));
+    return std::string{newcomer_->comes() ? "it was active, and has left" : ""};
   }
 
-  std::uint64_t felt() const override { return guest_ && guest_->comes() ? 1 : 0; }
+  std::uint64_t felt() const override { return newcomer_ && newcomer_->comes() ? 1 : 0; }
 
  private:
   static constexpr int kTriesMax = 30;
+
+  static Newcomer::Cluster into(LiveWorld& world) {
+    return {world.cluster, world.client, world.program};
+  }
 
   // What else strikes may refuse it; is_back() sees to the end.
   void change(LiveWorld& world, client::MemberAction action, std::uint32_t weight) const {
@@ -176,7 +180,7 @@ class MemberChange final : public Fault {
            });
   }
 
-  std::optional<GuestNode> guest_;
+  std::optional<Newcomer> newcomer_;
   std::uint32_t changed_ = 0;  // 0: none.
   bool weighs_ = false;
 };

@@ -431,8 +431,7 @@ void GroupRequests::on_withdrawn(const Pending& pending,
 
 void GroupRequests::on_withdrawal_refused(const Pending& pending) {
   waits_.retry_ends(
-      ShardId{pending.request.shard},
-      hash_name(take_name(pending)),
+      {ShardId{pending.request.shard}, hash_name(take_name(pending))},
       env_.clock.now + 1,
       [&](const GroupWait& wait) { return wait.request.session == pending.request.session; });
 }

@@ -23,6 +23,11 @@ namespace gcoord::server {
 template <typename Wait, std::size_t kMost>
 class NamedWaits {
  public:
+  struct Name {
+    ShardId shard;
+    NameHash hash;
+  };
+
   // False: there are too many.
   bool add(ShardId shard, NameHash name, Wait wait) {
     if (size_ == kMost) {
@@ -87,8 +92,8 @@ class NamedWaits {
   // The end of waits for a name did not get into the log, and is to be asked for again at that
   // tick: of those that are(const Wait&) says yes to.
   template <typename Are>
-  void retry_ends(ShardId shard, NameHash name, Tick again_at, const Are& are) {
-    const auto found = waits_.find(Key{shard.value, name.low, name.high});
+  void retry_ends(const Name& name, Tick again_at, const Are& are) {
+    const auto found = waits_.find(Key{name.shard.value, name.hash.low, name.hash.high});
     if (found != waits_.end()) {
       retry_in(found->second, again_at, are);
     }

@@ -64,8 +64,9 @@ class EngineMoves : public ChangingCluster, public testing::WithParamInterface<W
     for (const std::uint32_t id : ids) {
       for (std::uint32_t shard = 0; shard < kShards; ++shard) {
         const ShardView view = cluster_.engine(id).view(ShardId{shard});
-        if (!votes(view.configuration, ids) || view.applied != view.last ||
-            cluster_.service(id).commands(ShardId{shard}) != told_) {
+        if (!votes(view.configuration, ids) ||
+            view.configuration.learners != learners(ShardId{shard}, view.configuration) ||
+            view.applied != view.last || cluster_.service(id).commands(ShardId{shard}) != told_) {
           return false;
         }
       }
@@ -81,8 +82,21 @@ class EngineMoves : public ChangingCluster, public testing::WithParamInterface<W
       found +=
           slot != consensus::kSlotNone && consensus::has_slot(configuration.voters, slot) ? 1 : 0;
     }
-    return !configuration.joint() && configuration.learners == 0 && found == ids.size() &&
+    return !configuration.joint() && found == ids.size() &&
            consensus::count_slots(configuration.voters) == ids.size();
+  }
+
+  // Whoever leaves learns the views until it has left, and nothing else.
+  consensus::SlotMask learners(ShardId shard, const consensus::Configuration& configuration) const {
+    consensus::SlotMask slots = 0;
+    for (const protocol::Member& node : view_.nodes) {
+      const std::uint8_t slot = consensus::slot_of(configuration, node.id);
+      const bool leaves = node.state == MemberState::Leaving && shard == kViewShard;
+      if (leaves && slot != consensus::kSlotNone) {
+        slots = static_cast<consensus::SlotMask>(slots | consensus::slot_bit(slot));
+      }
+    }
+    return slots;
   }
 
   void run_until_moved(const std::vector<std::uint32_t>& ids) {

@@ -1,6 +1,5 @@
-#include "chaos/live/guest_node.h"
+#include "chaos/process/newcomer.h"
 
-#include "chaos/process/cluster_watch.h"
 #include "chaos/process/free_ports.h"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ using client::MemberState;
 constexpr std::chrono::seconds kStepWithin{90};
 constexpr std::chrono::milliseconds kLookEvery{200};
 
-// docs/reference/exit_codes.md: the cluster removed this node.
+// As docs/reference/cluster_view.md has it: the cluster has removed this node.
 constexpr int kRemovedExit = 7;
 
 std::string joined(const std::vector<std::string>& endpoints) {
@@ -32,8 +31,8 @@ std::string joined(const std::vector<std::string>& endpoints) {
 
 }  // namespace
 
-std::optional<client::MemberDescription> GuestNode::find(LiveWorld& world) const {
-  const auto view = world.client.view();
+std::optional<client::MemberDescription> Newcomer::find(const Cluster& cluster) const {
+  const auto view = cluster.client.view();
   if (!view.ok()) {
     return std::nullopt;
   }
@@ -42,20 +41,20 @@ std::optional<client::MemberDescription> GuestNode::find(LiveWorld& world) const
   return found == members.end() ? std::nullopt : std::optional(*found);
 }
 
-Status GuestNode::come(LiveWorld& world) {
+Status Newcomer::come(const Cluster& cluster) {
   client::MemberAddition addition;
   addition.name = name_;
   addition.who = "live chaos";
-  const auto added = world.client.add_member(addition);
+  const auto added = cluster.client.add_member(addition);
   if (!added.ok() || added.value().token.empty()) {
     return Status{};
   }
   GCOORD_TRY(const auto ports, free_ports(3));
   const auto address = [&ports](std::size_t k) { return "127.0.0.1:" + std::to_string(ports[k]); };
   ChildOptions options;
-  options.arguments = {world.program.string(),
+  options.arguments = {cluster.program.string(),
                        "--data-dir",
-                       (world.cluster.directory() / name_).string(),
+                       (cluster.cluster.directory() / name_).string(),
                        "--listen-client",
                        address(0),
                        "--listen-peer",
@@ -63,21 +62,21 @@ Status GuestNode::come(LiveWorld& world) {
                        "--listen-metrics",
                        address(2),
                        "--join",
-                       joined(world.cluster.endpoints()),
+                       joined(cluster.cluster.endpoints()),
                        "--join-token",
                        added.value().token};
-  options.error_file = (world.cluster.directory() / (name_ + ".log")).string();
+  options.error_file = (cluster.cluster.directory() / (name_ + ".log")).string();
   options.output_file = options.error_file;
   GCOORD_TRY(auto process, ChildProcess::start(options));
   process_.emplace(std::move(process));
   return Status{};
 }
 
-Status GuestNode::await_state(LiveWorld& world, MemberState state) {
+Status Newcomer::await_state(const Cluster& cluster, MemberState state) {
   const auto latest = Clock::now() + kStepWithin;
   std::string last = "not in the view";
   while (Clock::now() < latest) {
-    const auto member = find(world);
+    const auto member = find(cluster);
     if (member && member->state == state) {
       return Status{};
     }
@@ -88,12 +87,12 @@ Status GuestNode::await_state(LiveWorld& world, MemberState state) {
           name_ + " is not in state " + std::to_string(static_cast<int>(state)) + " but " + last};
 }
 
-Status GuestNode::await_active(LiveWorld& world) {
-  return await_state(world, MemberState::Active);
+Status Newcomer::await_active(const Cluster& cluster) {
+  return await_state(cluster, MemberState::Active);
 }
 
-Status GuestNode::leave(LiveWorld& world) {
-  const auto member = find(world);
+Status Newcomer::leave(const Cluster& cluster) {
+  const auto member = find(cluster);
   if (!member && !comes()) {
     return Status{};
   }
@@ -102,17 +101,17 @@ Status GuestNode::leave(LiveWorld& world) {
   change.action = client::MemberAction::Remove;
   change.node_id = member ? member->node_id : 0;
   change.who = "live chaos";
-  auto removed = world.client.change_member(change);
+  auto removed = cluster.client.change_member(change);
   while (!removed.ok() && Clock::now() < latest) {
-    const auto now = find(world);
+    const auto now = find(cluster);
     if (now && (now->state == MemberState::Leaving || now->state == MemberState::Removed)) {
       break;  // Its answer was lost.
     }
     std::this_thread::sleep_for(kLookEvery);
     change.node_id = now ? now->node_id : change.node_id;
-    removed = world.client.change_member(change);
+    removed = cluster.client.change_member(change);
   }
-  GCOORD_TRY_STATUS(await_state(world, MemberState::Removed));
+  GCOORD_TRY_STATUS(await_state(cluster, MemberState::Removed));
   if (!comes()) {
     return Status{};
   }

@@ -111,7 +111,8 @@ void World::add_operator() {
               NodeId to, const protocol::RequestSlot& slot, std::span<const std::byte> payload) {
             wire_.send(number, to, slot, payload, now_us_);
           },
-      .any_node = [this] { return any_node(now_us_ / 1000); },
+      // One after the other: by the time, a patience that divides it would mean one for ever.
+      .any_node = [this, asked = std::uint64_t{0}]() mutable { return any_node(asked++); },
       .patience_us = options_.election_ms() * 1000};
   environment.view = [this]() -> const protocol::ClusterView& { return members_->judge.newest(); };
   environment.start = [this](NodeId id, const protocol::ClusterView& view) {

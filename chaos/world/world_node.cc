@@ -307,6 +307,10 @@ Status WorldNode::start(std::uint64_t now_us) {
   GCOORD_ASSERT(!running());
   now_us_ = now_us;
   ++life_count_;
+  if (server::has_left(kept_on(*disk_).view, id_)) {
+    return {
+        StatusCode::FailedPrecondition, "its directory says that it left", server::kNodeRemoved};
+  }
   disk_due_us_ = 0;
   wake_us_ = 0;
   lane_ = 0;

@@ -88,8 +88,8 @@ TEST_F(JoinProcessTest, ANodeThatLeavesHearsTheViewsThatComeMeanwhile) {
   await_ready(4);
   await_state("fourth", "active");
   verb({"remove", "fourth"}, "view");
-  for (const char* const rack : {"rack=a", "rack=b", "rack=c"}) {
-    verb({"update", "1", "--label", rack}, "view");
+  for (const char* const change : {"drain", "undrain"}) {
+    verb({change, "1"}, "view");
   }
   EXPECT_EQ(ended(4), kRemovedExit) << file_text(log_of(4));
   await_state("fourth", "removed");

@@ -1,5 +1,6 @@
 #include "server/peers/members_mover.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,9 @@ MetricName change(std::string_view step) {
           .label_key = "step",
           .label_value = std::string(step)};
 }
+
+// A node that was let in comes within so many election timeouts, or is waited for no longer.
+constexpr std::uint32_t kAwaitElections = 10;
 
 }  // namespace
 
@@ -46,6 +50,8 @@ void MembersMover::set_targets(const MembersTargets& targets, std::uint64_t epoc
     return;  // All that was found stays so.
   }
   targets_ = targets;
+  joiners_.since = Tick{};
+  joiners_.awaited = targets.shards.joining_count != 0;
   on_ = targets.shards.voter_count != 0;
   calm_ = keeps_leaderships(self_) && targets.shards.joining_count == 0;
   for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
@@ -78,6 +84,27 @@ std::uint32_t MembersMover::live_joiners(const consensus::StepInput& input) cons
   return live;
 }
 
+// One that never comes holds up nobody for longer than kAwaitElections.
+void MembersMover::await_joiners(std::uint32_t live, const consensus::StepInput& input) {
+  const consensus::MembersTarget& target = targets_.shards;
+  joiners_.since = joiners_.since.value == 0 ? input.tick : joiners_.since;
+  bool unmet = false;
+  for (std::uint32_t k = 0; k < target.count; ++k) {
+    const NodeId node = target.node[k].node;
+    if ((target.node[k].flags & consensus::kTargetJoining) == 0) {
+      continue;
+    }
+    const bool met = std::ranges::find(joiners_.met, node) != joiners_.met.end();
+    if (!met && (live >> k & 1u) != 0) {
+      joiners_.met.push_back(node);
+    } else {
+      unmet = unmet || !met;
+    }
+  }
+  const std::uint64_t patience = std::uint64_t{kAwaitElections} * input.timing.election_ticks;
+  joiners_.awaited = unmet && input.tick < joiners_.since + patience;
+}
+
 // A joiner that dies holds up no row any more, and its death steps none.
 void MembersMover::advance(const consensus::StepInput& input, ActiveRows& rows) {
   const std::uint32_t live = live_joiners(input);
@@ -85,6 +112,9 @@ void MembersMover::advance(const consensus::StepInput& input, ActiveRows& rows) 
     for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
       look_at_row(row);
     }
+  }
+  if (joiners_.awaited) {
+    await_joiners(live, input);
   }
   rows_.advance(input.tick, [&](std::uint32_t row) { look_at(row, input, rows); });
   show(rows_.under_way_count());
@@ -133,8 +163,10 @@ bool MembersMover::keeps_leaderships(NodeId node) const {
 }
 
 MembersProgress MembersMover::progress() const {
-  return {
-      .epoch = epoch_, .led = led_.count(), .settled = settled_.count(), .ready = ready_.count()};
+  return {.epoch = epoch_,
+          .led = led_.count(),
+          .settled = settled_.count(),
+          .ready = joiners_.awaited ? 0 : ready_.count()};
 }
 
 }  // namespace gcoord::server

@@ -19,6 +19,7 @@
 #include "server/replicas/active.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -81,7 +82,15 @@ class MembersMover {
     return leads(row) ? calm_ && settled_.test(row) && decided(row) : !led_.test(row);
   }
 
+  // Joining nodes of the target that this node has not heard yet, and may yet.
+  struct Joiners {
+    std::vector<NodeId> met;  // Those that it has heard, also if they are down now.
+    Tick since;               // Of the target; 0: it has not been looked at.
+    bool awaited = false;     // Some of them have not been: no shard is called ready meanwhile.
+  };
+
   std::uint32_t live_joiners(const consensus::StepInput& input) const;
+  void await_joiners(std::uint32_t live, const consensus::StepInput& input);
   void look_at_row(std::uint32_t row);
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
   bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
@@ -95,6 +104,7 @@ class MembersMover {
   bool on_ = false;
   bool calm_ = false;  // Nobody is joining and this node keeps what it leads.
   std::uint32_t live_joiners_ = 0;
+  Joiners joiners_;
   CountedRows led_;
   CountedRows settled_;  // Of these: as wanted, decided.
   CountedRows ready_;    // Of the led: every joining node has the log.

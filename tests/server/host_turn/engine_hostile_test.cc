@@ -40,9 +40,10 @@ class EngineInflowTest : public testing::Test {
   const consensus::RowMap map_{kShardCount};
   ActiveRows rows_{kShardCount};
   Arrivals arrivals_{{.messages = 100, .extent_bytes = 10'000, .row_count = 1000}};
-  ReplicaInflow inflow_{
-      {NodeId{1}, {{map_, rows_, arrivals_}}, {}, service_, metrics_},
-      {.up = [](NodeId) {}, .down = [](NodeId) {}, .refused = [](const netcore::Refusal&) {}}};
+  ReplicaInflow inflow_{{NodeId{1}, {{map_, rows_, arrivals_}}, {}, service_, metrics_},
+                        {.up = [](NodeId) {},
+                         .down = [](NodeId) {},
+                         .refused = [](NodeId, const netcore::Refusal&) {}}};
 };
 
 TEST_F(EngineInflowTest, AValidMessageReachesItsRow) {
@@ -81,9 +82,10 @@ TEST_F(EngineInflowTest, AMessageGoesToTheRowOfItsShardOrIsDroppedWhereThatIsNot
   constexpr std::array<std::uint8_t, 2> kSlicesHere = {3, 9};
   const consensus::RowMap map(700, kSlicesHere.data(), kSlicesHere.size());
   ActiveRows rows(map.row_count());
-  ReplicaInflow inflow(
-      {NodeId{1}, {{map, rows, arrivals_}}, {}, service_, metrics_},
-      {.up = [](NodeId) {}, .down = [](NodeId) {}, .refused = [](const netcore::Refusal&) {}});
+  ReplicaInflow inflow({NodeId{1}, {{map, rows, arrivals_}}, {}, service_, metrics_},
+                       {.up = [](NodeId) {},
+                        .down = [](NodeId) {},
+                        .refused = [](NodeId, const netcore::Refusal&) {}});
   for (const std::uint32_t shard : {265u, 1u, 4u, 266u, 699u, 701u, 771u}) {
     Message message = valid();
     message.shard = ShardId{shard};

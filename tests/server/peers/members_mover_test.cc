@@ -252,6 +252,23 @@ TEST_F(MembersMoverTest, AJoinerThatDiesHoldsUpNobody) {
   EXPECT_EQ(mover.progress().ready, 0u);
 }
 
+TEST_F(MembersMoverTest, AJoinerThatHasNotComeIsWaitedForAWhile) {
+  MembersMover mover({.self = NodeId{1}}, columns_, registry_);
+  MembersTarget target = voters({1, 2, 3});
+  add_target(target, {.node = NodeId{9}, .weight = 0, .flags = consensus::kTargetJoining});
+  mover.set_targets(for_all(target), 2);
+  EXPECT_EQ(mover.progress().ready, 0u);
+  input_.tick = Tick{1};
+  mover.advance(input_, rows_);
+  decide_all(mover);
+  input_.tick = Tick{std::uint64_t{10} * input_.timing.election_ticks};
+  mover.advance(input_, rows_);
+  EXPECT_EQ(mover.progress().ready, 0u);
+  input_.tick = input_.tick + 1;
+  mover.advance(input_, rows_);
+  EXPECT_EQ(mover.progress().ready, kRows) << "it may never come";
+}
+
 TEST_F(MembersMoverTest, TheSameTargetUnderAnotherEpochLeavesWhatWasFound) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
   mover.set_targets(for_all(voters({1, 2, 3})), 1);

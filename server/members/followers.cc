@@ -48,7 +48,7 @@ bool ViewFollowers::is_left(const Voters& view) const {
     const auto said = said_.find(node);
     return said != said_.end() && said->second > view.epoch;
   });
-  return view.epoch < left_below_ || static_cast<std::size_t>(count) > view.nodes.size() / 2;
+  return view.epoch < left_below_ || 2 * static_cast<std::size_t>(count) >= view.nodes.size();
 }
 
 bool ViewFollowers::look(const Views& views, const EpochOf& epoch_of) {

@@ -1,11 +1,12 @@
 // Followers of earlier views: by which of them some node may still go, as far as this node knows.
 //
-// A view is left once more than half of its own voters have said a newer epoch. Nobody can have a
-// majority of it from then on: clients count no acknowledgement of a node with a newer view than
-// their own, and leaders no answer of one (docs/adr/0111). What a node said is kept, also once it
-// has left the cluster. After a restart all views that are still kept count as not left until their
-// voters were heard; but those before the one that the last voter was removed from do not, because
-// a node is removed only once they were left (upkeep.h), or somebody vouched for it (--force).
+// A view is left once at least half of its own voters have said a newer epoch. Nobody can have a
+// majority of it without one of them from then on: clients count no acknowledgement of a node with
+// a newer view than their own, and leaders no answer of one (docs/adr/0111). What a node said is
+// kept, also once it has left the cluster. After a restart all views that are still kept count as
+// not left until their voters were heard; but those before the one that the last voter was removed
+// from do not, because a node is removed only once they were left (upkeep.h), or somebody vouched
+// for it (--force).
 //
 // Pure; one thread.
 #pragma once

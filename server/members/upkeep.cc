@@ -21,6 +21,17 @@ bool is_marked(const Member& node, bool suspect) {
   return node.state == MemberState::Removed || node.invitation || node.suspect == suspect;
 }
 
+// Dead ones first: one that has gone says no newer epoch any more, so of the nodes that are left
+// enough have to live for the views to be left.
+std::vector<Member>::const_iterator next_leaver(const std::vector<Member>& nodes,
+                                                const std::vector<NodeId>& live) {
+  const auto dead = std::ranges::find_if(nodes, [&live](const Member& node) {
+    return node.state == MemberState::Leaving && std::ranges::find(live, node.id) == live.end();
+  });
+  return dead != nodes.end() ? dead
+                             : std::ranges::find(nodes, MemberState::Leaving, &Member::state);
+}
+
 }  // namespace
 
 void MembersUpkeep::propose_suspect(NodeId node, bool suspect) {
@@ -89,7 +100,7 @@ bool MembersUpkeep::held(bool holds, std::uint64_t& since_ms, std::uint64_t now_
 // Other targets begin anew; what changes no target does not.
 bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
   const membership::ClusterView& view = environment_.machine.views().view();
-  const auto leaves = std::ranges::find(view.nodes, MemberState::Leaving, &Member::state);
+  const auto leaves = next_leaver(view.nodes, live_nodes(environment_.log.view()));
   const bool waits = std::ranges::any_of(
       view.nodes, [](const Member& node) { return node.auto_promote && !node.invitation; });
   if (leaves == view.nodes.end() && !waits) {

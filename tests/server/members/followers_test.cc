@@ -96,15 +96,14 @@ TEST_F(ViewFollowersTest, AViewIsLeftOnceMoreThanHalfOfItsVotersSaidANewerOne) {
   EXPECT_EQ(followers_.settled(), 2u);
 }
 
-TEST_F(ViewFollowersTest, HalfOfAnEvenNumberIsNotEnough) {
+// No majority of four is without one of the two.
+TEST_F(ViewFollowersTest, HalfOfAnEvenNumberIsEnough) {
   view({1, 2, 3, 4});
   look();
   view({1, 2, 3, 4, 5});
   look();
-  said_[2] = 2;
-  look();
   EXPECT_EQ(earlier(), Lists{ids({1, 2, 3, 4})});
-  said_[4] = 2;
+  said_[2] = 2;
   look();
   EXPECT_TRUE(earlier().empty());
 }

@@ -178,7 +178,7 @@ TEST(MemberJudge, EpochsThatAreLeftOutOrMeanTwoViewsAreFound) {
 
 TEST(MemberJudge, ANodeThatHasLeftWhileAShardHasItIsFound) {
   Cluster cluster(3);
-  MemberJudge judge(1, 3);
+  MemberJudge judge(2, 3);  // Shards 0, which has the views, and 1.
   ASSERT_EQ(see(judge, cluster.view(), 0), "");
   MemberActionOrder order;
   order.action = MemberAction::Remove;

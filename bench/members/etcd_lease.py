@@ -23,7 +23,6 @@ class EtcdLease(Watched):
         self.directory = directory
         self.environment = {**os.environ, "ETCDCTL_API": "3"}
         self.deleted = False
-        self.watcher = None
 
     def open(self) -> None:
         url = f"http://{self.network.address(1)}:{CLIENT}"
@@ -65,12 +64,6 @@ class EtcdLease(Watched):
     def version() -> str:
         done = subprocess.run(["etcd", "--version"], capture_output=True, text=True, check=False)
         return (done.stdout.strip().splitlines() or ["etcd"])[0] + ", lease of 2 s"
-
-    def end(self) -> None:
-        if self.watcher is not None:
-            self.watcher.kill()
-            self.watcher.wait(timeout=30)
-        super().end()
 
 
 def is_there() -> bool:

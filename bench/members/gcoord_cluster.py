@@ -26,7 +26,6 @@ class GcoordCluster(Watched):
         self.voters = self.nodes[:min(VOTERS, count)]
         self.marked = set()
         self.views = []  # (time, epoch) as node 1 has them.
-        self.watcher = None
 
     def open(self) -> None:
         for node in self.voters:
@@ -150,9 +149,6 @@ class GcoordCluster(Watched):
         return done.stdout.strip().splitlines()[0] if done.stdout.strip() else "gcoord"
 
     def end(self) -> None:
-        if self.watcher is not None:
-            self.watcher.kill()
-            self.watcher.wait(timeout=30)
         super().end()
         time.sleep(0.2)
 

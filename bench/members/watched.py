@@ -16,6 +16,7 @@ class Watched:
         self.network = network
         self.nodes = network.nodes[:count]
         self.processes = {}
+        self.watcher = None  # The process that is listened to, where it is none of the nodes.
         self.events = []
         self.lock = threading.Lock()
 
@@ -74,6 +75,10 @@ class Watched:
         return self.nodes[1:]
 
     def end(self) -> None:
+        if self.watcher is not None:
+            self.watcher.kill()
+            self.watcher.wait(timeout=30)
+            self.watcher = None
         for process in self.processes.values():
             process.send_signal(signal.SIGCONT)
             process.kill()

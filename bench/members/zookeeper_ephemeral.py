@@ -36,7 +36,6 @@ class ZookeeperEphemeral(Watched):
         self.there = set()
         self.server = f"{network.address(1)}:{CLIENT}"
         self.directory = directory
-        self.watcher = None
 
     def open(self) -> None:
         self.processes[1] = self.network.start(
@@ -73,12 +72,6 @@ class ZookeeperEphemeral(Watched):
         done = subprocess.run(["java", "-cp", CLASS_PATH, "org.apache.zookeeper.version.VersionInfoMain"], capture_output=True,
                               text=True, check=False)
         return (done.stdout.strip().splitlines() or ["ZooKeeper"])[0] + ", session of 4 s"
-
-    def end(self) -> None:
-        if self.watcher is not None:
-            self.watcher.kill()
-            self.watcher.wait(timeout=30)
-        super().end()
 
 
 def is_there() -> bool:

@@ -24,23 +24,6 @@ bool drain(int event_fd) {
   return event_fd >= 0 && read(event_fd, &count, sizeof count) == sizeof count;
 }
 
-// What a store says that the cluster was founded with, or that the directory joined later.
-Result<consensus::Configuration> founding(std::span<const std::byte> stored) {
-  const auto decoded = decode_configuration(stored);
-  if (decoded) {
-    return *decoded;
-  }
-  constexpr consensus::Configuration kUnknown{};
-  const auto unknown = encode_configuration(kUnknown);
-  if (std::equal(stored.begin(), stored.end(), unknown.begin(), unknown.end())) {
-    return consensus::Configuration{};
-  }
-  return Status{
-      StatusCode::DataLoss,
-      std::string("the checkpoint store has an impossible configuration") + ledger::kRotAdvice,
-      kCheckpointImpossible};
-}
-
 // Before there is a view the options name the nodes that the cluster was founded with.
 Status check_founders(const ReplicaOptions& options, const consensus::Configuration& founders) {
   GCOORD_TRY(const consensus::Configuration named, initial_configuration(options));
@@ -166,7 +149,7 @@ Status ReplicaDisk::load_checkpoints(const ReplicaOptions& options, Recoveries& 
   const auto stored = store_->get_meta(kInitialConfigurationKey);
   if (stored.ok()) {
     GCOORD_TRY_STATUS(check_turn(options));
-    GCOORD_TRY(configuration, founding(stored.value()));
+    GCOORD_TRY(configuration, founding_configuration(stored.value()));
     if (options.members_epoch == 0 && !is_unknown(configuration)) {
       GCOORD_TRY_STATUS(check_founders(options, configuration));
     }

@@ -1,9 +1,13 @@
 #include "server/replicas/shard_codec.h"
 
 #include "common/assert.h"
+#include "ledger/base/error_details.h"
+#include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <type_traits>
 
 namespace gcoord::server {
@@ -130,6 +134,21 @@ std::optional<Configuration> decode_configuration(std::span<const std::byte> byt
   return whole && well_formed(configuration, consensus::kReplicaSlots)
              ? std::optional(configuration)
              : std::nullopt;
+}
+
+Result<Configuration> founding_configuration(std::span<const std::byte> stored) {
+  if (const auto decoded = decode_configuration(stored)) {
+    return *decoded;
+  }
+  constexpr Configuration kUnknown{};
+  const auto unknown = encode_configuration(kUnknown);
+  if (std::equal(stored.begin(), stored.end(), unknown.begin(), unknown.end())) {
+    return Configuration{};
+  }
+  return Status{
+      StatusCode::DataLoss,
+      std::string("the checkpoint store has an impossible configuration") + ledger::kRotAdvice,
+      kCheckpointImpossible};
 }
 
 void encode_hard_value(std::vector<std::byte>& bytes, const HardValue& value) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "common/status.h"
 #include "consensus/step/configuration.h"
 #include "consensus/step/message.h"
 #include "consensus/step/outbox.h"
@@ -55,6 +56,10 @@ std::optional<consensus::Configuration> decode_configuration(std::span<const std
 // Whether it is what a replica has that knows no configuration yet (docs/adr/0107): all zero. In a
 // log or a snapshot there is none such.
 bool is_unknown(const consensus::Configuration& configuration);
+
+// What a store says that the cluster was founded with: the unknown one, where the directory joined
+// later. DataLoss (kCheckpointImpossible) for bytes that no node writes.
+Result<consensus::Configuration> founding_configuration(std::span<const std::byte> stored);
 
 // --- The hard value of a checkpoint: {version u8, reserved 3, entry count u32, lsn u64, term u64,
 // vote u32, reserved u32, floor u64, floor_term u64, configuration 48}, then per undecided entry

@@ -43,11 +43,7 @@ Status check_there(const std::string& path, const char* what, std::uint32_t deta
 
 Result<consensus::Configuration> founders_in(const ledger::CheckpointStore& store) {
   const auto stored = store.get_meta(kInitialConfigurationKey);
-  if (!stored.ok()) {
-    return stored.status();
-  }
-  // Unknown in the directory of a node that joined.
-  return decode_configuration(stored.value()).value_or(consensus::Configuration{});
+  return stored.ok() ? founding_configuration(stored.value()) : stored.status();
 }
 
 Status check_turn(const ledger::CheckpointStore& store) {

@@ -1,6 +1,6 @@
 #include "cli/alarm/rows.h"
 
-#include "cli/terminal/utc_text.h"
+#include "common/text/utc_text.h"
 #include "protocol/members/alarm_messages.h"
 
 #include <algorithm>
@@ -20,11 +20,6 @@ std::string ids_text(const std::vector<std::uint32_t>& nodes) {
     text += (text.empty() ? "" : ",") + std::to_string(node);
   }
   return text;
-}
-
-std::uint64_t unix_ms(std::chrono::system_clock::time_point time) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
 
 }  // namespace

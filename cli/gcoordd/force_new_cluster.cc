@@ -1,6 +1,7 @@
 #include "cli/gcoordd/force_new_cluster.h"
 
 #include "common/text/printable.h"
+#include "common/text/utc_text.h"
 #include "ledger/base/error_details.h"
 #include "ledger/directory/real_directory.h"
 #include "protocol/error_codes.h"
@@ -9,9 +10,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <ctime>
 #include <iomanip>
 #include <iostream>
 #include <string_view>
@@ -34,16 +32,6 @@ void fact(std::ostream& out, std::string_view name, const std::string& value) {
 
 std::string number(std::uint64_t value) {
   return std::to_string(value);
-}
-
-// RFC 3339, in seconds.
-std::string time_text(std::uint64_t unix_ms) {
-  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm parts{};
-  std::array<char, 32> text{};
-  const bool made = unix_ms != 0 && ::gmtime_r(&seconds, &parts) != nullptr &&
-                    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts) != 0;
-  return made ? text.data() : "unknown";
 }
 
 std::string list_text(const std::vector<NodeId>& nodes) {
@@ -73,7 +61,7 @@ void describe(const SurvivorFacts& facts, const std::string& directory, std::ost
   fact(out, "entries-decided", number(facts.decided));
   fact(out, "entries-saved", number(facts.checkpoints));
   fact(out, "newest-term", number(facts.term_newest.value));
-  fact(out, "newest-entry", time_text(facts.newest_ms));
+  fact(out, "newest-entry", facts.newest_ms == 0 ? "unknown" : utc_text(facts.newest_ms));
 }
 
 // What may be lost, and what may come to count.
@@ -106,11 +94,8 @@ void warn(const SurvivorFacts& facts, std::ostream& err) {
 
 Status check_options(const server::Invocation& invocation, const ledger::NodeIdentity& identity) {
   const server::NodeOptions& options = invocation.options;
-  const auto given = [&](std::string_view name) {
-    return std::ranges::find(invocation.given, name, &server::GivenOption::name) !=
-           invocation.given.end();
-  };
-  const bool names_cluster = given("cluster-id") || given("cluster-name");
+  const bool names_cluster =
+      is_given(invocation, "cluster-id") || is_given(invocation, "cluster-name");
   if (names_cluster && options.cluster != identity.cluster) {
     return Status{StatusCode::FailedPrecondition,
                   "the options name cluster " + number(options.cluster.value) +
@@ -118,7 +103,7 @@ Status check_options(const server::Invocation& invocation, const ledger::NodeIde
                       number(identity.cluster.value),
                   ledger::kDirectoryCluster};
   }
-  if (given("node-id") && options.node != identity.node) {
+  if (is_given(invocation, "node-id") && options.node != identity.node) {
     return Status{StatusCode::FailedPrecondition,
                   "the options name node " + number(options.node.value) +
                       ", and the data directory " + options.data_dir + " belongs to node " +

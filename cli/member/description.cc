@@ -1,21 +1,12 @@
 #include "cli/member/description.h"
 
 #include "common/text/printable.h"
+#include "common/text/utc_text.h"
 #include "protocol/members/cluster_view.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace gcoord::cli {
-
-namespace {
-
-std::string unix_ms(std::chrono::system_clock::time_point time) {
-  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
-  return std::to_string(since.count());
-}
-
-}  // namespace
 
 std::string role_text(client::MemberRole role) {
   return std::string{protocol::member_role_name(static_cast<protocol::MemberRole>(role))};
@@ -51,7 +42,7 @@ Json member_json(const client::MemberDescription& member) {
           {"auto_promote", member.auto_promote},
           {"replaces", member.replaces},
           {"suspect", member.suspect},
-          {"suspect_since_ms", unix_ms(member.suspect_since)}};
+          {"suspect_since_ms", std::to_string(unix_ms(member.suspect_since))}};
 }
 
 Json progress_json(const client::MemberProgress& progress) {

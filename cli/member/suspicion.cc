@@ -1,6 +1,6 @@
 #include "cli/member/suspicion.h"
 
-#include "cli/terminal/utc_text.h"
+#include "common/text/utc_text.h"
 
 #include <algorithm>
 
@@ -144,8 +144,7 @@ std::string suspicion_note(const client::MemberDescription& member,
   }
   std::string note = "node " + std::to_string(member.node_id);
   if (member.suspect) {
-    const auto since_ms = static_cast<std::uint64_t>(
-        std::chrono::duration_cast<milliseconds>(member.suspect_since.time_since_epoch()).count());
+    const std::uint64_t since_ms = unix_ms(member.suspect_since);
     note += " is suspect since " + utc_text(since_ms) + " (" +
             age_text(now_ms - std::min(now_ms, since_ms)) + ")";
   } else {

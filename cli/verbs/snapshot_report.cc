@@ -1,6 +1,6 @@
 #include "cli/verbs/snapshot_report.h"
 
-#include "cli/terminal/utc_text.h"
+#include "common/text/utc_text.h"
 #include "ledger/base/error_details.h"
 #include "membership/view/cpu.h"
 #include "protocol/error_codes.h"

@@ -1,9 +1,9 @@
-#include "cli/terminal/utc_text.h"
+#include "common/text/utc_text.h"
 
 #include <array>
 #include <ctime>
 
-namespace gcoord::cli {
+namespace gcoord {
 
 std::string utc_text(std::uint64_t unix_ms) {
   const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
@@ -16,4 +16,4 @@ std::string utc_text(std::uint64_t unix_ms) {
   return text.data();
 }
 
-}  // namespace gcoord::cli
+}  // namespace gcoord

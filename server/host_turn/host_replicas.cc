@@ -104,7 +104,7 @@ void HostReplicas::follow_members() {
   // So that a leader finds a slot for each of them.
   const auto nodes = static_cast<std::uint32_t>(nodes_of(members.view).size());
   fail_unless(lanes_->make_slots(std::min(nodes, consensus::kReplicaSlots)));
-  const MembersTargets targets = members_targets(members);
+  const MembersTargets targets = members_targets(members.view);
   const consensus::MembersTarget& target = targets.shards;
   for (std::uint32_t k = 0; k < target.count; ++k) {
     peers_->set_witness(target.node[k].node,

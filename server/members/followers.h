@@ -24,8 +24,8 @@ namespace gcoord::server {
 
 class ViewFollowers {
  public:
-  // Of the views that shard 0's state keeps (membership::kChangesKept), a few are for those under
-  // way.
+  // Of the views that shard 0's state keeps (membership::kViewChangesMax), a few are for those
+  // under way.
   static constexpr std::uint64_t kUnleftMax = 24;
 
   using EpochOf = std::function<std::uint64_t(NodeId)>;

@@ -185,7 +185,7 @@ void MemberChanges::take_order(Change change) {
   if (const ViewCode code = state.preview(change.command, preview); code != ViewCode::Applied) {
     return refuse(change.asker, step_error(code, change.command));
   }
-  if (const Status status = judge(order, preview); !status.ok()) {
+  if (const Status status = judge(change, preview); !status.ok()) {
     return refuse(change.asker, status);
   }
   if (order.dry_run) {
@@ -229,9 +229,10 @@ Status MemberChanges::check_feature(const MemberActionOrder& order) const {
                                                           " knows no witnesses");
 }
 
-Status MemberChanges::judge(const MemberActionOrder& order, const ClusterView& preview) const {
+Status MemberChanges::judge(const Change& change, const ClusterView& preview) const {
+  const auto& order = std::get<MemberActionOrder>(change.asked);
   const ClusterView& view = environment_.machine.views().view();
-  if (ordered(order, {}).kind == ViewCommandKind::Gone) {
+  if (change.command.kind == ViewCommandKind::Gone) {
     return check_left(view.epoch);
   }
   GCOORD_TRY_STATUS(check_witnesses(view, preview, order.force));

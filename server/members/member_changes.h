@@ -96,8 +96,7 @@ class MemberChanges {
   // For the newest view: refuses, answers a dry run, or proposes.
   void take_order(Change change);
   void take_join(Change change);
-  Status judge(const protocol::MemberActionOrder& order,
-               const membership::ClusterView& preview) const;
+  Status judge(const Change& change, const membership::ClusterView& preview) const;
   Status check_feature(const protocol::MemberActionOrder& order) const;
   Status check_features(const protocol::JoinRequest& request) const;
   void propose(Change change);

@@ -12,14 +12,14 @@ namespace {
 class SameTargets {
  public:
   explicit SameTargets(const membership::ViewCpu& views)
-      : views_(views), newest_(members_targets({.view = views.view(), .earlier_voters = {}})) {}
+      : views_(views), newest_(members_targets(views.view())) {}
 
   bool as_newest(std::uint64_t epoch) const {
     if (epoch == views_.view().epoch) {
       return true;
     }
     const auto view = views_.at(epoch);
-    return view && members_targets({.view = *view, .earlier_voters = {}}) == newest_;
+    return view && members_targets(*view) == newest_;
   }
 
  private:

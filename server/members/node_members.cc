@@ -30,6 +30,8 @@ std::function<bool(NodeId, protocol::Feature)> has_of(const NodeMembers::Environ
   return [all_have = environment.all_have](NodeId, protocol::Feature) { return all_have(); };
 }
 
+static_assert(ViewFollowers::kUnleftMax < membership::kViewChangesMax);
+
 // Nodes say their epochs about once a second.
 constexpr std::uint64_t kFollowersEveryMs = 200;
 

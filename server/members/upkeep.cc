@@ -107,7 +107,7 @@ bool MembersUpkeep::finish_moves(std::uint64_t now_ms) {
     ready_since_ms_ = settled_since_ms_ = 0;
     return false;
   }
-  const MembersTargets targets = members_targets({.view = view, .earlier_voters = {}});
+  const MembersTargets targets = members_targets(view);
   if (std::exchange(held_for_, targets) != targets) {
     ready_since_ms_ = settled_since_ms_ = 0;
   }

@@ -45,10 +45,10 @@ std::optional<TargetNode> target_of(const Member& member) {
 
 }  // namespace
 
-MembersTargets members_targets(const ClusterMembers& members) {
+MembersTargets members_targets(const protocol::ClusterView& view) {
   consensus::MembersTarget target;
   for (const bool voters : {true, false}) {
-    for (const Member& member : members.view.nodes) {
+    for (const Member& member : view.nodes) {
       const std::optional<TargetNode> node = target_of(member);
       if (node && ((node->flags & consensus::kTargetVoter) != 0) == voters) {
         add_target(target, *node);
@@ -59,7 +59,7 @@ MembersTargets members_targets(const ClusterMembers& members) {
     }
   }
   MembersTargets targets{.shards = target, .views = target};
-  for (const Member& member : members.view.nodes) {
+  for (const Member& member : view.nodes) {
     if (member.state == MemberState::Leaving) {
       const bool witness = member.role == MemberRole::Witness;
       add_target(targets.views,

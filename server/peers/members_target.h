@@ -26,6 +26,6 @@ struct MembersTargets {
 // come, learn. Nobody else is a member. Only those that are active and no witness keep leaderships.
 // A view without voters, as before view 1, wants nothing. Of more nodes than a target holds,
 // voters come first and those that leave last.
-MembersTargets members_targets(const ClusterMembers& members);
+MembersTargets members_targets(const protocol::ClusterView& view);
 
 }  // namespace gcoord::server

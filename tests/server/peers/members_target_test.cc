@@ -23,10 +23,7 @@ Member weighing(std::uint32_t weight, Member member) {
 }
 
 MembersTargets targets_of(std::vector<Member> nodes) {
-  ClusterMembers members;
-  members.view.epoch = 7;
-  members.view.nodes = std::move(nodes);
-  return members_targets(members);
+  return members_targets({.epoch = 7, .settings = {}, .nodes = std::move(nodes)});
 }
 
 MembersTarget target_of(std::vector<Member> nodes) {

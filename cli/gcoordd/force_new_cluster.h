@@ -1,7 +1,7 @@
 // --force-new-cluster: a new cluster of one node's data directory, made while no node runs.
 //
 // Says what the directory is and what may be lost, asks for the old cluster's id to be typed, and
-// does it (server/force/force.h). Facts go to `out`, one a line; what is asked and how it goes on
+// does it (server/force/force.h). Facts go to `out`, one a line; the question and how it goes on
 // to `err`. Blocks; one thread.
 #pragma once
 

@@ -161,7 +161,7 @@ enum class Purpose : std::uint8_t {
 // What goes with --force-new-cluster.
 struct ForceFlags {
   bool dry_run = false;                // Only says what is there.
-  std::optional<std::string> confirm;  // The old cluster's id; none: it is asked for.
+  std::optional<std::string> confirm;  // The old cluster's id; none: somebody types it.
 };
 
 struct Invocation {

@@ -269,8 +269,8 @@ class GCOORD_API Client {
   Future<Result<MemberProgress>> member_progress_async();
 
   // The alarms that one node has raised about the cluster, after those that match were disarmed, if
-  // that is asked for. Each node has its own. GC6641 when none matches, GC4005 by nodes of releases
-  // without them.
+  // change.disarm says so. Each node has its own. GC6641 when none matches, GC4005 by nodes of
+  // releases without them.
   Result<std::vector<ClusterAlarm>> alarms(std::uint32_t node_id, const AlarmChange& change = {});
   Future<Result<std::vector<ClusterAlarm>>> alarms_async(std::uint32_t node_id,
                                                          const AlarmChange& change);

@@ -1,5 +1,5 @@
-// Rows of the error table for membership: groups, rendezvous, and changes of which nodes a cluster
-// has (error_codes.h); plain data.
+// Rows of the error table (error_codes.h) for security and for membership: groups, rendezvous, and
+// changes of which nodes a cluster has; plain data.
 #pragma once
 
 #include "protocol/error_codes.h"
@@ -8,6 +8,62 @@ namespace gcoord::protocol {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
+inline constexpr ErrorEntry kSecurityErrors[] = {
+    {ErrorCode::TlsFileUnreadable, "TlsFileUnreadable", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "a file of TLS cannot be read",
+     "Check the path and its permissions"},
+    {ErrorCode::TlsFileInvalid, "TlsFileInvalid", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "a file of TLS has no PEM of its kind, or a damaged one",
+     "Write certificates, an unencrypted key or revocation lists as PEM"},
+    {ErrorCode::TlsKeyMismatch, "TlsKeyMismatch", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "the key is not that of the certificate",
+     "Give the key that the certificate was issued for"},
+    {ErrorCode::TlsKeyPermissions, "TlsKeyPermissions", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "others than its owner may read or write the key",
+     "Make the key belong to the user of the program, and chmod 600 it"},
+    {ErrorCode::TlsFilesIncomplete, "TlsFilesIncomplete", StatusCode::InvalidArgument, ExitCode::Usage,
+     "files of TLS are missing that need each other",
+     "Give certificate and key together, and the authority with revocation lists or demanded certificates"},
+    {ErrorCode::TlsHandshake, "TlsHandshake", StatusCode::Unavailable, ExitCode::Unreachable,
+     "the TLS handshake failed",
+     "Check that both sides speak TLS 1.3 and share an authority"},
+    {ErrorCode::TlsVersion, "TlsVersion", StatusCode::FailedPrecondition, ExitCode::Unreachable,
+     "the other side has no TLS 1.3",
+     "Use a client and proxies that speak TLS 1.3"},
+    {ErrorCode::TlsUntrusted, "TlsUntrusted", StatusCode::Unauthenticated, ExitCode::Auth,
+     "the certificate of the other side comes from no trusted authority",
+     "Give the authority that issued it, or have it issued by the trusted one"},
+    {ErrorCode::TlsExpired, "TlsExpired", StatusCode::Unauthenticated, ExitCode::Auth,
+     "the certificate of the other side has expired, or is not valid yet",
+     "Renew it, and check the clocks"},
+    {ErrorCode::TlsRevoked, "TlsRevoked", StatusCode::Unauthenticated, ExitCode::Auth,
+     "the certificate of the other side is revoked",
+     "Have a new one issued"},
+    {ErrorCode::TlsName, "TlsName", StatusCode::Unauthenticated, ExitCode::Auth,
+     "the certificate of the other side is for another name",
+     "Connect by a name of the certificate, or have the name added to it"},
+    {ErrorCode::TlsNoCertificate, "TlsNoCertificate", StatusCode::Unauthenticated, ExitCode::Auth,
+     "the other side showed no certificate",
+     "Give the client a certificate and its key"},
+    {ErrorCode::TlsRefused, "TlsRefused", StatusCode::Unauthenticated, ExitCode::Auth,
+     "the other side refuses the certificate of this one, or misses one",
+     "Give a certificate of an authority that the other side trusts"},
+    {ErrorCode::TlsNotSpoken, "TlsNotSpoken", StatusCode::FailedPrecondition, ExitCode::Unreachable,
+     "the other side does not speak TLS",
+     "Check the port, and whether TLS is on at the other side"},
+    {ErrorCode::TlsRecord, "TlsRecord", StatusCode::Unavailable, ExitCode::Unreachable,
+     "a TLS record is damaged, replayed or forged",
+     "Look for what changes bytes between the two sides"},
+    {ErrorCode::TlsTooMuch, "TlsTooMuch", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "too much waits in a TLS session",
+     "Try again; if it comes back, the other side does not take what it requests"},
+    {ErrorCode::TlsEnded, "TlsEnded", StatusCode::Unavailable, ExitCode::Unreachable,
+     "the TLS session has ended",
+     "Connect again; the client does so by itself"},
+    {ErrorCode::TlsPlaintext, "TlsPlaintext", StatusCode::Unauthenticated, ExitCode::Auth,
+     "this port speaks TLS only",
+     "Give the client --cacert, or --tls"},
+};
 inline constexpr ErrorEntry kGroupErrors[] = {
     {ErrorCode::GroupFull, "GroupFull", StatusCode::ResourceExhausted, ExitCode::Negative,
      "the group has 256 members, which is the most",

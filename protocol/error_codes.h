@@ -104,6 +104,17 @@ enum class ErrorCode : std::uint32_t {
   TlsEnded = 3112,
   TlsPlaintext = 3113,
 
+  SecretFileUnsafe = 3120,
+  SecretFileUnreadable = 3121,
+  SecretMalformed = 3122,
+  SecretFileExists = 3123,
+  SecretFileUnwritten = 3124,
+  PeerUnproven = 3125,
+  PeerGenerationAhead = 3126,
+  SealBroken = 3127,
+  SecretMissing = 3128,
+  PeerCertificateForeign = 3129,
+
   FrameBad = 4001,
   VersionUnsupported = 4002,
   HelloMissing = 4003,

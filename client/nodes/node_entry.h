@@ -58,6 +58,7 @@ struct NodeEntry {
   std::uint64_t features = 0;  // While it is ready.
   bool failed = false;
   std::string failure;
+  protocol::ErrorCode failure_code = protocol::ErrorCode::None;  // Of a failure of TLS.
 };
 
 }  // namespace gcoord::client

@@ -28,11 +28,19 @@ std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> 
 // The client waits so long for answers of a node that goes.
 constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
 
+// The number of a refusal that trying again does not mend: somebody is not allowed.
+protocol::ErrorCode lasting_code(std::uint32_t number) {
+  const auto* row = protocol::find_error(number);
+  return row != nullptr && row->exit == protocol::ExitCode::Auth ? row->code
+                                                                 : protocol::ErrorCode::None;
+}
+
 }  // namespace
 
 NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
     : context_(context),
       options_(options),
+      tls_(TlsAccess::for_options(options.tls)),
       events_(std::move(events)),
       fetch_(TimePoint{options.request_timeout} / 4) {}
 
@@ -297,9 +305,10 @@ TimePoint NodeSet::next_event() const {
 
 void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.phase = Phase::Connecting;
+  entry.failure_code = protocol::ErrorCode::None;
   entry.breaker.on_request(now);
   entry.give_up_at = now + TimePoint{options_.connect_timeout};
-  entry.connection = std::make_shared<Connection>(context_, *options_.clock);
+  entry.connection = std::make_shared<Connection>(context_, *options_.clock, tls_);
   Connection::Events events;
   entry.greeted = false;
   events.on_connected = [this, &entry] {
@@ -335,6 +344,7 @@ void NodeSet::on_welcome(Entry& entry,
                          const protocol::ReplySlot& slot,
                          std::span<const std::byte> payload) {
   if (slot.code != gcoord::StatusCode::Ok) {
+    entry.failure_code = lasting_code(slot.detail);
     return entry.connection->close(refusal(slot, payload));
   }
   const auto welcome = protocol::decode_welcome(payload);
@@ -423,6 +433,9 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   }
   const bool was_ready = entry.phase == Phase::Ready;
   frames_before_ += entry.connection->frames_sent();
+  if (entry.connection->failure_code() != protocol::ErrorCode::None) {
+    entry.failure_code = entry.connection->failure_code();
+  }
   entry.connection.reset();
   entry.phase = Phase::Waiting;
   const TimePoint now = options_.clock->now();
@@ -469,11 +482,13 @@ std::vector<NodeView> NodeSet::views() const {
     if (entry->is_used()) {
       const bool ready = entry->phase == Phase::Ready;
       const bool works = ready && entry->breaker.closed();
-      views.push_back({.node_id = entry->node.value,
-                       .address = entry->address,
-                       .connected = ready,
-                       .breaker = entry->breaker.state(),
-                       .last_error = works ? std::string{} : entry->failure});
+      views.push_back(
+          {.node_id = entry->node.value,
+           .address = entry->address,
+           .connected = ready,
+           .breaker = entry->breaker.state(),
+           .last_error = works ? std::string{} : entry->failure,
+           .last_error_number = works ? 0 : static_cast<std::uint32_t>(entry->failure_code)});
     }
   }
   for (const protocol::NodeAddress& node : cluster_.nodes) {
@@ -491,6 +506,19 @@ std::uint64_t NodeSet::frames_sent() const {
     sent += entry->connection != nullptr ? entry->connection->frames_sent() : 0;
   }
   return sent;
+}
+
+Status unreachable(const NodeSet& nodes) {
+  std::uint32_t number = 0;
+  for (const NodeView& node : nodes.views()) {
+    if (!node.last_error.empty() && node.last_error_number == 0) {
+      return failure(protocol::ErrorCode::Unreachable, nodes.evidence());
+    }
+    number = std::max(number, node.last_error_number);
+  }
+  return failure(
+      number == 0 ? protocol::ErrorCode::Unreachable : static_cast<protocol::ErrorCode>(number),
+      nodes.evidence());
 }
 
 std::string reachable(const NodeSet& nodes) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "client/net/connection.h"
+#include "client/net/tls_access.h"
 #include "client/nodes/known_view.h"
 #include "client/nodes/node_entry.h"
 #include "client/nodes/view_fetch.h"
@@ -161,6 +162,7 @@ class NodeSet {
 
   asio::io_context& context_;
   const ClientOptions& options_;
+  const std::shared_ptr<TlsAccess> tls_;  // nullptr: plain TCP.
   Events events_;
   std::vector<std::unique_ptr<Entry>> entries_;
   protocol::Welcome cluster_;
@@ -177,6 +179,10 @@ class NodeSet {
 // lists would look empty, and watches would wait in silence. Else GC5001 with how many of how many
 // can be reached; GC3001 when none can be.
 Status majority(const NodeSet& nodes);
+
+// Why no node is ready: GC3001, or where all of them failed in TLS, the highest number of these
+// failures, which trying again does not mend.
+Status unreachable(const NodeSet& nodes);
 
 // Evidence: "1 of 3 nodes can be reached". Once a node has told of the cluster.
 std::string reachable(const NodeSet& nodes);

@@ -181,7 +181,8 @@ struct NodeView {
   std::string address;
   bool connected = false;
   BreakerState breaker = BreakerState::Closed;
-  std::string last_error;  // Why it is not connected, or its breaker not closed.
+  std::string last_error;               // Why it is not connected, or its breaker not closed.
+  std::uint32_t last_error_number = 0;  // 3106 for GC3106, of failures of TLS; 0: it has none.
 };
 
 // State of the cluster as this client knows it (Client::cluster); asks no node.

@@ -1,0 +1,4 @@
+# Users and roles as a damaged log or a damaged state may hold them.
+gcoord_fuzz_test(NAME access_fuzz
+  SOURCES access_fuzz.cc
+  DEPS common security/roles)

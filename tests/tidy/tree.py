@@ -14,6 +14,7 @@ from cpp_source import CppFile
 # docs/internals/architecture.md: a folder includes folders of lower floors and itself, never a sibling.
 FLOORS = {
     "common": 0,
+    "security": 1,
     "consensus": 2, "ledger": 2, "netcore": 2, "protocol": 2, "sessions": 2,
     "locks": 3, "membership": 3, "client": 3,
     "server": 4,

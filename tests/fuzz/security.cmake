@@ -2,3 +2,10 @@
 gcoord_fuzz_test(NAME token_fuzz
   SOURCES token_fuzz.cc
   DEPS common security/credentials)
+# Bytes of a TLS connection as a stranger may send them, before and after the handshake.
+gcoord_fuzz_test(NAME tls_session_fuzz
+  SOURCES tls_session_fuzz.cc
+  DEPS common security/tls)
+if(TARGET tls_session_fuzz)
+  target_link_libraries(tls_session_fuzz PRIVATE test_certificates)
+endif()

@@ -9,3 +9,7 @@ gcoord_fuzz_test(NAME tls_session_fuzz
 if(TARGET tls_session_fuzz)
   target_link_libraries(tls_session_fuzz PRIVATE test_certificates)
 endif()
+# Users and roles as a damaged log or a damaged state may hold them.
+gcoord_fuzz_test(NAME access_fuzz
+  SOURCES access_fuzz.cc
+  DEPS common security/roles)

@@ -239,7 +239,7 @@ enum class ErrorCode : std::uint32_t {
   RendezvousBoundsInvalid = 6418,
   RendezvousNotReady = 6419,
 
-  SecretMissing = 6530,
+  AuthenticationUnsupported = 6530,
   AuthenticationFailed = 6531,
   AuthenticationBusy = 6532,
   AuthenticationThrottled = 6533,

@@ -95,7 +95,7 @@ inline constexpr ErrorEntry kSecurityErrors[] = {
      "Issue it with gcoordctl cert issue for that node of this cluster"},
 };
 inline constexpr ErrorEntry kIdentityErrors[] = {
-    {ErrorCode::SecretMissing, "SecretMissing", StatusCode::FailedPrecondition, ExitCode::Auth,
+    {ErrorCode::AuthenticationUnsupported, "AuthenticationUnsupported", StatusCode::FailedPrecondition, ExitCode::Auth,
      "the cluster has no secret, so it can neither check passwords nor sign tokens",
      "Give all nodes the same --cluster-secret file, or use client certificates"},
     {ErrorCode::AuthenticationFailed, "AuthenticationFailed", StatusCode::Unauthenticated, ExitCode::Auth,

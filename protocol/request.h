@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little);
 
 // Never renumber. An unknown kind is answered with ErrorCode::KindUnknown; the connection stays.
 enum class RequestKind : std::uint16_t {
-  Hello = 1,            // First on every connection; payload: Hello. Reply payload: Welcome.
+  Hello = 1,  // First on every connection; payload: Hello. Reply payload: Welcome.
   // ttl_ms. Reply: extra = session id, ttl_ms as granted; with Feature::Identities its payload may
   // be the session's key.
   OpenSession = 2,

@@ -60,6 +60,15 @@ Status check_options(const gcoord_client_options& options) {
   return required({{options.endpoints, "endpoints"}, {options.client_name, "client_name"}});
 }
 
+TlsOptions tls_of(const gcoord_client_options& given) {
+  const auto text = [](const char* each) { return each == nullptr ? "" : each; };
+  return {.enabled = given.tls,
+          .cacert = text(given.cacert),
+          .cert = text(given.cert),
+          .key = text(given.key),
+          .server_name = text(given.server_name)};
+}
+
 ClientOptions options_of(const gcoord_client_options& given,
                          const std::shared_ptr<BorrowedClock>& clock) {
   using std::chrono::milliseconds;
@@ -77,6 +86,7 @@ ClientOptions options_of(const gcoord_client_options& given,
   options.retry_budget = given.retry_budget;
   options.breaker_failures = given.breaker_failures;
   options.fail_fast = given.fail_fast;
+  options.tls = tls_of(given);
   if (clock != nullptr) {
     options.clock = clock;
   }

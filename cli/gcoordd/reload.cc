@@ -15,7 +15,7 @@ namespace {
 
 bool can_change(const std::string& name) {
   return name == "log-level" || name == "log-format" || name == "cluster-secret" ||
-         name == "peer-proof";
+         name == "peer-proof" || name == "session-keys";
 }
 
 // Of the options that can change.
@@ -72,6 +72,7 @@ void Reload::apply(server::Invocation changed) {
   server::set_log_format(running_.options);
   running_.options.cluster_secret = changed.options.cluster_secret;
   running_.options.peer_proof = changed.options.peer_proof;
+  running_.options.session_keys = changed.options.session_keys;
   take_sources(changed, running_);
   server::log_info(server::LogComponent::Node,
                    "SIGHUP: options read; changed: {}",

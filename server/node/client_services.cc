@@ -35,6 +35,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .log = &log_levels_,
                         .members = &members_,
                         .alarms = &detection_.alarm_requests(),
+                        .identities = &environment_.identities,
                         .now_ms = std::move(now_ms),
                         .dear = &dear_,
                         .witness = environment_.options.witness});

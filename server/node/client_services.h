@@ -40,6 +40,7 @@ class ClientServices {
     LockService& service;
     LedgerStack& ledger;
     std::function<void()> wake;
+    IdentityRequests& identities;
   };
 
   // The lock service's observer is set to the watches. `space`: of the data directory; outlives it.

@@ -142,7 +142,12 @@ class Node::Impl {
             endpoints_.ledger_port()};
   }
 
-  Status reload(const NodeOptions& changed) { return links_.trust->reload(changed); }
+  Status reload(const NodeOptions& changed) {
+    GCOORD_TRY_STATUS(links_.trust->reload(changed));
+    links_.identities->requests().set_mode(changed.session_keys);
+    links_.identities->set_secret(links_.trust->secret().get());
+    return Status{};
+  }
 
   Status run(const Events& events) {
     bool ready = false;
@@ -219,15 +224,25 @@ class Node::Impl {
   }
 
   void open_client_services() {
-    client_services_ =
-        std::make_unique<ClientServices>(ClientServices::Environment{.options = options(),
-                                                                     .replies = frontend_,
-                                                                     .metrics = metrics_,
-                                                                     .engine = *engine_,
-                                                                     .service = service_,
-                                                                     .ledger = ledger_stack_,
-                                                                     .wake = waker()},
-                                         space_);
+    links_.identities = std::make_unique<NodeIdentities>(
+        NodeIdentities::Environment{.replies = frontend_,
+                                    .connections = frontend_,
+                                    .users = links_.users,
+                                    .metrics = metrics_,
+                                    .now_ms = [this] { return time_.elapsed_ms(); },
+                                    .wake = waker()},
+        options().session_keys);
+    links_.identities->set_secret(links_.trust->secret().get());
+    client_services_ = std::make_unique<ClientServices>(
+        ClientServices::Environment{.options = options(),
+                                    .replies = frontend_,
+                                    .metrics = metrics_,
+                                    .engine = *engine_,
+                                    .service = service_,
+                                    .ledger = ledger_stack_,
+                                    .wake = waker(),
+                                    .identities = links_.identities->requests()},
+        space_);
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options(),
                                                                             .metrics = metrics_,
                                                                             .engine = *engine_,
@@ -247,6 +262,10 @@ class Node::Impl {
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
+    frontend_.set_on_opened(
+        [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
+          return links_.identities->requests().on_opened(connection, reply);
+        });
     frontend_.set_on_room(
         [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });
     frontend_.set_handler(
@@ -319,6 +338,7 @@ class Node::Impl {
     }
     GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
+    done += links_.identities->requests().advance() ? 1 : 0;
     GCOORD_TRY_STATUS(client_services_->members().failure());
     GCOORD_TRY_STATUS(membership_->advance(before_ms));
     client_services_->members().set_kept_epoch(membership_->kept_epoch());

@@ -10,8 +10,8 @@ include(CMakePackageConfigHelpers)
 set(client_abi 0)
 
 set(client_rooms client/c client/core client/discovery client/groups client/health client/members client/net client/nodes
-  client/rendezvous protocol protocol/groups protocol/logs protocol/members protocol/rendezvous common common/host
-    common/text)
+  client/rendezvous protocol protocol/groups protocol/identities protocol/logs protocol/members protocol/rendezvous common common/host
+    common/text security/credentials)
 list(TRANSFORM client_rooms REPLACE "/" "_")
 gcoord_packaged(${client_rooms})
 set(client_objects)

@@ -52,6 +52,8 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::MoveNotKnown:
     case ErrorCode::GroupsNotReady:
     case ErrorCode::RendezvousNotReady:
+    case ErrorCode::AuthenticationBusy:
+    case ErrorCode::UsersBehind:
       return true;
     default:
       return false;

@@ -4,10 +4,10 @@
 // Scripts match on these numbers: never renumber, never reuse. The thousands say whom to ask:
 // 1 usage and configuration, 2 storage and the data directory, 3 network and peers, 4 protocol and
 // client, 5 consensus and leaders, 6 locks and sessions, 7 devices. Folders on this floor and below
-// know only their own numbers (ledger/base/error_details.h, common/device/device_errors.h); this
-// table has them all. docs/reference/errors.md holds the same table for readers; a test compares
-// them. The number travels as Status::detail and ReplySlot::detail. Constant after start;
-// thread-safe.
+// know only their own numbers (ledger/base/error_details.h, common/device/device_errors.h,
+// security/tls/errors.h); this table has them all. docs/reference/errors.md holds the same table
+// for readers; a test compares them. The number travels as Status::detail and ReplySlot::detail.
+// Constant after start; thread-safe.
 #pragma once
 
 #include "common/status.h"
@@ -44,6 +44,11 @@ enum class ErrorCode : std::uint32_t {
   NameControl = 1114,
   SequenceZero = 1115,
   AckedAboveSequence = 1116,
+  TlsFileUnreadable = 1230,
+  TlsFileInvalid = 1231,
+  TlsKeyMismatch = 1232,
+  TlsKeyPermissions = 1233,
+  TlsFilesIncomplete = 1234,
 
   DirectoryLocked = 2001,
   DirectoryPermissions = 2002,
@@ -85,6 +90,30 @@ enum class ErrorCode : std::uint32_t {
   DirectoryTakenOver = 3010,
   CircuitOpen = 3011,
   NodeRemoved = 3012,
+  TlsHandshake = 3101,
+  TlsVersion = 3102,
+  TlsUntrusted = 3103,
+  TlsExpired = 3104,
+  TlsRevoked = 3105,
+  TlsName = 3106,
+  TlsNoCertificate = 3107,
+  TlsRefused = 3108,
+  TlsNotSpoken = 3109,
+  TlsRecord = 3110,
+  TlsTooMuch = 3111,
+  TlsEnded = 3112,
+  TlsPlaintext = 3113,
+
+  SecretFileUnsafe = 3120,
+  SecretFileUnreadable = 3121,
+  SecretMalformed = 3122,
+  SecretFileExists = 3123,
+  SecretFileUnwritten = 3124,
+  PeerUnproven = 3125,
+  PeerGenerationAhead = 3126,
+  SealBroken = 3127,
+  SecretMissing = 3128,
+  PeerCertificateForeign = 3129,
 
   FrameBad = 4001,
   VersionUnsupported = 4002,
@@ -209,6 +238,22 @@ enum class ErrorCode : std::uint32_t {
   RendezvousNotThere = 6417,
   RendezvousBoundsInvalid = 6418,
   RendezvousNotReady = 6419,
+
+  SecretMissing = 6530,
+  AuthenticationFailed = 6531,
+  AuthenticationBusy = 6532,
+  AuthenticationThrottled = 6533,
+  TokenMalformed = 6534,
+  TokenForeign = 6535,
+  TokenExpired = 6536,
+  TokenRevoked = 6537,
+  UsersBehind = 6538,
+  PasswordInvalid = 6539,
+  SessionKeyInvalid = 6540,
+  SessionNotAttached = 6541,
+  SequenceLeaps = 6542,
+  SessionsAttachedMax = 6543,
+  CredentialsUnreadable = 6544,
 
   ViewAbsent = 6601,
   ViewStale = 6602,

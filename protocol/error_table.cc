@@ -1,6 +1,6 @@
 // The table itself, one entry per line as docs/reference/errors.md has it.
 #include "protocol/error_codes.h"
-#include "protocol/membership_errors.h"
+#include "protocol/error_rows.h"
 
 #include <algorithm>
 #include <array>
@@ -764,9 +764,13 @@ constexpr ErrorEntry kRows[] = {
 
 // All rows by number.
 constexpr auto kTable = [] {
-  std::array<ErrorEntry, std::size(kRows) + std::size(kGroupErrors) + std::size(kMemberErrors)>
+  std::array<ErrorEntry,
+             std::size(kRows) + std::size(kSecurityErrors) + std::size(kIdentityErrors) +
+                 std::size(kGroupErrors) + std::size(kMemberErrors)>
       table{};
   auto* end = std::copy(std::begin(kRows), std::end(kRows), table.begin());
+  end = std::copy(std::begin(kSecurityErrors), std::end(kSecurityErrors), end);
+  end = std::copy(std::begin(kIdentityErrors), std::end(kIdentityErrors), end);
   end = std::copy(std::begin(kGroupErrors), std::end(kGroupErrors), end);
   std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
   std::ranges::sort(table, {}, &ErrorEntry::code);

@@ -6,6 +6,7 @@
 
 #include "common/strong_id.h"
 #include "protocol/request.h"
+#include "security/credentials/principal.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -70,6 +71,13 @@ class ReplySink {
   virtual RecordOrigin origin(ConnectionId connection) const {
     static_cast<void>(connection);
     return RecordOrigin::Loopback;
+  }
+
+  // Who the connection speaks for: Anonymous until it has proven somebody, and once it is gone.
+  virtual const security::Principal& principal(ConnectionId connection) const {
+    static const security::Principal kAnonymous;
+    static_cast<void>(connection);
+    return kAnonymous;
   }
 };
 

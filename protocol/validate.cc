@@ -214,6 +214,7 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::MemberJoin:
     case RequestKind::MemberProgress:
     case RequestKind::MemberAlarms:
+    case RequestKind::Authenticate:
       return true;
     default:
       return false;
@@ -236,6 +237,7 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_release(slot, payload);
     case RequestKind::LockBreak:
       return check_break_request(slot, payload);
+    case RequestKind::SessionAttach:
     case RequestKind::SessionLosses:
     case RequestKind::SessionShow:
       return check_session(slot);

@@ -123,6 +123,7 @@ void add_doctor_command(Command& app, Context& context);
 void add_health_command(Command& app, Context& context);
 void add_shard_commands(Command& app, Context& context);
 void add_cluster_commands(Command& app, Context& context);
+void add_cluster_secret_commands(Command& cluster, Context& context);
 void add_lock_commands(Command& app, Context& context);
 void add_lock_look_commands(Command& lock, Context& context);
 void add_lock_break_command(Command& lock, Context& context);

@@ -102,8 +102,9 @@ int init(Context& context, const InitText& text) {
 void add_cluster_commands(Command& app, Context& context) {
   auto text = std::make_shared<InitText>();
   text->wishes.shards = 65'536;
-  Command* cluster = app.add_subcommand("cluster", "make the configurations of a new cluster")
-                         ->require_subcommand(1);
+  Command* cluster =
+      app.add_subcommand("cluster", "make the configurations and the secret of a new cluster")
+          ->require_subcommand(1);
   Command* verb = add_verb<InitText>(*cluster,
                                      context,
                                      text,
@@ -142,6 +143,7 @@ void add_cluster_commands(Command& app, Context& context) {
   verb->add_flag("--insecure",
                  text->wishes.insecure,
                  "allow hosts beyond loopback, without encryption and authentication");
+  add_cluster_secret_commands(*cluster, context);
 }
 
 }  // namespace gcoord::cli

@@ -60,7 +60,7 @@ std::optional<std::uint32_t> take_number(std::string_view& text,
 }
 
 std::optional<Verifier> parse(std::string_view text) {
-  if (text.size() > kVerifierBytesMax || !text.starts_with(kAlgorithm)) {
+  if (text.size() > kVerifierTextBytesMax || !text.starts_with(kAlgorithm)) {
     return std::nullopt;
   }
   text.remove_prefix(kAlgorithm.size());
@@ -167,6 +167,11 @@ bool check_password(std::string_view verifier, std::string_view password) {
 
 bool verifier_valid(std::string_view verifier) {
   return parse(verifier).has_value();
+}
+
+void wipe(std::string& secret) {
+  OPENSSL_cleanse(secret.data(), secret.size());
+  secret.clear();
 }
 
 const std::string& decoy_verifier() {

@@ -19,7 +19,7 @@
 namespace gcoord::security {
 
 inline constexpr std::size_t kPasswordBytesMax = 256;
-inline constexpr std::size_t kVerifierBytesMax = 160;
+inline constexpr std::size_t kVerifierTextBytesMax = 160;
 
 // Of scrypt: 128 * r * 2^log2_n bytes of memory are filled p times.
 struct PasswordCost {
@@ -48,6 +48,9 @@ bool check_password(std::string_view verifier, std::string_view password);
 
 // Whether check_password() can succeed for some password.
 bool verifier_valid(std::string_view verifier);
+
+// Overwrites a secret, so that its memory says nothing of it, and empties it.
+void wipe(std::string& secret);
 
 // A verifier of the default cost of which nobody knows the password; another one in each process.
 const std::string& decoy_verifier();

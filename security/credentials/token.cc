@@ -63,10 +63,6 @@ bool has_name(PrincipalKind kind) {
 
 }  // namespace
 
-std::uint64_t verifier_mark(std::string_view verifier) {
-  return load<std::uint64_t>(sha256(verifier.data(), verifier.size()).data());
-}
-
 TokenKey::TokenKey(std::span<const std::byte> seed)
     : key_(
           EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, octets(seed.data()), seed.size()),
@@ -87,7 +83,6 @@ std::string TokenKey::issue(const TokenClaims& claims) const {
   writer.integer(id_);
   writer.integer(static_cast<std::uint8_t>(claims.principal.kind));
   writer.integer(claims.roles_epoch);
-  writer.integer(claims.verifier_mark);
   writer.integer(claims.proven_s);
   writer.integer(claims.issued_s);
   writer.integer(claims.expires_s);
@@ -134,7 +129,6 @@ Result<ParsedToken> parse_token(std::string_view text) {
   TokenClaims& claims = token.claims;
   claims.principal.kind = static_cast<PrincipalKind>(reader.integer<std::uint8_t>());
   claims.roles_epoch = reader.integer<std::uint64_t>();
-  claims.verifier_mark = reader.integer<std::uint64_t>();
   claims.proven_s = reader.integer<std::uint64_t>();
   claims.issued_s = reader.integer<std::uint64_t>();
   claims.expires_s = reader.integer<std::uint64_t>();

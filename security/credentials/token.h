@@ -3,17 +3,17 @@
 //
 //   text       "gct1." || BASE64(claims || signature)
 //   claims     u8 version = 1, u8 algorithm = 1 (Ed25519), u32 key id, u8 kind of principal,
-//              u64 roles epoch, u64 mark of the verifier, u64 proven, u64 issued, u64 expires (Unix
+//              u64 roles epoch, u64 proven, u64 issued, u64 expires (Unix
 //              seconds), u16 length and bytes of the name; little-endian
 //   signature  Ed25519 over "gcoord token" || 0x00 || claims
 //   key id     the first 4 bytes of SHA-256 of the public key
 //
-// The mark is of the verifier against which the password was checked (verifier_mark()), so a token
-// ends with a change of the password. The roles epoch is that of the table in which the user was
-// found: a node with an older table does not know yet. The signing key is made from 32 bytes that
-// come from the cluster's secret (RFC 5869), the same on every node. A token is a secret. Ed25519:
-// RFC 8032, by OpenSSL. Hostile text is refused before anything of it is decoded at length, and
-// nothing of it is believed before the signature is checked. Keys are values; thread-safe.
+// The roles epoch is that of the table in which the user was found: a node with an older table does
+// not know yet, and a user who was changed since then has to show the password again. The signing
+// key is made from 32 bytes that come from the cluster's secret (RFC 5869), the same on every node.
+// A token is a secret. Ed25519: RFC 8032, by OpenSSL. Hostile text is refused before anything of it
+// is decoded at length, and nothing of it is believed before the signature is checked. Keys are
+// values; thread-safe.
 #pragma once
 
 #include "common/status.h"
@@ -41,16 +41,12 @@ inline constexpr std::uint64_t kTokenClockSkewSeconds = 60;
 struct TokenClaims {
   Principal principal;
   std::uint64_t roles_epoch = 0;
-  std::uint64_t verifier_mark = 0;
   std::uint64_t proven_s = 0;  // Unix time: when the password was shown.
   std::uint64_t issued_s = 0;
   std::uint64_t expires_s = 0;
 
   friend bool operator==(const TokenClaims&, const TokenClaims&) = default;
 };
-
-// 8 bytes of SHA-256 of a verifier's text.
-std::uint64_t verifier_mark(std::string_view verifier);
 
 class TokenKey {
  public:

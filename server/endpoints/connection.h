@@ -23,6 +23,7 @@
 #include "server/client_io/client_socket.h"
 #include "server/client_io/reply_outbox.h"
 #include "server/endpoints/connection_account.h"
+#include "server/identities/connection_identity.h"
 
 #include <asio/ip/tcp.hpp>
 
@@ -108,6 +109,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
     asio::ip::tcp::endpoint address;
     std::unique_ptr<ClientSocket> socket;
     ConnectionAccount::Share share;
+    AttachmentBudget* budget = nullptr;  // Of the sessions that it may attach; outlives it.
   };
 
   // `events` outlives it.
@@ -154,6 +156,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
 
   Swept swept;
   Client client;
+  ConnectionIdentity identity;
 
   bool blocked() const { return socket_->blocked(); }
 

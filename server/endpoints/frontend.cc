@@ -24,6 +24,11 @@ std::uint64_t system_now_us() {
                                         .count());
 }
 
+bool opens_session(const protocol::ReplySlot& slot) {
+  return slot.code == StatusCode::Ok && (slot.kind == protocol::RequestKind::OpenSession ||
+                                         slot.kind == protocol::RequestKind::SessionGrant);
+}
+
 Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
   return protocol::make_error(protocol::ErrorCode::ListenFailed,
                               "client port " + to_string(endpoint) + ": " + error.message());
@@ -73,6 +78,10 @@ void FrontEnd::set_handler(OnRequest on_request, std::function<void()> on_input)
 
 void FrontEnd::set_on_room(std::function<void(protocol::ConnectionId)> on_room) {
   on_room_ = std::move(on_room);
+}
+
+void FrontEnd::set_on_opened(OnOpened on_opened) {
+  sessions_.on_opened = std::move(on_opened);
 }
 
 Status FrontEnd::listen() {
@@ -146,9 +155,14 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   ConnectionAccount::Share share = find_place(ClientSource::of(client.address()));
   const bool placed = share.placed();
   const protocol::ConnectionId id = table_.reserve();
-  const auto connection = std::make_shared<Connection>(
-      Connection::Accepted{id, client, sockets_.make(std::move(socket), !placed), std::move(share)},
-      events_);
+  const auto connection =
+      std::make_shared<Connection>(Connection::Accepted{id,
+                                                        client,
+                                                        sockets_.make(std::move(socket), !placed),
+                                                        std::move(share),
+                                                        &sessions_.budget},
+                                   events_);
+  connection->identity.source = ClientSource::of(client.address()).bits;
   table_.put(id, connection);
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
@@ -189,6 +203,16 @@ protocol::RecordOrigin FrontEnd::origin(protocol::ConnectionId connection) const
 std::string FrontEnd::describe(protocol::ConnectionId connection) const {
   const Connection* const found = table_.find(connection);
   return found != nullptr ? describe_client(*found) : ReplySink::describe(connection);
+}
+
+const security::Principal& FrontEnd::principal(protocol::ConnectionId connection) const {
+  const Connection* const found = table_.find(connection);
+  return found != nullptr ? found->identity.principal : ReplySink::principal(connection);
+}
+
+ConnectionIdentity* FrontEnd::identity(protocol::ConnectionId connection) {
+  Connection* const found = table_.find(connection);
+  return found != nullptr ? &found->identity : nullptr;
 }
 
 void FrontEnd::on_request(Connection& connection,
@@ -234,6 +258,7 @@ void FrontEnd::on_hello(Connection& connection,
     return refuse_with(protocol::ErrorCode::ClusterForeign);
   }
   connection.set_welcomed();
+  connection.identity.features = welcome.features;
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
@@ -278,7 +303,7 @@ void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
   if (Connection* found = table_.find(connection); found != nullptr) {
-    found->reply(slot, payload);
+    found->reply(slot, opens_session(slot) ? sessions_.on_opened(connection, slot) : payload);
   }
 }
 

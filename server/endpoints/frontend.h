@@ -26,6 +26,7 @@
 #include "server/endpoints/connection_table.h"
 #include "server/endpoints/frontend_metrics.h"
 #include "server/endpoints/input_queue.h"
+#include "server/identities/connection_identity.h"
 #include "server/platform/endpoint_name.h"
 #include "server/platform/log_rate_limit.h"
 
@@ -59,11 +60,16 @@ struct FrontEndOptions {
   std::function<std::uint64_t()> now_us;
 };
 
-class FrontEnd final : public protocol::ReplySink {
+class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
  public:
   using OnRequest = std::function<void(protocol::ConnectionId connection,
                                        const protocol::RequestSlot& request,
                                        std::span<const std::byte>)>;
+
+  // The bytes of the key of a session that the connection has opened, for the client; none: it gets
+  // none.
+  using OnOpened =
+      std::function<std::span<const std::byte>(protocol::ConnectionId, const protocol::ReplySlot&)>;
 
   FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRegistry& metrics);
   ~FrontEnd() override;
@@ -74,6 +80,9 @@ class FrontEnd final : public protocol::ReplySink {
   // What to call when replies that waited to be read have left, or the connection is gone: who
   // passed it over because of its backlog_bytes() may look at it again.
   void set_on_room(std::function<void(protocol::ConnectionId)> on_room);
+
+  // What to call when a session was opened, before the client hears of it.
+  void set_on_opened(OnOpened on_opened);
 
   // Binds and accepts. ListenFailed names the address and the system's reason; FailedPrecondition:
   // the kernel refuses the I/O backend.
@@ -95,6 +104,8 @@ class FrontEnd final : public protocol::ReplySink {
   std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override;
   protocol::RecordOrigin origin(protocol::ConnectionId connection) const override;
   std::string describe(protocol::ConnectionId connection) const override;
+  const security::Principal& principal(protocol::ConnectionId connection) const override;
+  ConnectionIdentity* identity(protocol::ConnectionId connection) override;
 
   // Once per pass: connections take what they sent, as far as the budget of a pass goes
   // (input_queue.h). Returns whether any did; then there may be more to do at once.
@@ -130,6 +141,13 @@ class FrontEnd final : public protocol::ReplySink {
   const ConnectionAccount& account() const { return account_; }
 
  private:
+  struct Sessions {
+    AttachmentBudget budget;
+    OnOpened on_opened = [](protocol::ConnectionId, const protocol::ReplySlot&) {
+      return std::span<const std::byte>{};
+    };
+  };
+
   void accept();
   void close_all();
   void on_accepted(asio::ip::tcp::socket socket);
@@ -158,6 +176,7 @@ class FrontEnd final : public protocol::ReplySink {
   bool stopping_ = false;
   std::uint64_t swept_ms_ = 0;  // The time of the last sweep.
   ConnectionAccount account_;
+  Sessions sessions_;      // Of connections, which have places in its budget.
   ClientSockets sockets_;  // After what ends connections: they have sockets.
   ConnectionTable table_;
   InputQueue input_;

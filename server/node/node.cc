@@ -215,6 +215,7 @@ class Node::Impl {
     client_services_ =
         std::make_unique<ClientServices>(ClientServices::Environment{.options = options(),
                                                                      .replies = frontend_,
+                                                                     .connections = frontend_,
                                                                      .metrics = metrics_,
                                                                      .engine = *engine_,
                                                                      .service = service_,
@@ -240,6 +241,10 @@ class Node::Impl {
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
+    frontend_.set_on_opened(
+        [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
+          return client_services_->identities().requests().on_opened(connection, reply);
+        });
     frontend_.set_on_room(
         [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });
     frontend_.set_handler(

@@ -3,6 +3,7 @@
 #include "common/enumerators.h"
 #include "server/detector/alarm_requests.h"
 #include "server/history/ledger_pruning.h"
+#include "server/identities/identity_requests.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"
@@ -69,6 +70,14 @@ void hand_to(const RequestOwners& owners, const ClientRequest& request) {
 void hand_to_past(const RequestOwners& owners, const ClientRequest& request) {
   if (owners.past != nullptr) {
     owners.past->on_request(request.connection, request.slot, request.payload, owners.now_ms());
+  } else {
+    unserved(owners, request);
+  }
+}
+
+void hand_to_identities(const RequestOwners& owners, const ClientRequest& request) {
+  if (owners.identities != nullptr) {
+    owners.identities->on_request(request);
   } else {
     unserved(owners, request);
   }
@@ -146,6 +155,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::MemberJoin, Members, kMembers, kByLeader, None},
     {RequestKind::MemberProgress, Members, kMembers, kByLeader, Read},
     {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode, Admin},
+    {RequestKind::Authenticate, Identities, hand_to_identities, kByAnyNode, None},
+    {RequestKind::SessionAttach, Identities, hand_to_identities, kByAnyNode, None},
 };
 
 // clang-format on
@@ -206,6 +217,9 @@ void RequestRouter::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& slot,
                                std::span<const std::byte> payload) const {
   const ClientRequest request{connection, slot, payload};
+  if (owners_.identities != nullptr && !owners_.identities->admits(request)) {
+    return;
+  }
   const RequestRow* const row = find_request(slot.kind);
   if (owners_.dear != nullptr && row != nullptr && is_dear(*row, request)) {
     owners_.dear->add(request, owners_.service.now_us());

@@ -23,6 +23,7 @@ class DearRequests;
 class LedgerPruning;
 class LockService;
 class HistoricalReads;
+class IdentityRequests;
 class LogLevelRequests;
 class NodeMembers;
 class SnapshotDownloads;
@@ -30,20 +31,21 @@ class WatchHub;
 
 // The part of a node that serves a kind.
 enum class RequestOwner : std::uint8_t {
-  FrontEnd,   // The connection's greeting; as a request it is a mistake of the client.
-  Locks,      // lock_requests.h
-  Holders,    // holder_requests.h
-  Sessions,   // session_requests.h
-  Reads,      // read_requests.h
-  Node,       // node_requests.h
-  Snapshots,  // server/snapshots/downloads.h
-  Ledger,     // ledger_pruning.h
-  Watches,    // server/watch/hub.h
-  Past,       // server/reads/historical_reads.h
-  Log,        // server/log/level_requests.h
-  Groups,     // server/groups/group_requests.h, server/rendezvous
-  Members,    // server/members/view_requests.h
-  Alarms,     // server/detector/alarm_requests.h
+  FrontEnd,    // The connection's greeting; as a request it is a mistake of the client.
+  Locks,       // lock_requests.h
+  Holders,     // holder_requests.h
+  Sessions,    // session_requests.h
+  Reads,       // read_requests.h
+  Node,        // node_requests.h
+  Snapshots,   // server/snapshots/downloads.h
+  Ledger,      // ledger_pruning.h
+  Watches,     // server/watch/hub.h
+  Past,        // server/reads/historical_reads.h
+  Log,         // server/log/level_requests.h
+  Groups,      // server/groups/group_requests.h, server/rendezvous
+  Members,     // server/members/view_requests.h
+  Alarms,      // server/detector/alarm_requests.h
+  Identities,  // server/identities/identity_requests.h
 };
 
 // What a caller must be allowed to do.
@@ -71,6 +73,7 @@ struct RequestOwners {
   LogLevelRequests* log = nullptr;
   NodeMembers* members = nullptr;
   AlarmRequests* alarms = nullptr;
+  IdentityRequests* identities = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
   bool witness = false;                   // The node has no state to answer from.

@@ -114,6 +114,7 @@ constexpr std::array kDefaults = {
     DefaultText{"ledger-bytes-max", ""},   // By the file system, when the node starts.
     DefaultText{"client-memory-max", ""},  // By the number of connections.
     DefaultText{"coordinator", "raft"},
+    DefaultText{"session-keys", "auto"},
     DefaultText{"peer-transport", "tcp"},
     DefaultText{"device", "cpu"},
     DefaultText{"turn", "host"},

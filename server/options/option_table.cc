@@ -243,6 +243,15 @@ Status coordinator(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status session_keys(const std::string& text, NodeOptions& options) {
+  const std::optional<SessionKeyMode> mode = parse_session_key_mode(text);
+  if (!mode.has_value()) {
+    return wrong("'" + text + "' is none of auto, off, permissive, required");
+  }
+  options.session_keys = *mode;
+  return Status{};
+}
+
 Status io_threads(const std::string& text, NodeOptions& options) {
   if (text == "auto") {
     options.io_threads.reset();
@@ -509,6 +518,13 @@ constexpr std::array kTable = {
         "how the nodes choose the coordinator, which searches for deadlocks: raft, the leader of "
         "shard 0; bully or ring, an election among the nodes; equal on all nodes (default raft)",
         &coordinator},
+    OptionRow{"session-keys",
+              OptionShape::Value,
+              "MODE",
+              "whether requests for a session take its key, where the cluster has a secret: off, "
+              "permissive, required, or auto, which is required once rights are checked (default "
+              "auto)",
+              &session_keys},
     OptionRow{"connections-max",
               OptionShape::Value,
               "N",

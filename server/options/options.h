@@ -118,6 +118,7 @@ struct NodeOptions {
   bool device_sweeps_always = false;
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
+  SessionKeyMode session_keys = SessionKeyMode::Auto;
   // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;

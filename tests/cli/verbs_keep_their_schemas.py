@@ -240,6 +240,10 @@ def the_rest(c: Cluster) -> None:
     c.run("health")
     c.run("debug bundle", "--seconds", "1", "--out", "bundle", code=1)  # This node has no pages.
     c.run("cluster init", "--dir", "made")
+    c.run("cluster secret new", "secret")
+    c.run("cluster secret new", "secret", code=2)
+    c.run("cluster secret rotate", "secret")
+    c.run("cluster secret show", "secret")
     c.run("context set", "here", "--endpoints", c.client)
     c.run("context list")
     c.run("context show")

@@ -1,8 +1,15 @@
-# Users and roles as a damaged log or a damaged state may hold them.
-gcoord_fuzz_test(NAME access_fuzz
-  SOURCES access_fuzz.cc
-  DEPS common security/roles)
 # Tokens, keys and verifiers, as a stranger may send them.
 gcoord_fuzz_test(NAME token_fuzz
   SOURCES token_fuzz.cc
   DEPS common security/credentials)
+# Bytes of a TLS connection as a stranger may send them, before and after the handshake.
+gcoord_fuzz_test(NAME tls_session_fuzz
+  SOURCES tls_session_fuzz.cc
+  DEPS common security/tls)
+if(TARGET tls_session_fuzz)
+  target_link_libraries(tls_session_fuzz PRIVATE test_certificates)
+endif()
+# Users and roles as a damaged log or a damaged state may hold them.
+gcoord_fuzz_test(NAME access_fuzz
+  SOURCES access_fuzz.cc
+  DEPS common security/roles)

@@ -14,7 +14,7 @@ BANNED_PREFIXES = ("do_", "new_")
 BANNED_VERBS = ("process", "handle")  # As the first word of a function; on_<message> is the name for a reaction.
 # Fixed terms: a canonical status code, the operator's word for where a node keeps its files, names of POSIX and std.
 ALLOWED_NAMES = re.compile(r"data_?loss|data_?dir(ectory)?|k?DataLoss|DataDirectory\w*|log_info|dup2|pipe2|log2|exp2|sse4_2", re.I)
-FOREIGN_NAME = re.compile(r"^(curl|ucp|ucs|uct|epoll|rocksdb|json|asio|mg|std|prometheus)_|^(cuda|nvml)[A-Z]|^[A-Z][A-Z0-9_]*$")
+FOREIGN_NAME = re.compile(r"^(curl|ucp|ucs|uct|epoll|rocksdb|json|asio|mg|std|prometheus)_|^(cuda|nvml)[A-Z]|^(ASN1|BIO|CRYPTO|ERR|EVP|OSSL|PEM|SSL|X509)_|^[A-Z][A-Z0-9_]*$")
 WORD = re.compile(r"[A-Za-z_]\w*")
 TEST_TITLE = re.compile(r"\b(TEST|TEST_[FP]|RC_GTEST_\w+)\(\s*\w+,\s*\w+")  # A sentence; it may speak of data.
 

@@ -17,10 +17,7 @@ const std::vector<std::byte> kFormer(32, std::byte{2});
 constexpr std::uint64_t kNow = 1'800'000'000;
 
 TokenClaims claims_of(std::string name) {
-  return {.principal = {PrincipalKind::User, std::move(name)},
-          .roles_epoch = 9,
-          .verifier_mark = verifier_mark("verifier"),
-          .proven_s = kNow};
+  return {.principal = {PrincipalKind::User, std::move(name)}, .roles_epoch = 9, .proven_s = kNow};
 }
 
 TEST(Token, AnotherNodeBelievesIt) {
@@ -108,11 +105,6 @@ TEST(Token, NobodyAndNodesHaveNone) {
     bytes[6] = static_cast<std::byte>(kind);
     EXPECT_EQ(parse_token("gct1." + to_base64(bytes)).status().detail(), kTokenMalformed);
   }
-}
-
-TEST(Token, TheMarkChangesWithTheVerifier) {
-  EXPECT_NE(verifier_mark("a"), verifier_mark("b"));
-  EXPECT_EQ(verifier_mark("a"), verifier_mark("a"));
 }
 
 }  // namespace

@@ -1,0 +1,259 @@
+#include "security/tls/context.h"
+
+#include "security/tls/context_inner.h"
+#include "security/tls/errors.h"
+#include "security/tls/failure.h"
+#include "security/tls/peer.h"
+#include "security/tls/pem_files.h"
+
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
+#include <openssl/x509_vfy.h>
+
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::security {
+namespace {
+
+// AES-128 first: it has no known weakness that AES-256 lacks here, and costs a quarter less. A
+// client without AES in hardware names ChaCha20 first and gets it.
+constexpr const char* kCiphers =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+constexpr const char* kGroups = "X25519:P-256:P-384";
+
+// RSA below 2048 bits, SHA-1 and the like are refused (OpenSSL's own scale).
+constexpr int kSecurityLevel = 2;
+
+// Tickets of one context resume sessions of this name alone.
+constexpr unsigned char kSessionsOf[] = "gcoord";
+
+TlsContext::Inner* inner_of(const SSL* session);
+
+Status incomplete(const std::string& why) {
+  return Status{StatusCode::InvalidArgument, why, kTlsFilesIncomplete};
+}
+
+Status check_complete(TlsSide side, const TlsFiles& files, const TlsPolicy& policy) {
+  if (files.certificate.empty() != files.key.empty()) {
+    return incomplete("a certificate and its key belong together: one of them is missing");
+  }
+  if (side == TlsSide::Server && files.certificate.empty()) {
+    return incomplete("a server needs a certificate and its key");
+  }
+  if (!files.revoked.empty() && files.authority.empty()) {
+    return incomplete("revocation lists need the authority that issues them");
+  }
+  if (side == TlsSide::Server && policy.demand_certificate && files.authority.empty()) {
+    return incomplete("certificates of clients can be verified by an authority alone");
+  }
+  return Status{};
+}
+
+Status use_certificate(SSL_CTX* context, const TlsFiles& files, std::int64_t& not_after_s) {
+  if (files.certificate.empty()) {
+    return Status{};
+  }
+  GCOORD_TRY(auto chain, read_certificates(files.certificate));
+  GCOORD_TRY(const OwnedKey key, read_key(files.key));
+  ERR_clear_error();
+  if (SSL_CTX_use_certificate(context, chain.front().get()) != 1) {
+    return Status{StatusCode::FailedPrecondition,
+                  files.certificate + ": " + openssl_reason(),
+                  kTlsFileInvalid};
+  }
+  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
+    ERR_clear_error();
+    return Status{StatusCode::FailedPrecondition,
+                  files.key + " is not the key of " + files.certificate,
+                  kTlsKeyMismatch};
+  }
+  for (std::size_t k = 1; k < chain.size(); ++k) {
+    if (SSL_CTX_add1_chain_cert(context, chain[k].get()) != 1) {
+      return Status{StatusCode::FailedPrecondition,
+                    files.certificate + ": " + openssl_reason(),
+                    kTlsFileInvalid};
+    }
+  }
+  not_after_s = not_after_s_of(*chain.front());
+  return Status{};
+}
+
+Status use_authority(SSL_CTX* context, TlsSide side, const TlsFiles& files) {
+  if (files.authority.empty()) {
+    if (side == TlsSide::Client && SSL_CTX_set_default_verify_paths(context) != 1) {
+      ERR_clear_error();
+      return Status{StatusCode::FailedPrecondition,
+                    "the authorities of the system cannot be loaded",
+                    kTlsFileUnreadable};
+    }
+    return Status{};
+  }
+  GCOORD_TRY(const auto authorities, read_certificates(files.authority));
+  X509_STORE* const store = SSL_CTX_get_cert_store(context);
+  for (const OwnedCertificate& authority : authorities) {
+    X509_STORE_add_cert(store, authority.get());
+    if (side == TlsSide::Server) {
+      SSL_CTX_add_client_CA(context, authority.get());
+    }
+  }
+  if (!files.revoked.empty()) {
+    GCOORD_TRY(const auto lists, read_revocations(files.revoked));
+    for (const OwnedRevocations& list : lists) {
+      X509_STORE_add_crl(store, list.get());
+    }
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+  }
+  ERR_clear_error();
+  return Status{};
+}
+
+// An authority between, of whose issuer there is no list, is not refused: many have lists of those
+// that issue to nodes and users, and none of the root. The certificate itself has to be in a list's
+// scope.
+int on_verified(int ok, X509_STORE_CTX* chain) {
+  if (ok == 0 && X509_STORE_CTX_get_error(chain) == X509_V_ERR_UNABLE_TO_GET_CRL &&
+      X509_STORE_CTX_get_error_depth(chain) > 0) {
+    X509_STORE_CTX_set_error(chain, X509_V_OK);
+    return 1;
+  }
+  return ok;
+}
+
+// 1: done; 2: done, and the client should get a new ticket; 0: no such key; -1: the handshake ends.
+int on_ticket_key(SSL* session,
+                  unsigned char* name,
+                  unsigned char* iv,
+                  EVP_CIPHER_CTX* cipher,
+                  EVP_MAC_CTX* mac,
+                  int encrypts) {
+  TicketKeys& keys = inner_of(session)->ticket_keys;
+  TicketKeys::Key key;
+  int verdict = 1;
+  if (encrypts != 0) {
+    if (!keys.newest(key) || RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) {
+      return -1;
+    }
+    std::memcpy(name, key.name.data(), key.name.size());
+  } else {
+    const TicketKeys::Found found = keys.find(name, key);
+    if (!found.known) {
+      return 0;
+    }
+    verdict = found.renew ? 2 : 1;
+  }
+  char digest[] = "SHA256";
+  OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key.mac.data(), key.mac.size()),
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+      OSSL_PARAM_construct_end()};
+  const bool ready =
+      EVP_CipherInit_ex(
+          cipher, EVP_aes_256_cbc(), nullptr, key.cipher.data(), iv, encrypts != 0 ? 1 : 0) == 1 &&
+      EVP_MAC_CTX_set_params(mac, parameters) == 1;
+  TicketKeys::wipe(key);
+  return ready ? verdict : -1;
+}
+
+int on_ticket_made(SSL* /*session*/, void* /*argument*/) {
+  return 1;
+}
+
+// A ticket holds the client's certificate, which may have expired since.
+SSL_TICKET_RETURN on_ticket_read(SSL* /*session*/,
+                                 SSL_SESSION* resumed,
+                                 const unsigned char* /*name*/,
+                                 std::size_t /*name_bytes*/,
+                                 SSL_TICKET_STATUS status,
+                                 void* /*argument*/) {
+  if (status != SSL_TICKET_SUCCESS && status != SSL_TICKET_SUCCESS_RENEW) {
+    return SSL_TICKET_RETURN_IGNORE_RENEW;
+  }
+  const X509* certificate = SSL_SESSION_get0_peer(resumed);
+  if (certificate != nullptr && not_after_s_of(*certificate) <= std::time(nullptr)) {
+    return SSL_TICKET_RETURN_IGNORE_RENEW;
+  }
+  return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
+}
+
+// A client's: takes the reference that comes with it.
+int on_ticket_received(SSL* session, SSL_SESSION* ticket) {
+  const auto* endpoint = static_cast<const std::string*>(SSL_get_app_data(session));
+  inner_of(session)->client_tickets.put(*endpoint, OwnedSslSession{ticket});
+  return 1;
+}
+
+bool set_rules(SSL_CTX* context) {
+  SSL_CTX_set_options(context,
+                      SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
+                          SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+  // An idle connection then needs no buffers of records.
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_security_level(context, kSecurityLevel);
+  SSL_CTX_set_max_early_data(context, 0);
+  return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
+         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
+         SSL_CTX_set_ciphersuites(context, kCiphers) == 1 &&
+         SSL_CTX_set1_groups_list(context, kGroups) == 1;
+}
+
+bool set_server(SSL_CTX* context, const TlsFiles& files, const TlsPolicy& policy) {
+  int verification = SSL_VERIFY_NONE;
+  if (!files.authority.empty()) {
+    verification = SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE |
+                   (policy.demand_certificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0);
+  }
+  SSL_CTX_set_verify(context, verification, on_verified);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_timeout(context, 2 * TicketKeys::kPeriod.count());
+  SSL_CTX_set_num_tickets(context, 1);
+  return SSL_CTX_set_session_id_context(context, kSessionsOf, sizeof kSessionsOf - 1) == 1 &&
+         SSL_CTX_set_tlsext_ticket_key_evp_cb(context, on_ticket_key) == 1 &&
+         SSL_CTX_set_session_ticket_cb(context, on_ticket_made, on_ticket_read, nullptr) == 1;
+}
+
+void set_client(SSL_CTX* context) {
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_verified);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
+  SSL_CTX_sess_set_new_cb(context, on_ticket_received);
+}
+
+TlsContext::Inner* inner_of(const SSL* session) {
+  return static_cast<TlsContext::Inner*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(session)));
+}
+
+}  // namespace
+
+TlsContext::TlsContext(TlsSide side) : side_(side), inner_(std::make_unique<Inner>()) {}
+
+TlsContext::~TlsContext() = default;
+
+Result<std::shared_ptr<const TlsContext>> TlsContext::load(TlsSide side,
+                                                           const TlsFiles& files,
+                                                           const TlsPolicy& policy) {
+  GCOORD_TRY_STATUS(check_complete(side, files, policy));
+  std::shared_ptr<TlsContext> made(new TlsContext(side));
+  const bool server = side == TlsSide::Server;
+  ERR_clear_error();
+  made->inner_->context.reset(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()));
+  SSL_CTX* const context = made->inner_->context.get();
+  if (context == nullptr || !set_rules(context) ||
+      (server && !set_server(context, files, policy))) {
+    return Status{StatusCode::Internal, "OpenSSL: " + openssl_reason(), kTlsHandshake};
+  }
+  SSL_CTX_set_app_data(context, made->inner_.get());
+  if (!server) {
+    set_client(context);
+  }
+  GCOORD_TRY_STATUS(use_certificate(context, files, made->not_after_s_));
+  GCOORD_TRY_STATUS(use_authority(context, side, files));
+  return std::shared_ptr<const TlsContext>(std::move(made));
+}
+
+}  // namespace gcoord::security

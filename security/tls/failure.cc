@@ -1,0 +1,108 @@
+#include "security/tls/failure.h"
+
+#include "security/tls/errors.h"
+
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+
+#include <cstdint>
+
+namespace gcoord::security {
+namespace {
+
+// OpenSSL's reasons for received alerts are this and the alert's number (RFC 8446 6).
+constexpr int kAlertReasons = SSL_AD_REASON_OFFSET;
+
+Status certificate_failure(long verdict) {
+  std::uint32_t detail = kTlsUntrusted;
+  switch (verdict) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      detail = kTlsExpired;
+      break;
+    case X509_V_ERR_CERT_REVOKED:
+      detail = kTlsRevoked;
+      break;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      detail = kTlsName;
+      break;
+    default:
+      break;
+  }
+  return Status{
+      StatusCode::Unauthenticated,
+      std::string{"the certificate of the other side: "} + X509_verify_cert_error_string(verdict),
+      detail};
+}
+
+// The other side's reasons to refuse the certificate that it saw, or that it did not see.
+bool refuses_certificate(int alert) {
+  switch (alert) {
+    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_UNKNOWN_CA:
+    case SSL_AD_ACCESS_DENIED:
+    case SSL_AD_CERTIFICATE_REQUIRED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string reason_words(unsigned long error) {
+  const char* reason = ERR_reason_error_string(error);
+  return reason == nullptr ? std::string{"the protocol is broken"} : std::string{reason};
+}
+
+Status failure_of(unsigned long error, bool open) {
+  const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
+  const std::string words = reason_words(error);
+  if (reason > kAlertReasons && refuses_certificate(reason - kAlertReasons)) {
+    return Status{StatusCode::Unauthenticated,
+                  "the other side refuses the certificate of this one: " + words,
+                  kTlsRefused};
+  }
+  switch (reason) {
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+      return Status{
+          StatusCode::Unauthenticated, "the other side showed no certificate", kTlsNoCertificate};
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_UNKNOWN_PROTOCOL:
+    case SSL_R_VERSION_TOO_LOW:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+      return Status{StatusCode::FailedPrecondition, "the other side has no TLS 1.3", kTlsVersion};
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_HTTP_REQUEST:
+    case SSL_R_HTTPS_PROXY_REQUEST:
+      return Status{StatusCode::FailedPrecondition,
+                    "the other side does not speak TLS",
+                    open ? kTlsRecord : kTlsNotSpoken};
+    default:
+      return Status{StatusCode::Unavailable,
+                    (open ? "a TLS record: " : "the TLS handshake: ") + words,
+                    open ? kTlsRecord : kTlsHandshake};
+  }
+}
+
+}  // namespace
+
+std::string openssl_reason() {
+  const unsigned long error = ERR_peek_error();
+  ERR_clear_error();
+  return reason_words(error);
+}
+
+Status tls_failure(const SSL& session, bool open) {
+  const unsigned long error = ERR_peek_error();
+  ERR_clear_error();
+  const bool unverified =
+      ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+  return unverified ? certificate_failure(SSL_get_verify_result(&session))
+                    : failure_of(error, open);
+}
+
+}  // namespace gcoord::security

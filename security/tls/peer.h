@@ -1,0 +1,39 @@
+// The other end of a TLS session, by its certificate.
+//
+// A certificate of a trusted authority says who somebody is and gives no right by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+struct x509_st;
+
+namespace gcoord::security {
+
+// Names that are kept of each kind, and bytes of a name: what has more is left out, as is a name
+// with control characters.
+inline constexpr std::size_t kPeerNamesMax = 64;
+inline constexpr std::size_t kPeerNameBytesMax = 255;
+
+// Of a verified chain. Names as the certificate has them, in its order.
+struct TlsPeer {
+  std::vector<std::string> uris;       // Subject alternative names: URIs,
+  std::vector<std::string> dns;        // names of hosts,
+  std::vector<std::string> addresses;  // and addresses, as "192.0.2.1" or "2001:db8::1".
+  std::string common_name;
+  std::string serial;            // Hexadecimal, without a sign.
+  std::string fingerprint;       // SHA-256 of the certificate, 64 hexadecimal digits.
+  std::int64_t not_after_s = 0;  // Since 1970, UTC.
+
+  friend bool operator==(const TlsPeer&, const TlsPeer&) = default;
+};
+
+// Reads a certificate; it says nothing about whether anybody should believe it. Thread-safe.
+TlsPeer peer_of(const x509_st& certificate);
+
+// The end of its validity in seconds since 1970, UTC; 0 if it is unreadable.
+std::int64_t not_after_s_of(const x509_st& certificate);
+
+}  // namespace gcoord::security

@@ -239,7 +239,7 @@ enum class ErrorCode : std::uint32_t {
   RendezvousBoundsInvalid = 6418,
   RendezvousNotReady = 6419,
 
-  SecretMissing = 6530,
+  AuthenticationUnsupported = 6530,
   AuthenticationFailed = 6531,
   AuthenticationBusy = 6532,
   AuthenticationThrottled = 6533,
@@ -254,6 +254,9 @@ enum class ErrorCode : std::uint32_t {
   SequenceLeaps = 6542,
   SessionsAttachedMax = 6543,
   CredentialsUnreadable = 6544,
+
+  NotAllowed = 6560,
+  RightsUnconfirmed = 6561,
 
   ViewAbsent = 6601,
   ViewStale = 6602,

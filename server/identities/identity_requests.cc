@@ -55,7 +55,7 @@ void IdentityRequests::authenticate(const ClientRequest& request, ConnectionIden
     return refuse(request.connection, request.slot, ErrorCode::PayloadMalformed);
   }
   if (keys_.tokens.empty()) {
-    return refuse(request.connection, request.slot, ErrorCode::SecretMissing);
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationUnsupported);
   }
   if (!limits_.admits(connection, env_.now_ms())) {
     env_.metrics.throttled.add();
@@ -114,7 +114,7 @@ void IdentityRequests::on_checked(protocol::ConnectionId from,
     return refuse(from, request, ErrorCode::AuthenticationFailed);
   }
   if (keys_.tokens.empty()) {
-    return refuse(from, request, ErrorCode::SecretMissing);
+    return refuse(from, request, ErrorCode::AuthenticationUnsupported);
   }
   connection->principal = {security::PrincipalKind::User, user};
   const std::uint64_t now = now_s();
@@ -193,7 +193,7 @@ void IdentityRequests::attach(const ClientRequest& request, ConnectionIdentity& 
     return refuse(request.connection, request.slot, ErrorCode::SessionZero);
   }
   if (keys_.sessions.empty()) {
-    return refuse(request.connection, request.slot, ErrorCode::SecretMissing);
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationUnsupported);
   }
   const SessionId session{request.slot.session};
   const auto key = security::SessionKey::decode(request.payload);

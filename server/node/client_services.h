@@ -9,6 +9,7 @@
 #include "common/host/metrics.h"
 #include "ledger/space/guard.h"
 #include "protocol/reply_sink.h"
+#include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
 #include "server/identities/connection_identity.h"
 #include "server/interfaces/replicated_log.h"
@@ -79,6 +80,8 @@ class ClientServices {
 
   NodeMembers& members() { return members_; }
 
+  ClientGate& gate() { return gate_; }
+
   Detection& detection() { return detection_; }
 
   NodeIdentities& identities() { return identities_; }
@@ -96,6 +99,7 @@ class ClientServices {
   const ledger::SpaceGuard& space_;
   std::unique_ptr<SnapshotDownloads> snapshots_;
   LedgerPruning pruning_;
+  ClientGate gate_;
   WatchHub watches_;
   HistoricalReads past_;
   LogLevelRequests log_levels_;

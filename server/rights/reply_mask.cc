@@ -5,6 +5,7 @@
 #include "protocol/force_messages.h"
 #include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
+#include "protocol/members/view_messages.h"
 #include "protocol/past_messages.h"
 #include "protocol/read_messages.h"
 #include "protocol/watch_messages.h"
@@ -175,6 +176,30 @@ Bytes mask_deadlocks(Payload payload, const Viewer& viewer) {
   return {bytes.begin(), bytes.end()};
 }
 
+// Every client needs the ids, roles and client addresses of the nodes, and whose votes count.
+Bytes mask_view(Payload payload, const Viewer& viewer) {
+  auto answer = protocol::decode_view_answer(payload);
+  if (!answer.ok()) {
+    return {};
+  }
+  const bool reads = viewer.rights.allows_all_below(Right::ClusterRead, "");
+  const bool administers = viewer.rights.allows_all_below(Right::ClusterAdmin, "");
+  if (!reads) {
+    answer.value().sights.clear();
+    answer.value().verdicts.clear();
+  }
+  for (protocol::Member& node : answer.value().view.nodes) {
+    if (!reads) {
+      node.peer_address.clear();
+      node.labels.clear();
+    }
+    if (!administers) {
+      node.directory = 0;
+    }
+  }
+  return protocol::encode_view_answer(answer.value());
+}
+
 void mask_event(protocol::WatchEvent& event, const Viewer& viewer) {
   if (viewer.rights.allows(Right::WatchDetails, event.name)) {
     return;
@@ -201,6 +226,7 @@ bool is_masked_kind(RequestKind kind) {
     case RequestKind::SessionShow:
     case RequestKind::SessionList:
     case RequestKind::SessionLosses:
+    case RequestKind::ViewGet:
       return true;
     default:
       return false;
@@ -211,6 +237,8 @@ bool sees_all(const security::RightsOf& rights) {
   constexpr Right kSeeing[] = {Right::LockRead,
                                Right::LockReadDetails,
                                Right::SessionReadAll,
+                               Right::ClusterRead,
+                               Right::ClusterAdmin,
                                Right::Watch,
                                Right::WatchDetails};
   for (const Right right : kSeeing) {
@@ -242,6 +270,8 @@ std::optional<Bytes> mask_reply(RequestKind kind, Payload payload, const Viewer&
       return mask_session(payload, viewer);
     case RequestKind::SessionLosses:
       return mask_losses(payload, viewer);
+    case RequestKind::ViewGet:
+      return mask_view(payload, viewer);
     case RequestKind::SessionList:
       if (viewer.rights.allows_all_below(Right::SessionReadAll, "")) {
         return std::nullopt;

@@ -6,6 +6,10 @@
 //   without lock.read LockGet, LockGetAt, LockRead, and rows of lists      holder, token, note and
 //   waiters of names
 //                                                        without lock.read.details are hidden
+//   ViewGet                                              addresses of peers, labels and what is
+//   thought
+//                                                        of nodes, without cluster.read;
+//                                                        directories, without cluster.admin
 //   WatchOpen                                            events of names without `watch`; token,
 //                                                        session and values without watch.details
 //

@@ -5,6 +5,7 @@
 #include "protocol/force_messages.h"
 #include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
+#include "protocol/members/view_messages.h"
 #include "protocol/past_messages.h"
 #include "protocol/read_messages.h"
 #include "protocol/watch_messages.h"
@@ -193,6 +194,38 @@ TEST(ReplyMaskTest, WhatCannotBeReadIsShownToNobody) {
       EXPECT_TRUE(masked->empty()) << number;
     }
   }
+}
+
+TEST(ReplyMaskTest, AViewShowsEveryoneTheWayAndOperatorsTheRest) {
+  protocol::ViewAnswer answer;
+  answer.view.epoch = 3;
+  protocol::Member node;
+  node.id = NodeId{1};
+  node.name = "node-1";
+  node.peer_address = "10.0.0.1:7500";
+  node.client_address = "10.0.0.1:7400";
+  node.labels = {{"zone", "a"}};
+  node.directory = 77;
+  answer.view.nodes = {node};
+  answer.sights.resize(1);
+  answer.sights[0].node = NodeId{1};
+  const auto bytes = protocol::encode_view_answer(answer);
+  const auto seen_with = [&bytes](std::initializer_list<Right> rights) {
+    const RightsOf granted{{grant("", rights)}, 1};
+    const auto masked = mask_reply(RequestKind::ViewGet, bytes, viewer_of(granted));
+    return protocol::decode_view_answer(masked.value()).value();
+  };
+  const auto anyone = seen_with({Right::LockAcquire});
+  EXPECT_EQ(anyone.view.epoch, 3u);
+  EXPECT_EQ(anyone.view.nodes[0].client_address, "10.0.0.1:7400");
+  EXPECT_TRUE(anyone.view.nodes[0].peer_address.empty());
+  EXPECT_TRUE(anyone.view.nodes[0].labels.empty());
+  EXPECT_TRUE(anyone.sights.empty());
+  const auto reader = seen_with({Right::ClusterRead});
+  EXPECT_EQ(reader.view.nodes[0].peer_address, "10.0.0.1:7500");
+  EXPECT_EQ(reader.sights.size(), 1u);
+  EXPECT_EQ(reader.view.nodes[0].directory, 0u);
+  EXPECT_EQ(seen_with({Right::ClusterRead, Right::ClusterAdmin}).view.nodes[0].directory, 77u);
 }
 
 std::vector<std::byte> events_message() {

@@ -55,11 +55,11 @@ struct WatchFeed::Loop {
   asio::steady_timer timer{context};
 };
 
-WatchFeed::WatchFeed(ClientOptions options, std::vector<std::string> addresses)
+WatchFeed::WatchFeed(ClientOptions options, WatchNodes nodes)
     : options_(std::move(options)),
       loop_(std::make_unique<Loop>()),
       backoff_({.min = options_.backoff_min, .max = options_.backoff_max, .seed = options_.seed}),
-      nodes_(std::move(addresses), options_.seed),
+      nodes_(std::move(nodes)),
       cluster_(options_.cluster_id) {}
 
 WatchFeed::~WatchFeed() {
@@ -219,7 +219,8 @@ void WatchFeed::move_on(const std::string& reason) {
 
 void WatchFeed::on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
   if (phase_ == Phase::Connecting) {
-    return on_welcome(slot, payload);
+    const bool asked = slot.kind == protocol::RequestKind::Authenticate;
+    return asked ? on_authenticated(slot, payload) : on_welcome(slot, payload);
   }
   if (slot.kind == protocol::RequestKind::WatchProgress && slot.code == gcoord::StatusCode::Ok) {
     return on_ask_taken(slot.request_id);
@@ -264,11 +265,8 @@ void WatchFeed::on_welcome(const protocol::ReplySlot& slot, std::span<const std:
   if (seeks_another()) {
     return move_on(kLacking);
   }
-  phase_ = Phase::Ready;
-  pace_.ready_at = options_.clock->now();
-  for (auto& [number, entry] : entries_) {
-    open(entry);
-  }
+  const bool known = nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies;
+  return known ? begin() : log_in();
 }
 
 void WatchFeed::make_streams(Entry& entry) {

@@ -74,6 +74,9 @@ void Connection::on_open(const std::error_code& error) {
 }
 
 void Connection::send(const protocol::RequestSlot& slot, std::span<const std::byte> payload) {
+  if (before_send_) {
+    before_send_(slot, payload);
+  }
   if (!builder_.fits(payload.size())) {
     builder_.finish(queued_);
     ++frames_sent_;

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace asio {
@@ -42,6 +43,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // "host:port". Numeric addresses are not looked up.
   void connect(const std::string& address, Events events);
+
+  using BeforeSend =
+      std::function<void(const protocol::RequestSlot&, std::span<const std::byte> payload)>;
+
+  // What to call with each request before it is queued; it may send others, which come first.
+  void set_before_send(BeforeSend before) { before_send_ = std::move(before); }
 
   // Queues a request; flush() sends it. The payload is copied.
   void send(const protocol::RequestSlot& slot, std::span<const std::byte> payload);
@@ -79,6 +86,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Clock& clock_;
   std::unique_ptr<Wire> wire_;
   Events events_;
+  BeforeSend before_send_;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
   protocol::FrameBuilder builder_{protocol::FrameDirection::Requests};
   std::vector<std::byte> queued_;  // Whole frames behind the write under way.

@@ -1,4 +1,5 @@
-// What a node knows of who is at the other end of a client connection. The loop's thread.
+// Identity of a client connection: its principal, and the sessions that it speaks for. The loop's
+// thread.
 #pragma once
 
 #include "protocol/hello.h"

@@ -79,18 +79,14 @@ void IdentityRequests::check_password(const ClientRequest& request,
   }
   const auto user = env_.users.find(order.user);
   const bool may = user && !user->disabled && security::verifier_valid(user->verifier);
+  Checked checked{request.connection,
+                  request.slot,
+                  std::string{order.user},
+                  may ? user->verifier : std::string{}};
   const bool queued = env_.passwords.check(
       may ? user->verifier : security::decoy_verifier(),
       std::string{order.password},
-      [this,
-       from = request.connection,
-       slot = request.slot,
-       name = std::string{order.user},
-       verifier = may ? user->verifier : std::string{}](bool right) {
-        const auto now = env_.users.find(name);
-        const bool still = now && !now->disabled && !verifier.empty() && now->verifier == verifier;
-        on_checked(from, slot, name, right && still);
-      });
+      [this, checked = std::move(checked)](bool right) { on_checked(checked, right); });
   if (!queued) {
     env_.metrics.queue_full.add();
     return refuse(request.connection, request.slot, ErrorCode::AuthenticationBusy);
@@ -99,24 +95,25 @@ void IdentityRequests::check_password(const ClientRequest& request,
   env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
 }
 
-void IdentityRequests::on_checked(protocol::ConnectionId from,
-                                  const protocol::RequestSlot& request,
-                                  const std::string& user,
-                                  bool right) {
+// The user may have been changed meanwhile.
+void IdentityRequests::on_checked(const Checked& checked, bool fits) {
+  const auto now_known = env_.users.find(checked.user);
+  const bool right = fits && now_known && !now_known->disabled && !checked.verifier.empty() &&
+                     now_known->verifier == checked.verifier;
   (right ? env_.metrics.passwords_right : env_.metrics.passwords_wrong).add();
-  ConnectionIdentity* const connection = env_.connections.identity(from);
+  ConnectionIdentity* const connection = env_.connections.identity(checked.connection);
   if (connection == nullptr) {
     return;
   }
   connection->checking = false;
   if (!right) {
     limits_.on_failure(*connection, env_.now_ms());
-    return refuse(from, request, ErrorCode::AuthenticationFailed);
+    return refuse(checked.connection, checked.request, ErrorCode::AuthenticationFailed);
   }
   if (keys_.tokens.empty()) {
-    return refuse(from, request, ErrorCode::AuthenticationUnsupported);
+    return refuse(checked.connection, checked.request, ErrorCode::AuthenticationUnsupported);
   }
-  connection->principal = {security::PrincipalKind::User, user};
+  connection->principal = {security::PrincipalKind::User, checked.user};
   const std::uint64_t now = now_s();
   const TokenClaims claims{
       .principal = connection->principal, .roles_epoch = env_.users.epoch(), .proven_s = now};
@@ -124,7 +121,9 @@ void IdentityRequests::on_checked(protocol::ConnectionId from,
       .principal = connection->principal,
       .life_s = static_cast<std::uint32_t>(kTokenLifeSeconds),
       .token = keys_.tokens.issue(claims, now, kTokenLifeSeconds)};
-  env_.replies.reply(from, protocol::reply_to(request), protocol::encode_authenticated(answer));
+  env_.replies.reply(checked.connection,
+                     protocol::reply_to(checked.request),
+                     protocol::encode_authenticated(answer));
 }
 
 // Of its signature and its time. A bad signature is an attempt that failed; a good one is not,

@@ -76,14 +76,19 @@ class IdentityRequests {
   bool advance();
 
  private:
+  // A request whose password was checked.
+  struct Checked {
+    protocol::ConnectionId connection;
+    protocol::RequestSlot request;
+    std::string user;
+    std::string verifier;  // That it was checked against; empty: a decoy.
+  };
+
   void authenticate(const ClientRequest& request, ConnectionIdentity& connection);
   void check_password(const ClientRequest& request,
                       ConnectionIdentity& connection,
                       const protocol::AuthenticateOrder& order);
-  void on_checked(protocol::ConnectionId connection,
-                  const protocol::RequestSlot& request,
-                  const std::string& user,
-                  bool right);
+  void on_checked(const Checked& checked, bool fits);
   void check_token(const ClientRequest& request,
                    ConnectionIdentity& connection,
                    std::string_view token);

@@ -1,4 +1,4 @@
-// Which sessions a request speaks for, and whether its connection may.
+// The check that a connection speaks only for its own sessions.
 //
 // A connection speaks for a session that it opened or whose key it has shown (SessionAttach). What
 // only reads of sessions is a matter of rights, not of keys. Sequences of such a session may not

@@ -23,13 +23,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
       detection_(environment_.options, detector_environment(), environment_.replies),
-      dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics),
-      identities_({.replies = environment_.replies,
-                   .connections = environment_.connections,
-                   .metrics = environment_.metrics,
-                   .now_ms = [this] { return environment_.service.now_us() / 1000; },
-                   .wake = environment_.wake},
-                  environment_.options) {
+      dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   environment_.service.set_tap(&watches_);
   members_.set_verdicts([this] { return detection_.verdicts(); });
 }
@@ -43,7 +37,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .log = &log_levels_,
                         .members = &members_,
                         .alarms = &detection_.alarm_requests(),
-                        .identities = &identities_.requests(),
+                        .identities = &environment_.identities,
                         .now_ms = std::move(now_ms),
                         .dear = &dear_,
                         .witness = environment_.options.witness,
@@ -57,8 +51,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
 }
 
 bool ClientServices::advance(std::uint64_t now_ms) {
-  bool more = watches_.advance(now_ms);
-  more = identities_.requests().advance() || more;
+  const bool more = watches_.advance(now_ms);
   past_.advance(now_ms);
   snapshots_->advance(now_ms);
   pruning_.advance();

@@ -11,14 +11,12 @@
 #include "protocol/reply_sink.h"
 #include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
-#include "server/identities/connection_identity.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"
 #include "server/node/dear_requests.h"
 #include "server/node/detection.h"
-#include "server/node/identities.h"
 #include "server/node/ledger_stack.h"
 #include "server/node/request_table.h"
 #include "server/options/options.h"
@@ -38,12 +36,12 @@ class ClientServices {
   struct Environment {
     const NodeOptions& options;
     protocol::ReplySink& replies;
-    ConnectionIdentities& connections;
     MetricsRegistry& metrics;
     ReplicatedLog& engine;
     LockService& service;
     LedgerStack& ledger;
     std::function<void()> wake;
+    IdentityRequests& identities;
   };
 
   // The lock service's observer is set to the watches. `space`: of the data directory; outlives it.
@@ -84,8 +82,6 @@ class ClientServices {
 
   Detection& detection() { return detection_; }
 
-  NodeIdentities& identities() { return identities_; }
-
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
@@ -106,7 +102,6 @@ class ClientServices {
   NodeMembers members_;
   Detection detection_;  // Proposes to members_.
   DearRequests dear_;
-  NodeIdentities identities_;
 };
 
 }  // namespace gcoord::server

@@ -14,7 +14,6 @@
 #include "server/node/trace_file.h"
 #include "server/node/upkeep.h"
 #include "server/peers/client_address.h"
-#include "server/peers/device_links.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
 #include "server/start/node_membership.h"
@@ -101,7 +100,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(open_log(std::move(engine)));
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
     GCOORD_TRY_STATUS(ledger_stack_.start(*engine_, waker()));
-    device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
+    links_.device = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     open_reports();
     service_.start(*engine_, engine_->incarnation(), *reports_);
     GCOORD_TRY_STATUS(start_sweeps(options(), *engine_, service_));
@@ -203,7 +202,7 @@ class Node::Impl {
                       [this] { return frontend_.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
-                      [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); },
+                      [this](NodeId peer) { return link_text(*engine_, *links_.device, peer); },
                       [this] { return endpoints_.metrics_address(); },
                       [this] {
                         return client_services_ == nullptr ? Json(nullptr)
@@ -212,16 +211,24 @@ class Node::Impl {
   }
 
   void open_client_services() {
-    client_services_ =
-        std::make_unique<ClientServices>(ClientServices::Environment{.options = options(),
-                                                                     .replies = frontend_,
-                                                                     .connections = frontend_,
-                                                                     .metrics = metrics_,
-                                                                     .engine = *engine_,
-                                                                     .service = service_,
-                                                                     .ledger = ledger_stack_,
-                                                                     .wake = waker()},
-                                         space_);
+    links_.identities = std::make_unique<NodeIdentities>(
+        NodeIdentities::Environment{.replies = frontend_,
+                                    .connections = frontend_,
+                                    .users = links_.users,
+                                    .metrics = metrics_,
+                                    .now_ms = [this] { return time_.elapsed_ms(); },
+                                    .wake = waker()},
+        options().session_keys);
+    client_services_ = std::make_unique<ClientServices>(
+        ClientServices::Environment{.options = options(),
+                                    .replies = frontend_,
+                                    .metrics = metrics_,
+                                    .engine = *engine_,
+                                    .service = service_,
+                                    .ledger = ledger_stack_,
+                                    .wake = waker(),
+                                    .identities = links_.identities->requests()},
+        space_);
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options(),
                                                                             .metrics = metrics_,
                                                                             .engine = *engine_,
@@ -236,7 +243,7 @@ class Node::Impl {
                                                            .frontend = frontend_,
                                                            .watches = client_services_->watches(),
                                                            .ledger = ledger_stack_.ledger(),
-                                                           .device_links = *device_links_,
+                                                           .device_links = *links_.device,
                                                            .log = log_},
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
@@ -244,7 +251,7 @@ class Node::Impl {
     frontend_.set_filter(client_services_->gate().replies);
     frontend_.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
-          return client_services_->identities().requests().on_opened(connection, reply);
+          return links_.identities->requests().on_opened(connection, reply);
         });
     frontend_.set_on_room(
         [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });
@@ -274,7 +281,7 @@ class Node::Impl {
              },
          .device_facts =
              [this](NodeId from, std::span<const std::byte> message) {
-               device_links_->learn(from, message);
+               links_.device->learn(from, message);
              },
          .coordinator =
              [this](NodeId coordinator) {
@@ -318,6 +325,7 @@ class Node::Impl {
     }
     GCOORD_TRY_STATUS(ledger_stack_.end_turn(turned == 0));
     done += client_services_->advance(before_ms) ? 1 : 0;
+    done += links_.identities->requests().advance() ? 1 : 0;
     GCOORD_TRY_STATUS(client_services_->members().failure());
     GCOORD_TRY_STATUS(membership_->advance(before_ms));
     client_services_->members().set_kept_epoch(membership_->kept_epoch());
@@ -403,7 +411,7 @@ class Node::Impl {
   NodeHealth health_;
   std::unique_ptr<NodeMembership> membership_;
   std::unique_ptr<ReplicatedLog> engine_;
-  std::unique_ptr<DeviceLinks> device_links_;
+  Links links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<ClientServices> client_services_;
   HttpEndpoints endpoints_;  // Reads the ledger and the health until it is gone.

@@ -37,7 +37,7 @@ constexpr std::array kRules = {
     GroupRule{"*-after", "Times and elections"},
     GroupRule{"*-interval", "Times and elections"},
     GroupRule{"coordinator", "Times and elections"},
-    GroupRule{"session-keys", "Security"},
+    GroupRule{"session-keys", "Trust"},
     GroupRule{"*-max", "Limits"},
     GroupRule{"device*", "Devices"},
     GroupRule{"turn*", "Devices"},

@@ -308,6 +308,10 @@ class GCOORD_API Client {
   ClusterView cluster() const;
   ClientStatistics statistics() const;
 
+  // Asks no node: who this client is to the nodes that it has logged in to with
+  // ClientOptions::credentials, and its token; "anonymous" without them, also with a certificate.
+  Identity identity() const;
+
  private:
   friend class GroupViews;
   friend class RendezvousStates;

@@ -1,21 +1,24 @@
 // Authentication in a node: its users, its secret, and the requests of clients about both.
 //
-// The loop's thread; the worker's thread only checks passwords.
+// The loop's thread; the worker's thread only checks and hashes passwords.
 #pragma once
 
 #include "common/host/metrics.h"
 #include "protocol/reply_sink.h"
+#include "security/secret/cluster_secret.h"
 #include "server/identities/connection_identity.h"
 #include "server/identities/identity_metrics.h"
 #include "server/identities/identity_requests.h"
 #include "server/identities/password_worker.h"
 #include "server/identities/user_directory.h"
-#include "server/options/options.h"
+#include "server/platform/choices.h"
 
-#include <cstdint>
 #include <functional>
 
 namespace gcoord::server {
+
+// What is derived of a cluster's secret for this room.
+IdentityKeys identity_keys(const security::ClusterSecret& secret);
 
 class NodeIdentities {
  public:
@@ -23,12 +26,13 @@ class NodeIdentities {
   struct Environment {
     protocol::ReplySink& replies;
     ConnectionIdentities& connections;
+    const UserDirectory& users;
     MetricsRegistry& metrics;
     std::function<std::uint64_t()> now_ms;
     std::function<void()> wake;
   };
 
-  NodeIdentities(const Environment& environment, const NodeOptions& options);
+  NodeIdentities(const Environment& environment, SessionKeyMode mode);
   NodeIdentities(const NodeIdentities&) = delete;
   NodeIdentities& operator=(const NodeIdentities&) = delete;
 
@@ -38,7 +42,6 @@ class NodeIdentities {
   PasswordWorker& passwords() { return passwords_; }
 
  private:
-  NoUsers users_;
   IdentityMetrics metrics_;
   PasswordWorker passwords_;
   IdentityRequests requests_;

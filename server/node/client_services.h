@@ -7,7 +7,6 @@
 #pragma once
 
 #include "common/host/metrics.h"
-#include "ledger/space/guard.h"
 #include "protocol/reply_sink.h"
 #include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
@@ -27,6 +26,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+
+namespace gcoord::ledger {
+class SpaceGuard;
+}  // namespace gcoord::ledger
 
 namespace gcoord::server {
 

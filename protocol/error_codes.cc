@@ -54,6 +54,7 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::RendezvousNotReady:
     case ErrorCode::AuthenticationBusy:
     case ErrorCode::UsersBehind:
+    case ErrorCode::RightsUnconfirmed:
       return true;
     default:
       return false;

@@ -278,6 +278,9 @@ enum class ErrorCode : std::uint32_t {
   SessionsAttachedMax = 6543,
   CredentialsUnreadable = 6544,
 
+  NotAllowed = 6560,
+  RightsUnconfirmed = 6561,
+
   ViewAbsent = 6601,
   ViewStale = 6602,
   ViewForgotten = 6603,

@@ -209,6 +209,12 @@ inline constexpr ErrorEntry kIdentityErrors[] = {
     {ErrorCode::CredentialsUnreadable, "CredentialsUnreadable", StatusCode::FailedPrecondition, ExitCode::Usage,
      "a file with a password, a token or a session's key cannot be used",
      "Check the path and what is in it, and let nobody but its owner read it (chmod 600)"},
+    {ErrorCode::NotAllowed, "NotAllowed", StatusCode::PermissionDenied, ExitCode::Auth,
+     "the client's principal has no right to this",
+     "Ask an administrator for the right that is named; docs/reference/rights.md says which request needs which"},
+    {ErrorCode::RightsUnconfirmed, "RightsUnconfirmed", StatusCode::Unavailable, ExitCode::Unavailable,
+     "the node could not confirm in time that it knows the newest roles, so it begins no changes",
+     "Try another node; if all say so, shard 0 has no leader"},
 };
 
 inline constexpr ErrorEntry kGroupErrors[] = {

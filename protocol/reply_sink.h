@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gcoord::protocol {
 
@@ -65,6 +66,14 @@ class ReplySink {
   // itself is quoted (common/text/printable.h).
   virtual std::string describe(ConnectionId connection) const {
     return "connection " + connection_name(connection);
+  }
+
+  // Whether a list may show the client the lock of this name. What a list leaves out so it does not
+  // count either, so that no page tells that something is there.
+  virtual bool lists(ConnectionId connection, std::string_view name) const {
+    static_cast<void>(connection);
+    static_cast<void>(name);
+    return true;
   }
 
   // Whether the connection's other end is on this host; for what the log says of who asked.

@@ -135,6 +135,9 @@ enum class RequestFlag : std::uint16_t {
   // LockAcquire, LockAcquireHold, LockRelease: say at which log index it was decided.
   // Feature::Sessions.
   WriteIndex = 64,
+  // The answer does not say who holds the lock, nor under which token, unless it is the caller. A
+  // node sets it for a client who may not see it; it changes nothing else.
+  Discreet = 512,
   // LockCheck, LockCheckBatch, LockGet, LockList: confirm by a round of the quorum, whatever the
   // leader's lease says. Feature::Sessions.
   Quorum = 128,

@@ -184,6 +184,7 @@ ErrorCode check_flags(const RequestSlot& slot) {
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
                                  static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::Discreet) |
                                  static_cast<std::uint16_t>(RequestFlag::Moved) |
                                  static_cast<std::uint16_t>(RequestFlag::NamesTerm) |
                                  static_cast<std::uint16_t>(RequestFlag::Quorum) |

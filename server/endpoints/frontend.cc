@@ -62,7 +62,7 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   events_.on_input_waits = [this](Connection& connection, bool bulk) {
     input_.add(connection.shared_from_this(), bulk);
   };
-  events_.on_room = [this](Connection& connection) { on_room_(connection.id()); };
+  events_.on_room = [this](Connection& connection) { replies_.on_room(connection.id()); };
   events_.on_input = [] {};
 }
 
@@ -77,7 +77,7 @@ void FrontEnd::set_handler(OnRequest on_request, std::function<void()> on_input)
 }
 
 void FrontEnd::set_on_room(std::function<void(protocol::ConnectionId)> on_room) {
-  on_room_ = std::move(on_room);
+  replies_.on_room = std::move(on_room);
 }
 
 void FrontEnd::set_on_opened(OnOpened on_opened) {
@@ -282,7 +282,7 @@ void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   // The caller may still be inside the connection: it goes with the next flush.
   dirty_.push_back(table_.take(connection.id()));
   if (!stopping_) {
-    on_room_(connection.id());
+    replies_.on_room(connection.id());
   }
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
 }
@@ -303,8 +303,18 @@ void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
   if (Connection* found = table_.find(connection); found != nullptr) {
-    found->reply(slot, opens_session(slot) ? sessions_.on_opened(connection, slot) : payload);
+    if (opens_session(slot)) {
+      return found->reply(slot, sessions_.on_opened(connection, slot));
+    }
+    const auto masked = replies_.filter == nullptr
+                            ? std::nullopt
+                            : replies_.filter->masked(connection, slot, payload);
+    found->reply(slot, masked ? std::span<const std::byte>{*masked} : payload);
   }
+}
+
+bool FrontEnd::lists(protocol::ConnectionId connection, std::string_view name) const {
+  return replies_.filter == nullptr || replies_.filter->lists(connection, name);
 }
 
 void FrontEnd::push(protocol::ConnectionId connection,

@@ -27,6 +27,7 @@
 #include "server/endpoints/frontend_metrics.h"
 #include "server/endpoints/input_queue.h"
 #include "server/identities/connection_identity.h"
+#include "server/interfaces/reply_filter.h"
 #include "server/platform/endpoint_name.h"
 #include "server/platform/log_rate_limit.h"
 
@@ -38,6 +39,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
@@ -81,6 +83,9 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   // passed it over because of its backlog_bytes() may look at it again.
   void set_on_room(std::function<void(protocol::ConnectionId)> on_room);
 
+  // What clients may see of replies. It outlives the last reply.
+  void set_filter(ReplyFilter& filter) { replies_.filter = &filter; }
+
   // What to call when a session was opened, before the client hears of it.
   void set_on_opened(OnOpened on_opened);
 
@@ -105,6 +110,7 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   protocol::RecordOrigin origin(protocol::ConnectionId connection) const override;
   std::string describe(protocol::ConnectionId connection) const override;
   const security::Principal& principal(protocol::ConnectionId connection) const override;
+  bool lists(protocol::ConnectionId connection, std::string_view name) const override;
   ConnectionIdentity* identity(protocol::ConnectionId connection) override;
 
   // Once per pass: connections take what they sent, as far as the budget of a pass goes
@@ -141,6 +147,11 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   const ConnectionAccount& account() const { return account_; }
 
  private:
+  struct Replies {
+    std::function<void(protocol::ConnectionId)> on_room = [](protocol::ConnectionId) {};
+    ReplyFilter* filter = nullptr;  // Nothing is hidden from anybody.
+  };
+
   struct Sessions {
     AttachmentBudget budget;
     OnOpened on_opened = [](protocol::ConnectionId, const protocol::ReplySlot&) {
@@ -168,7 +179,7 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   FrontEndOptions options_;
   Connection::Events events_;
   OnRequest handler_;
-  std::function<void(protocol::ConnectionId)> on_room_ = [](protocol::ConnectionId) {};
+  Replies replies_;
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_ = 0;
   bool accepting_ = false;

@@ -239,6 +239,11 @@ ErrorCode IdentityRequests::check(const ClientRequest& request) {
   return requires_keys() ? ErrorCode::SessionNotAttached : ErrorCode::None;
 }
 
+bool IdentityRequests::has_attached(protocol::ConnectionId connection, SessionId session) const {
+  const ConnectionIdentity* const known = env_.connections.identity(connection);
+  return known != nullptr && known->attached.contains(session);
+}
+
 bool IdentityRequests::admits(const ClientRequest& request) {
   const ErrorCode error = check(request);
   if (error != ErrorCode::None) {

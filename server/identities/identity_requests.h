@@ -72,6 +72,9 @@ class IdentityRequests {
   std::span<const std::byte> on_opened(protocol::ConnectionId connection,
                                        const protocol::ReplySlot& reply);
 
+  // Whether the connection has opened the session, or has shown its key.
+  bool has_attached(protocol::ConnectionId connection, SessionId session) const;
+
   // Once per pass: passwords that were checked. Whether there were any.
   bool advance();
 

@@ -16,7 +16,9 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       space_(space),
       snapshots_(std::make_unique<SnapshotDownloads>(snapshot_environment())),
       pruning_(pruning_environment()),
-      watches_(WatchHubOptions{.shard_count = environment_.options.shards}, watch_environment()),
+      gate_(environment_.metrics),
+      watches_(WatchHubOptions{.shard_count = environment_.options.shards, .judge = &gate_.watches},
+               watch_environment()),
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
@@ -38,8 +40,9 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .identities = &environment_.identities,
                         .now_ms = std::move(now_ms),
                         .dear = &dear_,
-                        .witness = environment_.options.witness});
-  dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
+                        .witness = environment_.options.witness,
+                        .gate = &gate_.requests});
+  dear_.set_handler([router](const ClientRequest& request) { router.serve_late(request); });
   NodeRequests& ranges = environment_.service.handlers().node;
   ranges.answer_in_parts();
   dear_.set_parts({.under_way = [&ranges] { return ranges.under_way(); },

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "common/host/metrics.h"
-#include "ledger/space/guard.h"
 #include "protocol/reply_sink.h"
+#include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
@@ -26,6 +26,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+
+namespace gcoord::ledger {
+class SpaceGuard;
+}  // namespace gcoord::ledger
 
 namespace gcoord::server {
 
@@ -77,6 +81,8 @@ class ClientServices {
 
   NodeMembers& members() { return members_; }
 
+  ClientGate& gate() { return gate_; }
+
   Detection& detection() { return detection_; }
 
  private:
@@ -92,6 +98,7 @@ class ClientServices {
   const ledger::SpaceGuard& space_;
   std::unique_ptr<SnapshotDownloads> snapshots_;
   LedgerPruning pruning_;
+  ClientGate gate_;
   WatchHub watches_;
   HistoricalReads past_;
   LogLevelRequests log_levels_;

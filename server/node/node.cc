@@ -262,6 +262,7 @@ class Node::Impl {
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
+    frontend_.set_filter(client_services_->gate().replies);
     frontend_.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           return links_.identities->requests().on_opened(connection, reply);

@@ -2,6 +2,7 @@
 
 #include "chaos/world/history_audit.h"
 #include "chaos/world/nemesis.h"
+#include "chaos/world/shard_report.h"
 #include "common/assert.h"
 
 #include <algorithm>
@@ -149,7 +150,29 @@ bool World::has_left(NodeId node) const {
 }
 
 bool World::may_lose(NodeId node) const {
-  return members_ && members_->by->may_lose(node);
+  return members_ && members_->by->may_lose(node) &&
+         std::ranges::all_of(nodes_, [&](const auto& each) {
+           return !each->running() || lives_without(*each, node);
+         });
+}
+
+// Whether the shards of a node can decide by its configurations without this machine and those that
+// are lost already. They lag behind the view, and machines differ in weight.
+bool World::lives_without(WorldNode& by, NodeId lost) const {
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const consensus::Configuration members = by.engine().view(ShardId{shard}).configuration;
+    consensus::SlotMask left = 0;
+    for (std::uint8_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+      const NodeId node = members.node[slot];
+      if (node.value != 0 && node != lost && !members_->by->has_lost(node)) {
+        left = static_cast<consensus::SlotMask>(left | consensus::slot_bit(slot));
+      }
+    }
+    if (!consensus::is_quorum(members, left)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void World::on_step(const SeenStep& step) {
@@ -299,16 +322,22 @@ bool World::remembers_all() {
   return true;
 }
 
-bool World::all_led() {
-  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    const bool led = std::ranges::any_of(nodes_, [shard](const auto& node) {
-      return node->running() && node->engine().view(ShardId{shard}).role == consensus::Role::Leader;
-    });
-    if (!led) {
-      return false;
+std::string World::why_unled() {
+  std::vector<WorldNode*> nodes;
+  for (const auto& node : nodes_) {
+    if (node->running()) {
+      nodes.push_back(node.get());
     }
   }
-  return true;
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const bool led = std::ranges::any_of(nodes, [shard](WorldNode* node) {
+      return node->engine().view(ShardId{shard}).role == consensus::Role::Leader;
+    });
+    if (!led) {
+      return shard_report(ShardId{shard}, nodes);
+    }
+  }
+  return {};
 }
 
 std::vector<WorldNode*> World::present() {
@@ -394,15 +423,7 @@ std::string World::why_not_converged() {
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     if (!shard_converged(ShardId{shard})) {
-      std::string text = "shard " + std::to_string(shard) + ":";
-      for (WorldNode* node : nodes) {
-        const server::ShardView view = node->engine().view(ShardId{shard});
-        text += " [leader " + std::to_string(view.leader.value) + " term " +
-                std::to_string(view.term.value) + " last " + std::to_string(view.last.value) +
-                " commit " + std::to_string(view.commit.value) + " applied " +
-                std::to_string(view.applied.value) + "]";
-      }
-      return text;
+      return shard_report(ShardId{shard}, nodes);
     }
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
@@ -433,24 +454,26 @@ void World::end_in_peace() {
   bool led = false;
   while (now_us_ < healed_us + timeouts * timeout_us) {
     step();
-    if (!led && all_led()) {
+    if (!led && why_unled().empty()) {
       led = true;
       result_.led_ms = (now_us_ - healed_us) / 1000;
     }
     if (!led && now_us_ > healed_us + kLedTimeouts * timeout_us) {
-      return report_restless("a shard has no leader", kLedTimeouts);
+      return report_restless("a shard has no leader", kLedTimeouts, why_unled());
     }
     if (led && converged()) {
       return audit_history();
     }
   }
-  report_restless("not converged", timeouts);
+  report_restless("not converged", timeouts, why_not_converged());
 }
 
-void World::report_restless(const std::string& what, std::uint64_t timeouts) {
+void World::report_restless(const std::string& what,
+                            std::uint64_t timeouts,
+                            const std::string& why) {
   if (options_.judges_liveness) {
     judge_.report("L1: " + what + " " + std::to_string(timeouts) +
-                  " election timeouts after healing: " + why_not_converged());
+                  " election timeouts after healing: " + why);
   }
 }
 

@@ -297,8 +297,12 @@ std::string WorldNode::why_differs(const protocol::Member& wanted,
       return fmt::format("shard {} has {} otherwise than view {}", shard, name, view.epoch);
     }
   }
+  // Where all drain, somebody has to lead.
   const bool drains = wanted.state == protocol::MemberState::Draining;
-  return drains && engine().view().leader_count != 0
+  const bool others = std::ranges::any_of(view.nodes, [](const protocol::Member& each) {
+    return each.state == protocol::MemberState::Active && each.role == protocol::MemberRole::Voter;
+  });
+  return drains && others && engine().view().leader_count != 0
              ? name + " leads although it is to lead nothing"
              : std::string{};
 }

@@ -764,11 +764,14 @@ constexpr ErrorEntry kRows[] = {
 
 // All rows by number.
 constexpr auto kTable = [] {
-  std::array<ErrorEntry, std::size(kRows) + std::size(kGroupErrors) + std::size(kMemberErrors)>
+  std::array<ErrorEntry,
+             std::size(kRows) + std::size(kGroupErrors) + std::size(kMemberErrors) +
+                 std::size(kAccessErrors)>
       table{};
   auto* end = std::copy(std::begin(kRows), std::end(kRows), table.begin());
   end = std::copy(std::begin(kGroupErrors), std::end(kGroupErrors), end);
-  std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
+  end = std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
+  std::copy(std::begin(kAccessErrors), std::end(kAccessErrors), end);
   std::ranges::sort(table, {}, &ErrorEntry::code);
   return table;
 }();

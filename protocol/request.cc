@@ -64,6 +64,8 @@ constexpr KindName kKindNames[] = {
     {RequestKind::MemberJoin, "member_join"},
     {RequestKind::MemberProgress, "member_progress"},
     {RequestKind::MemberAlarms, "member_alarms"},
+    {RequestKind::AccessGet, "access_get"},
+    {RequestKind::AccessChange, "access_change"},
 };
 
 // By number: asked for every request that comes.

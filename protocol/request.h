@@ -93,6 +93,9 @@ enum class RequestKind : std::uint16_t {
   // Payload: AlarmOrder (protocol/members/alarm_messages.h). Reply payload: the node's alarms.
   // Feature::MemberMarks.
   MemberAlarms = 133,
+  // Users and roles (protocol/access/messages.h), with Feature::Roles.
+  AccessGet = 141,     // Payload: AccessQuery. Reply payload: AccessAnswer; extra = its epoch.
+  AccessChange = 142,  // Payload: AccessOrder. Reply as of AccessGet, without rows.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

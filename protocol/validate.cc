@@ -214,6 +214,8 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::MemberJoin:
     case RequestKind::MemberProgress:
     case RequestKind::MemberAlarms:
+    case RequestKind::AccessGet:
+    case RequestKind::AccessChange:
       return true;
     default:
       return false;

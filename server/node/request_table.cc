@@ -1,6 +1,7 @@
 #include "server/node/request_table.h"
 
 #include "common/enumerators.h"
+#include "server/access/node_access.h"
 #include "server/detector/alarm_requests.h"
 #include "server/history/ledger_pruning.h"
 #include "server/lock_service/lock_service.h"
@@ -79,6 +80,7 @@ constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
+constexpr RequestHandler kAccess = hand_to<&RequestOwners::access>;
 constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
@@ -146,6 +148,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::MemberJoin, Members, kMembers, kByLeader, None},
     {RequestKind::MemberProgress, Members, kMembers, kByLeader, Read},
     {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode, Admin},
+    {RequestKind::AccessGet, Access, kAccess, kByLeader, Admin},
+    {RequestKind::AccessChange, Access, kAccess, kByLeader, Admin},
 };
 
 // clang-format on

@@ -24,6 +24,7 @@ class LedgerPruning;
 class LockService;
 class HistoricalReads;
 class LogLevelRequests;
+class NodeAccess;
 class NodeMembers;
 class SnapshotDownloads;
 class WatchHub;
@@ -44,6 +45,7 @@ enum class RequestOwner : std::uint8_t {
   Groups,     // server/groups/group_requests.h, server/rendezvous
   Members,    // server/members/view_requests.h
   Alarms,     // server/detector/alarm_requests.h
+  Access,     // server/access/requests.h
 };
 
 // What a caller must be allowed to do.
@@ -70,6 +72,7 @@ struct RequestOwners {
   HistoricalReads* past = nullptr;
   LogLevelRequests* log = nullptr;
   NodeMembers* members = nullptr;
+  NodeAccess* access = nullptr;
   AlarmRequests* alarms = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.

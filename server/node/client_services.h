@@ -6,8 +6,8 @@
 // comes before that. One thread, the loop's; threads of its own only wake it.
 #pragma once
 
-#include "common/host/metrics.h"
 #include "protocol/reply_sink.h"
+#include "server/access/node_access.h"
 #include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
 #include "server/interfaces/replicated_log.h"
@@ -26,6 +26,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+
+namespace gcoord {
+class MetricsRegistry;
+}  // namespace gcoord
 
 namespace gcoord::ledger {
 class SpaceGuard;
@@ -83,11 +87,14 @@ class ClientServices {
 
   ClientGate& gate() { return gate_; }
 
+  NodeAccess& access() { return access_; }
+
   Detection& detection() { return detection_; }
 
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
+  AccessRequests::Environment access_environment();
   NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
@@ -103,6 +110,7 @@ class ClientServices {
   HistoricalReads past_;
   LogLevelRequests log_levels_;
   NodeMembers members_;
+  NodeAccess access_;
   Detection detection_;  // Proposes to members_.
   DearRequests dear_;
 };

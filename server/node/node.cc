@@ -168,7 +168,7 @@ class Node::Impl {
     };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     GCOORD_TRY(engine_,
-               open_engine(options(), {std::move(engine), ledger_stack_.machine(), metrics_}));
+               open_engine(options(), {std::move(engine), ledger_stack_.access(), metrics_}));
     NodeMembership::Environment environment{
         .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {
           go_by(members);
@@ -194,7 +194,7 @@ class Node::Impl {
         StatusSources{&options(),
                       engine_.get(),
                       &service_,
-                      &ledger_stack_.machine(),
+                      &ledger_stack_.access(),
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
                       &health_.board(),

@@ -1,6 +1,7 @@
 #include "server/node/request_table.h"
 
 #include "common/enumerators.h"
+#include "server/access/node_access.h"
 #include "server/detector/alarm_requests.h"
 #include "server/gate/request_gate.h"
 #include "server/history/ledger_pruning.h"
@@ -89,6 +90,7 @@ constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
+constexpr RequestHandler kAccess = hand_to<&RequestOwners::access>;
 constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
@@ -157,6 +159,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode},
     {RequestKind::Authenticate, Identities, hand_to_identities, kByAnyNode},
     {RequestKind::SessionAttach, Identities, hand_to_identities, kByAnyNode},
+    {RequestKind::AccessGet, Access, kAccess, kByLeader},
+    {RequestKind::AccessChange, Access, kAccess, kByLeader},
 };
 
 // clang-format on

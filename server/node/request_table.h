@@ -26,6 +26,7 @@ class LockService;
 class HistoricalReads;
 class IdentityRequests;
 class LogLevelRequests;
+class NodeAccess;
 class NodeMembers;
 class RequestGate;
 class SnapshotDownloads;
@@ -47,6 +48,7 @@ enum class RequestOwner : std::uint8_t {
   Groups,      // server/groups/group_requests.h, server/rendezvous
   Members,     // server/members/view_requests.h
   Alarms,      // server/detector/alarm_requests.h
+  Access,      // server/access/node_access.h
   Identities,  // server/identities/identity_requests.h
 };
 
@@ -66,6 +68,7 @@ struct RequestOwners {
   HistoricalReads* past = nullptr;
   LogLevelRequests* log = nullptr;
   NodeMembers* members = nullptr;
+  NodeAccess* access = nullptr;
   AlarmRequests* alarms = nullptr;
   IdentityRequests* identities = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.

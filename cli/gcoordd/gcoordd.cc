@@ -152,6 +152,8 @@ int run(const server::Invocation& invocation, Process& process) {
   };
   Reload reload(process.arguments, environment, invocation);
   reload.tell(show);
+  reload.apply_by(
+      [&](const server::NodeOptions& changed) { return node.value()->reload(changed); });
   const auto on_hangup = [&reload] { reload.on_hangup(); };
   Status status;
   while (node.ok()) {

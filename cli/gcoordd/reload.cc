@@ -14,7 +14,8 @@ namespace gcoord {
 namespace {
 
 bool can_change(const std::string& name) {
-  return name == "log-level" || name == "log-format";
+  return name == "log-level" || name == "log-format" || name == "cluster-secret" ||
+         name == "peer-proof" || name == "session-keys";
 }
 
 // Of the options that can change.
@@ -69,6 +70,9 @@ void Reload::apply(server::Invocation changed) {
   running_.options.log_levels = changed.options.log_levels;
   running_.options.log_format = changed.options.log_format;
   server::set_log_format(running_.options);
+  running_.options.cluster_secret = changed.options.cluster_secret;
+  running_.options.peer_proof = changed.options.peer_proof;
+  running_.options.session_keys = changed.options.session_keys;
   take_sources(changed, running_);
   server::log_info(server::LogComponent::Node,
                    "SIGHUP: options read; changed: {}",
@@ -77,6 +81,9 @@ void Reload::apply(server::Invocation changed) {
     server::log_warning(server::LogComponent::Node,
                         "SIGHUP: changed in the configuration, but only after a restart: {}",
                         left);
+  }
+  if (const Status applied = apply_(running_.options); !applied.ok()) {
+    server::log_error(server::LogComponent::Node, "SIGHUP: {}", applied.to_string());
   }
   told_(running_);  // Last: whoever sees the new configuration finds these lines in the log.
 }

@@ -1,5 +1,6 @@
 #include "cli/terminal/command.h"
 
+#include "cli/credentials/session_key_files.h"
 #include "cli/terminal/duration.h"
 #include "cli/terminal/endpoints.h"
 #include "protocol/error_codes.h"
@@ -46,9 +47,12 @@ void Context::take_context() {
     return;
   }
   for (const auto& [option, value] : chosen_.value().by_option) {
-    std::string& into = option == "endpoints" ? globals_.endpoints
-                        : option == "timeout" ? globals_.timeout
-                                              : globals_.output;
+    std::string& into = option == "endpoints"       ? globals_.endpoints
+                        : option == "timeout"       ? globals_.timeout
+                        : option == "user"          ? globals_.login.user
+                        : option == "password-file" ? globals_.login.password_file
+                        : option == "token-file"    ? globals_.login.token_file
+                                                    : globals_.output;
     into = value.text;
   }
 }
@@ -86,6 +90,12 @@ std::optional<client::Client> Context::connect() {
   options.connect_timeout = timeout_;
   options.request_timeout = timeout_;
   options.client_name = "gcoordctl";
+  auto credentials = credentials_of(globals_.login);
+  if (!credentials.ok()) {
+    refuse(credentials.status());
+    return std::nullopt;
+  }
+  options.credentials = std::move(credentials).value();
   auto connected = client::Client::connect(std::move(options));
   if (!connected.ok()) {
     // A table's reader sees the evidence in the message already.
@@ -96,6 +106,22 @@ std::optional<client::Client> Context::connect() {
     return std::nullopt;
   }
   return std::move(connected).value();
+}
+
+client::Result<client::Session> Context::attach(client::Client& client,
+                                                client::AttachOptions how) const {
+  auto key = read_session_key(globals_.session_key_file);
+  if (!key.ok()) {
+    return client::Status{static_cast<client::StatusCode>(key.status().code()),
+                          key.status().message(),
+                          key.status().detail()};
+  }
+  how.session_key = std::move(key).value();
+  return client.attach_session(std::move(how));
+}
+
+Status Context::keep_key(const client::Session& session) const {
+  return write_session_key(globals_.session_key_file, session.key());
 }
 
 std::optional<client::Client> Context::connect_to_all() {

@@ -5,6 +5,7 @@
 // through the client library. One thread.
 #pragma once
 
+#include "cli/credentials/login_options.h"
 #include "cli/terminal/chosen_values.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/output.h"
@@ -24,14 +25,21 @@ struct Globals {
   std::string output = "table";
   std::string timeout = "5s";
   std::string context;
+  LoginOptions login;
+  std::string session_key_file;
   const Command* program = nullptr;  // That they are options of.
   // The verb is about contexts: it runs also where the one in use cannot be read.
   bool keeps_contexts = false;
 
   // By name, as the parser or a context has them.
   ContextValues values() const {
-    return {
-        {"endpoints", endpoints}, {"output", output}, {"timeout", timeout}, {"context", context}};
+    return {{"endpoints", endpoints},
+            {"output", output},
+            {"timeout", timeout},
+            {"context", context},
+            {"user", login.user},
+            {"password-file", login.password_file},
+            {"token-file", login.token_file}};
   }
 };
 
@@ -68,6 +76,13 @@ class Context {
 
   // On failure the error has been printed and exit_code() says what to return.
   std::optional<client::Client> connect();
+
+  // Speaks for a session that another program opened, with the key that the options or the
+  // environment name (cli/credentials/session_key_files.h).
+  client::Result<client::Session> attach(client::Client& client, client::AttachOptions how) const;
+
+  // Leaves the session's key where the options say, for other programs that are to attach it.
+  Status keep_key(const client::Session& session) const;
 
   // The same, and waits up to a second for the other nodes; who is missing comes later.
   std::optional<client::Client> connect_to_all();
@@ -139,6 +154,8 @@ void add_ledger_commands(Command& app, Context& context);
 void add_snapshot_commands(Command& app, Context& context);
 void add_quorum_commands(Command& app, Context& context);
 void add_log_commands(Command& app, Context& context);
+// Behind what else adds to the group `auth`.
+void add_login_commands(Command& app, Context& context);
 void add_member_commands(Command& app, Context& context);
 void add_alarm_commands(Command& app, Context& context);
 void add_bench_commands(Command& app, Context& context);

@@ -124,8 +124,9 @@ Status Client::Impl::Watches::feed(const std::shared_ptr<WatchState>& state) {
         addresses.push_back(node.address);
       }
     }
-    feed_ =
-        std::make_shared<WatchFeed>(core_->options(), std::move(addresses), core_->nodes().login());
+    WatchNodes known{std::move(addresses), core_->options().seed};
+    known.set_login(core_->nodes().access().login);
+    feed_ = std::make_shared<WatchFeed>(core_->options(), std::move(known));
     feed_->start();
   }
   feed_->add(state);

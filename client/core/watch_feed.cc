@@ -2,6 +2,7 @@
 
 #include "client/net/asio.h"
 #include "client/net/failure.h"
+#include "client/net/tls_access.h"
 #include "common/assert.h"
 #include "common/name_hash.h"
 #include "protocol/lock_messages.h"
@@ -50,14 +51,17 @@ bool may_go_elsewhere(const protocol::ReplySlot& slot) {
 }  // namespace
 
 struct WatchFeed::Loop {
+  explicit Loop(const TlsOptions& options) : tls(TlsAccess::for_options(options)) {}
+
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::steady_timer timer{context};
+  const std::shared_ptr<TlsAccess> tls;  // nullptr: plain TCP.
 };
 
 WatchFeed::WatchFeed(ClientOptions options, WatchNodes nodes)
     : options_(std::move(options)),
-      loop_(std::make_unique<Loop>()),
+      loop_(std::make_unique<Loop>(options_.tls)),
       backoff_({.min = options_.backoff_min, .max = options_.backoff_max, .seed = options_.seed}),
       nodes_(std::move(nodes)),
       cluster_(options_.cluster_id) {}
@@ -163,7 +167,7 @@ void WatchFeed::fail(std::uint64_t number, const Status& status, Revision first)
 void WatchFeed::connect() {
   phase_ = Phase::Connecting;
   pace_.give_up_at = options_.clock->now() + TimePoint{options_.connect_timeout};
-  connection_ = std::make_shared<Connection>(loop_->context, *options_.clock);
+  connection_ = std::make_shared<Connection>(loop_->context, *options_.clock, loop_->tls);
   Connection::Events events;
   events.on_connected = [this] {
     protocol::RequestSlot hello;

@@ -62,9 +62,7 @@ struct NodeEntry {
   bool failed = false;
   std::string failure;
   protocol::ErrorCode failure_code = protocol::ErrorCode::None;
-  // Of a login that the node refused, and until when it is not tried again.
-  protocol::ErrorCode refused = protocol::ErrorCode::None;
-  TimePoint rests_until{};
+  TimePoint rests_until{};  // It refused the login and is not tried again before.
   // What it said, while it looks at the login.
   std::unique_ptr<protocol::Welcome> welcome;
   SessionKeyring::Attached attached;  // By the present connection.

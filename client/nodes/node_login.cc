@@ -23,7 +23,7 @@ bool is_login(const protocol::ReplySlot& slot) {
 void log_in(NodeEntry& entry, Login& login) {
   const auto payload = login.next();
   if (!payload.ok()) {
-    entry.refused = static_cast<protocol::ErrorCode>(payload.status().detail());
+    entry.failure_code = static_cast<protocol::ErrorCode>(payload.status().detail());
     return entry.connection->close(payload.status().message());
   }
   protocol::RequestSlot slot;
@@ -42,8 +42,9 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
     return false;
   }
   if (!outcome.status.ok()) {
-    entry.refused = static_cast<protocol::ErrorCode>(outcome.status.detail());
-    const bool passing = protocol::is_passing(entry.refused);
+    const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
+    const bool passing = protocol::is_passing(code);
+    entry.failure_code = passing ? protocol::ErrorCode::None : code;
     entry.rests_until = passing ? reply.now : reply.now + kRefusedRest;
     entry.connection->close(outcome.status.message());
   }

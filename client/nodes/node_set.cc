@@ -29,11 +29,19 @@ std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> 
 // The client waits so long for answers of a node that goes.
 constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
 
+// The number of a refusal that trying again does not mend: somebody is not allowed.
+protocol::ErrorCode lasting_code(std::uint32_t number) {
+  const auto* row = protocol::find_error(number);
+  return row != nullptr && row->exit == protocol::ExitCode::Auth ? row->code
+                                                                 : protocol::ErrorCode::None;
+}
+
 }  // namespace
 
 NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
     : context_(context),
       options_(options),
+      tls_(TlsAccess::for_options(options.tls)),
       access_{std::make_shared<Login>(options.credentials), {}},
       events_(std::move(events)),
       fetch_(TimePoint{options.request_timeout} / 4) {}
@@ -304,12 +312,12 @@ TimePoint NodeSet::next_event() const {
 
 void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.phase = Phase::Connecting;
+  entry.failure_code = protocol::ErrorCode::None;
   entry.breaker.on_request(now);
   entry.give_up_at = now + TimePoint{options_.connect_timeout};
-  entry.connection = std::make_shared<Connection>(context_, *options_.clock);
+  entry.connection = std::make_shared<Connection>(context_, *options_.clock, tls_);
   Connection::Events events;
   entry.greeted = false;
-  entry.refused = protocol::ErrorCode::None;
   entry.welcome.reset();
   entry.attached.clear();
   events.on_connected = [this, &entry] {
@@ -349,6 +357,7 @@ void NodeSet::on_welcome(Entry& entry,
                          std::span<const std::byte> payload) {
   if (entry.welcome == nullptr) {
     if (slot.code != gcoord::StatusCode::Ok) {
+      entry.failure_code = lasting_code(slot.detail);
       return entry.connection->close(refusal(slot, payload));
     }
     auto welcome = protocol::decode_welcome(payload);
@@ -444,7 +453,9 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   }
   const bool was_ready = entry.phase == Phase::Ready;
   frames_before_ += entry.connection->frames_sent();
-  entry.failure_code = entry.refused;
+  if (entry.connection->failure_code() != protocol::ErrorCode::None) {
+    entry.failure_code = entry.connection->failure_code();
+  }
   entry.connection.reset();
   entry.phase = Phase::Waiting;
   const TimePoint now = options_.clock->now();

@@ -13,6 +13,7 @@
 
 #include "client/credentials/client_access.h"
 #include "client/net/connection.h"
+#include "client/net/tls_access.h"
 #include "client/nodes/known_view.h"
 #include "client/nodes/node_entry.h"
 #include "client/nodes/view_fetch.h"
@@ -165,6 +166,7 @@ class NodeSet {
 
   asio::io_context& context_;
   const ClientOptions& options_;
+  const std::shared_ptr<TlsAccess> tls_;  // nullptr: plain TCP.
   ClientAccess access_;
   Events events_;
   std::vector<std::unique_ptr<Entry>> entries_;

@@ -38,4 +38,8 @@ NodeIdentities::NodeIdentities(const Environment& environment, SessionKeyMode mo
                  .wall_us = [] { return wall_ms() * 1000; }},
                 mode) {}
 
+void NodeIdentities::set_secret(const security::ClusterSecret* secret) {
+  requests_.set_keys(secret == nullptr ? IdentityKeys{} : identity_keys(*secret));
+}
+
 }  // namespace gcoord::server

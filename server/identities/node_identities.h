@@ -36,6 +36,9 @@ class NodeIdentities {
   NodeIdentities(const NodeIdentities&) = delete;
   NodeIdentities& operator=(const NodeIdentities&) = delete;
 
+  // The secret of the cluster from now on; nullptr: it has none.
+  void set_secret(const security::ClusterSecret* secret);
+
   IdentityRequests& requests() { return requests_; }
 
   // For whoever makes verifiers of new passwords.

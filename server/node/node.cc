@@ -89,6 +89,8 @@ class Node::Impl {
                start_.former->cluster.value);
     }
     ReplicaOptions engine = engine_options(start_);
+    GCOORD_TRY(links_.trust, NodeTrust::open(options()));
+    engine.proof = links_.trust->peer_proof();
     if (!options().trace_file.empty()) {
       GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));
       engine.trace = [trace = std::shared_ptr<TraceFile>(std::move(opened))](
@@ -112,6 +114,10 @@ class Node::Impl {
     client_services_->members().set_on_members(
         [this](const ClusterMembers& members) { membership_->hear(members); });
     client_services_->members().set_kept_epoch(membership_->kept_epoch());
+    client_services_->members().set_seal_secret(
+        [this](const protocol::JoinToken& token, NodeId node) {
+          return links_.trust->seal_secret(token, {options().cluster, node});
+        });
     client_services_->members().start(own_address(options(), welcome_));
     GCOORD_TRY_STATUS(client_services_->members().failure());
     tell_settings(options(), metrics_);
@@ -134,6 +140,13 @@ class Node::Impl {
             engine_->listen_port(),
             endpoints_.metrics_port(),
             endpoints_.ledger_port()};
+  }
+
+  Status reload(const NodeOptions& changed) {
+    GCOORD_TRY_STATUS(links_.trust->reload(changed));
+    links_.identities->requests().set_mode(changed.session_keys);
+    links_.identities->set_secret(links_.trust->secret().get());
+    return Status{};
   }
 
   Status run(const Events& events) {
@@ -219,6 +232,7 @@ class Node::Impl {
                                     .now_ms = [this] { return time_.elapsed_ms(); },
                                     .wake = waker()},
         options().session_keys);
+    links_.identities->set_secret(links_.trust->secret().get());
     client_services_ = std::make_unique<ClientServices>(
         ClientServices::Environment{.options = options(),
                                     .replies = frontend_,
@@ -410,8 +424,8 @@ class Node::Impl {
   LedgerStack ledger_stack_;
   NodeHealth health_;
   std::unique_ptr<NodeMembership> membership_;
-  std::unique_ptr<ReplicatedLog> engine_;
   Links links_;
+  std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<ClientServices> client_services_;
   HttpEndpoints endpoints_;  // Reads the ledger and the health until it is gone.
@@ -437,6 +451,10 @@ NodePorts Node::ports() const {
 
 Status Node::run(const Events& events) {
   return impl_->run(events);
+}
+
+Status Node::reload(const NodeOptions& options) {
+  return impl_->reload(options);
 }
 
 }  // namespace gcoord::server

@@ -10,7 +10,6 @@
 #include "protocol/hello.h"
 #include "server/endpoints/frontend.h"
 #include "server/history/node_ledger.h"
-#include "server/identities/node_identities.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/node/disk_upkeep.h"
 #include "server/node/node_log.h"
@@ -24,13 +23,6 @@
 #include <memory>
 
 namespace gcoord::server {
-
-// Of those at the other ends: clients, and other nodes.
-struct Links {
-  NoUsers users;
-  std::unique_ptr<NodeIdentities> identities;
-  std::unique_ptr<DeviceLinks> device;
-};
 
 // Milliseconds between two sweeps; the loop never sleeps longer.
 inline constexpr std::uint64_t kSweepMs = 1000;

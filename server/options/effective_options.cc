@@ -116,6 +116,8 @@ constexpr std::array kDefaults = {
     DefaultText{"coordinator", "raft"},
     DefaultText{"session-keys", "auto"},
     DefaultText{"peer-transport", "tcp"},
+    DefaultText{"cluster-secret", ""},  // By what is in the data directory.
+    DefaultText{"peer-proof", ""},      // By whether there is a secret.
     DefaultText{"device", "cpu"},
     DefaultText{"turn", "host"},
     DefaultText{"resident-peers", "auto"},

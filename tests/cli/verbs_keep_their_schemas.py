@@ -244,6 +244,7 @@ def the_rest(c: Cluster) -> None:
     c.run("cluster secret new", "secret", code=2)
     c.run("cluster secret rotate", "secret")
     c.run("cluster secret show", "secret")
+    c.run("auth whoami")
     c.run("context set", "here", "--endpoints", c.client)
     c.run("context list")
     c.run("context show")
@@ -296,6 +297,9 @@ def the_rest(c: Cluster) -> None:
     while c.run("member promote", "second", "--dry-run", code=(0, 5)).get("error", {}).get("code") == "GC6624":
         pass  # It has not caught up yet.
     end(second)
+    stopped = str(c.directory / "second")
+    c.run("member forget-directory", "1", "--data-dir", stopped)
+    c.run("member forget-directory", "1", "--data-dir", stopped, code=1)
 
 
 def leaves(ctl: str, words=()) -> list:

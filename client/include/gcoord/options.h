@@ -24,6 +24,24 @@ namespace gcoord::client {
 // Wait until granted, or until the session ends.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
+// TLS 1.3 to the nodes. A file that is given means TLS; without any, `enabled` does, with the CAs
+// of the system. Files are PEM, and read again for the next connection when they have changed.
+struct TlsOptions {
+  bool enabled = false;
+
+  // Certificates of the CA that those of the nodes must come from; empty: the system's.
+  std::string cacert{};
+
+  // The client's own certificate and its key, where nodes demand one: both, or neither. The file of
+  // the key must be readable by its owner alone.
+  std::string cert{};
+  std::string key{};
+
+  // The name or address that a node's certificate must have; empty: the host of its endpoint. For
+  // nodes that are reached through a tunnel or a proxy.
+  std::string server_name{};
+};
+
 // Who a client is, where nodes ask for it: a user with a password, or with a token that another
 // program got for one. A certificate (TlsOptions) says so, too; a user has precedence. A password
 // is shown to one node, and the token that comes for it to the others and after reconnections; the
@@ -44,6 +62,9 @@ struct ClientOptions {
   // answers. "srv:_gcoord._tcp.example.org" stands for the hosts and ports of that name's SRV
   // records in DNS, which connect() looks up; "srv:NAME@ADDRESS[:PORT]" asks this name server.
   std::vector<std::string> endpoints{};
+
+  // Plain TCP unless something is set here.
+  TlsOptions tls{};
 
   // Nobody, unless something is set here.
   Credentials credentials{};

@@ -15,6 +15,9 @@ set(client_rooms client/c client/core client/credentials client/discovery client
 set(client_rooms client/access client/c client/core client/discovery client/groups client/health client/members client/net client/nodes
   client/rendezvous protocol protocol/access protocol/groups protocol/logs protocol/members protocol/rendezvous common common/host
     common/text security/roles)
+set(client_rooms client/access client/c client/core client/credentials client/discovery client/groups client/health client/members client/net client/nodes
+  client/rendezvous protocol protocol/access protocol/groups protocol/identities protocol/logs protocol/members protocol/rendezvous common common/host
+    common/text security/credentials security/roles security/secret security/tls)
 list(TRANSFORM client_rooms REPLACE "/" "_")
 gcoord_packaged(${client_rooms})
 set(client_objects)

@@ -2,8 +2,10 @@
 
 #include "chaos/world/history_audit.h"
 #include "chaos/world/nemesis.h"
-#include "chaos/world/shard_report.h"
 #include "common/assert.h"
+#include "consensus/scenario/names.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -31,6 +33,26 @@ protocol::ConnectionId connection_of(std::uint32_t client) {
 WeakReads::Slack slack_of(const WorldOptions& options) {
   return {.drift_ppm = 1'000'000 / options.drift_divisor,
           .grain_ns = options.quantum_ms * std::uint64_t{2'000'000}};
+}
+
+// A bracket for each node: what it knows of the shard.
+std::string shard_report(ShardId shard, const std::vector<WorldNode*>& nodes) {
+  std::string text = fmt::format("shard {}:", shard.value);
+  for (WorldNode* node : nodes) {
+    const server::ShardView view = node->engine().view(shard);
+    text += fmt::format(
+        " [node {} role {} leader {} vote {} term {} last {} commit {} applied {} of {}]",
+        node->id().value,
+        static_cast<int>(view.role),
+        view.leader.value,
+        view.vote.value,
+        view.term.value,
+        view.last.value,
+        view.commit.value,
+        view.applied.value,
+        consensus::scenario::text_of(view.configuration));
+  }
+  return text;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -220,6 +221,9 @@ class HttpServer::Impl {
           static_cast<Impl*>(self)->on_connection(connection,
                                                   what == MHD_CONNECTION_NOTIFY_STARTED);
         };
+    const std::array<MHD_OptionItem, 2> listening{
+        {{socket < 0 ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, socket, nullptr},
+         {MHD_OPTION_END, 0, nullptr}}};
     const HttpServerLimits& limits = options_.limits;
     return MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
@@ -229,8 +233,8 @@ class HttpServer::Impl {
         this,
         requesting,
         this,
-        MHD_OPTION_LISTEN_SOCKET,
-        socket < 0 ? MHD_INVALID_SOCKET : socket,
+        MHD_OPTION_ARRAY,
+        listening.data(),
         MHD_OPTION_CONNECTION_LIMIT,
         static_cast<unsigned>(limits.connections + limits.spare_connections + kClosingConnections),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT,

@@ -18,7 +18,7 @@ constexpr std::size_t kReadBytes = std::size_t{16} << 10;
 
 constexpr std::string_view kPlainRefused =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
-    "Content-Length: 32\r\n\r\nthis port speaks HTTPS only here";
+    "Content-Length: 28\r\n\r\nthis port speaks HTTPS only\n";
 
 bool is_later() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -101,6 +101,7 @@ bool TlsRelay::flush(int socket, std::vector<std::byte>& bytes) {
 void TlsRelay::begin() {
   std::byte first{};
   const ssize_t count = ::recv(client_.socket, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+  begun_ = count > 0;
   if (count <= 0 || first == security::kTlsFirstByte) {
     return;
   }
@@ -116,7 +117,7 @@ void TlsRelay::begin() {
 }
 
 void TlsRelay::read_wire() {
-  if (state_ == State::Handshake && tls_.state() == TlsState::Begins) {
+  if (!begun_) {
     begin();
     if (news_.state != TlsState::Begins) {
       return;

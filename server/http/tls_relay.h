@@ -72,6 +72,7 @@ class TlsRelay {
   TlsNews news_;
   int plain_ = -1;  // This end of the pair, and the library's until it is taken.
   int served_ = -1;
+  bool begun_ = false;   // The first byte was seen.
   bool ending_ = false;  // Nothing more is read; what is here goes out.
   std::vector<std::byte> to_wire_;
   std::vector<std::byte> to_plain_;

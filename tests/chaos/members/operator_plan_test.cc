@@ -164,6 +164,8 @@ TEST(OperatorPlan, WhoComesToSevenVotersIsSentAwayAtTheEnd) {
     Cluster cluster(voters);
     MemberActionOrder add;
     add.action = MemberAction::Add;
+    add.role = protocol::MemberRole::Voter;
+    add.weight = 1;
     cluster.carry_out(add);
     cluster.running.insert(cluster.view().nodes.back().id);
     const auto order = last_order(cluster.facts());

@@ -307,6 +307,9 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
     }
   } else if (is_proof) {
     reason = unwrap(*peer.proof, frame, proven);
+  } else if (reason == DropReason::None && is_greeting_kind(frame.header.kind) &&
+             !proofs_.allows_plain(peer.address.id)) {
+    reason = DropReason::Unproven;  // Proofs have come to be required since the call.
   }
   if (reason == DropReason::None && frame.header.kind == FrameKind::Refusal) {
     Refusal refusal;

@@ -436,6 +436,26 @@ TEST_F(PeerProofsTest, AnUnprovenRefusalIsNotPassedOnWhereThereIsASecret) {
   EXPECT_TRUE(admitted_.empty());
 }
 
+TEST_F(PeerProofsTest, AnAnswerThatComesOnceProofsAreRequiredNeedsOne) {
+  only_node_one(ProofDemand::Permissive);
+  Stranger stranger{world_.fabric};
+  bool called_plain = false;
+  stranger.answer = [&](std::span<const std::byte> message) {
+    called_plain = called_plain || Arrived{message}.frame.header.kind == FrameKind::Hello;
+    if (!called_plain) {
+      stranger.say(greeting_bytes(FrameKind::Hello, 2, 1));  // Breaks the protocol.
+    }
+  };
+  stranger.listen(2);
+  run_with(stranger, [&] { return called_plain; });
+  const std::uint64_t before = dropped(DropReason::Unproven);
+  world_.nodes[0].network->change_proof(keys_of(secret_), ProofDemand::Required);
+  stranger.say(greeting_bytes(FrameKind::Welcome, 2, 1));
+  run_with(stranger, [&] { return dropped(DropReason::Unproven) > before; });
+  EXPECT_TRUE(admitted_.empty());
+  EXPECT_FALSE(world_.up(1, 2));
+}
+
 TEST_F(PeerProofsTest, AProvenRefusalIsPassedOn) {
   PeerNetworkOptions strict = options(1, &secret_, ProofDemand::Required);
   strict.admit = [](const PeerIdentity&) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Exit codes: 0 success, 1 a negative answer or failed check, 2 wrong usage, 3 unreachable,\n"
-    "4 reserved, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
+    "4 not allowed, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
     "Environment: an option that is not given is read from GCOORD_<NAME>: --endpoints from\n"
     "GCOORD_ENDPOINTS (host[:port],...; 127.0.0.1 and 7400 if not given), --ttl from GCOORD_TTL.\n"
     "--id, --node, --to, --count, --session, --token, --name, --label, --view and --after are "
@@ -39,11 +39,22 @@ void add_globals(Command& app, Globals& globals) {
       ->type_name("FORMAT");
   app.add_option("--timeout", globals.timeout, "time limit of a request (default 5s)")
       ->type_name("TIME");
-  app.add_option("--context",
-                 globals.context,
-                 "take endpoints, timeout and output that are not given from this context "
-                 "(gcoordctl context)")
+  app.add_option(
+         "--context",
+         globals.context,
+         "take endpoints, timeout, output and TLS files that are not given from this context "
+         "(gcoordctl context)")
       ->type_name("NAME");
+  app.add_flag("--tls", globals.tls, "speak TLS with the nodes (so do --cacert and --cert)");
+  app.add_option("--cacert",
+                 globals.cacert,
+                 "certificates of the CA that the nodes' must come from (default: the system's)")
+      ->type_name("FILE");
+  app.add_option("--cert", globals.cert, "certificate of this client, where nodes demand one")
+      ->type_name("FILE");
+  app.add_option(
+         "--key", globals.key, "private key of --cert, else GCOORD_KEY; only its owner may read it")
+      ->type_name("FILE");
   globals.program = &app;
 }
 
@@ -95,6 +106,7 @@ void add_verbs(Command& app, Context& context) {
   add_health_command(app, context);
   add_shard_commands(app, context);
   add_cluster_commands(app, context);
+  add_certificate_commands(app, context);
   add_member_commands(app, context);
   add_alarm_commands(app, context);
   add_lock_commands(app, context);

@@ -5,3 +5,7 @@ gcoord_fuzz_test(NAME tls_session_fuzz
 if(TARGET tls_session_fuzz)
   target_link_libraries(tls_session_fuzz PRIVATE test_certificates)
 endif()
+# Certificates, revocation lists and identities from outside.
+gcoord_fuzz_test(NAME certificate_fuzz
+  SOURCES certificate_fuzz.cc
+  DEPS common security/certificates)

@@ -150,7 +150,11 @@ int run(const server::Invocation& invocation, Process& process) {
     configuration.show(running, options);
   };
   Reload reload(process.arguments, environment, invocation);
-  reload.tell(show);
+  reload.tell([&](const server::Invocation& running) {
+    options.tls = running.options.tls;
+    node.value()->change_tls(options.tls);
+    show(running);
+  });
   const auto on_hangup = [&reload] { reload.on_hangup(); };
   Status status;
   while (node.ok()) {

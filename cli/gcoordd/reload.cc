@@ -14,7 +14,8 @@ namespace gcoord {
 namespace {
 
 bool can_change(const std::string& name) {
-  return name == "log-level" || name == "log-format";
+  return name == "log-level" || name == "log-format" || name.starts_with("tls-") ||
+         name == "client-tls" || name == "http-tls" || name == "client-certificates";
 }
 
 // Of the options that can change.
@@ -68,6 +69,7 @@ void Reload::apply(server::Invocation changed) {
   }
   running_.options.log_levels = changed.options.log_levels;
   running_.options.log_format = changed.options.log_format;
+  running_.options.tls = changed.options.tls;
   server::set_log_format(running_.options);
   take_sources(changed, running_);
   server::log_info(server::LogComponent::Node,

@@ -51,6 +51,7 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   events_.on_dirty = [this](Connection& connection) {
     dirty_.push_back(connection.shared_from_this());
   };
+  events_.on_tls = [this](Connection& connection) { on_tls(connection); };
   events_.on_crowded = [this](Connection& connection, HeldBytes kind) {
     on_crowded(connection, kind);
   };
@@ -153,6 +154,10 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
   log_begin(*connection, table_.size());
+  if (!placed && sockets_.tls_on()) {
+    connection->close(CloseReason::Full);  // A handshake would cost more than the answer.
+    return;
+  }
   if (!placed) {
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
@@ -189,6 +194,11 @@ protocol::RecordOrigin FrontEnd::origin(protocol::ConnectionId connection) const
 std::string FrontEnd::describe(protocol::ConnectionId connection) const {
   const Connection* const found = table_.find(connection);
   return found != nullptr ? describe_client(*found) : ReplySink::describe(connection);
+}
+
+const security::TlsPeer* FrontEnd::peer(protocol::ConnectionId connection) const {
+  const Connection* const found = table_.find(connection);
+  return found == nullptr ? nullptr : found->peer();
 }
 
 void FrontEnd::on_request(Connection& connection,
@@ -248,6 +258,21 @@ void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
         connection, hello, static_cast<std::uint32_t>(protocol::ErrorCode::VersionUnsupported));
   }
   connection.close(CloseReason::BadFrame);
+}
+
+// Plain text that is not permitted gets an answer that clients of all releases understand.
+void FrontEnd::on_tls(Connection& connection) {
+  const TlsNews& news = *connection.tls();
+  metrics_.tls.count(news, connection.client.address.address());
+  log_tls(connection, {tls_lines_, swept_ms_});
+  if (news.state == TlsState::Failed) {
+    connection.close(CloseReason::Tls);
+  } else if (news.state == TlsState::Forbidden) {
+    protocol::RequestSlot hello;
+    hello.kind = protocol::RequestKind::Hello;
+    connection.reply(error_reply(hello, protocol::ErrorCode::TlsPlaintext), {});
+    connection.close_after_flush(CloseReason::Tls);
+  }
 }
 
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {

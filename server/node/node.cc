@@ -1,7 +1,6 @@
 #include "server/node/node.h"
 
 #include "common/device/device_errors.h"
-#include "server/endpoints/frontend.h"
 #include "server/lock_service/lock_service.h"
 #include "server/node/client_services.h"
 #include "server/node/engine.h"
@@ -61,9 +60,9 @@ class Node::Impl {
  public:
   Impl(NodeStart start, const ProcessTexts& texts)
       : start_(std::move(start)),
-        frontend_(context_, frontend_options(options()), metrics_),
+        client_port_(context_, options(), metrics_),
         space_({.metrics = &metrics_, .marks = {}}),
-        service_(service_options(options(), space_), frontend_, metrics_),
+        service_(service_options(options(), space_), client_port_.frontend, metrics_),
         ledger_stack_(options(), service_, metrics_),
         endpoints_(texts),
         events_(context_),
@@ -89,6 +88,7 @@ class Node::Impl {
                options().cluster.value,
                start_.former->cluster.value);
     }
+    GCOORD_TRY_STATUS(client_port_.tls.open(options().tls));
     ReplicaOptions engine = engine_options(start_);
     if (!options().trace_file.empty()) {
       GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));
@@ -106,9 +106,9 @@ class Node::Impl {
     service_.start(*engine_, engine_->incarnation(), *reports_);
     GCOORD_TRY_STATUS(start_sweeps(options(), *engine_, service_));
     open_client_services();
-    GCOORD_TRY_STATUS(frontend_.listen());
-    welcome_ = make_welcome(options(), frontend_.port());
-    frontend_.set_welcome(welcome_);
+    GCOORD_TRY_STATUS(client_port_.frontend.listen());
+    welcome_ = make_welcome(options(), client_port_.frontend.port());
+    client_port_.frontend.set_welcome(welcome_);
     membership_->start();
     client_services_->members().set_on_members(
         [this](const ClusterMembers& members) { membership_->hear(members); });
@@ -120,7 +120,8 @@ class Node::Impl {
                                       {.health = health_,
                                        .ledger = ledger_stack_.ledger(),
                                        .metrics = metrics_,
-                                       .incarnation = engine_->incarnation()}));
+                                       .incarnation = engine_->incarnation(),
+                                       .tls = &client_port_.tls.http()}));
     std::vector<int> fds = engine_->event_fds();
     if (const int fd = client_services_->detection().detector().event_fd(); fd >= 0) {
       fds.push_back(fd);
@@ -130,8 +131,10 @@ class Node::Impl {
     return events_.watch_signals();
   }
 
+  void change_tls(const TlsChoices& choices) { client_port_.tls.change(choices); }
+
   NodePorts ports() const {
-    return {frontend_.port(),
+    return {client_port_.frontend.port(),
             engine_->listen_port(),
             endpoints_.metrics_port(),
             endpoints_.ledger_port()};
@@ -154,7 +157,7 @@ class Node::Impl {
     log_info(LogComponent::Node, "stopping: {}", events_.stop_reason());
     health_.on_stopping(events_.stop_reason());
     GCOORD_TRY_STATUS(hand_over());
-    frontend_.stop();
+    client_port_.frontend.stop();
     return Status{};
   }
 
@@ -186,7 +189,7 @@ class Node::Impl {
     health_.set_members(members);
     log_.set_members(members);
     if (set_members(welcome_, members)) {
-      frontend_.set_welcome(welcome_);
+      client_port_.frontend.set_welcome(welcome_);
     }
   }
 
@@ -200,7 +203,7 @@ class Node::Impl {
                       &ledger_stack_.ledger(),
                       &health_.board(),
                       &space_,
-                      [this] { return frontend_.connection_count(); },
+                      [this] { return client_port_.frontend.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
                       [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); },
@@ -212,15 +215,15 @@ class Node::Impl {
   }
 
   void open_client_services() {
-    client_services_ =
-        std::make_unique<ClientServices>(ClientServices::Environment{.options = options(),
-                                                                     .replies = frontend_,
-                                                                     .metrics = metrics_,
-                                                                     .engine = *engine_,
-                                                                     .service = service_,
-                                                                     .ledger = ledger_stack_,
-                                                                     .wake = waker()},
-                                         space_);
+    client_services_ = std::make_unique<ClientServices>(
+        ClientServices::Environment{.options = options(),
+                                    .replies = client_port_.frontend,
+                                    .metrics = metrics_,
+                                    .engine = *engine_,
+                                    .service = service_,
+                                    .ledger = ledger_stack_,
+                                    .wake = waker()},
+        space_);
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options(),
                                                                             .metrics = metrics_,
                                                                             .engine = *engine_,
@@ -232,7 +235,7 @@ class Node::Impl {
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options(),
                                                            .welcome = welcome_,
                                                            .engine = *engine_,
-                                                           .frontend = frontend_,
+                                                           .frontend = client_port_.frontend,
                                                            .watches = client_services_->watches(),
                                                            .ledger = ledger_stack_.ledger(),
                                                            .device_links = *device_links_,
@@ -240,9 +243,9 @@ class Node::Impl {
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
-    frontend_.set_on_room(
+    client_port_.frontend.set_on_room(
         [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });
-    frontend_.set_handler(
+    client_port_.frontend.set_handler(
         [router = client_services_->router([this] { return time_.read() / 1000; })](
             protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
           router.on_request(connection, request, payload);
@@ -263,7 +266,7 @@ class Node::Impl {
         {.address =
              [this](NodeId from, std::string_view address) {
                if (learn_client_address(welcome_, from, address)) {
-                 frontend_.set_welcome(welcome_);
+                 client_port_.frontend.set_welcome(welcome_);
                }
              },
          .device_facts =
@@ -299,10 +302,11 @@ class Node::Impl {
     if (health_.on_turn(before_us)) {
       look_at_health();
     }
-    std::size_t done = frontend_.serve_input() ? 1 : 0;
+    std::size_t done = client_port_.frontend.serve_input() ? 1 : 0;
     done += serve_dear() ? 1 : 0;
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
+    client_port_.tls.look(before_ms);
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
     GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
     const std::size_t turned = engine_->turn();
@@ -318,11 +322,11 @@ class Node::Impl {
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
-    const bool replied = frontend_.flush();
+    const bool replied = client_port_.frontend.flush();
     if (done > 0 || replied) {
       upkeep_->on_work();
       loop_metrics_.turn_us.observe_us(time_.read() - before_us);
-    } else if (frontend_.arm() && engine_->arm()) {
+    } else if (client_port_.frontend.arm() && engine_->arm()) {
       sleep();
     }
     return Status{};
@@ -330,7 +334,7 @@ class Node::Impl {
 
   bool serve_dear() {
     return client_services_->serve_dear(
-        [this](protocol::ConnectionId than) { return frontend_.serves_others(than); });
+        [this](protocol::ConnectionId than) { return client_port_.frontend.serves_others(than); });
   }
 
   void look_at_health() {
@@ -378,7 +382,7 @@ class Node::Impl {
     const std::uint64_t wait_ms = std::min({engine_ms,
                                             service_.until_next_deadline_ms(),
                                             client_services_->until_next_deadline_ms(),
-                                            frontend_.until_next_input_ms(),
+                                            client_port_.frontend.until_next_input_ms(),
                                             health_.until_next_ms(time_.read(), kSweepMs)});
     if (wait_ms > 0) {
       context_.run_one_for(std::chrono::milliseconds(wait_ms));
@@ -390,7 +394,7 @@ class Node::Impl {
   MetricsRegistry metrics_;
   asio::io_context context_{1};
   protocol::Welcome welcome_;
-  FrontEnd frontend_;
+  ClientPort client_port_;
   ledger::SpaceGuard space_;  // Of the data directory; what writes there ends before.
   LockService service_;
   LedgerStack ledger_stack_;
@@ -419,6 +423,10 @@ Result<std::unique_ptr<Node>> Node::open(NodeStart start, const ProcessTexts& te
 
 NodePorts Node::ports() const {
   return impl_->ports();
+}
+
+void Node::change_tls(const TlsChoices& choices) {
+  impl_->change_tls(choices);
 }
 
 Status Node::run(const Events& events) {

@@ -194,8 +194,12 @@ class Intruder final : public Fault {
     process_.clear();
     std::ifstream in{log_};
     const std::string log{std::istreambuf_iterator<char>{in}, {}};
-    const bool refused = log.find(kind_ == Kind::SameId ? "GC3005" : "GC") != std::string::npos;
-    if ((kind_ != Kind::OtherCluster && exit.value_or(0) == 0) || !refused) {
+    // While a node is down too few may refuse it to end it (docs/adr/0120).
+    const bool waits = log.find("refuses this node") != std::string::npos;
+    const bool refused =
+        waits || log.find(kind_ == Kind::SameId ? "GC3005" : "GC") != std::string::npos;
+    const bool lives_on = kind_ != Kind::OtherCluster && !waits && exit.value_or(0) == 0;
+    if (lives_on || !refused) {
       return Status{StatusCode::Internal, what() + "it was not refused"};
     }
     return std::string{exit.has_value() ? "refused, and ended" : "refused, and kept waiting"};

@@ -155,6 +155,8 @@ int run(const server::Invocation& invocation, Process& process) {
     node.value()->change_tls(options.tls);
     show(running);
   });
+  reload.apply_by(
+      [&](const server::NodeOptions& changed) { return node.value()->reload(changed); });
   const auto on_hangup = [&reload] { reload.on_hangup(); };
   Status status;
   while (node.ok()) {

@@ -14,8 +14,9 @@ namespace gcoord {
 namespace {
 
 bool can_change(const std::string& name) {
-  return name == "log-level" || name == "log-format" || name.starts_with("tls-") ||
-         name == "client-tls" || name == "http-tls" || name == "client-certificates";
+  return name == "log-level" || name == "log-format" || name == "cluster-secret" ||
+         name == "peer-proof" || name.starts_with("tls-") || name == "client-tls" ||
+         name == "http-tls" || name == "client-certificates";
 }
 
 // Of the options that can change.
@@ -71,6 +72,8 @@ void Reload::apply(server::Invocation changed) {
   running_.options.log_format = changed.options.log_format;
   running_.options.tls = changed.options.tls;
   server::set_log_format(running_.options);
+  running_.options.cluster_secret = changed.options.cluster_secret;
+  running_.options.peer_proof = changed.options.peer_proof;
   take_sources(changed, running_);
   server::log_info(server::LogComponent::Node,
                    "SIGHUP: options read; changed: {}",
@@ -79,6 +82,9 @@ void Reload::apply(server::Invocation changed) {
     server::log_warning(server::LogComponent::Node,
                         "SIGHUP: changed in the configuration, but only after a restart: {}",
                         left);
+  }
+  if (const Status applied = apply_(running_.options); !applied.ok()) {
+    server::log_error(server::LogComponent::Node, "SIGHUP: {}", applied.to_string());
   }
   told_(running_);  // Last: whoever sees the new configuration finds these lines in the log.
 }

@@ -25,6 +25,11 @@ class Reload {
   // `told` is called after each reload with what the node runs with then.
   void tell(std::function<void(const server::Invocation&)> told) { told_ = std::move(told); }
 
+  // `apply` gives the node what it runs with then, before `told` is called.
+  void apply_by(std::function<Status(const server::NodeOptions&)> apply) {
+    apply_ = std::move(apply);
+  }
+
   void on_hangup();
 
  private:
@@ -34,6 +39,7 @@ class Reload {
   server::Environment environment_;
   server::Invocation running_;
   std::function<void(const server::Invocation&)> told_ = [](const auto&) {};
+  std::function<Status(const server::NodeOptions&)> apply_ = [](const auto&) { return Status{}; };
 };
 
 }  // namespace gcoord

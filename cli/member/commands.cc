@@ -1,6 +1,7 @@
 // gcoordctl member: the parser's side.
 #include "cli/member/add.h"
 #include "cli/member/change.h"
+#include "cli/member/forget_directory.h"
 #include "cli/member/list.h"
 #include "cli/member/update.h"
 #include "cli/member/watch.h"
@@ -66,6 +67,21 @@ void add_update(Command& member, Context& context) {
   verb->add_option(
           "--as", flags->who, "author for the ledger (default: user@host); up to 128 bytes")
       ->type_name("WHO");
+}
+
+void add_forget_directory(Command& member, Context& context) {
+  const auto flags = std::make_shared<ForgetDirectoryFlags>();
+  Command* verb = add_verb(member,
+                           context,
+                           flags,
+                           "forget-directory",
+                           "let a stopped node forget which data directory another node had, "
+                           "after it refused that node by mistake; talks to no node",
+                           &forget_directory);
+  verb->add_option("NODE", flags->node, "id of the other node")->in_range(1, 65535)->required();
+  verb->add_option("--data-dir", flags->data_dir, "data directory of the stopped node")
+      ->required()
+      ->type_name("DIR");
 }
 
 // Options that all changes take.
@@ -179,6 +195,7 @@ void add_member_commands(Command& app, Context& context) {
   add_add(*member, context);
   add_replace(*member, context);
   add_changes(*member, context);
+  add_forget_directory(*member, context);
 }
 
 }  // namespace gcoord::cli

@@ -330,6 +330,8 @@ DropReason Channel::on_frame(const FrameView& frame, ChannelEvents& events) {
     case FrameKind::Hello:
     case FrameKind::Refusal:
     case FrameKind::Setup:
+    case FrameKind::Challenge:
+    case FrameKind::Proven:
       break;
   }
   return DropReason::UnexpectedKind;

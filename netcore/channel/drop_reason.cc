@@ -19,7 +19,10 @@ std::string_view drop_reason_name(DropReason reason) {
                                                                             "stale_epoch",
                                                                             "stale_sequence",
                                                                             "too_many_strangers",
-                                                                            "greeting_timeout"};
+                                                                            "greeting_timeout",
+                                                                            "unproven",
+                                                                            "other_secret",
+                                                                            "bad_proof"};
   const auto index = static_cast<std::size_t>(reason);
   return index < kNames.size() ? kNames[index] : std::string_view{"unknown"};
 }

@@ -26,9 +26,12 @@ enum class DropReason : std::uint8_t {
   StaleSequence,     // A frame, or a heartbeat, that was seen or overtaken before.
   TooManyStrangers,  // More links without a handshake than this node keeps.
   GreetingTimeout,   // No handshake within its time.
+  Unproven,          // A greeting or an answer without the proof that is required here.
+  OtherSecret,       // No secret of the cluster that both sides have.
+  BadProof,          // A proof that the secret does not bear out: forged, replayed or reflected.
 };
 
-inline constexpr std::size_t kDropReasonCount = 15;
+inline constexpr std::size_t kDropReasonCount = 18;
 
 // The reason as a metric label, for example "bad_checksum".
 std::string_view drop_reason_name(DropReason reason);

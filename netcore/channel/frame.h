@@ -47,9 +47,11 @@ enum class FrameKind : std::uint8_t {
   Welcome = 4,    // The answer that opens the channel.
   Refusal = 5,    // The answer that does not.
   Setup = 6,      // A transport's own talk on a trusted link; never reaches a channel.
+  Challenge = 7,  // First frame of a handshake with proofs, and the answer to it.
+  Proven = 8,     // A Hello, Welcome or Refusal with the proof of its sender.
 };
 
-inline constexpr std::uint8_t kFrameKindCount = 7;
+inline constexpr std::uint8_t kFrameKindCount = 9;
 
 struct FrameHeader {
   std::uint32_t magic = kFrameMagic;

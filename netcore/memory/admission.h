@@ -32,6 +32,8 @@ struct PeerIdentity {
   std::uint64_t life = 0;     // Drawn at every start: tells two copies of one directory apart.
   std::uint64_t durable = 0;  // How far the node's storage reaches now (liveness.h).
   AgreedSettings settings{};
+  // Not said by the peer but known of it: it has shown that it has the secret of the cluster.
+  bool is_proven = false;
 };
 
 // Travels in a refusal: never renumber.
@@ -65,6 +67,8 @@ struct Refusal {
   RefusalCode code = RefusalCode::None;
   std::string text;
   Incarnation known;
+  // Not said by the peer but known of it: it has shown that it has the secret of the cluster.
+  bool is_proven = false;
 };
 
 using AdmitHook = std::function<Admission(const PeerIdentity&)>;

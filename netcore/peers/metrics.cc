@@ -35,6 +35,8 @@ PeerMetrics::PeerMetrics(MetricsRegistry* registry, NodeId peer) {
   reconnects_ = &registry->counter(name("reconnects_total", "Channels after the first one."));
   unsent_ = &registry->gauge(name("unsent_bytes", "Messages accepted and not yet sent."));
   up_ = &registry->gauge(name("peer_up", "1 while a channel lives."));
+  proven_ = &registry->gauge(
+      name("peer_proven", "1 while a channel lives whose other end has proven itself."));
 }
 
 void PeerMetrics::on_frame_in(std::size_t bytes) {
@@ -56,17 +58,19 @@ void PeerMetrics::on_stall() {
   add(stalls_, 1);
 }
 
-void PeerMetrics::on_up() {
+void PeerMetrics::on_up(bool is_proven) {
   if (channels_++ != 0) {
     ++traffic_.reconnects;
     add(reconnects_, 1);
   }
   set(up_, 1);
+  set(proven_, is_proven ? 1 : 0);
 }
 
 void PeerMetrics::on_down() {
   on_unsent(0);
   set(up_, 0);
+  set(proven_, 0);
 }
 
 void PeerMetrics::on_unsent(std::size_t bytes) {

@@ -3,8 +3,8 @@
 // Labels are the peer's id or the drop reason, never both: a registry row has one label. Names:
 // gcoord_netcore_{frames,bytes}_{in,out}_total{peer}, gcoord_netcore_credit_stalls_total{peer},
 // gcoord_netcore_reconnects_total{peer}, gcoord_netcore_unsent_bytes{peer},
-// gcoord_netcore_peer_up{peer}, gcoord_netcore_dropped_total{reason}. Updated by the network's
-// thread; read by any.
+// gcoord_netcore_peer_up{peer}, gcoord_netcore_peer_proven{peer},
+// gcoord_netcore_dropped_total{reason}. Updated by the network's thread; read by any.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -26,7 +26,7 @@ class PeerMetrics {
   void on_frame_in(std::size_t bytes);
   void on_frame_out(std::size_t bytes);
   void on_stall();
-  void on_up();
+  void on_up(bool is_proven);
   void on_down();
   void on_unsent(std::size_t bytes);
   void on_drop(DropReason reason);
@@ -44,6 +44,7 @@ class PeerMetrics {
   Counter* reconnects_ = nullptr;
   Gauge* unsent_ = nullptr;
   Gauge* up_ = nullptr;
+  Gauge* proven_ = nullptr;
 };
 
 // Drops of all links by reason.

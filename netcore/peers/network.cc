@@ -89,6 +89,11 @@ void give_head_start(PeerRecord& peer, const PeerNetworkOptions& options, std::u
   }
 }
 
+// Whether the peer's channel was opened without a proof that is required by now.
+bool must_prove(const PeerRecord& peer, const PeerProofs& proofs) {
+  return peer.state == LinkState::Up && !peer.is_proven && !proofs.allows_plain(peer.address.id);
+}
+
 }  // namespace
 
 PeerNetwork::PeerNetwork(PeerNetworkOptions options,
@@ -99,6 +104,7 @@ PeerNetwork::PeerNetwork(PeerNetworkOptions options,
       transport_why_(std::move(transport_why)),
       peers_(std::make_unique<PeerTable>(options_)),
       strangers_(std::make_unique<Strangers>()),
+      proofs_(std::move(options_.proof)),
       drop_metrics_(options_.metrics) {}
 
 PeerNetwork::~PeerNetwork() = default;
@@ -127,7 +133,9 @@ bool PeerNetwork::arm() {
 std::uint64_t PeerNetwork::next_deadline_ms() const {
   std::uint64_t next = ~std::uint64_t{0};
   for (const PeerRecord& peer : *peers_) {
-    if (peer.state == LinkState::Dialing) {
+    if (must_prove(peer, proofs_)) {
+      next = now_ms_;
+    } else if (peer.state == LinkState::Dialing) {
       next = std::min({next, peer.call_deadline_ms, now_ms_ + kDialPollMs});
     } else if (peer.state == LinkState::Greeting) {
       next = std::min(next, peer.call_deadline_ms);
@@ -145,6 +153,7 @@ void PeerNetwork::progress(std::uint64_t now_ms, Sink& sink) {
   const bool is_first = now_ms_ == 0;
   now_ms_ = std::max(now_ms, now_ms_);
   sink_ = &sink;
+  proofs_.refresh();
   for (PeerRecord& peer : *peers_) {
     if (is_first) {
       give_head_start(peer, options_, now_ms_);
@@ -156,7 +165,9 @@ void PeerNetwork::progress(std::uint64_t now_ms, Sink& sink) {
   for (PeerRecord& peer : *peers_) {
     check_limits(peer);
   }
-  check_strangers();
+  for (const LinkId link : strangers_->late(now_ms_)) {
+    drop_stranger(link, DropReason::GreetingTimeout);
+  }
   flush();
   sink_ = nullptr;
   peers_->erase_hidden();
@@ -193,6 +204,7 @@ void PeerNetwork::set_address(const PeerAddress& address) {
 // A record that progress() may be at work on stays until it returns.
 void PeerNetwork::remove_peer(NodeId node) {
   peers_->note_removed(node);
+  proofs_.forget(node);
   PeerRecord* peer = peers_->find(node);
   if (peer == nullptr) {
     return;
@@ -230,16 +242,14 @@ void PeerNetwork::check_limits(PeerRecord& peer) {
     take_down(peer, was_connected ? "no answer to the greeting" : "no answer to the call");
     return;
   }
+  if (must_prove(peer, proofs_)) {
+    take_down(peer, "the channel was opened without a proof, which is required now");
+    return;
+  }
   const bool is_silent = options_.silence_limit_ms != 0 && peer.state == LinkState::Up &&
                          now_ms_ >= peer.last_heard_ms + options_.silence_limit_ms;
   if (is_silent) {
     take_down(peer, "nothing was heard within the silence limit");
-  }
-}
-
-void PeerNetwork::check_strangers() {
-  for (const LinkId link : strangers_->late(now_ms_)) {
-    drop_stranger(link, DropReason::GreetingTimeout);
   }
 }
 
@@ -329,6 +339,7 @@ std::vector<PeerStatus> PeerNetwork::status() const {
         peer.channel.has_value() ? transport_->route(peer.link) : std::string{transport_->name()};
     row.transport += ": " + transport_why_;
     row.last_error = peer.last_error;
+    row.is_proven = peer.channel.has_value() && peer.is_proven;
     for (std::size_t i = 0; i < kBandCount && peer.channel.has_value(); ++i) {
       row.credit[i] = peer.channel->credit(static_cast<Band>(i));
     }

@@ -5,6 +5,9 @@
 // the channel: after on_peer_down nothing of the old epoch arrives, and the owner re-emits from its
 // state. Delivery to the Sink consumes the slots and returns credit.
 //
+// With a secret of the cluster both ends of a link prove that they have it before either believes a
+// greeting or a refusal (netcore/proof, docs/adr/0120): PeerNetworkOptions::proof.
+//
 // Exactly one channel lives per pair of nodes. Both sides may call; if calls cross, the lower node
 // id's call counts. A reconnect is always a new epoch, greater than every one before it.
 //
@@ -22,6 +25,7 @@
 #include "netcore/memory/payload.h"
 #include "netcore/memory/slot.h"
 #include "netcore/peers/metrics.h"
+#include "netcore/peers/proofs.h"
 #include "netcore/peers/status.h"
 #include "netcore/transport/transport.h"
 
@@ -32,6 +36,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gcoord::netcore {
@@ -58,7 +63,8 @@ class Sink {
   virtual void on_peer_down(NodeId peer, std::string_view reason) = 0;
 
   // The peer would not have this node. Told at every refused attempt (attempts back off to
-  // retry_max_ms); a crossed call is not told. The default does nothing: PeerStatus says it too.
+  // retry_max_ms); a crossed call is not told, nor, where this node has a secret of the cluster,
+  // the word of one that did not prove itself. The default does nothing: PeerStatus says it too.
   virtual void on_refused(NodeId /*peer*/, const Refusal& /*refusal*/) {}
 };
 
@@ -102,18 +108,19 @@ struct PeerNetworkOptions {
   // peer that lost power. Needs heartbeats more often than this. 0 never closes.
   std::uint64_t silence_limit_ms = 5000;
 
+  PeerProofOptions proof;
   AdmitHook admit;                     // Empty admits every peer.
   MetricsRegistry* metrics = nullptr;  // Outlives the network; nullptr keeps no metrics.
 };
 
 class PeerTable;
 class Strangers;
-struct CallerRecord;
+struct FrameView;
 struct Greeting;
 struct PeerRecord;
 
-// peer_network.cc holds what the owner calls (sending, time limits); peer_links.cc what the
-// transport tells (handshakes, frames, ends of links).
+// network.cc holds what the owner calls (sending, time limits), links.cc what the transport tells
+// of links that come and go and of their frames, greetings.cc the handshakes.
 class PeerNetwork final : private LinkEvents {
  public:
   // Listens at once; calls peers from the first `progress` on. Fails when the options contradict
@@ -171,6 +178,10 @@ class PeerNetwork final : private LinkEvents {
   // it any more but its number, under which greetings are refused. It need not be a peer.
   void remove_peer(NodeId node);
 
+  // Other keys, or another demand for proofs, from here on. A channel that could not be opened any
+  // more ends with the next progress(), and is opened anew with a proof.
+  void change_proof(ProofKeys keys, ProofDemand demand) { proofs_.change(std::move(keys), demand); }
+
   // What greetings say from here on of how far this node's storage reaches.
   void tell_durable(std::uint64_t durable) { options_.durable = durable; }
 
@@ -195,15 +206,14 @@ class PeerNetwork final : private LinkEvents {
   void on_closed(LinkId link, DropReason drop, std::string_view reason) override;
 
   Greeting self_greeting(NodeId to, std::uint32_t epoch) const;
-  CallerRecord record_of(NodeId node, const PeerRecord* peer) const;
-  Admission ask_hook(const PeerIdentity& identity) const;
 
   void call_if_due(PeerRecord& peer);
   void check_limits(PeerRecord& peer);
-  void check_strangers();
   void flush_peer(PeerRecord& peer);
 
+  void send_hello(PeerRecord& peer);
   void on_stranger_message(LinkId link, std::span<const std::byte> message);
+  DropReason on_opening(LinkId link, const FrameView& frame, std::span<const std::byte> message);
   void on_hello(LinkId link, const Greeting& hello);
   void refuse(LinkId link, NodeId to, const Admission& admission);
   void on_answer(PeerRecord& peer, std::span<const std::byte> message);
@@ -222,6 +232,7 @@ class PeerNetwork final : private LinkEvents {
   std::uint16_t listen_port_ = 0;
   std::unique_ptr<PeerTable> peers_;
   std::unique_ptr<Strangers> strangers_;
+  PeerProofs proofs_;
   DropMetrics drop_metrics_;
   std::uint64_t now_ms_ = 0;
   Sink* sink_ = nullptr;  // Set while progress runs.

@@ -9,6 +9,7 @@
 #include "netcore/memory/call_pacing.h"
 #include "netcore/peers/metrics.h"
 #include "netcore/peers/network.h"
+#include "netcore/proof/handshake.h"
 
 #include <cstdint>
 #include <list>
@@ -35,6 +36,11 @@ struct PeerRecord {
   LinkId link;
   bool leaves = false;  // Hidden: to be erased.
   std::optional<Channel> channel;
+  // Of the call under way, if it proves; whether the next one does not, because this one was not
+  // answered; whether the live channel's other end has proven itself.
+  std::optional<CallerProof> proof;
+  bool calls_plain = false;
+  bool is_proven = false;
   // Newest life met, and epoch used, with this peer.
   Incarnation incarnation;
   DirectoryId directory;

@@ -43,6 +43,7 @@ struct PeerStatus {
   Incarnation incarnation;  // As the peer last said; 0 before the first handshake.
   std::string transport;    // For example "tcp: default for peers".
   std::string last_error;   // Empty when there was none.
+  bool is_proven = false;   // Up, and it has shown that it has the secret of the cluster.
   std::array<std::uint32_t, kBandCount> credit{};
   PeerTraffic traffic;
 };

@@ -1,31 +1,53 @@
 // The links to this node that have not named themselves yet, and the counts of those that were
-// dropped before they did. One thread.
+// dropped before they did.
+//
+// Where more wait than may, the oldest one gives way: a correct node greets within a few round
+// trips, so a flood of links that say nothing keeps it out only if it is faster than that. One
+// thread.
 #pragma once
 
 #include "netcore/channel/drop_reason.h"
+#include "netcore/proof/handshake.h"
 #include "netcore/transport/transport.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gcoord::netcore {
 
 class Strangers {
  public:
-  void add(LinkId link, std::string_view from, std::uint64_t deadline_ms) {
-    links_[link] = {std::string{from}, deadline_ms};
-  }
+  void add(LinkId link, std::uint64_t deadline_ms) { links_[link] = {deadline_ms, nullptr}; }
 
   // Whether there is one more than may wait at once.
   bool too_many() const { return links_.size() > kMax; }
 
+  // The one that has waited longest; there is one.
+  LinkId oldest() const {
+    return std::min_element(links_.begin(),
+                            links_.end(),
+                            [](const auto& a, const auto& b) { return a.first < b.first; })
+        ->first;
+  }
+
   bool contains(LinkId link) const { return links_.contains(link); }
+
+  // The handshake with proofs that it has begun; nullptr: none, or no stranger.
+  CalleeProof* proof_of(LinkId link) {
+    const auto found = links_.find(link);
+    return found == links_.end() ? nullptr : found->second.proof.get();
+  }
+
+  // The stranger has begun one.
+  void set_proof(LinkId link, std::unique_ptr<CalleeProof> proof) {
+    links_.at(link).proof = std::move(proof);
+  }
 
   // False: it was none.
   bool erase(LinkId link) { return links_.erase(link) != 0; }
@@ -60,8 +82,8 @@ class Strangers {
   static constexpr std::size_t kMax = 64;
 
   struct Stranger {
-    std::string from;
     std::uint64_t deadline_ms = 0;
+    std::unique_ptr<CalleeProof> proof;
   };
 
   std::unordered_map<LinkId, Stranger> links_;

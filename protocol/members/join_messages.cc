@@ -133,6 +133,10 @@ std::vector<std::byte> encode_join_answer(const JoinAnswer& answer) {
   writer.integer(answer.node.value);
   writer.integer(static_cast<std::uint32_t>(view.size()));
   writer.bytes(view.data(), view.size());
+  if (!answer.sealed_secret.empty()) {
+    writer.integer(static_cast<std::uint32_t>(answer.sealed_secret.size()));
+    writer.bytes(answer.sealed_secret.data(), answer.sealed_secret.size());
+  }
   return bytes;
 }
 
@@ -147,6 +151,11 @@ Result<JoinAnswer> decode_join_answer(std::span<const std::byte> payload) {
     return malformed();
   }
   answer.view = *std::move(view);
+  const std::string_view sealed = reader.blob(kSealedSecretBytesMax);
+  if (reader.ok()) {  // Else there is none: earlier releases end here.
+    const auto secret = std::as_bytes(std::span{sealed});
+    answer.sealed_secret.assign(secret.begin(), secret.end());
+  }
   return answer;
 }
 

@@ -60,11 +60,17 @@ std::vector<std::byte> encode_join_request(const JoinRequest& request);
 // Whether the name is one is judged when the node is known.
 Result<JoinRequest> decode_join_request(std::span<const std::byte> payload);
 
+inline constexpr std::size_t kSealedSecretBytesMax = 2048;
+
 // Payload of the answer.
 struct JoinAnswer {
   ClusterId cluster;
   NodeId node;       // The new node's id.
   ClusterView view;  // That it is in, or a later one.
+  // The secret of the cluster, for whoever has the token (server/trust/join_secret.h); empty: the
+  // cluster has none, or the node that answers is of a release before it. At most
+  // kSealedSecretBytesMax.
+  std::vector<std::byte> sealed_secret;
 
   friend bool operator==(const JoinAnswer& a, const JoinAnswer& b) = default;
 };

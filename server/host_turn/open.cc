@@ -181,6 +181,7 @@ netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& regis
   network.removed = options_.removed;
   network.transport_kind = options_.transport_kind;
   network.transport = std::move(options_.transport);
+  network.proof = std::move(options_.proof);
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &registry;
   return network;

@@ -339,7 +339,7 @@ void MemberChanges::take_join(Change change) {
                                          "node " + std::to_string(known->id.value)));
     }
     return state.has_admitted(request.directory, request.token)
-               ? answer_join(change.asker, known->id)
+               ? answer_join(change, known->id)
                : refuse(change.asker, protocol::make_error(ErrorCode::JoinTokenSpent));
   }
   if (const Status status = check_features(request); !status.ok()) {
@@ -377,14 +377,16 @@ Status MemberChanges::check_features(const JoinRequest& request) const {
   return {};
 }
 
-void MemberChanges::answer_join(const Asker& asker, NodeId node) {
+void MemberChanges::answer_join(const Change& change, NodeId node) {
   const ClusterView& view = environment_.machine.views().view();
-  protocol::ReplySlot reply = protocol::reply_to(asker.request);
+  protocol::JoinAnswer answer{
+      .cluster = environment_.log.view().cluster, .node = node, .view = view, .sealed_secret = {}};
+  if (seal_secret_) {
+    answer.sealed_secret = seal_secret_(std::get<JoinRequest>(change.asked).token, node);
+  }
+  protocol::ReplySlot reply = protocol::reply_to(change.asker.request);
   reply.extra = view.epoch;
-  environment_.replies.reply(
-      asker.connection,
-      reply,
-      protocol::encode_join_answer({environment_.log.view().cluster, node, view}));
+  environment_.replies.reply(change.asker.connection, reply, protocol::encode_join_answer(answer));
 }
 
 void MemberChanges::propose(Change change) {
@@ -415,7 +417,7 @@ void MemberChanges::on_decided(std::uint64_t cookie, ViewCode code) {
   const membership::ViewCpu& state = environment_.machine.views();
   const auto* const order = std::get_if<MemberActionOrder>(&change.asked);
   if (code == ViewCode::Applied && order == nullptr) {
-    return answer_join(change.asker, change.command.step.node);
+    return answer_join(change, change.command.step.node);
   }
   if (code == ViewCode::Applied) {
     return answer_order(change, state.view(), true);

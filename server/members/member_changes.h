@@ -25,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -50,6 +51,12 @@ class MemberChanges {
   };
 
   explicit MemberChanges(Environment environment);
+
+  // The secret of the cluster for a node that has joined with the token, sealed under it; empty:
+  // there is none. Without it joining nodes get none.
+  using SealSecret = std::function<std::vector<std::byte>(const protocol::JoinToken&, NodeId)>;
+
+  void set_seal_secret(SealSecret seal_secret) { seal_secret_ = std::move(seal_secret); }
 
   static bool takes(protocol::RequestKind kind);
 
@@ -104,10 +111,11 @@ class MemberChanges {
   bool serves(const Asker& asker);
   const DrawnToken& token_of(const protocol::MemberActionOrder& order);
   void answer_order(const Change& change, const membership::ClusterView& view, bool made);
-  void answer_join(const Asker& asker, NodeId node);
+  void answer_join(const Change& change, NodeId node);
   void refuse(const Asker& asker, const Status& status);
 
   Environment environment_;
+  SealSecret seal_secret_;
   LeaderMoves leader_moves_;
   ViewCookies cookies_{ViewProposer::Changes};
   std::map<std::uint64_t, Change> changes_;  // By cookie.

@@ -60,6 +60,11 @@ class NodeMembers final : public ViewListener {
     requests_.set_verdicts(std::move(verdicts));
   }
 
+  // As MemberChanges::set_seal_secret.
+  void set_seal_secret(MemberChanges::SealSecret seal_secret) {
+    changes_.set_seal_secret(std::move(seal_secret));
+  }
+
   // Once: from now on the node describes itself, with this address for clients.
   void start(const std::string& client_address);
 

@@ -9,11 +9,19 @@
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
 #include "server/options/options.h"
+#include "server/peers/device_links.h"
 #include "server/replicas/options.h"
+#include "server/trust/node_trust.h"
 
 #include <memory>
 
 namespace gcoord::server {
+
+// For the links to the other nodes; the log goes by the trust until it ends.
+struct Links {
+  std::unique_ptr<NodeTrust> trust;
+  std::unique_ptr<DeviceLinks> device;
+};
 
 // What the log needs beside the node's options; `options.before_start` is set here. machine and
 // metrics outlive the log.

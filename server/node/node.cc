@@ -13,7 +13,6 @@
 #include "server/node/trace_file.h"
 #include "server/node/upkeep.h"
 #include "server/peers/client_address.h"
-#include "server/peers/device_links.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
 #include "server/start/node_membership.h"
@@ -90,6 +89,8 @@ class Node::Impl {
     }
     GCOORD_TRY_STATUS(client_port_.tls.open(options().tls));
     ReplicaOptions engine = engine_options(start_);
+    GCOORD_TRY(links_.trust, NodeTrust::open(options()));
+    engine.proof = links_.trust->peer_proof();
     if (!options().trace_file.empty()) {
       GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));
       engine.trace = [trace = std::shared_ptr<TraceFile>(std::move(opened))](
@@ -101,7 +102,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(open_log(std::move(engine)));
     GCOORD_TRY_STATUS(ledger_stack_.recovered());
     GCOORD_TRY_STATUS(ledger_stack_.start(*engine_, waker()));
-    device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
+    links_.device = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     open_reports();
     service_.start(*engine_, engine_->incarnation(), *reports_);
     GCOORD_TRY_STATUS(start_sweeps(options(), *engine_, service_));
@@ -113,6 +114,10 @@ class Node::Impl {
     client_services_->members().set_on_members(
         [this](const ClusterMembers& members) { membership_->hear(members); });
     client_services_->members().set_kept_epoch(membership_->kept_epoch());
+    client_services_->members().set_seal_secret(
+        [this](const protocol::JoinToken& token, NodeId node) {
+          return links_.trust->seal_secret(token, {options().cluster, node});
+        });
     client_services_->members().start(own_address(options(), welcome_));
     GCOORD_TRY_STATUS(client_services_->members().failure());
     tell_settings(options(), metrics_);
@@ -139,6 +144,8 @@ class Node::Impl {
             endpoints_.metrics_port(),
             endpoints_.ledger_port()};
   }
+
+  Status reload(const NodeOptions& changed) { return links_.trust->reload(changed); }
 
   Status run(const Events& events) {
     bool ready = false;
@@ -206,7 +213,7 @@ class Node::Impl {
                       [this] { return client_port_.frontend.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
-                      [this](NodeId peer) { return link_text(*engine_, *device_links_, peer); },
+                      [this](NodeId peer) { return link_text(*engine_, *links_.device, peer); },
                       [this] { return endpoints_.metrics_address(); },
                       [this] {
                         return client_services_ == nullptr ? Json(nullptr)
@@ -238,7 +245,7 @@ class Node::Impl {
                                                            .frontend = client_port_.frontend,
                                                            .watches = client_services_->watches(),
                                                            .ledger = ledger_stack_.ledger(),
-                                                           .device_links = *device_links_,
+                                                           .device_links = *links_.device,
                                                            .log = log_},
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
@@ -271,7 +278,7 @@ class Node::Impl {
              },
          .device_facts =
              [this](NodeId from, std::span<const std::byte> message) {
-               device_links_->learn(from, message);
+               links_.device->learn(from, message);
              },
          .coordinator =
              [this](NodeId coordinator) {
@@ -400,8 +407,8 @@ class Node::Impl {
   LedgerStack ledger_stack_;
   NodeHealth health_;
   std::unique_ptr<NodeMembership> membership_;
+  Links links_;
   std::unique_ptr<ReplicatedLog> engine_;
-  std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<ClientServices> client_services_;
   HttpEndpoints endpoints_;  // Reads the ledger and the health until it is gone.
@@ -431,6 +438,10 @@ void Node::change_tls(const TlsChoices& choices) {
 
 Status Node::run(const Events& events) {
   return impl_->run(events);
+}
+
+Status Node::reload(const NodeOptions& options) {
+  return impl_->reload(options);
 }
 
 }  // namespace gcoord::server

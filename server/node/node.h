@@ -54,6 +54,10 @@ class Node {
   // Serves until a signal or a failure ends it.
   Status run(const Events& events);
 
+  // Takes the options that can change while a node runs, and reads the files anew that they name:
+  // the secret of the cluster. By the thread of run(). After a failure all stays as it was.
+  Status reload(const NodeOptions& options);
+
  private:
   class Impl;
   explicit Node(std::unique_ptr<Impl> impl);

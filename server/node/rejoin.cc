@@ -7,6 +7,7 @@
 #include "server/log/output.h"
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
+#include "server/trust/node_trust.h"
 
 #include <utility>
 
@@ -40,6 +41,7 @@ Result<std::unique_ptr<Node>> open_node(Invocation given, const ProcessTexts& te
               node.status().message(),
               ledger::damaged_path(options.data_dir));
   GCOORD_TRY_STATUS(ledger::replace_damaged(directory_of(options)));
+  GCOORD_TRY_STATUS(carry_secret(ledger::damaged_path(options.data_dir), options.data_dir));
   GCOORD_TRY(NodeStart anew, node_start(given));
   return Node::open(std::move(anew), texts);
 }

@@ -187,11 +187,11 @@ Json shard_json(const ShardView& view, const StatusSources& sources) {
           {"state_hash", hex64(sources.state->state_hash(view.shard))}};
 }
 
-// The log of record; in memory mode it has no records and no times.
+// The log of record; in memory mode it has no records and no times. Not where it ends: that is a
+// part of how a node is known to its peers (server/peers/admission.h).
 Json wal_json(const NodeView& view, const Histogram* sync) {
   return {
-      {"submitted", std::to_string(view.submitted_lsn.value)},
-      {"durable", std::to_string(view.durable_lsn.value)},
+      {"unsynced", std::to_string(view.submitted_lsn.value - view.durable_lsn.value)},
       {"sync_p99_us", sync == nullptr ? Json() : Json(std::to_string(sync->percentile_us(99)))}};
 }
 
@@ -224,7 +224,6 @@ std::string StatusReports::node_status() const {
                {"cluster_name", sources_.options->cluster_name},
                {"version", kVersion},
                {"incarnation", view.incarnation.value},
-               {"directory_id", hex64(view.directory_id)},
                {"durability", durability_name(view.durability)},
                {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
                {"witness", sources_.options->witness},

@@ -132,6 +132,8 @@ constexpr std::array kDefaults = {
     DefaultText{"client-memory-max", ""},  // By the number of connections.
     DefaultText{"coordinator", "raft"},
     DefaultText{"peer-transport", "tcp"},
+    DefaultText{"cluster-secret", ""},  // By what is in the data directory.
+    DefaultText{"peer-proof", ""},      // By whether there is a secret.
     DefaultText{"device", "cpu"},
     DefaultText{"turn", "host"},
     DefaultText{"resident-peers", "auto"},

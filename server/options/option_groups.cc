@@ -15,6 +15,8 @@ struct GroupRule {
 
 constexpr std::array kRules = {
     GroupRule{"node-id", "Cluster"},
+    GroupRule{"cluster-secret", "Trust"},
+    GroupRule{"peer-proof", "Trust"},
     GroupRule{"peer", "Cluster"},
     GroupRule{"cluster-*", "Cluster"},
     GroupRule{"join*", "Cluster"},

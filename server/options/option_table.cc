@@ -235,6 +235,14 @@ Status peer_transport(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status peer_proof(const std::string& text, NodeOptions& options) {
+  if (text != "permissive" && text != "required") {
+    return wrong("'" + text + "' is neither permissive nor required");
+  }
+  options.peer_proof = text == "required" ? PeerProof::Required : PeerProof::Permissive;
+  return Status{};
+}
+
 Status device(const std::string& text, NodeOptions& options) {
   GCOORD_TRY(options.device, parse_device_choice(text));
   return Status{};
@@ -632,6 +640,20 @@ constexpr std::array kTable = {
               "the other's memory, on one host; proxy: their hosts carry the messages over "
               "--peer-transport; auto: mapped if both nodes can, else proxy (default auto)",
               &resident_peers},
+    OptionRow{"cluster-secret",
+              OptionShape::Value,
+              "FILE",
+              "the secret that all nodes of the cluster share, by which they prove who they are; "
+              "gcoordctl cluster secret new makes one (default DATA_DIR/cluster.secret, if it is "
+              "there)",
+              &path<&NodeOptions::cluster_secret>},
+    OptionRow{"peer-proof",
+              OptionShape::Value,
+              "permissive|required",
+              "whether other nodes must prove that they have the cluster's secret; permissive is "
+              "for the way there: who has proven it once must from then on (default required, once "
+              "this node has a secret)",
+              &peer_proof},
     OptionRow{"insecure",
               OptionShape::Flag,
               "",

@@ -39,6 +39,9 @@ struct PeerOption {
 
 enum class PeerTransport : std::uint8_t { Tcp, Ucx };
 
+// --peer-proof permissive|required
+enum class PeerProof : std::uint8_t { Permissive, Required };
+
 using consensus::Durability;
 
 // --log-format text|json
@@ -105,6 +108,11 @@ struct NodeOptions {
   std::uint32_t session_locks_max = 0;  // Of one session; 0: no limit.
 
   PeerTransport peer_transport = PeerTransport::Tcp;
+  // The file with the secret that all nodes of the cluster share; empty: cluster.secret in the data
+  // directory, if it is there. And what other nodes have to prove; none: required, once this node
+  // has a secret.
+  std::string cluster_secret;
+  std::optional<PeerProof> peer_proof;
   DeviceChoice device;
   TurnOption turn = TurnOption::Host;
   std::uint32_t turn_threads = 0;           // Of the turn on the host; 0: by the processors.

@@ -87,6 +87,24 @@ bool replaces(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& kno
          generation_of(peer.incarnation) > generation_of(known.incarnation);
 }
 
+// Rejoins of a peer that this node may have missed while it was away itself, each of which took an
+// operator's word. Of 255 generations (common/incarnation.h).
+constexpr std::uint32_t kRejoinsMissedMax = 16;
+
+// Of a directory of a higher generation than the known one.
+Admission judge_generation(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
+  const std::uint32_t rise = generation_of(peer.incarnation) - generation_of(known.incarnation);
+  if (rise <= (peer.is_proven ? kRejoinsMissedMax : 1)) {
+    return {};
+  }
+  return {.code = RefusalCode::NotAdmitted,
+          .text = name_of(peer) + " came with a data directory of generation " +
+                  std::to_string(generation_of(peer.incarnation)) + ", and this node knows " +
+                  std::to_string(generation_of(known.incarnation)) +
+                  ", which no rejoin leads to (GC3126): if it is that node all the same, stop this "
+                  "one and have it forget the directory (gcoordctl member forget-directory)"};
+}
+
 // A founder of a restored cluster that is met for the first time was restored as well, or follows a
 // directory that was: one that begins with nothing might lead shards with nothing in them. A node
 // that joined may not: it has no shard's configuration before somebody sends it one.
@@ -207,7 +225,15 @@ Admission PeerAdmission::judge(const netcore::PeerIdentity& peer) {
   if (before == nullptr && identity_.restored() && is_founder(peer.node)) {
     return judge_restored(peer);
   }
-  if (before == nullptr || replaces(peer, *before)) {
+  if (before == nullptr) {
+    return {};
+  }
+  if (generation_of(peer.incarnation) > generation_of(before->incarnation)) {
+    if (Admission refusal = judge_generation(peer, *before); !refusal.admitted()) {
+      return refusal;
+    }
+  }
+  if (replaces(peer, *before)) {
     return {};
   }
   if (Admission refusal = judge_known(peer, *before); !refusal.admitted()) {

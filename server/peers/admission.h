@@ -15,7 +15,10 @@
 // heartbeats are kept later.
 //
 // A directory that says it follows the known one, by a higher generation, is admitted: its replicas
-// know that they have forgotten (docs/adr/0025). Its log begins anew.
+// know that they have forgotten (docs/adr/0025). Its log begins anew. A generation rises by one
+// with a rejoin, so one that is further ahead is refused (GC3126, docs/adr/0120): it would use up
+// the few that there are. A node that has proven itself may be as far ahead as this node can have
+// missed rejoins.
 //
 // Nodes come and go (docs/adr/0107). One that came waits for no node that has left, but for each
 // that is there. How many nodes there are is a setting only until this node knows a view: then it

@@ -4,8 +4,6 @@
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
 
-#include <cstddef>
-
 namespace gcoord::server {
 
 // A peer knows this directory better than the directory does, or the node runs with settings of its
@@ -13,45 +11,76 @@ namespace gcoord::server {
 Status DirectoryClaim::on_refused(NodeId peer,
                                   const netcore::Refusal& refusal,
                                   std::uint64_t now_ms) {
-  if (refusal.code == netcore::RefusalCode::DuplicateNode) {
-    return on_duplicate(refusal, now_ms);
-  }
-  if (refusal.code == netcore::RefusalCode::RemovedNode) {
-    return on_removed(peer, refusal);
-  }
-  const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
-                      refusal.code == netcore::RefusalCode::ReplacedDirectory;
-  if (!forgot && refusal.code != netcore::RefusalCode::DifferentSettings) {
+  const Said& said = note(peer, refusal);
+  if (said.reason == Reason::Passing) {
     return {};
   }
-  const bool known = refusal.known.value != 0 &&
-                     generation_of(refusal.known) >= generation_of(identity_.incarnation());
-  if (forgot && known && rejoin_) {
-    return take_over(refusal);
+  if (!is_enough(said.reason, refusal)) {
+    if (said.is_new) {
+      log_word(peer, refusal);
+    }
+    return {};
   }
-  return {StatusCode::FailedPrecondition,
-          "a peer refuses this node: " + refusal.text,
-          forgot ? kDirectoryRefused : kSettingsDiffer};
+  switch (said.reason) {
+    case Reason::Duplicate:
+      return on_duplicate(refusal, now_ms);
+    case Reason::Removed:
+      return {
+          StatusCode::FailedPrecondition, "peers refuse this node: " + refusal.text, kNodeRemoved};
+    case Reason::Forgotten:
+      return on_forgotten(refusal);
+    case Reason::Settings:
+    case Reason::Passing:
+      break;
+  }
+  return {
+      StatusCode::FailedPrecondition, "a peer refuses this node: " + refusal.text, kSettingsDiffer};
 }
 
-// One of them may be somebody else at a dead node's address.
-Status DirectoryClaim::on_removed(NodeId peer, const netcore::Refusal& refusal) {
-  const bool first = removers_.insert(peer).second;
-  const auto said = static_cast<std::size_t>(
-      std::ranges::count_if(voters_, [this](NodeId voter) { return removers_.contains(voter); }));
-  if (first) {
-    log_warning(LogComponent::Node,
-                "node {} says that this node has left the cluster; {} of {} other voters say so, "
-                "and a majority ends this node: {}",
-                peer.value,
-                said,
-                voters_.size(),
-                refusal.text);
+DirectoryClaim::Reason DirectoryClaim::reason_of(const netcore::Refusal& refusal) {
+  switch (refusal.code) {
+    case netcore::RefusalCode::DuplicateNode:
+      return Reason::Duplicate;
+    case netcore::RefusalCode::RemovedNode:
+      return Reason::Removed;
+    case netcore::RefusalCode::OldIncarnation:
+    case netcore::RefusalCode::ReplacedDirectory:
+      return Reason::Forgotten;
+    case netcore::RefusalCode::DifferentSettings:
+      return Reason::Settings;
+    default:
+      return Reason::Passing;
   }
-  return said > voters_.size() / 2 ? Status{StatusCode::FailedPrecondition,
-                                            "peers refuse this node: " + refusal.text,
-                                            kNodeRemoved}
-                                   : Status{};
+}
+
+DirectoryClaim::Said& DirectoryClaim::note(NodeId peer, const netcore::Refusal& refusal) {
+  Said& said = refusals_[peer];
+  const Reason reason = reason_of(refusal);
+  said = {.reason = reason, .known = refusal.known, .is_new = said.reason != reason};
+  return said;
+}
+
+std::size_t DirectoryClaim::voters_saying(Reason reason) const {
+  return static_cast<std::size_t>(std::ranges::count_if(voters_, [&](NodeId voter) {
+    const auto found = refusals_.find(voter);
+    return found != refusals_.end() && found->second.reason == reason;
+  }));
+}
+
+// One that is not proven may be somebody else at a dead node's address.
+bool DirectoryClaim::is_enough(Reason reason, const netcore::Refusal& refusal) const {
+  const bool is_word = refusal.is_proven && reason != Reason::Removed;
+  return is_word || voters_saying(reason) > voters_.size() / 2;
+}
+
+void DirectoryClaim::log_word(NodeId peer, const netcore::Refusal& refusal) const {
+  log_warning(LogComponent::Node,
+              "node {} refuses this node, and {} of {} other voters do for that reason; a majority "
+              "ends it: {}",
+              peer.value,
+              voters_saying(reason_of(refusal)),
+              voters_.size(),
+              refusal.text);
 }
 
 // With or without --rejoin: a node that lives is not succeeded.
@@ -66,11 +95,29 @@ Status DirectoryClaim::on_duplicate(const netcore::Refusal& refusal, std::uint64
   return {StatusCode::AlreadyExists, "a peer refuses this node: " + refusal.text, kNodeIdDuplicate};
 }
 
+Status DirectoryClaim::on_forgotten(const netcore::Refusal& refusal) {
+  // The newest directory that any of those remembers who say that this one has forgotten.
+  Incarnation known = refusal.known;
+  for (const auto& [peer, said] : refusals_) {
+    if (said.reason == Reason::Forgotten && !refusal.is_proven) {
+      known = std::max(known, said.known);
+    }
+  }
+  const bool is_newer =
+      known.value != 0 && generation_of(known) >= generation_of(identity_.incarnation());
+  if (is_newer && rejoin_) {
+    return take_over(known, refusal);
+  }
+  return {StatusCode::FailedPrecondition,
+          "a peer refuses this node: " + refusal.text,
+          kDirectoryRefused};
+}
+
 // The operator has said that this node may come back without its memory: it becomes the successor
-// of what the peer remembers.
-Status DirectoryClaim::take_over(const netcore::Refusal& refusal) {
+// of what the peers remember.
+Status DirectoryClaim::take_over(Incarnation known, const netcore::Refusal& refusal) {
   taken_over_ = true;
-  GCOORD_TRY_STATUS(identity_.take_over(refusal.known, draw_random()));
+  GCOORD_TRY_STATUS(identity_.take_over(known, draw_random()));
   return {StatusCode::Aborted,
           "restarts with a new incarnation, because a peer says: " + refusal.text,
           kDirectoryTakenOver};

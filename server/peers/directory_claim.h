@@ -1,5 +1,9 @@
 // A data directory's claim to speak under its node's id: peers may refuse it, a lost predecessor
-// may be succeeded, and a successor rejoins (docs/adr/0012, 0025, 0069).
+// may be succeeded, and a successor rejoins (docs/adr/0012, 0025, 0069, 0120).
+//
+// Nothing that ends a node or changes its directory follows from one unproven word: where the
+// cluster has no secret, a majority of the other voters must refuse for the same reason; that it
+// has left the cluster takes a majority always.
 //
 // A peer that remembers a newer directory of this node than the one it has refuses it: the
 // directory has forgotten promises. Then the node ends with a text for the operator; or, where the
@@ -17,8 +21,9 @@
 #include "netcore/memory/admission.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <set>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -36,19 +41,19 @@ class DirectoryClaim {
   DirectoryClaim(ledger::IdentityFile& identity, bool rejoin)
       : identity_(identity), rejoin_(rejoin) {}
 
-  // The other voters of the newest view that this node has, or of the fixed list. Their word counts
-  // for whether it has left the cluster: nothing proves a single refusal.
+  // The other voters of the newest view that this node has, or of the fixed list: those of whom a
+  // majority counts.
   void set_voters(std::vector<NodeId> others) { voters_ = std::move(others); }
 
   // The peer and this node have a channel: what it said of this node before is void.
-  void on_admitted(NodeId peer) { removers_.erase(peer); }
+  void on_admitted(NodeId peer) { refusals_.erase(peer); }
 
   // A peer refused this node at `now_ms` of a monotonic clock. OK: the refusal passes by itself,
-  // the node tries again. Otherwise the reason for which the node must end: kSettingsDiffer,
-  // kNodeRemoved when a majority of the other voters has said so, kDirectoryRefused,
-  // kNodeIdDuplicate when refusals as a second process have not ended for kDuplicateMs, or
-  // kDirectoryTakenOver with the directory changed; the disk's failure if it could not be. Nothing
-  // is to be said to a peer after a failure, and no second refusal is to be reported.
+  // the node tries again, or it is not enough yet. Otherwise the reason for which the node must
+  // end: kSettingsDiffer, kNodeRemoved, kDirectoryRefused, kNodeIdDuplicate when refusals as a
+  // second process have not ended for kDuplicateMs, or kDirectoryTakenOver with the directory
+  // changed; the disk's failure if it could not be. Nothing is to be said to a peer after a
+  // failure, and no second refusal is to be reported.
   Status on_refused(NodeId peer, const netcore::Refusal& refusal, std::uint64_t now_ms);
 
   // Whether this node's directory or that of one of `peers` is not its first one: then promises may
@@ -65,15 +70,30 @@ class DirectoryClaim {
   Status rejoin_when_due(std::uint32_t forgotten_count);
 
  private:
-  Status on_removed(NodeId peer, const netcore::Refusal& refusal);
+  // Why a peer refuses, as far as it makes a difference here.
+  enum class Reason : std::uint8_t { Passing, Duplicate, Removed, Forgotten, Settings };
+
+  // The newest word of a peer.
+  struct Said {
+    Reason reason = Reason::Passing;
+    Incarnation known;
+    bool is_new = false;  // It said something else before, or nothing.
+  };
+
+  static Reason reason_of(const netcore::Refusal& refusal);
+  Said& note(NodeId peer, const netcore::Refusal& refusal);
+  std::size_t voters_saying(Reason reason) const;
+  bool is_enough(Reason reason, const netcore::Refusal& refusal) const;
+  void log_word(NodeId peer, const netcore::Refusal& refusal) const;
   Status on_duplicate(const netcore::Refusal& refusal, std::uint64_t now_ms);
-  Status take_over(const netcore::Refusal& refusal);
+  Status on_forgotten(const netcore::Refusal& refusal);
+  Status take_over(Incarnation known, const netcore::Refusal& refusal);
 
   ledger::IdentityFile& identity_;
   bool rejoin_;
   bool taken_over_ = false;
   std::vector<NodeId> voters_;  // Without this node.
-  std::set<NodeId> removers_;   // Peers by whose word this node has left.
+  std::map<NodeId, Said> refusals_;
   // The first and the newest refusal of a row without a pause; 0: none.
   std::uint64_t duplicate_since_ms_ = 0;
   std::uint64_t duplicate_last_ms_ = 0;

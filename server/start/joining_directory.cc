@@ -6,6 +6,7 @@
 #include "ledger/base/error_details.h"
 #include "ledger/directory/identity_file.h"
 #include "ledger/directory/members_file.h"
+#include "server/trust/join_secret.h"
 
 #include <array>
 #include <filesystem>
@@ -77,7 +78,7 @@ Result<std::unique_ptr<JoiningDirectory>> JoiningDirectory::open(const std::stri
                                                                  std::uint64_t random_id) {
   GCOORD_ASSERT(random_id != 0);
   GCOORD_TRY_STATUS(ledger::make_data_directory(path));
-  std::unique_ptr<JoiningDirectory> directory(new JoiningDirectory);
+  std::unique_ptr<JoiningDirectory> directory(new JoiningDirectory(path));
   GCOORD_TRY(directory->disk_, ledger::PosixDisk::open_directory(path));
   GCOORD_TRY(directory->lock_, ledger::DirectoryLock::take(path));
   GCOORD_TRY(const bool begun, directory->disk_->exists(kName));
@@ -104,6 +105,7 @@ Status JoiningDirectory::finish(const protocol::JoinAnswer& answer,
                                       answer.view.settings.durability == 0};
   GCOORD_TRY(const auto file, ledger::IdentityFile::open(*disk_, identity, directory_id_));
   GCOORD_ASSERT(file->directory_id() == directory_id_);
+  GCOORD_TRY_STATUS(keep_join_secret(answer, token, path_));
   GCOORD_TRY_STATUS(write_kept_members(*disk_,
                                        {.members = {.view = answer.view, .earlier_voters = {}},
                                         .hints = {},

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -32,13 +33,15 @@ class JoiningDirectory {
   std::uint64_t directory_id() const { return directory_id_; }
 
   // Makes it the directory of the node that the cluster has admitted with the token. Durable on
-  // return; after a failure or a crash it can be asked for again. Failures: those of
-  // ledger::IdentityFile::open and write_kept_members.
+  // return; after a failure or a crash it can be asked for again. The secret of the cluster that
+  // came with the answer lies in it then. Failures: those of ledger::IdentityFile::open,
+  // keep_join_secret and write_kept_members.
   Status finish(const protocol::JoinAnswer& answer, const protocol::JoinToken& token);
 
  private:
-  JoiningDirectory() = default;
+  explicit JoiningDirectory(std::string path) : path_(std::move(path)) {}
 
+  std::string path_;
   std::unique_ptr<ledger::PosixDisk> disk_;
   std::unique_ptr<ledger::DirectoryLock> lock_;
   std::uint64_t directory_id_ = 0;

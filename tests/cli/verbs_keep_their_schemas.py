@@ -302,6 +302,9 @@ def the_rest(c: Cluster) -> None:
     while c.run("member promote", "second", "--dry-run", code=(0, 5)).get("error", {}).get("code") == "GC6624":
         pass  # It has not caught up yet.
     end(second)
+    stopped = str(c.directory / "second")
+    c.run("member forget-directory", "1", "--data-dir", stopped)
+    c.run("member forget-directory", "1", "--data-dir", stopped, code=1)
 
 
 def leaves(ctl: str, words=()) -> list:

@@ -2,3 +2,7 @@
 gcoord_fuzz_test(NAME peer_frame_fuzz
   SOURCES peer_frame_fuzz.cc
   DEPS common netcore/channel netcore/memory netcore/transport)
+# The handshake in which nodes prove themselves, as somebody without the secret may send it.
+gcoord_fuzz_test(NAME peer_proof_fuzz
+  SOURCES peer_proof_fuzz.cc
+  DEPS common netcore/channel netcore/memory netcore/proof netcore/transport security/secret)

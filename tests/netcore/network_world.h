@@ -50,6 +50,7 @@ struct MemorySink final : Sink {
     refusal = said.code;
     refusal_text = said.text;
     refusal_known = said.known;
+    refusal_is_proven = said.is_proven;
   }
 
   struct Frame {
@@ -73,6 +74,7 @@ struct MemorySink final : Sink {
   RefusalCode refusal = RefusalCode::None;
   std::string refusal_text;
   Incarnation refusal_known;
+  bool refusal_is_proven = false;
 };
 
 // One node of a test world.

@@ -210,6 +210,21 @@ TEST(JoinMessages, ComeBackAsTheyWere) {
   }
 }
 
+TEST(JoinMessages, ASealedSecretStandsBehindWhatEarlierReleasesSay) {
+  JoinAnswer answer{.cluster = ClusterId{7}, .node = NodeId{2}, .view = plain()};
+  const std::vector<std::byte> earlier = encode_join_answer(answer);
+  answer.sealed_secret = {std::byte{1}, std::byte{2}, std::byte{3}};
+  const std::vector<std::byte> bytes = encode_join_answer(answer);
+  ASSERT_GT(bytes.size(), earlier.size());
+  EXPECT_TRUE(std::equal(earlier.begin(), earlier.end(), bytes.begin()));
+  EXPECT_EQ(decode_join_answer(bytes).value(), answer);
+  // Cut off, or too long, it counts as none.
+  EXPECT_TRUE(
+      decode_join_answer(std::span{bytes}.first(bytes.size() - 1)).value().sealed_secret.empty());
+  answer.sealed_secret.resize(kSealedSecretBytesMax + 1);
+  EXPECT_TRUE(decode_join_answer(encode_join_answer(answer)).value().sealed_secret.empty());
+}
+
 TEST(JoinMessages, WhatNoNodeAsksIsRefused) {
   const std::vector<std::function<void(JoinRequest&)>> mistakes = {
       [](JoinRequest& asked) { asked.directory = 0; },

@@ -139,6 +139,7 @@ class AdmissionTest : public testing::Test {
     std::uint32_t incarnation = 1;
     std::uint64_t life = 5;
     std::uint64_t durable = 0;
+    bool is_proven = false;
   };
 
   netcore::Admission ask(const Asked& asked) {
@@ -148,7 +149,8 @@ class AdmissionTest : public testing::Test {
                               .directory = netcore::DirectoryId{asked.directory},
                               .life = asked.life,
                               .durable = asked.durable,
-                              .settings = settings_});
+                              .settings = settings_,
+                              .is_proven = asked.is_proven});
   }
 
   PeerAdmission& admission() {
@@ -181,6 +183,35 @@ TEST_F(AdmissionTest, AKnownNodeComesBackInALaterLife) {
   EXPECT_TRUE(ask({.incarnation = 1}).admitted());
   EXPECT_TRUE(ask({.incarnation = 3, .life = 6}).admitted());
   EXPECT_EQ(identity_->peers().at(0).incarnation, Incarnation{3});
+}
+
+TEST_F(AdmissionTest, AGenerationRisesByOneWithARejoin) {
+  ASSERT_TRUE(ask({.incarnation = incarnation_of(1, 3).value}).admitted());
+  // As one unproven greeting would use up an id for ever.
+  const auto leap =
+      ask({.directory = 78, .incarnation = incarnation_of(kGenerationMax, 1).value, .life = 9});
+  EXPECT_EQ(leap.code, netcore::RefusalCode::NotAdmitted);
+  EXPECT_NE(leap.text.find("GC3126"), std::string::npos) << leap.text;
+  EXPECT_FALSE(
+      ask({.directory = 78, .incarnation = incarnation_of(3, 1).value, .life = 9}).admitted());
+  EXPECT_FALSE(ask({.incarnation = incarnation_of(3, 4).value, .life = 9}).admitted());
+  EXPECT_EQ(identity_->peers().at(0).incarnation, incarnation_of(1, 3));
+  EXPECT_TRUE(
+      ask({.directory = 78, .incarnation = incarnation_of(2, 1).value, .life = 9}).admitted());
+}
+
+TEST_F(AdmissionTest, ANodeThatHasProvenItselfMayHaveRejoinedWhileThisOneWasAway) {
+  ASSERT_TRUE(ask({.incarnation = incarnation_of(1, 3).value}).admitted());
+  EXPECT_FALSE(ask({.directory = 78,
+                    .incarnation = incarnation_of(40, 1).value,
+                    .life = 9,
+                    .is_proven = true})
+                   .admitted());
+  EXPECT_TRUE(ask({.directory = 78,
+                   .incarnation = incarnation_of(4, 1).value,
+                   .life = 9,
+                   .is_proven = true})
+                  .admitted());
 }
 
 TEST_F(AdmissionTest, ARestoredNodeMeetsOnlyNodesThatWereRestoredOrFollowOne) {

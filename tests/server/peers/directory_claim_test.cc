@@ -6,13 +6,19 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace gcoord::server {
 namespace {
 
 constexpr std::uint64_t kSecondMs = 1000;
 
 const netcore::Refusal kDuplicate{
-    netcore::RefusalCode::DuplicateNode, "a live node is already node 2", {}};
+    netcore::RefusalCode::DuplicateNode, "a live node is already node 2", {}, true};
+
+netcore::Refusal refusal_of(netcore::RefusalCode code, Incarnation known, bool is_proven) {
+  return {.code = code, .text = "no", .known = known, .is_proven = is_proven};
+}
 
 class DirectoryClaimTest : public testing::Test {
  protected:
@@ -67,6 +73,64 @@ TEST_F(DirectoryClaimTest, OnlyAMajorityOfTheOtherVotersSaysThatANodeHasLeft) {
   const Status ended = claim.on_refused(NodeId{1}, refusal, 1);
   EXPECT_EQ(ended.detail(), kNodeRemoved);
   EXPECT_EQ(ended.message(), "peers refuse this node: node 2 was removed");
+}
+
+// The same without a secret of the cluster, for every reason.
+TEST_F(DirectoryClaimTest, OneUnprovenWordEndsNothing) {
+  for (const auto& [code, detail] :
+       {std::pair{netcore::RefusalCode::OldIncarnation, kDirectoryRefused},
+        std::pair{netcore::RefusalCode::ReplacedDirectory, kDirectoryRefused},
+        std::pair{netcore::RefusalCode::DifferentSettings, kSettingsDiffer}}) {
+    DirectoryClaim claim{*identity_, false};
+    claim.set_voters({NodeId{1}, NodeId{3}});
+    const netcore::Refusal refusal = refusal_of(code, Incarnation{9}, false);
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, refusal, 1).ok());
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, refusal, 2).ok());
+    EXPECT_TRUE(claim.on_refused(NodeId{9}, refusal, 3).ok());  // No voter.
+    EXPECT_EQ(claim.on_refused(NodeId{3}, refusal, 4).detail(), detail);
+  }
+}
+
+TEST_F(DirectoryClaimTest, OneProvenWordEndsANodeThatForgot) {
+  DirectoryClaim claim{*identity_, false};
+  claim.set_voters({NodeId{1}, NodeId{3}});
+  EXPECT_EQ(
+      claim
+          .on_refused(NodeId{1},
+                      refusal_of(netcore::RefusalCode::ReplacedDirectory, Incarnation{9}, true),
+                      1)
+          .detail(),
+      kDirectoryRefused);
+}
+
+TEST_F(DirectoryClaimTest, UnprovenDuplicatesTakeAMajorityToo) {
+  DirectoryClaim claim{*identity_, false};
+  claim.set_voters({NodeId{1}, NodeId{3}});
+  const netcore::Refusal refusal = refusal_of(netcore::RefusalCode::DuplicateNode, {}, false);
+  for (std::uint64_t now_ms = 1; now_ms < 100 * kSecondMs; now_ms += kSecondMs) {
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, refusal, now_ms).ok()) << now_ms;
+  }
+}
+
+TEST_F(DirectoryClaimTest, OneUnprovenWordChangesNoDirectory) {
+  DirectoryClaim claim{*identity_, true};
+  claim.set_voters({NodeId{1}, NodeId{3}});
+  const Incarnation before = identity_->incarnation();
+  const auto forged =
+      refusal_of(netcore::RefusalCode::ReplacedDirectory, incarnation_of(kGenerationMax, 1), false);
+  EXPECT_TRUE(claim.on_refused(NodeId{1}, forged, 1).ok());
+  EXPECT_EQ(identity_->incarnation(), before);
+  EXPECT_FALSE(identity_->rejoining());
+}
+
+TEST_F(DirectoryClaimTest, AMajorityMakesTheDirectoryTheSuccessorOfTheNewestThatItKnows) {
+  DirectoryClaim claim{*identity_, true};
+  claim.set_voters({NodeId{1}, NodeId{3}});
+  const auto code = netcore::RefusalCode::ReplacedDirectory;
+  EXPECT_TRUE(claim.on_refused(NodeId{1}, refusal_of(code, incarnation_of(4, 2), false), 1).ok());
+  EXPECT_EQ(claim.on_refused(NodeId{3}, refusal_of(code, incarnation_of(3, 7), false), 1).detail(),
+            kDirectoryTakenOver);
+  EXPECT_TRUE(identity_->rejoining());
 }
 
 }  // namespace

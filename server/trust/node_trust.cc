@@ -1,0 +1,115 @@
+#include "server/trust/node_trust.h"
+
+#include "protocol/error_codes.h"
+#include "security/secret/errors.h"
+#include "security/secret/file.h"
+#include "server/platform/operator_log.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+using netcore::ProofDemand;
+using netcore::ProofKeys;
+using security::ClusterSecret;
+
+std::string path_in(const std::string& data_dir) {
+  return data_dir + "/" + std::string{security::kClusterSecretName};
+}
+
+// Nothing: the node has no secret, and none was named.
+Result<std::optional<ClusterSecret>> read_secret(const std::string& named,
+                                                 const std::string& data_dir) {
+  auto secret = ClusterSecret::read(named.empty() ? path_in(data_dir) : named);
+  if (secret.ok()) {
+    return std::optional{std::move(secret).value()};
+  }
+  const bool is_absent = secret.status().code() == StatusCode::NotFound;
+  return named.empty() && is_absent ? Result{std::optional<ClusterSecret>{}}
+                                    : Result<std::optional<ClusterSecret>>{secret.status()};
+}
+
+ProofDemand demand_of(const NodeOptions& options, bool has_secret) {
+  if (!has_secret) {
+    return ProofDemand::Off;
+  }
+  return options.peer_proof.value_or(PeerProof::Required) == PeerProof::Required
+             ? ProofDemand::Required
+             : ProofDemand::Permissive;
+}
+
+std::string_view text_of(ProofDemand demand) {
+  switch (demand) {
+    case ProofDemand::Off:
+      return "off";
+    case ProofDemand::Permissive:
+      return "permissive";
+    case ProofDemand::Required:
+      return "required";
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeTrust>> NodeTrust::open(const NodeOptions& options) {
+  std::unique_ptr<NodeTrust> trust(new NodeTrust(options));
+  GCOORD_TRY_STATUS(trust->take(options));
+  return trust;
+}
+
+Status NodeTrust::reload(const NodeOptions& options) {
+  return take(options);
+}
+
+Status NodeTrust::take(const NodeOptions& options) {
+  GCOORD_TRY(std::optional<ClusterSecret> read, read_secret(options.cluster_secret, data_dir_));
+  if (!read && options.peer_proof == PeerProof::Required) {
+    return protocol::make_error(protocol::ErrorCode::SecretMissing);
+  }
+  const ProofDemand demand = demand_of(options, read.has_value());
+  source_->set(read ? ProofKeys{*read} : ProofKeys{}, demand);
+  if (read) {
+    log_info(LogComponent::Peers,
+             "the cluster's secret is {}{}; proofs of other nodes: {}",
+             read->id(),
+             read->previous() != nullptr ? ", before it " + read->previous_id() : std::string{},
+             text_of(demand));
+  }
+  const std::lock_guard lock(mutex_);
+  secret_ = read ? std::make_shared<const ClusterSecret>(std::move(*read)) : nullptr;
+  return {};
+}
+
+netcore::PeerProofOptions NodeTrust::peer_proof() {
+  netcore::PeerProofOptions proof;
+  proof.source = source_;
+  proof.proven = proven_.nodes();
+  proof.on_proven = [this](NodeId node) { proven_.add(node); };
+  return proof;
+}
+
+std::shared_ptr<const ClusterSecret> NodeTrust::secret() const {
+  const std::lock_guard lock(mutex_);
+  return secret_;
+}
+
+std::vector<std::byte> NodeTrust::seal_secret(const protocol::JoinToken& token,
+                                              const JoinedNode& joined) const {
+  const auto shared = secret();
+  return shared == nullptr ? std::vector<std::byte>{} : seal_join_secret(*shared, token, joined);
+}
+
+Status carry_secret(const std::string& from, const std::string& to) {
+  const auto text = security::read_secret_file(path_in(from), security::kClusterSecretTextMax);
+  if (!text.ok()) {
+    return text.status().code() == StatusCode::NotFound ? Status{} : text.status();
+  }
+  const Status written = security::write_new_secret_file(path_in(to), text.value().bytes());
+  return written.detail() == security::kSecretFileExists ? Status{} : written;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,63 @@
+// The secret of the cluster as a node has it, and what it demands of its peers by it
+// (docs/adr/0120).
+//
+// The secret is read from the file of --cluster-secret, else from cluster.secret in the data
+// directory if that is there. Without one the node speaks to its peers as releases before proofs
+// did. reload() reads it again: the network of peers sees the new keys in its next turn. `secret`
+// may be called by any thread, the rest by the node's.
+#pragma once
+
+#include "common/status.h"
+#include "netcore/peers/proofs.h"
+#include "protocol/members/join_messages.h"
+#include "security/secret/cluster_secret.h"
+#include "server/options/options.h"
+#include "server/trust/join_secret.h"
+#include "server/trust/proven_nodes.h"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+
+class NodeTrust {
+ public:
+  // Failures: those of ClusterSecret::read, and GC3128 when proofs are required and there is no
+  // secret.
+  static Result<std::unique_ptr<NodeTrust>> open(const NodeOptions& options);
+
+  // For the network of peers, which this outlives.
+  netcore::PeerProofOptions peer_proof();
+
+  // nullptr: there is none.
+  std::shared_ptr<const security::ClusterSecret> secret() const;
+
+  // As seal_join_secret; empty: there is none.
+  std::vector<std::byte> seal_secret(const protocol::JoinToken& token,
+                                     const JoinedNode& joined) const;
+
+  // The files and options of the moment. After a failure all stays as it was.
+  Status reload(const NodeOptions& options);
+
+ private:
+  explicit NodeTrust(const NodeOptions& options)
+      : data_dir_(options.data_dir), proven_(options.data_dir) {}
+
+  Status take(const NodeOptions& options);
+
+  std::string data_dir_;
+  ProvenNodes proven_;
+  std::shared_ptr<netcore::ProofSource> source_ =
+      std::make_shared<netcore::ProofSource>(netcore::ProofKeys{}, netcore::ProofDemand::Off);
+  mutable std::mutex mutex_;
+  std::shared_ptr<const security::ClusterSecret> secret_;
+};
+
+// Copies the secret of the directory `from` to `to`, which takes its place; does nothing if `from`
+// has none, or `to` one already.
+Status carry_secret(const std::string& from, const std::string& to);
+
+}  // namespace gcoord::server

@@ -35,7 +35,9 @@ constexpr std::array kOnlyTyped = {"id",
                                    "label",
                                    "view",
                                    "after",
-                                   "key"};
+                                   "key",
+                                   "role",
+                                   "include"};
 
 // --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
 // excludes another option: a variable must not forbid what the user typed.

@@ -26,9 +26,8 @@ constexpr const char* kFooter =
     "4 not allowed, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
     "Environment: an option that is not given is read from GCOORD_<NAME>: --endpoints from\n"
     "GCOORD_ENDPOINTS (host[:port],...; 127.0.0.1 and 7400 if not given), --ttl from GCOORD_TTL.\n"
-    "--id, --node, --to, --count, --session, --token, --name, --label, --view and --after are "
-    "read\n"
-    "from the command line only.";
+    "--id, --node, --to, --count, --session, --token, --name, --label, --view, --after,\n"
+    "--role and --include are read from the command line only.";
 
 void add_globals(Command& app, Globals& globals) {
   app.add_option(
@@ -126,6 +125,7 @@ void add_verbs(Command& app, Context& context) {
   add_certificate_commands(app, context);
   add_member_commands(app, context);
   add_alarm_commands(app, context);
+  add_access_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
   add_group_commands(app, context);

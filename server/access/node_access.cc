@@ -1,6 +1,7 @@
 #include "server/access/node_access.h"
 
 #include "server/access/recovery_file.h"
+#include "server/platform/operator_log.h"
 
 namespace gcoord::server {
 
@@ -26,7 +27,25 @@ NodeAccess::NodeAccess(AccessMachine& machine,
                  .wall_ms = environment.wall_ms,
                  .self = environment.log.view().node},
                 environment.supported ? marker_in(data_dir, environment) : OwnMarker{}) {
+  enabled_ = machine_.table().enabled;
+  recoveries_ = machine_.table().recoveries;
   machine_.set_listener(this);
+}
+
+// In the node's log, beside the ledger's entry.
+void NodeAccess::on_access() {
+  const security::AccessTable& table = machine_.table();
+  if (table.recoveries != recoveries_) {
+    recoveries_ = table.recoveries;
+    log_warning(LogComponent::Node,
+                "rights were switched off by the markers of {} nodes (gcoordd --auth-recover)",
+                table.recovered.size());
+  } else if (table.enabled != enabled_) {
+    log_info(LogComponent::Node,
+             "rights are {}",
+             table.enabled ? "checked from now on" : "not checked any more");
+  }
+  enabled_ = table.enabled;
 }
 
 void NodeAccess::on_access_decided(std::uint64_t cookie, security::AccessCode code) {

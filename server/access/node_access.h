@@ -43,8 +43,7 @@ class NodeAccess final : public AccessListener {
   std::uint64_t dropped() const { return dropped_; }
 
   // AccessListener
-  void on_access() override {}
-
+  void on_access() override;
   void on_access_decided(std::uint64_t cookie, security::AccessCode code) override;
   void on_access_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
   void on_recovery_message(NodeId from, std::span<const std::byte> message) override;
@@ -54,6 +53,9 @@ class NodeAccess final : public AccessListener {
   AccessRequests requests_;
   AccessRecovery recovery_;
   std::uint64_t dropped_ = 0;
+  // As the node's log has said it.
+  bool enabled_ = false;
+  std::uint64_t recoveries_ = 0;
 };
 
 }  // namespace gcoord::server

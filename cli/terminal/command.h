@@ -154,6 +154,8 @@ void add_ledger_commands(Command& app, Context& context);
 void add_snapshot_commands(Command& app, Context& context);
 void add_quorum_commands(Command& app, Context& context);
 void add_log_commands(Command& app, Context& context);
+// Behind what else adds to the group `auth`.
+void add_login_commands(Command& app, Context& context);
 void add_member_commands(Command& app, Context& context);
 void add_alarm_commands(Command& app, Context& context);
 void add_bench_commands(Command& app, Context& context);

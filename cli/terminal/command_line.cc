@@ -271,6 +271,15 @@ Command* Command::add_subcommand(const std::string& name, const std::string& hel
   return subcommands_.back().get();
 }
 
+Command* Command::find_subcommand(const std::string& name) const {
+  for (const auto& each : subcommands_) {
+    if (each->name() == name) {
+      return each.get();
+    }
+  }
+  return nullptr;
+}
+
 Command* Command::require_subcommand(int count) {
   parsed_->require_subcommand(count);
   return this;

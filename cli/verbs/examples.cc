@@ -34,6 +34,8 @@ constexpr std::array kExamples = {
     VerbExample{"member undrain", "2"},
     VerbExample{"member move-leaders", "2"},
     VerbExample{"member forget-directory", "2 --data-dir /var/lib/gcoord"},
+    VerbExample{"auth login", "--user ann --out ann.token"},
+    VerbExample{"auth whoami", "--token-file ann.token"},
     VerbExample{"alarm list", "-o json"},
     VerbExample{"alarm disarm", "suspect-for-long:3"},
     VerbExample{"lock acquire", "jobs/train --ttl 30s --wait 1m"},

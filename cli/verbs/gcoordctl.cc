@@ -124,6 +124,7 @@ void add_verbs(Command& app, Context& context) {
   add_snapshot_commands(app, context);
   add_quorum_commands(app, context);
   add_log_commands(app, context);
+  add_login_commands(app, context);
   add_bench_commands(app, context);
   add_version_command(app, context);
   add_debug_commands(app, context);

@@ -69,6 +69,14 @@ TlsOptions tls_of(const gcoord_client_options& given) {
           .server_name = text(given.server_name)};
 }
 
+Credentials credentials_of(const gcoord_client_options& given) {
+  const auto text = [](const char* each) { return each == nullptr ? "" : each; };
+  return {.user = text(given.user),
+          .password = text(given.password),
+          .token = text(given.token),
+          .token_file = text(given.token_file)};
+}
+
 ClientOptions options_of(const gcoord_client_options& given,
                          const std::shared_ptr<BorrowedClock>& clock) {
   using std::chrono::milliseconds;
@@ -87,6 +95,7 @@ ClientOptions options_of(const gcoord_client_options& given,
   options.breaker_failures = given.breaker_failures;
   options.fail_fast = given.fail_fast;
   options.tls = tls_of(given);
+  options.credentials = credentials_of(given);
   if (clock != nullptr) {
     options.clock = clock;
   }

@@ -244,6 +244,7 @@ def the_rest(c: Cluster) -> None:
     c.run("cluster secret new", "secret", code=2)
     c.run("cluster secret rotate", "secret")
     c.run("cluster secret show", "secret")
+    c.run("auth whoami")
     c.run("context set", "here", "--endpoints", c.client)
     c.run("context list")
     c.run("context show")

@@ -137,6 +137,13 @@ typedef struct gcoord_client_options {
   const char* key;          // its key, which only its owner may read.
   const char* server_name;  // What a node's certificate must name; NULL: its endpoint's host.
   bool tls;
+
+  // Who the client is, as gcoord::client::Credentials has it; NULL: not said. The strings are
+  // copied by gcoord_client_connect.
+  const char* user;
+  const char* password;
+  const char* token;
+  const char* token_file;
 } gcoord_client_options;
 
 // Fills the options with their defaults. A program calls gcoord_client_options_init; the macro of

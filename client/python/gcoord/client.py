@@ -57,9 +57,12 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
                  backoff_min: float = 0.005, backoff_max: float = 0.5, retry_budget: int = 10_000,
                  breaker_failures: int = 10, fail_fast: bool = False, tls: bool = False,
                  cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
-                 server_name: Optional[str] = None, clock: Optional[Callable[[], int]] = None) -> None:
+                 server_name: Optional[str] = None, user: Optional[str] = None, password: Optional[str] = None,
+                 token: Optional[str] = None, token_file: Optional[str] = None,
+                 clock: Optional[Callable[[], int]] = None) -> None:
         """endpoints: "host:port" of client ports, comma-separated or as a sequence. cacert, cert, key: PEM files, any of
-        which means TLS 1.3, as tls does with the CAs of the system. clock: for tests, nanoseconds that never go back;
+        which means TLS 1.3, as tls does with the CAs of the system. user, password, token, token_file: who this is
+        (Credentials). clock: for tests, nanoseconds that never go back;
         tell the client of moves by clock_moved(). The others are those of ClientOptions (gcoord/options.h); times are
         seconds."""
         options = lib.ClientOptions()
@@ -78,7 +81,8 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         options.retry_budget, options.breaker_failures = retry_budget, breaker_failures
         options.fail_fast = fail_fast
         options.tls = tls
-        for name, value in (("cacert", cacert), ("cert", cert), ("key", key), ("server_name", server_name)):
+        for name, value in (("cacert", cacert), ("cert", cert), ("key", key), ("server_name", server_name),
+                            ("user", user), ("password", password), ("token", token), ("token_file", token_file)):
             setattr(options, name, None if value is None else lib.text(fspath(value), name))
         # Kept for as long as the library may call it.
         self._clock = lib.no_callback(lib.ClockCallback) if clock is None else _clock_of(clock)

@@ -45,7 +45,9 @@ class Client(Looks):
                  backoff_min: float = 0.005, backoff_max: float = 0.5, retry_budget: int = 10_000,
                  breaker_failures: int = 10, fail_fast: bool = False, tls: bool = False,
                  cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
-                 server_name: Optional[str] = None, clock: Optional[Callable[[], int]] = None) -> None:
+                 server_name: Optional[str] = None, user: Optional[str] = None, password: Optional[str] = None,
+                 token: Optional[str] = None, token_file: Optional[str] = None,
+                 clock: Optional[Callable[[], int]] = None) -> None:
         """Arguments are those of gcoord.Client. Nothing is asked before connect() or `async with`."""
         self._endpoints = endpoints
         self._open: Optional[Tuple[client.Client, Bridge]] = None
@@ -54,7 +56,8 @@ class Client(Looks):
             drift_margin=drift_margin, cluster_id=cluster_id, client_name=client_name, wait_for_cluster=wait_for_cluster,
             backoff_min=backoff_min, backoff_max=backoff_max, retry_budget=retry_budget,
             breaker_failures=breaker_failures, fail_fast=fail_fast, tls=tls, cacert=cacert, cert=cert,
-            key=key, server_name=server_name, clock=clock)
+            key=key, server_name=server_name, user=user, password=password, token=token, token_file=token_file,
+            clock=clock)
 
     def __repr__(self) -> str:
         endpoints = self._endpoints if isinstance(self._endpoints, str) else ",".join(self._endpoints)

@@ -66,6 +66,8 @@ constexpr KindName kKindNames[] = {
     {RequestKind::MemberAlarms, "member_alarms"},
     {RequestKind::Authenticate, "authenticate"},
     {RequestKind::SessionAttach, "session_attach"},
+    {RequestKind::AccessGet, "access_get"},
+    {RequestKind::AccessChange, "access_change"},
 };
 
 // By number: asked for every request that comes.

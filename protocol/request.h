@@ -98,6 +98,9 @@ enum class RequestKind : std::uint16_t {
   // Identities (protocol/identities/authenticate_messages.h), with Feature::Identities.
   Authenticate = 140,   // Payload: AuthenticateOrder. Reply payload: AuthenticateAnswer.
   SessionAttach = 143,  // session; payload: its key. This connection speaks for it from now on.
+  // Users and roles (protocol/access/messages.h), with Feature::Roles.
+  AccessGet = 141,     // Payload: AccessQuery. Reply payload: AccessAnswer; extra = its epoch.
+  AccessChange = 142,  // Payload: AccessOrder. Reply as of AccessGet, without rows.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

@@ -215,6 +215,8 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::MemberProgress:
     case RequestKind::MemberAlarms:
     case RequestKind::Authenticate:
+    case RequestKind::AccessGet:
+    case RequestKind::AccessChange:
       return true;
     default:
       return false;

@@ -26,7 +26,7 @@ struct Fields {
   bool verifier = false;
   bool roles = false;
   bool grants = false;
-  bool nodes = false;
+  bool marks = false;
 };
 
 std::optional<Fields> fields_of(AccessKind kind) {
@@ -51,7 +51,7 @@ std::optional<Fields> fields_of(AccessKind kind) {
     case AccessKind::Disable:
       return Fields{.name = false};
     case AccessKind::Recover:
-      return Fields{.name = false, .nodes = true};
+      return Fields{.name = false, .marks = true};
   }
   return std::nullopt;
 }
@@ -61,7 +61,7 @@ bool fits_kind(const AccessCommand& command) {
   return fields && (fields->name || command.name.empty()) &&
          (fields->verifier || (command.verifier.is_none() && command.verifier.bytes.empty())) &&
          (fields->roles || command.roles.empty()) && (fields->grants || command.grants.empty()) &&
-         (fields->nodes || command.nodes.empty());
+         (fields->marks || command.marks.empty());
 }
 
 }  // namespace
@@ -96,6 +96,24 @@ std::vector<std::string> read_texts(ByteReader& reader,
     texts.emplace_back(reader.text(bytes_max));
   }
   return texts;
+}
+
+void write_marks(ByteWriter& writer, const std::vector<RecoveryMark>& marks) {
+  writer.integer(static_cast<std::uint8_t>(marks.size()));
+  for (const RecoveryMark& mark : marks) {
+    writer.integer(mark.node.value);
+    writer.integer(mark.number);
+  }
+}
+
+std::vector<RecoveryMark> read_marks(ByteReader& reader) {
+  std::vector<RecoveryMark> marks;
+  const std::size_t count = read_count(reader, kRecoveryMarksMax);
+  for (std::size_t k = 0; k < count && reader.ok(); ++k) {
+    const NodeId node{reader.integer<std::uint32_t>()};
+    marks.push_back({node, reader.integer<std::uint64_t>()});
+  }
+  return marks;
 }
 
 void write_grants(ByteWriter& writer, const std::vector<Grant>& grants) {
@@ -138,10 +156,7 @@ std::vector<std::byte> encode_access_command(const AccessCommand& command) {
   write_verifier(writer, command.verifier);
   write_texts(writer, command.roles);
   write_grants(writer, command.grants);
-  writer.integer(static_cast<std::uint8_t>(command.nodes.size()));
-  for (const NodeId node : command.nodes) {
-    writer.integer(node.value);
-  }
+  write_marks(writer, command.marks);
   return bytes;
 }
 
@@ -162,10 +177,7 @@ std::optional<AccessCommand> decode_access_command(std::span<const std::byte> by
   command.verifier = read_verifier(reader);
   command.roles = read_texts(reader, kRolesOfUserMax, kRoleNameBytesMax);
   command.grants = read_grants(reader, kCommandGrantsMax);
-  const std::size_t nodes = read_count(reader, kCommandNodesMax);
-  for (std::size_t k = 0; k < nodes; ++k) {
-    command.nodes.emplace_back(reader.integer<std::uint32_t>());
-  }
+  command.marks = read_marks(reader);
   const bool sound = reader.complete() && version == kVersion && proven <= 1 && fits_kind(command);
   return sound ? std::optional(std::move(command)) : std::nullopt;
 }

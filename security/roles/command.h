@@ -3,7 +3,7 @@
 //
 // Each one names the epoch that it changes, so that of two at once one is refused. Bytes are never
 // renumbered: kind 1, version 1, expected 8, number 8, proven 1, name, who, verifier (algorithm 1
-// and text), roles, grants, nodes; a list is a count of 1 byte and its elements, a text a length
+// and text), roles, grants, marks; a list is a count of 1 byte and its elements, a text a length
 // of 2 and its bytes. No password is ever in them. Pure functions; thread-safe.
 #pragma once
 
@@ -39,7 +39,7 @@ enum class AccessKind : std::uint8_t {
   RoleRevoke = 11,   // name; includes and grants.
   Enable = 12,       // Rights are checked from now on.
   Disable = 13,
-  // As Disable, by the nodes in `nodes`, which have the marker of gcoordd --auth-recover.
+  // Switches rights off whatever they are, by the markers of gcoordd --auth-recover in `marks`.
   Recover = 14,
 };
 
@@ -53,14 +53,13 @@ struct AccessCommand {
   Verifier verifier;
   std::vector<std::string> roles;
   std::vector<Grant> grants;
-  std::vector<NodeId> nodes;
+  std::vector<RecoveryMark> marks;
 
   friend bool operator==(const AccessCommand& a, const AccessCommand& b) = default;
 };
 
 inline constexpr std::size_t kAccessWhoBytesMax = 255;
 inline constexpr std::size_t kCommandGrantsMax = 16;
-inline constexpr std::size_t kCommandNodesMax = 16;
 // The longest encoding, with a record header (server/interfaces/log_limits.h). A command that is
 // longer is for several of them.
 inline constexpr std::size_t kAccessCommandBytesMax = 2040;
@@ -79,6 +78,8 @@ void write_texts(ByteWriter& writer, const std::vector<std::string>& texts);
 std::vector<std::string> read_texts(ByteReader& reader,
                                     std::size_t count_max,
                                     std::size_t bytes_max);
+void write_marks(ByteWriter& writer, const std::vector<RecoveryMark>& marks);
+std::vector<RecoveryMark> read_marks(ByteReader& reader);
 void write_grants(ByteWriter& writer, const std::vector<Grant>& grants);
 std::vector<Grant> read_grants(ByteReader& reader, std::size_t count_max);
 

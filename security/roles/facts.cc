@@ -14,10 +14,10 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string joined(const std::vector<NodeId>& nodes) {
+std::string joined(const std::vector<RecoveryMark>& marks) {
   std::string text;
-  for (const NodeId node : nodes) {
-    text += (text.empty() ? "" : " ") + std::to_string(node.value);
+  for (const RecoveryMark& mark : marks) {
+    text += (text.empty() ? "" : " ") + std::to_string(mark.node.value);
   }
   return text;
 }
@@ -80,8 +80,8 @@ std::vector<std::pair<std::string, std::string>> access_command_facts(
   if (!command.grants.empty()) {
     facts.emplace_back("grants", grants_text(command.grants));
   }
-  if (!command.nodes.empty()) {
-    facts.emplace_back("nodes", joined(command.nodes));
+  if (!command.marks.empty()) {
+    facts.emplace_back("nodes", joined(command.marks));
   }
   // What somebody says of himself is no principal.
   facts.emplace_back(command.proven ? "principal" : "by", command.who);

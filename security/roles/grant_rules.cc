@@ -89,7 +89,7 @@ std::optional<std::vector<Grant>> grants_of(const GrantWords& words, std::string
   const RightMask rights = by_name | by_alias;
   const RightMask scoped_rights = scoped ? named_rights(rights) : rights;
   std::vector<Grant> grants;
-  if (scoped && of_cluster != 0) {
+  if (scoped && of_cluster != 0 && !words.revokes) {
     add_grant(grants, {.prefix = {}, .exact = false, .rights = of_cluster});
   }
   if (scoped_rights != 0) {

@@ -35,6 +35,9 @@ struct GrantWords {
   std::vector<std::string> words;  // Names of rights and of aliases.
   std::string prefix;
   bool exact = false;
+  // To be taken away: of an alias on a prefix only what is over names, since the rest may have come
+  // with another prefix.
+  bool revokes = false;
 };
 
 // What the words mean on the prefix. Rights of an alias that are not over names are granted for

@@ -276,14 +276,18 @@ AccessCode on_role(AccessTable& table, const AccessCommand& command) {
 
 AccessCode on_switch(AccessTable& table, const AccessCommand& command) {
   const bool enable = command.kind == AccessKind::Enable;
-  if (table.enabled == enable) {
+  const bool recover = command.kind == AccessKind::Recover;
+  if (table.enabled == enable && !recover) {
     return AccessCode::StateWrong;
   }
   if (enable && !has_admin(table)) {
     return AccessCode::NoAdmin;
   }
   table.enabled = enable;
-  table.recoveries += command.kind == AccessKind::Recover ? 1 : 0;
+  if (recover) {
+    ++table.recoveries;
+    table.recovered = command.marks;
+  }
   return AccessCode::Applied;
 }
 

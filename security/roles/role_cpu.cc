@@ -115,6 +115,7 @@ void AccessCpu::serialize(std::vector<std::byte>& bytes) const {
   writer.integer(static_cast<std::uint8_t>(table_.enabled ? 1 : 0));
   writer.integer(table_.epoch);
   writer.integer(table_.recoveries);
+  write_marks(writer, table_.recovered);
   writer.integer(static_cast<std::uint32_t>(table_.numbers.size()));
   for (const std::uint64_t number : table_.numbers) {
     writer.integer(number);
@@ -147,6 +148,7 @@ std::optional<AccessCpu> AccessCpu::parse(std::span<const std::byte> bytes) {
   table.enabled = enabled == 1;
   table.epoch = reader.integer<std::uint64_t>();
   table.recoveries = reader.integer<std::uint64_t>();
+  table.recovered = read_marks(reader);
   const std::uint32_t numbers = reader.count(sizeof(std::uint64_t), kChangesKept);
   for (std::uint32_t k = 0; k < numbers; ++k) {
     table.numbers.push_back(reader.integer<std::uint64_t>());

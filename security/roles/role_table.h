@@ -6,6 +6,7 @@
 // thread rules.
 #pragma once
 
+#include "common/ids.h"
 #include "security/roles/rights.h"
 
 #include <cstddef>
@@ -34,6 +35,8 @@ inline constexpr std::size_t kGrantPrefixBytesMax = 1'024;
 // The text of a scrypt verifier with its parameters takes less than half of it.
 inline constexpr std::size_t kVerifierBytesMax = 256;
 inline constexpr std::size_t kTableBytesMax = std::size_t{4} << 20;
+// Nodes of one recovery; more than vote in a cluster.
+inline constexpr std::size_t kRecoveryMarksMax = 16;
 // Changes whose numbers are kept, so that one that comes twice is made once.
 inline constexpr std::size_t kChangesKept = 64;
 
@@ -54,6 +57,14 @@ struct Role {
   std::vector<std::string> includes;  // Names of other roles, rising.
 
   friend bool operator==(const Role& a, const Role& b) = default;
+};
+
+// A node that has the marker of gcoordd --auth-recover, and the marker's number.
+struct RecoveryMark {
+  NodeId node;
+  std::uint64_t number = 0;
+
+  friend bool operator==(const RecoveryMark& a, const RecoveryMark& b) = default;
 };
 
 // What a password is checked against. Opaque here: security/credentials writes and reads it.
@@ -85,6 +96,7 @@ struct AccessTable {
   bool enabled = false;     // Rights are checked.
   // How often rights were switched off by the files of a majority (gcoordd --auth-recover).
   std::uint64_t recoveries = 0;
+  std::vector<RecoveryMark> recovered;  // The markers by which it happened last; they are spent.
   Users users;
   Roles roles;
   // Numbers of the last changes; the one at the end made `epoch`.

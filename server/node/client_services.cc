@@ -1,6 +1,7 @@
 #include "server/node/client_services.h"
 
 #include "ledger/snapshot/frontier.h"
+#include "server/identities/identity_requests.h"
 #include "server/node/member_options.h"
 #include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"
@@ -20,6 +21,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
+      access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   environment_.service.set_tap(&watches_);
@@ -34,6 +36,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .past = &past_,
                         .log = &log_levels_,
                         .members = &members_,
+                        .access = &access_,
                         .alarms = &detection_.alarm_requests(),
                         .identities = &environment_.identities,
                         .now_ms = std::move(now_ms),
@@ -53,6 +56,7 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   snapshots_->advance(now_ms);
   pruning_.advance();
   detection_.detector().advance(now_ms);
+  access_.advance(now_ms);
   members_.advance(now_ms);  // What the detector proposes is proposed in this pass.
   return more;
 }
@@ -61,6 +65,7 @@ std::uint64_t ClientServices::until_next_deadline_ms() const {
   const std::uint64_t dear_us = dear_.until_next_us(environment_.service.now_us());
   return std::min({past_.until_next_look_ms(),
                    members_.until_next_deadline_ms(),
+                   access_.until_next_deadline_ms(),
                    detection_.detector().until_next_deadline_ms(),
                    dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0)});
 }
@@ -92,6 +97,23 @@ NodeMembers::Environment ClientServices::member_environment() {
           [this](NodeId node, protocol::Feature feature) {
             return node == environment_.options.node || environment_.service.has(node, feature);
           }};
+}
+
+AccessRequests::Environment ClientServices::access_environment() {
+  return {.log = environment_.engine,
+          .machine = environment_.ledger.access(),
+          .replies = environment_.replies,
+          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
+          .wall_ms = wall_ms,
+          .proven =
+              [this](protocol::ConnectionId connection) {
+                return environment_.identities.proven_user(connection);
+              },
+          .hash =
+              [this](std::string password, auto on_hashed) {
+                environment_.identities.hash_password(std::move(password), std::move(on_hashed));
+              },
+          .supported = environment_.options.turn == TurnOption::Host};
 }
 
 NodeDetector::Environment ClientServices::detector_environment() {

@@ -6,9 +6,9 @@
 // comes before that. One thread, the loop's; threads of its own only wake it.
 #pragma once
 
-#include "common/host/metrics.h"
 #include "ledger/space/guard.h"
 #include "protocol/reply_sink.h"
+#include "server/access/node_access.h"
 #include "server/history/ledger_pruning.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
@@ -26,6 +26,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+
+namespace gcoord {
+class MetricsRegistry;
+}  // namespace gcoord
+
+namespace gcoord {
+class MetricsRegistry;
+}
 
 namespace gcoord::server {
 
@@ -77,11 +85,14 @@ class ClientServices {
 
   NodeMembers& members() { return members_; }
 
+  NodeAccess& access() { return access_; }
+
   Detection& detection() { return detection_; }
 
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
+  AccessRequests::Environment access_environment();
   NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
@@ -96,6 +107,7 @@ class ClientServices {
   HistoricalReads past_;
   LogLevelRequests log_levels_;
   NodeMembers members_;
+  NodeAccess access_;
   Detection detection_;  // Proposes to members_.
   DearRequests dear_;
 };

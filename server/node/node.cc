@@ -181,7 +181,7 @@ class Node::Impl {
     };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     GCOORD_TRY(engine_,
-               open_engine(options(), {std::move(engine), ledger_stack_.machine(), metrics_}));
+               open_engine(options(), {std::move(engine), ledger_stack_.access(), metrics_}));
     NodeMembership::Environment environment{
         .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {
           go_by(members);
@@ -207,7 +207,7 @@ class Node::Impl {
         StatusSources{&options(),
                       engine_.get(),
                       &service_,
-                      &ledger_stack_.machine(),
+                      &ledger_stack_.access(),
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
                       &health_.board(),
@@ -224,10 +224,12 @@ class Node::Impl {
   }
 
   void open_client_services() {
+    links_.users = std::make_unique<TableUsers>(
+        [this]() -> const security::AccessTable& { return ledger_stack_.access().table(); });
     links_.identities = std::make_unique<NodeIdentities>(
         NodeIdentities::Environment{.replies = frontend_,
                                     .connections = frontend_,
-                                    .users = links_.users,
+                                    .users = *links_.users,
                                     .metrics = metrics_,
                                     .now_ms = [this] { return time_.elapsed_ms(); },
                                     .wake = waker()},

@@ -1,6 +1,7 @@
 #include "server/node/request_table.h"
 
 #include "common/enumerators.h"
+#include "server/access/node_access.h"
 #include "server/detector/alarm_requests.h"
 #include "server/history/ledger_pruning.h"
 #include "server/identities/identity_requests.h"
@@ -88,6 +89,7 @@ constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
+constexpr RequestHandler kAccess = hand_to<&RequestOwners::access>;
 constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
@@ -157,6 +159,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode, Admin},
     {RequestKind::Authenticate, Identities, hand_to_identities, kByAnyNode, None},
     {RequestKind::SessionAttach, Identities, hand_to_identities, kByAnyNode, None},
+    {RequestKind::AccessGet, Access, kAccess, kByLeader, Admin},
+    {RequestKind::AccessChange, Access, kAccess, kByLeader, Admin},
 };
 
 // clang-format on

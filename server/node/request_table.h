@@ -25,6 +25,7 @@ class LockService;
 class HistoricalReads;
 class IdentityRequests;
 class LogLevelRequests;
+class NodeAccess;
 class NodeMembers;
 class SnapshotDownloads;
 class WatchHub;
@@ -46,6 +47,7 @@ enum class RequestOwner : std::uint8_t {
   Members,     // server/members/view_requests.h
   Alarms,      // server/detector/alarm_requests.h
   Identities,  // server/identities/identity_requests.h
+  Access,      // server/access/requests.h
 };
 
 // What a caller must be allowed to do.
@@ -72,6 +74,7 @@ struct RequestOwners {
   HistoricalReads* past = nullptr;
   LogLevelRequests* log = nullptr;
   NodeMembers* members = nullptr;
+  NodeAccess* access = nullptr;
   AlarmRequests* alarms = nullptr;
   IdentityRequests* identities = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.

@@ -342,8 +342,12 @@ Invocation examine_invocation(std::span<const std::string> arguments,
     note(follow_client_port(sources.settled, invocation.options), problems);
   }
   settle(invocation, file_hidden, problems);
-  if (invocation.verb == Verb::Dev && invocation.purpose == Purpose::ForceNewCluster) {
-    problems.push_back(refuse("--force-new-cluster is not for dev; name the directory"));
+  const bool offline =
+      invocation.purpose == Purpose::ForceNewCluster || invocation.purpose == Purpose::AuthRecover;
+  if (invocation.verb == Verb::Dev && offline) {
+    const bool force = invocation.purpose == Purpose::ForceNewCluster;
+    problems.push_back(refuse(std::string(force ? "--force-new-cluster" : "--auth-recover") +
+                              " is not for dev; name the directory"));
   }
   note(take_device_fault(environment, invocation.options), problems);
   note(take_device_sweeps(environment, invocation.options), problems);

@@ -165,9 +165,10 @@ enum class Purpose : std::uint8_t {
   CheckConfig,      // --check-config: names what is wrong with them, and ends.
   PrintConfig,      // --print-config: prints them with their sources, and ends.
   ForceNewCluster,  // --force-new-cluster: makes a new cluster of the data directory, and ends.
+  AuthRecover,      // --auth-recover: lets the stopped node help to switch rights off, and ends.
 };
 
-// What goes with --force-new-cluster.
+// What goes with --force-new-cluster; `confirm` with --auth-recover, too.
 struct ForceFlags {
   bool dry_run = false;                // Only says what is there.
   std::optional<std::string> confirm;  // The old cluster's id; none: somebody types it.

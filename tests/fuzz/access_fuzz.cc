@@ -50,7 +50,7 @@ AccessCommand add_user() {
 
 AccessCommand recover() {
   AccessCommand made = command(AccessKind::Recover, 3, "");
-  made.nodes = {NodeId{1}, NodeId{2}};
+  made.marks = {{NodeId{1}, 7}, {NodeId{2}, 8}};
   return made;
 }
 

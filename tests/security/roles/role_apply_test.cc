@@ -248,10 +248,11 @@ TEST(RoleApply, RightsAreSwitchedOnOnlyWhereSomebodyCanChangeThem) {
   EXPECT_EQ(table.run(command(Kind::RoleDelete, "chief")), AccessCode::LastAdmin);
 
   AccessCommand recover = command(Kind::Recover);
-  recover.nodes = {NodeId{1}, NodeId{2}};
+  recover.marks = {{NodeId{1}, 7}, {NodeId{2}, 8}};
   EXPECT_EQ(table.run(recover), AccessCode::Applied);
   EXPECT_FALSE(table->enabled);
   EXPECT_EQ(table->recoveries, 1u);
+  EXPECT_EQ(table->recovered, recover.marks);
   EXPECT_EQ(table.run(command(Kind::UserDelete, "ann")), AccessCode::Applied);
 }
 
@@ -361,7 +362,7 @@ TEST(AccessCommand, BytesOfEveryKindAreReadBackAndFieldsOfOtherKindsAreRefused) 
     made.verifier = verifier(1);
     made.roles = {"r"};
     made.grants = {on("p", Right::LockRead)};
-    made.nodes = {NodeId{1}};
+    made.marks = {{NodeId{1}, 7}};
     EXPECT_EQ(decode_access_command(encode_access_command(made)), std::nullopt) << int{number};
   }
   EXPECT_EQ(decode_access_command(encode_access_command(command(static_cast<Kind>(15)))),
@@ -417,7 +418,7 @@ TEST(AccessCpu, ThePartStandsBehindWhatIsThereAndIsNothingWhileEmpty) {
 
 TEST(GrantRules, WordsOfAnOperatorBecomeGrants) {
   std::string error;
-  const auto write = grants_of({.words = {"write"}, .prefix = "jobs/", .exact = false}, error);
+  const auto write = grants_of({.words = {"write"}, .prefix = "jobs/"}, error);
   ASSERT_TRUE(write) << error;
   EXPECT_EQ(grants_text(*write),
             "* session.open,session.own; jobs/* lock.acquire,elect.lead,group.join");
@@ -426,13 +427,13 @@ TEST(GrantRules, WordsOfAnOperatorBecomeGrants) {
   ASSERT_EQ(admin->size(), 1u);
   EXPECT_EQ(admin->front().rights, named_rights(kAllRights));
   EXPECT_EQ(scope_text(admin->front()), "jobs/");
-  const auto all = grants_of({.words = {"admin"}, .prefix = "", .exact = false}, error);
+  const auto all = grants_of({.words = {"admin"}, .prefix = ""}, error);
   ASSERT_TRUE(all);
   EXPECT_EQ(all->front().rights, kAllRights);
-  EXPECT_FALSE(grants_of({.words = {"lock.steal"}, .prefix = "", .exact = false}, error));
+  EXPECT_FALSE(grants_of({.words = {"lock.steal"}, .prefix = ""}, error));
   EXPECT_EQ(error, "'lock.steal' is no right");
-  EXPECT_FALSE(grants_of({.words = {"cluster.read"}, .prefix = "a", .exact = false}, error));
-  EXPECT_FALSE(grants_of({.words = {}, .prefix = "a", .exact = false}, error));
+  EXPECT_FALSE(grants_of({.words = {"cluster.read"}, .prefix = "a"}, error));
+  EXPECT_FALSE(grants_of({.words = {}, .prefix = "a"}, error));
 }
 
 // Random commands: nothing breaks a bound, and the bytes are the state's after each.

@@ -56,11 +56,10 @@ enum class Feature : std::uint64_t {
   Roles = 536870912,       // AccessGet, AccessChange; between nodes: entries of users and roles.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
-                                           4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144 |
-                                           524288 | 1048576 | 2097152 | 4194304 | 8388608 |
-                                           16777216 | 33554432 | 67108864 | 134217728 | 268435456 |
-                                           536870912;
+inline constexpr std::uint64_t kFeatures =
+    1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384 | 32768 | 65536 |
+    131072 | 262144 | 524288 | 1048576 | 2097152 | 4194304 | 8388608 | 16777216 | 33554432 |
+    67108864 | 134217728 | 268435456 | 536870912;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -6,6 +6,7 @@
 #include "common/host/metrics.h"
 #include "server/gate/reply_gate.h"
 #include "server/gate/request_gate.h"
+#include "server/gate/roles_copy.h"
 #include "server/gate/watch_gate.h"
 
 namespace gcoord::server {

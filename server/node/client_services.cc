@@ -18,6 +18,8 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       snapshots_(std::make_unique<SnapshotDownloads>(snapshot_environment())),
       pruning_(pruning_environment()),
       gate_(environment_.metrics),
+      roles_(environment_.service.handlers().reads.ages(),
+             std::uint64_t{environment_.options.election_ms} * 1000),
       watches_(WatchHubOptions{.shard_count = environment_.options.shards, .judge = &gate_.watches},
                watch_environment()),
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
@@ -26,6 +28,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
+  gate_.requests.start(gate_environment());
   environment_.service.set_tap(&watches_);
   members_.set_verdicts([this] { return detection_.verdicts(); });
 }
@@ -54,6 +57,9 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
 }
 
 bool ClientServices::advance(std::uint64_t now_ms) {
+  if (gate_.requests.on()) {
+    roles_.advance(environment_.service.now_us());
+  }
   const bool more = watches_.advance(now_ms);
   past_.advance(now_ms);
   snapshots_->advance(now_ms);
@@ -65,12 +71,29 @@ bool ClientServices::advance(std::uint64_t now_ms) {
 }
 
 std::uint64_t ClientServices::until_next_deadline_ms() const {
-  const std::uint64_t dear_us = dear_.until_next_us(environment_.service.now_us());
+  const std::uint64_t now_us = environment_.service.now_us();
+  const std::uint64_t dear_us = dear_.until_next_us(now_us);
+  const std::uint64_t roles_ms =
+      gate_.requests.on() ? roles_.until_next_ms(now_us) : LockService::kNeverMs;
   return std::min({past_.until_next_look_ms(),
                    members_.until_next_deadline_ms(),
                    access_.until_next_deadline_ms(),
+                   roles_ms,
                    detection_.detector().until_next_deadline_ms(),
                    dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0)});
+}
+
+RequestGate::Environment ClientServices::gate_environment() {
+  return {.clients = environment_.replies,
+          .table = [this]() -> const security::AccessTable& { return access_.table(); },
+          .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
+          .standing =
+              [this](protocol::ConnectionId connection, SessionId session) {
+                return environment_.identities.has_attached(connection, session)
+                           ? SessionStanding::Own
+                           : SessionStanding::Unproven;
+              },
+          .now_ms = [this] { return environment_.service.now_us() / 1000; }};
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {

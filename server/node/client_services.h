@@ -18,7 +18,6 @@
 #include "server/node/detection.h"
 #include "server/node/ledger_stack.h"
 #include "server/node/request_table.h"
-#include "server/options/options.h"
 #include "server/reads/historical_reads.h"
 #include "server/snapshots/downloads.h"
 #include "server/watch/hub.h"
@@ -36,6 +35,8 @@ class SpaceGuard;
 }  // namespace gcoord::ledger
 
 namespace gcoord::server {
+
+struct NodeOptions;
 
 class ClientServices {
  public:
@@ -100,12 +101,14 @@ class ClientServices {
   WatchHub::Environment watch_environment();
   HistoricalReads::Environment past_environment();
   WatchReplay::Reader past_reader();
+  RequestGate::Environment gate_environment();
 
   Environment environment_;
   const ledger::SpaceGuard& space_;
   std::unique_ptr<SnapshotDownloads> snapshots_;
   LedgerPruning pruning_;
   ClientGate gate_;
+  RolesCopy roles_;
   WatchHub watches_;
   HistoricalReads past_;
   LogLevelRequests log_levels_;

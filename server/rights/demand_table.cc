@@ -92,6 +92,9 @@ constexpr DemandRow kRows[] = {
     // Whoever proves something is nobody before.
     {RequestKind::Authenticate, Always, Anyone},
     {RequestKind::SessionAttach, Always, Cluster, SessionOwn},
+    {RequestKind::AccessGet, Status, Identified},
+    {RequestKind::AccessGet, Rows, Cluster, AuthAdmin},
+    {RequestKind::AccessChange, Always, Cluster, AuthAdmin},
 };
 
 // clang-format on
@@ -163,6 +166,8 @@ std::string_view demand_case_text(DemandCase when) {
       return "the client chose the id";
     case Counts:
       return "count only";
+    case Status:
+      return "status";
     case Rows:
       return "rows";
     case Verdicts:

@@ -35,8 +35,9 @@ enum class DemandCase : std::uint8_t {
   ByToken,
   ChosenSession,  // The client chose the session's id.
   Counts,         // Only a count is asked for.
-  Rows,           // LockRead: rows are asked for,
-  Verdicts,       // or whether tokens are valid.
+  Status,         // AccessGet: only whether rights are checked.
+  Rows,           // LockRead, AccessGet: rows are asked for,
+  Verdicts,       // LockRead: or whether tokens are valid.
   Reads,          // The request changes nothing,
   Changes,        // or it does.
   // WatchOpen: its target; and the same with queues, with the previous value, or both.
@@ -49,7 +50,7 @@ enum class DemandCase : std::uint8_t {
   SessionOfOthers,
 };
 
-inline constexpr std::size_t kDemandCaseCount = 16;
+inline constexpr std::size_t kDemandCaseCount = 17;
 
 struct DemandRow {
   protocol::RequestKind kind{};

@@ -1,5 +1,6 @@
 #include "server/rights/demands.h"
 
+#include "protocol/access/messages.h"
 #include "protocol/election_messages.h"
 #include "protocol/force_messages.h"
 #include "protocol/groups/messages.h"
@@ -132,6 +133,15 @@ void add_log_levels(RequestDemands& demands, Payload payload) {
   }
 }
 
+void add_access(RequestDemands& demands, Payload payload) {
+  const auto query = protocol::decode_access_query(payload);
+  demands.malformed = !query.ok();
+  if (query.ok()) {
+    const bool status = query.value().subject == protocol::AccessSubject::Status;
+    add(demands, status ? DemandCase::Status : DemandCase::Rows);
+  }
+}
+
 void add_alarms(RequestDemands& demands, Payload payload) {
   const auto order = protocol::decode_alarm_order(payload);
   demands.malformed = !order.ok();
@@ -253,6 +263,9 @@ RequestDemands demands_of(const protocol::RequestSlot& slot,
     case RequestKind::LogLevels:
       add_log_levels(demands, payload);
       break;
+    case RequestKind::AccessGet:
+      add_access(demands, payload);
+      break;
     case RequestKind::MemberAlarms:
       add_alarms(demands, payload);
       break;
@@ -286,7 +299,8 @@ bool begins_change(const RequestDemands& demands, const protocol::RequestSlot& s
                                              RequestKind::GroupUpdate,
                                              RequestKind::RendezvousJoin,
                                              RequestKind::MemberUpdate,
-                                             RequestKind::MemberChange};
+                                             RequestKind::MemberChange,
+                                             RequestKind::AccessChange};
   const std::uint32_t changing = case_bit(DemandCase::Changes) | case_bit(DemandCase::ByToken);
   return is_in(kChanges, slot.kind) || (demands.cases & changing) != 0;
 }

@@ -15,4 +15,4 @@ gcoord_fuzz_test(NAME lock_entry_fuzz
 # Requests and replies where rights are checked.
 gcoord_fuzz_test(NAME rights_fuzz
   SOURCES rights_fuzz.cc
-  DEPS common protocol protocol/groups protocol/logs protocol/members protocol/rendezvous security/roles server/rights)
+  DEPS common protocol protocol/access protocol/groups protocol/logs protocol/members protocol/rendezvous security/roles server/rights)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/enumerators.h"
+#include "protocol/access/messages.h"
 #include "protocol/election_messages.h"
 #include "protocol/force_messages.h"
 #include "protocol/groups/messages.h"
@@ -213,10 +214,16 @@ inline void add_cluster(std::vector<Sample>& samples) {
                           MemberJoin,
                           LockDeadlocks,
                           Authenticate,
-                          SessionAttach}) {
+                          SessionAttach,
+                          AccessChange}) {
     samples.push_back(plain(kind));
   }
   samples.push_back({slot_of(LogLevels), protocol::encode_log_levels({"", ""})});
+  samples.push_back({slot_of(AccessGet), protocol::encode_access_query({})});
+  samples.push_back({slot_of(AccessGet),
+                     protocol::encode_access_query({.subject = protocol::AccessSubject::Users}),
+                     SessionStanding::Own,
+                     "rows"});
   samples.push_back({slot_of(LogLevels),
                      protocol::encode_log_levels({"debug", "me"}),
                      SessionStanding::Own,

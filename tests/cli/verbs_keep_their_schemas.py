@@ -391,6 +391,7 @@ def main() -> int:
         watches(cluster)
         ledgers(cluster)
         snapshots(cluster)
+        certificates(cluster)
         the_rest(cluster)
     finally:
         end(cluster.node)

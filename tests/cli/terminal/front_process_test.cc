@@ -87,7 +87,7 @@ TEST(Front, TheHelpOfStatusExplainsItsColumns) {
 }
 
 TEST(Front, TheHelpKnowsTheExitCodesOfTheDocument) {
-  EXPECT_THAT(run("gcoordctl", {"--help"}).out, HasSubstr("4 reserved"));
+  EXPECT_THAT(run("gcoordctl", {"--help"}).out, HasSubstr("4 not allowed"));
 }
 
 TEST(Front, AnEndpointWithoutAPortTakesTheDefaultAndAMalformedOneIsWrongUsage) {

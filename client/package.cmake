@@ -1,6 +1,6 @@
 # The client library as others install it: `cmake --install BUILD --component client --prefix DIR`.
 #
-# One shared and one static library, each with everything in it but the C and C++ runtimes and libcrypto; the public headers;
+# One shared and one static library, each with everything in it but the C and C++ runtimes, libssl and libcrypto; the public headers;
 # a CMake configuration (find_package(gcoord), targets gcoord::client and gcoord::client_static) and gcoord.pc. What is
 # installed does not know where: it may be moved.
 include(GNUInstallDirs)
@@ -9,9 +9,15 @@ include(CMakePackageConfigHelpers)
 # Programs that were linked against one number run with any later library of that number.
 set(client_abi 0)
 
-set(client_rooms client/c client/core client/discovery client/groups client/health client/members client/net client/nodes
-  client/rendezvous protocol protocol/groups protocol/logs protocol/members protocol/rendezvous common common/host
-    common/text)
+set(client_rooms client/c client/core client/credentials client/discovery client/groups client/health client/members client/net client/nodes
+  client/rendezvous protocol protocol/groups protocol/identities protocol/logs protocol/members protocol/rendezvous common common/host
+    common/text security/credentials security/secret security/tls)
+set(client_rooms client/access client/c client/core client/discovery client/groups client/health client/members client/net client/nodes
+  client/rendezvous protocol protocol/access protocol/groups protocol/logs protocol/members protocol/rendezvous common common/host
+    common/text security/roles)
+set(client_rooms client/access client/c client/core client/credentials client/discovery client/groups client/health client/members client/net client/nodes
+  client/rendezvous protocol protocol/access protocol/groups protocol/identities protocol/logs protocol/members protocol/rendezvous common common/host
+    common/text security/credentials security/roles security/secret security/tls)
 list(TRANSFORM client_rooms REPLACE "/" "_")
 gcoord_packaged(${client_rooms})
 set(client_objects)
@@ -21,7 +27,7 @@ endforeach()
 file(GLOB client_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/client/include/gcoord/*.h)
 
 add_library(gcoord_client_shared SHARED ${client_objects})
-target_link_libraries(gcoord_client_shared PRIVATE gcoord_sanitize Threads::Threads OpenSSL::Crypto resolv)
+target_link_libraries(gcoord_client_shared PRIVATE gcoord_sanitize Threads::Threads OpenSSL::SSL OpenSSL::Crypto resolv)
 # Templates of the standard library would show otherwise, whatever the visibility of what they are made of.
 set(client_symbols ${PROJECT_SOURCE_DIR}/client/package.map)
 target_link_options(gcoord_client_shared PRIVATE -Wl,--version-script=${client_symbols} -Wl,-z,defs)
@@ -33,7 +39,7 @@ if(GCOORD_SANITIZE)
 endif()
 
 add_library(gcoord_client_static STATIC ${client_objects})
-target_link_libraries(gcoord_client_static INTERFACE Threads::Threads OpenSSL::Crypto resolv)
+target_link_libraries(gcoord_client_static INTERFACE Threads::Threads OpenSSL::SSL OpenSSL::Crypto resolv)
 set_target_properties(gcoord_client_static PROPERTIES EXPORT_NAME client_static)
 
 foreach(library gcoord_client_shared gcoord_client_static)

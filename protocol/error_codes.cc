@@ -52,6 +52,9 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::MoveNotKnown:
     case ErrorCode::GroupsNotReady:
     case ErrorCode::RendezvousNotReady:
+    case ErrorCode::AuthenticationBusy:
+    case ErrorCode::UsersBehind:
+    case ErrorCode::RightsUnconfirmed:
       return true;
     default:
       return false;

@@ -765,13 +765,15 @@ constexpr ErrorEntry kRows[] = {
 // All rows by number.
 constexpr auto kTable = [] {
   std::array<ErrorEntry,
-             std::size(kRows) + std::size(kSecurityErrors) + std::size(kGroupErrors) +
-                 std::size(kMemberErrors)>
+             std::size(kRows) + std::size(kSecurityErrors) + std::size(kIdentityErrors) +
+                 std::size(kGroupErrors) + std::size(kMemberErrors) + std::size(kAccessErrors)>
       table{};
   auto* end = std::copy(std::begin(kRows), std::end(kRows), table.begin());
   end = std::copy(std::begin(kSecurityErrors), std::end(kSecurityErrors), end);
+  end = std::copy(std::begin(kIdentityErrors), std::end(kIdentityErrors), end);
   end = std::copy(std::begin(kGroupErrors), std::end(kGroupErrors), end);
-  std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
+  end = std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
+  std::copy(std::begin(kAccessErrors), std::end(kAccessErrors), end);
   std::ranges::sort(table, {}, &ErrorEntry::code);
   return table;
 }();

@@ -27,6 +27,9 @@ namespace gcoord::protocol {
 // Ids below it are chosen by clients, ids above it by nodes, whose number is in the upper bits.
 inline constexpr std::uint64_t kSessionIdChosenEnd = std::uint64_t{1} << 48;
 
+// Stands in replies for a session that the client may not see. No node gives it out.
+inline constexpr SessionId kHiddenSession{~std::uint64_t{0}};
+
 // Names of a session's locks that one reply shows.
 inline constexpr std::uint32_t kSessionKeysMax = 800;
 

@@ -6,12 +6,14 @@
 
 #include "common/strong_id.h"
 #include "protocol/request.h"
+#include "security/credentials/principal.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gcoord::protocol {
 
@@ -66,10 +68,25 @@ class ReplySink {
     return "connection " + connection_name(connection);
   }
 
+  // Whether a list may show the client the lock of this name. What a list leaves out so it does not
+  // count either, so that no page tells that something is there.
+  virtual bool lists(ConnectionId connection, std::string_view name) const {
+    static_cast<void>(connection);
+    static_cast<void>(name);
+    return true;
+  }
+
   // Whether the connection's other end is on this host; for what the log says of who asked.
   virtual RecordOrigin origin(ConnectionId connection) const {
     static_cast<void>(connection);
     return RecordOrigin::Loopback;
+  }
+
+  // Who the connection speaks for: Anonymous until it has proven somebody, and once it is gone.
+  virtual const security::Principal& principal(ConnectionId connection) const {
+    static const security::Principal kAnonymous;
+    static_cast<void>(connection);
+    return kAnonymous;
   }
 };
 

@@ -64,6 +64,10 @@ constexpr KindName kKindNames[] = {
     {RequestKind::MemberJoin, "member_join"},
     {RequestKind::MemberProgress, "member_progress"},
     {RequestKind::MemberAlarms, "member_alarms"},
+    {RequestKind::Authenticate, "authenticate"},
+    {RequestKind::SessionAttach, "session_attach"},
+    {RequestKind::AccessGet, "access_get"},
+    {RequestKind::AccessChange, "access_change"},
 };
 
 // By number: asked for every request that comes.

@@ -20,8 +20,10 @@ static_assert(std::endian::native == std::endian::little);
 
 // Never renumber. An unknown kind is answered with ErrorCode::KindUnknown; the connection stays.
 enum class RequestKind : std::uint16_t {
-  Hello = 1,            // First on every connection; payload: Hello. Reply payload: Welcome.
-  OpenSession = 2,      // ttl_ms. Reply: extra = session id, ttl_ms as granted.
+  Hello = 1,  // First on every connection; payload: Hello. Reply payload: Welcome.
+  // ttl_ms. Reply: extra = session id, ttl_ms as granted; with Feature::Identities its payload may
+  // be the session's key.
+  OpenSession = 2,
   KeepAlive = 3,        // Payload: list of sessions. Reply payload: one KeepAliveState each.
   CloseSession = 4,     // session; shard = one shard, or kAllShards: all that this node leads.
   LockAcquire = 16,     // session, sequence, acked_below, ttl_ms, deadline_ms; payload: the name.
@@ -64,7 +66,7 @@ enum class RequestKind : std::uint16_t {
   // Feature::Sessions, all of them.
   LockRead = 80,      // deadline_ms; payload: LockRead. Reply payload: LockReadReply.
   LockReadList = 81,  // deadline_ms; payload: LockReadList. Reply payload: LockReadPage.
-  SessionGrant = 82,  // session, ttl_ms; shard = its home. Reply: extra = session id, ttl_ms.
+  SessionGrant = 82,  // session, ttl_ms; shard = its home. Reply: as of OpenSession.
   SessionShow = 83,   // session. Reply payload: SessionRow, as this node sees it.
   SessionList = 84,   // Payload: SessionQuery. Reply payload: SessionPage.
   // Groups (protocol/groups/messages.h), all with Feature::Groups. Where a join or an arrival
@@ -93,6 +95,12 @@ enum class RequestKind : std::uint16_t {
   // Payload: AlarmOrder (protocol/members/alarm_messages.h). Reply payload: the node's alarms.
   // Feature::MemberMarks.
   MemberAlarms = 133,
+  // Identities (protocol/identities/authenticate_messages.h), with Feature::Identities.
+  Authenticate = 140,   // Payload: AuthenticateOrder. Reply payload: AuthenticateAnswer.
+  SessionAttach = 143,  // session; payload: its key. This connection speaks for it from now on.
+  // Users and roles (protocol/access/messages.h), with Feature::Roles.
+  AccessGet = 141,     // Payload: AccessQuery. Reply payload: AccessAnswer; extra = its epoch.
+  AccessChange = 142,  // Payload: AccessOrder. Reply as of AccessGet, without rows.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -130,6 +138,9 @@ enum class RequestFlag : std::uint16_t {
   // LockAcquire, LockAcquireHold, LockRelease: say at which log index it was decided.
   // Feature::Sessions.
   WriteIndex = 64,
+  // The answer does not say who holds the lock, nor under which token, unless it is the caller. A
+  // node sets it for a client who may not see it; it changes nothing else.
+  Discreet = 512,
   // LockCheck, LockCheckBatch, LockGet, LockList: confirm by a round of the quorum, whatever the
   // leader's lease says. Feature::Sessions.
   Quorum = 128,

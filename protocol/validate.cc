@@ -184,6 +184,7 @@ ErrorCode check_flags(const RequestSlot& slot) {
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
                                  static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::Discreet) |
                                  static_cast<std::uint16_t>(RequestFlag::Moved) |
                                  static_cast<std::uint16_t>(RequestFlag::NamesTerm) |
                                  static_cast<std::uint16_t>(RequestFlag::Quorum) |
@@ -214,6 +215,9 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::MemberJoin:
     case RequestKind::MemberProgress:
     case RequestKind::MemberAlarms:
+    case RequestKind::Authenticate:
+    case RequestKind::AccessGet:
+    case RequestKind::AccessChange:
       return true;
     default:
       return false;
@@ -236,6 +240,7 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_release(slot, payload);
     case RequestKind::LockBreak:
       return check_break_request(slot, payload);
+    case RequestKind::SessionAttach:
     case RequestKind::SessionLosses:
     case RequestKind::SessionShow:
       return check_session(slot);

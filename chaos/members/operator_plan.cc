@@ -16,6 +16,7 @@ using protocol::MemberState;
 namespace {
 
 constexpr std::size_t kVotersMin = 3;
+constexpr std::size_t kVotersMax = 7;  // GC6626.
 constexpr std::size_t kPresentMax = 8;
 constexpr std::uint64_t kTokenMs = 60'000;
 
@@ -164,10 +165,12 @@ std::optional<MemberActionOrder> next_order(const OperatorFacts& facts, SimRando
 }
 
 std::optional<MemberActionOrder> last_order(const OperatorFacts& facts) {
+  const bool full = nodes_where(facts.view, is_voter).size() >= kVotersMax;
   for (const Member& node : facts.view.nodes) {
     const bool gone = facts.lost.contains(node.id);
     const bool leaves = node.state == MemberState::Removed || node.state == MemberState::Leaving;
-    if (node.state == MemberState::Joining && !gone && facts.running.contains(node.id)) {
+    const bool comes = node.state == MemberState::Joining && !gone && !full;
+    if (comes && facts.running.contains(node.id)) {
       return order_of(MemberAction::Promote, node.id);
     }
     if (!leaves && (gone || node.state == MemberState::Joining) &&

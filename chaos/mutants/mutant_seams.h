@@ -102,6 +102,8 @@ class MutantLog final : public server::ReplicatedLog {
 
   void set_members(const server::ClusterMembers& members) override { port_.set_members(members); }
 
+  void meet(NodeId node, const std::string& address) override { port_.meet(node, address); }
+
   server::MembersProgress members_progress() const override { return port_.members_progress(); }
 
   void transfer(ShardId shard, NodeId to) override { port_.transfer(shard, to); }

@@ -13,6 +13,10 @@ using consensus::Configuration;
 using consensus::MessageKind;
 using consensus::SlotMask;
 
+// A vote may be late: who got it may come to lead when a later term has a leader already, which it
+// hears of soon.
+constexpr std::uint64_t kTermsKept = 64;
+
 std::uint64_t bit_of(NodeId node) {
   return std::uint64_t{1} << (node.value % QuorumWatch::kNodesMax);
 }
@@ -108,7 +112,9 @@ std::string QuorumWatch::on_step(const SeenStep& step) {
   std::string broken;
   if (leads && !(row.led && row.term == term)) {
     broken = on_elected(step, shard, row);
-    std::erase_if(shard.votes, [term](const auto& each) { return each.first.first < term; });
+    std::erase_if(shard.votes, [term](const auto& each) {
+      return each.first.first.value + kTermsKept < term.value;
+    });
   } else if (leads && step.row.log().commit > shard.committed) {
     broken = on_decided(step, shard, row);
   }

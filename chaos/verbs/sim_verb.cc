@@ -200,10 +200,7 @@ void add_options(CLI::App& app, SimArguments& arguments) {
          "with a device, the host repeats every step and device faults are injected")
       ->capture_default_str();
   add_turn_threads(app, arguments.turn_threads);
-  app.add_flag(
-      "--members",
-      arguments.members,
-      "Worlds whose nodes come and go; some do not converge yet, so this is being worked on");
+  app.add_flag("--members", arguments.members, "Worlds whose nodes come and go, with an operator");
   app.add_flag("--groups", arguments.groups, "Members of groups in every world besides clients")
       ->excludes("--members");
   add_safety_only(app, arguments.safety_only);

@@ -25,7 +25,7 @@ std::vector<WorldNode*> nodes_of(World& world) {
 
 bool Nemesis::all_up() {
   return std::ranges::all_of(nodes_of(world_), [](WorldNode* node) { return node->running(); }) &&
-         world_.all_led();
+         world_.why_unled().empty();
 }
 
 // The next one comes when all nodes run, every shard is led, and clients had some time.

@@ -3,6 +3,9 @@
 #include "chaos/world/history_audit.h"
 #include "chaos/world/nemesis.h"
 #include "common/assert.h"
+#include "consensus/scenario/names.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -30,6 +33,26 @@ protocol::ConnectionId connection_of(std::uint32_t client) {
 WeakReads::Slack slack_of(const WorldOptions& options) {
   return {.drift_ppm = 1'000'000 / options.drift_divisor,
           .grain_ns = options.quantum_ms * std::uint64_t{2'000'000}};
+}
+
+// A bracket for each node: what it knows of the shard.
+std::string shard_report(ShardId shard, const std::vector<WorldNode*>& nodes) {
+  std::string text = fmt::format("shard {}:", shard.value);
+  for (WorldNode* node : nodes) {
+    const server::ShardView view = node->engine().view(shard);
+    text += fmt::format(
+        " [node {} role {} leader {} vote {} term {} last {} commit {} applied {} of {}]",
+        node->id().value,
+        static_cast<int>(view.role),
+        view.leader.value,
+        view.vote.value,
+        view.term.value,
+        view.last.value,
+        view.commit.value,
+        view.applied.value,
+        consensus::scenario::text_of(view.configuration));
+  }
+  return text;
 }
 
 }  // namespace
@@ -149,7 +172,29 @@ bool World::has_left(NodeId node) const {
 }
 
 bool World::may_lose(NodeId node) const {
-  return members_ && members_->by->may_lose(node);
+  return members_ && members_->by->may_lose(node) &&
+         std::ranges::all_of(nodes_, [&](const auto& each) {
+           return !each->running() || lives_without(*each, node);
+         });
+}
+
+// Whether the shards of a node can decide by its configurations without this machine and those that
+// are lost already. They lag behind the view, and machines differ in weight.
+bool World::lives_without(WorldNode& by, NodeId lost) const {
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const consensus::Configuration members = by.engine().view(ShardId{shard}).configuration;
+    consensus::SlotMask left = 0;
+    for (std::uint8_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+      const NodeId node = members.node[slot];
+      if (node.value != 0 && node != lost && !members_->by->has_lost(node)) {
+        left = static_cast<consensus::SlotMask>(left | consensus::slot_bit(slot));
+      }
+    }
+    if (!consensus::is_quorum(members, left)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void World::on_step(const SeenStep& step) {
@@ -299,16 +344,22 @@ bool World::remembers_all() {
   return true;
 }
 
-bool World::all_led() {
-  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    const bool led = std::ranges::any_of(nodes_, [shard](const auto& node) {
-      return node->running() && node->engine().view(ShardId{shard}).role == consensus::Role::Leader;
-    });
-    if (!led) {
-      return false;
+std::string World::why_unled() {
+  std::vector<WorldNode*> nodes;
+  for (const auto& node : nodes_) {
+    if (node->running()) {
+      nodes.push_back(node.get());
     }
   }
-  return true;
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const bool led = std::ranges::any_of(nodes, [shard](WorldNode* node) {
+      return node->engine().view(ShardId{shard}).role == consensus::Role::Leader;
+    });
+    if (!led) {
+      return shard_report(ShardId{shard}, nodes);
+    }
+  }
+  return {};
 }
 
 std::vector<WorldNode*> World::present() {
@@ -394,15 +445,7 @@ std::string World::why_not_converged() {
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     if (!shard_converged(ShardId{shard})) {
-      std::string text = "shard " + std::to_string(shard) + ":";
-      for (WorldNode* node : nodes) {
-        const server::ShardView view = node->engine().view(ShardId{shard});
-        text += " [leader " + std::to_string(view.leader.value) + " term " +
-                std::to_string(view.term.value) + " last " + std::to_string(view.last.value) +
-                " commit " + std::to_string(view.commit.value) + " applied " +
-                std::to_string(view.applied.value) + "]";
-      }
-      return text;
+      return shard_report(ShardId{shard}, nodes);
     }
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
@@ -433,24 +476,26 @@ void World::end_in_peace() {
   bool led = false;
   while (now_us_ < healed_us + timeouts * timeout_us) {
     step();
-    if (!led && all_led()) {
+    if (!led && why_unled().empty()) {
       led = true;
       result_.led_ms = (now_us_ - healed_us) / 1000;
     }
     if (!led && now_us_ > healed_us + kLedTimeouts * timeout_us) {
-      return report_restless("a shard has no leader", kLedTimeouts);
+      return report_restless("a shard has no leader", kLedTimeouts, why_unled());
     }
     if (led && converged()) {
       return audit_history();
     }
   }
-  report_restless("not converged", timeouts);
+  report_restless("not converged", timeouts, why_not_converged());
 }
 
-void World::report_restless(const std::string& what, std::uint64_t timeouts) {
+void World::report_restless(const std::string& what,
+                            std::uint64_t timeouts,
+                            const std::string& why) {
   if (options_.judges_liveness) {
     judge_.report("L1: " + what + " " + std::to_string(timeouts) +
-                  " election timeouts after healing: " + why_not_converged());
+                  " election timeouts after healing: " + why);
   }
 }
 

@@ -86,8 +86,8 @@ class World {
   // All nodes run, all vote everywhere, none has forgotten anything: memory mode may lose one.
   bool remembers_all();
 
-  // Every shard has a leader on a node that runs.
-  bool all_led();
+  // Empty: every shard has a leader on a node that runs.
+  std::string why_unled();
 
   // Nodes that have ever had a machine, or an id; those at the beginning come first.
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -126,7 +126,8 @@ class World {
   void end_in_peace();
   void audit_history();
   // To the judge, where the world is to come to rest.
-  void report_restless(const std::string& what, std::uint64_t timeouts);
+  void report_restless(const std::string& what, std::uint64_t timeouts, const std::string& why);
+  bool lives_without(WorldNode& by, NodeId lost) const;
   std::string why_not_converged();
 
   WorldOptions options_;

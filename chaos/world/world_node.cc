@@ -59,6 +59,27 @@ membership::ViewSettings settings_of(const WorldOptions& options) {
           .heartbeat_ms = options.tick_ms * options.heartbeat_ticks};
 }
 
+// Whether a majority of the other voters that the node knows is there to say that it has left: it
+// ends by no fewer words. Who was away for long knows voters that have left before it. Empty: not.
+std::string who_says_that_it_left(NodeId self,
+                                  const protocol::ClusterView& known,
+                                  const protocol::ClusterView& newest) {
+  std::vector<NodeId> others = server::voters_of(known);
+  std::erase(others, self);
+  std::string names;
+  std::size_t there = 0;
+  for (const NodeId node : others) {
+    const protocol::Member* const member = protocol::find_member(newest, node);
+    if (member != nullptr && member->state != protocol::MemberState::Removed) {
+      names += " " + std::to_string(node.value);
+      ++there;
+    }
+  }
+  return there > others.size() / 2
+             ? fmt::format("{} of {} voters of view {}", names, others.size(), known.epoch)
+             : std::string{};
+}
+
 }  // namespace
 
 WorldNode::WorldNode(const WorldOptions& options, NodeId id, WorldNodeEnvironment doors)
@@ -280,7 +301,8 @@ std::string WorldNode::why_differs(const protocol::Member& wanted,
                                    std::size_t nodes) {
   const std::string name = "node " + std::to_string(id_.value);
   if (wanted.state == protocol::MemberState::Removed || !running()) {
-    return running() ? name + " goes on although it has left" : std::string{};
+    const std::string by = running() ? who_says_that_it_left(id_, kept_on(*disk_).view, view) : "";
+    return by.empty() ? by : name + " goes on although it has left; that could say" + by;
   }
   const std::uint64_t epoch = life_->views == nullptr ? 0 : life_->views->epoch();
   if (epoch != view.epoch) {
@@ -297,8 +319,12 @@ std::string WorldNode::why_differs(const protocol::Member& wanted,
       return fmt::format("shard {} has {} otherwise than view {}", shard, name, view.epoch);
     }
   }
+  // Where all drain, somebody has to lead.
   const bool drains = wanted.state == protocol::MemberState::Draining;
-  return drains && engine().view().leader_count != 0
+  const bool others = std::ranges::any_of(view.nodes, [](const protocol::Member& each) {
+    return each.state == protocol::MemberState::Active && each.role == protocol::MemberRole::Voter;
+  });
+  return drains && others && engine().view().leader_count != 0
              ? name + " leads although it is to lead nothing"
              : std::string{};
 }

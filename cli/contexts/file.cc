@@ -1,5 +1,6 @@
 #include "cli/contexts/file.h"
 
+#include "common/host/descriptor.h"
 #include "common/host/exclusive_file.h"
 #include "common/json/text.h"
 #include "common/json/value.h"
@@ -28,26 +29,6 @@ Status invalid(const fs::path& path, const std::string& why) {
   return protocol::make_error(protocol::ErrorCode::ConfigInvalid, path.string() + ": " + why);
 }
 
-// A descriptor that is closed at the end.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-
-  ~File() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-  }
-
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 Status check_owner(const fs::path& path, const struct stat& facts) {
   if (!S_ISREG(facts.st_mode)) {
     return unreadable(path, "it is no plain file");
@@ -63,7 +44,7 @@ Status check_owner(const fs::path& path, const struct stat& facts) {
 
 // Nothing where there is no file.
 Result<std::optional<std::string>> read_text(const fs::path& path) {
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const OwnedDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) {
       return std::optional<std::string>{};
@@ -210,7 +191,7 @@ Status change_contexts(const fs::path& path, const std::function<Status(Contexts
   if (!created.ok()) {
     return unreadable(target, created.status().message());
   }
-  const File file(created.value());
+  const OwnedDescriptor file(created.value());
   const auto changed = [&]() -> Status {
     GCOORD_TRY(Contexts contexts, read_contexts(target));
     GCOORD_TRY_STATUS(change(contexts));

@@ -4,6 +4,7 @@
 // ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"; everything else is on stderr or in the
 // file of --log-file. Exit codes are those of protocol/error_codes.h, and 7 for a node that has
 // left its cluster.
+#include "cli/gcoordd/auth_recover.h"
 #include "cli/gcoordd/force_new_cluster.h"
 #include "cli/gcoordd/join.h"
 #include "cli/gcoordd/reload.h"
@@ -150,7 +151,11 @@ int run(const server::Invocation& invocation, Process& process) {
     configuration.show(running, options);
   };
   Reload reload(process.arguments, environment, invocation);
-  reload.tell(show);
+  reload.tell([&](const server::Invocation& running) {
+    options.tls = running.options.tls;
+    node.value()->change_tls(options.tls);
+    show(running);
+  });
   reload.apply_by(
       [&](const server::NodeOptions& changed) { return node.value()->reload(changed); });
   const auto on_hangup = [&reload] { reload.on_hangup(); };
@@ -218,6 +223,11 @@ int main_of(const std::vector<std::string>& arguments) {
     process.start_signals->hand_over();
     const Status forced = force_new_cluster(invocation, standard_terminal());
     return forced.ok() ? 0 : fail(forced);
+  }
+  if (invocation.purpose == server::Purpose::AuthRecover) {
+    process.start_signals->hand_over();
+    const Status marked = auth_recover(invocation, standard_terminal());
+    return marked.ok() ? 0 : fail(marked);
   }
   return run(invocation, process);
 }

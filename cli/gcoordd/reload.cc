@@ -14,8 +14,9 @@ namespace gcoord {
 namespace {
 
 bool can_change(const std::string& name) {
-  return name == "log-level" || name == "log-format" || name == "cluster-secret" ||
-         name == "peer-proof";
+  return name == "log-level" || name == "log-format" || name.starts_with("tls-") ||
+         name == "client-tls" || name == "http-tls" || name == "client-certificates" ||
+         name == "cluster-secret" || name == "peer-proof" || name == "session-keys";
 }
 
 // Of the options that can change.
@@ -69,9 +70,11 @@ void Reload::apply(server::Invocation changed) {
   }
   running_.options.log_levels = changed.options.log_levels;
   running_.options.log_format = changed.options.log_format;
+  running_.options.tls = changed.options.tls;
   server::set_log_format(running_.options);
   running_.options.cluster_secret = changed.options.cluster_secret;
   running_.options.peer_proof = changed.options.peer_proof;
+  running_.options.session_keys = changed.options.session_keys;
   take_sources(changed, running_);
   server::log_info(server::LogComponent::Node,
                    "SIGHUP: options read; changed: {}",

@@ -43,7 +43,7 @@ std::optional<client::Session> session_of(Context& context,
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                      std::chrono::system_clock::now().time_since_epoch())
                                      .count());
-  auto session = client.attach_session(attach);
+  auto session = context.attach(client, attach);
   if (!session.ok()) {
     context.refuse(client, session.status());
     return std::nullopt;

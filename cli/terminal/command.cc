@@ -1,10 +1,12 @@
 #include "cli/terminal/command.h"
 
+#include "cli/credentials/session_key_files.h"
 #include "cli/terminal/duration.h"
 #include "cli/terminal/endpoints.h"
 #include "protocol/error_codes.h"
 
 #include <cstdlib>
+#include <utility>
 
 namespace gcoord::cli {
 
@@ -37,6 +39,42 @@ std::string chosen_endpoints(const Globals& globals) {
 
 }  // namespace
 
+void Globals::take(const std::string& option, const std::string& value) {
+  if (option == "tls") {
+    tls = value == "true" || value == "1" || value == "yes" || value == "on";
+    return;
+  }
+  const std::pair<const char*, std::string*> texts[] = {{"endpoints", &endpoints},
+                                                        {"timeout", &timeout},
+                                                        {"output", &output},
+                                                        {"cacert", &cacert},
+                                                        {"cert", &cert},
+                                                        {"key", &key},
+                                                        {"user", &login.user},
+                                                        {"password-file", &login.password_file},
+                                                        {"token-file", &login.token_file}};
+  for (const auto& [name, into] : texts) {
+    if (option == name) {
+      *into = value;
+    }
+  }
+}
+
+client::TlsOptions Globals::tls_options() const {
+  return {.enabled = tls || !cacert.empty() || !cert.empty(),
+          .cacert = cacert,
+          .cert = cert,
+          .key = key};
+}
+
+HttpTls Globals::http_tls() const {
+  const client::TlsOptions options = tls_options();
+  return {.enabled = options.enabled,
+          .cacert = options.cacert,
+          .cert = options.cert,
+          .key = options.key};
+}
+
 void Context::take_context() {
   if (globals_.program == nullptr) {
     return;
@@ -46,10 +84,7 @@ void Context::take_context() {
     return;
   }
   for (const auto& [option, value] : chosen_.value().by_option) {
-    std::string& into = option == "endpoints" ? globals_.endpoints
-                        : option == "timeout" ? globals_.timeout
-                                              : globals_.output;
-    into = value.text;
+    globals_.take(option, value.text);
   }
 }
 
@@ -86,6 +121,13 @@ std::optional<client::Client> Context::connect() {
   options.connect_timeout = timeout_;
   options.request_timeout = timeout_;
   options.client_name = "gcoordctl";
+  auto credentials = credentials_of(globals_.login);
+  if (!credentials.ok()) {
+    refuse(credentials.status());
+    return std::nullopt;
+  }
+  options.credentials = std::move(credentials).value();
+  options.tls = globals_.tls_options();
   auto connected = client::Client::connect(std::move(options));
   if (!connected.ok()) {
     // A table's reader sees the evidence in the message already.
@@ -96,6 +138,22 @@ std::optional<client::Client> Context::connect() {
     return std::nullopt;
   }
   return std::move(connected).value();
+}
+
+client::Result<client::Session> Context::attach(client::Client& client,
+                                                client::AttachOptions how) const {
+  auto key = read_session_key(globals_.session_key_file);
+  if (!key.ok()) {
+    return client::Status{static_cast<client::StatusCode>(key.status().code()),
+                          key.status().message(),
+                          key.status().detail()};
+  }
+  how.session_key = std::move(key).value();
+  return client.attach_session(std::move(how));
+}
+
+Status Context::keep_key(const client::Session& session) const {
+  return write_session_key(globals_.session_key_file, session.key());
 }
 
 std::optional<client::Client> Context::connect_to_all() {

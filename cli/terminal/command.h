@@ -5,9 +5,11 @@
 // through the client library. One thread.
 #pragma once
 
+#include "cli/credentials/login_options.h"
 #include "cli/terminal/chosen_values.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/output.h"
+#include "common/http/client.h"
 #include "gcoord/client.h"
 
 #include <chrono>
@@ -24,15 +26,38 @@ struct Globals {
   std::string output = "table";
   std::string timeout = "5s";
   std::string context;
+  LoginOptions login;
+  std::string session_key_file;
+  // TLS: any of the files means it, too.
+  bool tls = false;
+  std::string cacert;
+  std::string cert;
+  std::string key;
   const Command* program = nullptr;  // That they are options of.
   // The verb is about contexts: it runs also where the one in use cannot be read.
   bool keeps_contexts = false;
 
   // By name, as the parser or a context has them.
   ContextValues values() const {
-    return {
-        {"endpoints", endpoints}, {"output", output}, {"timeout", timeout}, {"context", context}};
+    return {{"endpoints", endpoints},
+            {"output", output},
+            {"timeout", timeout},
+            {"context", context},
+            {"tls", tls ? "true" : ""},
+            {"cacert", cacert},
+            {"cert", cert},
+            {"key", key},
+            {"user", login.user},
+            {"password-file", login.password_file},
+            {"token-file", login.token_file}};
   }
+
+  // What a context or the environment says of an option.
+  void take(const std::string& option, const std::string& value);
+
+  // How to speak with nodes, and with their pages.
+  client::TlsOptions tls_options() const;
+  HttpTls http_tls() const;
 };
 
 // The parser's results, and the doors to the cluster.
@@ -41,6 +66,8 @@ class Context {
   using Body = std::function<int(Context&)>;
 
   Globals& globals() { return globals_; }
+
+  const Globals& globals() const { return globals_; }
 
   // What stood after the first "--" of `lock run`, as it was given.
   void set_child_command(std::vector<std::string> words) { child_command_ = std::move(words); }
@@ -68,6 +95,13 @@ class Context {
 
   // On failure the error has been printed and exit_code() says what to return.
   std::optional<client::Client> connect();
+
+  // Speaks for a session that another program opened, with the key that the options or the
+  // environment name (cli/credentials/session_key_files.h).
+  client::Result<client::Session> attach(client::Client& client, client::AttachOptions how) const;
+
+  // Leaves the session's key where the options say, for other programs that are to attach it.
+  Status keep_key(const client::Session& session) const;
 
   // The same, and waits up to a second for the other nodes; who is missing comes later.
   std::optional<client::Client> connect_to_all();
@@ -124,6 +158,7 @@ void add_health_command(Command& app, Context& context);
 void add_shard_commands(Command& app, Context& context);
 void add_cluster_commands(Command& app, Context& context);
 void add_cluster_secret_commands(Command& cluster, Context& context);
+void add_certificate_commands(Command& app, Context& context);
 void add_lock_commands(Command& app, Context& context);
 void add_lock_look_commands(Command& lock, Context& context);
 void add_lock_break_command(Command& lock, Context& context);
@@ -139,8 +174,11 @@ void add_ledger_commands(Command& app, Context& context);
 void add_snapshot_commands(Command& app, Context& context);
 void add_quorum_commands(Command& app, Context& context);
 void add_log_commands(Command& app, Context& context);
+// Behind what else adds to the group `auth`.
+void add_login_commands(Command& app, Context& context);
 void add_member_commands(Command& app, Context& context);
 void add_alarm_commands(Command& app, Context& context);
+void add_access_commands(Command& app, Context& context);
 void add_bench_commands(Command& app, Context& context);
 void add_bench_queue_command(Command& bench, Context& context);
 void add_debug_commands(Command& app, Context& context);

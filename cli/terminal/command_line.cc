@@ -22,9 +22,22 @@ void fall_through(CLI::App& app) {
 }
 
 // What names one object of one command. No variable stands for these: `lock run` exports variables
-// of its own, and GCOORD_TO or GCOORD_ID would change what a command is done to.
-constexpr std::array kOnlyTyped = {
-    "id", "node", "to", "count", "session", "token", "version", "name", "label", "view", "after"};
+// of its own, and GCOORD_TO or GCOORD_ID would change what a command is done to. GCOORD_KEY is the
+// file of a private key (cli/contexts), which the --key of ledger verbs is not.
+constexpr std::array kOnlyTyped = {"id",
+                                   "node",
+                                   "to",
+                                   "count",
+                                   "session",
+                                   "token",
+                                   "version",
+                                   "name",
+                                   "label",
+                                   "view",
+                                   "after",
+                                   "key",
+                                   "role",
+                                   "include"};
 
 // --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
 // excludes another option: a variable must not forbid what the user typed.
@@ -269,6 +282,15 @@ Option* Command::get_option(const std::string& name) {
 Command* Command::add_subcommand(const std::string& name, const std::string& help) {
   subcommands_.push_back(std::make_unique<Command>(*parsed_->add_subcommand(name, help)));
   return subcommands_.back().get();
+}
+
+Command* Command::find_subcommand(const std::string& name) const {
+  for (const auto& each : subcommands_) {
+    if (each->name() == name) {
+      return each.get();
+    }
+  }
+  return nullptr;
 }
 
 Command* Command::require_subcommand(int count) {

@@ -75,6 +75,9 @@ class Command {
 
   Command* add_subcommand(const std::string& name, const std::string& help);
 
+  // nullptr: none of this name was added.
+  Command* find_subcommand(const std::string& name) const;
+
   // The value is written when the command line is parsed. Its type says what is accepted; one
   // function per type, so that no verb instantiates a parser.
   Option* add_option(const std::string& name, std::string& value, const std::string& help);

@@ -224,7 +224,7 @@ int resign(Context& context, const ElectOptions& options) {
   }
   client::AttachOptions attach;
   attach.session_id = options.session;
-  auto session = client->attach_session(attach);
+  auto session = context.attach(*client, attach);
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }

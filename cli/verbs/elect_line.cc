@@ -79,10 +79,12 @@ int candidates(Context& context, const LineOptions& options) {
 }
 
 // Speaks for the session that the options name; its owner goes on keeping it alive.
-client::Result<client::Session> holder(client::Client& client, const LineOptions& options) {
+client::Result<client::Session> holder(const Context& context,
+                                       client::Client& client,
+                                       const LineOptions& options) {
   client::AttachOptions attach;
   attach.session_id = options.session;
-  return client.attach_session(attach);
+  return context.attach(client, attach);
 }
 
 int proclaim(Context& context, const LineOptions& options) {
@@ -90,7 +92,7 @@ int proclaim(Context& context, const LineOptions& options) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto session = holder(*client, options);
+  auto session = holder(context, *client, options);
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
@@ -189,7 +191,7 @@ int transfer(Context& context, const LineOptions& options) {
   if (options.session == 0) {
     return ask_until_led(context, *client, options, target.value());
   }
-  auto session = holder(*client, options);
+  auto session = holder(context, *client, options);
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }

@@ -23,12 +23,11 @@ namespace {
 
 constexpr const char* kFooter =
     "Exit codes: 0 success, 1 a negative answer or failed check, 2 wrong usage, 3 unreachable,\n"
-    "4 reserved, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
+    "4 not allowed, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
     "Environment: an option that is not given is read from GCOORD_<NAME>: --endpoints from\n"
     "GCOORD_ENDPOINTS (host[:port],...; 127.0.0.1 and 7400 if not given), --ttl from GCOORD_TTL.\n"
-    "--id, --node, --to, --count, --session, --token, --name, --label, --view and --after are "
-    "read\n"
-    "from the command line only.";
+    "--id, --node, --to, --count, --session, --token, --name, --label, --view, --after,\n"
+    "--role and --include are read from the command line only.";
 
 void add_globals(Command& app, Globals& globals) {
   app.add_option(
@@ -39,11 +38,39 @@ void add_globals(Command& app, Globals& globals) {
       ->type_name("FORMAT");
   app.add_option("--timeout", globals.timeout, "time limit of a request (default 5s)")
       ->type_name("TIME");
-  app.add_option("--context",
-                 globals.context,
-                 "take endpoints, timeout and output that are not given from this context "
-                 "(gcoordctl context)")
+  app.add_option(
+         "--context",
+         globals.context,
+         "take endpoints, timeout, output and TLS files that are not given from this context "
+         "(gcoordctl context)")
       ->type_name("NAME");
+  app.add_option("--user",
+                 globals.login.user,
+                 "who you are; the password is asked for on the terminal unless it is given")
+      ->type_name("NAME[:PASSWORD]");
+  app.add_option("--password-file",
+                 globals.login.password_file,
+                 "the password is the first line of this file, which only you may read")
+      ->type_name("FILE");
+  app.add_option("--token-file",
+                 globals.login.token_file,
+                 "show the token in this file (gcoordctl auth login), which only you may read")
+      ->type_name("FILE");
+  app.add_option("--session-key-file",
+                 globals.session_key_file,
+                 "file with a session's key: written by what opens a session, read by what acts "
+                 "for one")
+      ->type_name("FILE");
+  app.add_flag("--tls", globals.tls, "speak TLS with the nodes (so do --cacert and --cert)");
+  app.add_option("--cacert",
+                 globals.cacert,
+                 "certificates of the CA that the nodes' must come from (default: the system's)")
+      ->type_name("FILE");
+  app.add_option("--cert", globals.cert, "certificate of this client, where nodes demand one")
+      ->type_name("FILE");
+  app.add_option(
+         "--key", globals.key, "private key of --cert, else GCOORD_KEY; only its owner may read it")
+      ->type_name("FILE");
   globals.program = &app;
 }
 
@@ -95,8 +122,10 @@ void add_verbs(Command& app, Context& context) {
   add_health_command(app, context);
   add_shard_commands(app, context);
   add_cluster_commands(app, context);
+  add_certificate_commands(app, context);
   add_member_commands(app, context);
   add_alarm_commands(app, context);
+  add_access_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
   add_group_commands(app, context);
@@ -107,6 +136,7 @@ void add_verbs(Command& app, Context& context) {
   add_snapshot_commands(app, context);
   add_quorum_commands(app, context);
   add_log_commands(app, context);
+  add_login_commands(app, context);
   add_bench_commands(app, context);
   add_version_command(app, context);
   add_debug_commands(app, context);

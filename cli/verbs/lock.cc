@@ -56,7 +56,7 @@ std::optional<client::Session> taken_up(Context& context,
   const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(since).count();
   attach.first_sequence =
       options.sequence != 0 ? options.sequence : static_cast<std::uint64_t>(now_us);
-  auto session = client.attach_session(attach);
+  auto session = context.attach(client, std::move(attach));
   if (!session.ok()) {
     context.refuse(client, session.status());
     return std::nullopt;
@@ -74,6 +74,10 @@ std::optional<client::Session> session_for(Context& context,
   auto session = client.open_session({said.value_or(kTtlDefault), {}});
   if (!session.ok()) {
     context.refuse(client, session.status());
+    return std::nullopt;
+  }
+  if (const Status kept = context.keep_key(session.value()); !kept.ok()) {
+    context.refuse(kept);
     return std::nullopt;
   }
   return std::move(session).value();
@@ -201,7 +205,7 @@ int release(Context& context, const LockOptions& options) {
   }
   client::AttachOptions attach;
   attach.session_id = options.session;
-  auto session = client->attach_session(attach);
+  auto session = context.attach(*client, attach);
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }

@@ -15,6 +15,7 @@
 // the command started is killed, wherever it went. When the command is stopped (Ctrl-Z) this
 // program stops too, and goes on with it, unless the lock was lost meanwhile. Everything after the
 // first "--" is the command, byte for byte.
+#include "cli/credentials/session_key_files.h"
 #include "cli/guard/guarded_command.h"
 #include "cli/terminal/check_flags.h"
 #include "cli/terminal/command.h"
@@ -218,6 +219,7 @@ struct Hold {
   client::Session& session;
   const client::MultiLock& locks;
   Broken& broken;
+  const SessionKeyDescriptor& key;
 };
 
 int run_command(Context& context,
@@ -229,12 +231,15 @@ int run_command(Context& context,
   const std::string session = std::to_string(hold.session.id());
   const bool foreground = Terminal::ours();
   Terminal terminal;
+  const std::string token = std::to_string(*hold.locks.fence(first));
+  const bool keyed = hold.key.put(hold.session.key());
   const Status started =
       command.start({{"GCOORD_LOCK_NAME", first},
-                     {"GCOORD_LOCK_TOKEN", std::to_string(*hold.locks.fence(first))},
+                     {"GCOORD_LOCK_TOKEN", token},
                      {"GCOORD_LOCK_TOKENS", tokens_of(options, hold.locks)},
                      {"GCOORD_LOCK_SESSION", session},
-                     {"GCOORD_SESSION", session}},  // For one more release.
+                     {"GCOORD_SESSION", session},  // For one more release.
+                     {kSessionKeyVariable, keyed ? hold.key.number() : std::string{}}},
                     foreground);
   if (foreground) {
     terminal.note_lent();  // Also when there was no such program: it was lent before that showed.
@@ -267,6 +272,7 @@ int run(Context& context, const RunOptions& options) {
   if (!ttl.has_value() || !how.has_value() || !health.has_value()) {
     return context.exit_code();
   }
+  const SessionKeyDescriptor key;                                   // The command inherits it.
   auto command = GuardedCommand::prepare(context.child_command());  // Before threads and sockets.
   if (!command.ok()) {
     return report_unstarted(context, command.status());
@@ -297,8 +303,8 @@ int run(Context& context, const RunOptions& options) {
     return context.fail(*client, waited.granted->status());
   }
   client::MultiLock& locks = waited.granted->value();
-  const int code =
-      run_command(context, options, {session.value(), locks, *broken}, command.value(), signals);
+  const int code = run_command(
+      context, options, {session.value(), locks, *broken, key}, command.value(), signals);
   const client::Status released = locks.release();
   const client::Status closed = session.value().close();
   if (!released.ok() && !closed.ok()) {
@@ -323,7 +329,9 @@ void add_lock_run_command(Command& lock, Context& context) {
       "Put the command and its arguments after --: lock run NAME -- CMD ARGUMENTS\n"
       "The command's environment has GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN, GCOORD_LOCK_SESSION "
       "and,\n"
-      "of several locks, a line NAME=TOKEN each in GCOORD_LOCK_TOKENS.\n"
+      "of several locks, a line NAME=TOKEN each in GCOORD_LOCK_TOKENS; where sessions have keys, "
+      "an\n"
+      "open descriptor GCOORD_SESSION_KEY_FD has that of its session.\n"
       "When this program dies, even by SIGKILL, or the lock is lost, everything that the command\n"
       "started is killed. A command that ends by itself may leave processes behind.\n"
       "Exit code: the command's; 6 when the lock was lost or not granted in time; 127 when there "

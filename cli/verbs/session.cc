@@ -106,6 +106,9 @@ int open(Context& context, const SessionFlags& flags) {
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
+  if (const Status kept = context.keep_key(session.value()); !kept.ok()) {
+    return context.fail(kept);
+  }
   print_opened(context, session.value());
   if (!signals.has_value()) {
     session.value().detach();
@@ -134,11 +137,12 @@ int keep_bound(Context& context, const SessionFlags& flags) {
     return context.exit_code();
   }
   const Bound bound{*std::move(health)};
-  auto session = client->attach_session({.session_id = flags.id,
-                                         .ttl = described->ttl,
-                                         .keep_alive = true,
-                                         .on_event = bound.on_event(),
-                                         .health = bound.health});
+  auto session = context.attach(*client,
+                                {.session_id = flags.id,
+                                 .ttl = described->ttl,
+                                 .keep_alive = true,
+                                 .on_event = bound.on_event(),
+                                 .health = bound.health});
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
@@ -252,7 +256,7 @@ int close(Context& context, const SessionFlags& flags) {
   }
   client::AttachOptions attach;
   attach.session_id = flags.id;
-  auto session = client->attach_session(attach);
+  auto session = context.attach(*client, attach);
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }

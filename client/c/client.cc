@@ -60,6 +60,23 @@ Status check_options(const gcoord_client_options& options) {
   return required({{options.endpoints, "endpoints"}, {options.client_name, "client_name"}});
 }
 
+TlsOptions tls_of(const gcoord_client_options& given) {
+  const auto text = [](const char* each) { return each == nullptr ? "" : each; };
+  return {.enabled = given.tls,
+          .cacert = text(given.cacert),
+          .cert = text(given.cert),
+          .key = text(given.key),
+          .server_name = text(given.server_name)};
+}
+
+Credentials credentials_of(const gcoord_client_options& given) {
+  const auto text = [](const char* each) { return each == nullptr ? "" : each; };
+  return {.user = text(given.user),
+          .password = text(given.password),
+          .token = text(given.token),
+          .token_file = text(given.token_file)};
+}
+
 ClientOptions options_of(const gcoord_client_options& given,
                          const std::shared_ptr<BorrowedClock>& clock) {
   using std::chrono::milliseconds;
@@ -77,6 +94,8 @@ ClientOptions options_of(const gcoord_client_options& given,
   options.retry_budget = given.retry_budget;
   options.breaker_failures = given.breaker_failures;
   options.fail_fast = given.fail_fast;
+  options.tls = tls_of(given);
+  options.credentials = credentials_of(given);
   if (clock != nullptr) {
     options.clock = clock;
   }

@@ -124,7 +124,9 @@ Status Client::Impl::Watches::feed(const std::shared_ptr<WatchState>& state) {
         addresses.push_back(node.address);
       }
     }
-    feed_ = std::make_shared<WatchFeed>(core_->options(), std::move(addresses));
+    WatchNodes known{std::move(addresses), core_->options().seed};
+    known.set_login(core_->nodes().access().login);
+    feed_ = std::make_shared<WatchFeed>(core_->options(), std::move(known));
     feed_->start();
   }
   feed_->add(state);
@@ -552,6 +554,11 @@ TimePoint Client::now() const {
 
 ClusterView Client::cluster() const {
   return read_on_thread<ClusterView>(*impl_->core(), view_of);
+}
+
+Identity Client::identity() const {
+  return impl_->core()->nodes().access().login->identity(now()).value_or(
+      Identity{.kind = "anonymous"});
 }
 
 ClientStatistics Client::statistics() const {

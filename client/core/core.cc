@@ -294,7 +294,7 @@ bool Core::decide(const ReadyWait& wait, TimePoint now, Status& status) const {
     return true;
   }
   if (now >= wait.deadline || (wait.give_up_early && nodes_.all_failed())) {
-    status = failure(protocol::ErrorCode::Unreachable, nodes_.evidence());
+    status = unreachable(nodes_);
     return true;
   }
   return false;

@@ -166,6 +166,11 @@ std::uint64_t Session::id() const {
   return impl_->record().id.value;
 }
 
+std::string Session::key() const {
+  const auto key = impl_->core().nodes().access().keyring.find(impl_->record().id);
+  return key ? key->text() : std::string{};
+}
+
 milliseconds Session::ttl() const {
   return milliseconds{impl_->record().ttl_ms};
 }

@@ -237,6 +237,13 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   if (options.first_sequence == 0) {
     return failure(protocol::ErrorCode::SequenceZero);
   }
+  if (!options.session_key.empty()) {
+    const auto key = security::SessionKey::parse(options.session_key);
+    if (!key.ok()) {
+      return failure(protocol::ErrorCode::SessionKeyInvalid);
+    }
+    core->nodes().access().keyring.keep(SessionId{options.session_id}, key.value());
+  }
   auto record = std::make_shared<SessionRecord>();
   record->id = SessionId{options.session_id};
   record->ttl_ms = protocol_ms(options.ttl);

@@ -46,6 +46,7 @@ void SessionKeeper::end(const std::shared_ptr<SessionRecord>& session, protocol:
   session->end_reason = reason;
   session->certain_until_ns.store(0, std::memory_order_relaxed);
   session->ended.store(true, std::memory_order_relaxed);
+  nodes_.access().keyring.on_ended(session->id);
   forget(session);
   // What is on its way would register a lost session anew and hold its lock for a TTL. A session
   // that its holder closes is closed by SessionImpl, which waits for the answers.

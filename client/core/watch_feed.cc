@@ -2,6 +2,7 @@
 
 #include "client/net/asio.h"
 #include "client/net/failure.h"
+#include "client/net/tls_access.h"
 #include "common/assert.h"
 #include "common/name_hash.h"
 #include "protocol/lock_messages.h"
@@ -50,16 +51,19 @@ bool may_go_elsewhere(const protocol::ReplySlot& slot) {
 }  // namespace
 
 struct WatchFeed::Loop {
+  explicit Loop(const TlsOptions& options) : tls(TlsAccess::for_options(options)) {}
+
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::steady_timer timer{context};
+  const std::shared_ptr<TlsAccess> tls;  // nullptr: plain TCP.
 };
 
-WatchFeed::WatchFeed(ClientOptions options, std::vector<std::string> addresses)
+WatchFeed::WatchFeed(ClientOptions options, WatchNodes nodes)
     : options_(std::move(options)),
-      loop_(std::make_unique<Loop>()),
+      loop_(std::make_unique<Loop>(options_.tls)),
       backoff_({.min = options_.backoff_min, .max = options_.backoff_max, .seed = options_.seed}),
-      nodes_(std::move(addresses), options_.seed),
+      nodes_(std::move(nodes)),
       cluster_(options_.cluster_id) {}
 
 WatchFeed::~WatchFeed() {
@@ -163,7 +167,7 @@ void WatchFeed::fail(std::uint64_t number, const Status& status, Revision first)
 void WatchFeed::connect() {
   phase_ = Phase::Connecting;
   pace_.give_up_at = options_.clock->now() + TimePoint{options_.connect_timeout};
-  connection_ = std::make_shared<Connection>(loop_->context, *options_.clock);
+  connection_ = std::make_shared<Connection>(loop_->context, *options_.clock, loop_->tls);
   Connection::Events events;
   events.on_connected = [this] {
     protocol::RequestSlot hello;
@@ -219,7 +223,8 @@ void WatchFeed::move_on(const std::string& reason) {
 
 void WatchFeed::on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
   if (phase_ == Phase::Connecting) {
-    return on_welcome(slot, payload);
+    const bool asked = slot.kind == protocol::RequestKind::Authenticate;
+    return asked ? on_authenticated(slot, payload) : on_welcome(slot, payload);
   }
   if (slot.kind == protocol::RequestKind::WatchProgress && slot.code == gcoord::StatusCode::Ok) {
     return on_ask_taken(slot.request_id);
@@ -264,11 +269,8 @@ void WatchFeed::on_welcome(const protocol::ReplySlot& slot, std::span<const std:
   if (seeks_another()) {
     return move_on(kLacking);
   }
-  phase_ = Phase::Ready;
-  pace_.ready_at = options_.clock->now();
-  for (auto& [number, entry] : entries_) {
-    open(entry);
-  }
+  const bool known = nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies;
+  return known ? begin() : log_in();
 }
 
 void WatchFeed::make_streams(Entry& entry) {

@@ -33,8 +33,8 @@ namespace gcoord::client {
 
 class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
  public:
-  // `addresses` are of nodes of one cluster; more are learned from them.
-  WatchFeed(ClientOptions options, std::vector<std::string> addresses);
+  // `nodes` are of one cluster; more are learned from them.
+  WatchFeed(ClientOptions options, WatchNodes nodes);
   ~WatchFeed();
   WatchFeed(const WatchFeed&) = delete;
   WatchFeed& operator=(const WatchFeed&) = delete;
@@ -91,6 +91,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
     bool follows = false;         // Its watches of names follow moved locks.
     bool filters = false;         // It leaves out what is not of the wanted kinds.
     bool tells_previous = false;  // It says what was held before an event.
+    bool identifies = false;      // It takes logins.
 
     static NodeFeatures of(std::uint64_t features);
   };
@@ -99,6 +100,9 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void connect();
   void on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void on_welcome(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
+  void log_in();
+  void on_authenticated(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
+  void begin();
   void on_closed(const std::string& reason);
   void move_on(const std::string& reason);
   void tick();

@@ -1,4 +1,5 @@
-// Which nodes can do what the watches of a client need: nodes of an earlier release do less.
+// What the watches of a client need of a node: nodes of an earlier release do less, and some nodes
+// ask who the client is.
 #include "client/core/watch_feed.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@ WatchFeed::NodeFeatures WatchFeed::NodeFeatures::of(std::uint64_t features) {
   };
   return {.follows = has(protocol::Feature::WatchFollow),
           .filters = has(protocol::Feature::WatchKinds),
-          .tells_previous = has(protocol::Feature::WatchPrevious)};
+          .tells_previous = has(protocol::Feature::WatchPrevious),
+          .identifies = has(protocol::Feature::Identities)};
 }
 
 // Whether a watch has followed a name out of its home, and goes on from there.
@@ -38,6 +40,39 @@ bool WatchFeed::seeks_another() {
     return false;
   }
   return nodes_.seeks_another();
+}
+
+void WatchFeed::log_in() {
+  const auto payload = nodes_.login()->next();
+  if (!payload.ok()) {
+    return move_on(payload.status().message());
+  }
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::Authenticate;
+  connection_->send(slot, payload.value());
+  connection_->flush();
+}
+
+void WatchFeed::on_authenticated(const protocol::ReplySlot& slot,
+                                 std::span<const std::byte> payload) {
+  const Login::Outcome outcome = nodes_.login()->take(slot, payload, options_.clock->now());
+  if (outcome.again) {
+    return log_in();
+  }
+  if (!outcome.status.ok()) {
+    return move_on(outcome.status.message());
+  }
+  begin();
+}
+
+// The node takes watches from now on.
+void WatchFeed::begin() {
+  phase_ = Phase::Ready;
+  pace_.ready_at = options_.clock->now();
+  for (auto& [number, entry] : entries_) {
+    open(entry);
+  }
+  connection_->flush();
 }
 
 }  // namespace gcoord::client

@@ -3,11 +3,13 @@
 // One thread.
 #pragma once
 
+#include "client/credentials/login.h"
 #include "common/assert.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +25,11 @@ class WatchNodes {
     GCOORD_ASSERT(!addresses_.empty());
     at_ = static_cast<std::size_t>(seed % addresses_.size());
   }
+
+  // What is shown to each of them; nullptr: nothing.
+  void set_login(std::shared_ptr<Login> login) { login_ = std::move(login); }
+
+  Login* login() const { return login_.get(); }
 
   std::size_t size() const { return addresses_.size(); }
 
@@ -58,6 +65,7 @@ class WatchNodes {
   // Far more than a Welcome lists; a node that names others each time is not followed for ever.
   static constexpr std::size_t kAddressesMax = 256;
 
+  std::shared_ptr<Login> login_;
   std::vector<std::string> addresses_;
   std::size_t at_ = 0;
   std::set<std::string> lacking_;  // Those that cannot do what a watch needs.

@@ -2,18 +2,46 @@
 
 #include "client/net/asio.h"
 #include "client/net/host_port.h"
+#include "client/net/tls_access.h"
 #include "common/assert.h"
+#include "security/tls/session.h"
 
 #include <asio/connect.hpp>
+#include <sys/socket.h>
 
+#include <array>
 #include <utility>
 
 namespace gcoord::client {
+namespace {
+
+// The first byte of an alert of TLS (RFC 8446, section 5.1), and of no frame.
+constexpr std::byte kTlsAlert{0x15};
+
+}  // namespace
 
 struct Connection::Wire {
   using Endpoints = asio::ip::tcp::resolver::results_type;
 
-  explicit Wire(asio::io_context& context) : resolver(context), socket(context) {}
+  // A record of TLS with what is around it (RFC 8446, section 5.2).
+  static constexpr std::size_t kReadBytes = (std::size_t{16} << 10) + 512;
+
+  Wire(asio::io_context& context, std::shared_ptr<TlsAccess> tls)
+      : resolver(context), socket(context), access(std::move(tls)) {}
+
+  // The last words of TLS, an alert or its goodbye, as far as the kernel takes them at once. A
+  // session that was not shut leaves no ticket, so it is shut also where a write is under way,
+  // behind which nothing may go out.
+  void say_last_words(bool writing) {
+    std::vector<std::byte> bytes;
+    session->shut();
+    session->take_output(bytes);
+    if (writing || !socket.is_open()) {
+      return;
+    }
+    static_cast<void>(
+        ::send(socket.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+  }
 
   void open(const std::shared_ptr<Connection>& self, const Endpoints& endpoints) {
     asio::async_connect(socket, endpoints, [self](const std::error_code& error, const auto&) {
@@ -23,10 +51,15 @@ struct Connection::Wire {
 
   asio::ip::tcp::resolver resolver;
   asio::ip::tcp::socket socket;
+  std::shared_ptr<TlsAccess> access;              // nullptr: plain TCP.
+  std::unique_ptr<security::TlsSession> session;  // From connect() on, where there is access.
+  std::vector<std::byte> read_bytes;              // What came, still encrypted.
+  bool heard = false;                             // Anything has come.
+  bool alerted = false;                           // In plain TCP, and it began as an alert.
 };
 
-Connection::Connection(asio::io_context& context, Clock& clock)
-    : clock_(clock), wire_(std::make_unique<Wire>(context)) {}
+Connection::Connection(asio::io_context& context, Clock& clock, std::shared_ptr<TlsAccess> tls)
+    : clock_(clock), wire_(std::make_unique<Wire>(context, std::move(tls))) {}
 
 Connection::~Connection() = default;
 
@@ -37,6 +70,14 @@ void Connection::connect(const std::string& address, Events events) {
   const std::uint16_t port = port_number(target.port);
   if (port == 0) {
     return close("not of the form HOST:PORT");
+  }
+  if (wire_->access != nullptr) {
+    auto session = wire_->access->begin(address);
+    if (!session.ok()) {
+      return close(session.status());
+    }
+    wire_->session = std::move(session).value();
+    wire_->read_bytes.resize(Wire::kReadBytes);
   }
   asio::error_code error;
   const auto numeric = asio::ip::make_address(target.host, error);
@@ -64,16 +105,23 @@ void Connection::on_open(const std::error_code& error) {
   if (error) {
     return close(error.message());
   }
-  open_ = true;
   asio::error_code ignored;
   // Batching is done here, so the kernel's own delays would only add latency.
   wire_->socket.set_option(asio::ip::tcp::no_delay{true}, ignored);
-  events_.on_connected();
-  flush();
+  if (wire_->session == nullptr) {
+    open_ = true;
+    events_.on_connected();
+    flush();
+  } else {
+    write();
+  }
   read();
 }
 
 void Connection::send(const protocol::RequestSlot& slot, std::span<const std::byte> payload) {
+  if (before_send_) {
+    before_send_(slot, payload);
+  }
   if (!builder_.fits(payload.size())) {
     builder_.finish(queued_);
     ++frames_sent_;
@@ -89,55 +137,126 @@ void Connection::flush() {
     builder_.finish(queued_);
     ++frames_sent_;
   }
-  if (!queued_.empty()) {
+  if (!queued_.empty() || (wire_->session != nullptr && wire_->session->has_output())) {
     write();
   }
 }
 
 void Connection::write() {
-  writing_ = true;
   writing_bytes_.clear();
-  writing_bytes_.swap(queued_);
+  if (wire_->session == nullptr) {
+    writing_bytes_.swap(queued_);
+  } else {
+    const gcoord::Status sent = queued_.empty() ? gcoord::Status{} : wire_->session->send(queued_);
+    if (!sent.ok()) {
+      return close(sent);
+    }
+    queued_.clear();
+    wire_->session->take_output(writing_bytes_);
+  }
+  writing_ = true;
   asio::async_write(wire_->socket,
                     asio::buffer(writing_bytes_),
                     [self = shared_from_this()](const asio::error_code& error, std::size_t) {
                       self->writing_ = false;
-                      if (error) {
-                        return self->close(error.message());
-                      }
-                      self->flush();
+                      if (!error) {
+                        self->flush();
+                      } else if (self->wire_->session == nullptr) {
+                        self->close(error.message());
+                      }  // Else what was sent before the end is still to be read: the reason.
                     });
 }
 
 void Connection::read() {
-  const auto room = decoder_.writable();
+  const bool secure = wire_->session != nullptr;
+  const auto room = secure ? std::span<std::byte>{wire_->read_bytes} : decoder_.writable();
   wire_->socket.async_read_some(
       asio::buffer(room.data(), room.size()),
-      [self = shared_from_this()](const asio::error_code& error, std::size_t byte_count) {
+      [self = shared_from_this(), room](const asio::error_code& error, std::size_t byte_count) {
         if (error) {
-          const bool ended = error == asio::error::eof;
-          return self->close(ended ? "the node closed the connection" : error.message());
+          return self->on_ended(error);
         }
+        Wire& wire = *self->wire_;
+        wire.alerted = wire.alerted || (!wire.heard && room.front() == kTlsAlert);
+        wire.heard = true;
         self->on_read(byte_count);
       });
+}
+
+// A node that does not expect TLS takes the first bytes for a bad frame and closes.
+void Connection::on_ended(const std::error_code& error) {
+  if (wire_->session != nullptr && !wire_->heard) {
+    return close(numbered(protocol::ErrorCode::TlsNotSpoken,
+                          "it closed the connection instead of a handshake of TLS"));
+  }
+  if (wire_->alerted) {
+    return on_bad_bytes();
+  }
+  const bool ended = error == asio::error::eof;
+  close(ended ? "the node closed the connection" : error.message());
 }
 
 void Connection::on_read(std::size_t byte_count) {
   if (closed_) {
     return;
   }
-  decoder_.written(byte_count);
   last_received_ = clock_.now();
-  const bool good = deliver_frames();
+  bool good = true;
+  if (wire_->session != nullptr) {
+    good = deliver_plain(std::span{wire_->read_bytes}.first(byte_count));
+  } else {
+    decoder_.written(byte_count);
+    good = deliver_frames();
+  }
   if (closed_) {
     return;
   }
   events_.on_batch_end();
   if (!good) {
-    return close("sent bytes that are not a frame: " +
-                 std::string{protocol::bad_frame_name(decoder_.bad())});
+    return on_bad_bytes();
   }
   read();
+}
+
+void Connection::on_bad_bytes() {
+  if (wire_->session == nullptr && wire_->alerted) {
+    return close(numbered(protocol::ErrorCode::TlsPlaintext, "it speaks TLS only"));
+  }
+  close("sent bytes that are not a frame: " +
+        std::string{protocol::bad_frame_name(decoder_.bad())});
+}
+
+// What came is decrypted and its frames are delivered. False: something else than frames was in it.
+bool Connection::deliver_plain(std::span<const std::byte> wire) {
+  security::TlsSession& session = *wire_->session;
+  const gcoord::Status received = session.receive(wire);
+  if (!open_ && session.open()) {
+    open_ = true;
+    events_.on_connected();
+  }
+  while (!closed_) {
+    const std::size_t count = session.read(decoder_.writable());
+    if (count == 0) {
+      break;
+    }
+    decoder_.written(count);
+    if (!deliver_frames()) {
+      return false;
+    }
+  }
+  if (closed_) {
+    return true;
+  }
+  if (!received.ok()) {
+    close(wire_->access->explained(received));
+  } else if (session.ended()) {
+    close("the node closed the connection");
+  } else if (!open_ && session.has_output() && !writing_) {
+    write();
+  } else {
+    flush();
+  }
+  return true;
 }
 
 bool Connection::deliver_frames() {
@@ -169,12 +288,22 @@ void Connection::close(const std::string& reason) {
   });
 }
 
+void Connection::close(const gcoord::Status& failure) {
+  if (!closed_) {
+    failure_code_ = static_cast<protocol::ErrorCode>(failure.detail());
+  }
+  close(failure.message());
+}
+
 void Connection::abandon() {
   abandoned_ = true;
   shut();
 }
 
 void Connection::shut() {
+  if (!closed_ && wire_->session != nullptr) {
+    wire_->say_last_words(writing_);
+  }
   closed_ = true;
   asio::error_code ignored;
   wire_->resolver.cancel();

@@ -1,4 +1,5 @@
-// One TCP connection to one node: frames out, frames in, nothing known of what they mean.
+// One TCP connection to one node, with TLS inside where the client has it: frames out, frames in,
+// nothing known of what they mean.
 //
 // Slots queued while a write is under way leave together in the next frame, so the number of system
 // calls falls as the load rises. A connection is used once: after on_closed it is dropped and
@@ -6,7 +7,9 @@
 // into the connection, except on_reply, which must not destroy it.
 #pragma once
 
+#include "common/status.h"
 #include "gcoord/clock.h"
+#include "protocol/error_codes.h"
 #include "protocol/frame.h"
 
 #include <cstddef>
@@ -16,6 +19,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace asio {
@@ -24,9 +28,12 @@ class io_context;
 
 namespace gcoord::client {
 
+class TlsAccess;
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Events {
+    // After the handshake of TLS, if there is one.
     std::function<void()> on_connected;
     std::function<void(const protocol::ReplySlot&, std::span<const std::byte>)> on_reply;
 
@@ -37,11 +44,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(const std::string&)> on_closed;
   };
 
-  Connection(asio::io_context& context, Clock& clock);
+  // Without `tls` in plain TCP.
+  Connection(asio::io_context& context, Clock& clock, std::shared_ptr<TlsAccess> tls = nullptr);
   ~Connection();
 
   // "host:port". Numeric addresses are not looked up.
   void connect(const std::string& address, Events events);
+
+  using BeforeSend =
+      std::function<void(const protocol::RequestSlot&, std::span<const std::byte> payload)>;
+
+  // What to call with each request before it is queued; it may send others, which come first.
+  void set_before_send(BeforeSend before) { before_send_ = std::move(before); }
 
   // Queues a request; flush() sends it. The payload is copied.
   void send(const protocol::RequestSlot& slot, std::span<const std::byte> payload);
@@ -49,6 +63,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Closes; on_closed follows with this reason unless the connection was closed before.
   void close(const std::string& reason);
+
+  // Why it was closed, where that has a number of its own: those of TLS. None otherwise.
+  protocol::ErrorCode failure_code() const { return failure_code_; }
 
   // Closes without a word: nothing is called any more.
   void abandon();
@@ -71,14 +88,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void on_open(const std::error_code& error);
   void read();
+  void on_ended(const std::error_code& error);
   void on_read(std::size_t byte_count);
   bool deliver_frames();
+  bool deliver_plain(std::span<const std::byte> wire);
+  void on_bad_bytes();
   void write();
+  void close(const gcoord::Status& failure);
   void shut();
 
   Clock& clock_;
   std::unique_ptr<Wire> wire_;
   Events events_;
+  BeforeSend before_send_;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
   protocol::FrameBuilder builder_{protocol::FrameDirection::Requests};
   std::vector<std::byte> queued_;  // Whole frames behind the write under way.
@@ -86,7 +108,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   TimePoint last_received_{};
   std::uint64_t frames_sent_ = 0;
   std::uint64_t number_ = 0;
-  bool open_ = false;
+  protocol::ErrorCode failure_code_ = protocol::ErrorCode::None;
+  bool open_ = false;  // Frames may go out.
   bool writing_ = false;
   bool closed_ = false;
   bool abandoned_ = false;

@@ -3,10 +3,13 @@
 // Plain value but for what it does with its addresses. The client's thread only.
 #pragma once
 
+#include "client/credentials/session_keyring.h"
 #include "client/net/circuit_breaker.h"
 #include "client/net/connection.h"
 #include "client/net/time_never.h"
 #include "common/ids.h"
+#include "protocol/error_codes.h"
+#include "protocol/hello.h"
 
 #include <cstdint>
 #include <memory>
@@ -58,6 +61,11 @@ struct NodeEntry {
   std::uint64_t features = 0;  // While it is ready.
   bool failed = false;
   std::string failure;
+  protocol::ErrorCode failure_code = protocol::ErrorCode::None;
+  TimePoint rests_until{};  // It refused the login and is not tried again before.
+  // What it said, while it looks at the login.
+  std::unique_ptr<protocol::Welcome> welcome;
+  SessionKeyring::Attached attached;  // By the present connection.
 };
 
 }  // namespace gcoord::client

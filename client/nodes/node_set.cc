@@ -1,6 +1,7 @@
 #include "client/nodes/node_set.h"
 
 #include "client/net/failure.h"
+#include "client/nodes/node_login.h"
 #include "common/assert.h"
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
@@ -28,11 +29,20 @@ std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> 
 // The client waits so long for answers of a node that goes.
 constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
 
+// The number of a refusal that trying again does not mend: somebody is not allowed.
+protocol::ErrorCode lasting_code(std::uint32_t number) {
+  const auto* row = protocol::find_error(number);
+  return row != nullptr && row->exit == protocol::ExitCode::Auth ? row->code
+                                                                 : protocol::ErrorCode::None;
+}
+
 }  // namespace
 
 NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
     : context_(context),
       options_(options),
+      tls_(TlsAccess::for_options(options.tls)),
+      access_{std::make_shared<Login>(options.credentials), {}},
       events_(std::move(events)),
       fetch_(TimePoint{options.request_timeout} / 4) {}
 
@@ -219,6 +229,9 @@ Status NodeSet::why_silent(NodeId node) const {
 
 void NodeSet::advance(TimePoint now) {
   ask_for_view(now);
+  if (now >= access_.login->renew_at()) {
+    renew_login(*access_.login, entries_, now + TimePoint{options_.request_timeout});
+  }
   std::erase_if(entries_, [this, now](const auto& entry) {
     const bool gone = entry->phase == Phase::Left && now >= entry->give_up_at;
     frames_before_ += gone && entry->connection != nullptr ? entry->connection->frames_sent() : 0;
@@ -227,7 +240,7 @@ void NodeSet::advance(TimePoint now) {
   // By index, because a Welcome may add entries.
   for (std::size_t index = 0; index < entries_.size(); ++index) {
     Entry& entry = *entries_[index];
-    if (entry.phase == Phase::Waiting && entry.breaker.admits(now)) {
+    if (entry.phase == Phase::Waiting && entry.breaker.admits(now) && now >= entry.rests_until) {
       connect(entry, now);
     } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
       entry.give_up_at = kTimeNever;
@@ -283,10 +296,12 @@ void NodeSet::take_view(const protocol::ReplySlot& slot, std::span<const std::by
 }
 
 TimePoint NodeSet::next_event() const {
-  TimePoint next = ready_count() == 0 ? kTimeNever : fetch_.next_event(known_);
+  TimePoint next = ready_count() == 0
+                       ? kTimeNever
+                       : std::min(fetch_.next_event(known_), access_.login->renew_at());
   for (const auto& entry : entries_) {
     if (entry->phase == Phase::Waiting) {
-      next = std::min(next, entry->breaker.next_probe());
+      next = std::min(next, std::max(entry->breaker.next_probe(), entry->rests_until));
     } else if (entry->phase == Phase::Connecting || entry->phase == Phase::Left ||
                (entry->phase == Phase::Ready && known_.has_left(entry->node))) {
       next = std::min(next, entry->give_up_at);
@@ -297,11 +312,14 @@ TimePoint NodeSet::next_event() const {
 
 void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.phase = Phase::Connecting;
+  entry.failure_code = protocol::ErrorCode::None;
   entry.breaker.on_request(now);
   entry.give_up_at = now + TimePoint{options_.connect_timeout};
-  entry.connection = std::make_shared<Connection>(context_, *options_.clock);
+  entry.connection = std::make_shared<Connection>(context_, *options_.clock, tls_);
   Connection::Events events;
   entry.greeted = false;
+  entry.welcome.reset();
+  entry.attached.clear();
   events.on_connected = [this, &entry] {
     entry.greeted = true;
     protocol::RequestSlot hello;
@@ -324,7 +342,10 @@ void NodeSet::on_reply(Entry& entry,
                        std::span<const std::byte> payload) {
   if (entry.phase == Phase::Ready && fetch_.take(entry.node, slot, options_.clock->now())) {
     take_view(slot, payload);
+  } else if (entry.phase == Phase::Ready && is_login(slot)) {
+    access_.login->take(slot, payload, options_.clock->now());  // If not taken, it is asked again.
   } else if (entry.phase == Phase::Ready) {
+    access_.keyring.hear(slot, payload);
     events_.on_reply(entry.node, slot, payload);
   } else if (entry.phase == Phase::Connecting) {
     on_welcome(entry, slot, payload);
@@ -334,18 +355,28 @@ void NodeSet::on_reply(Entry& entry,
 void NodeSet::on_welcome(Entry& entry,
                          const protocol::ReplySlot& slot,
                          std::span<const std::byte> payload) {
-  if (slot.code != gcoord::StatusCode::Ok) {
-    return entry.connection->close(refusal(slot, payload));
+  if (entry.welcome == nullptr) {
+    if (slot.code != gcoord::StatusCode::Ok) {
+      entry.failure_code = lasting_code(slot.detail);
+      return entry.connection->close(refusal(slot, payload));
+    }
+    auto welcome = protocol::decode_welcome(payload);
+    if (!welcome.ok()) {
+      return entry.connection->close("sent a welcome that cannot be decoded");
+    }
+    if (const std::string reason = objection(entry, welcome.value()); !reason.empty()) {
+      return entry.connection->close(reason);
+    }
+    entry.welcome = std::make_unique<protocol::Welcome>(std::move(welcome).value());
+    if (has_identities(*entry.welcome) && access_.login->wanted()) {
+      return log_in(entry, *access_.login);  // It takes nothing else before.
+    }
+  } else if (!take_login(entry, {slot, payload, options_.clock->now()}, *access_.login)) {
+    return;
   }
-  const auto welcome = protocol::decode_welcome(payload);
-  if (!welcome.ok()) {
-    return entry.connection->close("sent a welcome that cannot be decoded");
-  }
-  if (const std::string reason = objection(entry, welcome.value()); !reason.empty()) {
-    return entry.connection->close(reason);
-  }
+  const std::unique_ptr<protocol::Welcome> welcome = std::move(entry.welcome);
   for (const auto& other : entries_) {
-    if (other.get() == &entry || other->node != welcome.value().node || !other->is_used()) {
+    if (other.get() == &entry || other->node != welcome->node || !other->is_used()) {
       continue;
     }
     // One of the two goes: the one that does not work, or this one.
@@ -358,15 +389,27 @@ void NodeSet::on_welcome(Entry& entry,
   if (entry.phase == Phase::Alias) {
     return;
   }
-  entry.node = welcome.value().node;
+  entry.node = welcome->node;
   entry.phase = Phase::Ready;
-  entry.features = welcome.value().features;
-  entry.connection->set_number(welcome.value().connection);
+  entry.features = welcome->features;
+  entry.connection->set_number(welcome->connection);
+  if (has_identities(*welcome)) {
+    attach_before_requests(entry, access_.keyring);
+  }
   entry.breaker.on_success();
   entry.failed = false;
   entry.failure.clear();
-  learn(welcome.value());
-  known_.hear(welcome.value().view_epoch);
+  if (!welcomed_) {
+    cluster_ = *welcome;
+    welcomed_ = true;
+    known_.begin(*welcome);
+  }
+  // While a cluster is being upgraded, what one node does not know is asked of none.
+  cluster_.features &= welcome->features;
+  for (const protocol::NodeAddress& node : welcome->nodes) {
+    learn_address(node);
+  }
+  known_.hear(welcome->view_epoch);
   events_.on_ready(entry.node);
 }
 
@@ -385,19 +428,6 @@ std::string NodeSet::objection(const Entry& entry, const protocol::Welcome& welc
   const bool foreign = wanted != ClusterId{} && welcome.cluster != wanted;
   const bool reshaped = welcomed_ && welcome.shard_count != cluster_.shard_count;
   return foreign || reshaped ? "belongs to another cluster" : "";
-}
-
-void NodeSet::learn(const protocol::Welcome& welcome) {
-  if (!welcomed_) {
-    cluster_ = welcome;
-    welcomed_ = true;
-    known_.begin(welcome);
-  }
-  // While a cluster is being upgraded, what one node does not know is asked of none.
-  cluster_.features &= welcome.features;
-  for (const protocol::NodeAddress& node : welcome.nodes) {
-    learn_address(node);
-  }
 }
 
 // One without an address will be named by a later Welcome, or view.
@@ -423,6 +453,9 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   }
   const bool was_ready = entry.phase == Phase::Ready;
   frames_before_ += entry.connection->frames_sent();
+  if (entry.connection->failure_code() != protocol::ErrorCode::None) {
+    entry.failure_code = entry.connection->failure_code();
+  }
   entry.connection.reset();
   entry.phase = Phase::Waiting;
   const TimePoint now = options_.clock->now();
@@ -469,11 +502,13 @@ std::vector<NodeView> NodeSet::views() const {
     if (entry->is_used()) {
       const bool ready = entry->phase == Phase::Ready;
       const bool works = ready && entry->breaker.closed();
-      views.push_back({.node_id = entry->node.value,
-                       .address = entry->address,
-                       .connected = ready,
-                       .breaker = entry->breaker.state(),
-                       .last_error = works ? std::string{} : entry->failure});
+      views.push_back(
+          {.node_id = entry->node.value,
+           .address = entry->address,
+           .connected = ready,
+           .breaker = entry->breaker.state(),
+           .last_error = works ? std::string{} : entry->failure,
+           .last_error_number = works ? 0 : static_cast<std::uint32_t>(entry->failure_code)});
     }
   }
   for (const protocol::NodeAddress& node : cluster_.nodes) {
@@ -491,6 +526,19 @@ std::uint64_t NodeSet::frames_sent() const {
     sent += entry->connection != nullptr ? entry->connection->frames_sent() : 0;
   }
   return sent;
+}
+
+Status unreachable(const NodeSet& nodes) {
+  std::uint32_t number = 0;
+  for (const NodeView& node : nodes.views()) {
+    if (!node.last_error.empty() && node.last_error_number == 0) {
+      return failure(protocol::ErrorCode::Unreachable, nodes.evidence());
+    }
+    number = std::max(number, node.last_error_number);
+  }
+  return failure(
+      number == 0 ? protocol::ErrorCode::Unreachable : static_cast<protocol::ErrorCode>(number),
+      nodes.evidence());
 }
 
 std::string reachable(const NodeSet& nodes) {

@@ -11,7 +11,9 @@
 // only.
 #pragma once
 
+#include "client/credentials/client_access.h"
 #include "client/net/connection.h"
+#include "client/net/tls_access.h"
 #include "client/nodes/known_view.h"
 #include "client/nodes/node_entry.h"
 #include "client/nodes/view_fetch.h"
@@ -130,6 +132,10 @@ class NodeSet {
   // for with the next advance().
   KnownView& known() { return known_; }
 
+  // What is shown to nodes of who this is and what is its own; by other connections of the client,
+  // too.
+  ClientAccess& access() { return access_; }
+
   // Endpoints and nodes of the cluster, those without a known address too.
   std::vector<NodeView> views() const;
 
@@ -150,7 +156,6 @@ class NodeSet {
                   std::span<const std::byte> payload);
   void on_closed(Entry& entry, const std::string& reason);
   std::string objection(const Entry& entry, const protocol::Welcome& welcome) const;
-  void learn(const protocol::Welcome& welcome);
   void learn_address(const protocol::NodeAddress& node);
   void ask_for_view(TimePoint now);
   void take_view(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
@@ -161,6 +166,8 @@ class NodeSet {
 
   asio::io_context& context_;
   const ClientOptions& options_;
+  const std::shared_ptr<TlsAccess> tls_;  // nullptr: plain TCP.
+  ClientAccess access_;
   Events events_;
   std::vector<std::unique_ptr<Entry>> entries_;
   protocol::Welcome cluster_;
@@ -177,6 +184,10 @@ class NodeSet {
 // lists would look empty, and watches would wait in silence. Else GC5001 with how many of how many
 // can be reached; GC3001 when none can be.
 Status majority(const NodeSet& nodes);
+
+// Why no node is ready: GC3001, or where all of them failed for a reason with a number, the highest
+// of these, which trying again does not mend.
+Status unreachable(const NodeSet& nodes);
 
 // Evidence: "1 of 3 nodes can be reached". Once a node has told of the cluster.
 std::string reachable(const NodeSet& nodes);

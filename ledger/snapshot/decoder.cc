@@ -17,6 +17,8 @@ constexpr std::size_t kShardPayloadBytes = 32;
 constexpr std::size_t kEndPayloadBytes = 24;
 constexpr std::size_t kHeaderBytesMin = 8 + 8 + 4 + 4 + 4 + 4 + 2;
 constexpr std::size_t kHeaderNodeBytes = 8;
+// Of users and roles; above what a cluster keeps (security/roles/role_table.h).
+constexpr std::size_t kAccessBytesMax = std::size_t{8} << 20;
 
 Status failed(std::string what, std::uint32_t detail) {
   return {StatusCode::DataLoss, std::move(what), detail};
@@ -87,6 +89,7 @@ Status SnapshotStates::on_shard(const SnapshotShard& shard) {
   whole_.state.clear();
   whole_.frontier.reset();
   whole_.view.clear();
+  whole_.access.clear();
   frontier_.clear();
   return {};
 }
@@ -101,6 +104,13 @@ Status SnapshotStates::on_part(SnapshotKind kind, std::span<const std::byte> byt
           kSnapshotImpossible);
     }
     whole_.view.assign(bytes.begin(), bytes.end());
+  } else if (kind == SnapshotKind::Access) {
+    if (whole_.access.size() + bytes.size() > kAccessBytesMax) {
+      return failed(
+          "shard " + std::to_string(whole_.shard.shard.value) + " has impossible users and roles",
+          kSnapshotImpossible);
+    }
+    whole_.access.insert(whole_.access.end(), bytes.begin(), bytes.end());
   } else if (kind == SnapshotKind::Frontier) {
     frontier_.insert(frontier_.end(), bytes.begin(), bytes.end());
     whole_.frontier = last ? parse_frontier(frontier_) : std::nullopt;
@@ -316,7 +326,7 @@ Status SnapshotDecoder::read_shard() {
 }
 
 Status SnapshotDecoder::read_part() {
-  const bool known = head_.kind <= SnapshotKind::View;
+  const bool known = head_.kind <= SnapshotKind::Access;
   if (!known && (head_.flags & kSnapshotPassOver) == 0) {
     return {StatusCode::FailedPrecondition,
             place() + " is of kind " + std::to_string(static_cast<unsigned>(head_.kind)) +

@@ -42,7 +42,8 @@ struct SnapshotState {
   SnapshotShard shard;
   std::vector<std::byte> state;
   std::optional<SnapshotFrontier> frontier;
-  std::vector<std::byte> view;  // Of shard 0; empty: there was none.
+  std::vector<std::byte> view;    // Of shard 0; empty: there was none.
+  std::vector<std::byte> access;  // The same of its users and roles.
 };
 
 // A visitor that takes each shard as a whole. Memory: the largest state of a shard.

@@ -41,6 +41,9 @@ enum class SnapshotKind : std::uint16_t {
   Entries = 5,   // Kept free, as the next.
   Hashes = 6,
   View = 7,  // Of shard 0, may be passed over: the cluster view (membership/view/cpu.h).
+  // Of shard 0, in parts: users and roles (security/roles/role_cpu.h). Not to be passed over: a
+  // release without them would open a cluster to everybody.
+  Access = 8,
   End = 0xffff,
 };
 

@@ -2,6 +2,8 @@
 
 #include "common/bytes.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace gcoord::membership {
@@ -10,18 +12,73 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kProgressVersion = 2;
+constexpr std::uint8_t kOthersVersion = 3;
 
-// Nothing where the sender said nothing of it, or something that this release does not know.
 std::optional<ShardProgress> read_progress(ByteReader& reader) {
-  if (reader.rest_bytes() == 0 || reader.integer<std::uint8_t>() != kProgressVersion) {
-    return std::nullopt;
-  }
   ShardProgress progress;
   progress.epoch = reader.integer<std::uint64_t>();
   progress.led = reader.integer<std::uint32_t>();
   progress.settled = reader.integer<std::uint32_t>();
   progress.ready = reader.integer<std::uint32_t>();
   return reader.ok() ? std::optional(progress) : std::nullopt;
+}
+
+std::vector<Acquaintance> read_others(ByteReader& reader) {
+  const auto count = reader.integer<std::uint8_t>();
+  std::vector<Acquaintance> others;
+  for (std::size_t k = 0; k < count && k < kAcquaintancesMax; ++k) {
+    const NodeId node{reader.integer<std::uint32_t>()};
+    const std::string_view address = reader.text(protocol::kMemberAddressBytesMax);
+    if (!reader.ok() || node.value == 0) {
+      return {};
+    }
+    others.push_back({node, std::string(address)});
+  }
+  return others;
+}
+
+// What follows the node itself: blocks by their versions, up to one that this release does not
+// know.
+void read_blocks(ByteReader& reader, ViewAnnouncement& said) {
+  while (reader.ok() && reader.rest_bytes() != 0) {
+    switch (reader.integer<std::uint8_t>()) {
+      case kProgressVersion:
+        said.progress = read_progress(reader);
+        break;
+      case kOthersVersion:
+        said.others = read_others(reader);
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+void write_others(ByteWriter& writer,
+                  const std::vector<std::byte>& bytes,
+                  const std::vector<Acquaintance>& others) {
+  constexpr std::size_t kBlockBytes = 2;
+  constexpr std::size_t kEachBytes = 6;
+  std::size_t room = kAnnouncementBytesMax - std::min(kAnnouncementBytesMax, bytes.size());
+  room -= std::min(room, kBlockBytes);
+  std::uint8_t count = 0;
+  for (const Acquaintance& other : others) {
+    const std::size_t need = kEachBytes + other.peer_address.size();
+    if (need > room || count == kAcquaintancesMax) {
+      break;
+    }
+    room -= need;
+    ++count;
+  }
+  if (count == 0) {
+    return;
+  }
+  writer.integer(kOthersVersion);
+  writer.integer(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    writer.integer(others[k].node.value);
+    writer.text(others[k].peer_address);
+  }
 }
 
 }  // namespace
@@ -40,6 +97,7 @@ std::vector<std::byte> encode_announcement(const ViewAnnouncement& said) {
     writer.integer(said.progress->settled);
     writer.integer(said.progress->ready);
   }
+  write_others(writer, bytes, said.others);
   return bytes;
 }
 
@@ -54,7 +112,7 @@ std::optional<ViewAnnouncement> decode_announcement(std::span<const std::byte> b
     return std::nullopt;
   }
   said.self = *std::move(self);
-  said.progress = read_progress(reader);
+  read_blocks(reader, said);
   return said;
 }
 

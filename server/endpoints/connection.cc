@@ -6,6 +6,7 @@ namespace gcoord::server {
 
 Connection::Connection(Accepted accepted, const Events& events)
     : client{.address = accepted.address, .name = {}},
+      identity(accepted.budget),
       id_(accepted.id),
       socket_(std::move(accepted.socket)),
       share_(std::move(accepted.share)),

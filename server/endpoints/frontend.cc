@@ -24,6 +24,11 @@ std::uint64_t system_now_us() {
                                         .count());
 }
 
+bool opens_session(const protocol::ReplySlot& slot) {
+  return slot.code == StatusCode::Ok && (slot.kind == protocol::RequestKind::OpenSession ||
+                                         slot.kind == protocol::RequestKind::SessionGrant);
+}
+
 Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
   return protocol::make_error(protocol::ErrorCode::ListenFailed,
                               "client port " + to_string(endpoint) + ": " + error.message());
@@ -51,13 +56,14 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   events_.on_dirty = [this](Connection& connection) {
     dirty_.push_back(connection.shared_from_this());
   };
+  events_.on_tls = [this](Connection& connection) { on_tls(connection); };
   events_.on_crowded = [this](Connection& connection, HeldBytes kind) {
     on_crowded(connection, kind);
   };
   events_.on_input_waits = [this](Connection& connection, bool bulk) {
     input_.add(connection.shared_from_this(), bulk);
   };
-  events_.on_room = [this](Connection& connection) { on_room_(connection.id()); };
+  events_.on_room = [this](Connection& connection) { replies_.on_room(connection.id()); };
   events_.on_input = [] {};
 }
 
@@ -72,7 +78,11 @@ void FrontEnd::set_handler(OnRequest on_request, std::function<void()> on_input)
 }
 
 void FrontEnd::set_on_room(std::function<void(protocol::ConnectionId)> on_room) {
-  on_room_ = std::move(on_room);
+  replies_.on_room = std::move(on_room);
+}
+
+void FrontEnd::set_on_opened(OnOpened on_opened) {
+  sessions_.on_opened = std::move(on_opened);
 }
 
 Status FrontEnd::listen() {
@@ -146,13 +156,22 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   ConnectionAccount::Share share = find_place(ClientSource::of(client.address()));
   const bool placed = share.placed();
   const protocol::ConnectionId id = table_.reserve();
-  const auto connection = std::make_shared<Connection>(
-      Connection::Accepted{id, client, sockets_.make(std::move(socket), !placed), std::move(share)},
-      events_);
+  const auto connection =
+      std::make_shared<Connection>(Connection::Accepted{id,
+                                                        client,
+                                                        sockets_.make(std::move(socket), !placed),
+                                                        std::move(share),
+                                                        &sessions_.budget},
+                                   events_);
+  connection->identity.source = ClientSource::of(client.address()).bits;
   table_.put(id, connection);
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
   log_begin(*connection, table_.size());
+  if (!placed && sockets_.tls_on()) {
+    connection->close(CloseReason::Full);  // A handshake would cost more than the answer.
+    return;
+  }
   if (!placed) {
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
@@ -189,6 +208,21 @@ protocol::RecordOrigin FrontEnd::origin(protocol::ConnectionId connection) const
 std::string FrontEnd::describe(protocol::ConnectionId connection) const {
   const Connection* const found = table_.find(connection);
   return found != nullptr ? describe_client(*found) : ReplySink::describe(connection);
+}
+
+const security::Principal& FrontEnd::principal(protocol::ConnectionId connection) const {
+  const Connection* const found = table_.find(connection);
+  return found != nullptr ? found->identity.principal : ReplySink::principal(connection);
+}
+
+ConnectionIdentity* FrontEnd::identity(protocol::ConnectionId connection) {
+  Connection* const found = table_.find(connection);
+  return found != nullptr ? &found->identity : nullptr;
+}
+
+const security::TlsPeer* FrontEnd::peer(protocol::ConnectionId connection) const {
+  const Connection* const found = table_.find(connection);
+  return found == nullptr ? nullptr : found->peer();
 }
 
 void FrontEnd::on_request(Connection& connection,
@@ -234,6 +268,7 @@ void FrontEnd::on_hello(Connection& connection,
     return refuse_with(protocol::ErrorCode::ClusterForeign);
   }
   connection.set_welcomed();
+  connection.identity.features = welcome.features;
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
@@ -250,6 +285,21 @@ void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
   connection.close(CloseReason::BadFrame);
 }
 
+// Plain text that is not permitted gets an answer that clients of all releases understand.
+void FrontEnd::on_tls(Connection& connection) {
+  const TlsNews& news = *connection.tls();
+  metrics_.tls.count(news, connection.client.address.address());
+  log_tls(connection, {tls_lines_, swept_ms_});
+  if (news.state == TlsState::Failed) {
+    connection.close(CloseReason::Tls);
+  } else if (news.state == TlsState::Forbidden) {
+    protocol::RequestSlot hello;
+    hello.kind = protocol::RequestKind::Hello;
+    connection.reply(error_reply(hello, protocol::ErrorCode::TlsPlaintext), {});
+    connection.close_after_flush(CloseReason::Tls);
+  }
+}
+
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   metrics_.closed[static_cast<std::size_t>(reason)]->add();
   log_end(connection, reason, {end_lines_, swept_ms_});
@@ -257,7 +307,7 @@ void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   // The caller may still be inside the connection: it goes with the next flush.
   dirty_.push_back(table_.take(connection.id()));
   if (!stopping_) {
-    on_room_(connection.id());
+    replies_.on_room(connection.id());
   }
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
 }
@@ -278,8 +328,18 @@ void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
   if (Connection* found = table_.find(connection); found != nullptr) {
-    found->reply(slot, payload);
+    if (opens_session(slot)) {
+      return found->reply(slot, sessions_.on_opened(connection, slot));
+    }
+    const auto masked = replies_.filter == nullptr
+                            ? std::nullopt
+                            : replies_.filter->masked(connection, slot, payload);
+    found->reply(slot, masked ? std::span<const std::byte>{*masked} : payload);
   }
+}
+
+bool FrontEnd::lists(protocol::ConnectionId connection, std::string_view name) const {
+  return replies_.filter == nullptr || replies_.filter->lists(connection, name);
 }
 
 void FrontEnd::push(protocol::ConnectionId connection,

@@ -2,12 +2,13 @@
 // services.
 //
 // The first frame of a connection is a Hello; everything after it goes to the request handler given
-// at construction. Malformed input closes the connection, is counted by reason and applies nothing.
-// Connections are capped, of each source and in all; one beyond the cap is told so and closed,
-// unless another that is idle gives way. Memory is bounded likewise, and the connection that holds
-// the most of the source that holds the most is closed first (connection_account.h). Connections
-// that never said Hello, that idle with nothing outstanding, that do not read, or that do not end a
-// frame are closed by sweep(). docs/reference/limits.md has the numbers.
+// at construction. With TLS a handshake comes before that, within the same time. Malformed input
+// closes the connection, is counted by reason and applies nothing. Connections are capped, of each
+// source and in all; one beyond the cap is told so and closed, unless another that is idle gives
+// way. Memory is bounded likewise, and the connection that holds the most of the source that holds
+// the most is closed first (connection_account.h). Connections that never said Hello, that idle
+// with nothing outstanding, that do not read, or that do not end a frame are closed by sweep().
+// docs/reference/limits.md has the numbers.
 //
 // Sockets that are readable only queue their connections; serve_input() takes requests, under a
 // budget of time (input_queue.h), so that no client holds up the pass of the loop.
@@ -26,6 +27,8 @@
 #include "server/endpoints/connection_table.h"
 #include "server/endpoints/frontend_metrics.h"
 #include "server/endpoints/input_queue.h"
+#include "server/identities/connection_identity.h"
+#include "server/interfaces/reply_filter.h"
 #include "server/platform/endpoint_name.h"
 #include "server/platform/log_rate_limit.h"
 
@@ -37,6 +40,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
@@ -59,11 +63,16 @@ struct FrontEndOptions {
   std::function<std::uint64_t()> now_us;
 };
 
-class FrontEnd final : public protocol::ReplySink {
+class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
  public:
   using OnRequest = std::function<void(protocol::ConnectionId connection,
                                        const protocol::RequestSlot& request,
                                        std::span<const std::byte>)>;
+
+  // The bytes of the key of a session that the connection has opened, for the client; none: it gets
+  // none.
+  using OnOpened =
+      std::function<std::span<const std::byte>(protocol::ConnectionId, const protocol::ReplySlot&)>;
 
   FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRegistry& metrics);
   ~FrontEnd() override;
@@ -74,6 +83,12 @@ class FrontEnd final : public protocol::ReplySink {
   // What to call when replies that waited to be read have left, or the connection is gone: who
   // passed it over because of its backlog_bytes() may look at it again.
   void set_on_room(std::function<void(protocol::ConnectionId)> on_room);
+
+  // What clients may see of replies. It outlives the last reply.
+  void set_filter(ReplyFilter& filter) { replies_.filter = &filter; }
+
+  // What to call when a session was opened, before the client hears of it.
+  void set_on_opened(OnOpened on_opened);
 
   // Binds and accepts. ListenFailed names the address and the system's reason; FailedPrecondition:
   // the kernel refuses the I/O backend.
@@ -95,6 +110,12 @@ class FrontEnd final : public protocol::ReplySink {
   std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override;
   protocol::RecordOrigin origin(protocol::ConnectionId connection) const override;
   std::string describe(protocol::ConnectionId connection) const override;
+  const security::Principal& principal(protocol::ConnectionId connection) const override;
+  bool lists(protocol::ConnectionId connection, std::string_view name) const override;
+  ConnectionIdentity* identity(protocol::ConnectionId connection) override;
+
+  // Who is at the other end, by a certificate that is good; nullptr: it showed none.
+  const security::TlsPeer* peer(protocol::ConnectionId connection) const;
 
   // Once per pass: connections take what they sent, as far as the budget of a pass goes
   // (input_queue.h). Returns whether any did; then there may be more to do at once.
@@ -130,6 +151,18 @@ class FrontEnd final : public protocol::ReplySink {
   const ConnectionAccount& account() const { return account_; }
 
  private:
+  struct Replies {
+    std::function<void(protocol::ConnectionId)> on_room = [](protocol::ConnectionId) {};
+    ReplyFilter* filter = nullptr;  // Nothing is hidden from anybody.
+  };
+
+  struct Sessions {
+    AttachmentBudget budget;
+    OnOpened on_opened = [](protocol::ConnectionId, const protocol::ReplySlot&) {
+      return std::span<const std::byte>{};
+    };
+  };
+
   void accept();
   void close_all();
   void on_accepted(asio::ip::tcp::socket socket);
@@ -143,6 +176,7 @@ class FrontEnd final : public protocol::ReplySink {
                 const protocol::RequestSlot& request,
                 std::span<const std::byte> payload);
   void on_bad_frame(Connection& connection, protocol::BadFrame reason);
+  void on_tls(Connection& connection);
   void on_closed(Connection& connection, CloseReason reason);
   void refuse(Connection& connection, const protocol::RequestSlot& request, std::uint32_t error);
 
@@ -150,7 +184,7 @@ class FrontEnd final : public protocol::ReplySink {
   FrontEndOptions options_;
   Connection::Events events_;
   OnRequest handler_;
-  std::function<void(protocol::ConnectionId)> on_room_ = [](protocol::ConnectionId) {};
+  Replies replies_;
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_ = 0;
   bool accepting_ = false;
@@ -158,6 +192,7 @@ class FrontEnd final : public protocol::ReplySink {
   bool stopping_ = false;
   std::uint64_t swept_ms_ = 0;  // The time of the last sweep.
   ConnectionAccount account_;
+  Sessions sessions_;      // Of connections, which have places in its budget.
   ClientSockets sockets_;  // After what ends connections: they have sockets.
   ConnectionTable table_;
   InputQueue input_;
@@ -165,6 +200,7 @@ class FrontEnd final : public protocol::ReplySink {
   std::vector<std::shared_ptr<Connection>> flushing_;
   FrontEndMetrics metrics_;
   LogRateLimit end_lines_;
+  LogRateLimit tls_lines_;
 };
 
 }  // namespace gcoord::server

@@ -11,6 +11,8 @@
 #include "membership/groups/command.h"
 #include "membership/rendezvous/command.h"
 #include "membership/view/command.h"
+#include "security/roles/command.h"
+#include "security/roles/facts.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
@@ -304,12 +306,9 @@ bool add_configuration(RecordFacts& facts, std::span<const std::byte> body) {
   return true;
 }
 
-bool add_view(RecordFacts& facts, std::span<const std::byte> body) {
-  const auto command = membership::decode_view_command(body);
-  if (!command) {
-    return false;
-  }
-  for (auto& [name, text] : membership::view_command_facts(*command)) {
+// Of a command that says its kind itself, first.
+bool add_facts(RecordFacts& facts, std::vector<std::pair<std::string, std::string>> said) {
+  for (auto& [name, text] : said) {
     if (name == "kind") {
       facts.front().second = std::move(text);
     } else {
@@ -317,6 +316,16 @@ bool add_view(RecordFacts& facts, std::span<const std::byte> body) {
     }
   }
   return true;
+}
+
+bool add_view(RecordFacts& facts, std::span<const std::byte> body) {
+  const auto command = membership::decode_view_command(body);
+  return command && add_facts(facts, membership::view_command_facts(*command));
+}
+
+bool add_access(RecordFacts& facts, std::span<const std::byte> body) {
+  const auto command = security::decode_access_command(body);
+  return command && add_facts(facts, security::access_command_facts(*command));
 }
 
 // What stands behind the header; false if it cannot be read as what the header says.
@@ -347,6 +356,8 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       return true;
     case RecordKind::View:
       return add_view(facts, body);
+    case RecordKind::Access:
+      return add_access(facts, body);
   }
   return false;
 }

@@ -69,9 +69,22 @@ void HostReplicas::set_members(const ClusterMembers& members) {
   members_next_ = members;
 }
 
+void HostReplicas::meet(NodeId node, const std::string& address) {
+  members_.meet(node, address);
+}
+
 // Between turns: nothing is gathered for a peer, and no row is being stepped. Rows may know who has
 // left for a member still: to them it is a node of which nothing is heard.
 void HostReplicas::follow_members() {
+  const auto add_peers = [this](const std::vector<netcore::PeerAddress>& added) {
+    for (const netcore::PeerAddress& peer : added) {
+      fail_unless(network_->add_peer(peer));
+      peers_->add(peer.id);
+      admission_->add(peer.id);
+      lanes_->add_peer(peer.id);
+    }
+  };
+  add_peers(members_.take_met());
   if (!members_next_) {
     return;
   }
@@ -95,12 +108,7 @@ void HostReplicas::follow_members() {
   for (const netcore::PeerAddress& peer : changes->moved) {
     network_->set_address(peer);
   }
-  for (const netcore::PeerAddress& peer : changes->added) {
-    fail_unless(network_->add_peer(peer));
-    peers_->add(peer.id);
-    admission_->add(peer.id);
-    lanes_->add_peer(peer.id);
-  }
+  add_peers(changes->added);
   // So that a leader finds a slot for each of them.
   const auto nodes = static_cast<std::uint32_t>(nodes_of(members.view).size());
   fail_unless(lanes_->make_slots(std::min(nodes, consensus::kReplicaSlots)));
@@ -131,7 +139,7 @@ bool HostReplicas::shrink() {
 }
 
 bool HostReplicas::arm() {
-  if (!failure_.ok() || members_next_ || checkpointing_->busy()) {
+  if (!failure_.ok() || members_next_ || members_.has_met() || checkpointing_->busy()) {
     return false;
   }
   const bool came = disk_->rearm();

@@ -97,6 +97,7 @@ class HostReplicas final : public ReplicatedLog {
   // that is older than the one so far is left. If this node has left by the view, the engine fails
   // with kNodeRemoved.
   void set_members(const ClusterMembers& members) override;
+  void meet(NodeId node, const std::string& address) override;
 
   MembersProgress members_progress() const override { return lanes_->members_progress(); }
 
@@ -123,7 +124,6 @@ class HostReplicas final : public ReplicatedLog {
   // open.cc
   Status open_storage(MetricsRegistry& registry);
   Status open_network(MetricsRegistry& registry);
-  netcore::AgreedSettings agreed_settings() const;
   netcore::PeerNetworkOptions network_options(MetricsRegistry& registry);
   ReplicaInflow::ChannelEvents channel_events();
 

@@ -17,6 +17,16 @@
 namespace gcoord::server {
 namespace {
 
+netcore::AgreedSettings agreed_settings(const ReplicaOptions& options, const ReplicaDisk& disk) {
+  const std::uint32_t founders = consensus::count_slots(disk.founders().voters);
+  const auto now = static_cast<std::uint32_t>(options.peers.size() + 1);
+  return {options.shard_count,
+          options.tick_ms,
+          options.timing.election_ticks * options.tick_ms,
+          founders != 0 ? founders : now,
+          static_cast<std::uint32_t>(options.durability)};
+}
+
 Status option_failure(std::string message) {
   return Status{StatusCode::InvalidArgument, std::move(message), kEngineOptions};
 }
@@ -155,16 +165,6 @@ Status HostReplicas::open_storage(MetricsRegistry& registry) {
 // What all nodes must have been started with: names hash to shards, promises are counted in
 // election timeouts. The number of nodes is the one that the cluster was founded with, whatever
 // came since: nodes that know of no view yet compare it. Who joined meets only such ones that do.
-netcore::AgreedSettings HostReplicas::agreed_settings() const {
-  const std::uint32_t founders = consensus::count_slots(disk_->founders().voters);
-  const auto now = static_cast<std::uint32_t>(options_.peers.size() + 1);
-  return {options_.shard_count,
-          options_.tick_ms,
-          options_.timing.election_ticks * options_.tick_ms,
-          founders != 0 ? founders : now,
-          static_cast<std::uint32_t>(options_.durability)};
-}
-
 netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& registry) {
   netcore::PeerNetworkOptions network;
   network.cluster = options_.cluster;
@@ -174,7 +174,7 @@ netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& regis
   network.directory = netcore::DirectoryId{disk_->identity().directory_id()};
   network.life = mix64(options_.seed ^ incarnation().value);
   network.durable = disk_->durable_lsn().value;
-  network.settings = agreed_settings();
+  network.settings = agreed_settings(options_, *disk_);
   network.listen_host = options_.listen_host;
   network.listen_port = options_.listen_port;
   network.peers = options_.peers;
@@ -202,10 +202,11 @@ Status HostReplicas::open_network(MetricsRegistry& registry) {
   peers_ = std::make_unique<ReplicaPeers>(
       options_.peers, incarnation(), options_.timing, options_.durability);
   peers_->register_gauges(registry);
-  admission_ = std::make_unique<PeerAdmission>(
-      disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
-        fail_unless(status);
-      });
+  admission_ =
+      std::make_unique<PeerAdmission>(disk_->identity(),
+                                      options_.peers,
+                                      agreed_settings(options_, *disk_),
+                                      [this](const Status& status) { fail_unless(status); });
   for (const NodeId founder : disk_->founders().node) {
     admission_->note_founder(founder);
   }

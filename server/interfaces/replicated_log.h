@@ -124,6 +124,12 @@ class ReplicatedLog {
   // leads towards the view, as the plan of its rows says. A log that cannot leaves it.
   virtual void set_members(const ClusterMembers&) {}
 
+  // A node that a later view than the one that was set last has, as another node says, and where
+  // it is called; empty: it calls. The log keeps a channel to it, too, so that a leader that this
+  // node does not know yet can bring it the later view; nothing else follows from it. Later views
+  // say whether it stays. Does nothing for a node that is known or has left.
+  virtual void meet(NodeId, const std::string& /*address*/) {}
+
   // How far the shards led here are with the view that was set last.
   virtual MembersProgress members_progress() const { return {}; }
 

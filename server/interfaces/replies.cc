@@ -185,6 +185,20 @@ void set_flags(LockCode code, protocol::ReplySlot& reply) {
 
 namespace {
 
+// Whether the decision's token and holder are of somebody else's hold, or may be.
+bool names_others(LockCode code) {
+  switch (code) {
+    case LockCode::Busy:
+    case LockCode::NotHolder:
+    case LockCode::StaleToken:
+    case LockCode::LockDelayed:
+    case LockCode::Broken:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // To a leader, every way in which the lock is not its own says the same.
 ErrorCode error_of_request(const protocol::RequestSlot& request, LockCode code) {
   const bool office = request.kind == protocol::RequestKind::ElectProclaim ||
@@ -214,6 +228,10 @@ protocol::ReplySlot decision_reply(const protocol::RequestSlot& request,
     return moved_reply(request, ShardId{static_cast<std::uint32_t>(decision.token.value)});
   }
   set_flags(decision.code, reply);
+  if (request.has(protocol::RequestFlag::Discreet) && names_others(decision.code)) {
+    reply.token = 0;
+    reply.extra = 0;
+  }
   return reply;
 }
 

@@ -125,8 +125,11 @@ void Outcomes::on_events(const AppliedEntry& entry, const locks::LockEvents& eve
     env_.metrics.waits_timed_out->add(event.code == LockCode::WaitTimedOut ? 1 : 0);
     env_.metrics.wait_us->observe_us(env_.clock.now_us - wait->started_us);
     const auto context = context_of(entry, event.shard, event.session);
-    const std::string why =
+    std::string why =
         event.code == LockCode::Deadlock ? env_.deadlocks.take_text(key) : std::string{};
+    if (wait->request.has(protocol::RequestFlag::Discreet)) {
+      why.clear();  // It names the locks and sessions of the circle.
+    }
     end_wait(*wait,
              indexed(event_reply(wait->request, event, context), wait->request, entry.index),
              why);

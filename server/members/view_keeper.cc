@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 namespace gcoord::server {
@@ -103,6 +104,13 @@ std::vector<std::byte> ViewKeeper::announcement(std::uint64_t epoch) const {
                                               .settled = progress.settled,
                                               .ready = progress.ready};
   }
+  const membership::ClusterView& view = environment_.machine.views().view();
+  for (const NodeId node : std::views::reverse(nodes_of(view))) {
+    const Member* const member = protocol::find_member(view, node);
+    if (node != options_.self.id && said.others.size() < membership::kAcquaintancesMax) {
+      said.others.push_back({node, member->peer_address});
+    }
+  }
   return membership::encode_announcement(said);
 }
 
@@ -124,6 +132,11 @@ void ViewKeeper::hear(NodeId from, Incarnation incarnation, std::span<const std:
               "peer",
               std::to_string(from.value)})
       .set(decoded->epoch);
+  if (decoded->epoch > environment_.machine.views().view().epoch) {
+    for (const membership::Acquaintance& other : decoded->others) {
+      environment_.log.meet(other.node, other.peer_address);
+    }
+  }
   const auto heard = heard_.insert_or_assign(from, Heard{incarnation, *std::move(decoded)}).first;
   compare(heard->second);
 }

@@ -1,6 +1,7 @@
 #include "server/node/client_services.h"
 
 #include "ledger/snapshot/frontier.h"
+#include "server/identities/identity_requests.h"
 #include "server/node/member_options.h"
 #include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"
@@ -16,12 +17,18 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       space_(space),
       snapshots_(std::make_unique<SnapshotDownloads>(snapshot_environment())),
       pruning_(pruning_environment()),
-      watches_(WatchHubOptions{.shard_count = environment_.options.shards}, watch_environment()),
+      gate_(environment_.metrics),
+      roles_(environment_.service.handlers().reads.ages(),
+             std::uint64_t{environment_.options.election_ms} * 1000),
+      watches_(WatchHubOptions{.shard_count = environment_.options.shards, .judge = &gate_.watches},
+               watch_environment()),
       past_(HistoricalReadsOptions{.shard_count = environment_.options.shards}, past_environment()),
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
+      access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
+  gate_.requests.start(gate_environment());
   environment_.service.set_tap(&watches_);
   members_.set_verdicts([this] { return detection_.verdicts(); });
 }
@@ -34,11 +41,14 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .past = &past_,
                         .log = &log_levels_,
                         .members = &members_,
+                        .access = &access_,
                         .alarms = &detection_.alarm_requests(),
+                        .identities = &environment_.identities,
                         .now_ms = std::move(now_ms),
                         .dear = &dear_,
-                        .witness = environment_.options.witness});
-  dear_.set_handler([router](const ClientRequest& request) { router.serve(request); });
+                        .witness = environment_.options.witness,
+                        .gate = &gate_.requests});
+  dear_.set_handler([router](const ClientRequest& request) { router.serve_late(request); });
   NodeRequests& ranges = environment_.service.handlers().node;
   ranges.answer_in_parts();
   dear_.set_parts({.under_way = [&ranges] { return ranges.under_way(); },
@@ -47,21 +57,43 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
 }
 
 bool ClientServices::advance(std::uint64_t now_ms) {
+  if (gate_.requests.on()) {
+    roles_.advance(environment_.service.now_us());
+  }
   const bool more = watches_.advance(now_ms);
   past_.advance(now_ms);
   snapshots_->advance(now_ms);
   pruning_.advance();
   detection_.detector().advance(now_ms);
+  access_.advance(now_ms);
   members_.advance(now_ms);  // What the detector proposes is proposed in this pass.
   return more;
 }
 
 std::uint64_t ClientServices::until_next_deadline_ms() const {
-  const std::uint64_t dear_us = dear_.until_next_us(environment_.service.now_us());
+  const std::uint64_t now_us = environment_.service.now_us();
+  const std::uint64_t dear_us = dear_.until_next_us(now_us);
+  const std::uint64_t roles_ms =
+      gate_.requests.on() ? roles_.until_next_ms(now_us) : LockService::kNeverMs;
   return std::min({past_.until_next_look_ms(),
                    members_.until_next_deadline_ms(),
+                   access_.until_next_deadline_ms(),
+                   roles_ms,
                    detection_.detector().until_next_deadline_ms(),
                    dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0)});
+}
+
+RequestGate::Environment ClientServices::gate_environment() {
+  return {.clients = environment_.replies,
+          .table = [this]() -> const security::AccessTable& { return access_.table(); },
+          .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
+          .standing =
+              [this](protocol::ConnectionId connection, SessionId session) {
+                return environment_.identities.has_attached(connection, session)
+                           ? SessionStanding::Own
+                           : SessionStanding::Unproven;
+              },
+          .now_ms = [this] { return environment_.service.now_us() / 1000; }};
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {
@@ -91,6 +123,23 @@ NodeMembers::Environment ClientServices::member_environment() {
           [this](NodeId node, protocol::Feature feature) {
             return node == environment_.options.node || environment_.service.has(node, feature);
           }};
+}
+
+AccessRequests::Environment ClientServices::access_environment() {
+  return {.log = environment_.engine,
+          .machine = environment_.ledger.access(),
+          .replies = environment_.replies,
+          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
+          .wall_ms = wall_ms,
+          .proven =
+              [this](protocol::ConnectionId connection) {
+                return environment_.identities.proven_user(connection);
+              },
+          .hash =
+              [this](std::string password, auto on_hashed) {
+                environment_.identities.hash_password(std::move(password), std::move(on_hashed));
+              },
+          .supported = environment_.options.turn == TurnOption::Host};
 }
 
 NodeDetector::Environment ClientServices::detector_environment() {

@@ -6,9 +6,9 @@
 // comes before that. One thread, the loop's; threads of its own only wake it.
 #pragma once
 
-#include "common/host/metrics.h"
-#include "ledger/space/guard.h"
 #include "protocol/reply_sink.h"
+#include "server/access/node_access.h"
+#include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/lock_service/lock_service.h"
@@ -18,7 +18,6 @@
 #include "server/node/detection.h"
 #include "server/node/ledger_stack.h"
 #include "server/node/request_table.h"
-#include "server/options/options.h"
 #include "server/reads/historical_reads.h"
 #include "server/snapshots/downloads.h"
 #include "server/watch/hub.h"
@@ -27,7 +26,17 @@
 #include <functional>
 #include <memory>
 
+namespace gcoord {
+class MetricsRegistry;
+}  // namespace gcoord
+
+namespace gcoord::ledger {
+class SpaceGuard;
+}  // namespace gcoord::ledger
+
 namespace gcoord::server {
+
+struct NodeOptions;
 
 class ClientServices {
  public:
@@ -40,6 +49,7 @@ class ClientServices {
     LockService& service;
     LedgerStack& ledger;
     std::function<void()> wake;
+    IdentityRequests& identities;
   };
 
   // The lock service's observer is set to the watches. `space`: of the data directory; outlives it.
@@ -76,25 +86,34 @@ class ClientServices {
 
   NodeMembers& members() { return members_; }
 
+  ClientGate& gate() { return gate_; }
+
+  NodeAccess& access() { return access_; }
+
   Detection& detection() { return detection_; }
 
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
+  AccessRequests::Environment access_environment();
   NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
   HistoricalReads::Environment past_environment();
   WatchReplay::Reader past_reader();
+  RequestGate::Environment gate_environment();
 
   Environment environment_;
   const ledger::SpaceGuard& space_;
   std::unique_ptr<SnapshotDownloads> snapshots_;
   LedgerPruning pruning_;
+  ClientGate gate_;
+  RolesCopy roles_;
   WatchHub watches_;
   HistoricalReads past_;
   LogLevelRequests log_levels_;
   NodeMembers members_;
+  NodeAccess access_;
   Detection detection_;  // Proposes to members_.
   DearRequests dear_;
 };

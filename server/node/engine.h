@@ -6,6 +6,7 @@
 
 #include "common/host/metrics.h"
 #include "common/status.h"
+#include "server/identities/node_identities.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
 #include "server/options/options.h"
@@ -19,7 +20,9 @@ namespace gcoord::server {
 
 // For the links to the other nodes; the log goes by the trust until it ends.
 struct Links {
+  std::unique_ptr<UserDirectory> users;
   std::unique_ptr<NodeTrust> trust;
+  std::unique_ptr<NodeIdentities> identities;
   std::unique_ptr<DeviceLinks> device;
 };
 

@@ -15,7 +15,8 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       history_(history_options(options, metrics), inner),
       publication_(history_.service()),
       witness_(publication_),
-      views_(options.witness ? static_cast<StateMachine&>(witness_) : publication_) {}
+      views_(options.witness ? static_cast<StateMachine&>(witness_) : publication_),
+      access_(views_) {}
 
 Status LedgerStack::open(ledger::DiskRoom& room) {
   NodeLedgerOptions options = ledger_options(options_);

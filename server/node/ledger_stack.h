@@ -1,7 +1,9 @@
-// The state machines of a node between its engine and its lock service: the cluster view, the
-// publication and the history of its shards; and what is shown and repaired of the ledger.
+// The state machines of a node between its engine and its lock service: users and roles, the
+// cluster view, the publication and the history of its shards; and what is shown and repaired of
+// the ledger.
 //
-//   engine -> ViewMachine -> PublicationService -> LedgerService (of NodeHistory) -> LockService
+//   engine -> AccessMachine -> ViewMachine -> PublicationService -> LedgerService (of NodeHistory)
+//   -> LockService
 //
 // On a witness a WitnessMachine stands behind the ViewMachine, and no entry comes further.
 //
@@ -19,6 +21,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "ledger/disk/room.h"
+#include "server/access/machine.h"
 #include "server/history/history.h"
 #include "server/history/node_ledger.h"
 #include "server/history/publication_service.h"
@@ -73,9 +76,12 @@ class LedgerStack {
   void stop_listening() {
     publication_.set_listener(nullptr);
     views_.set_listener(nullptr);
+    access_.set_listener(nullptr);
   }
 
-  // The state machine that the engine calls.
+  // The state machine that the engine calls, with users and roles.
+  AccessMachine& access() { return access_; }
+
   ViewMachine& machine() { return views_; }
 
   NodeHistory& history() { return history_; }
@@ -90,6 +96,7 @@ class LedgerStack {
   PublicationService publication_;
   WitnessMachine witness_;  // Stands between, or is not used.
   ViewMachine views_;
+  AccessMachine access_;
   std::unique_ptr<NodeLedger> ledger_;
 };
 

@@ -1,8 +1,11 @@
 #include "server/node/request_table.h"
 
 #include "common/enumerators.h"
+#include "server/access/node_access.h"
 #include "server/detector/alarm_requests.h"
+#include "server/gate/request_gate.h"
 #include "server/history/ledger_pruning.h"
+#include "server/identities/identity_requests.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"
@@ -74,78 +77,90 @@ void hand_to_past(const RequestOwners& owners, const ClientRequest& request) {
   }
 }
 
+void hand_to_identities(const RequestOwners& owners, const ClientRequest& request) {
+  if (owners.identities != nullptr) {
+    owners.identities->on_request(request);
+  } else {
+    unserved(owners, request);
+  }
+}
+
 constexpr RequestHandler kSnapshots = hand_to<&RequestOwners::snapshots>;
 constexpr RequestHandler kPruning = hand_to<&RequestOwners::pruning>;
 constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
+constexpr RequestHandler kAccess = hand_to<&RequestOwners::access>;
 constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
 constexpr bool kByAnyNode = false;
 
 using enum RequestOwner;
-using enum Permission;
 using enum RequestCost;
 
 // clang-format off
 constexpr RequestRow kRows[] = {
-    {RequestKind::Hello, FrontEnd, unserved, kByAnyNode, None},
-    {RequestKind::OpenSession, Sessions, kSessions<&SessionRequests::open>, kByAnyNode, Write},
-    {RequestKind::KeepAlive, Sessions, kSessions<&SessionRequests::keep_alive>, kByAnyNode, Write},
+    {RequestKind::Hello, FrontEnd, unserved, kByAnyNode},
+    {RequestKind::OpenSession, Sessions, kSessions<&SessionRequests::open>, kByAnyNode},
+    {RequestKind::KeepAlive, Sessions, kSessions<&SessionRequests::keep_alive>, kByAnyNode},
     // Of one shard its leader does it; of all, each node does those that it leads.
-    {RequestKind::CloseSession, Sessions, kSessions<&SessionRequests::close>, kByLeader, Write},
-    {RequestKind::LockAcquire, Locks, kLocks<&LockRequests::acquire>, kByLeader, Write},
-    {RequestKind::LockRelease, Locks, kLocks<&LockRequests::release>, kByLeader, Write},
-    {RequestKind::LockCancel, Locks, kLocks<&LockRequests::cancel>, kByLeader, Write},
-    {RequestKind::LockCheck, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
+    {RequestKind::CloseSession, Sessions, kSessions<&SessionRequests::close>, kByLeader},
+    {RequestKind::LockAcquire, Locks, kLocks<&LockRequests::acquire>, kByLeader},
+    {RequestKind::LockRelease, Locks, kLocks<&LockRequests::release>, kByLeader},
+    {RequestKind::LockCancel, Locks, kLocks<&LockRequests::cancel>, kByLeader},
+    {RequestKind::LockCheck, Reads, kReads<&ReadRequests::read>, kByLeader},
     // Of lists and batches, each node answers for the shards that it leads.
-    {RequestKind::LockCheckBatch, Reads, kReads<&ReadRequests::read>, kByAnyNode, Read},
-    {RequestKind::LockGet, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
-    {RequestKind::LockList, Reads, kReads<&ReadRequests::read>, kByAnyNode, Read, Dear},
-    {RequestKind::LockAcquireHold, Locks, kLocks<&LockRequests::hold>, kByLeader, Write},
-    {RequestKind::LockBreak, Locks, kLocks<&LockRequests::break_lock>, kByLeader, Admin},
-    {RequestKind::SessionLosses, Sessions, kSessions<&SessionRequests::losses>, kByAnyNode, Read},
-    {RequestKind::NodeStatus, Node, kNode<&NodeRequests::node_status>, kByAnyNode, Read, Dear},
-    {RequestKind::ShardList, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, Read, Dear},
-    {RequestKind::ShardShow, Node, kNode<&NodeRequests::shard_show>, kByAnyNode, Read},
-    {RequestKind::LeaderMap, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, None, Dear},
-    {RequestKind::LogLevels, Log, kLog, kByAnyNode, Admin},
-    {RequestKind::SnapshotOpen, Snapshots, kSnapshots, kByAnyNode, Admin, Dear},
-    {RequestKind::SnapshotRead, Snapshots, kSnapshots, kByAnyNode, Admin, Dear},
-    {RequestKind::WatchOpen, Watches, kWatches, kByAnyNode, Read},
-    {RequestKind::WatchClose, Watches, kWatches, kByAnyNode, Read},
-    {RequestKind::WatchProgress, Watches, kWatches, kByAnyNode, Read},
-    {RequestKind::ElectProclaim, Holders, kHolders<&HolderRequests::proclaim>, kByLeader, Write},
-    {RequestKind::ElectTransfer, Holders, kHolders<&HolderRequests::transfer>, kByLeader, Write},
-    {RequestKind::ElectCandidates, Reads, kReads<&ReadRequests::read>, kByLeader, Read},
-    {RequestKind::ElectAsk, Holders, kHolders<&HolderRequests::ask>, kByLeader, Write},
-    {RequestKind::LockDeadlocks, Node, kNode<&NodeRequests::deadlocks>, kByAnyNode, Read, Dear},
-    {RequestKind::LockMove, Locks, kLocks<&LockRequests::move>, kByLeader, Admin},
-    {RequestKind::LedgerPrune, Ledger, kPruning, kByAnyNode, Admin},
+    {RequestKind::LockCheckBatch, Reads, kReads<&ReadRequests::read>, kByAnyNode},
+    {RequestKind::LockGet, Reads, kReads<&ReadRequests::read>, kByLeader},
+    {RequestKind::LockList, Reads, kReads<&ReadRequests::read>, kByAnyNode, Dear},
+    {RequestKind::LockAcquireHold, Locks, kLocks<&LockRequests::hold>, kByLeader},
+    {RequestKind::LockBreak, Locks, kLocks<&LockRequests::break_lock>, kByLeader},
+    {RequestKind::SessionLosses, Sessions, kSessions<&SessionRequests::losses>, kByAnyNode},
+    {RequestKind::NodeStatus, Node, kNode<&NodeRequests::node_status>, kByAnyNode, Dear},
+    {RequestKind::ShardList, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, Dear},
+    {RequestKind::ShardShow, Node, kNode<&NodeRequests::shard_show>, kByAnyNode},
+    {RequestKind::LeaderMap, Node, kNode<&NodeRequests::shard_range>, kByAnyNode, Dear},
+    {RequestKind::LogLevels, Log, kLog, kByAnyNode},
+    {RequestKind::SnapshotOpen, Snapshots, kSnapshots, kByAnyNode, Dear},
+    {RequestKind::SnapshotRead, Snapshots, kSnapshots, kByAnyNode, Dear},
+    {RequestKind::WatchOpen, Watches, kWatches, kByAnyNode},
+    {RequestKind::WatchClose, Watches, kWatches, kByAnyNode},
+    {RequestKind::WatchProgress, Watches, kWatches, kByAnyNode},
+    {RequestKind::ElectProclaim, Holders, kHolders<&HolderRequests::proclaim>, kByLeader},
+    {RequestKind::ElectTransfer, Holders, kHolders<&HolderRequests::transfer>, kByLeader},
+    {RequestKind::ElectCandidates, Reads, kReads<&ReadRequests::read>, kByLeader},
+    {RequestKind::ElectAsk, Holders, kHolders<&HolderRequests::ask>, kByLeader},
+    {RequestKind::LockDeadlocks, Node, kNode<&NodeRequests::deadlocks>, kByAnyNode, Dear},
+    {RequestKind::LockMove, Locks, kLocks<&LockRequests::move>, kByLeader},
+    {RequestKind::LedgerPrune, Ledger, kPruning, kByAnyNode},
     // A linearizable read takes the leaders of its shards, shard by shard; others any replica.
-    {RequestKind::LockRead, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Read},
-    {RequestKind::LockReadList, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Read, Dear},
-    {RequestKind::SessionGrant, Sessions, kSessions<&SessionRequests::grant>, kByLeader, Write},
-    {RequestKind::SessionShow, Sessions, kSessions<&SessionRequests::show>, kByLeader, Read},
-    {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Read, Dear},
-    {RequestKind::GroupJoin, Groups, kGroups<&GroupRequests::join>, kByLeader, Write},
-    {RequestKind::GroupLeave, Groups, kGroups<&GroupRequests::leave>, kByLeader, Write},
-    {RequestKind::GroupGet, Groups, kGroups<&GroupRequests::get>, kByLeader, Read},
-    {RequestKind::GroupBarrier, Groups, kGroups<&GroupRequests::barrier>, kByLeader, Write},
-    {RequestKind::GroupUpdate, Groups, kGroups<&GroupRequests::update>, kByLeader, Write},
-    {RequestKind::RendezvousJoin, Groups, kRendezvous<&RendezvousRequests::join>, kByLeader, Write},
-    {RequestKind::RendezvousLeave, Groups, kRendezvous<&RendezvousRequests::leave>, kByLeader, Write},
-    {RequestKind::RendezvousGet, Groups, kRendezvous<&RendezvousRequests::get>, kByLeader, Read},
-    {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Read, Dear},
-    {RequestKind::ViewGet, Members, kMembers, kByAnyNode, Read},
-    {RequestKind::MemberUpdate, Members, kMembers, kByLeader, Admin},
+    {RequestKind::LockRead, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode},
+    {RequestKind::LockReadList, Reads, kReads<&ReadRequests::read_replica>, kByAnyNode, Dear},
+    {RequestKind::SessionGrant, Sessions, kSessions<&SessionRequests::grant>, kByLeader},
+    {RequestKind::SessionShow, Sessions, kSessions<&SessionRequests::show>, kByLeader},
+    {RequestKind::SessionList, Sessions, kSessions<&SessionRequests::list>, kByAnyNode, Dear},
+    {RequestKind::GroupJoin, Groups, kGroups<&GroupRequests::join>, kByLeader},
+    {RequestKind::GroupLeave, Groups, kGroups<&GroupRequests::leave>, kByLeader},
+    {RequestKind::GroupGet, Groups, kGroups<&GroupRequests::get>, kByLeader},
+    {RequestKind::GroupBarrier, Groups, kGroups<&GroupRequests::barrier>, kByLeader},
+    {RequestKind::GroupUpdate, Groups, kGroups<&GroupRequests::update>, kByLeader},
+    {RequestKind::RendezvousJoin, Groups, kRendezvous<&RendezvousRequests::join>, kByLeader},
+    {RequestKind::RendezvousLeave, Groups, kRendezvous<&RendezvousRequests::leave>, kByLeader},
+    {RequestKind::RendezvousGet, Groups, kRendezvous<&RendezvousRequests::get>, kByLeader},
+    {RequestKind::LockGetAt, Past, hand_to_past, kByAnyNode, Dear},
+    {RequestKind::ViewGet, Members, kMembers, kByAnyNode},
+    {RequestKind::MemberUpdate, Members, kMembers, kByLeader},
     // Leaderships a node hands over itself, whoever leads shard 0.
-    {RequestKind::MemberChange, Members, kMembers, kByLeader, Admin},
+    {RequestKind::MemberChange, Members, kMembers, kByLeader},
     // By the token.
-    {RequestKind::MemberJoin, Members, kMembers, kByLeader, None},
-    {RequestKind::MemberProgress, Members, kMembers, kByLeader, Read},
-    {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode, Admin},
+    {RequestKind::MemberJoin, Members, kMembers, kByLeader},
+    {RequestKind::MemberProgress, Members, kMembers, kByLeader},
+    {RequestKind::MemberAlarms, Alarms, kAlarms, kByAnyNode},
+    {RequestKind::Authenticate, Identities, hand_to_identities, kByAnyNode},
+    {RequestKind::SessionAttach, Identities, hand_to_identities, kByAnyNode},
+    {RequestKind::AccessGet, Access, kAccess, kByLeader},
+    {RequestKind::AccessChange, Access, kAccess, kByLeader},
 };
 
 // clang-format on
@@ -205,12 +220,26 @@ const RequestRow* find_request(protocol::RequestKind kind) {
 void RequestRouter::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& slot,
                                std::span<const std::byte> payload) const {
-  const ClientRequest request{connection, slot, payload};
+  protocol::RequestSlot passed = slot;
+  if (owners_.gate != nullptr && !owners_.gate->pass(connection, passed, payload)) {
+    return;
+  }
+  const ClientRequest request{connection, passed, payload};
+  if (owners_.identities != nullptr && !owners_.identities->admits(request)) {
+    return;
+  }
   const RequestRow* const row = find_request(slot.kind);
   if (owners_.dear != nullptr && row != nullptr && is_dear(*row, request)) {
     owners_.dear->add(request, owners_.service.now_us());
   } else {
     serve(request);
+  }
+}
+
+void RequestRouter::serve_late(const ClientRequest& request) const {
+  protocol::RequestSlot passed = request.slot;
+  if (owners_.gate == nullptr || owners_.gate->pass(request.connection, passed, request.payload)) {
+    serve({request.connection, passed, request.payload});
   }
 }
 

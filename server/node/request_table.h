@@ -1,10 +1,11 @@
-// The table of request kinds: for each its owner, its handler, whether only a leader serves it, the
-// permission that it takes, and what it costs; and the router that follows the table.
+// The table of request kinds: for each its owner, its handler, whether only a leader serves it, and
+// what it costs; and the router that follows the table.
 //
-// A new kind is a row here; the compiler refuses a table that lacks one (request_table.cc). Nothing
-// checks permissions yet. Whether a leader is needed is judged by the handlers, since the order of
-// refusals differs by kind; the column states it for readers and gateways, and a test compares. The
-// table is constant; the router is of the node's loop.
+// A new kind is a row here; the compiler refuses a table that lacks one (request_table.cc). The
+// rights that a kind takes are in server/rights/demand_table.h, which is whole in the same way; the
+// gate judges them before any handler sees the request. Whether a leader is needed is judged by the
+// handlers, since the order of refusals differs by kind; the column states it for readers and
+// gateways, and a test compares. The table is constant; the router is of the node's loop.
 #pragma once
 
 #include "protocol/request.h"
@@ -23,35 +24,32 @@ class DearRequests;
 class LedgerPruning;
 class LockService;
 class HistoricalReads;
+class IdentityRequests;
 class LogLevelRequests;
+class NodeAccess;
 class NodeMembers;
+class RequestGate;
 class SnapshotDownloads;
 class WatchHub;
 
 // The part of a node that serves a kind.
 enum class RequestOwner : std::uint8_t {
-  FrontEnd,   // The connection's greeting; as a request it is a mistake of the client.
-  Locks,      // lock_requests.h
-  Holders,    // holder_requests.h
-  Sessions,   // session_requests.h
-  Reads,      // read_requests.h
-  Node,       // node_requests.h
-  Snapshots,  // server/snapshots/downloads.h
-  Ledger,     // ledger_pruning.h
-  Watches,    // server/watch/hub.h
-  Past,       // server/reads/historical_reads.h
-  Log,        // server/log/level_requests.h
-  Groups,     // server/groups/group_requests.h, server/rendezvous
-  Members,    // server/members/view_requests.h
-  Alarms,     // server/detector/alarm_requests.h
-};
-
-// What a caller must be allowed to do.
-enum class Permission : std::uint8_t {
-  None,   // Any client that was welcomed: it finds its way, and learns nothing of locks.
-  Read,   // See locks, sessions, shards, history.
-  Write,  // Hold sessions and locks of its own.
-  Admin,  // Act on what others hold, or on the cluster's data as a whole.
+  FrontEnd,    // The connection's greeting; as a request it is a mistake of the client.
+  Locks,       // lock_requests.h
+  Holders,     // holder_requests.h
+  Sessions,    // session_requests.h
+  Reads,       // read_requests.h
+  Node,        // node_requests.h
+  Snapshots,   // server/snapshots/downloads.h
+  Ledger,      // ledger_pruning.h
+  Watches,     // server/watch/hub.h
+  Past,        // server/reads/historical_reads.h
+  Log,         // server/log/level_requests.h
+  Groups,      // server/groups/group_requests.h, server/rendezvous
+  Members,     // server/members/view_requests.h
+  Alarms,      // server/detector/alarm_requests.h
+  Access,      // server/access/node_access.h
+  Identities,  // server/identities/identity_requests.h
 };
 
 // What a request may cost the node, beside what the client pays for sending it.
@@ -70,10 +68,13 @@ struct RequestOwners {
   HistoricalReads* past = nullptr;
   LogLevelRequests* log = nullptr;
   NodeMembers* members = nullptr;
+  NodeAccess* access = nullptr;
   AlarmRequests* alarms = nullptr;
+  IdentityRequests* identities = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
   bool witness = false;                   // The node has no state to answer from.
+  RequestGate* gate = nullptr;            // Without it every client may make every request.
 };
 
 using RequestHandler = void (*)(const RequestOwners& owners, const ClientRequest& request);
@@ -84,7 +85,6 @@ struct RequestRow {
   RequestHandler handler = nullptr;
   // Only the leader of the request's shard serves it; any other node names the leader.
   bool needs_leader = false;
-  Permission permission = Permission::Admin;
   RequestCost cost = RequestCost::Cheap;
 };
 
@@ -108,10 +108,12 @@ class RequestRouter {
                   const protocol::RequestSlot& slot,
                   std::span<const std::byte> payload) const;
 
-  // The same, where its turn has come.
-  void serve(const ClientRequest& request) const;
+  // The same, where its turn has come: judged again, since rights may have gone meanwhile.
+  void serve_late(const ClientRequest& request) const;
 
  private:
+  void serve(const ClientRequest& request) const;
+
   RequestOwners owners_;
 };
 

@@ -25,6 +25,7 @@ OfflineMachine::OfflineMachine(std::unique_ptr<ledger::HistoryStore> store,
       service_(shard_count),
       trees_(service_, std::move(history), shard_count),
       publication_(trees_),
-      views_(publication_) {}
+      views_(publication_),
+      access_(views_) {}
 
 }  // namespace gcoord::server

@@ -1,6 +1,7 @@
 // The state machines of a node that does not run, one before the other as in a running node:
 //
-//   recovery -> ViewMachine -> PublicationService -> OfflineTrees -> OfflineService
+//   recovery -> AccessMachine -> ViewMachine -> PublicationService -> OfflineTrees ->
+//   OfflineService
 //
 // Filled by a recovery (server/replicas/recovery.h) from the node's checkpoints and entries. The
 // node's history is read and not written. One thread.
@@ -10,6 +11,7 @@
 #include "common/status.h"
 #include "ledger/history/store.h"
 #include "ledger/merkle/frontier.h"
+#include "server/access/machine.h"
 #include "server/history/publication_service.h"
 #include "server/members/view_machine.h"
 #include "server/offline/service.h"
@@ -31,7 +33,7 @@ class OfflineMachine {
   OfflineMachine(const OfflineMachine&) = delete;
   OfflineMachine& operator=(const OfflineMachine&) = delete;
 
-  StateMachine& machine() { return views_; }
+  StateMachine& machine() { return access_; }
 
   // Why it is of no use.
   const Status& failure() const { return trees_.failure(); }
@@ -43,6 +45,8 @@ class OfflineMachine {
   void state(ShardId shard, std::vector<std::byte>& bytes) { service_.serialize(shard, bytes); }
 
   const membership::ViewCpu& views() const { return views_.views(); }
+
+  const security::AccessCpu& access() const { return access_.state_of_access(); }
 
   std::uint64_t newest_ms() const { return service_.newest_ms(); }
 
@@ -56,6 +60,7 @@ class OfflineMachine {
   OfflineTrees trees_;
   PublicationService publication_;
   ViewMachine views_;
+  AccessMachine access_;
 };
 
 }  // namespace gcoord::server

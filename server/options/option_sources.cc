@@ -36,14 +36,16 @@ struct PurposeFlags {
   bool check = false;
   bool print = false;
   bool force = false;
+  bool recover = false;
   ForceFlags force_flags;
   std::string confirm;
 
   Purpose purpose() const {
-    return check   ? Purpose::CheckConfig
-           : print ? Purpose::PrintConfig
-           : force ? Purpose::ForceNewCluster
-                   : Purpose::Serve;
+    return check     ? Purpose::CheckConfig
+           : print   ? Purpose::PrintConfig
+           : force   ? Purpose::ForceNewCluster
+           : recover ? Purpose::AuthRecover
+                     : Purpose::Serve;
   }
 };
 
@@ -61,11 +63,19 @@ void add_purposes(CLI::App& app, PurposeFlags& out) {
          "is lost")
       ->excludes("--check-config")
       ->excludes("--print-config");
+  app.add_flag(
+         "--auth-recover",
+         out.recover,
+         "when nobody can administer users and roles any more and this node is stopped: let it "
+         "take part in switching rights off, and exit; a majority of the nodes has to")
+      ->excludes("--check-config")
+      ->excludes("--print-config")
+      ->excludes("--force-new-cluster");
   app.add_option("--confirm",
                  out.confirm,
-                 "with --force-new-cluster: the old cluster's id, instead of typing it")
-      ->type_name("CLUSTERID")
-      ->needs("--force-new-cluster");
+                 "with --force-new-cluster or --auth-recover: the cluster's id, instead of typing "
+                 "it")
+      ->type_name("CLUSTERID");
   app.add_flag("--dry-run",
                out.force_flags.dry_run,
                "with --force-new-cluster: only print what the data directory holds, to compare it "
@@ -203,6 +213,10 @@ Result<ParsedArguments> parse_arguments(std::span<const std::string> arguments) 
   parsed.purpose = purposes.purpose();
   parsed.force = purposes.force_flags;
   if (app.count("--confirm") != 0) {
+    if (!purposes.force && !purposes.recover) {
+      return protocol::make_error(protocol::ErrorCode::OptionInvalid,
+                                  "--confirm requires --force-new-cluster or --auth-recover");
+    }
     parsed.force.confirm = purposes.confirm;
   }
   for (std::size_t row = 0; row < table.size(); ++row) {

@@ -17,6 +17,7 @@
 #include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
 #include "server/platform/endpoint_name.h"
+#include "server/tls/choices.h"
 
 #include <chrono>
 #include <cstdint>
@@ -126,9 +127,11 @@ struct NodeOptions {
   bool device_sweeps_always = false;
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
+  SessionKeyMode session_keys = SessionKeyMode::Auto;
   // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;
+  TlsChoices tls;
   ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
   ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
   // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the
@@ -164,9 +167,10 @@ enum class Purpose : std::uint8_t {
   CheckConfig,      // --check-config: names what is wrong with them, and ends.
   PrintConfig,      // --print-config: prints them with their sources, and ends.
   ForceNewCluster,  // --force-new-cluster: makes a new cluster of the data directory, and ends.
+  AuthRecover,      // --auth-recover: lets the stopped node help to switch rights off, and ends.
 };
 
-// What goes with --force-new-cluster.
+// What goes with --force-new-cluster; `confirm` with --auth-recover, too.
 struct ForceFlags {
   bool dry_run = false;                // Only says what is there.
   std::optional<std::string> confirm;  // The old cluster's id; none: somebody types it.

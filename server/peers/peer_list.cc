@@ -10,11 +10,10 @@ namespace gcoord::server {
 namespace {
 
 // A peer whose address is not known, or cannot be, is not called: it calls.
-netcore::PeerAddress address_of(const protocol::Member& member) {
-  const Result<Endpoint> endpoint = parse_endpoint(member.peer_address);
-  return endpoint.ok()
-             ? netcore::PeerAddress{member.id, endpoint.value().host, endpoint.value().port}
-             : netcore::PeerAddress{member.id, {}, 0};
+netcore::PeerAddress address_of(NodeId node, const std::string& address) {
+  const Result<Endpoint> endpoint = parse_endpoint(address);
+  return endpoint.ok() ? netcore::PeerAddress{node, endpoint.value().host, endpoint.value().port}
+                       : netcore::PeerAddress{node, {}, 0};
 }
 
 }  // namespace
@@ -53,6 +52,13 @@ std::optional<PeerList::Changes> PeerList::follow(const protocol::ClusterView& v
   return changes;
 }
 
+void PeerList::meet(NodeId node, const std::string& address) {
+  const bool foreign = node != self_ && !removed_.contains(node) && peers_.size() < kPeersMax;
+  if (foreign && peers_.try_emplace(node, address).second) {
+    met_.push_back(address_of(node, address));
+  }
+}
+
 // Others by their tombstones, and peers whose tombstones the view has no more.
 std::vector<NodeId> PeerList::departed(const protocol::ClusterView& view) const {
   std::vector<NodeId> nodes;
@@ -73,11 +79,11 @@ void PeerList::follow_peer(const protocol::Member& member, Changes& changes) {
   const auto [known, added] = peers_.try_emplace(member.id);
   std::optional<std::string>& before = known->second;
   if (added) {
-    changes.added.push_back(address_of(member));
+    changes.added.push_back(address_of(member.id, member.peer_address));
     before = member.peer_address;
   } else if (!member.peer_address.empty()) {
     if (before && *before != member.peer_address) {
-      changes.moved.push_back(address_of(member));
+      changes.moved.push_back(address_of(member.id, member.peer_address));
     }
     before = member.peer_address;
   }

@@ -11,6 +11,9 @@ constexpr std::array<std::string_view, 3> kMethodNames = {"raft", "bully", "ring
 
 constexpr std::array<std::string_view, 3> kIoBackendNames = {"auto", "io_uring", "epoll"};
 
+constexpr std::array<std::string_view, 4> kSessionKeyModeNames{
+    "auto", "off", "permissive", "required"};
+
 }  // namespace
 
 std::string_view resident_peers_name(ResidentPeers wish) {
@@ -48,6 +51,15 @@ std::optional<IoBackendWish> parse_io_backend_wish(std::string_view text) {
   for (std::size_t k = 0; k < kIoBackendNames.size(); ++k) {
     if (text == kIoBackendNames[k]) {
       return IoBackendWish{static_cast<std::uint8_t>(k)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<SessionKeyMode> parse_session_key_mode(std::string_view text) {
+  for (std::size_t k = 0; k < kSessionKeyModeNames.size(); ++k) {
+    if (text == kSessionKeyModeNames[k]) {
+      return SessionKeyMode{static_cast<std::uint8_t>(k)};
     }
   }
   return std::nullopt;

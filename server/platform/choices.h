@@ -47,4 +47,15 @@ std::string_view io_backend_wish_name(IoBackendWish wish);
 // The wish of that name; none for any other text.
 std::optional<IoBackendWish> parse_io_backend_wish(std::string_view text);
 
+// --session-keys auto|off|permissive|required: how strictly a node takes the keys of sessions.
+enum class SessionKeyMode : std::uint8_t {
+  Auto = 0,        // Required where rights are checked, else permissive.
+  Off = 1,         // There are none, as before.
+  Permissive = 2,  // Who has a key may show it; nobody has to.
+  Required = 3,    // A connection speaks only for sessions that it opened or whose key it showed.
+};
+
+// The mode of that name; none for any other text.
+std::optional<SessionKeyMode> parse_session_key_mode(std::string_view text);
+
 }  // namespace gcoord::server

@@ -2,6 +2,7 @@
 
 #include "common/name_hash.h"
 #include "protocol/election_messages.h"
+#include "protocol/lease_messages.h"
 #include "server/interfaces/replies.h"
 #include "server/sessions/views.h"
 
@@ -45,6 +46,21 @@ bool decode_cursor(std::string_view text, locks::LockRow& next) {
   }
   std::memcpy(&next.value, text.data(), sizeof(next.value));
   return next.value != 0;
+}
+
+// For a client who may not see who stands there.
+void hide_details(protocol::CandidateList& list) {
+  const auto hide = [](SessionId& session) {
+    session = session.value == 0 ? session : protocol::kHiddenSession;
+  };
+  hide(list.leader);
+  hide(list.wanted);
+  list.epoch = {};
+  list.value.clear();
+  for (protocol::CandidateRow& candidate : list.candidates) {
+    hide(candidate.session);
+    candidate.value.clear();
+  }
 }
 
 // What the groups' maps cost beside the payload: some pointers and a tree node per shard.
@@ -179,7 +195,8 @@ void LockReads::choose_list_shards(const protocol::ListQuery& query, Group& grou
       group.partial = group.partial || (!led && environment_.leader_hint(shard) == NodeId{});
       return led;
     });
-    if (lock.has_value() && lock->name.starts_with(query.prefix)) {
+    if (lock.has_value() && lock->name.starts_with(query.prefix) &&
+        options_.lists(group.connection, lock->name)) {
       group.shards.insert(lock->shard.value);
       ++found;
     }
@@ -316,6 +333,9 @@ void LockReads::finish_candidates(const Group& group, ShardId shard) {
   }
   protocol::ReplySlot reply = protocol::reply_to(group.request);
   reply.epoch = environment_.term(shard).value;
+  if (group.request.has(protocol::RequestFlag::Discreet)) {
+    hide_details(list);
+  }
   environment_.answer(group.connection, reply, protocol::encode_candidates(list));
 }
 
@@ -343,7 +363,9 @@ std::optional<locks::HeldLock> LockReads::listed(const Group& group,
                                                  locks::LockRow row) const {
   auto lock =
       locks_.held(row, [&group](ShardId shard) { return group.shards.contains(shard.value); });
-  return lock.has_value() && lock->name.starts_with(query.prefix) ? std::move(lock) : std::nullopt;
+  const bool listed = lock.has_value() && lock->name.starts_with(query.prefix) &&
+                      options_.lists(group.connection, lock->name);
+  return listed ? std::move(lock) : std::nullopt;
 }
 
 void LockReads::finish_list(const Group& group) {

@@ -25,6 +25,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,8 @@ inline constexpr std::size_t kReadBytesMax = std::size_t{64} << 20;
 struct LockReadsOptions {
   std::uint32_t shard_count = 1;
   const ServiceClock& clock;  // Outlives the reads.
+  // Whether a list may show the client the lock of this name.
+  std::function<bool(protocol::ConnectionId, std::string_view name)> lists;
 };
 
 class LockReads {

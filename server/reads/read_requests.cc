@@ -6,7 +6,13 @@ ReadRequests::ReadRequests(std::uint32_t shard_count,
                            MetricsRegistry& metrics,
                            const Environment& environment)
     : env_(environment),
-      reads_({shard_count, environment.clock}, environment.locks, read_doors()),
+      reads_({shard_count,
+              environment.clock,
+              [this](protocol::ConnectionId connection, std::string_view name) {
+                return env_.replies.lists(connection, name);
+              }},
+             environment.locks,
+             read_doors()),
       ages_(shard_count, metrics, age_doors()),
       replica_reads_(shard_count, environment.locks, ages_, replica_read_doors()) {}
 
@@ -73,6 +79,8 @@ ReplicaReads::Environment ReadRequests::replica_read_doors() {
           .leader_hint = [this](ShardId shard) { return env_.leaders.leader(shard); },
           .applied = env_.applied,
           .describe = [this](const locks::HeldLock& lock) { return reads_.describe(lock, false); },
+          .lists = [this](protocol::ConnectionId connection,
+                          std::string_view name) { return env_.replies.lists(connection, name); },
           .answer = [this](protocol::ConnectionId connection,
                            const protocol::ReplySlot& reply,
                            auto payload) { env_.replies.send(connection, reply, payload); }};

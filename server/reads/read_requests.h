@@ -74,6 +74,9 @@ class ReadRequests {
 
   std::size_t held_bytes() const { return reads_.held_bytes(); }
 
+  // How old this node's replicas are, for whoever goes by one.
+  ReplicaAges& ages() { return ages_; }
+
  private:
   LockReads::Environment read_doors();
   ReplicaAges::Environment age_doors();

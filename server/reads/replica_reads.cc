@@ -409,7 +409,8 @@ void ReplicaReads::finish_list(const Group& group, std::uint64_t now_us) {
   std::size_t page_bytes = 0;
   for (; row < stop && page.page.rows.size() < query.limit && page_bytes < kRowBytesMax; ++row) {
     const auto lock = locks_.held(row, [](ShardId) { return true; });
-    if (lock.has_value() && lock->name.starts_with(query.prefix)) {
+    if (lock.has_value() && lock->name.starts_with(query.prefix) &&
+        environment_.lists(group.connection, lock->name)) {
       page.page.rows.push_back(environment_.describe(*lock));
       page_bytes += protocol::encoded_bytes(page.page.rows.back());
       shards.insert(lock->shard.value);

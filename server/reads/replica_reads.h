@@ -28,6 +28,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -42,6 +43,8 @@ class ReplicaReads {
     std::function<NodeId(ShardId)> leader_hint;
     std::function<LogIndex(ShardId)> applied;
     std::function<protocol::LockRow(const locks::HeldLock&)> describe;
+    // Whether a list may show the client the lock of this name.
+    std::function<bool(protocol::ConnectionId, std::string_view name)> lists;
     LockReads::Answer answer;
   };
 

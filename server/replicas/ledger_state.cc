@@ -4,6 +4,7 @@
 #include "common/bytes.h"
 #include "ledger/heads/entry.h"
 #include "membership/view/part.h"
+#include "security/roles/part.h"
 
 #include <array>
 #include <bit>
@@ -40,7 +41,8 @@ std::optional<std::span<const std::byte>> behind_frontier(std::span<const std::b
 
 // What stands before the states of the cluster log and of the view.
 std::optional<std::span<const std::byte>> before_publication(std::span<const std::byte> stored) {
-  const auto parts = membership::split_view_part(stored);
+  const auto outer = security::split_access_part(stored);
+  const auto parts = outer ? membership::split_view_part(outer->before) : std::nullopt;
   if (!parts) {
     return std::nullopt;
   }
@@ -80,8 +82,18 @@ std::optional<std::span<const std::byte>> view_part(ShardId shard,
   if (shard != kPublicationShard || stored.empty() || stored[0] != kVersion) {
     return std::span<const std::byte>{};
   }
-  const auto parts = membership::split_view_part(stored);
+  const auto outer = security::split_access_part(stored);
+  const auto parts = outer ? membership::split_view_part(outer->before) : std::nullopt;
   return parts ? std::optional(parts->view) : std::nullopt;
+}
+
+std::optional<std::span<const std::byte>> access_part(ShardId shard,
+                                                      std::span<const std::byte> stored) {
+  if (shard != kPublicationShard || stored.empty() || stored[0] != kVersion) {
+    return std::span<const std::byte>{};
+  }
+  const auto parts = security::split_access_part(stored);
+  return parts ? std::optional(parts->access) : std::nullopt;
 }
 
 void begin_ledger_state(std::vector<std::byte>& bytes,
@@ -102,14 +114,13 @@ void begin_ledger_state(std::vector<std::byte>& bytes,
   bytes.insert(bytes.end(), entry.begin(), entry.end());
 }
 
-void end_ledger_state(std::vector<std::byte>& bytes,
-                      ShardId shard,
-                      const membership::ViewCpu& view) {
+void end_ledger_state(std::vector<std::byte>& bytes, ShardId shard, const ClusterStates& states) {
   if (shard == kPublicationShard) {
     const std::size_t begin = bytes.size();
     PublicationState{}.serialize(bytes);
     append(bytes, static_cast<std::uint32_t>(bytes.size() - begin));
-    membership::append_view_part(view, bytes);
+    membership::append_view_part(states.view, bytes);
+    security::append_access_part(states.access, bytes);
   }
 }
 

@@ -7,13 +7,15 @@
 //
 // Behind those of shard 0 stands the state of the cluster log, and its length 4
 // (publication_service.h); and behind that, once there is one, the cluster view's
-// (membership/view/part.h). The wrapping services write and read all this while a node runs;
-// here it is for whoever has the bytes and no node. Bytes without any of it are a lock snapshot
-// alone, whose magic cannot be taken for a head. Pure; thread-safe.
+// (membership/view/part.h), and then that of users and roles (security/roles/part.h). The wrapping
+// services write and read all this while a node runs; here it is for whoever has the bytes and no
+// node. Bytes without any of it are a lock snapshot alone, whose magic cannot be taken for a head.
+// Pure; thread-safe.
 #pragma once
 
 #include "ledger/snapshot/format.h"
 #include "membership/view/cpu.h"
+#include "security/roles/role_cpu.h"
 
 #include <cstddef>
 #include <optional>
@@ -31,16 +33,23 @@ std::optional<std::span<const std::byte>> service_part(ShardId shard,
 std::optional<std::span<const std::byte>> view_part(ShardId shard,
                                                     std::span<const std::byte> stored);
 
+// The same of users and roles, as AccessCpu::serialize gives it.
+std::optional<std::span<const std::byte>> access_part(ShardId shard,
+                                                      std::span<const std::byte> stored);
+
 // Begins what install() of a node with a history takes: the tree that the frontier stands for and
 // one entry more. The service's bytes follow.
 void begin_ledger_state(std::vector<std::byte>& bytes,
                         const ledger::SnapshotFrontier& frontier,
                         std::span<const std::byte> entry);
 
-// Ends it, behind the service's bytes: the cluster log of a new cluster is empty, and `view` is the
-// state of its view, in shard 0.
-void end_ledger_state(std::vector<std::byte>& bytes,
-                      ShardId shard,
-                      const membership::ViewCpu& view);
+// What a new cluster takes over from another one beside its services' state, in shard 0.
+struct ClusterStates {
+  membership::ViewCpu view;
+  security::AccessCpu access;
+};
+
+// Ends it, behind the service's bytes: the cluster log of a new cluster is empty.
+void end_ledger_state(std::vector<std::byte>& bytes, ShardId shard, const ClusterStates& states);
 
 }  // namespace gcoord::server

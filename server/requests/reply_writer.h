@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace gcoord::server {
 
@@ -45,6 +46,10 @@ class ReplyWriter {
   void park(protocol::ConnectionId connection) { sink_.park(connection); }
 
   void unpark(protocol::ConnectionId connection) { sink_.unpark(connection); }
+
+  bool lists(protocol::ConnectionId connection, std::string_view name) const {
+    return sink_.lists(connection, name);
+  }
 
  private:
   protocol::ReplySink& sink_;

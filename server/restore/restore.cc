@@ -165,10 +165,10 @@ class Restorer final : public ledger::SnapshotStates {
     }
     service_.insert(service_.end(), changed.begin(), changed.end());
     if (whole.frontier) {
-      GCOORD_TRY(const membership::ViewCpu view, restored_state_of_view(whole));
-      end_ledger_state(service_, shard.shard, view);
-      if (!view.is_empty()) {
-        restored_.view = view.view();
+      GCOORD_TRY(const ClusterStates states, restored_states(whole));
+      end_ledger_state(service_, shard.shard, states);
+      if (!states.view.is_empty()) {
+        restored_.view = states.view.view();
       }
     }
     batch_.put(ledger::CheckpointColumn::Service, shard.shard, service_);
@@ -179,16 +179,20 @@ class Restorer final : public ledger::SnapshotStates {
     return {};
   }
 
-  // The view of the new cluster's nodes; an empty one where none was saved.
-  Result<membership::ViewCpu> restored_state_of_view(const ledger::SnapshotState& whole) const {
+  // The view of the new cluster's nodes, and its users and roles as they were saved; empty ones
+  // where none were.
+  Result<ClusterStates> restored_states(const ledger::SnapshotState& whole) const {
     const auto saved = membership::ViewCpu::parse(whole.view);
-    if (!saved) {
+    auto access = security::AccessCpu::parse(whole.access);
+    if (!saved || !access) {
       return Status{StatusCode::DataLoss,
-                    "the cluster view in shard " + std::to_string(whole.shard.shard.value) +
-                        " cannot be decoded",
+                    std::string(saved ? "the users and roles" : "the cluster view") + " in shard " +
+                        std::to_string(whole.shard.shard.value) + " cannot be decoded",
                     ledger::kSnapshotImpossible};
     }
-    return membership::ViewCpu{membership::restored_view(saved->view(), options_.nodes)};
+    return ClusterStates{
+        membership::ViewCpu{membership::restored_view(saved->view(), options_.nodes)},
+        *std::move(access)};
   }
 
   // The entry at the index that the restore has in every log, where logs have trees: a record

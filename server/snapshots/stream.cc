@@ -91,7 +91,8 @@ Status SnapshotStream::write_shard(ShardId shard,
   const auto value = decode_hard_value(hard, no_entries);
   const auto state = service_part(shard, service);
   const auto view = view_part(shard, service);
-  if (!value || !state || !view || shard.value >= header_.shard_count) {
+  const auto access = access_part(shard, service);
+  if (!value || !state || !view || !access || shard.value >= header_.shard_count) {
     return {StatusCode::DataLoss,
             "shard " + std::to_string(shard.value) + " has a checkpoint that cannot be decoded",
             kCheckpointImpossible};
@@ -113,6 +114,9 @@ Status SnapshotStream::write_shard(ShardId shard,
   }
   if (!view->empty()) {
     encoder_->section(ledger::SnapshotKind::View, ledger::kSnapshotPassOver, *view);
+  }
+  if (!access->empty()) {
+    encoder_->section(ledger::SnapshotKind::Access, 0, *access);
   }
   return {};
 }

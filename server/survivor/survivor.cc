@@ -273,6 +273,11 @@ Status Survivor::Impl::save_shards(ledger::SnapshotEncoder& encoder) {
       views.serialize(state);
       encoder.section(ledger::SnapshotKind::View, ledger::kSnapshotPassOver, state);
     }
+    if (shard == ShardId{0} && !offline->access().is_empty()) {
+      state.clear();
+      offline->access().serialize(state);
+      encoder.section(ledger::SnapshotKind::Access, 0, state);
+    }
   }
   return Status{};
 }

@@ -96,7 +96,8 @@ bool WatchHub::advance(std::uint64_t now_ms) {
   tell_slice();
   erase_slice();
   const bool put_off = fanout_.behind() || register_.is_due(now_ms_);
-  const bool losing = losses_.looking || losses_.ending_all || misses_.any();
+  const bool judging = options_.judge != nullptr && judging_.under_way(*options_.judge);
+  const bool losing = losses_.looking || losses_.ending_all || misses_.any() || judging;
   budget.put_off(WorkClass::WatchMessages, put_off);
   budget.put_off(WorkClass::LostConnections, losing);
   return more || put_off || losing;

@@ -165,8 +165,11 @@ void WatchHub::on_open(protocol::ConnectionId connection,
     watch->move_number = filters_.place_of(hash_name(filter.text)).move_number;
   }
   watch->target = &targets_.add(filter);
-  protocol::ReplySlot refusal = error_reply(request, ErrorCode::WatchCompacted);
-  if (!past_.plan(*watch, refusal)) {
+  const WatchVerdict verdict =
+      options_.judge == nullptr ? WatchVerdict{} : judged(*watch, *options_.judge);
+  protocol::ReplySlot refusal =
+      error_reply(request, verdict.allowed ? ErrorCode::WatchCompacted : ErrorCode::NotAllowed);
+  if (!verdict.allowed || !past_.plan(*watch, verdict.past, refusal)) {
     drop_target(*watch->target);
     return environment_.replies.reply(connection, refusal, {});
   }
@@ -254,8 +257,8 @@ void WatchHub::on_sweep(std::uint64_t now_ms, bool connected) {
   }
 }
 
-// Of those whose connection is gone or who missed something, or of all when this node was cut off,
-// as many as the pass has room for.
+// Of those whose connection is gone, who missed something or whose right is gone, or of all when
+// this node was cut off, as many as the pass has room for.
 void WatchHub::erase_slice() {
   PassBudget& budget = environment_.budget;
   while (losses_.ending_all && register_.size() != 0 &&
@@ -277,6 +280,15 @@ void WatchHub::erase_slice() {
     }
     erase(*register_.first_of(next));
     looks -= std::min(looks, kLooksPerUnit);
+  }
+  while (options_.judge != nullptr && looks > 0) {
+    Watch* const refused = judging_.next_refused(register_, *options_.judge, looks);
+    if (refused == nullptr) {
+      break;
+    }
+    options_.judge->on_ended();
+    end(*refused, ErrorCode::NotAllowed);
+    looks -= std::min(looks, kLooksPerUnit * kEndUnits);
   }
   budget.spend(WorkClass::LostConnections,
                (looks_first - looks + kLooksPerUnit - 1) / kLooksPerUnit);

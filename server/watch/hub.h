@@ -25,9 +25,9 @@
 #include "server/budget/pass_budget.h"
 #include "server/interfaces/apply_observer.h"
 #include "server/watch/fanout.h"
+#include "server/watch/judging.h"
 #include "server/watch/misses.h"
 #include "server/watch/ring.h"
-#include "server/watch/target.h"
 #include "server/watch/watch_arrivals.h"
 #include "server/watch/watch_entry.h"
 #include "server/watch/watch_filters.h"
@@ -175,6 +175,7 @@ class WatchHub final : public ApplyObserver {
   WatchPast past_;
   WatchRegister register_;
   WatchMisses misses_;
+  WatchJudging judging_;
   WatchLineup lineup_;
   WatchFanout fanout_;
   std::uint64_t matched_ = 0;  // Records that are sent or owed to those who are live.

@@ -3,6 +3,7 @@
 
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
+#include "server/watch/judge.h"
 #include "server/watch/record.h"
 #include "server/watch/replay.h"
 #include "server/watch/target.h"
@@ -35,8 +36,10 @@ struct Watch {
   std::uint64_t opened_at = 0;  // The ring's end then: before it only what `from` names is sent.
   std::map<std::uint32_t, std::uint64_t> from;          // By shard, as long as it matters.
   std::deque<std::shared_ptr<WatchReplayJob>> replays;  // The first one is under way.
-  std::uint32_t move_number = 0;  // Of one that follows: the newest move it came by; 0: none.
-  std::uint64_t misses = 0;       // The newest snapshot when it began in its shards (WatchMisses).
+  std::uint32_t move_number = 0;   // Of one that follows: the newest move it came by; 0: none.
+  std::uint64_t misses = 0;        // The newest snapshot when it began in its shards (WatchMisses).
+  std::uint64_t judged_epoch = 0;  // Of the judge when it gave the verdict (judging.h).
+  WatchVerdict verdict;
   bool progress_wanted = false;
   std::uint32_t progress_ms = 0;
   std::uint64_t progress_at_ms = 0;

@@ -1,12 +1,30 @@
 #include "server/watch/watch_outlet.h"
 
 #include "server/interfaces/replies.h"
+#include "server/watch/judging.h"
 
 #include <algorithm>
 
 namespace gcoord::server {
 
-void WatchOutlet::send(const Watch& watch, std::span<const std::byte> payload) {
+void WatchOutlet::send(Watch& watch, std::span<const std::byte> payload) {
+  if (options_.judge == nullptr) {
+    return push(watch, payload);
+  }
+  const WatchVerdict& verdict = judged(watch, *options_.judge);
+  if (!verdict.allowed) {
+    return;  // It is about to end.
+  }
+  if (verdict.whole) {
+    return push(watch, payload);
+  }
+  const std::vector<std::byte> shown = options_.judge->mask(watch.connection, payload);
+  if (!shown.empty()) {
+    push(watch, shown);
+  }
+}
+
+void WatchOutlet::push(const Watch& watch, std::span<const std::byte> payload) {
   metrics_.messages->add();
   metrics_.bytes->add(payload.size());
   replies_.push(watch.connection, protocol::reply_to(watch.request), payload);

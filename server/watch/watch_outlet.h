@@ -19,7 +19,8 @@ class WatchOutlet {
   WatchOutlet(const WatchHubOptions& options, protocol::ReplySink& replies, WatchMetrics& metrics)
       : options_(options), replies_(replies), metrics_(metrics) {}
 
-  void send(const Watch& watch, std::span<const std::byte> payload);
+  // Less what the client may not see; nothing to a watch that is not allowed any more.
+  void send(Watch& watch, std::span<const std::byte> payload);
 
   // Of a request for a watch.
   void refuse(protocol::ConnectionId connection,
@@ -33,6 +34,8 @@ class WatchOutlet {
   bool jammed(const Watch& watch, std::size_t connections) const;
 
  private:
+  void push(const Watch& watch, std::span<const std::byte> payload);
+
   const WatchHubOptions& options_;
   protocol::ReplySink& replies_;
   WatchMetrics& metrics_;

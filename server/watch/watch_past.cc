@@ -2,13 +2,13 @@
 
 namespace gcoord::server {
 
-bool WatchPast::plan(Watch& watch, protocol::ReplySlot& refusal) {
+bool WatchPast::plan(Watch& watch, bool history, protocol::ReplySlot& refusal) {
   for (const auto& [shard, from] : watch.from) {
     const LogIndex floor = ring_.floor(ShardId{shard});
     if (from > floor.value) {
       continue;
     }
-    auto job = make(watch, ShardId{shard}, LogIndex{from});
+    auto job = history ? make(watch, ShardId{shard}, LogIndex{from}) : nullptr;
     if (job == nullptr) {
       refusal.extra = floor.value + 1;
       refusal.shard = shard;

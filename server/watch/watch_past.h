@@ -27,8 +27,9 @@ class WatchPast {
   WatchPast(const WatchRing& ring, WatchReplay::Reader reader, std::function<void()> wake)
       : ring_(ring), reader_(std::move(reader)), wake_(std::move(wake)) {}
 
-  // What of the past is not in the ring must come from history, or the watch is refused.
-  bool plan(Watch& watch, protocol::ReplySlot& refusal);
+  // What of the past is not in the ring must come from history, if the client may have that
+  // (`history`), or the watch is refused.
+  bool plan(Watch& watch, bool history, protocol::ReplySlot& refusal);
 
   // Of what the ring no longer has; nothing if that cannot be had.
   std::shared_ptr<WatchReplayJob> make(const Watch& watch, ShardId shard, LogIndex from);

@@ -233,6 +233,36 @@ def snapshots(c: Cluster) -> None:
     c.run("snapshot restore", "file", "--data-dir", "restored", "--node", "1", "--nodes", "1")
 
 
+def access(c: Cluster) -> None:
+    c.run("auth status")
+    c.run("auth rights")
+    c.run("auth enable", code=1)  # Nobody could change that any more.
+    c.run("auth disable", code=1)
+    c.run("role add", "ops", "read", "details", "--prefix", "jobs/")
+    c.run("role grant", "ops", "lock.break", "--only", "jobs/train")
+    c.run("role grant", "ops", "cluster.admin", "--prefix", "jobs/", code=2)
+    c.run("role add", "all", "--include", "ops", "--include", "root")
+    c.run("role grant", "ops", "--include", "all", code=1)
+    c.run("role revoke", "all", "--include", "root", "--dry-run")
+    c.run("role get", "ops")
+    c.run("role get", "none", code=1)
+    c.run("role list")
+    c.run("user add", "ann", "--role", "root", "--no-password", "--as", "ann")
+    c.run("user add", "ann", "--no-password", code=6)
+    c.run("user grant", "ann", "ops", "--epoch", "1", code=6)
+    c.run("user grant", "ann", "ops")
+    c.run("user revoke", "ann", "ops")
+    c.run("user passwd", "ann", "--no-password")
+    c.run("user disable", "ann")
+    c.run("user enable", "ann")
+    c.run("user get", "ann")
+    c.run("user list", "--limit", "1")
+    c.run("auth enable", code=4)  # Nothing proves that this is ann.
+    c.run("role revoke", "ops", "lock.break", "--only", "jobs/train")
+    c.run("role delete", "all")
+    c.run("user delete", "ann")
+
+
 def the_rest(c: Cluster) -> None:
     c.run("version")
     c.run("status")
@@ -244,6 +274,13 @@ def the_rest(c: Cluster) -> None:
     c.run("cluster secret new", "secret", code=2)
     c.run("cluster secret rotate", "secret")
     c.run("cluster secret show", "secret")
+    c.run("auth whoami")
+    c.run("cert ca", "--dir", "lab-ca", "--cluster-id", "17")
+    c.run("cert issue", "node", "1", "--dir", "lab-ca", "--hosts", "localhost,127.0.0.1", "--out", "lab-node")
+    c.run("cert renew", "lab-node.crt", "--dir", "lab-ca", "--new-key")
+    c.run("cert show", "lab-node.crt", "lab-ca/ca.crl")
+    c.run("cert verify", "lab-node.crt", "--dir", "lab-ca", "--host", "127.0.0.1", "--holder", "node/1")
+    c.run("cert revoke", "lab-node.crt", "--dir", "lab-ca")
     c.run("context set", "here", "--endpoints", c.client)
     c.run("context list")
     c.run("context show")
@@ -281,6 +318,7 @@ def the_rest(c: Cluster) -> None:
     c.run("alarm disarm", "not-converged:99", code=1)
     c.run("alarm disarm", "not-converged", "--as", "ann")
     c.run("alarm disarm", "all")
+    access(c)
     c.run("status")
     c.run("health")
     c.run("member remove", str(added["node"]))

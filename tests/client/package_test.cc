@@ -170,7 +170,7 @@ TEST_F(InstalledPackage, TheSharedLibraryShowsItsInterfaceAndNothingElse) {
   EXPECT_GT(symbol_count, 80);
 }
 
-TEST_F(InstalledPackage, TheSharedLibraryNeedsTheRuntimeAndLibcryptoOnly) {
+TEST_F(InstalledPackage, TheSharedLibraryNeedsTheRuntimeAndOpensslOnly) {
   install("needed");
   const Finished needed =
       run("readelf -d " + quoted(library() / "libgcoord_client.so") + " | grep NEEDED");
@@ -179,7 +179,7 @@ TEST_F(InstalledPackage, TheSharedLibraryNeedsTheRuntimeAndLibcryptoOnly) {
   for (std::string line; std::getline(lines, line);) {
     EXPECT_THAT(line,
                 testing::ContainsRegex(
-                    "(lib(c|m|resolv|gcc_s|stdc\\+\\+|crypto)|ld-linux[-a-z0-9_]*)\\.so"));
+                    "(lib(c|m|resolv|gcc_s|stdc\\+\\+|crypto|ssl)|ld-linux[-a-z0-9_]*)\\.so"));
   }
 }
 

@@ -128,7 +128,8 @@ TEST_F(WatchPreviousTest, W2AllWatchesGoWhereOneOfThemIsTold) {
 TEST_F(WatchPreviousTest, W2ANodeThatSeveralWatchesLeaveCountsOnce) {
   cluster_.deny(NodeId{2}, protocol::Feature::WatchPrevious);  // Where seed 1 begins.
   cluster_.deny(NodeId{3}, protocol::Feature::WatchPrevious);
-  const auto feed = std::make_shared<WatchFeed>(options(), cluster_.endpoints());
+  const auto feed =
+      std::make_shared<WatchFeed>(options(), WatchNodes{cluster_.endpoints(), options().seed});
   const auto state = [](bool previous, Watch::Callback callback) {
     return std::make_shared<WatchState>(WatchOptions{.name = "a", .previous = previous},
                                         std::move(callback));

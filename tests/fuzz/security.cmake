@@ -1,3 +1,7 @@
+# Tokens, keys and verifiers, as a stranger may send them.
+gcoord_fuzz_test(NAME token_fuzz
+  SOURCES token_fuzz.cc
+  DEPS common security/credentials)
 # Bytes of a TLS connection as a stranger may send them, before and after the handshake.
 gcoord_fuzz_test(NAME tls_session_fuzz
   SOURCES tls_session_fuzz.cc
@@ -5,3 +9,11 @@ gcoord_fuzz_test(NAME tls_session_fuzz
 if(TARGET tls_session_fuzz)
   target_link_libraries(tls_session_fuzz PRIVATE test_certificates)
 endif()
+# Users and roles as a damaged log or a damaged state may hold them.
+gcoord_fuzz_test(NAME access_fuzz
+  SOURCES access_fuzz.cc
+  DEPS common security/roles)
+# Certificates, revocation lists and identities from outside.
+gcoord_fuzz_test(NAME certificate_fuzz
+  SOURCES certificate_fuzz.cc
+  DEPS common security/certificates)

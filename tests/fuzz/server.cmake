@@ -12,3 +12,7 @@ gcoord_fuzz_test(NAME coordinator_fuzz
 gcoord_fuzz_test(NAME lock_entry_fuzz
   SOURCES lock_entry_fuzz.cc
   DEPS common locks/commands locks/cpu server/history server/resident/node)
+# Requests and replies where rights are checked.
+gcoord_fuzz_test(NAME rights_fuzz
+  SOURCES rights_fuzz.cc
+  DEPS common protocol protocol/access protocol/groups protocol/logs protocol/members protocol/rendezvous security/roles server/rights)

@@ -50,8 +50,13 @@ class KeepingSink final : public protocol::ReplySink {
     return {};
   }
 
+  bool lists(protocol::ConnectionId, std::string_view name) const override {
+    return name.starts_with(listed_prefix);
+  }
+
   std::vector<KeptReply> replies;
   int parked = 0;
+  std::string listed_prefix;  // Of the names that lists may show; empty: all.
 };
 
 class FakeEngine final : public ReplicatedLog {

@@ -21,6 +21,7 @@
 //  if (lock.ok()) { write_with(lock.value().fence()); }
 #pragma once
 
+#include "gcoord/access.h"
 #include "gcoord/api.h"
 #include "gcoord/election.h"
 #include "gcoord/future.h"
@@ -268,6 +269,18 @@ class GCOORD_API Client {
   Result<MemberProgress> member_progress();
   Future<Result<MemberProgress>> member_progress_async();
 
+  // Users and roles, and whether rights are checked. GC6501 and GC6503 for a name that nobody has,
+  // GC6517 by nodes with --turn resident, GC4005 by nodes of releases without them.
+  Result<AccessReport> access(const AccessQuery& query);
+  Future<Result<AccessReport>> access_async(const AccessQuery& query);
+
+  // Changes them, in one entry of the ledger, and returns their state without rows. A repetition by
+  // the client is one change. GC6501 to GC6515 say what does not allow it, GC6512 that the epoch is
+  // another than change.epoch, GC6516 that this connection proves no administrator, GC6518 that a
+  // node is of a release without users and roles: nothing is changed then.
+  Result<AccessReport> change_access(const AccessChange& change);
+  Future<Result<AccessReport>> change_access_async(const AccessChange& change);
+
   // The alarms that one node has raised about the cluster, after those that match were disarmed, if
   // change.disarm says so. Each node has its own. GC6641 when none matches, GC4005 by nodes of
   // releases without them.
@@ -307,6 +320,10 @@ class GCOORD_API Client {
   // Asks no node: what is known of the cluster, and counters. After close() they are of its end.
   ClusterView cluster() const;
   ClientStatistics statistics() const;
+
+  // Asks no node: who this client is to the nodes that it has logged in to with
+  // ClientOptions::credentials, and its token; "anonymous" without them, also with a certificate.
+  Identity identity() const;
 
  private:
   friend class GroupViews;

@@ -129,6 +129,21 @@ typedef struct gcoord_client_options {
   uint32_t breaker_failures;
   // Fail with GC3011 at once while the breakers of all endpoints are open.
   bool fail_fast;
+
+  // TLS 1.3 to the nodes, as gcoord::client::TlsOptions has it: PEM files, or NULL. Any of the
+  // first two, or tls, means TLS. The strings are copied by gcoord_client_connect.
+  const char* cacert;       // Of the CA that the nodes' certificates must come from.
+  const char* cert;         // The client's own, with
+  const char* key;          // its key, which only its owner may read.
+  const char* server_name;  // What a node's certificate must name; NULL: its endpoint's host.
+  bool tls;
+
+  // Who the client is, as gcoord::client::Credentials has it; NULL: not said. The strings are
+  // copied by gcoord_client_connect.
+  const char* user;
+  const char* password;
+  const char* token;
+  const char* token_file;
 } gcoord_client_options;
 
 // Fills the options with their defaults. A program calls gcoord_client_options_init; the macro of

@@ -24,12 +24,50 @@ namespace gcoord::client {
 // Wait until granted, or until the session ends.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
+// TLS 1.3 to the nodes. A file that is given means TLS; without any, `enabled` does, with the CAs
+// of the system. Files are PEM, and read again for the next connection when they have changed.
+struct TlsOptions {
+  bool enabled = false;
+
+  // Certificates of the CA that those of the nodes must come from; empty: the system's.
+  std::string cacert{};
+
+  // The client's own certificate and its key, where nodes demand one: both, or neither. The file of
+  // the key must be readable by its owner alone.
+  std::string cert{};
+  std::string key{};
+
+  // The name or address that a node's certificate must have; empty: the host of its endpoint. For
+  // nodes that are reached through a tunnel or a proxy.
+  std::string server_name{};
+};
+
+// Who a client is, where nodes ask for it: a user with a password, or with a token that another
+// program got for one. A certificate (TlsOptions) says so, too; a user has precedence. A password
+// is shown to one node, and the token that comes for it to the others and after reconnections; the
+// client renews it by itself.
+struct Credentials {
+  std::string user{};
+  std::string password{};
+
+  // Without a password, or in place of it as long as nodes take it. `token_file` is read for each
+  // connection, so that another program may renew it there; only its owner may be able to read it.
+  std::string token{};
+  std::string token_file{};
+};
+
 // Options of Client::connect. Only `endpoints` has no default.
 struct ClientOptions {
   // "host:port" of client ports, one or more. The other nodes are learned from the first that
   // answers. "srv:_gcoord._tcp.example.org" stands for the hosts and ports of that name's SRV
   // records in DNS, which connect() looks up; "srv:NAME@ADDRESS[:PORT]" asks this name server.
   std::vector<std::string> endpoints{};
+
+  // Plain TCP unless something is set here.
+  TlsOptions tls{};
+
+  // Nobody, unless something is set here.
+  Credentials credentials{};
 
   // How long connect() may take, and one attempt at one node. Before that, looking up "srv:..."
   // may take as long.
@@ -124,6 +162,10 @@ struct BreakOptions {
 struct AttachOptions {
   std::uint64_t session_id = 0;
   std::chrono::milliseconds ttl{10'000};
+
+  // Session::key() of the program that opened it, where nodes ask for it (--session-keys). GC6540
+  // when it is no key.
+  std::string session_key{};
 
   // The first request sequence of acquires through this attachment, in every shard. Sequences rise
   // for ever per session and shard, so take one above all that were used before: microseconds of

@@ -169,6 +169,10 @@ class GCOORD_API Session {
 
   // The id of the session, by which other programs and gcoordctl name it, and its TTL.
   std::uint64_t id() const;
+
+  // Whoever has it speaks for the session, where nodes ask for keys (--session-keys): a secret, for
+  // AttachOptions::session_key. Empty where nodes give none.
+  std::string key() const;
   std::chrono::milliseconds ttl() const;
 
   // How long the session is certain to live by the local clock; 0 when it is lost. 0 also for an

@@ -181,7 +181,18 @@ struct NodeView {
   std::string address;
   bool connected = false;
   BreakerState breaker = BreakerState::Closed;
-  std::string last_error;  // Why it is not connected, or its breaker not closed.
+  std::string last_error;               // Why it is not connected, or its breaker not closed.
+  std::uint32_t last_error_number = 0;  // 3106 for GC3106, where it has one; 0: it has none.
+};
+
+// Who a client is to the cluster (Client::identity).
+struct Identity {
+  std::string kind;  // "anonymous", "certificate", "user" or "node".
+  std::string name;  // Empty for anonymous.
+
+  // A secret: whoever shows it is this user for as long. Empty without a login.
+  std::string token;
+  std::chrono::seconds token_left{0};
 };
 
 // State of the cluster as this client knows it (Client::cluster); asks no node.

@@ -78,6 +78,8 @@ class ClientOptions(Fields):
         ("cluster_id", c_uint64), ("client_name", c_char_p), ("wait_for_cluster", c_bool),
         ("now_ns", ClockCallback), ("now_user", c_void_p), ("backoff_min_ms", c_int64), ("backoff_max_ms", c_int64),
         ("retry_budget", c_uint32), ("breaker_failures", c_uint32), ("fail_fast", c_bool),
+        ("cacert", c_char_p), ("cert", c_char_p), ("key", c_char_p), ("server_name", c_char_p), ("tls", c_bool),
+        ("user", c_char_p), ("password", c_char_p), ("token", c_char_p), ("token_file", c_char_p),
     ]
 
 

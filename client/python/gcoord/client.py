@@ -4,6 +4,7 @@ import atexit
 import weakref
 from concurrent.futures import Future
 from ctypes import byref, c_int32, c_void_p, sizeof, string_at
+from os import fspath
 from types import TracebackType
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
@@ -54,11 +55,16 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
                  request_timeout: float = 5.0, drift_divisor: int = 100, drift_margin: float = 0.010,
                  cluster_id: int = 0, client_name: str = "gcoord-python", wait_for_cluster: bool = False,
                  backoff_min: float = 0.005, backoff_max: float = 0.5, retry_budget: int = 10_000,
-                 breaker_failures: int = 10, fail_fast: bool = False,
+                 breaker_failures: int = 10, fail_fast: bool = False, tls: bool = False,
+                 cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
+                 server_name: Optional[str] = None, user: Optional[str] = None, password: Optional[str] = None,
+                 token: Optional[str] = None, token_file: Optional[str] = None,
                  clock: Optional[Callable[[], int]] = None) -> None:
-        """endpoints: "host:port" of client ports, comma-separated or as a sequence. clock: for tests, nanoseconds that
-        never go back; tell the client of moves by clock_moved(). The others are those of ClientOptions
-        (gcoord/options.h); times are seconds."""
+        """endpoints: "host:port" of client ports, comma-separated or as a sequence. cacert, cert, key: PEM files, any of
+        which means TLS 1.3, as tls does with the CAs of the system. user, password, token, token_file: who this is
+        (Credentials). clock: for tests, nanoseconds that never go back;
+        tell the client of moves by clock_moved(). The others are those of ClientOptions (gcoord/options.h); times are
+        seconds."""
         options = lib.ClientOptions()
         lib.library().gcoord_client_options_init_as(byref(options), sizeof(options))
         joined = endpoints if isinstance(endpoints, str) else ",".join(endpoints)
@@ -74,6 +80,10 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         options.backoff_max_ms = lib.milliseconds(backoff_max)
         options.retry_budget, options.breaker_failures = retry_budget, breaker_failures
         options.fail_fast = fail_fast
+        options.tls = tls
+        for name, value in (("cacert", cacert), ("cert", cert), ("key", key), ("server_name", server_name),
+                            ("user", user), ("password", password), ("token", token), ("token_file", token_file)):
+            setattr(options, name, None if value is None else lib.text(fspath(value), name))
         # Kept for as long as the library may call it.
         self._clock = lib.no_callback(lib.ClockCallback) if clock is None else _clock_of(clock)
         options.now_ns = self._clock

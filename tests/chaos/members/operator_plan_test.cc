@@ -159,6 +159,22 @@ TEST(OperatorPlan, AtTheEndNobodyComesOrGoesAndWhoIsLostHasLeft) {
   }
 }
 
+TEST(OperatorPlan, WhoComesToSevenVotersIsSentAwayAtTheEnd) {
+  for (const std::uint32_t voters : {6u, 7u}) {
+    Cluster cluster(voters);
+    MemberActionOrder add;
+    add.action = MemberAction::Add;
+    add.role = protocol::MemberRole::Voter;
+    add.weight = 1;
+    cluster.carry_out(add);
+    cluster.running.insert(cluster.view().nodes.back().id);
+    const auto order = last_order(cluster.facts());
+    ASSERT_TRUE(order.has_value());
+    EXPECT_EQ(order->node, cluster.view().nodes.back().id);
+    EXPECT_EQ(order->action, voters == 7 ? MemberAction::Remove : MemberAction::Promote);
+  }
+}
+
 // --- The judge
 
 std::string see(MemberJudge& judge, const protocol::ClusterView& view, std::uint64_t before) {

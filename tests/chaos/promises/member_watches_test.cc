@@ -145,6 +145,22 @@ TEST(QuorumWatch, ALeaderWithTheVotesOfItsVotersIsRight) {
   EXPECT_EQ(lead(watch, row), "");
 }
 
+// Node 1 has its votes of term 7 and hears of the last one late.
+TEST(QuorumWatch, VotesCountAlsoWhenALaterTermHasALeaderAlready) {
+  QuorumWatch watch(1);
+  Row late(1);
+  vote(watch, 2);
+  Row row(2);
+  Message reply = reply_of(MessageKind::VoteReply, 3);
+  reply.to = NodeId{2};
+  reply.term = Term{8};
+  watch.on_message(reply);
+  row.row().hot().role = consensus::Role::Leader;
+  row.row().hot().term = Term{8};
+  ASSERT_EQ(row.step(watch), "");
+  EXPECT_EQ(lead(watch, late), "");
+}
+
 TEST(QuorumWatch, AVoteOfANodeOutsideTheConfigurationIsFound) {
   QuorumWatch watch(1);
   Row row(1);

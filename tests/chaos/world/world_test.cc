@@ -233,7 +233,7 @@ std::size_t copies_after_restart(World& world) {
     world.node(index).stop();
     EXPECT_TRUE(world.node(index).start(world.now_us()).ok());
   }
-  for (int tenths = 0; !world.all_led() && tenths < 300; ++tenths) {
+  for (int tenths = 0; !world.why_unled().empty() && tenths < 300; ++tenths) {
     world.load_for(100);
   }
   EXPECT_FALSE(any_session(world));

@@ -270,6 +270,36 @@ TEST(ViewAnnouncement, ComesBackFromItsBytesAlsoWithMoreBehindThem) {
   EXPECT_EQ(decode_announcement(bytes), said);
 }
 
+TEST(ViewAnnouncement, NamesOthersBehindOrWithoutTheProgressOfShards) {
+  ViewAnnouncement said{.epoch = 7, .settings = {.shards = 3}, .self = member(2, "a")};
+  said.others = {{NodeId{9}, "host:9"}, {NodeId{4}, {}}};
+  EXPECT_EQ(decode_announcement(encode_announcement(said)), said);
+  said.progress = ShardProgress{.epoch = 7, .led = 3, .settled = 2, .ready = 1};
+  auto bytes = encode_announcement(said);
+  EXPECT_EQ(decode_announcement(bytes), said);
+  bytes.push_back(std::byte{77});
+  bytes.push_back(std::byte{1});
+  EXPECT_EQ(decode_announcement(bytes), said);
+  said.others.clear();
+  bytes.resize(bytes.size() - 3);  // Its last address is cut.
+  EXPECT_EQ(decode_announcement(bytes), said);
+}
+
+TEST(ViewAnnouncement, LeavesOutWhatDoesNotFit) {
+  ViewAnnouncement said{.epoch = 7, .settings = {.shards = 3}, .self = member(2, "a")};
+  for (std::uint32_t id = 60; id > 30; --id) {
+    said.others.push_back({NodeId{id}, std::string(200, 'x')});
+  }
+  const auto bytes = encode_announcement(said);
+  EXPECT_LE(bytes.size(), kAnnouncementBytesMax);
+  const auto heard = decode_announcement(bytes);
+  ASSERT_TRUE(heard.has_value());
+  ASSERT_GT(heard->others.size(), 5u);
+  EXPECT_EQ(heard->others.front().node, NodeId{60});
+  said.others.assign(30, {NodeId{5}, "y"});
+  EXPECT_EQ(decode_announcement(encode_announcement(said))->others.size(), kAcquaintancesMax);
+}
+
 // The model: maps and sets, and each rule once more in its own words.
 struct Model {
   std::uint64_t epoch = 0;

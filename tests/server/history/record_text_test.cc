@@ -4,6 +4,7 @@
 #include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
 #include "membership/view/command.h"
+#include "security/roles/command.h"
 #include "server/interfaces/log_record.h"
 
 #include <gtest/gtest.h>
@@ -87,6 +88,33 @@ TEST(RecordText, SaysWhoChangedWhatOfANodeInWhichView) {
                                 {"labels", "rack=,zone=b"},
                                 {"by", "ann@build"},
                                 {"view", "3"}};
+  EXPECT_EQ(record_facts(record), expected);
+  record.pop_back();
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
+}
+
+TEST(RecordText, SaysWhoGrantedWhichRightsAndNeverAVerifier) {
+  security::AccessCommand command;
+  command.kind = security::AccessKind::RoleGrant;
+  command.expected = 7;
+  command.name = "ops";
+  command.who = "ann";
+  command.proven = true;
+  command.grants = {{.prefix = "jobs/",
+                     .exact = false,
+                     .rights = security::bit_of(security::Right::LockRead) |
+                               security::bit_of(security::Right::LockBreak)}};
+  const auto header =
+      encode_record_header({.kind = RecordKind::Access, .origin = protocol::RecordOrigin::Remote});
+  std::vector<std::byte> record(header.begin(), header.end());
+  const auto body = security::encode_access_command(command);
+  record.insert(record.end(), body.begin(), body.end());
+  const RecordFacts expected = {{"kind", "role_grant"},
+                                {"origin", "remote"},
+                                {"role", "ops"},
+                                {"grants", "jobs/* lock.read,lock.break"},
+                                {"principal", "ann"},
+                                {"roles_epoch", "7"}};
   EXPECT_EQ(record_facts(record), expected);
   record.pop_back();
   EXPECT_EQ(record_facts(record).front().second, "unknown");

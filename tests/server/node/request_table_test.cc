@@ -223,23 +223,5 @@ TEST(RequestTableTest, KindsWhoseOwnerIsAbsentAreCountedAndRefused) {
   EXPECT_EQ(unknown.slot.detail, static_cast<std::uint32_t>(ErrorCode::KindUnknown));
 }
 
-TEST(RequestTableTest, KindsThatActOnWhatOthersHoldTakeAnAdministrator) {
-  for (const RequestKind kind : {RequestKind::LockBreak,
-                                 RequestKind::LockMove,
-                                 RequestKind::LedgerPrune,
-                                 RequestKind::LogLevels,
-                                 RequestKind::MemberUpdate,
-                                 RequestKind::MemberChange,
-                                 RequestKind::MemberAlarms,
-                                 RequestKind::SnapshotOpen,
-                                 RequestKind::SnapshotRead}) {
-    EXPECT_EQ(find_request(kind)->permission, Permission::Admin)
-        << protocol::request_kind_name(kind);
-  }
-  EXPECT_EQ(find_request(RequestKind::LockAcquire)->permission, Permission::Write);
-  EXPECT_EQ(find_request(RequestKind::LockGet)->permission, Permission::Read);
-  EXPECT_EQ(find_request(RequestKind::LeaderMap)->permission, Permission::None);
-}
-
 }  // namespace
 }  // namespace gcoord::server

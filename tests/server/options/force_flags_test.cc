@@ -30,12 +30,22 @@ TEST(ForceFlags, TheyAreAPurposeOfTheirOwn) {
   EXPECT_EQ(parse({}).value().purpose, Purpose::Serve);
 }
 
+TEST(ForceFlags, SwitchingRightsOffIsAPurposeToo) {
+  const auto parsed = parse({"--auth-recover", "--confirm", "12"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().to_string();
+  EXPECT_EQ(parsed.value().purpose, Purpose::AuthRecover);
+  EXPECT_EQ(parsed.value().force.confirm, "12");
+}
+
 TEST(ForceFlags, NoneGoesAloneOrWithWhatEndsAtOnce) {
   for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--confirm", "12"},
                                                 {"--dry-run"},
                                                 {"--force-new-cluster", "--check-config"},
                                                 {"--force-new-cluster", "--print-config"},
                                                 {"--force-new-cluster", "dev"},
+                                                {"--auth-recover", "dev"},
+                                                {"--auth-recover", "--force-new-cluster"},
+                                                {"--auth-recover", "--dry-run"},
                                                 {"--force-new-cluster", "--confirm"}}) {
     const auto parsed = parse(wrong);
     EXPECT_EQ(parsed.status().detail(),

@@ -116,6 +116,43 @@ TEST(PeerList, WhoseTombstoneIsForgottenHasLeftAllTheSame) {
   EXPECT_FALSE(joined.follow(view)->removed_self);
 }
 
+// Node 4 came while this node was away, and the others say so.
+TEST(PeerList, WhomOthersKnowIsAPeerUntilALaterViewLacksIt) {
+  PeerList list(NodeId{1}, kPeers, 5);
+  list.meet(NodeId{4}, "d:4");
+  list.meet(NodeId{4}, "e:5");
+  list.meet(NodeId{3}, "e:5");
+  list.meet(NodeId{1}, "a:1");
+  list.meet(NodeId{6}, {});
+  EXPECT_TRUE(list.has_met());
+  const auto met = list.take_met();
+  ASSERT_EQ(ids(met), (std::vector<std::uint32_t>{4, 6}));
+  EXPECT_EQ(met[0].host, "d");
+  EXPECT_EQ(met[0].port, 4);
+  EXPECT_EQ(met[1].port, 0);
+  EXPECT_FALSE(list.has_met());
+  ClusterView view{.epoch = 6, .settings = {}, .nodes = {member(1), member(2), member(3)}};
+  auto changes = list.follow(view);
+  EXPECT_TRUE(changes->added.empty() && changes->removed.empty());
+  view.epoch = 7;
+  view.nodes.push_back(member(4, "d:44"));
+  view.nodes.push_back(member(7, "g:7"));
+  changes = list.follow(view);
+  EXPECT_EQ(ids(changes->added), std::vector<std::uint32_t>{7});
+  EXPECT_EQ(ids(changes->moved), std::vector<std::uint32_t>{4});
+  EXPECT_EQ(changes->removed, std::vector<NodeId>{NodeId{6}});
+  list.meet(NodeId{6}, "f:6");
+  EXPECT_FALSE(list.has_met());
+}
+
+TEST(PeerList, NobodyMakesItKnowMorePeersThanAViewHas) {
+  PeerList list(NodeId{1}, kPeers, 5);
+  for (std::uint32_t id = 10; id < 1000; ++id) {
+    list.meet(NodeId{id}, "d:4");
+  }
+  EXPECT_EQ(list.take_met().size() + kPeers.size(), PeerList::kPeersMax);
+}
+
 TEST(ReplicaPeers, RecordsStayInOrderWhileNodesComeAndGo) {
   const std::vector<netcore::PeerAddress> peers = {{NodeId{2}, "b", 2}, {NodeId{5}, "e", 5}};
   ReplicaPeers records(peers, Incarnation{1}, {}, consensus::Durability::Memory);

@@ -188,6 +188,33 @@ TEST(LockReadsTest, ListPagesThroughAllLocksOnce) {
   EXPECT_EQ(seen, std::multiset<std::string>(names.begin(), names.end()));
 }
 
+// What a client may not see does not fill its page either: a page of one row says nothing of it.
+TEST(LockReadsTest, LocksThatAClientMayNotSeeDoNotCountForAPage) {
+  LockBench bench;
+  bench.lead_all();
+  std::uint64_t sequence = 0;
+  for (const std::string_view name : {"a/1", "a/2", "b/1", "a/3", "b/2"}) {
+    bench.acquire(5, ++sequence, name);
+    bench.decide();
+  }
+  bench.sink.listed_prefix = "b/";
+  std::vector<std::string> seen;
+  std::string cursor;
+  do {
+    const auto id =
+        bench.send(bench.slot(RequestKind::LockList), protocol::encode_list_query({"", cursor, 1}));
+    bench.engine.confirm_reads(*bench.service);
+    const auto page = protocol::decode_list_page(bench.sink.take(id).payload);
+    ASSERT_TRUE(page.ok());
+    EXPECT_TRUE(page.value().rows.size() == 1 || page.value().next_cursor.empty());
+    for (const protocol::LockRow& row : page.value().rows) {
+      seen.push_back(row.name);
+    }
+    cursor = page.value().next_cursor;
+  } while (!cursor.empty());
+  EXPECT_EQ(seen, (std::vector<std::string>{"b/1", "b/2"}));
+}
+
 TEST(LockReadsTest, ReadsThatWaitForTheirConfirmationAreBoundedInMemory) {
   LockBench bench;
   bench.lead_all();

@@ -43,7 +43,10 @@ class Client(Looks):
                  request_timeout: float = 5.0, drift_divisor: int = 100, drift_margin: float = 0.010,
                  cluster_id: int = 0, client_name: str = "gcoord-python", wait_for_cluster: bool = False,
                  backoff_min: float = 0.005, backoff_max: float = 0.5, retry_budget: int = 10_000,
-                 breaker_failures: int = 10, fail_fast: bool = False,
+                 breaker_failures: int = 10, fail_fast: bool = False, tls: bool = False,
+                 cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
+                 server_name: Optional[str] = None, user: Optional[str] = None, password: Optional[str] = None,
+                 token: Optional[str] = None, token_file: Optional[str] = None,
                  clock: Optional[Callable[[], int]] = None) -> None:
         """Arguments are those of gcoord.Client. Nothing is asked before connect() or `async with`."""
         self._endpoints = endpoints
@@ -52,7 +55,9 @@ class Client(Looks):
             endpoints, connect_timeout=connect_timeout, request_timeout=request_timeout, drift_divisor=drift_divisor,
             drift_margin=drift_margin, cluster_id=cluster_id, client_name=client_name, wait_for_cluster=wait_for_cluster,
             backoff_min=backoff_min, backoff_max=backoff_max, retry_budget=retry_budget,
-            breaker_failures=breaker_failures, fail_fast=fail_fast, clock=clock)
+            breaker_failures=breaker_failures, fail_fast=fail_fast, tls=tls, cacert=cacert, cert=cert,
+            key=key, server_name=server_name, user=user, password=password, token=token, token_file=token_file,
+            clock=clock)
 
     def __repr__(self) -> str:
         endpoints = self._endpoints if isinstance(self._endpoints, str) else ",".join(self._endpoints)

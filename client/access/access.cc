@@ -1,0 +1,186 @@
+#include "client/access/access.h"
+
+#include "client/net/failure.h"
+#include "protocol/access/messages.h"
+#include "protocol/lock_messages.h"
+#include "security/roles/grant_rules.h"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+using protocol::ErrorCode;
+
+// Users and roles are state of this shard.
+constexpr std::uint32_t kAccessShard = 0;
+
+std::uint64_t drawn_number() {
+  const std::uint64_t drawn = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
+  return std::max<std::uint64_t>(drawn, 1);
+}
+
+AccessGrant grant_of(const security::Grant& grant) {
+  AccessGrant said;
+  said.prefix = grant.prefix;
+  said.exact = grant.exact;
+  for (const security::RightRow& row : security::right_rows()) {
+    if ((grant.rights & security::bit_of(row.right)) != 0) {
+      said.rights.emplace_back(row.name);
+    }
+  }
+  return said;
+}
+
+AccessRole role_of(const protocol::RoleRow& row) {
+  AccessRole role;
+  role.name = row.first;
+  role.includes = row.second.includes;
+  std::ranges::transform(row.second.grants, std::back_inserter(role.grants), grant_of);
+  return role;
+}
+
+AccessUser user_of(const protocol::UserRow& row) {
+  return {.name = row.name,
+          .has_password = row.has_password,
+          .disabled = row.disabled,
+          .roles = row.roles,
+          .changed = row.changed};
+}
+
+Result<AccessReport> report_of(const Answer& answer) {
+  if (answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown)) {
+    return failure(ErrorCode::FeatureMissing, "users and roles");
+  }
+  if (!answer.status.ok()) {
+    return answer.status;
+  }
+  const auto decoded = protocol::decode_access_answer(answer.payload);
+  if (!decoded.ok()) {
+    return failure(ErrorCode::ReplyMalformed, "access");
+  }
+  const protocol::AccessAnswer& said = decoded.value();
+  AccessReport report;
+  report.epoch = said.epoch;
+  report.enabled = said.enabled;
+  report.recoveries = said.recoveries;
+  report.user_count = said.user_count;
+  report.role_count = said.role_count;
+  report.more = said.more;
+  std::ranges::transform(said.users, std::back_inserter(report.users), user_of);
+  std::ranges::transform(said.roles, std::back_inserter(report.roles), role_of);
+  return report;
+}
+
+// The grants of all words, those of one prefix put together.
+Result<std::vector<security::Grant>> grants_of(const AccessChange& change) {
+  std::vector<security::Grant> grants;
+  for (const AccessGrant& each : change.grants) {
+    std::string error;
+    const auto made = security::grants_of({.words = each.rights,
+                                           .prefix = each.prefix,
+                                           .exact = each.exact,
+                                           .revokes = change.action == AccessAction::RoleRevoke},
+                                          error);
+    if (!made) {
+      return failure(ErrorCode::GrantInvalid, error);
+    }
+    for (const security::Grant& grant : *made) {
+      security::add_grant(grants, grant);
+    }
+  }
+  return grants;
+}
+
+// A name that a node would not read.
+bool is_too_long(const AccessChange& change) {
+  const auto long_role = [](const std::string& role) {
+    return role.size() > security::kRoleNameBytesMax;
+  };
+  return change.name.size() > security::kUserNameBytesMax ||
+         std::ranges::any_of(change.roles, long_role);
+}
+
+Result<protocol::AccessOrder> order_of(const AccessChange& change) {
+  if (change.action < AccessAction::UserAdd || change.action > AccessAction::Disable) {
+    return failure(ErrorCode::OptionInvalid, "the action");
+  }
+  if (is_too_long(change)) {
+    return failure(ErrorCode::AccessNameInvalid, "a name is too long");
+  }
+  if (change.password.size() > protocol::kPasswordBytesMax) {
+    return failure(ErrorCode::PasswordInvalid, "it is too long");
+  }
+  auto grants = grants_of(change);
+  if (!grants.ok()) {
+    return grants.status();
+  }
+  if (change.roles.size() > security::kRolesOfUserMax ||
+      grants.value().size() > security::kCommandGrantsMax) {
+    return failure(ErrorCode::AccessExhausted, "at most 16 roles and 16 prefixes in one change");
+  }
+  protocol::AccessOrder order;
+  order.dry_run = change.dry_run;
+  order.kind = static_cast<security::AccessKind>(change.action);
+  order.expected = change.epoch;
+  order.number = drawn_number();
+  order.name = change.name;
+  order.who = change.who.substr(0, security::kAccessWhoBytesMax);
+  order.password = change.password;
+  order.roles = change.roles;
+  order.grants = std::move(grants).value();
+  return order;
+}
+
+// To the leader of the shard.
+OperationPtr leader_operation(const Core& core, protocol::RequestKind kind) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = kind;
+  operation->slot.shard = kAccessShard;
+  operation->deadline = core.request_deadline();
+  return operation;
+}
+
+}  // namespace
+
+void access(Core& core, const AccessQuery& query, Callback<Result<AccessReport>> callback) {
+  if (query.name.size() > security::kUserNameBytesMax ||
+      query.after.size() > security::kUserNameBytesMax) {
+    return refuse(core, std::move(callback), failure(ErrorCode::AccessNameInvalid, "too long"));
+  }
+  const protocol::AccessQuery asked{
+      .subject = static_cast<protocol::AccessSubject>(query.subject),
+      .replica = query.node_id != 0,
+      .limit = std::clamp<std::uint32_t>(query.limit, 1, protocol::kAccessRowsMax),
+      .name = query.name,
+      .after = query.after};
+  constexpr auto kKind = protocol::RequestKind::AccessGet;
+  auto operation = query.node_id == 0 ? leader_operation(core, kKind)
+                                      : node_operation(core, kKind, NodeId{query.node_id});
+  operation->payload = protocol::text_of(protocol::encode_access_query(asked));
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(report_of(answer));
+  };
+  core.submit(std::move(operation));
+}
+
+void change_access(Core& core,
+                   const AccessChange& change,
+                   Callback<Result<AccessReport>> callback) {
+  const auto order = order_of(change);
+  if (!order.ok()) {
+    return refuse(core, std::move(callback), order.status());
+  }
+  auto operation = leader_operation(core, protocol::RequestKind::AccessChange);
+  operation->payload = protocol::text_of(protocol::encode_access_order(order.value()));
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(report_of(answer));
+  };
+  core.submit(std::move(operation));
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,126 @@
+#include "client/credentials/login.h"
+
+#include "client/net/time_never.h"
+#include "protocol/error_codes.h"
+#include "protocol/identities/authenticate_messages.h"
+#include "security/credentials/password.h"
+#include "security/credentials/token.h"
+#include "security/secret/file.h"
+
+#include <chrono>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+using protocol::AuthenticateMethod;
+using protocol::ErrorCode;
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  return first == text.npos ? std::string_view{}
+                            : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// Whether another token may be taken where this one was not.
+bool concerns_token(ErrorCode code) {
+  return code == ErrorCode::TokenMalformed || code == ErrorCode::TokenForeign ||
+         code == ErrorCode::TokenExpired || code == ErrorCode::TokenRevoked;
+}
+
+}  // namespace
+
+Login::~Login() {
+  security::wipe(token_);
+}
+
+bool Login::wanted() const {
+  return !credentials_.user.empty() || !credentials_.token.empty() ||
+         !credentials_.token_file.empty();
+}
+
+gcoord::Result<std::vector<std::byte>> Login::next() {
+  const std::lock_guard lock{mutex_};
+  std::string token = token_;
+  if (token.empty() && !token_refused_ && !credentials_.token.empty()) {
+    token = credentials_.token;
+  }
+  if (token.empty() && !credentials_.token_file.empty()) {
+    const auto read =
+        security::read_secret_file(credentials_.token_file, security::kTokenBytesMax + 2);
+    if (!read.ok()) {
+      return protocol::make_error(ErrorCode::CredentialsUnreadable, read.status().message());
+    }
+    token = trimmed(read.value().text());
+  }
+  const bool has_password = !credentials_.user.empty() && !credentials_.password.empty();
+  showed_token_ = !token.empty() && !(token_refused_ && has_password && token_.empty());
+  if (showed_token_) {
+    return protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token});
+  }
+  return protocol::encode_authenticate({.method = AuthenticateMethod::Password,
+                                        .user = credentials_.user,
+                                        .password = credentials_.password});
+}
+
+Login::Outcome Login::take(const protocol::ReplySlot& slot,
+                           std::span<const std::byte> payload,
+                           TimePoint now) {
+  const std::lock_guard lock{mutex_};
+  if (slot.code != gcoord::StatusCode::Ok) {
+    const auto code = static_cast<ErrorCode>(slot.detail);
+    const bool by_token = showed_token_ && concerns_token(code);
+    const bool kept = !token_.empty();
+    if (by_token) {
+      security::wipe(token_);
+      token_refused_ = true;
+      renew_at_ = kTimeNever;
+    }
+    const bool other = kept || (!credentials_.user.empty() && !credentials_.password.empty());
+    const bool known = protocol::find_error(slot.detail) != nullptr;
+    return {known ? protocol::make_error(code)
+                  : gcoord::Status{slot.code, "the node refused the credentials", slot.detail},
+            by_token && other};
+  }
+  auto answer = protocol::decode_authenticated(payload);
+  if (!answer.ok()) {
+    return {protocol::make_error(ErrorCode::ReplyMalformed, "authenticate"), false};
+  }
+  protocol::AuthenticateAnswer& said = answer.value();
+  if (!said.token.empty()) {
+    security::wipe(token_);
+    token_ = std::move(said.token);
+    token_refused_ = false;
+  }
+  const TimePoint life = std::chrono::seconds{said.life_s};
+  expires_at_ = now + life;
+  renew_at_ = now + life * 2 / 3;
+  known_ = Identity{.kind = std::string{security::principal_kind_name(said.principal.kind)},
+                    .name = std::move(said.principal.name)};
+  return {};
+}
+
+TimePoint Login::renew_at() const {
+  const std::lock_guard lock{mutex_};
+  return renew_at_;
+}
+
+void Login::put_off(TimePoint until) {
+  const std::lock_guard lock{mutex_};
+  renew_at_ = renew_at_ == kTimeNever ? kTimeNever : until;
+}
+
+std::optional<Identity> Login::identity(TimePoint now) const {
+  const std::lock_guard lock{mutex_};
+  if (!known_) {
+    return std::nullopt;
+  }
+  Identity identity = *known_;
+  identity.token = token_.empty() ? credentials_.token : token_;
+  identity.token_left = std::chrono::duration_cast<std::chrono::seconds>(
+      expires_at_ > now ? expires_at_ - now : TimePoint{});
+  return identity;
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,93 @@
+// Users and roles of a cluster: who may do what.
+//
+// A user has roles; a role grants rights on all names, on those that begin with a prefix, or on
+// one name, and may include other roles. The role `root` has every right and cannot be changed.
+// All of it is replicated state: Client::access reads it, Client::change_access changes it in one
+// entry of the ledger, each change raising the epoch by one. Rights are checked only once they are
+// switched on (AccessAction::Enable). Plain values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+// Never renumber: they are in requests.
+enum class AccessAction : std::uint8_t {
+  UserAdd = 1,       // name; password, or none for a user that shows a certificate; roles.
+  UserDelete = 2,    // name.
+  UserPassword = 3,  // name, password; none: no password is right any more.
+  UserGrant = 4,     // name, roles.
+  UserRevoke = 5,    // name, roles.
+  UserEnable = 6,    // name.
+  UserDisable = 7,   // name.
+  RoleAdd = 8,       // name; roles that it includes, and grants.
+  RoleDelete = 9,    // name. Users and roles that have it lose it.
+  RoleGrant = 10,    // name; roles to include, and grants.
+  RoleRevoke = 11,   // name; roles and grants to take away.
+  Enable = 12,       // Check rights from now on; only by a connection that proves an administrator.
+  Disable = 13,
+};
+
+// Rights on names.
+struct AccessGrant {
+  // Names of rights as "lock.acquire", or in a change words for several: "read", "details",
+  // "write", "admin".
+  std::vector<std::string> rights;
+  std::string prefix;  // Empty: all names, and what has no name.
+  bool exact = false;  // That name alone.
+};
+
+struct AccessChange {
+  AccessAction action = AccessAction::UserAdd;
+  std::string name;      // Of the user or the role.
+  std::string password;  // The node that takes the change keeps a hash of it.
+  std::vector<std::string> roles;
+  std::vector<AccessGrant> grants;
+  std::uint64_t epoch = 0;  // Change this epoch only; 0: whichever is the newest.
+  bool dry_run = false;     // Judge it, and change nothing.
+  std::string who;          // For the ledger, where the connection proves nobody.
+};
+
+enum class AccessSubject : std::uint8_t {
+  Status = 0,  // No rows.
+  Users = 1,
+  Roles = 2,
+};
+
+struct AccessQuery {
+  AccessSubject subject = AccessSubject::Status;
+  std::string name;            // That one only; empty: all,
+  std::string after;           // with greater names than this,
+  std::uint32_t limit = 1000;  // at most so many, 1 to 1000.
+  // Read what this node has applied, which may be older; 0: what the leader has.
+  std::uint32_t node_id = 0;
+};
+
+struct AccessUser {
+  std::string name;
+  bool has_password = false;
+  bool disabled = false;
+  std::vector<std::string> roles;
+  std::uint64_t changed = 0;  // Epoch of its last password, or of being enabled or disabled.
+};
+
+struct AccessRole {
+  std::string name;
+  std::vector<AccessGrant> grants;
+  std::vector<std::string> includes;
+};
+
+struct AccessReport {
+  std::uint64_t epoch = 0;  // 0: there are neither users nor roles, and never were.
+  bool enabled = false;
+  std::uint64_t recoveries = 0;  // How often gcoordd --auth-recover switched rights off.
+  std::uint32_t user_count = 0;
+  std::uint32_t role_count = 0;  // Without root.
+  std::vector<AccessUser> users;
+  std::vector<AccessRole> roles;
+  bool more = false;  // Rows behind the last one were left out.
+};
+
+}  // namespace gcoord::client

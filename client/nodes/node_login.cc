@@ -1,0 +1,75 @@
+#include "client/nodes/node_login.h"
+
+#include "protocol/error_codes.h"
+
+#include <chrono>
+
+namespace gcoord::client {
+namespace {
+
+// A node that refused the login for what it is is not asked again for so long.
+constexpr TimePoint kRefusedRest = std::chrono::seconds{30};
+
+}  // namespace
+
+bool has_identities(const protocol::Welcome& welcome) {
+  return (welcome.features & static_cast<std::uint64_t>(protocol::Feature::Identities)) != 0;
+}
+
+bool is_login(const protocol::ReplySlot& slot) {
+  return slot.kind == protocol::RequestKind::Authenticate && slot.request_id == 0;
+}
+
+void log_in(NodeEntry& entry, Login& login) {
+  const auto payload = login.next();
+  if (!payload.ok()) {
+    entry.failure_code = static_cast<protocol::ErrorCode>(payload.status().detail());
+    return entry.connection->close(payload.status().message());
+  }
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::Authenticate;
+  entry.connection->send(slot, payload.value());
+  entry.connection->flush();
+}
+
+bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
+  if (!is_login(reply.slot)) {
+    return false;
+  }
+  const Login::Outcome outcome = login.take(reply.slot, reply.payload, reply.now);
+  if (outcome.again) {
+    log_in(entry, login);
+    return false;
+  }
+  if (!outcome.status.ok()) {
+    const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
+    const bool passing = protocol::is_passing(code);
+    entry.failure_code = passing ? protocol::ErrorCode::None : code;
+    entry.rests_until = passing ? reply.now : reply.now + kRefusedRest;
+    entry.connection->close(outcome.status.message());
+  }
+  return outcome.status.ok();
+}
+
+void renew_login(Login& login,
+                 const std::vector<std::unique_ptr<NodeEntry>>& entries,
+                 TimePoint next_try) {
+  login.put_off(next_try);
+  constexpr auto kIdentities = static_cast<std::uint64_t>(protocol::Feature::Identities);
+  for (const auto& entry : entries) {
+    if (entry->phase == NodeEntry::Phase::Ready && (entry->features & kIdentities) != 0) {
+      return log_in(*entry, login);
+    }
+  }
+}
+
+void attach_before_requests(NodeEntry& entry, const SessionKeyring& keyring) {
+  entry.connection->set_before_send(
+      [&entry, &keyring](const protocol::RequestSlot& slot, std::span<const std::byte> payload) {
+        for (const auto& shown : keyring.before(slot, payload, entry.attached)) {
+          entry.connection->send(shown.slot, shown.key.bytes());
+        }
+      });
+}
+
+}  // namespace gcoord::client

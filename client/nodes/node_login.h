@@ -1,0 +1,48 @@
+// The login of one connection to a node, and the sessions that it attaches.
+//
+// A node with Feature::Identities takes a login right behind the Hello, and nothing else before it
+// has answered. What the node answered to one connection holds at all of them. The client's thread
+// only.
+#pragma once
+
+#include "client/credentials/login.h"
+#include "client/credentials/session_keyring.h"
+#include "client/nodes/node_entry.h"
+#include "protocol/hello.h"
+#include "protocol/request.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gcoord::client {
+
+bool has_identities(const protocol::Welcome& welcome);
+
+// Whether this is an answer to what log_in() sent.
+bool is_login(const protocol::ReplySlot& slot);
+
+// Shows the login; closes the connection when there is none to show.
+void log_in(NodeEntry& entry, Login& login);
+
+struct LoginReply {
+  const protocol::ReplySlot& slot;
+  std::span<const std::byte> payload;
+  TimePoint now;
+};
+
+// Whether the node knows now who this is. Else the login was shown again, or the connection is
+// closed: then the node is not tried again for a while, because each try counts against this client
+// and those that share its address.
+bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login);
+
+// Shows the login to some node, for another token; again at this moment if nothing comes of it.
+void renew_login(Login& login,
+                 const std::vector<std::unique_ptr<NodeEntry>>& entries,
+                 TimePoint next_try);
+
+// The connection attaches the sessions of its requests before these.
+void attach_before_requests(NodeEntry& entry, const SessionKeyring& keyring);
+
+}  // namespace gcoord::client

@@ -1,0 +1,65 @@
+#include "server/access/node_access.h"
+
+#include "server/access/recovery_file.h"
+#include "server/platform/operator_log.h"
+
+namespace gcoord::server {
+
+namespace {
+
+OwnMarker marker_in(const std::string& data_dir, const AccessRequests::Environment& environment) {
+  const NodeView node = environment.log.view();
+  return own_marker(
+      data_dir,
+      {.cluster = node.cluster, .node = node.node, .number = 0, .time_ms = environment.wall_ms()});
+}
+
+}  // namespace
+
+NodeAccess::NodeAccess(AccessMachine& machine,
+                       const AccessRequests::Environment& environment,
+                       const std::string& data_dir)
+    : machine_(machine),
+      requests_(environment),
+      recovery_({.log = environment.log,
+                 .machine = machine,
+                 .all_have = environment.all_have,
+                 .wall_ms = environment.wall_ms,
+                 .self = environment.log.view().node},
+                environment.supported ? marker_in(data_dir, environment) : OwnMarker{}) {
+  enabled_ = machine_.table().enabled;
+  recoveries_ = machine_.table().recoveries;
+  machine_.set_listener(this);
+}
+
+// In the node's log, beside the ledger's entry.
+void NodeAccess::on_access() {
+  const security::AccessTable& table = machine_.table();
+  if (table.recoveries != recoveries_) {
+    recoveries_ = table.recoveries;
+    log_warning(LogComponent::Node,
+                "rights were switched off by the markers of {} nodes (gcoordd --auth-recover)",
+                table.recovered.size());
+  } else if (table.enabled != enabled_) {
+    log_info(LogComponent::Node,
+             "rights are {}",
+             table.enabled ? "checked from now on" : "not checked any more");
+  }
+  enabled_ = table.enabled;
+}
+
+void NodeAccess::on_access_decided(std::uint64_t cookie, security::AccessCode code) {
+  recovery_.on_ended(cookie);
+  requests_.on_decided(cookie, code);
+}
+
+void NodeAccess::on_access_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
+  recovery_.on_ended(cookie);
+  requests_.on_lost(cookie, status, leader_hint);
+}
+
+void NodeAccess::on_recovery_message(NodeId from, std::span<const std::byte> message) {
+  dropped_ += recovery_.hear(from, message) ? 0 : 1;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,55 @@
+#include "server/gate/refusals.h"
+
+#include "server/platform/operator_log.h"
+
+#include <string>
+
+namespace gcoord::server {
+
+namespace {
+
+MetricName name_of(std::string_view right) {
+  return {"gcoord_server_requests_not_allowed_total",
+          "Requests that were refused because the client's principal lacks a right.",
+          "right",
+          std::string{right}};
+}
+
+}  // namespace
+
+Refusals::Refusals(MetricsRegistry& metrics)
+    : unidentified_(metrics.counter(name_of("identity"))),
+      unconfirmed_(metrics.counter({"gcoord_server_rights_unconfirmed_total",
+                                    "Changes that were refused because the node could not confirm "
+                                    "its copy of the roles.",
+                                    "",
+                                    ""})),
+      watches_(metrics.counter({"gcoord_server_watches_not_allowed_total",
+                                "Watches that were ended because their right was taken away.",
+                                "",
+                                ""})) {
+  for (const security::RightRow& row : security::right_rows()) {
+    by_right_[static_cast<std::size_t>(row.right)] = &metrics.counter(name_of(row.name));
+  }
+}
+
+bool Refusals::add(const MissingRight& missing, std::uint64_t now_ms) {
+  const bool known = missing.scope != DemandScope::Identified;
+  (known ? *by_right_[static_cast<std::size_t>(missing.right)] : unidentified_).add();
+  return limit_.may_log(now_ms);
+}
+
+void Refusals::log(std::string_view client, std::string_view text) {
+  const std::uint64_t unsaid = limit_.take_unsaid();
+  if (unsaid == 0) {
+    log_warning(LogComponent::Clients, "{} was refused: {}", client, text);
+  } else {
+    log_warning(LogComponent::Clients,
+                "{} was refused: {}; {} more refusals before it are not logged",
+                client,
+                text,
+                unsaid);
+  }
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,43 @@
+// Count and log of the requests that were refused for a right.
+//
+// Counted by right; logged at a bounded rate for all clients together, since each of them can cause
+// as many as it likes. One thread.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "security/roles/rights.h"
+#include "server/platform/log_rate_limit.h"
+#include "server/rights/decision.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace gcoord::server {
+
+class Refusals {
+ public:
+  // The registry outlives it.
+  explicit Refusals(MetricsRegistry& metrics);
+
+  // Whether to log it now, too (log()).
+  bool add(const MissingRight& missing, std::uint64_t now_ms);
+
+  // `client`: the connection in words; `text`: what the client is answered.
+  void log(std::string_view client, std::string_view text);
+
+  // A change that a node refused because it could not confirm its copy of the roles.
+  void add_unconfirmed() { unconfirmed_.add(); }
+
+  // A watch that was ended because its right is gone.
+  void add_ended_watch() { watches_.add(); }
+
+ private:
+  std::array<Counter*, security::kRightCount> by_right_{};
+  Counter& unidentified_;
+  Counter& unconfirmed_;
+  Counter& watches_;
+  LogRateLimit limit_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,23 @@
+#include "server/gate/reply_gate.h"
+
+#include "server/rights/reply_mask.h"
+
+namespace gcoord::server {
+
+std::optional<std::vector<std::byte>> ReplyGate::masked(protocol::ConnectionId connection,
+                                                        const protocol::ReplySlot& slot,
+                                                        std::span<const std::byte> payload) {
+  if (!is_masked_kind(slot.kind) || slot.code != StatusCode::Ok || !gate_.on()) {
+    return std::nullopt;
+  }
+  return mask_reply(
+      slot.kind, payload, {gate_.rights(connection), [this, connection](SessionId session) {
+                             return gate_.standing(connection, session) == SessionStanding::Own;
+                           }});
+}
+
+bool ReplyGate::lists(protocol::ConnectionId connection, std::string_view name) {
+  return !gate_.on() || gate_.rights(connection).allows(security::Right::LockRead, name);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,88 @@
+#include "server/gate/request_gate.h"
+
+#include "protocol/error_codes.h"
+#include "protocol/lock_messages.h"
+#include "protocol/watch_messages.h"
+#include "server/interfaces/replies.h"
+#include "server/rights/decision.h"
+
+#include <string>
+
+namespace gcoord::server {
+
+namespace {
+
+using protocol::ErrorCode;
+using protocol::RequestKind;
+
+// Kinds whose answer names the holder of the one name that they are about.
+bool names_holder(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::LockAcquire:
+    case RequestKind::LockAcquireHold:
+    case RequestKind::LockRelease:
+    case RequestKind::LockCancel:
+    case RequestKind::LockBreak:
+    case RequestKind::ElectProclaim:
+    case RequestKind::ElectTransfer:
+    case RequestKind::ElectCandidates:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+const security::RightsOf& RequestGate::rights(protocol::ConnectionId connection) {
+  return *cache_.rights(environment_->table(), environment_->clients.principal(connection));
+}
+
+SessionStanding RequestGate::standing(protocol::ConnectionId connection, SessionId session) const {
+  return environment_->standing(connection, session);
+}
+
+// Of a watch its query names the session.
+SessionStanding RequestGate::standing_of(protocol::ConnectionId connection,
+                                         const protocol::RequestSlot& slot,
+                                         std::span<const std::byte> payload) const {
+  SessionId session{slot.session};
+  if (slot.kind == RequestKind::WatchOpen) {
+    const auto query = protocol::decode_watch_query(payload);
+    session = query.ok() ? query.value().session : SessionId{};
+  }
+  return session.value == 0 ? SessionStanding::Unproven : standing(connection, session);
+}
+
+bool RequestGate::pass(protocol::ConnectionId connection,
+                       protocol::RequestSlot& slot,
+                       std::span<const std::byte> payload) {
+  if (!on()) {
+    return true;
+  }
+  protocol::ReplySink& clients = environment_->clients;
+  const RequestDemands demands = demands_of(slot, payload, standing_of(connection, slot, payload));
+  const security::Principal& principal = clients.principal(connection);
+  const security::RightsOf& granted = rights(connection);
+  const bool identified = principal.kind != security::PrincipalKind::Anonymous;
+  if (const auto missing = missing_right(demands, granted, identified)) {
+    const std::string why = refusal_text(security::to_string(principal), *missing);
+    if (refusals_.add(*missing, environment_->now_ms())) {
+      refusals_.log(clients.describe(connection), why);
+    }
+    clients.reply(connection, error_reply(slot, ErrorCode::NotAllowed), protocol::bytes_of(why));
+    return false;
+  }
+  if (begins_change(demands, slot) && !environment_->confirmed()) {
+    refusals_.add_unconfirmed();
+    clients.reply(connection, error_reply(slot, ErrorCode::RightsUnconfirmed), {});
+    return false;
+  }
+  if (names_holder(slot.kind) &&
+      !granted.allows(security::Right::LockReadDetails, demands.subject())) {
+    slot.set(protocol::RequestFlag::Discreet);
+  }
+  return true;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,79 @@
+// Gate of a node's requests: with rights switched on, each is decided for its connection's
+// principal before anything of the node sees it.
+//
+// While they are off it lets all pass, at the cost of one look. A decision is of the principal and
+// the roles as they are at that moment; what it compiles is kept per principal and epoch. Where
+// this node's copy of the roles may be older than an election timeout, what begins a change is
+// refused (RightsUnconfirmed): so an acknowledged change of roles holds at every node after that
+// time. docs/adr/0123 has the reasons. One thread, the node's loop.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "protocol/reply_sink.h"
+#include "protocol/request.h"
+#include "security/credentials/principal.h"
+#include "security/roles/authorize.h"
+#include "server/gate/refusals.h"
+#include "server/gate/rights_cache.h"
+#include "server/rights/demands.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace gcoord::server {
+
+class RequestGate {
+ public:
+  // All outlive it, and none may be empty.
+  struct Environment {
+    protocol::ReplySink& clients;  // Whose principals are judged, and who are refused.
+    std::function<const security::AccessTable&()> table;
+    // Whether this node's copy of the roles shows all that was acknowledged an election timeout
+    // ago.
+    std::function<bool()> confirmed;
+    std::function<SessionStanding(protocol::ConnectionId, SessionId)> standing;
+    std::function<std::uint64_t()> now_ms;
+  };
+
+  explicit RequestGate(MetricsRegistry& metrics) : refusals_(metrics) {}
+
+  RequestGate(const RequestGate&) = delete;
+  RequestGate& operator=(const RequestGate&) = delete;
+
+  // Before the first request. Without it everything passes.
+  void start(Environment environment) { environment_.emplace(std::move(environment)); }
+
+  // Whether rights are checked.
+  bool on() const { return environment_ && environment_->table().enabled; }
+
+  // Of the roles while they are checked, plus one; 0 while they are not.
+  std::uint64_t epoch() const { return on() ? environment_->table().epoch + 1 : 0; }
+
+  // Whether a request may go on, as it came, checked or not; if not, it is answered, counted and
+  // logged. RequestFlag::Discreet is set where the answer may not say who holds the name.
+  bool pass(protocol::ConnectionId connection,
+            protocol::RequestSlot& slot,
+            std::span<const std::byte> payload);
+
+  // Only while on().
+  const security::RightsOf& rights(protocol::ConnectionId connection);
+  SessionStanding standing(protocol::ConnectionId connection, SessionId session) const;
+
+  Refusals& refusals() { return refusals_; }
+
+ private:
+  SessionStanding standing_of(protocol::ConnectionId connection,
+                              const protocol::RequestSlot& slot,
+                              std::span<const std::byte> payload) const;
+
+  std::optional<Environment> environment_;
+  RightsCache cache_;
+  Refusals refusals_;
+};
+
+}  // namespace gcoord::server

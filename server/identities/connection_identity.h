@@ -1,0 +1,62 @@
+// Identity of a client connection: its principal, and the sessions that it speaks for. The loop's
+// thread.
+#pragma once
+
+#include "protocol/hello.h"
+#include "protocol/reply_sink.h"
+#include "security/credentials/principal.h"
+#include "server/identities/attached_sessions.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace gcoord::server {
+
+// An IPv6 address, or the first half of one: as many bits as failed attempts are counted by.
+using SourceBits = std::array<unsigned char, 16>;
+
+struct ConnectionIdentity {
+  explicit ConnectionIdentity(AttachmentBudget* budget = nullptr) : attached(budget) {}
+
+  bool has(protocol::Feature feature) const {
+    return (features & static_cast<std::uint64_t>(feature)) != 0;
+  }
+
+  // The client closes the session. It goes on to speak for the last kClosedKept of these, since it
+  // may have to say so again.
+  void note_closed(SessionId session) {
+    if (std::ranges::find(closed, session) != closed.end()) {
+      return;
+    }
+    closed.push_back(session);
+    if (closed.size() > kClosedKept) {
+      attached.remove(closed.front());
+      closed.pop_front();
+    }
+  }
+
+  static constexpr std::size_t kClosedKept = 64;
+
+  security::Principal principal;
+  std::uint64_t features = 0;  // That both ends have; 0 before the Welcome.
+  SourceBits source{};
+  AttachedSessions attached;
+  std::deque<SessionId> closed;
+  std::uint32_t attempts_failed = 0;
+  bool checking = false;  // A password of it is being checked.
+};
+
+// The connections of a node, as far as this room sees them.
+class ConnectionIdentities {
+ public:
+  // nullptr when the connection is gone; else valid within the turn.
+  virtual ConnectionIdentity* identity(protocol::ConnectionId connection) = 0;
+
+ protected:
+  ~ConnectionIdentities() = default;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,307 @@
+#include "server/identities/identity_requests.h"
+
+#include "common/assert.h"
+#include "protocol/error_codes.h"
+#include "security/credentials/error_details.h"
+#include "security/credentials/password.h"
+#include "server/identities/table_users.h"
+#include "server/interfaces/replies.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+
+using protocol::ErrorCode;
+using security::TokenClaims;
+
+static_assert(static_cast<std::uint32_t>(ErrorCode::TokenMalformed) == security::kTokenMalformed);
+static_assert(static_cast<std::uint32_t>(ErrorCode::TokenForeign) == security::kTokenForeign);
+static_assert(static_cast<std::uint32_t>(ErrorCode::TokenExpired) == security::kTokenExpired);
+static_assert(static_cast<std::uint32_t>(ErrorCode::PasswordUnfit) == security::kPasswordInvalid);
+static_assert(static_cast<std::uint32_t>(ErrorCode::SessionKeyInvalid) ==
+              security::kSessionKeyInvalid);
+
+IdentityRequests::IdentityRequests(Environment environment, SessionKeyMode mode)
+    : env_(std::move(environment)), mode_(mode) {}
+
+void IdentityRequests::set_keys(IdentityKeys keys) {
+  keys_ = std::move(keys);
+  known_.clear();
+}
+
+void IdentityRequests::refuse(protocol::ConnectionId connection,
+                              const protocol::RequestSlot& request,
+                              ErrorCode error) {
+  env_.replies.reply(connection, error_reply(request, error), {});
+}
+
+void IdentityRequests::on_request(const ClientRequest& request) {
+  ConnectionIdentity* const connection = env_.connections.identity(request.connection);
+  if (connection == nullptr) {
+    return;  // It is gone, and nobody hears the answer.
+  }
+  if (request.slot.kind == protocol::RequestKind::Authenticate) {
+    authenticate(request, *connection);
+  } else {
+    GCOORD_ASSERT(request.slot.kind == protocol::RequestKind::SessionAttach);
+    attach(request, *connection);
+  }
+}
+
+void IdentityRequests::authenticate(const ClientRequest& request, ConnectionIdentity& connection) {
+  const auto order = protocol::decode_authenticate(request.payload);
+  if (!order.ok()) {
+    return refuse(request.connection, request.slot, ErrorCode::PayloadMalformed);
+  }
+  if (keys_.tokens.empty()) {
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationUnsupported);
+  }
+  if (!limits_.admits(connection, env_.now_ms())) {
+    env_.metrics.throttled.add();
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationThrottled);
+  }
+  if (order.value().method == protocol::AuthenticateMethod::Password) {
+    check_password(request, connection, order.value());
+  } else {
+    check_token(request, connection, order.value().token);
+  }
+}
+
+// Who does not exist, is disabled or has no password is checked against a verifier that nobody's
+// password fits, so that all of them take the same time.
+void IdentityRequests::check_password(const ClientRequest& request,
+                                      ConnectionIdentity& connection,
+                                      const protocol::AuthenticateOrder& order) {
+  if (connection.checking) {
+    env_.metrics.queue_full.add();
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationBusy);
+  }
+  const auto user = env_.users.find(order.user);
+  const bool may = user && !user->disabled && security::verifier_valid(user->verifier);
+  Checked checked{request.connection,
+                  request.slot,
+                  std::string{order.user},
+                  may ? user->verifier : std::string{}};
+  const bool queued = env_.passwords.check(
+      may ? user->verifier : security::decoy_verifier(),
+      std::string{order.password},
+      [this, checked = std::move(checked)](bool right) { on_checked(checked, right); });
+  if (!queued) {
+    env_.metrics.queue_full.add();
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationBusy);
+  }
+  connection.checking = true;
+  env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
+}
+
+// The user may have been changed meanwhile.
+void IdentityRequests::on_checked(const Checked& checked, bool fits) {
+  const auto now_known = env_.users.find(checked.user);
+  const bool right = fits && now_known && !now_known->disabled && !checked.verifier.empty() &&
+                     now_known->verifier == checked.verifier;
+  (right ? env_.metrics.passwords_right : env_.metrics.passwords_wrong).add();
+  ConnectionIdentity* const connection = env_.connections.identity(checked.connection);
+  if (connection == nullptr) {
+    return;
+  }
+  connection->checking = false;
+  if (!right) {
+    limits_.on_failure(*connection, env_.now_ms());
+    return refuse(checked.connection, checked.request, ErrorCode::AuthenticationFailed);
+  }
+  if (keys_.tokens.empty()) {
+    return refuse(checked.connection, checked.request, ErrorCode::AuthenticationUnsupported);
+  }
+  connection->principal = {security::PrincipalKind::User, checked.user};
+  const std::uint64_t now = now_s();
+  const TokenClaims claims{
+      .principal = connection->principal, .roles_epoch = env_.users.epoch(), .proven_s = now};
+  const protocol::AuthenticateAnswer answer{
+      .principal = connection->principal,
+      .life_s = static_cast<std::uint32_t>(kTokenLifeSeconds),
+      .token = keys_.tokens.issue(claims, now, kTokenLifeSeconds)};
+  env_.replies.reply(checked.connection,
+                     protocol::reply_to(checked.request),
+                     protocol::encode_authenticated(answer));
+}
+
+// Of its signature and its time. A bad signature is an attempt that failed; a good one is not,
+// whatever has become of the token.
+Result<TokenClaims> IdentityRequests::verify(std::string_view token,
+                                             ConnectionIdentity& connection) {
+  if (const TokenClaims* const claims = known_.find(token); claims != nullptr) {
+    env_.metrics.tokens_from_cache.add();
+    GCOORD_TRY_STATUS(security::check_token_time(*claims, now_s()));
+    return *claims;
+  }
+  auto claims = keys_.tokens.verify(token, now_s());
+  if (claims.ok()) {
+    known_.add(token, claims.value());
+  } else if (claims.status().detail() != security::kTokenExpired) {
+    limits_.on_failure(connection, env_.now_ms());
+  }
+  return claims;
+}
+
+Status IdentityRequests::check_user(const TokenClaims& claims) const {
+  if (claims.roles_epoch > env_.users.epoch()) {
+    return protocol::make_error(ErrorCode::UsersBehind);
+  }
+  const auto user = env_.users.find(claims.principal.name);
+  if (!user || user->disabled || user->changed > claims.roles_epoch) {
+    return protocol::make_error(ErrorCode::TokenRevoked);
+  }
+  return Status{};
+}
+
+void IdentityRequests::check_token(const ClientRequest& request,
+                                   ConnectionIdentity& connection,
+                                   std::string_view token) {
+  const auto claims = verify(token, connection);
+  const Status status = claims.ok() ? check_user(claims.value()) : claims.status();
+  if (!status.ok()) {
+    env_.metrics.tokens_bad.add();
+    return refuse(request.connection, request.slot, static_cast<ErrorCode>(status.detail()));
+  }
+  env_.metrics.tokens_good.add();
+  connection.principal = claims.value().principal;
+  const std::uint64_t now = now_s();
+  const std::uint64_t expires_s = claims.value().expires_s;
+  protocol::AuthenticateAnswer answer{.principal = connection.principal};
+  // Clients renew when two thirds are over; who reconnects before that keeps what it has. Another
+  // node's clock may be ahead of this one.
+  const std::uint64_t proven = std::min(claims.value().proven_s, now);
+  const std::uint64_t end =
+      std::min(now + kTokenLifeSeconds, proven + security::kTokenLifeSecondsMax);
+  if (expires_s - now <= kTokenLifeSeconds / 2 && end > expires_s) {
+    TokenClaims next = claims.value();
+    next.proven_s = proven;
+    next.roles_epoch = env_.users.epoch();
+    answer.token = keys_.tokens.issue(next, now, kTokenLifeSeconds);
+    answer.life_s = static_cast<std::uint32_t>(end - now);
+  } else {
+    answer.life_s = static_cast<std::uint32_t>(expires_s - now);
+  }
+  env_.replies.reply(
+      request.connection, protocol::reply_to(request.slot), protocol::encode_authenticated(answer));
+}
+
+void IdentityRequests::attach(const ClientRequest& request, ConnectionIdentity& connection) {
+  if (request.slot.session == 0) {
+    return refuse(request.connection, request.slot, ErrorCode::SessionZero);
+  }
+  if (keys_.sessions.empty()) {
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationUnsupported);
+  }
+  const SessionId session{request.slot.session};
+  const auto key = security::SessionKey::decode(request.payload);
+  if (!limits_.admits(connection, env_.now_ms())) {
+    env_.metrics.throttled.add();
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationThrottled);
+  }
+  if (!key.ok() || !keys_.sessions.fits(key.value(), session)) {
+    env_.metrics.keys_wrong.add();
+    limits_.on_failure(connection, env_.now_ms());
+    return refuse(request.connection, request.slot, ErrorCode::SessionKeyInvalid);
+  }
+  if (!connection.attached.add(session)) {
+    return refuse(request.connection, request.slot, ErrorCode::SessionsAttachedMax);
+  }
+  env_.metrics.attached.add();
+  env_.replies.reply(request.connection, protocol::reply_to(request.slot), {});
+}
+
+bool IdentityRequests::requires_keys() const {
+  return mode_ == SessionKeyMode::Required ||
+         (mode_ == SessionKeyMode::Auto && env_.users.enabled());
+}
+
+ErrorCode IdentityRequests::check(const ClientRequest& request) {
+  if (mode_ == SessionKeyMode::Off || keys_.sessions.empty()) {
+    return ErrorCode::None;
+  }
+  ConnectionIdentity* const connection = env_.connections.identity(request.connection);
+  if (connection == nullptr) {
+    return ErrorCode::None;
+  }
+  if (leaps(*connection, request.slot, env_.wall_us())) {
+    env_.metrics.leaps.add();
+    return ErrorCode::SequenceLeaps;
+  }
+  if (speaks_for(*connection, request.slot, request.payload)) {
+    if (request.slot.kind == protocol::RequestKind::CloseSession) {
+      connection->note_closed(SessionId{request.slot.session});
+    }
+    return ErrorCode::None;
+  }
+  env_.metrics.unattached.add();
+  return requires_keys() ? ErrorCode::SessionNotAttached : ErrorCode::None;
+}
+
+bool IdentityRequests::has_attached(protocol::ConnectionId connection, SessionId session) const {
+  const ConnectionIdentity* const known = env_.connections.identity(connection);
+  return known != nullptr && known->attached.contains(session);
+}
+
+bool IdentityRequests::admits(const ClientRequest& request) {
+  const ErrorCode error = check(request);
+  if (error != ErrorCode::None) {
+    refuse(request.connection, request.slot, error);
+  }
+  return error == ErrorCode::None;
+}
+
+// A grant of an id that a node gave repeats what stands already, whoever asks: whoever opened the
+// session has its key.
+std::span<const std::byte> IdentityRequests::on_opened(protocol::ConnectionId from,
+                                                       const protocol::ReplySlot& reply) {
+  const SessionId session{reply.extra};
+  ConnectionIdentity* const connection = env_.connections.identity(from);
+  if (connection == nullptr || mode_ == SessionKeyMode::Off || keys_.sessions.empty()) {
+    return {};
+  }
+  protocol::RequestSlot opening;
+  opening.kind = reply.kind;
+  opening.session = session.value;
+  if (session_use(opening) == SessionUse::Slot && !connection->attached.contains(session)) {
+    return {};
+  }
+  // Without room the client attaches it with the key, and hears why it cannot.
+  static_cast<void>(connection->attached.add(session));
+  if (!connection->has(protocol::Feature::Identities)) {
+    return {};
+  }
+  granted_ = keys_.sessions.of(session);
+  return granted_.bytes();
+}
+
+void IdentityRequests::hash_password(std::string password,
+                                     std::function<void(Result<security::Verifier>)> on_hashed) {
+  const auto done = [on_hashed](const Result<std::string>& verifier) {
+    on_hashed(verifier.ok() ? Result<security::Verifier>{table_verifier(verifier.value())}
+                            : Result<security::Verifier>{protocol::make_error(
+                                  ErrorCode::PasswordUnfit, verifier.status().message())});
+  };
+  if (!env_.passwords.hash(std::move(password), done)) {
+    env_.metrics.queue_full.add();
+    on_hashed(protocol::make_error(ErrorCode::AuthenticationBusy));
+  }
+}
+
+std::string IdentityRequests::proven_user(protocol::ConnectionId connection) const {
+  const security::Principal& principal = env_.replies.principal(connection);
+  const bool user = principal.kind == security::PrincipalKind::User ||
+                    principal.kind == security::PrincipalKind::Certificate;
+  return user ? principal.name : std::string{};
+}
+
+bool IdentityRequests::advance() {
+  const bool any = env_.passwords.take_done();
+  if (any) {
+    env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
+  }
+  return any;
+}
+
+}  // namespace gcoord::server

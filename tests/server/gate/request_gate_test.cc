@@ -1,0 +1,189 @@
+// The gate before the requests of a node, and the mask before its replies.
+#include "server/gate/request_gate.h"
+
+#include "protocol/error_codes.h"
+#include "protocol/lock_messages.h"
+#include "server/gate/reply_gate.h"
+#include "tests/server/gate/fake_gate.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace gcoord::server {
+namespace {
+
+using protocol::ConnectionId;
+using protocol::ErrorCode;
+using protocol::RequestFlag;
+using protocol::RequestKind;
+using protocol::RequestSlot;
+using security::PrincipalKind;
+using security::Right;
+
+constexpr ConnectionId kAnn{1};
+constexpr ConnectionId kNobody{2};
+
+class RequestGateTest : public testing::Test {
+ protected:
+  RequestGateTest() {
+    clients_.principals[kAnn.value] = {PrincipalKind::User, "ann"};
+    bench_.table.enabled = true;
+    bench_.table.users["ann"] = {};
+  }
+
+  bool pass(ConnectionId connection, RequestKind kind, std::string_view name) {
+    slot_ = RequestSlot{};
+    slot_.kind = kind;
+    slot_.request_id = 5;
+    return bench_.gate.pass(connection, slot_, protocol::bytes_of(name));
+  }
+
+  ErrorCode answered() {
+    const auto answer = clients_.answers.back();
+    EXPECT_EQ(answer.slot.request_id, 5u);
+    return static_cast<ErrorCode>(answer.slot.detail);
+  }
+
+  std::string answered_text() {
+    return std::string{protocol::text_of(clients_.answers.back().payload)};
+  }
+
+  NamedClients clients_;
+  FakeGate bench_{clients_};
+  RequestSlot slot_;
+};
+
+TEST_F(RequestGateTest, WithoutRightsEveryoneMayEverything) {
+  bench_.table.enabled = false;
+  EXPECT_TRUE(pass(kNobody, RequestKind::LedgerPrune, ""));
+  EXPECT_EQ(slot_.flags, 0u);
+  EXPECT_EQ(bench_.gate.epoch(), 0u);
+}
+
+TEST_F(RequestGateTest, AGateThatWasNotStartedLetsAllPass) {
+  MetricsRegistry metrics;
+  RequestGate gate(metrics);
+  RequestSlot slot;
+  slot.kind = RequestKind::LockBreak;
+  EXPECT_TRUE(gate.pass(kNobody, slot, {}));
+}
+
+TEST_F(RequestGateTest, ARefusalSaysWhatIsMissingAndIsCountedByRight) {
+  EXPECT_FALSE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_EQ(answered(), ErrorCode::NotAllowed);
+  EXPECT_EQ(answered_text(), "user ann has no right lock.acquire over \"jobs/1\"");
+  EXPECT_EQ(clients_.answers.back().slot.code, StatusCode::PermissionDenied);
+  EXPECT_EQ(bench_.refused_for("lock.acquire"), 1u);
+  EXPECT_EQ(bench_.refused_for("lock.read"), 0u);
+}
+
+TEST_F(RequestGateTest, AGrantHoldsFromTheNextEpochAndARevokeLikewise) {
+  EXPECT_FALSE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  bench_.grant("ann", "jobs/", {Right::LockAcquire});
+  EXPECT_TRUE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_FALSE(pass(kAnn, RequestKind::LockAcquire, "payroll/1"));
+  bench_.revoke("ann");
+  EXPECT_FALSE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+}
+
+TEST_F(RequestGateTest, ACertificateHasTheRightsOfTheUserOfItsNameAndANodeHasNone) {
+  bench_.grant("ann", "", {Right::LockRead});
+  const ConnectionId other{3};
+  clients_.principals[other.value] = {PrincipalKind::Certificate, "ann"};
+  EXPECT_TRUE(pass(other, RequestKind::LockGet, "jobs/1"));
+  clients_.principals[other.value] = {PrincipalKind::Node, "ann"};
+  EXPECT_FALSE(pass(other, RequestKind::LockGet, "jobs/1"));
+}
+
+TEST_F(RequestGateTest, WhoIsNobodyHearsThatItMustSayWhoItIs) {
+  EXPECT_FALSE(pass(kNobody, RequestKind::LeaderMap, ""));
+  EXPECT_EQ(answered(), ErrorCode::NotAllowed);
+  EXPECT_EQ(answered_text(), "the client has not said who it is");
+  EXPECT_TRUE(pass(kAnn, RequestKind::LeaderMap, ""));
+  EXPECT_TRUE(pass(kNobody, RequestKind::MemberJoin, ""));
+  EXPECT_EQ(bench_.refused_for("identity"), 1u);
+}
+
+TEST_F(RequestGateTest, WithoutANewCopyOfTheRolesChangesAreRefusedAndReadsAreNot) {
+  bench_.grant("ann", "", {Right::LockAcquire, Right::LockRead, Right::SessionOwn});
+  bench_.confirmed = false;
+  EXPECT_FALSE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_EQ(answered(), ErrorCode::RightsUnconfirmed);
+  EXPECT_TRUE(protocol::is_passing(ErrorCode::RightsUnconfirmed));
+  EXPECT_TRUE(pass(kAnn, RequestKind::LockGet, "jobs/1"));
+  EXPECT_TRUE(pass(kAnn, RequestKind::KeepAlive, ""));
+  EXPECT_TRUE(pass(kAnn, RequestKind::LockRelease, "jobs/1"));
+  EXPECT_FALSE(pass(kAnn, RequestKind::LedgerPrune, ""));
+  EXPECT_EQ(answered(), ErrorCode::NotAllowed);  // Not: try another node.
+}
+
+TEST_F(RequestGateTest, WhoMayNotSeeHoldersIsAnsweredDiscreetly) {
+  bench_.grant("ann", "jobs/", {Right::LockAcquire});
+  EXPECT_TRUE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_TRUE(slot_.has(RequestFlag::Discreet));
+  bench_.grant("ann", "jobs/", {Right::LockAcquire, Right::LockReadDetails});
+  EXPECT_TRUE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_FALSE(slot_.has(RequestFlag::Discreet));
+}
+
+TEST_F(RequestGateTest, ATokenIsNoProofOfASession) {
+  bench_.grant("ann", "", {Right::LockAcquire});
+  const auto release = [this] {
+    RequestSlot slot;
+    slot.kind = RequestKind::LockRelease;
+    slot.session = 9;
+    slot.set(RequestFlag::ByToken);
+    return bench_.gate.pass(kAnn, slot, protocol::bytes_of("jobs/1"));
+  };
+  EXPECT_FALSE(release());
+  bench_.own.emplace(kAnn.value, 9);
+  EXPECT_TRUE(release());
+}
+
+TEST_F(RequestGateTest, RefusalsOfManyNamesAreFewLines) {
+  testing::internal::CaptureStdout();
+  for (int k = 0; k < 1'000; ++k) {
+    EXPECT_FALSE(pass(kAnn, RequestKind::LockAcquire, "jobs/" + std::to_string(k)));
+  }
+  const std::string log = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(std::ranges::count(log, '\n'), LogRateLimit::kAtOnce);
+  EXPECT_EQ(bench_.refused_for("lock.acquire"), 1'000u);
+}
+
+TEST_F(RequestGateTest, ManyPrincipalsDoNotFillTheMemory) {
+  RightsCache cache;
+  for (std::size_t k = 0; k < 3 * kRightsCachedMax; ++k) {
+    cache.rights(bench_.table, {PrincipalKind::Certificate, "host" + std::to_string(k)});
+    EXPECT_LE(cache.size(), kRightsCachedMax);
+  }
+}
+
+TEST_F(RequestGateTest, RepliesAreMaskedByTheRightsOfTheirMoment) {
+  ReplyGate replies(bench_.gate);
+  bench_.grant("ann", "jobs/", {Right::LockRead, Right::LockReadDetails});
+  protocol::ListPage page;
+  page.rows.resize(2);
+  page.rows[0].name = "jobs/1";
+  page.rows[1].name = "payroll/1";
+  protocol::ReplySlot slot;
+  slot.kind = RequestKind::LockList;
+  const auto rows_shown = [&] {
+    const auto masked = replies.masked(kAnn, slot, protocol::encode_list_page(page));
+    return masked ? protocol::decode_list_page(*masked).value().rows.size() : page.rows.size();
+  };
+  EXPECT_EQ(rows_shown(), 1u);
+  EXPECT_TRUE(replies.lists(kAnn, "jobs/1"));
+  EXPECT_FALSE(replies.lists(kAnn, "payroll/1"));
+  bench_.revoke("ann");
+  EXPECT_EQ(rows_shown(), 0u);
+  slot.code = StatusCode::Unavailable;
+  EXPECT_FALSE(replies.masked(kAnn, slot, protocol::bytes_of("why")));
+  slot.code = StatusCode::Ok;
+  bench_.table.enabled = false;
+  EXPECT_EQ(rows_shown(), 2u);
+  EXPECT_TRUE(replies.lists(kAnn, "payroll/1"));
+}
+
+}  // namespace
+}  // namespace gcoord::server

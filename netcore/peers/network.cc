@@ -66,7 +66,8 @@ Status check(const PeerNetworkOptions& options) {
                      " is not a power of two from 8 to 1048576");
     }
   }
-  if (options.tls != nullptr && options.transport_kind == TransportKind::Ucx) {
+  const bool has_tls = options.tls != nullptr && options.tls->mode() != LinkTlsMode::Off;
+  if (has_tls && options.transport_kind == TransportKind::Ucx) {
     return invalid("TLS between nodes needs the transport tcp");
   }
   if (options.retry_min_ms == 0 || options.retry_min_ms > options.retry_max_ms) {

@@ -20,6 +20,13 @@ Result<std::shared_ptr<LinkTlsRules>> LinkTlsRules::open(LinkTlsMode mode,
       new LinkTlsRules(mode, std::move(called), std::move(caller)));
 }
 
+Status LinkTlsRules::change(LinkTlsMode mode, const security::TlsFiles& files) {
+  GCOORD_TRY_STATUS(called_->replace(files, {.demand_certificate = true}));
+  GCOORD_TRY_STATUS(caller_->replace(files, {}));
+  set_mode(mode);
+  return {};
+}
+
 Status LinkTlsRules::refresh() {
   const Result<bool> called = called_->refresh();
   const Result<bool> caller = caller_->refresh();

@@ -35,8 +35,11 @@ class LinkTlsRules {
 
   std::shared_ptr<const security::TlsContext> caller() const { return caller_->current(); }
 
-  // Loads files that have changed; after a failure the old ones stay. One thread at a time.
+  // The next two by one thread at a time; after a failure the files stay that were. Loads files
+  // that have changed.
   Status refresh();
+  // Other files and another mode from now on.
+  Status change(LinkTlsMode mode, const security::TlsFiles& files);
 
  private:
   LinkTlsRules(LinkTlsMode mode,

@@ -289,7 +289,7 @@ void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
 void FrontEnd::on_tls(Connection& connection) {
   const TlsNews& news = *connection.tls();
   metrics_.tls.count(news, connection.client.address.address());
-  log_tls(connection, {tls_lines_, swept_ms_});
+  log_tls(connection, {lines_.tls, swept_ms_});
   if (news.state == TlsState::Failed) {
     connection.close(CloseReason::Tls);
   } else if (news.state == TlsState::Forbidden) {
@@ -302,7 +302,7 @@ void FrontEnd::on_tls(Connection& connection) {
 
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   metrics_.closed[static_cast<std::size_t>(reason)]->add();
-  log_end(connection, reason, {end_lines_, swept_ms_});
+  log_end(connection, reason, {lines_.ends, swept_ms_});
   GCOORD_ASSERT(table_.find(connection.id()) == &connection);
   // The caller may still be inside the connection: it goes with the next flush.
   dirty_.push_back(table_.take(connection.id()));

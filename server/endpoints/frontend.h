@@ -163,6 +163,12 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
     };
   };
 
+  // Of which kind of lines how many are logged.
+  struct Lines {
+    LogRateLimit ends;
+    LogRateLimit tls;
+  };
+
   void accept();
   void close_all();
   void on_accepted(asio::ip::tcp::socket socket);
@@ -199,8 +205,7 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   std::vector<std::shared_ptr<Connection>> dirty_;
   std::vector<std::shared_ptr<Connection>> flushing_;
   FrontEndMetrics metrics_;
-  LogRateLimit end_lines_;
-  LogRateLimit tls_lines_;
+  Lines lines_;
 };
 
 }  // namespace gcoord::server

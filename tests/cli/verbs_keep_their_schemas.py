@@ -263,6 +263,15 @@ def access(c: Cluster) -> None:
     c.run("user delete", "ann")
 
 
+def certificates(c: Cluster) -> None:
+    c.run("cert ca", "--dir", "lab-ca", "--cluster-id", "17")
+    c.run("cert issue", "node", "1", "--dir", "lab-ca", "--hosts", "localhost,127.0.0.1", "--out", "lab-node")
+    c.run("cert renew", "lab-node.crt", "--dir", "lab-ca", "--new-key")
+    c.run("cert show", "lab-node.crt", "lab-ca/ca.crl")
+    c.run("cert verify", "lab-node.crt", "--dir", "lab-ca", "--host", "127.0.0.1", "--holder", "node/1")
+    c.run("cert revoke", "lab-node.crt", "--dir", "lab-ca")
+
+
 def the_rest(c: Cluster) -> None:
     c.run("version")
     c.run("status")
@@ -275,12 +284,7 @@ def the_rest(c: Cluster) -> None:
     c.run("cluster secret rotate", "secret")
     c.run("cluster secret show", "secret")
     c.run("auth whoami")
-    c.run("cert ca", "--dir", "lab-ca", "--cluster-id", "17")
-    c.run("cert issue", "node", "1", "--dir", "lab-ca", "--hosts", "localhost,127.0.0.1", "--out", "lab-node")
-    c.run("cert renew", "lab-node.crt", "--dir", "lab-ca", "--new-key")
-    c.run("cert show", "lab-node.crt", "lab-ca/ca.crl")
-    c.run("cert verify", "lab-node.crt", "--dir", "lab-ca", "--host", "127.0.0.1", "--holder", "node/1")
-    c.run("cert revoke", "lab-node.crt", "--dir", "lab-ca")
+    certificates(c)
     c.run("context set", "here", "--endpoints", c.client)
     c.run("context list")
     c.run("context show")

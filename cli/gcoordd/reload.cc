@@ -15,8 +15,9 @@ namespace {
 
 bool can_change(const std::string& name) {
   return name == "log-level" || name == "log-format" || name.starts_with("tls-") ||
-         name == "client-tls" || name == "http-tls" || name == "client-certificates" ||
-         name == "cluster-secret" || name == "peer-proof" || name == "session-keys";
+         name == "client-tls" || name == "http-tls" || name == "peer-tls" ||
+         name == "client-certificates" || name == "cluster-secret" || name == "peer-proof" ||
+         name == "session-keys";
 }
 
 // Of the options that can change.

@@ -3,6 +3,7 @@
 #include "netcore/peers/peer_table.h"
 #include "netcore/peers/strangers.h"
 #include "netcore/proof/handshake.h"
+#include "netcore/tls/node_names.h"
 #include "netcore/transport/greeting.h"
 #include "security/secret/keyed.h"
 
@@ -107,6 +108,21 @@ void refuse_unproven(Transport& transport, LinkId link, const Greeting& hello) {
                               "(GC3125): give all nodes the same --cluster-secret"},
                      bytes);
   send_one(transport, link, std::span{bytes}.first(length));
+}
+
+// Of a link with TLS: whether the certificate at its other end is that of the node which greets.
+Admission judge_certificate(const Transport& transport, LinkId link, const PeerIdentity& from) {
+  if (!transport.is_encrypted(link)) {
+    return {};
+  }
+  const security::TlsPeer* peer = transport.certificate(link);
+  if (peer != nullptr && names_node(*peer, from.cluster, from.node)) {
+    return {};
+  }
+  return {.code = RefusalCode::NotAdmitted,
+          .text = "the certificate of node " + std::to_string(from.node.value) +
+                  " does not name it and its cluster (GC3129): issue one for gcoord://" +
+                  std::to_string(from.cluster.value) + "/node/" + std::to_string(from.node.value)};
 }
 
 // What is known of a node by its number.
@@ -245,7 +261,10 @@ DropReason PeerNetwork::on_opening(LinkId link,
 void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
   PeerRecord* peer = peers_->find(hello.from.node);
   const Greeting self = self_greeting(hello.from.node, 0);
-  Admission admission = judge_hello(hello, self, record_of(*peers_, hello.from.node));
+  Admission admission = judge_certificate(*transport_, link, hello.from);
+  if (admission.admitted()) {
+    admission = judge_hello(hello, self, record_of(*peers_, hello.from.node));
+  }
   if (admission.admitted()) {
     admission = ask(options_.admit, hello.from);
   }
@@ -315,6 +334,11 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
     Refusal refusal;
     reason = decode_refusal(frame, refusal);
     refusal.is_proven = is_proof;
+    const PeerIdentity named{.cluster = options_.cluster, .node = peer.address.id};
+    if (reason == DropReason::None &&
+        !judge_certificate(*transport_, peer.link, named).admitted()) {
+      reason = DropReason::Unproven;
+    }
     if (reason == DropReason::None) {
       on_refusal(peer, refusal, stranger_of(frame.header, options_, peer.address.id));
       return;
@@ -342,7 +366,10 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
 
 void PeerNetwork::on_welcome(PeerRecord& peer, const Greeting& welcome) {
   const Greeting self = self_greeting(peer.address.id, 0);
-  Admission admission = judge_welcome(welcome, self, record_of(*peers_, peer.address.id));
+  Admission admission = judge_certificate(*transport_, peer.link, welcome.from);
+  if (admission.admitted()) {
+    admission = judge_welcome(welcome, self, record_of(*peers_, peer.address.id));
+  }
   if (admission.admitted() && welcome.from.node != peer.address.id) {
     admission = {.code = RefusalCode::UnknownNode,
                  .text = "node " + std::to_string(welcome.from.node.value) +

@@ -66,6 +66,10 @@ Status check(const PeerNetworkOptions& options) {
                      " is not a power of two from 8 to 1048576");
     }
   }
+  const bool has_tls = options.tls != nullptr && options.tls->mode() != LinkTlsMode::Off;
+  if (has_tls && options.transport_kind == TransportKind::Ucx) {
+    return invalid("TLS between nodes needs the transport tcp");
+  }
   if (options.retry_min_ms == 0 || options.retry_min_ms > options.retry_max_ms) {
     return invalid("retry pauses must be at least 1 ms and least <= greatest");
   }
@@ -75,7 +79,7 @@ Status check(const PeerNetworkOptions& options) {
 Result<std::unique_ptr<Transport>> make_transport(const PeerNetworkOptions& options) {
   switch (options.transport_kind) {
     case TransportKind::Tcp:
-      return make_tcp_transport();
+      return make_tcp_transport(options.tls);
     case TransportKind::Ucx:
       return make_ucx_transport({options.ucx_transports, ""});
   }
@@ -244,6 +248,11 @@ void PeerNetwork::check_limits(PeerRecord& peer) {
   }
   if (must_prove(peer, proofs_)) {
     take_down(peer, "the channel was opened without a proof, which is required now");
+    return;
+  }
+  const bool needs_tls = options_.tls != nullptr && options_.tls->mode() == LinkTlsMode::Required;
+  if (needs_tls && peer.state == LinkState::Up && !transport_->is_encrypted(peer.link)) {
+    take_down(peer, "the channel was opened without TLS, which is required now");
     return;
   }
   const bool is_silent = options_.silence_limit_ms != 0 && peer.state == LinkState::Up &&

@@ -74,6 +74,8 @@ struct PeerAddress {
   std::uint16_t port = 0;  // 0: never called; the peer has to call.
 };
 
+class LinkTlsRules;
+
 struct PeerNetworkOptions {
   ClusterId cluster;
   ClusterId former;  // The cluster whose place it took, whose nodes are told so; 0: none.
@@ -109,6 +111,9 @@ struct PeerNetworkOptions {
   std::uint64_t silence_limit_ms = 5000;
 
   PeerProofOptions proof;
+  // TLS on the links, with Tcp alone; nullptr: none. A link that has it belongs to the node that
+  // the other end's certificate names, and to no other.
+  std::shared_ptr<const LinkTlsRules> tls;
   AdmitHook admit;                     // Empty admits every peer.
   MetricsRegistry* metrics = nullptr;  // Outlives the network; nullptr keeps no metrics.
 };

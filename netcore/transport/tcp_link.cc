@@ -47,9 +47,42 @@ bool TcpLink::send_unsent() {
   return true;
 }
 
+void TcpLink::open() {
+  phase_ = Phase::Open;
+  queue_output();
+}
+
+// What TLS has to say goes behind what waits already.
+void TcpLink::queue_output() {
+  if (!is_encrypted()) {
+    return;
+  }
+  wire_.clear();
+  tls_->take_output(wire_);
+  if (!wire_.empty()) {
+    std::copy(wire_.begin(), wire_.end(), unsent_.push(wire_.size()).begin());
+    send_unsent();
+  }
+}
+
+std::size_t TcpLink::send_encrypted(std::span<const std::span<const std::byte>> messages) {
+  std::size_t taken = 0;
+  for (std::size_t bytes = 0; taken < messages.size() && bytes < kReadBytes; ++taken) {
+    if (!tls_->send(messages[taken]).ok()) {
+      break;  // The link has ended; receive() tells.
+    }
+    bytes += messages[taken].size();
+  }
+  queue_output();
+  return taken;
+}
+
 std::size_t TcpLink::send(std::span<const std::span<const std::byte>> messages) {
   if (phase_ != Phase::Open || !send_unsent()) {
     return 0;
+  }
+  if (is_encrypted()) {
+    return send_encrypted(messages);
   }
   messages = messages.first(std::min(messages.size(), kGatherMax));
   std::array<iovec, kGatherMax> parts{};
@@ -107,6 +140,19 @@ TcpLink::Cut TcpLink::cut_messages(MessageSink deliver) {
   return result;
 }
 
+std::optional<TcpLink::End> TcpLink::decrypt(std::size_t count) {
+  plain_.clear();
+  const Status status = tls_->receive({received_.data() + received_bytes_, count}, plain_);
+  queue_output();
+  received_.reserve(received_bytes_ + plain_.size(), received_bytes_);
+  std::copy(plain_.begin(), plain_.end(), received_.data() + received_bytes_);
+  received_bytes_ += plain_.size();
+  if (status.ok()) {
+    return std::nullopt;
+  }
+  return End{DropReason::Unproven, "TLS: " + status.message()};
+}
+
 std::optional<TcpLink::End> TcpLink::receive(MessageSink deliver) {
   for (std::size_t turn_bytes = 0; turn_bytes < kTurnBytes;) {
     const std::size_t room = is_trusted_ ? kReadBytes : kStrangerBytesMax;
@@ -122,8 +168,14 @@ std::optional<TcpLink::End> TcpLink::receive(MessageSink deliver) {
       }
       return End{DropReason::None, std::strerror(errno)};
     }
-    received_bytes_ += static_cast<std::size_t>(count);
     turn_bytes += static_cast<std::size_t>(count);
+    if (tls_.has_value()) {
+      if (auto end = decrypt(static_cast<std::size_t>(count))) {
+        return end;
+      }
+    } else {
+      received_bytes_ += static_cast<std::size_t>(count);
+    }
     switch (cut_messages(deliver)) {
       case Cut::Stopped:
         return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "netcore/channel/message_sink.h"
 #include "netcore/memory/aligned_bytes.h"
+#include "netcore/tls/link_tls.h"
 #include "netcore/transport/tcp_socket.h"
 #include "netcore/transport/transport.h"
 
@@ -11,6 +12,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gcoord::netcore {
 
@@ -18,13 +21,23 @@ class TcpLink {
  public:
   enum class Phase : std::uint8_t { Connecting, Open };
 
-  TcpLink(FileDescriptor fd, Phase phase) : fd_(std::move(fd)), phase_(phase) {}
+  // `tls`: nothing, or how the link has it.
+  TcpLink(FileDescriptor fd, Phase phase, std::optional<LinkTls> tls = {})
+      : fd_(std::move(fd)), phase_(phase), tls_(std::move(tls)) {}
 
   int fd() const { return fd_.get(); }
 
   Phase phase() const { return phase_; }
 
-  void open() { phase_ = Phase::Open; }
+  // The connection stands. With TLS the first message of its handshake leaves.
+  void open();
+
+  bool is_encrypted() const { return tls_.has_value() && !tls_->is_plain(); }
+
+  const security::TlsPeer* certificate() const { return tls_ ? tls_->peer() : nullptr; }
+
+  // TLS was tried, and the other side has not completed its handshake.
+  bool has_failed_tls() const { return is_encrypted() && !tls_->is_open(); }
 
   void trust() { is_trusted_ = true; }
 
@@ -53,6 +66,10 @@ class TcpLink {
   enum class Cut : std::uint8_t { NeedMore, Stopped, Broken };
 
   Cut cut_messages(MessageSink deliver);
+  std::size_t send_encrypted(std::span<const std::span<const std::byte>> messages);
+  // Bytes that recv() put at the end of received_ are plain after it. A value: the link has ended.
+  std::optional<End> decrypt(std::size_t count);
+  void queue_output();
   std::size_t message_bytes_max() const;
 
   FileDescriptor fd_;
@@ -63,6 +80,9 @@ class TcpLink {
   std::size_t received_bytes_ = 0;
   std::size_t wanted_bytes_ = 0;  // Whole length of the message at the front, once it is known.
   FrameBuffer unsent_;
+  std::optional<LinkTls> tls_;
+  std::vector<std::byte> plain_;  // The next two are for TLS alone; empty between calls.
+  std::vector<std::byte> wire_;
 };
 
 }  // namespace gcoord::netcore

@@ -12,6 +12,7 @@
 #include "common/status.h"
 #include "common/strong_id.h"
 #include "netcore/channel/drop_reason.h"
+#include "security/tls/peer.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -67,6 +68,12 @@ class Transport {
   // What carries the frames of a link now, and why if that is not what was asked for: "tcp", "ucx",
   // "tcp, because ucx: no route". For people.
   virtual std::string route(LinkId /*link*/) const { return std::string{name()}; }
+
+  // Whether what the link carries is encrypted; and who its other end is by a certificate of the
+  // cluster's authority, nullptr: it has shown none. Until the link is closed.
+  virtual bool is_encrypted(LinkId /*link*/) const { return false; }
+
+  virtual const security::TlsPeer* certificate(LinkId /*link*/) const { return nullptr; }
 
   // Moves bytes and calls back. Bounded work per link and call.
   virtual void progress(std::uint64_t now_ms, LinkEvents& events) = 0;

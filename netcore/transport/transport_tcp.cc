@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -27,7 +28,10 @@ constexpr int kAcceptsPerTurn = 64;
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) { hold_spare(); }
+  explicit TcpTransport(std::shared_ptr<const LinkTlsRules> tls)
+      : epoll_(::epoll_create1(EPOLL_CLOEXEC)), tls_(std::move(tls)) {
+    hold_spare();
+  }
 
   std::string_view name() const override { return "tcp"; }
 
@@ -85,6 +89,18 @@ class TcpTransport final : public Transport {
     }
   }
 
+  bool is_encrypted(LinkId id) const override {
+    const auto found = links_.find(id);
+    return found != links_.end() && found->second->is_encrypted();
+  }
+
+  const security::TlsPeer* certificate(LinkId id) const override {
+    const auto found = links_.find(id);
+    return found == links_.end() ? nullptr : found->second->certificate();
+  }
+
+  std::string route(LinkId id) const override { return is_encrypted(id) ? "tcp with tls" : "tcp"; }
+
   void progress(std::uint64_t /*now_ms*/, LinkEvents& events) override {
     poll_lookups(events);
     std::array<epoll_event, kEventsPerTurn> ready{};
@@ -123,9 +139,38 @@ class TcpTransport final : public Transport {
   Status start(LinkId id, const SocketAddress& address) {
     GCOORD_TRY(FileDescriptor fd, connect_socket(address));
     const int number = fd.get();
-    links_.emplace(id, std::make_unique<TcpLink>(std::move(fd), TcpLink::Phase::Connecting));
+    links_.emplace(id,
+                   std::make_unique<TcpLink>(
+                       std::move(fd), TcpLink::Phase::Connecting, tls_of_call(to_string(address))));
+    called_[id] = to_string(address);
     watch(EPOLL_CTL_ADD, number, EPOLLOUT, id.value);
     return {};
+  }
+
+  std::optional<LinkTls> tls_of_call(const std::string& address) const {
+    const LinkTlsMode mode = tls_ == nullptr ? LinkTlsMode::Off : tls_->mode();
+    const bool goes_plain = mode == LinkTlsMode::Permissive && without_tls_.contains(address);
+    return mode == LinkTlsMode::Off || goes_plain ? std::nullopt
+                                                  : std::optional{LinkTls::for_caller(*tls_)};
+  }
+
+  std::optional<LinkTls> tls_of_accepted() const {
+    const bool has = tls_ != nullptr && tls_->mode() != LinkTlsMode::Off;
+    return has ? std::optional{LinkTls::for_called(*tls_)} : std::nullopt;
+  }
+
+  // A call that ends: whether the next one to its address tries TLS.
+  void note_end(LinkId id, const TcpLink& link) {
+    const auto found = called_.find(id);
+    if (found == called_.end()) {
+      return;
+    }
+    if (link.has_failed_tls()) {
+      without_tls_.insert(found->second);
+    } else {
+      without_tls_.erase(found->second);
+    }
+    called_.erase(found);
   }
 
   void poll_lookups(LinkEvents& events) {
@@ -163,7 +208,8 @@ class TcpTransport final : public Transport {
       tune_socket(fd.get());
       const LinkId id{next_link_++};
       const int number = fd.get();
-      links_.emplace(id, std::make_unique<TcpLink>(std::move(fd), TcpLink::Phase::Open));
+      links_.emplace(
+          id, std::make_unique<TcpLink>(std::move(fd), TcpLink::Phase::Open, tls_of_accepted()));
       watch(EPOLL_CTL_ADD, number, EPOLLIN, id.value);
       events.on_accepted(id, to_string(from));
     }
@@ -189,9 +235,15 @@ class TcpTransport final : public Transport {
       events.on_message(id, message);
       return links_.contains(id);
     });
-    if (end.has_value() && links_.contains(id)) {
-      retire(links_.find(id));
+    const auto still = links_.find(id);
+    if (still == links_.end()) {
+      return;
+    }
+    if (end.has_value()) {
+      retire(still);
       events.on_closed(id, end->drop, end->reason);
+    } else if (still->second->has_unsent()) {
+      watch(EPOLL_CTL_MOD, link.fd(), EPOLLIN | EPOLLOUT, id.value);
     }
   }
 
@@ -205,7 +257,7 @@ class TcpTransport final : public Transport {
     }
     link.open();
     tune_socket(link.fd());
-    watch(EPOLL_CTL_MOD, link.fd(), EPOLLIN, id.value);
+    watch(EPOLL_CTL_MOD, link.fd(), link.has_unsent() ? EPOLLIN | EPOLLOUT : EPOLLIN, id.value);
     events.on_connected(id);
   }
 
@@ -213,6 +265,7 @@ class TcpTransport final : public Transport {
   // may be running.
   void retire(Links::iterator found) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->fd(), nullptr);
+    note_end(found->first, *found->second);
     found->second->shut();
     retired_.push_back(std::move(found->second));
     links_.erase(found);
@@ -225,13 +278,16 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<TcpLink>> retired_;
   std::map<LinkId, NameLookup> lookups_;
   std::map<std::string, std::uint32_t> lookups_of_name_;
+  std::shared_ptr<const LinkTlsRules> tls_;
+  std::unordered_map<LinkId, std::string> called_;  // The address of each link that was called.
+  std::set<std::string> without_tls_;  // Addresses that did not answer a call with TLS.
   std::uint64_t next_link_ = 1;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> make_tcp_transport() {
-  return std::make_unique<TcpTransport>();
+std::unique_ptr<Transport> make_tcp_transport(std::shared_ptr<const LinkTlsRules> tls) {
+  return std::make_unique<TcpTransport>(std::move(tls));
 }
 
 }  // namespace gcoord::netcore

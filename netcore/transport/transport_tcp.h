@@ -8,6 +8,7 @@
 // noticed by the peer network's silence limit. Frees everything a link had when it closes.
 #pragma once
 
+#include "netcore/tls/rules.h"
 #include "netcore/transport/transport.h"
 
 #include <cstddef>
@@ -15,6 +16,8 @@
 
 namespace gcoord::netcore {
 
-std::unique_ptr<Transport> make_tcp_transport();
+// `tls`: rules that links go by from their beginning on; nullptr: none has it. Where they are
+// permissive and a call with TLS came to nothing, the next one to that address goes without.
+std::unique_ptr<Transport> make_tcp_transport(std::shared_ptr<const LinkTlsRules> tls = nullptr);
 
 }  // namespace gcoord::netcore

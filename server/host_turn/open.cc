@@ -182,6 +182,7 @@ netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& regis
   network.transport_kind = options_.transport_kind;
   network.transport = std::move(options_.transport);
   network.proof = std::move(options_.proof);
+  network.tls = options_.peer_tls;
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &registry;
   return network;

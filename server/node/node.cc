@@ -91,6 +91,7 @@ class Node::Impl {
     ReplicaOptions engine = engine_options(start_);
     GCOORD_TRY(links_.trust, NodeTrust::open(options()));
     engine.proof = links_.trust->peer_proof();
+    engine.peer_tls = links_.trust->peer_tls();
     if (!options().trace_file.empty()) {
       GCOORD_TRY(auto opened, TraceFile::open(options().trace_file));
       engine.trace = [trace = std::shared_ptr<TraceFile>(std::move(opened))](
@@ -336,6 +337,7 @@ class Node::Impl {
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
     client_port_.tls.look(before_ms);
+    links_.trust->look(before_ms);
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
     GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
     const std::size_t turned = engine_->turn();

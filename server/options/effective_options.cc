@@ -98,6 +98,10 @@ constexpr std::array kShown = {
                 [](const NodeOptions& options) {
                   return std::string(tls_mode_name(tls_mode(options.tls, options.tls.client)));
                 }},
+    ShownOption{"peer-tls",
+                [](const NodeOptions& options) {
+                  return std::string(tls_mode_name(options.tls.peer.value_or(TlsMode::Off)));
+                }},
     ShownOption{"http-tls",
                 [](const NodeOptions& options) {
                   return std::string(tls_mode_name(tls_mode(options.tls, options.tls.http)));

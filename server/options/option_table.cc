@@ -705,6 +705,12 @@ constexpr std::array kTable = {
               "TLS 1.3 on the client port; permissive: plain text, too, by the first byte of each "
               "connection; changes at SIGHUP (default required with --tls-cert, else off)",
               &tls_mode_of<&TlsChoices::client>},
+    OptionRow{"peer-tls",
+              OptionShape::Value,
+              "off|permissive|required",
+              "TLS with the other nodes, by the same files at both ends; certificates name their "
+              "node: gcoord://CLUSTERID/node/ID; changes at SIGHUP (default off)",
+              &tls_mode_of<&TlsChoices::peer>},
     OptionRow{
         "http-tls",
         OptionShape::Value,

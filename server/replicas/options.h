@@ -71,8 +71,9 @@ struct ReplicaOptions {
   std::string listen_host = "127.0.0.1";
   std::uint16_t listen_port = 0;
   netcore::TransportKind transport_kind = netcore::TransportKind::Tcp;
-  // Proofs of the other nodes; off by default.
+  // Proofs of the other nodes, and TLS with them; off by default.
   netcore::PeerProofOptions proof;
+  std::shared_ptr<const netcore::LinkTlsRules> peer_tls;
   // For tests and simulations: used in place of transport_kind when set.
   std::unique_ptr<netcore::Transport> transport;
 

@@ -71,6 +71,11 @@ Status check_tls(const TlsChoices& choices) {
           std::string(name) + " " + std::string(tls_mode_name(*chosen)) + " needs --tls-cert");
     }
   }
+  const bool needs_both = choices.peer.value_or(TlsMode::Off) != TlsMode::Off;
+  if (needs_both && (files.certificate.empty() || files.authority.empty())) {
+    return protocol::make_error(protocol::ErrorCode::TlsFilesIncomplete,
+                                "--peer-tls needs --tls-cert, --tls-key and --tls-ca");
+  }
   if (!files.revoked.empty() && files.authority.empty()) {
     return protocol::make_error(protocol::ErrorCode::TlsFilesIncomplete,
                                 "--tls-crl needs --tls-ca");

@@ -10,7 +10,7 @@
 
 namespace gcoord::server {
 
-// --client-tls, --http-tls off|permissive|required.
+// --client-tls, --http-tls, --peer-tls off|permissive|required.
 enum class TlsMode : std::uint8_t {
   Off,         // Plain text alone.
   Permissive,  // The first byte of a connection says which: for the way from off to required.
@@ -34,6 +34,8 @@ struct TlsChoices {
   security::TlsFiles files;  // --tls-cert, --tls-key, --tls-ca, --tls-crl.
   std::optional<TlsMode> client;
   std::optional<TlsMode> http;
+  std::optional<TlsMode>
+      peer;  // --peer-tls; none: off, because its certificate must name the node.
   std::optional<ClientCertificates> client_certificates;
 
   friend bool operator==(const TlsChoices&, const TlsChoices&) = default;

@@ -12,6 +12,7 @@
 namespace gcoord::server {
 namespace {
 
+using netcore::LinkTlsMode;
 using netcore::ProofDemand;
 using netcore::ProofKeys;
 using security::ClusterSecret;
@@ -41,6 +42,18 @@ ProofDemand demand_of(const NodeOptions& options, bool has_secret) {
              : ProofDemand::Permissive;
 }
 
+LinkTlsMode link_mode(TlsMode mode) {
+  switch (mode) {
+    case TlsMode::Off:
+      return LinkTlsMode::Off;
+    case TlsMode::Permissive:
+      return LinkTlsMode::Permissive;
+    case TlsMode::Required:
+      break;
+  }
+  return LinkTlsMode::Required;
+}
+
 std::string_view text_of(ProofDemand demand) {
   switch (demand) {
     case ProofDemand::Off:
@@ -58,11 +71,36 @@ std::string_view text_of(ProofDemand demand) {
 Result<std::unique_ptr<NodeTrust>> NodeTrust::open(const NodeOptions& options) {
   std::unique_ptr<NodeTrust> trust(new NodeTrust(options));
   GCOORD_TRY_STATUS(trust->take(options));
+  GCOORD_TRY_STATUS(trust->take_tls(options.tls));
   return trust;
 }
 
 Status NodeTrust::reload(const NodeOptions& options) {
-  return take(options);
+  GCOORD_TRY_STATUS(take(options));
+  return take_tls(options.tls);
+}
+
+Status NodeTrust::take_tls(const TlsChoices& choices) {
+  const LinkTlsMode mode = link_mode(choices.peer.value_or(TlsMode::Off));
+  if (choices.files.certificate.empty() || choices.files.authority.empty()) {
+    return {};  // Nothing to have TLS by: check_tls() has seen to it that it is off.
+  }
+  if (peer_tls_ != nullptr) {
+    return peer_tls_->change(mode, choices.files);
+  }
+  GCOORD_TRY(peer_tls_, netcore::LinkTlsRules::open(mode, choices.files));
+  return {};
+}
+
+void NodeTrust::look(std::uint64_t now_ms) {
+  if (peer_tls_ == nullptr || now_ms < next_look_ms_) {
+    return;
+  }
+  next_look_ms_ = now_ms + kLookMs;
+  if (const Status refreshed = peer_tls_->refresh(); !refreshed.ok()) {
+    log_warning(
+        LogComponent::Peers, "TLS with other nodes keeps its certificate: {}", refreshed.message());
+  }
 }
 
 Status NodeTrust::take(const NodeOptions& options) {

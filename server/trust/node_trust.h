@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "netcore/peers/proofs.h"
+#include "netcore/tls/rules.h"
 #include "protocol/members/join_messages.h"
 #include "security/secret/cluster_secret.h"
 #include "server/options/options.h"
@@ -16,6 +17,7 @@
 #include "server/trust/proven_nodes.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,12 +27,19 @@ namespace gcoord::server {
 
 class NodeTrust {
  public:
-  // Failures: those of ClusterSecret::read, and GC3128 when proofs are required and there is no
-  // secret.
+  // Failures: those of ClusterSecret::read and LinkTlsRules::open, and GC3128 when proofs are
+  // required and there is no secret.
   static Result<std::unique_ptr<NodeTrust>> open(const NodeOptions& options);
 
   // For the network of peers, which this outlives.
   netcore::PeerProofOptions peer_proof();
+
+  // TLS with the peers; nullptr: this node has no certificate and authority.
+  std::shared_ptr<const netcore::LinkTlsRules> peer_tls() const { return peer_tls_; }
+
+  // With every pass; about every second it loads certificates that have become others. `now_ms`: of
+  // a clock that only grows.
+  void look(std::uint64_t now_ms);
 
   // nullptr: there is none.
   std::shared_ptr<const security::ClusterSecret> secret() const;
@@ -47,11 +56,16 @@ class NodeTrust {
       : data_dir_(options.data_dir), proven_(options.data_dir) {}
 
   Status take(const NodeOptions& options);
+  Status take_tls(const TlsChoices& choices);
+
+  static constexpr std::uint64_t kLookMs = 1000;
 
   std::string data_dir_;
   ProvenNodes proven_;
   std::shared_ptr<netcore::ProofSource> source_ =
       std::make_shared<netcore::ProofSource>(netcore::ProofKeys{}, netcore::ProofDemand::Off);
+  std::shared_ptr<netcore::LinkTlsRules> peer_tls_;
+  std::uint64_t next_look_ms_ = 0;
   mutable std::mutex mutex_;
   std::shared_ptr<const security::ClusterSecret> secret_;
 };

@@ -272,6 +272,13 @@ def certificates(c: Cluster) -> None:
     c.run("cert revoke", "lab-node.crt", "--dir", "lab-ca")
 
 
+def secrets(c: Cluster) -> None:
+    c.run("cluster secret new", "secret")
+    c.run("cluster secret new", "secret", code=2)
+    c.run("cluster secret rotate", "secret")
+    c.run("cluster secret show", "secret")
+
+
 def the_rest(c: Cluster) -> None:
     c.run("version")
     c.run("status")
@@ -279,10 +286,6 @@ def the_rest(c: Cluster) -> None:
     c.run("health")
     c.run("debug bundle", "--seconds", "1", "--out", "bundle", code=1)  # This node has no pages.
     c.run("cluster init", "--dir", "made")
-    c.run("cluster secret new", "secret")
-    c.run("cluster secret new", "secret", code=2)
-    c.run("cluster secret rotate", "secret")
-    c.run("cluster secret show", "secret")
     c.run("auth whoami")
     certificates(c)
     c.run("context set", "here", "--endpoints", c.client)
@@ -392,6 +395,7 @@ def main() -> int:
         ledgers(cluster)
         snapshots(cluster)
         certificates(cluster)
+        secrets(cluster)
         the_rest(cluster)
     finally:
         end(cluster.node)

@@ -221,6 +221,7 @@ Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
   network.transport_kind = options.transport_kind;
   network.transport = std::move(options.transport);
   network.proof = std::move(options.proof);
+  network.tls = options.peer_tls;
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));

@@ -4,6 +4,7 @@
 #include "security/secret/errors.h"
 #include "security/secret/file.h"
 #include "tests/scratch_folder.h"
+#include "tests/security/certificates.h"
 
 #include <gtest/gtest.h>
 
@@ -86,6 +87,35 @@ TEST_F(NodeTrustTest, AReloadTakesWhatIsThereOrLeavesAllAsItWas) {
   EXPECT_EQ(trust->reload(options_).detail(), security::kSecretMalformed);
   EXPECT_EQ(trust->secret()->id(), secret.id());
   EXPECT_EQ(source->current().second, ProofDemand::Permissive);
+}
+
+TEST_F(NodeTrustTest, TlsWithPeersFollowsFilesAndMode) {
+  options_.peer_proof = PeerProof::Permissive;
+  EXPECT_EQ(open()->peer_tls(), nullptr);
+  TestAuthority authority;
+  write_private(folder_.path("ca.crt"), authority.certificate());
+  write_certificate(
+      folder_.path().string(), "node", authority.issue({.names = {"URI:gcoord://7/node/1"}}));
+  options_.tls.files = {.certificate = folder_.path("node.crt"),
+                        .key = folder_.path("node.key"),
+                        .authority = folder_.path("ca.crt"),
+                        .revoked = {}};
+  const auto trust = open();
+  ASSERT_NE(trust->peer_tls(), nullptr);
+  EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Off);
+  options_.tls.peer = TlsMode::Required;
+  ASSERT_TRUE(trust->reload(options_).ok());
+  EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Required);
+  const auto before = trust->peer_tls()->called();
+  write_certificate(
+      folder_.path().string(), "node", authority.issue({.names = {"URI:gcoord://7/node/1"}}));
+  trust->look(10'000);
+  EXPECT_NE(trust->peer_tls()->called(), before);
+  write_private(folder_.path("node.crt"), "nothing");
+  trust->look(20'000);
+  EXPECT_NE(trust->peer_tls()->called(), nullptr);
+  EXPECT_FALSE(trust->reload(options_).ok());
+  EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Required);
 }
 
 TEST_F(NodeTrustTest, WhoHasProvenItselfIsRememberedInTheDirectory) {

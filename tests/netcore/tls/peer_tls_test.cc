@@ -1,0 +1,140 @@
+// TLS between nodes, on sockets of this host: who has a certificate that names the node gets a
+// channel, and nobody else does.
+#include "netcore/peers/network.h"
+#include "netcore/tls/rules.h"
+#include "tests/netcore/frame_samples.h"
+#include "tests/netcore/loopback_world.h"
+#include "tests/netcore/network_world.h"
+#include "tests/scratch_folder.h"
+#include "tests/security/certificates.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::netcore {
+namespace {
+
+class PeerTlsTest : public testing::Test {
+ protected:
+  PeerTlsTest() { write_private(folder_.path("ca.crt"), authority_.certificate()); }
+
+  // Of a node with a certificate for this URI.
+  std::shared_ptr<LinkTlsRules> rules(LinkTlsMode mode, const std::string& uri) {
+    return rules_of(mode, uri, authority_);
+  }
+
+  std::shared_ptr<LinkTlsRules> rules_of(LinkTlsMode mode,
+                                         const std::string& uri,
+                                         TestAuthority& authority) {
+    const std::string name = "node" + std::to_string(++count_);
+    write_certificate(folder_.path().string(),
+                      name,
+                      authority.issue({.common_name = name, .names = {"URI:" + uri}}));
+    auto made = LinkTlsRules::open(mode,
+                                   {.certificate = folder_.path(name + ".crt"),
+                                    .key = folder_.path(name + ".key"),
+                                    .authority = folder_.path("ca.crt"),
+                                    .revoked = {}});
+    EXPECT_TRUE(made.ok()) << made.status().to_string();
+    return made.ok() ? made.value() : nullptr;
+  }
+
+  // Node 1 calls node 2.
+  void start(std::shared_ptr<LinkTlsRules> caller, std::shared_ptr<LinkTlsRules> called) {
+    PeerNetworkOptions second = node_options(2, {{NodeId{1}, "127.0.0.1", 0}});
+    second.tls = std::move(called);
+    second_.network = must_create(std::move(second));
+    PeerNetworkOptions first =
+        node_options(1, {{NodeId{2}, "127.0.0.1", second_.network->listen_port()}});
+    first.tls = std::move(caller);
+    first_.network = must_create(std::move(first));
+  }
+
+  bool run(const std::function<bool()>& done) { return run_awake({&first_, &second_}, done); }
+
+  bool up() { return first_.network->is_up(NodeId{2}) && second_.network->is_up(NodeId{1}); }
+
+  std::string route() { return first_.network->status()[0].transport; }
+
+  std::string error_of(TestNode& node) { return node.network->status()[0].last_error; }
+
+  const ScratchFolder folder_;
+  TestAuthority authority_;
+  int count_ = 0;
+  TestNode first_;
+  TestNode second_;
+};
+
+TEST_F(PeerTlsTest, NodesWithCertificatesOfTheirNamesMeetAndExchangeLargeFrames) {
+  start(rules(LinkTlsMode::Required, "gcoord://42/node/1"),
+        rules(LinkTlsMode::Required, "spiffe://example.org/gcoord/42/node/2"));
+  ASSERT_TRUE(run([&] { return up(); }));
+  EXPECT_NE(route().find("with tls"), std::string::npos) << route();
+  const auto bytes = sample_bytes(1, 60'000);
+  std::vector<PayloadExtent> extents;
+  for (std::uint32_t k = 0; k < 100; ++k) {
+    extents.push_back({k, bytes});
+  }
+  ASSERT_TRUE(first_.network->send(NodeId{2}, Band::Consensus, slots(100), extents));
+  ASSERT_TRUE(second_.network->send(NodeId{1}, Band::Rpc, slots(1)));
+  ASSERT_TRUE(run([&] { return second_.sink.slot_count == 100 && first_.sink.slot_count == 1; }));
+  EXPECT_EQ(second_.sink.payload_bytes, 6'000'000u);
+  EXPECT_TRUE(first_.sink.downs.empty());
+}
+
+TEST_F(PeerTlsTest, ACertificateOfAnotherNodeOrClusterIsRefused) {
+  for (const char* uri : {"gcoord://42/node/3", "gcoord://43/node/2", "gcoord://42/user/2"}) {
+    start(rules(LinkTlsMode::Required, "gcoord://42/node/1"), rules(LinkTlsMode::Required, uri));
+    ASSERT_TRUE(run([&] { return error_of(first_).find("GC3129") != std::string::npos; })) << uri;
+    EXPECT_TRUE(first_.sink.ups.empty());
+  }
+  // The node that calls has the wrong one; before, it was let in and went away itself.
+  const std::size_t before = second_.sink.ups.size();
+  start(rules(LinkTlsMode::Required, "gcoord://42/node/7"),
+        rules(LinkTlsMode::Required, "gcoord://42/node/2"));
+  ASSERT_TRUE(run([&] { return error_of(second_).find("GC3129") != std::string::npos; }));
+  EXPECT_EQ(second_.sink.ups.size(), before);
+}
+
+TEST_F(PeerTlsTest, ACertificateOfAnotherAuthorityIsRefused) {
+  TestAuthority other{"somebody"};
+  start(rules(LinkTlsMode::Required, "gcoord://42/node/1"),
+        rules_of(LinkTlsMode::Required, "gcoord://42/node/2", other));
+  ASSERT_TRUE(run([&] { return error_of(first_).find("TLS") != std::string::npos; }));
+  EXPECT_TRUE(first_.sink.ups.empty());
+}
+
+TEST_F(PeerTlsTest, WithoutTlsNobodyIsMetWhereItIsRequired) {
+  start(nullptr, rules(LinkTlsMode::Required, "gcoord://42/node/2"));
+  ASSERT_TRUE(run([&] {
+    const auto& drops = second_.network->dropped_from_strangers();
+    return drops[static_cast<std::size_t>(DropReason::Unproven)] > 0;
+  }));
+  EXPECT_TRUE(second_.sink.ups.empty());
+  start(rules(LinkTlsMode::Required, "gcoord://42/node/1"), nullptr);
+  ASSERT_TRUE(run([&] { return !error_of(first_).empty(); }));
+  EXPECT_TRUE(first_.sink.ups.empty());
+}
+
+TEST_F(PeerTlsTest, FromOffOverPermissiveToRequired) {
+  start(rules(LinkTlsMode::Permissive, "gcoord://42/node/1"), nullptr);
+  ASSERT_TRUE(run([&] { return up(); }));
+  EXPECT_EQ(route().find("with tls"), std::string::npos) << route();
+  start(nullptr, rules(LinkTlsMode::Permissive, "gcoord://42/node/2"));
+  ASSERT_TRUE(run([&] { return up(); }));
+  const auto caller = rules(LinkTlsMode::Off, "gcoord://42/node/1");
+  const auto called = rules(LinkTlsMode::Permissive, "gcoord://42/node/2");
+  start(caller, called);
+  ASSERT_TRUE(run([&] { return up(); }));
+  EXPECT_EQ(route().find("with tls"), std::string::npos) << route();
+  caller->set_mode(LinkTlsMode::Required);
+  called->set_mode(LinkTlsMode::Required);
+  ASSERT_TRUE(run([&] { return up() && route().find("with tls") != std::string::npos; }));
+}
+
+}  // namespace
+}  // namespace gcoord::netcore

@@ -151,7 +151,11 @@ int run(const server::Invocation& invocation, Process& process) {
     configuration.show(running, options);
   };
   Reload reload(process.arguments, environment, invocation);
-  reload.tell(show);
+  reload.tell([&](const server::Invocation& running) {
+    options.tls = running.options.tls;
+    node.value()->change_tls(options.tls);
+    show(running);
+  });
   reload.apply_by(
       [&](const server::NodeOptions& changed) { return node.value()->reload(changed); });
   const auto on_hangup = [&reload] { reload.on_hangup(); };

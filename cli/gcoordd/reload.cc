@@ -15,7 +15,8 @@ namespace {
 
 bool can_change(const std::string& name) {
   return name == "log-level" || name == "log-format" || name == "cluster-secret" ||
-         name == "peer-proof" || name == "session-keys";
+         name == "peer-proof" || name == "session-keys" || name.starts_with("tls-") ||
+         name == "client-tls" || name == "http-tls" || name == "client-certificates";
 }
 
 // Of the options that can change.
@@ -69,6 +70,7 @@ void Reload::apply(server::Invocation changed) {
   }
   running_.options.log_levels = changed.options.log_levels;
   running_.options.log_format = changed.options.log_format;
+  running_.options.tls = changed.options.tls;
   server::set_log_format(running_.options);
   running_.options.cluster_secret = changed.options.cluster_secret;
   running_.options.peer_proof = changed.options.peer_proof;

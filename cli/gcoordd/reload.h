@@ -1,5 +1,6 @@
 // The reload of a node at SIGHUP: the log file is opened anew, the options are read again from
-// where they came, and those that can change while a node runs take effect.
+// where they came, and those that can change while a node runs take effect. Files of TLS are loaded
+// anew by whoever is told.
 //
 // Called by the node's thread. Options that cannot change are named in the log, and keep their
 // values until a restart; if any option is invalid, all keep theirs and the log says why.

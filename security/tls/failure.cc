@@ -47,6 +47,7 @@ bool refuses_certificate(int alert) {
     case SSL_AD_UNKNOWN_CA:
     case SSL_AD_ACCESS_DENIED:
     case SSL_AD_CERTIFICATE_REQUIRED:
+    case SSL_AD_DECRYPT_ERROR:  // Of a signature in it, or by its key.
       return true;
     default:
       return false;
@@ -88,6 +89,18 @@ Status failure_of(unsigned long error, bool open) {
   }
 }
 
+// The oldest reason that TLS itself gives: before it there may be those of a signature. Empties the
+// queue.
+unsigned long first_of_tls() {
+  unsigned long error = ERR_get_error();
+  const unsigned long oldest = error;
+  while (error != 0 && ERR_GET_LIB(error) != ERR_LIB_SSL) {
+    error = ERR_get_error();
+  }
+  ERR_clear_error();
+  return error != 0 ? error : oldest;
+}
+
 }  // namespace
 
 std::string openssl_reason() {
@@ -97,8 +110,7 @@ std::string openssl_reason() {
 }
 
 Status tls_failure(const SSL& session, bool open) {
-  const unsigned long error = ERR_peek_error();
-  ERR_clear_error();
+  const unsigned long error = first_of_tls();
   const bool unverified =
       ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
   return unverified ? certificate_failure(SSL_get_verify_result(&session))

@@ -69,6 +69,12 @@ BIO_METHOD* wire_method() {
   return method;
 }
 
+// Memory for the next output that a session keeps.
+constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
+
+// Of a record beside its plain text: header, type and tag (RFC 8446 5.2).
+constexpr std::size_t kRecordExtraBytes = 5 + 1 + 16;
+
 // The largest plain text of one record.
 using Record = std::array<std::byte, SSL3_RT_MAX_PLAIN_LENGTH>;
 
@@ -189,6 +195,10 @@ Status TlsSession::Inner::on_open() {
 // The wire takes everything, so a write is never partial.
 Status TlsSession::Inner::write(std::span<const std::byte> bytes) {
   ERR_clear_error();
+  if (wire.outgoing.empty()) {
+    const std::size_t record_count = bytes.size() / SSL3_RT_MAX_PLAIN_LENGTH + 1;
+    wire.outgoing.reserve(bytes.size() + record_count * kRecordExtraBytes);
+  }
   std::size_t written = 0;
   if (SSL_write_ex(ssl.get(), bytes.data(), bytes.size(), &written) != 1) {
     return fail(tls_failure(*ssl, true));
@@ -299,6 +309,14 @@ void TlsSession::take_output(std::vector<std::byte>& wire) {
     wire.insert(wire.end(), outgoing.begin(), outgoing.end());
   }
   outgoing.clear();
+  if (outgoing.capacity() > kKeptBytes) {
+    outgoing = std::vector<std::byte>();
+  }
+}
+
+void TlsSession::release() {
+  inner_->wire.outgoing.shrink_to_fit();
+  inner_->plain.shrink_to_fit();
 }
 
 bool TlsSession::has_output() const {

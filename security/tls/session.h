@@ -74,6 +74,9 @@ class TlsSession {
   // Whether the handshake went by a ticket, without certificates.
   bool resumed() const;
 
+  // Gives back memory that was kept for the next bytes.
+  void release();
+
   // Says to the other side that nothing more comes from here (close_notify). What it sends can
   // still be read.
   void shut();

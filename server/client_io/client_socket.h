@@ -3,15 +3,18 @@
 // Two kinds: direct_socket.h reads, checks and writes in the calls; with handed_socket.h a thread
 // of its own does (io_thread.h), and the calls only hand over. A connection does not know which.
 // Input is awaited, then read, then taken frame by frame; until it is awaited again nothing more is
-// read from the client, which is the credit of this direction. The loop's thread.
+// read from the client, which is the credit of this direction. With TLS, input and output are those
+// of its plain side; the handshake goes by itself while input is awaited. The loop's thread.
 #pragma once
 
 #include "protocol/frame.h"
 #include "server/client_io/reply_outbox.h"
+#include "server/tls/connection_tls.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -42,6 +45,10 @@ class SocketOwner {
 
   // Output has left, may leave again, or needs less memory.
   virtual void on_writable(Writable writable) = 0;
+
+  // TLS has begun, or plain text where TLS is on, or it has failed (ClientSocket::tls()). Before
+  // anything is readable by it; the socket may be closed in the call.
+  virtual void on_tls() = 0;
 
  protected:
   ~SocketOwner() = default;
@@ -99,11 +106,25 @@ class ClientSocket {
   // Ends everything; the owner is told nothing more.
   virtual void close() = 0;
 
+  // What TLS says of the connection; nullptr: it is off, or has not begun.
+  const TlsNews* tls() const { return tls_.get(); }
+
+  // Who is at the other end, by a certificate that is good; nullptr: it showed none, or none yet.
+  const security::TlsPeer* peer() const {
+    return tls_ != nullptr && tls_->peer.has_value() ? &*tls_->peer : nullptr;
+  }
+
  protected:
   SocketOwner& owner() const { return *owner_; }
 
+  void note_tls(std::unique_ptr<TlsNews> news) {
+    tls_ = std::move(news);
+    owner_->on_tls();
+  }
+
  private:
   SocketOwner* owner_ = nullptr;
+  std::unique_ptr<TlsNews> tls_;
 };
 
 }  // namespace gcoord::server

@@ -1,6 +1,5 @@
 #include "server/client_io/client_sockets.h"
 
-#include "server/client_io/direct_socket.h"
 #include "server/platform/operator_log.h"
 
 #include <netinet/in.h>
@@ -36,13 +35,17 @@ std::unique_ptr<ClientSocket> ClientSockets::make(asio::ip::tcp::socket socket, 
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   using NotSent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
   socket.set_option(NotSent(kKernelUnsentBytes), ignored);
+  std::unique_ptr<ConnectionTls> tls;
+  if (tls_on() && !brief) {
+    tls = std::make_unique<ConnectionTls>(options_.tls->rule());
+  }
   if (threads_ != nullptr && !brief) {
-    if (auto handed = threads_->make(socket.native_handle()); handed != nullptr) {
+    if (auto handed = threads_->make(socket.native_handle(), tls); handed != nullptr) {
       socket.release(ignored);
       return handed;
     }
   }
-  return std::make_unique<DirectSocket>(std::move(socket), scratch_);
+  return std::make_unique<DirectSocket>(std::move(socket), scratch_, std::move(tls));
 }
 
 void ClientSockets::take_reports() {

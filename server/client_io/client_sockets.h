@@ -5,7 +5,9 @@
 #include "common/host/metrics.h"
 #include "common/status.h"
 #include "server/client_io/client_socket.h"
+#include "server/client_io/direct_socket.h"
 #include "server/client_io/io_threads.h"
+#include "server/tls/port_tls.h"
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
@@ -14,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace gcoord::server {
 
@@ -25,6 +26,7 @@ inline constexpr int kKernelUnsentBytes = 64 << 10;
 struct ClientIoOptions {
   std::uint32_t thread_count = 0;  // 0: the loop's thread serves the sockets.
   IoBackendWish backend = IoBackendWish::Auto;
+  const PortTls* tls = nullptr;  // Outlives the sockets; none: TLS is off.
 };
 
 // Threads by default where the process may use so many processors: with few of them the loop serves
@@ -37,17 +39,18 @@ class ClientSockets {
  public:
   // Context and registry outlive it.
   ClientSockets(asio::io_context& context, const ClientIoOptions& options, MetricsRegistry& metrics)
-      : context_(context),
-        options_(options),
-        metrics_(metrics),
-        counters_(metrics),
-        scratch_(kSocketReadBytes) {}
+      : context_(context), options_(options), metrics_(metrics), counters_(metrics) {}
 
   // Once. FailedPrecondition: the kernel refuses the backend that is wished. With threads it says
   // in the log how many there are, and how they serve.
   Status start();
 
-  // A socket that was accepted. `brief`: it is told one thing and closed.
+  // Whether a connection that begins now may speak TLS.
+  bool tls_on() const {
+    return options_.tls != nullptr && options_.tls->rule().mode != TlsMode::Off;
+  }
+
+  // A socket that was accepted. `brief`: it is told one thing, in plain text, and closed.
   std::unique_ptr<ClientSocket> make(asio::ip::tcp::socket socket, bool brief);
 
   // First in a pass: what has happened to handed sockets.
@@ -72,7 +75,7 @@ class ClientSockets {
   ClientIoOptions options_;
   MetricsRegistry& metrics_;
   IoCounters counters_;
-  std::vector<std::byte> scratch_;
+  DirectSocket::Scratch scratch_;
   std::uint32_t stalled_ = 0;  // As of the last sweep.
   std::unique_ptr<IoThreads> threads_;
 };

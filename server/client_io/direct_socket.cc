@@ -3,12 +3,16 @@
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace gcoord::server {
 
-DirectSocket::DirectSocket(asio::ip::tcp::socket socket, std::span<std::byte> scratch)
-    : socket_(std::move(socket)), scratch_(scratch) {
+DirectSocket::DirectSocket(asio::ip::tcp::socket socket,
+                           Scratch& scratch,
+                           std::unique_ptr<ConnectionTls> tls)
+    : socket_(std::move(socket)), scratch_(scratch), tls_(std::move(tls)) {
   asio::error_code ignored;
   socket_.non_blocking(true, ignored);
 }
@@ -26,15 +30,83 @@ void DirectSocket::await_input() {
 ClientSocket::Read DirectSocket::read() {
   asio::error_code error;
   const std::size_t byte_count =
-      socket_.read_some(asio::buffer(scratch_.data(), scratch_.size()), error);
+      socket_.read_some(asio::buffer(scratch_.wire.data(), scratch_.wire.size()), error);
   if (error && error != asio::error::would_block) {
     return {.gone = true};
   }
-  decoder_.append(scratch_.first(byte_count));
-  return {.more = byte_count == scratch_.size()};
+  if (tls_ != nullptr) {
+    return decrypt(byte_count);
+  }
+  decoder_.append(std::span{scratch_.wire}.first(byte_count));
+  return {.more = byte_count == scratch_.wire.size()};
+}
+
+// A failure's alert goes out, if the socket takes it, before anybody closes it.
+ClientSocket::Read DirectSocket::decrypt(std::size_t byte_count) {
+  const TlsState before = tls_->state();
+  scratch_.plain.clear();
+  tls_->receive(std::span{scratch_.wire}.first(byte_count), scratch_.plain);
+  tls_->take_output(wire_);
+  const bool sent = send_wire();
+  decoder_.append(scratch_.plain);
+  const TlsState state = tls_->state();
+  const bool ended = tls_->ended();
+  if (state != before) {
+    auto news = std::make_unique<TlsNews>(tls_->news());
+    if (tls_->plain_text()) {
+      tls_.reset();
+    }
+    note_tls(std::move(news));
+  }
+  return {.gone = !sent || (ended && scratch_.plain.empty()) || state == TlsState::Failed,
+          .more = byte_count == scratch_.wire.size() || ended};
+}
+
+void DirectSocket::release_input() {
+  decoder_.release();
+  if (tls_ != nullptr) {
+    tls_->release();
+  }
+}
+
+// As far as the socket takes it.
+bool DirectSocket::send_wire() {
+  while (!blocked_ && wire_begin_ < wire_.size()) {
+    asio::error_code error;
+    wire_begin_ += socket_.write_some(
+        asio::buffer(wire_.data() + wire_begin_, wire_.size() - wire_begin_), error);
+    if (error == asio::error::would_block) {
+      await_room();
+    } else if (error) {
+      return false;
+    }
+  }
+  if (wire_begin_ == wire_.size()) {
+    wire_.clear();
+    wire_begin_ = 0;
+    if (wire_.capacity() > ReplyOutbox::kLeftBytes) {
+      wire_ = std::vector<std::byte>();
+    }
+  }
+  return true;
 }
 
 bool DirectSocket::write(ReplyOutbox& out, bool /*tell*/) {
+  if (tls_ == nullptr) {
+    return write_plain(out);
+  }
+  bool sent = send_wire();
+  while (sent && wire_.empty() && out.bytes() > 0) {
+    const std::size_t count = std::min(out.bytes(), kEncryptedBytes);
+    sent = tls_->send(out.waiting().first(count));
+    out.take(count);
+    tls_->take_output(wire_);
+    sent = sent && send_wire();
+  }
+  return sent;
+}
+
+bool DirectSocket::write_plain(ReplyOutbox& out) {
   while (!blocked_ && out.bytes() > 0) {
     asio::error_code error;
     const std::size_t sent =
@@ -62,6 +134,11 @@ void DirectSocket::await_room() {
 
 void DirectSocket::close() {
   asio::error_code ignored;
+  if (tls_ != nullptr && open()) {
+    tls_->shut();
+    tls_->take_output(wire_);
+    static_cast<void>(send_wire());
+  }
   socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);
 }

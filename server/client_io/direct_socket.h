@@ -8,14 +8,21 @@
 #include <asio/ip/tcp.hpp>
 
 #include <cstddef>
-#include <span>
+#include <memory>
+#include <vector>
 
 namespace gcoord::server {
 
 class DirectSocket final : public ClientSocket {
  public:
-  // `scratch`: where input is read to first; it outlives the socket, and others use it as well.
-  DirectSocket(asio::ip::tcp::socket socket, std::span<std::byte> scratch);
+  // Where input is read to first. It outlives the sockets, which share it.
+  struct Scratch {
+    std::vector<std::byte> wire = std::vector<std::byte>(kSocketReadBytes);
+    std::vector<std::byte> plain;  // With TLS.
+  };
+
+  // `tls`: none where it is off.
+  DirectSocket(asio::ip::tcp::socket socket, Scratch& scratch, std::unique_ptr<ConnectionTls> tls);
 
   bool open() const override { return socket_.is_open(); }
 
@@ -30,23 +37,32 @@ class DirectSocket final : public ClientSocket {
     return {decoder_.begun(), decoder_.last_sequence(), decoder_.capacity_bytes()};
   }
 
-  void release_input() override { decoder_.release(); }
+  void release_input() override;
 
   bool write(ReplyOutbox& out, bool tell) override;
 
   bool blocked() const override { return blocked_; }
 
-  std::size_t unsent_bytes() const override { return 0; }
+  std::size_t unsent_bytes() const override { return wire_.size() - wire_begin_; }
 
-  std::size_t output_memory_bytes() const override { return 0; }
+  std::size_t output_memory_bytes() const override { return wire_.capacity(); }
 
   void close() override;
 
  private:
+  // Of replies that are encrypted at once, so that memory for the wire is bounded.
+  static constexpr std::size_t kEncryptedBytes = std::size_t{256} << 10;
+
   void await_room();
+  Read decrypt(std::size_t byte_count);
+  bool send_wire();
+  bool write_plain(ReplyOutbox& out);
 
   asio::ip::tcp::socket socket_;
-  std::span<std::byte> scratch_;
+  Scratch& scratch_;
+  std::unique_ptr<ConnectionTls> tls_;  // None: bytes of the wire are plain.
+  std::vector<std::byte> wire_;         // Encrypted, from `wire_begin_` on.
+  std::size_t wire_begin_ = 0;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
   bool blocked_ = false;
 };

@@ -81,6 +81,12 @@ void HandedSocket::on_report(IoReport& report) {
   const bool was_blocked = std::exchange(blocked_, report.blocked);
   unsent_bytes_ -= report.sent_bytes;
   output_memory_bytes_ -= report.freed_bytes;
+  if (report.tls != nullptr) {
+    note_tls(std::move(report.tls));
+    if (!open_) {
+      return;
+    }
+  }
   const bool arrived = report.input != nullptr;
   const bool bulk = more_;
   if (arrived) {

@@ -4,6 +4,7 @@
 #include "common/host/thread_name.h"
 #include "server/platform/operator_log.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -119,6 +120,9 @@ void IoThread::apply(IoCommand& command) {
       if (socket.input != nullptr && socket.receiving) {
         socket.input->release();
       }
+      if (socket.tls != nullptr) {
+        socket.tls->release();
+      }
       break;
     case IoCommand::Kind::Send:
       send(socket, command);
@@ -132,9 +136,10 @@ void IoThread::apply(IoCommand& command) {
   }
 }
 
-void IoThread::add(const IoCommand& command) {
+void IoThread::add(IoCommand& command) {
   auto socket = std::make_unique<Socket>(command.socket, command.fd);
   Socket& added = *socket;
+  added.tls = std::move(command.tls);
   sockets_.emplace(command.socket, std::move(socket));
   if (!backend_->add(added)) {
     on_gone(added);
@@ -144,13 +149,15 @@ void IoThread::add(const IoCommand& command) {
 void IoThread::send(Socket& socket, IoCommand& command) {
   socket.tells = socket.tells || command.tell;
   const std::size_t memory_bytes = command.bytes.capacity();
-  if (command.bytes.empty() || socket.report.gone) {
+  const std::size_t plain_bytes = command.bytes.size();
+  if (plain_bytes == 0 || socket.report.gone || !encrypt(socket, command.bytes)) {
     socket.report.freed_bytes += memory_bytes;
     if (socket.output.empty()) {
       note(socket, socket.tells);
     }
     return;
   }
+  socket.unsent_plain += plain_bytes;
   if (socket.output.empty()) {
     socket.output = std::move(command.bytes);
     socket.output_charge = memory_bytes;
@@ -158,8 +165,65 @@ void IoThread::send(Socket& socket, IoCommand& command) {
     return;
   }
   socket.output_next.insert(socket.output_next.end(), command.bytes.begin(), command.bytes.end());
-  socket.next_charge += command.bytes.size();
-  socket.report.freed_bytes += memory_bytes - command.bytes.size();
+  socket.next_charge += plain_bytes;
+  socket.report.freed_bytes += memory_bytes - plain_bytes;
+}
+
+// The memory of the plain bytes becomes that of the session's next output, so a connection that is
+// served needs no new memory.
+bool IoThread::encrypt(Socket& socket, std::vector<std::byte>& bytes) {
+  if (socket.tls == nullptr || socket.tls->plain_text()) {
+    return true;
+  }
+  if (!socket.tls->send(bytes)) {
+    end(socket);
+    return false;
+  }
+  bytes.clear();
+  socket.tls->take_output(bytes);
+  return true;
+}
+
+// The plain bytes of what was read.
+std::span<const std::byte> IoThread::decrypt(Socket& socket, std::span<const std::byte> bytes) {
+  if (socket.tls == nullptr) {
+    return bytes;
+  }
+  plain_.clear();
+  const TlsState before = socket.tls->state();
+  socket.tls->receive(bytes, plain_);
+  if (socket.tls->state() != before) {
+    socket.report.tls = std::make_unique<TlsNews>(socket.tls->news());
+    note(socket, true);
+  }
+  send_of_tls(socket);
+  if (socket.tls->state() == TlsState::Failed || (socket.tls->ended() && plain_.empty())) {
+    end(socket);
+  } else if (socket.tls->state() == TlsState::Plain) {
+    socket.tls.reset();
+  }
+  return plain_;
+}
+
+// What TLS says by itself: nobody counts it.
+void IoThread::send_of_tls(Socket& socket) {
+  if (socket.output.empty()) {
+    socket.tls->take_output(socket.output);
+    if (!socket.output.empty()) {
+      send_on(socket);
+    }
+    return;
+  }
+  socket.tls->take_output(socket.output_next);
+  if (socket.output_next.size() > 2 * socket.unsent_plain + kTlsUnreadBytesMax) {
+    end(socket);
+  }
+}
+
+// The connection is over, whatever the socket says: what is here may still leave.
+void IoThread::end(Socket& socket) {
+  socket.report.gone = true;
+  note(socket, true);
 }
 
 void IoThread::send_on(Socket& socket) {
@@ -168,7 +232,11 @@ void IoThread::send_on(Socket& socket) {
 
 // What is here goes out if the socket takes it at once: a node that stops says what it has done.
 void IoThread::close(Socket& socket) {
-  while (!socket.output.empty() && !socket.report.blocked && !socket.report.gone) {
+  if (socket.tls != nullptr && !socket.lost) {
+    socket.tls->shut();
+    send_of_tls(socket);
+  }
+  while (!socket.output.empty() && !socket.report.blocked && !socket.lost) {
     backend_->advance(*this, 0);
   }
   if (socket.reports) {
@@ -215,7 +283,14 @@ void IoThread::push_reports() {
 void IoThread::on_received(IoSocket& received, std::span<const std::byte> bytes, bool more) {
   Socket& socket = static_cast<Socket&>(received);
   counters_.reads.add();
-  socket.input->append(bytes);
+  const std::span<const std::byte> plain = decrypt(socket, bytes);
+  if (plain.empty()) {
+    if (!socket.report.gone && (socket.tls == nullptr || !socket.tls->plain_text())) {
+      backend_->receive(socket);
+    }
+    return;
+  }
+  socket.input->append(plain);
   socket.report.input = std::move(socket.input);
   socket.report.more = more;
   note(socket, true);
@@ -225,7 +300,9 @@ void IoThread::on_sent(IoSocket& sent, std::size_t byte_count) {
   Socket& socket = static_cast<Socket&>(sent);
   counters_.sends.add();
   const bool was_blocked = std::exchange(socket.report.blocked, false);
-  socket.report.sent_bytes += byte_count;
+  const std::size_t plain_bytes = std::min(byte_count, socket.unsent_plain);
+  socket.unsent_plain -= plain_bytes;
+  socket.report.sent_bytes += plain_bytes;
   socket.output_begin += byte_count;
   if (socket.output_begin == socket.output.size()) {
     socket.report.freed_bytes += socket.output_charge;
@@ -250,8 +327,8 @@ void IoThread::on_blocked(IoSocket& blocked) {
 
 void IoThread::on_gone(IoSocket& gone) {
   Socket& socket = static_cast<Socket&>(gone);
-  socket.report.gone = true;
-  note(socket, true);
+  socket.lost = true;
+  end(socket);
 }
 
 }  // namespace gcoord::server

@@ -5,7 +5,8 @@
 // checks; it reads no more of that socket until the next one, so what the loop has not taken is
 // bounded by one read of each. Reports wait in a bounded ring, in order; one that finds it full
 // waits with its socket, and what happens to that socket meanwhile is added to it. Output of a
-// socket gathers in two buffers: one that is being sent, one that follows.
+// socket gathers in two buffers: one that is being sent, one that follows. With TLS a buffer is
+// encrypted when it comes, and reads go on by themselves until they bring plain bytes.
 //
 // A thread that takes no commands for a while has stalled. It holds up its own sockets and nobody
 // else's, until it is to end: then the process ends without it. It throws nothing: where memory
@@ -88,6 +89,10 @@ class IoThread final : private IoBackend::Sink {
   // backend's own end waits for them or lets them go.
   static constexpr int kIdleRounds = 1'000;
 
+  // What TLS may want to say by itself and a client does not read. Handshakes need some kilobytes;
+  // one that requests new keys again and again without reading is ended.
+  static constexpr std::size_t kTlsUnreadBytesMax = std::size_t{64} << 10;
+
   // Buffers up to this size are given back to be used again.
   static constexpr std::size_t kReusedBytes = std::size_t{256} << 10;
 
@@ -95,13 +100,16 @@ class IoThread final : private IoBackend::Sink {
     Socket(std::uint64_t socket_key, int descriptor) : IoSocket(descriptor), key(socket_key) {}
 
     std::uint64_t key;
+    std::unique_ptr<ConnectionTls> tls;   // None: bytes of the wire are plain.
     std::unique_ptr<CheckedInput> input;  // While it is receiving.
     std::vector<std::byte> output;        // Being sent from `output_begin` on.
     std::size_t output_begin = 0;
     std::size_t output_charge = 0;  // Memory of it, as the loop's thread counts.
     std::vector<std::byte> output_next;
     std::size_t next_charge = 0;
-    IoReport report;  // What has happened and is not reported.
+    std::size_t unsent_plain = 0;  // Of both, before encryption.
+    bool lost = false;             // The client has closed, or the socket failed.
+    IoReport report;               // What has happened and is not reported.
     bool reports = false;
     bool tells = false;
   };
@@ -112,10 +120,14 @@ class IoThread final : private IoBackend::Sink {
   void run();
   void run_to_end();
   void apply(IoCommand& command);
-  void add(const IoCommand& command);
+  void add(IoCommand& command);
   void send(Socket& socket, IoCommand& command);
   void close(Socket& socket);
   void send_on(Socket& socket);
+  bool encrypt(Socket& socket, std::vector<std::byte>& bytes);
+  std::span<const std::byte> decrypt(Socket& socket, std::span<const std::byte> bytes);
+  void send_of_tls(Socket& socket);
+  void end(Socket& socket);
   void note(Socket& socket, bool wakes);
   void push_reports();
 
@@ -137,7 +149,8 @@ class IoThread final : private IoBackend::Sink {
   std::vector<IoCommand> commands_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Socket>> sockets_;
   std::vector<Socket*> reporting_;
-  bool rings_ = false;  // A report wakes the loop.
+  std::vector<std::byte> plain_;  // Of one read.
+  bool rings_ = false;            // A report wakes the loop.
   std::promise<void> ended_;
   std::thread thread_;
 };

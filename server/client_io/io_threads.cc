@@ -52,7 +52,7 @@ void IoThreads::await_bell() {
                               });
 }
 
-std::unique_ptr<ClientSocket> IoThreads::make(int fd) {
+std::unique_ptr<ClientSocket> IoThreads::make(int fd, std::unique_ptr<ConnectionTls>& tls) {
   IoThread* fewest = nullptr;
   for (const auto& thread : threads_) {
     if (!thread->stalled() && (fewest == nullptr || thread->socket_count < fewest->socket_count)) {
@@ -63,7 +63,7 @@ std::unique_ptr<ClientSocket> IoThreads::make(int fd) {
     return nullptr;
   }
   const std::uint64_t key = ++last_key_;
-  fewest->post({.kind = IoCommand::Kind::Add, .fd = fd, .socket = key});
+  fewest->post({.kind = IoCommand::Kind::Add, .fd = fd, .socket = key, .tls = std::move(tls)});
   ++fewest->socket_count;
   auto socket = std::make_unique<HandedSocket>(*fewest, key, [this, fewest, key] {
     --fewest->socket_count;

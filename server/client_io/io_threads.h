@@ -45,8 +45,9 @@ class IoThreads {
                                                   IoCounters& counters);
   ~IoThreads();
 
-  // Takes the descriptor; nullptr, and the descriptor is the caller's, if every thread has stalled.
-  std::unique_ptr<ClientSocket> make(int fd);
+  // Takes the descriptor, and `tls`, which may be none; nullptr, and both are the caller's, if
+  // every thread has stalled.
+  std::unique_ptr<ClientSocket> make(int fd, std::unique_ptr<ConnectionTls>& tls);
 
   // All reports that are here.
   void take_reports();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "server/client_io/checked_input.h"
+#include "server/tls/connection_tls.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,7 @@ struct IoCommand {
   std::uint64_t socket = 0;
   std::unique_ptr<CheckedInput> input;
   std::vector<std::byte> bytes;
+  std::unique_ptr<ConnectionTls> tls;  // Add: none where TLS is off.
 };
 
 // From an I/O thread: all that has happened to a socket since the last one.
@@ -39,9 +41,10 @@ struct IoReport {
   bool more = false;                    // It filled the thread's buffer.
   bool gone = false;                    // The client has closed, or the socket failed.
   bool blocked = false;                 // The socket takes nothing now.
-  std::size_t sent_bytes = 0;
-  std::size_t freed_bytes = 0;    // Memory that is not needed any more for what was sent.
-  std::vector<std::byte> buffer;  // To be used again; perhaps empty.
+  std::size_t sent_bytes = 0;           // Of those that were to be sent, before encryption.
+  std::size_t freed_bytes = 0;          // Memory that is not needed any more for what was sent.
+  std::vector<std::byte> buffer;        // To be used again; perhaps empty.
+  std::unique_ptr<TlsNews> tls;         // TLS has begun or failed; once or twice in a connection.
 };
 
 }  // namespace gcoord::server

@@ -5,6 +5,7 @@
 #include "server/platform/endpoint_name.h"
 #include "server/platform/operator_log.h"
 
+#include <string>
 #include <string_view>
 
 namespace gcoord::server {
@@ -58,6 +59,31 @@ void log_welcome(const Connection& connection, const protocol::Welcome& welcome)
               welcome.version,
               welcome.features);
   }
+}
+
+void log_tls(const Connection& connection, const Warnings& warnings) {
+  const TlsNews& news = *connection.tls();
+  if (news.state == TlsState::Open) {
+    if (wanted()) {
+      log_debug(LogComponent::Clients,
+                "{} speaks TLS{}",
+                describe_client(connection),
+                news.peer.has_value() ? " with certificate " + news.peer->serial : "");
+    }
+    return;
+  }
+  if (!warnings.limit.may_log(warnings.now_ms)) {
+    return;
+  }
+  const std::uint64_t unsaid = warnings.limit.take_unsaid();
+  log_warning(LogComponent::Clients,
+              "{}: {}{}",
+              describe_client(connection),
+              news.state == TlsState::Plain ? "it speaks plain text, which this port still permits"
+              : news.state == TlsState::Forbidden
+                  ? "it speaks plain text and is refused: this port speaks TLS only"
+                  : "TLS: " + news.failure.to_string(),
+              unsaid == 0 ? "" : "; so it was with " + std::to_string(unsaid) + " others");
 }
 
 void log_end(const Connection& connection, CloseReason reason, const Warnings& warnings) {

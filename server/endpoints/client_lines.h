@@ -27,6 +27,9 @@ struct Warnings {
   std::uint64_t now_ms = 0;
 };
 
+// TLS has begun, or plain text where TLS is on, or it has failed: all but the first are warnings.
+void log_tls(const Connection& connection, const Warnings& warnings);
+
 void log_end(const Connection& connection, CloseReason reason, const Warnings& warnings);
 
 }  // namespace gcoord::server

@@ -63,7 +63,8 @@ enum class CloseReason : std::uint8_t {
   Memory = 7,     // The connection that held the most when the account's memory was full.
   GaveWay = 8,    // It was idle, and a newcomer needed its place.
   SlowFrame = 9,  // A frame began and did not end in time.
-  Count = 10,
+  Tls = 10,       // TLS failed, or the client speaks plain text where it may not.
+  Count = 11,
 };
 
 class Connection final : public std::enable_shared_from_this<Connection>, private SocketOwner {
@@ -82,6 +83,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
     std::function<void(Connection&)> on_dirty;
     // Replies that waited beyond kUnsentBytesBlocked have left.
     std::function<void(Connection&)> on_room;
+    // TLS has begun, or plain text where TLS is on, or it has failed; see tls().
+    std::function<void(Connection&)> on_tls;
     // More of this is held than the account allows; the connection may be closed in the call.
     std::function<void(Connection&, HeldBytes)> on_crowded;
   };
@@ -144,6 +147,11 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
 
   const ConnectionAccount::Share& share() const { return share_; }
 
+  // As of its socket.
+  const TlsNews* tls() const { return socket_->tls(); }
+
+  const security::TlsPeer* peer() const { return socket_->peer(); }
+
   bool welcomed() const { return welcomed_; }
 
   void set_welcomed() { welcomed_ = true; }
@@ -183,6 +191,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
 
   void on_readable(const Readable& readable) override;
   void on_writable(Writable writable) override;
+
+  void on_tls() override { events_.on_tls(*this); }
 
   void await_input();
   void queue_input(bool bulk);

@@ -56,6 +56,7 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   events_.on_dirty = [this](Connection& connection) {
     dirty_.push_back(connection.shared_from_this());
   };
+  events_.on_tls = [this](Connection& connection) { on_tls(connection); };
   events_.on_crowded = [this](Connection& connection, HeldBytes kind) {
     on_crowded(connection, kind);
   };
@@ -167,6 +168,10 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
   log_begin(*connection, table_.size());
+  if (!placed && sockets_.tls_on()) {
+    connection->close(CloseReason::Full);  // A handshake would cost more than the answer.
+    return;
+  }
   if (!placed) {
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
@@ -215,6 +220,11 @@ ConnectionIdentity* FrontEnd::identity(protocol::ConnectionId connection) {
   return found != nullptr ? &found->identity : nullptr;
 }
 
+const security::TlsPeer* FrontEnd::peer(protocol::ConnectionId connection) const {
+  const Connection* const found = table_.find(connection);
+  return found == nullptr ? nullptr : found->peer();
+}
+
 void FrontEnd::on_request(Connection& connection,
                           const protocol::RequestSlot& request,
                           std::span<const std::byte> payload) {
@@ -259,6 +269,10 @@ void FrontEnd::on_hello(Connection& connection,
   }
   connection.set_welcomed();
   connection.identity.features = welcome.features;
+  if (const security::TlsPeer* const peer = connection.peer(); peer != nullptr) {
+    connection.identity.principal =
+        security::principal_of({peer->uris, peer->dns, peer->common_name}, welcome.cluster);
+  }
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
@@ -275,9 +289,24 @@ void FrontEnd::on_bad_frame(Connection& connection, protocol::BadFrame reason) {
   connection.close(CloseReason::BadFrame);
 }
 
+// Plain text that is not permitted gets an answer that clients of all releases understand.
+void FrontEnd::on_tls(Connection& connection) {
+  const TlsNews& news = *connection.tls();
+  metrics_.tls.count(news, connection.client.address.address());
+  log_tls(connection, {lines_.tls, swept_ms_});
+  if (news.state == TlsState::Failed) {
+    connection.close(CloseReason::Tls);
+  } else if (news.state == TlsState::Forbidden) {
+    protocol::RequestSlot hello;
+    hello.kind = protocol::RequestKind::Hello;
+    connection.reply(error_reply(hello, protocol::ErrorCode::TlsPlaintext), {});
+    connection.close_after_flush(CloseReason::Tls);
+  }
+}
+
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   metrics_.closed[static_cast<std::size_t>(reason)]->add();
-  log_end(connection, reason, {end_lines_, swept_ms_});
+  log_end(connection, reason, {lines_.ends, swept_ms_});
   GCOORD_ASSERT(table_.find(connection.id()) == &connection);
   // The caller may still be inside the connection: it goes with the next flush.
   dirty_.push_back(table_.take(connection.id()));

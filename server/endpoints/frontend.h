@@ -2,12 +2,13 @@
 // services.
 //
 // The first frame of a connection is a Hello; everything after it goes to the request handler given
-// at construction. Malformed input closes the connection, is counted by reason and applies nothing.
-// Connections are capped, of each source and in all; one beyond the cap is told so and closed,
-// unless another that is idle gives way. Memory is bounded likewise, and the connection that holds
-// the most of the source that holds the most is closed first (connection_account.h). Connections
-// that never said Hello, that idle with nothing outstanding, that do not read, or that do not end a
-// frame are closed by sweep(). docs/reference/limits.md has the numbers.
+// at construction. With TLS a handshake comes before that, within the same time. Malformed input
+// closes the connection, is counted by reason and applies nothing. Connections are capped, of each
+// source and in all; one beyond the cap is told so and closed, unless another that is idle gives
+// way. Memory is bounded likewise, and the connection that holds the most of the source that holds
+// the most is closed first (connection_account.h). Connections that never said Hello, that idle
+// with nothing outstanding, that do not read, or that do not end a frame are closed by sweep().
+// docs/reference/limits.md has the numbers.
 //
 // Sockets that are readable only queue their connections; serve_input() takes requests, under a
 // budget of time (input_queue.h), so that no client holds up the pass of the loop.
@@ -107,6 +108,9 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   const security::Principal& principal(protocol::ConnectionId connection) const override;
   ConnectionIdentity* identity(protocol::ConnectionId connection) override;
 
+  // Who is at the other end, by a certificate that is good; nullptr: it showed none.
+  const security::TlsPeer* peer(protocol::ConnectionId connection) const;
+
   // Once per pass: connections take what they sent, as far as the budget of a pass goes
   // (input_queue.h). Returns whether any did; then there may be more to do at once.
   bool serve_input();
@@ -141,6 +145,12 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   const ConnectionAccount& account() const { return account_; }
 
  private:
+  // Of the log, a few in a while.
+  struct Lines {
+    LogRateLimit ends;
+    LogRateLimit tls;
+  };
+
   struct Sessions {
     AttachmentBudget budget;
     OnOpened on_opened = [](protocol::ConnectionId, const protocol::ReplySlot&) {
@@ -161,6 +171,7 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
                 const protocol::RequestSlot& request,
                 std::span<const std::byte> payload);
   void on_bad_frame(Connection& connection, protocol::BadFrame reason);
+  void on_tls(Connection& connection);
   void on_closed(Connection& connection, CloseReason reason);
   void refuse(Connection& connection, const protocol::RequestSlot& request, std::uint32_t error);
 
@@ -183,7 +194,7 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   std::vector<std::shared_ptr<Connection>> dirty_;
   std::vector<std::shared_ptr<Connection>> flushing_;
   FrontEndMetrics metrics_;
-  LogRateLimit end_lines_;
+  Lines lines_;
 };
 
 }  // namespace gcoord::server

@@ -18,7 +18,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Cou
     "stopping",
     "memory",
     "gave_way",
-    "slow_frame"};
+    "slow_frame",
+    "tls"};
 
 constexpr std::array<std::string_view, kHeldKinds> kHeldNames = {"in", "begun", "out"};
 
@@ -38,7 +39,8 @@ FrontEndMetrics::FrontEndMetrics(MetricsRegistry& metrics)
       accepted(metrics.counter({"gcoord_server_connections_accepted_total",
                                 "Client connections that were accepted.",
                                 "",
-                                ""})) {
+                                ""})),
+      tls(metrics, "client") {
   for (std::size_t reason = 0; reason < closed.size(); ++reason) {
     closed[reason] = &metrics.counter({"gcoord_server_connections_closed_total",
                                        "Client connections that were closed, by reason.",

@@ -7,6 +7,7 @@
 #include "protocol/frame.h"
 #include "server/endpoints/connection.h"
 #include "server/endpoints/connection_account.h"
+#include "server/tls/metrics.h"
 
 #include <array>
 #include <cstddef>
@@ -26,6 +27,7 @@ struct FrontEndMetrics {
   Gauge& connections;
   Gauge& sources;
   Counter& accepted;
+  PortTlsMetrics tls;
   std::array<Counter*, static_cast<std::size_t>(CloseReason::Count)> closed{};
   std::array<Counter*, static_cast<std::size_t>(protocol::BadFrame::Count)> bad_frames{};
   std::array<Gauge*, kHeldKinds> held{};

@@ -23,10 +23,10 @@ HttpAnswer answer_of(LedgerPage page) {
 
 Result<std::unique_ptr<LedgerEndpoint>> LedgerEndpoint::open(const std::string& address,
                                                              const LedgerView& view,
-                                                             MetricsRegistry& metrics) {
+                                                             const Environment& environment) {
   GCOORD_TRY(const Endpoint listen, parse_endpoint(address, PortZero::Allowed));
   const auto counter = [&](const char* answer) -> Counter& {
-    return metrics.counter(
+    return environment.metrics.counter(
         {"gcoord_ledger_requests_total", "requests to the ledger's port", "answer", answer});
   };
   const auto handler = [&view, &given = counter("given"), &refused = counter("refused")](
@@ -39,9 +39,10 @@ Result<std::unique_ptr<LedgerEndpoint>> LedgerEndpoint::open(const std::string& 
              HttpServer::open({.port_name = "ledger",
                                .option = "listen-ledger",
                                .listen = listen,
-                               .limits = {.threads = kLedgerThreads}},
+                               .limits = {.threads = kLedgerThreads},
+                               .tls = environment.tls},
                               handler,
-                              metrics));
+                              environment.metrics));
   return std::unique_ptr<LedgerEndpoint>(new LedgerEndpoint(std::move(server)));
 }
 

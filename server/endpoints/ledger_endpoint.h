@@ -1,6 +1,6 @@
 // The HTTP port of a node's ledger: read-only, for auditors and mirrors (ledger_pages.h says what).
 //
-// GET and HEAD of paths, nothing else; no TLS and no secrets, since everything here is signed.
+// GET and HEAD of paths, nothing else; no secrets, since everything here is signed.
 // Requests never touch the node's loop.
 #pragma once
 
@@ -17,11 +17,17 @@ namespace gcoord::server {
 
 class LedgerEndpoint {
  public:
+  // What outlives the endpoint.
+  struct Environment {
+    MetricsRegistry& metrics;
+    const PortTls* tls = nullptr;  // As HttpServerOptions::tls.
+  };
+
   // `address` is "HOST:PORT"; with port 0 the system chooses. ListenFailed when it cannot be bound.
-  // View and registry outlive the endpoint.
+  // The view outlives the endpoint.
   static Result<std::unique_ptr<LedgerEndpoint>> open(const std::string& address,
                                                       const LedgerView& view,
-                                                      MetricsRegistry& metrics);
+                                                      const Environment& environment);
 
   std::uint16_t port() const { return server_->port(); }
 

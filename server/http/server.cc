@@ -6,6 +6,7 @@
 #include "server/http/connection_table.h"
 #include "server/http/listen_socket.h"
 #include "server/http/port_lines.h"
+#include "server/http/tls_front.h"
 #include "server/platform/boot_time.h"
 
 #include <asio/post.hpp>
@@ -20,6 +21,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <unordered_set>
@@ -107,27 +109,36 @@ MHD_Result send_answer(Exchange& exchange) {
   return queued;
 }
 
+struct Figures {
+  Figures(MetricsRegistry& metrics, const std::string& port)
+      : requests(metrics.counter(
+            {"gcoord_http_requests_total", "Requests to this port.", "port", port})),
+        open(metrics.gauge(
+            {"gcoord_http_connections", "Open connections of this port.", "port", port})),
+        slow(metrics.counter({"gcoord_http_slow_connections_total",
+                              "Connections cut in a request or an answer that took too long.",
+                              "port",
+                              port})),
+        crowded(metrics.counter({"gcoord_http_crowded_connections_total",
+                                 "Connections cut or refused at a limit of connections.",
+                                 "port",
+                                 port})) {}
+
+  Counter& requests;
+  Gauge& open;
+  Counter& slow;
+  Counter& crowded;
+};
+
 }  // namespace
 
 class HttpServer::Impl {
  public:
   Impl(HttpServerOptions options, HttpHandler handler, MetricsRegistry& metrics)
-      : options_(std::move(options)),
+      : metrics_(metrics),
+        options_(std::move(options)),
         handler_(std::move(handler)),
-        requests_(metrics.counter(
-            {"gcoord_http_requests_total", "Requests to this port.", "port", options_.port_name})),
-        open_(metrics.gauge({"gcoord_http_connections",
-                             "Open connections of this port.",
-                             "port",
-                             options_.port_name})),
-        slow_(metrics.counter({"gcoord_http_slow_connections_total",
-                               "Connections cut in a request or an answer that took too long.",
-                               "port",
-                               options_.port_name})),
-        crowded_(metrics.counter({"gcoord_http_crowded_connections_total",
-                                  "Connections cut or refused at a limit of connections.",
-                                  "port",
-                                  options_.port_name})),
+        figures_(metrics, options_.port_name),
         lines_(options_.port_name),
         table_(options_.limits),
         handlers_(options_.limits.threads) {}
@@ -152,9 +163,18 @@ class HttpServer::Impl {
     }
     GCOORD_TRY(const ListenSocket listen, open_listen_socket(options_.option, options_.listen));
     port_ = listen.port;
-    daemon_ = start_daemon(listen.socket);
+    if (options_.tls != nullptr) {
+      front_ = std::make_unique<TlsFront>(TlsFront::Options{.listening = listen.socket,
+                                                            .port_name = options_.port_name,
+                                                            .limits = options_.limits,
+                                                            .tls = *options_.tls,
+                                                            .metrics = metrics_});
+    }
+    daemon_ = start_daemon(front_ == nullptr ? listen.socket : -1);
     if (daemon_ == nullptr) {
-      ::close(listen.socket);
+      if (front_ == nullptr) {
+        ::close(listen.socket);
+      }
       return Status{StatusCode::Internal, "libmicrohttpd does not start"};
     }
     thread_ = std::thread([this] {
@@ -167,7 +187,8 @@ class HttpServer::Impl {
   std::uint16_t port() const { return port_; }
 
  private:
-  // The library's calls, all in turn()'s thread; their parameters are its own.
+  // The library's calls, all in turn()'s thread; their parameters are its own. Without a socket to
+  // listen on, connections come from the front.
   MHD_Daemon* start_daemon(int socket) {
     const MHD_AcceptPolicyCallback accepting = [](void* self, const sockaddr* from, socklen_t) {
       return static_cast<Impl*>(self)->accept(from) ? MHD_YES : MHD_NO;
@@ -200,16 +221,20 @@ class HttpServer::Impl {
           static_cast<Impl*>(self)->on_connection(connection,
                                                   what == MHD_CONNECTION_NOTIFY_STARTED);
         };
+    const std::array<MHD_OptionItem, 2> listening{
+        {{socket < 0 ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, socket, nullptr},
+         {MHD_OPTION_END, 0, nullptr}}};
     const HttpServerLimits& limits = options_.limits;
     return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+            (socket < 0 ? static_cast<unsigned>(MHD_USE_NO_LISTEN_SOCKET) : 0u),
         0,
         accepting,
         this,
         requesting,
         this,
-        MHD_OPTION_LISTEN_SOCKET,
-        socket,
+        MHD_OPTION_ARRAY,
+        listening.data(),
         MHD_OPTION_CONNECTION_LIMIT,
         static_cast<unsigned>(limits.connections + limits.spare_connections + kClosingConnections),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -234,13 +259,13 @@ class HttpServer::Impl {
     } else {
       table_.close(socket_of(connection));
     }
-    open_.set(static_cast<std::int64_t>(table_.size()));
+    figures_.open.set(static_cast<std::int64_t>(table_.size()));
   }
 
   bool accept(const sockaddr* from) {
     const HttpConnectionTable::Room room = table_.make_room(http_source(from));
     if (room.cut.has_value() || !room.taken) {
-      crowded_.add();
+      figures_.crowded.add();
       lines_.on_crowded(from, room.taken, table_.size());
     }
     if (room.cut.has_value()) {
@@ -253,7 +278,7 @@ class HttpServer::Impl {
   // which is right only before a body that nobody reads.
   MHD_Result on_header(Exchange& exchange, std::string_view method) {
     table_.on_header(socket_of(exchange.connection), now_ms());
-    requests_.add();
+    figures_.requests.add();
     const bool body = has_body(exchange.connection);
     exchange.method = method;
     exchange.request.head = method == MHD_HTTP_METHOD_HEAD;
@@ -308,7 +333,7 @@ class HttpServer::Impl {
       return finish(exchange);
     }
     if (!table_.within_limits(socket_of(exchange.connection))) {
-      crowded_.add();
+      figures_.crowded.add();
       lines_.on_crowded(address_of(exchange.connection), false, table_.size());
       exchange.answer = {.status = 503, .body = "too many connections are being answered\n"};
       exchange.answered = true;
@@ -335,7 +360,7 @@ class HttpServer::Impl {
       }
       MHD_run(daemon_);
       const HttpConnectionTable::Late late = table_.take_late(now_ms());
-      slow_.add(late.slow);
+      figures_.slow.add(late.slow);
       lines_.on_slow(late.slow);
       for (const int socket : late.sockets) {
         ::shutdown(socket, SHUT_RDWR);
@@ -363,11 +388,24 @@ class HttpServer::Impl {
     if (MHD_get_timeout(daemon_, &library_ms) != MHD_YES) {
       library_ms = kWaitMs;
     }
-    const std::uint64_t wait_ms =
+    std::uint64_t wait_ms =
         table_.until_late_ms(now_ms(), std::min<std::uint64_t>(library_ms, kWaitMs));
     const int library = ::MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    std::array<pollfd, 2> events{{{library, POLLIN, 0}, {wake_fd_, POLLIN, 0}}};
-    ::poll(events.data(), events.size(), static_cast<int>(wait_ms));
+    polled_.assign({{library, POLLIN, 0}, {wake_fd_, POLLIN, 0}});
+    const std::size_t own = polled_.size();
+    if (front_ != nullptr) {
+      front_->want(polled_);
+      wait_ms = front_->until_late_ms(now_ms(), wait_ms);
+    }
+    ::poll(polled_.data(), polled_.size(), static_cast<int>(wait_ms));
+    if (front_ != nullptr) {
+      front_->advance(std::span{polled_}.subspan(own), now_ms(), [this](const HttpArrival& client) {
+        MHD_add_connection(daemon_,
+                           client.socket,
+                           reinterpret_cast<const sockaddr*>(&client.from),
+                           client.from_bytes);
+      });
+    }
   }
 
   std::vector<Exchange*> take_done() {
@@ -408,14 +446,14 @@ class HttpServer::Impl {
     MHD_stop_daemon(daemon_);
   }
 
+  MetricsRegistry& metrics_;
   HttpServerOptions options_;
   HttpHandler handler_;
-  Counter& requests_;
-  Gauge& open_;
-  Counter& slow_;
-  Counter& crowded_;
+  Figures figures_;
   std::uint16_t port_ = 0;
   MHD_Daemon* daemon_ = nullptr;
+  std::unique_ptr<TlsFront> front_;  // None: the library accepts.
+  std::vector<pollfd> polled_;
   HttpPortLines lines_;
   HttpConnectionTable table_;
   std::uint64_t next_look_ms_ = 0;

@@ -1,10 +1,11 @@
 // One HTTP port of a node: GET and HEAD of pages that a handler makes, within HttpServerLimits.
 //
-// Every port of a node that speaks HTTP is one of these, so that limits, and TLS once it comes, are
-// here alone. One thread turns all sockets, by libmicrohttpd: a connection that is slow, or says
-// nothing, holds memory and a place in the limits but no thread. `threads` more threads run the
-// handler. Pages that must come while all of them are busy are answered at once, by the thread of
-// the sockets. Who comes too late is closed and counted; a client can cause nothing else.
+// Every port of a node that speaks HTTP is one of these, so that limits and TLS are here alone. TLS
+// comes before the library (tls_front.h), in the same thread. One thread turns all sockets, by
+// libmicrohttpd: a connection that is slow, or says nothing, holds memory and a place in the limits
+// but no thread. `threads` more threads run the handler. Pages that must come while all of them are
+// busy are answered at once, by the thread of the sockets. Who comes too late is closed and
+// counted; a client can cause nothing else.
 //
 // Metrics, each with the label `port`: gcoord_http_requests_total, gcoord_http_connections,
 // gcoord_http_slow_connections_total, gcoord_http_crowded_connections_total.
@@ -15,6 +16,7 @@
 #include "server/http/limits.h"
 #include "server/http/message.h"
 #include "server/platform/endpoint_name.h"
+#include "server/tls/port_tls.h"
 
 #include <cstdint>
 #include <functional>
@@ -34,6 +36,7 @@ struct HttpServerOptions {
   Endpoint listen;
   HttpServerLimits limits;
   HttpAnswerAtOnce at_once = {};  // Empty: all pages are the handler's.
+  const PortTls* tls = nullptr;   // Outlives the server; none: plain text alone.
 };
 
 // Called by several threads at once, until the server has ended. It may wait for a disk.

@@ -82,13 +82,16 @@ Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
                                  .option = "listen-metrics",
                                  .listen = options.listen_metrics,
                                  .limits = {.threads = kOperatorThreads},
-                                 .at_once = health_pages(pages.health.board())},
+                                 .at_once = health_pages(pages.health.board()),
+                                 .tls = pages.tls},
                                 operator_pages(pages.metrics, std::move(gpus), *debug_),
                                 pages.metrics));
   }
   if (!options.listen_ledger.empty()) {
     GCOORD_TRY(ledger_,
-               LedgerEndpoint::open(to_string(options.listen_ledger), pages.ledger, pages.metrics));
+               LedgerEndpoint::open(to_string(options.listen_ledger),
+                                    pages.ledger,
+                                    {.metrics = pages.metrics, .tls = pages.tls}));
   }
   return Status{};
 }

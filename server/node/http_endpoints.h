@@ -36,6 +36,7 @@ class HttpEndpoints {
     MetricsRegistry& metrics;
     GpuSource gpus = nvml_source();  // Read only on a node that may work on a GPU.
     Incarnation incarnation = {};
+    const PortTls* tls = nullptr;  // As HttpServerOptions::tls.
   };
 
   explicit HttpEndpoints(ProcessTexts texts) : texts_(std::move(texts)) {}

@@ -1,7 +1,6 @@
 #include "server/node/node.h"
 
 #include "common/device/device_errors.h"
-#include "server/endpoints/frontend.h"
 #include "server/lock_service/lock_service.h"
 #include "server/node/client_services.h"
 #include "server/node/engine.h"
@@ -60,9 +59,9 @@ class Node::Impl {
  public:
   Impl(NodeStart start, const ProcessTexts& texts)
       : start_(std::move(start)),
-        frontend_(context_, frontend_options(options()), metrics_),
+        client_port_(context_, options(), metrics_),
         space_({.metrics = &metrics_, .marks = {}}),
-        service_(service_options(options(), space_), frontend_, metrics_),
+        service_(service_options(options(), space_), client_port_.frontend, metrics_),
         ledger_stack_(options(), service_, metrics_),
         endpoints_(texts),
         events_(context_),
@@ -88,6 +87,7 @@ class Node::Impl {
                options().cluster.value,
                start_.former->cluster.value);
     }
+    GCOORD_TRY_STATUS(client_port_.tls.open(options().tls));
     ReplicaOptions engine = engine_options(start_);
     GCOORD_TRY(links_.trust, NodeTrust::open(options()));
     engine.proof = links_.trust->peer_proof();
@@ -107,9 +107,9 @@ class Node::Impl {
     service_.start(*engine_, engine_->incarnation(), *reports_);
     GCOORD_TRY_STATUS(start_sweeps(options(), *engine_, service_));
     open_client_services();
-    GCOORD_TRY_STATUS(frontend_.listen());
-    welcome_ = make_welcome(options(), frontend_.port());
-    frontend_.set_welcome(welcome_);
+    GCOORD_TRY_STATUS(client_port_.frontend.listen());
+    welcome_ = make_welcome(options(), client_port_.frontend.port());
+    client_port_.frontend.set_welcome(welcome_);
     membership_->start();
     client_services_->members().set_on_members(
         [this](const ClusterMembers& members) { membership_->hear(members); });
@@ -125,7 +125,8 @@ class Node::Impl {
                                       {.health = health_,
                                        .ledger = ledger_stack_.ledger(),
                                        .metrics = metrics_,
-                                       .incarnation = engine_->incarnation()}));
+                                       .incarnation = engine_->incarnation(),
+                                       .tls = &client_port_.tls.http()}));
     std::vector<int> fds = engine_->event_fds();
     if (const int fd = client_services_->detection().detector().event_fd(); fd >= 0) {
       fds.push_back(fd);
@@ -135,8 +136,10 @@ class Node::Impl {
     return events_.watch_signals();
   }
 
+  void change_tls(const TlsChoices& choices) { client_port_.tls.change(choices); }
+
   NodePorts ports() const {
-    return {frontend_.port(),
+    return {client_port_.frontend.port(),
             engine_->listen_port(),
             endpoints_.metrics_port(),
             endpoints_.ledger_port()};
@@ -166,7 +169,7 @@ class Node::Impl {
     log_info(LogComponent::Node, "stopping: {}", events_.stop_reason());
     health_.on_stopping(events_.stop_reason());
     GCOORD_TRY_STATUS(hand_over());
-    frontend_.stop();
+    client_port_.frontend.stop();
     return Status{};
   }
 
@@ -198,7 +201,7 @@ class Node::Impl {
     health_.set_members(members);
     log_.set_members(members);
     if (set_members(welcome_, members)) {
-      frontend_.set_welcome(welcome_);
+      client_port_.frontend.set_welcome(welcome_);
     }
   }
 
@@ -212,7 +215,7 @@ class Node::Impl {
                       &ledger_stack_.ledger(),
                       &health_.board(),
                       &space_,
-                      [this] { return frontend_.connection_count(); },
+                      [this] { return client_port_.frontend.connection_count(); },
                       [this] { return time_.elapsed_ms(); },
                       [this] { return metrics_.find_histogram("gcoord_ledger_wal_sync_seconds"); },
                       [this](NodeId peer) { return link_text(*engine_, *links_.device, peer); },
@@ -227,8 +230,8 @@ class Node::Impl {
     links_.users = std::make_unique<TableUsers>(
         [this]() -> const security::AccessTable& { return ledger_stack_.access().table(); });
     links_.identities = std::make_unique<NodeIdentities>(
-        NodeIdentities::Environment{.replies = frontend_,
-                                    .connections = frontend_,
+        NodeIdentities::Environment{.replies = client_port_.frontend,
+                                    .connections = client_port_.frontend,
                                     .users = *links_.users,
                                     .metrics = metrics_,
                                     .now_ms = [this] { return time_.elapsed_ms(); },
@@ -237,7 +240,7 @@ class Node::Impl {
     links_.identities->set_secret(links_.trust->secret().get());
     client_services_ = std::make_unique<ClientServices>(
         ClientServices::Environment{.options = options(),
-                                    .replies = frontend_,
+                                    .replies = client_port_.frontend,
                                     .metrics = metrics_,
                                     .engine = *engine_,
                                     .service = service_,
@@ -256,7 +259,7 @@ class Node::Impl {
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options(),
                                                            .welcome = welcome_,
                                                            .engine = *engine_,
-                                                           .frontend = frontend_,
+                                                           .frontend = client_port_.frontend,
                                                            .watches = client_services_->watches(),
                                                            .ledger = ledger_stack_.ledger(),
                                                            .device_links = *links_.device,
@@ -264,13 +267,13 @@ class Node::Impl {
                                        std::move(disk_upkeep),
                                        loop_metrics_.leader_transfers);
     open_sinks();
-    frontend_.set_on_opened(
+    client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           return links_.identities->requests().on_opened(connection, reply);
         });
-    frontend_.set_on_room(
+    client_port_.frontend.set_on_room(
         [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });
-    frontend_.set_handler(
+    client_port_.frontend.set_handler(
         [router = client_services_->router([this] { return time_.read() / 1000; })](
             protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
           router.on_request(connection, request, payload);
@@ -291,7 +294,7 @@ class Node::Impl {
         {.address =
              [this](NodeId from, std::string_view address) {
                if (learn_client_address(welcome_, from, address)) {
-                 frontend_.set_welcome(welcome_);
+                 client_port_.frontend.set_welcome(welcome_);
                }
              },
          .device_facts =
@@ -327,10 +330,11 @@ class Node::Impl {
     if (health_.on_turn(before_us)) {
       look_at_health();
     }
-    std::size_t done = frontend_.serve_input() ? 1 : 0;
+    std::size_t done = client_port_.frontend.serve_input() ? 1 : 0;
     done += serve_dear() ? 1 : 0;
     service_.on_tick();
     GCOORD_TRY_STATUS(service_.sweeps().failure());
+    client_port_.tls.look(before_ms);
     GCOORD_TRY_STATUS(upkeep_->advance(before_ms, events_.stopping()));
     GCOORD_TRY_STATUS(ledger_stack_.pass(*engine_));
     const std::size_t turned = engine_->turn();
@@ -347,11 +351,11 @@ class Node::Impl {
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
-    const bool replied = frontend_.flush();
+    const bool replied = client_port_.frontend.flush();
     if (done > 0 || replied) {
       upkeep_->on_work();
       loop_metrics_.turn_us.observe_us(time_.read() - before_us);
-    } else if (frontend_.arm() && engine_->arm()) {
+    } else if (client_port_.frontend.arm() && engine_->arm()) {
       sleep();
     }
     return Status{};
@@ -359,7 +363,7 @@ class Node::Impl {
 
   bool serve_dear() {
     return client_services_->serve_dear(
-        [this](protocol::ConnectionId than) { return frontend_.serves_others(than); });
+        [this](protocol::ConnectionId than) { return client_port_.frontend.serves_others(than); });
   }
 
   void look_at_health() {
@@ -407,7 +411,7 @@ class Node::Impl {
     const std::uint64_t wait_ms = std::min({engine_ms,
                                             service_.until_next_deadline_ms(),
                                             client_services_->until_next_deadline_ms(),
-                                            frontend_.until_next_input_ms(),
+                                            client_port_.frontend.until_next_input_ms(),
                                             health_.until_next_ms(time_.read(), kSweepMs)});
     if (wait_ms > 0) {
       context_.run_one_for(std::chrono::milliseconds(wait_ms));
@@ -419,7 +423,7 @@ class Node::Impl {
   MetricsRegistry metrics_;
   asio::io_context context_{1};
   protocol::Welcome welcome_;
-  FrontEnd frontend_;
+  ClientPort client_port_;
   ledger::SpaceGuard space_;  // Of the data directory; what writes there ends before.
   LockService service_;
   LedgerStack ledger_stack_;
@@ -448,6 +452,10 @@ Result<std::unique_ptr<Node>> Node::open(NodeStart start, const ProcessTexts& te
 
 NodePorts Node::ports() const {
   return impl_->ports();
+}
+
+void Node::change_tls(const TlsChoices& choices) {
+  impl_->change_tls(choices);
 }
 
 Status Node::run(const Events& events) {

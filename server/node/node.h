@@ -18,6 +18,7 @@
 namespace gcoord::server {
 
 struct ProcessTexts;  // server/debug/pages.h
+struct TlsChoices;    // server/tls/choices.h
 
 // Where a node can be reached, once it is open.
 struct NodePorts {
@@ -37,6 +38,10 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   NodePorts ports() const;
+
+  // TLS goes by other choices from now on, for connections that begin; its files are loaded anew.
+  // What cannot be leaves everything as it was; the log says which. The thread of run(), or before.
+  void change_tls(const TlsChoices& choices);
 
   // Both are called by the thread of run().
   struct Events {

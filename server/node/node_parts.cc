@@ -156,7 +156,7 @@ Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, Loc
   return service.sweeps().start(std::move(opened), std::move(sweeps));
 }
 
-FrontEndOptions frontend_options(const NodeOptions& options) {
+FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls) {
   FrontEndOptions result;
   if (options.witness) {
     // So that clients of earlier releases, too, look for another node to watch from.
@@ -167,7 +167,8 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
                    .source_connections_max = options.source_connections_max,
                    .bytes_max = options.client_memory_bytes};
   result.io = {.thread_count = options.io_threads.value_or(usual_io_threads(usable_processors())),
-               .backend = options.io_backend};
+               .backend = options.io_backend,
+               .tls = &tls};
   return result;
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "common/host/metrics.h"
-#include "common/status.h"
 #include "ledger/snapshot/format.h"
 #include "ledger/space/guard.h"
 #include "protocol/hello.h"
@@ -16,6 +15,9 @@
 #include "server/peers/device_links.h"
 #include "server/replicas/options.h"
 #include "server/start/node_start.h"
+#include "server/tls/node_tls.h"
+
+#include <asio/io_context.hpp>
 
 #include <cstdint>
 #include <string>
@@ -27,7 +29,17 @@ NodeLedgerOptions ledger_options(const NodeOptions& options);
 // `space` outlives the service.
 LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space);
 ReplicaOptions engine_options(const NodeStart& start);
-FrontEndOptions frontend_options(const NodeOptions& options);
+FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls);
+
+// Front end of a node, and the TLS of its ports, which the front end reads. The loop's thread.
+struct ClientPort {
+  // Context and registry outlive it.
+  ClientPort(asio::io_context& context, const NodeOptions& options, MetricsRegistry& metrics)
+      : tls(metrics), frontend(context, frontend_options(options, tls.client()), metrics) {}
+
+  NodeTls tls;
+  FrontEnd frontend;
+};
 
 // Gives the service the device that the engine steps on, if there is one (device_sweeps.h). Beside
 // a turn that stays on its device nothing else comes to run there (docs/adr/0030), so with that the

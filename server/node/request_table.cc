@@ -4,7 +4,6 @@
 #include "server/access/node_access.h"
 #include "server/detector/alarm_requests.h"
 #include "server/history/ledger_pruning.h"
-#include "server/identities/identity_requests.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"

@@ -89,6 +89,23 @@ constexpr std::array kShown = {
     ShownOption{"turn-threads", &show<&NodeOptions::turn_threads>},
     ShownOption{"turn-stripes", &show<&NodeOptions::turn_stripes>},
     ShownOption{"insecure", &show<&NodeOptions::insecure>},
+    ShownOption{"tls-cert",
+                [](const NodeOptions& options) { return options.tls.files.certificate; }},
+    ShownOption{"tls-key", [](const NodeOptions& options) { return options.tls.files.key; }},
+    ShownOption{"tls-ca", [](const NodeOptions& options) { return options.tls.files.authority; }},
+    ShownOption{"tls-crl", [](const NodeOptions& options) { return options.tls.files.revoked; }},
+    ShownOption{"client-tls",
+                [](const NodeOptions& options) {
+                  return std::string(tls_mode_name(tls_mode(options.tls, options.tls.client)));
+                }},
+    ShownOption{"http-tls",
+                [](const NodeOptions& options) {
+                  return std::string(tls_mode_name(tls_mode(options.tls, options.tls.http)));
+                }},
+    ShownOption{"client-certificates",
+                [](const NodeOptions& options) {
+                  return std::string(client_certificates_name(client_certificates(options.tls)));
+                }},
     ShownOption{"trace", &show<&NodeOptions::trace_file>},
     ShownOption{"cpu-profiles", &show<&NodeOptions::cpu_profiles>},
     ShownOption{"slow-request-ms", &show<&NodeOptions::slow_request_ms>},

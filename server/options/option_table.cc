@@ -104,6 +104,31 @@ Status path(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+// A file of TLS.
+template <std::string security::TlsFiles::*member>
+Status tls_file(const std::string& text, NodeOptions& options) {
+  if (text.empty() || text.find('\0') != std::string::npos) {
+    return wrong("the path is empty or has a zero byte");
+  }
+  options.tls.files.*member = text;
+  return Status{};
+}
+
+template <std::optional<TlsMode> TlsChoices::*member>
+Status tls_mode_of(const std::string& text, NodeOptions& options) {
+  options.tls.*member = parse_tls_mode(text);
+  return (options.tls.*member).has_value()
+             ? Status{}
+             : wrong("'" + text + "' is none of off, permissive and required");
+}
+
+Status certificates_of_clients(const std::string& text, NodeOptions& options) {
+  options.tls.client_certificates = parse_client_certificates(text);
+  return options.tls.client_certificates.has_value()
+             ? Status{}
+             : wrong("'" + text + "' is none of none, optional and required");
+}
+
 Status node_id(const std::string& text, NodeOptions& options) {
   std::uint64_t value = 0;
   GCOORD_TRY_STATUS(apply_number(text, 1, 65535, value));
@@ -650,6 +675,49 @@ constexpr std::array kTable = {
               "",
               "allow listening beyond loopback, without encryption and authentication",
               &flag<&NodeOptions::insecure>},
+    OptionRow{"tls-cert",
+              OptionShape::Value,
+              "FILE",
+              "certificate of this node for its ports, as PEM, before those between it and the "
+              "authority; this and the other files of TLS are read again when they change and at "
+              "SIGHUP",
+              &tls_file<&security::TlsFiles::certificate>},
+    OptionRow{"tls-key",
+              OptionShape::Value,
+              "FILE",
+              "its private key, as PEM, unencrypted, with rights for its owner alone",
+              &tls_file<&security::TlsFiles::key>},
+    OptionRow{"tls-ca",
+              OptionShape::Value,
+              "FILE",
+              "authorities whose certificates are trusted, as PEM",
+              &tls_file<&security::TlsFiles::authority>},
+    OptionRow{
+        "tls-crl",
+        OptionShape::Value,
+        "FILE",
+        "revocation lists of the authorities, as PEM; with one, certificates are refused once "
+        "the list is too old",
+        &tls_file<&security::TlsFiles::revoked>},
+    OptionRow{"client-tls",
+              OptionShape::Value,
+              "off|permissive|required",
+              "TLS 1.3 on the client port; permissive: plain text, too, by the first byte of each "
+              "connection; changes at SIGHUP (default required with --tls-cert, else off)",
+              &tls_mode_of<&TlsChoices::client>},
+    OptionRow{
+        "http-tls",
+        OptionShape::Value,
+        "off|permissive|required",
+        "the same for the ports of metrics and ledger (default required with --tls-cert, else "
+        "off)",
+        &tls_mode_of<&TlsChoices::http>},
+    OptionRow{"client-certificates",
+              OptionShape::Value,
+              "none|optional|required",
+              "whether who connects to the client port and the HTTP ports shows a certificate of "
+              "--tls-ca (default optional with --tls-ca, else none)",
+              &certificates_of_clients},
     OptionRow{"trace",
               OptionShape::Value,
               "FILE",

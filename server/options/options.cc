@@ -53,8 +53,9 @@ void apply_source(const std::vector<GivenOption>& given, Sources& sources) {
   sources.settled.merge(here);
 }
 
-Status check_listen(std::string_view flag, const Endpoint& endpoint, bool insecure) {
-  if (endpoint.empty() || insecure || is_loopback(endpoint)) {
+// What listens beyond loopback speaks TLS and nothing else, or the operator says that he knows.
+Status check_listen(std::string_view flag, const Endpoint& endpoint, bool secure) {
+  if (endpoint.empty() || secure || is_loopback(endpoint)) {
     return Status{};
   }
   return protocol::make_error(protocol::ErrorCode::ListenInsecure,
@@ -197,10 +198,15 @@ void settle(Invocation& invocation, bool file_hidden, Problems& problems) {
   if ((!options.peers.empty() || !options.join.empty()) && options.listen_peer.port == 0) {
     problems.push_back(refuse("--listen-peer has port 0, which the other nodes cannot know"));
   }
-  note(check_listen("listen-client", options.listen_client, options.insecure), problems);
+  note(check_tls(options.tls), problems);
+  const auto secure = [&options](std::optional<TlsMode> chosen) {
+    return options.insecure || tls_mode(options.tls, chosen) == TlsMode::Required;
+  };
+  const bool http_secure = secure(options.tls.http);
+  note(check_listen("listen-client", options.listen_client, secure(options.tls.client)), problems);
   note(check_listen("listen-peer", options.listen_peer, options.insecure), problems);
-  note(check_listen("listen-metrics", options.listen_metrics, options.insecure), problems);
-  note(check_listen("listen-ledger", options.listen_ledger, options.insecure), problems);
+  note(check_listen("listen-metrics", options.listen_metrics, http_secure), problems);
+  note(check_listen("listen-ledger", options.listen_ledger, http_secure), problems);
   if (options.cluster.value == 0) {
     options.cluster = cluster_id_of(options.cluster_name);
   }

@@ -17,6 +17,7 @@
 #include "server/platform/choices.h"
 #include "server/platform/device_choice.h"
 #include "server/platform/endpoint_name.h"
+#include "server/tls/choices.h"
 
 #include <chrono>
 #include <cstdint>
@@ -130,6 +131,7 @@ struct NodeOptions {
   // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;
+  TlsChoices tls;
   ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
   ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
   // Of the histories of all shards together; 0: no bound. Empty: by the file system, and by the

@@ -26,7 +26,7 @@ int main(int count, char** words) {
   ledger.publish();
   MetricsRegistry metrics;
   const std::string port = count > 3 ? words[3] : "0";
-  const auto endpoint = server::LedgerEndpoint::open("127.0.0.1:" + port, ledger, metrics);
+  const auto endpoint = server::LedgerEndpoint::open("127.0.0.1:" + port, ledger, {metrics});
   if (!endpoint.ok()) {
     std::cerr << endpoint.status().to_string() << "\n";
     return 1;

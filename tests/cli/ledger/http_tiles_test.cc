@@ -166,7 +166,7 @@ TEST(LedgerEndpoint, APortThatIsTakenIsSaid) {
   const Served served;
   MetricsRegistry metrics;
   const auto again = server::LedgerEndpoint::open(
-      "127.0.0.1:" + std::to_string(served.endpoint->port()), served.ledger, metrics);
+      "127.0.0.1:" + std::to_string(served.endpoint->port()), served.ledger, {metrics});
   EXPECT_EQ(again.status().code(), StatusCode::FailedPrecondition);
 }
 

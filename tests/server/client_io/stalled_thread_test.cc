@@ -85,7 +85,8 @@ class StalledThreadTest : public testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
     const timeval longest{.tv_sec = 10, .tv_usec = 0};
     ::setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
-    const bool made = threads_->make(ends[0]) != nullptr;
+    std::unique_ptr<ConnectionTls> no_tls;
+    const bool made = threads_->make(ends[0], no_tls) != nullptr;
     threads_->hand_over();
     std::byte byte{};
     const bool ended = made && served && ::recv(ends[1], &byte, 1, 0) == 0;

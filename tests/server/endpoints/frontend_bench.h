@@ -37,6 +37,7 @@ class FrontEndTest : public testing::TestWithParam<ClientIoOptions> {
   void start(FrontEndOptions options) {
     options.listen = {"127.0.0.1", 0};
     options.io = GetParam();
+    options.io.tls = port_tls_;
     options.now_us = [this] { return now_us_; };
     options.welcome.cluster = ClusterId{77};
     options.welcome.node = NodeId{1};
@@ -117,6 +118,7 @@ class FrontEndTest : public testing::TestWithParam<ClientIoOptions> {
         .value();
   }
 
+  const PortTls* port_tls_ = nullptr;
   asio::io_context context_;
   MetricsRegistry metrics_;
   std::optional<FrontEnd> frontend_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "protocol/frame.h"
+#include "security/tls/session.h"
 
 #include <asio/buffer.hpp>
 #include <asio/io_context.hpp>
@@ -12,7 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -29,8 +34,21 @@ class RawClient {
     socket_.non_blocking(true);
   }
 
-  // Returns how many bytes the socket took.
+  // Everything goes through TLS from now on; `name` is what the node's certificate must have.
+  void speak_tls(std::shared_ptr<const security::TlsContext> context, const std::string& name) {
+    tls.emplace(std::move(context), name);
+    flush_tls();
+  }
+
+  // Returns how many bytes the socket took; with TLS all, or those of the records that it took.
   std::size_t send(std::span<const std::byte> bytes) {
+    if (tls.has_value()) {
+      return tls->send(bytes).ok() && flush_tls() ? bytes.size() : 0;
+    }
+    return send_raw(bytes);
+  }
+
+  std::size_t send_raw(std::span<const std::byte> bytes) {
     asio::error_code error;
     const std::size_t sent = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), error);
     return sent;
@@ -44,7 +62,7 @@ class RawClient {
     if (error && error != asio::error::would_block) {
       return false;
     }
-    decoder_.append({bytes, count});
+    append({bytes, count});
     protocol::FrameView frame;
     while (decoder_.next(frame) == protocol::DecodeStep::Frame) {
       ++frames;
@@ -66,8 +84,28 @@ class RawClient {
   std::deque<protocol::ReplySlot> replies;
   std::deque<std::vector<std::byte>> payloads;
   std::size_t frames = 0;
+  std::optional<security::TlsSession> tls;
 
  private:
+  // What the socket does not take now waits for the next call.
+  bool flush_tls() {
+    tls->take_output(wire_);
+    wire_.erase(wire_.begin(), wire_.begin() + static_cast<std::ptrdiff_t>(send_raw(wire_)));
+    return wire_.empty();
+  }
+
+  void append(std::span<const std::byte> bytes) {
+    if (!tls.has_value()) {
+      decoder_.append(bytes);
+      return;
+    }
+    std::vector<std::byte> plain;
+    static_cast<void>(tls->receive(bytes, plain));
+    flush_tls();
+    decoder_.append(plain);
+  }
+
+  std::vector<std::byte> wire_;
   asio::ip::tcp::socket socket_;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Replies};
 };

@@ -347,6 +347,32 @@ TEST_F(OptionsTest, ListeningBeyondLoopbackNeedsInsecure) {
   }
 }
 
+TEST_F(OptionsTest, ListeningBeyondLoopbackNeedsNoWordWhereTlsIsRequired) {
+  const std::vector<std::string> tls = {"--tls-cert", "c.pem", "--tls-key", "k.pem"};
+  const auto beyond = [&](const std::string& flag, std::vector<std::string> more) {
+    more.insert(more.begin(), {flag, "0.0.0.0:1234"});
+    more.insert(more.end(), tls.begin(), tls.end());
+    return with(minimal_, more);
+  };
+  for (const std::string flag : {"--listen-client", "--listen-metrics", "--listen-ledger"}) {
+    const std::string mode = flag == "--listen-client" ? "--client-tls" : "--http-tls";
+    accepted(beyond(flag, {}));
+    accepted(beyond(flag, {mode, "required"}));
+    refused(beyond(flag, {mode, "permissive"}), ErrorCode::ListenInsecure, flag);
+    refused(beyond(flag, {mode, "off"}), ErrorCode::ListenInsecure, flag);
+    accepted(beyond(flag, {mode, "permissive", "--insecure"}));
+  }
+  refused(beyond("--listen-peer", {}), ErrorCode::ListenInsecure, "--listen-peer");
+}
+
+TEST_F(OptionsTest, OptionsOfTlsThatNeedEachOtherAreNamed) {
+  refused(with(minimal_, {"--tls-cert", "c.pem"}), ErrorCode::TlsFilesIncomplete, "--tls-key");
+  refused(with(minimal_, {"--client-tls", "required"}), ErrorCode::OptionMissing, "--tls-cert");
+  refused(with(minimal_, {"--http-tls", "yes"}), ErrorCode::OptionInvalid, "permissive");
+  refused(with(minimal_, {"--client-certificates", "some"}), ErrorCode::OptionInvalid, "optional");
+  refused(with(minimal_, {"--tls-crl", "r.pem"}), ErrorCode::TlsFilesIncomplete, "--tls-ca");
+}
+
 TEST_F(OptionsTest, TheLedgersPortIsOffUnlessItIsAsked) {
   EXPECT_TRUE(accepted(minimal_).listen_ledger.empty());
   EXPECT_EQ(accepted(with(minimal_, {"--listen-ledger", "127.0.0.1:7403"})).listen_ledger.port,

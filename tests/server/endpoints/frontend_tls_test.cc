@@ -1,0 +1,201 @@
+// The front end with TLS, against clients that speak it, that do not, and that speak it badly; the
+// loop and the I/O threads of both backends have the same tests.
+#include "server/endpoints/frontend.h"
+#include "tests/security/tls_pair.h"
+#include "tests/server/endpoints/frontend_bench.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using security::loaded;
+using security::TlsSide;
+using security::TlsTestFiles;
+
+class FrontEndTlsTest : public FrontEndTest {
+ protected:
+  FrontEndTlsTest() { port_tls_ = &port_; }
+
+  void set_mode(TlsMode mode, bool demand_certificate = false) {
+    port_.set(
+        {mode,
+         loaded(
+             TlsSide::Server, files_.server_files(), {.demand_certificate = demand_certificate})});
+  }
+
+  RawClient connect_tls(const security::TlsFiles& files) {
+    RawClient client = connect();
+    client.speak_tls(loaded(TlsSide::Client, files), "127.0.0.1");
+    return client;
+  }
+
+  RawClient connect_tls() { return connect_tls({.authority = files_.path("ca.crt")}); }
+
+  // Sends requests of such a size and waits for their answers.
+  bool echo(RawClient& client, std::size_t request_count, std::size_t payload_bytes) {
+    client.replies.clear();
+    client.payloads.clear();
+    for (std::uint64_t id = 1; id <= request_count; ++id) {
+      builder_.add(request(id), std::vector<std::byte>(payload_bytes, std::byte{7}));
+    }
+    client.send(frame_of(builder_));
+    return pump_until([&] {
+      client.send({});
+      return client.receive() && client.replies.size() == request_count;
+    });
+  }
+
+  std::uint64_t counted(const std::string& name, const std::string& label, const char* value) {
+    return metrics_.counter({"gcoord_server_client_" + name, "", label, value}).value();
+  }
+
+  TlsTestFiles files_;
+  PortTls port_;
+  protocol::FrameBuilder builder_{protocol::FrameDirection::Requests};
+};
+
+TEST_P(FrontEndTlsTest, WelcomesAClientThatSpeaksTlsAndServesIt) {
+  set_mode(TlsMode::Required);
+  RawClient client = connect_tls();
+  ASSERT_TRUE(welcome(client, builder_));
+  EXPECT_TRUE(echo(client, 1, 3));
+  EXPECT_TRUE(echo(client, 500, 10));
+  EXPECT_EQ(client.payloads.back().size(), 10u);
+  EXPECT_EQ(counted("tls_handshakes_total", "result", "full"), 1u);
+}
+
+// Both ways far beyond a record, a read and what a socket takes at once.
+TEST_P(FrontEndTlsTest, CarriesMegabytes) {
+  set_mode(TlsMode::Required);
+  RawClient client = connect_tls();
+  ASSERT_TRUE(welcome(client, builder_));
+  for (int round = 0; round < 8; ++round) {
+    ASSERT_TRUE(echo(client, 12, 60'000)) << round;
+    EXPECT_EQ(client.payloads.back(), std::vector<std::byte>(60'000, std::byte{7}));
+  }
+}
+
+TEST_P(FrontEndTlsTest, KnowsWhoShowedACertificate) {
+  set_mode(TlsMode::Required, true);
+  RawClient client = connect_tls(files_.client_files());
+  std::string seen;
+  answer_ = [&](protocol::ConnectionId connection, const protocol::RequestSlot& slot, auto) {
+    const security::TlsPeer* peer = frontend_->peer(connection);
+    seen = peer == nullptr ? "nobody" : peer->uris.front();
+    frontend_->reply(connection, protocol::reply_to(slot), {});
+  };
+  ASSERT_TRUE(welcome(client, builder_));
+  ASSERT_TRUE(echo(client, 1, 0));
+  EXPECT_EQ(seen, "gcoord://c1/user/alice");
+}
+
+TEST_P(FrontEndTlsTest, RefusesAClientWithoutACertificateWhereOneIsDemanded) {
+  set_mode(TlsMode::Required, true);
+  RawClient client = connect_tls();
+  client.send(hello_frame(builder_));
+  EXPECT_TRUE(closed(client));
+  EXPECT_TRUE(client.replies.empty());
+  EXPECT_EQ(client.tls->failure().detail(), 3108u);  // The alert came before the end.
+  EXPECT_EQ(closed_count("tls"), 1u);
+  EXPECT_EQ(counted("tls_handshakes_total", "result", "failed"), 1u);
+}
+
+TEST_P(FrontEndTlsTest, PermissivePortServesBoth) {
+  set_mode(TlsMode::Permissive);
+  RawClient plain = connect();
+  RawClient secured = connect_tls();
+  protocol::FrameBuilder other(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(plain, other));
+  ASSERT_TRUE(welcome(secured, builder_));
+  EXPECT_TRUE(echo(secured, 10, 10));
+  plain.replies.clear();
+  other.add(request(5));
+  plain.send(frame_of(other));
+  EXPECT_TRUE(pump_until([&] { return plain.receive() && plain.replies.size() == 1; }));
+  EXPECT_EQ(counted("plaintext_connections_total", "from", "loopback"), 1u);
+}
+
+// The answer is one that clients without TLS understand.
+TEST_P(FrontEndTlsTest, RequiredPortSaysSoInPlainTextAndServesNothing) {
+  set_mode(TlsMode::Required);
+  RawClient plain = connect();
+  plain.send(hello_frame(builder_));
+  EXPECT_TRUE(closed(plain));
+  ASSERT_EQ(plain.replies.size(), 1u);
+  EXPECT_EQ(plain.replies[0].detail, static_cast<std::uint32_t>(protocol::ErrorCode::TlsPlaintext));
+  EXPECT_EQ(requests_, 0u);
+  EXPECT_EQ(closed_count("tls"), 1u);
+  EXPECT_EQ(counted("plaintext_connections_total", "from", "loopback"), 1u);
+}
+
+TEST_P(FrontEndTlsTest, AnotherModeHoldsForConnectionsThatBeginThen) {
+  set_mode(TlsMode::Off);
+  RawClient first = connect();
+  protocol::FrameBuilder of_first(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(first, of_first));
+  set_mode(TlsMode::Required);
+  RawClient second = connect_tls();
+  ASSERT_TRUE(welcome(second, builder_));
+  first.replies.clear();
+  of_first.add(request(1));
+  first.send(frame_of(of_first));
+  EXPECT_TRUE(pump_until([&] { return first.receive() && first.replies.size() == 1; }));
+}
+
+TEST_P(FrontEndTlsTest, GarbageInAHandshakeEndsItWithAnAlert) {
+  set_mode(TlsMode::Permissive);
+  RawClient client = connect();
+  client.send_raw(security::bytes_of("\x16\x03\x01\xff\xff and nothing of that length"));
+  EXPECT_TRUE(closed(client));
+  EXPECT_EQ(closed_count("tls"), 1u);
+}
+
+TEST_P(FrontEndTlsTest, AChangedRecordEndsTheConnection) {
+  set_mode(TlsMode::Required);
+  RawClient client = connect_tls();
+  ASSERT_TRUE(welcome(client, builder_));
+  builder_.add(request(1));
+  ASSERT_TRUE(client.tls->send(frame_of(builder_)).ok());
+  std::vector<std::byte> wire;
+  client.tls->take_output(wire);
+  wire[wire.size() / 2] ^= std::byte{1};
+  client.send_raw(wire);
+  EXPECT_TRUE(closed(client));
+  EXPECT_EQ(requests_, 0u);
+  EXPECT_EQ(closed_count("tls"), 1u);
+}
+
+TEST_P(FrontEndTlsTest, AHandshakeThatDoesNotEndIsClosedAsAHelloThatDoesNotCome) {
+  set_mode(TlsMode::Required);
+  RawClient client = connect();
+  security::TlsSession session(loaded(TlsSide::Client, {.authority = files_.path("ca.crt")}));
+  std::vector<std::byte> wire;
+  session.take_output(wire);
+  client.send_raw(std::span{wire}.first(20));
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 1; }));
+  frontend_->sweep(1'000);
+  frontend_->sweep(20'000);
+  EXPECT_TRUE(closed(client));
+  EXPECT_EQ(closed_count("idle"), 1u);
+}
+
+TEST_P(FrontEndTlsTest, AStoppingNodeEndsTheSessionInOrder) {
+  set_mode(TlsMode::Required);
+  RawClient client = connect_tls();
+  ASSERT_TRUE(welcome(client, builder_));
+  ASSERT_TRUE(echo(client, 1, 0));
+  frontend_->stop();
+  EXPECT_TRUE(closed(client));
+  EXPECT_TRUE(client.tls->ended());
+  EXPECT_TRUE(client.tls->failure().ok()) << client.tls->failure().to_string();
+}
+
+INSTANTIATE_TEST_SUITE_P(FrontEndTls, FrontEndTlsTest, every_io(), io_name);
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,183 @@
+// The HTTP server behind TLS, over real sockets: pages, plain text, renewals, and clients that take
+// their time.
+#include "server/http/server.h"
+#include "tests/security/tls_pair.h"
+#include "tests/server/http/raw_http.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using security::loaded;
+using security::TlsSession;
+using security::TlsSide;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class HttpTlsTest : public testing::Test {
+ protected:
+  void open(TlsMode mode, HttpServerLimits limits = {}) {
+    set_mode(mode);
+    auto opened = HttpServer::open({.port_name = "test",
+                                    .option = "listen-test",
+                                    .listen = {"127.0.0.1", 0},
+                                    .limits = limits,
+                                    .tls = &port_},
+                                   page,
+                                   metrics_);
+    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+    server_ = std::move(opened).value();
+  }
+
+  void set_mode(TlsMode mode, bool demand_certificate = false) {
+    port_.set(
+        {mode,
+         loaded(
+             TlsSide::Server, files_.server_files(), {.demand_certificate = demand_certificate})});
+  }
+
+  static HttpAnswer page(const HttpRequest& request) {
+    if (request.path == "/large") {
+      return {.body = std::string(kLargeBytes, 'x')};
+    }
+    return request.path == "/page" ? HttpAnswer{.body = "the page\n"} : not_found();
+  }
+
+  TlsSession session() {
+    return TlsSession(loaded(TlsSide::Client, {.authority = files_.path("ca.crt")}), "127.0.0.1");
+  }
+
+  static void send_output(TlsSession& session, RawHttp& client) {
+    std::vector<std::byte> wire;
+    session.take_output(wire);
+    client.send({reinterpret_cast<const char*>(wire.data()), wire.size()});
+  }
+
+  // What comes until the text has come, the other side has shut, or the socket has ended.
+  static std::string read(TlsSession& session, RawHttp& client, std::string_view end) {
+    std::string text;
+    std::array<std::byte, 20'000> piece;
+    while (!session.ended() && (end.empty() || text.find(end) == std::string::npos)) {
+      const ssize_t count = ::recv(client.socket(), piece.data(), piece.size(), 0);
+      if (count <= 0) {
+        break;
+      }
+      static_cast<void>(session.receive(std::span{piece}.first(static_cast<std::size_t>(count))));
+      send_output(session, client);
+      text += security::read_all(session);
+    }
+    return text;
+  }
+
+  // One request on a connection of its own.
+  std::string answer(const std::string& request) {
+    RawHttp client(server_->port());
+    TlsSession tls = session();
+    const std::string text = request + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    EXPECT_TRUE(tls.send(security::bytes_of(text)).ok());
+    send_output(tls, client);
+    std::string all = read(tls, client, "");
+    failure_ = tls.failure();
+    shut_in_order_ = tls.ended() && failure_.ok();
+    return all;
+  }
+
+  std::uint64_t counted(const std::string& name, const std::string& label, const char* value) {
+    return metrics_.counter({"gcoord_server_http_" + name, "", label, value}).value();
+  }
+
+  static constexpr std::size_t kLargeBytes = 3'000'000;
+
+  security::TlsTestFiles files_;
+  PortTls port_;
+  MetricsRegistry metrics_;
+  std::unique_ptr<HttpServer> server_;
+  Status failure_;
+  bool shut_in_order_ = false;
+};
+
+TEST_F(HttpTlsTest, PagesComeThroughTls) {
+  open(TlsMode::Required);
+  const std::string text = answer("GET /page");
+  EXPECT_THAT(text, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(text, HasSubstr("the page\n"));
+  EXPECT_TRUE(shut_in_order_);
+  EXPECT_THAT(answer("GET /other"), StartsWith("HTTP/1.1 404"));
+  EXPECT_EQ(counted("tls_handshakes_total", "result", "full"), 2u);
+}
+
+TEST_F(HttpTlsTest, ALargePageComesWhole) {
+  open(TlsMode::Required);
+  const std::string text = answer("GET /large");
+  EXPECT_THAT(text, StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(text.size() - text.find("\r\n\r\n") - 4, kLargeBytes);
+  EXPECT_TRUE(shut_in_order_);
+}
+
+TEST_F(HttpTlsTest, AConnectionIsKeptForMoreRequests) {
+  open(TlsMode::Required);
+  RawHttp client(server_->port());
+  TlsSession tls = session();
+  for (int k = 0; k < 3; ++k) {
+    ASSERT_TRUE(tls.send(security::bytes_of("GET /page HTTP/1.1\r\nHost: x\r\n\r\n")).ok());
+    send_output(tls, client);
+    EXPECT_THAT(read(tls, client, "the page\n"), HasSubstr("the page\n"));
+  }
+}
+
+TEST_F(HttpTlsTest, ModesChangeWhileThePortIsOpen) {
+  open(TlsMode::Off);
+  EXPECT_THAT(http_answer(server_->port(), "GET /page"), HasSubstr("the page"));
+  set_mode(TlsMode::Permissive);
+  EXPECT_THAT(http_answer(server_->port(), "GET /page"), HasSubstr("the page"));
+  EXPECT_THAT(answer("GET /page"), HasSubstr("the page"));
+  set_mode(TlsMode::Required);
+  EXPECT_THAT(answer("GET /page"), HasSubstr("the page"));
+  const std::string refused = http_answer(server_->port(), "GET /page");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(refused, HasSubstr("this port speaks HTTPS only"));
+  EXPECT_EQ(counted("plaintext_connections_total", "from", "loopback"), 2u);
+}
+
+TEST_F(HttpTlsTest, WhoShowsNoCertificateIsRefusedWhereOneIsDemanded) {
+  open(TlsMode::Required);
+  set_mode(TlsMode::Required, true);
+  EXPECT_EQ(answer("GET /page"), "");
+  EXPECT_EQ(failure_.detail(), 3108u);
+  EXPECT_EQ(counted("tls_handshakes_total", "result", "failed"), 1u);
+}
+
+TEST_F(HttpTlsTest, AHandshakeThatDoesNotEndIsCutInTime) {
+  open(TlsMode::Required, {.header_time = std::chrono::milliseconds(50)});
+  RawHttp client(server_->port());
+  client.send("\x16\x03\x01");
+  EXPECT_EQ(client.read_to_end(), "");
+}
+
+TEST_F(HttpTlsTest, MoreHandshakesThanConnectionsPushOutTheOldest) {
+  open(TlsMode::Required, {.connections = 4});
+  std::vector<RawHttp> idle;
+  for (int k = 0; k < 6; ++k) {
+    idle.emplace_back(server_->port());
+    idle.back().send("\x16");
+  }
+  EXPECT_EQ(idle[0].read_to_end(), "");
+  EXPECT_EQ(idle[1].read_to_end(), "");
+  EXPECT_THAT(answer("GET /page"), HasSubstr("the page"));
+}
+
+TEST_F(HttpTlsTest, GarbageEndsItsConnectionAlone) {
+  open(TlsMode::Required);
+  RawHttp client(server_->port());
+  client.send("\x16\x03\x01\xff\xff and nothing of that length");
+  client.read_to_end();
+  EXPECT_THAT(answer("GET /page"), HasSubstr("the page"));
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -41,9 +41,15 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t)>& b
 }
 
 // Where the target's pages are: as the user named them, or by what the node reports.
-Result<HttpAddress> pages_of(const BundleTarget& target, const Json& report) {
-  return target.http.has_value() ? Result<HttpAddress>{*target.http}
-                                 : http_address_of(target.view.address, report);
+Result<HttpAddress> pages_of(const CollectionRequest& request,
+                             const BundleTarget& target,
+                             const Json& report) {
+  if (target.http.has_value()) {
+    return *target.http;
+  }
+  GCOORD_TRY(HttpAddress address, http_address_of(target.view.address, report));
+  address.tls = request.tls;
+  return address;
 }
 
 // Asks the pages of the targets that nobody knows which nodes they are, so that two names of one
@@ -56,7 +62,7 @@ void identify(const CollectionRequest& request, std::vector<BundleTarget>& targe
     if (target.view.node_id != 0) {
       return;
     }
-    const auto address = pages_of(target, Json{});
+    const auto address = pages_of(request, target, Json{});
     target.identity = address.ok() ? identity_at(address.value(), timeout) : std::nullopt;
   });
 }
@@ -83,7 +89,7 @@ BundleContent collect_node(const CollectionRequest& request,
                            ByteBudget& budget) {
   const client::NodeView& view = node.target.view;
   node.facts = ask(request, view);
-  const auto address = pages_of(node.target, node.facts.report);
+  const auto address = pages_of(request, node.target, node.facts.report);
   if (!address.ok()) {
     return {.files = {}, .gaps = no_pages(node.folder, view.node_id, address.status().message())};
   }

@@ -23,6 +23,7 @@ struct CollectionRequest {
   std::string client_error;
   std::vector<std::string> endpoints;  // As the user gave them.
   std::vector<HttpAddress> metrics;    // The same.
+  HttpTls tls{};                       // Of pages that the user did not name.
   std::chrono::seconds sample{5};
   Deadline deadline{std::chrono::seconds{60}};
 };

@@ -46,10 +46,12 @@ std::string default_file() {
   return text.data();
 }
 
-client::Result<client::Client> connect(const std::vector<std::string>& endpoints,
-                                       const Deadline& deadline) {
+client::Result<client::Client> connect(const CollectionRequest& request,
+                                       const client::TlsOptions& tls) {
+  const Deadline& deadline = request.deadline;
   client::ClientOptions options;
-  options.endpoints = endpoints;
+  options.endpoints = request.endpoints;
+  options.tls = tls;
   // To connect, to wait for the other nodes and to hear their reports.
   options.connect_timeout = std::min(kRequestTimeout, deadline.left() / 3);
   options.request_timeout = options.connect_timeout;
@@ -112,11 +114,13 @@ int bundle(Context& context, const BundleText& text) {
   CollectionRequest request{.deadline =
                                 Deadline(context.timeout_given() ? context.timeout() : kTimeout)};
   request.sample = std::chrono::seconds{text.seconds};
+  request.tls = context.globals().http_tls();
   for (const std::string& given : text.metrics) {
     auto address = parse_metrics_address(given);
     if (!address.ok()) {
       return context.fail(address.status());
     }
+    address.value().tls = with_files(address.value().tls, request.tls);
     request.metrics.push_back(std::move(address).value());
   }
   auto endpoints = context.endpoints();
@@ -124,7 +128,7 @@ int bundle(Context& context, const BundleText& text) {
     return context.fail(endpoints.status());
   }
   request.endpoints = std::move(endpoints).value();
-  auto client = connect(request.endpoints, request.deadline);
+  auto client = connect(request, context.globals().tls_options());
   request.client = client.ok() ? &client.value() : nullptr;
   request.client_error = client.ok() ? "" : client.status().to_string();
   const Collection collection = collect(request);

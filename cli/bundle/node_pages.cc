@@ -81,7 +81,7 @@ class Reader {
   explicit Reader(const PageReading& reading)
       : reading_(reading),
         client_({.host = reading.address.host, .port = reading.address.port},
-                {.connection = HttpConnection::Kept}) {}
+                {.connection = HttpConnection::Kept, .tls = reading.address.tls}) {}
 
   void read(const Page& page) {
     if (reading_.deadline->over()) {
@@ -108,7 +108,8 @@ class Reader {
     }
     keep({.name = reading_.folder + "/" + std::string(page.file),
           .content = std::move(answer.value().body),
-          .source = url_of({reading_.address.host, reading_.address.port, path}),
+          .source =
+              url_of({reading_.address.host, reading_.address.port, path, reading_.address.tls}),
           .begun_ms = begun_ms,
           .took_ms =
               static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(took).count()),
@@ -206,7 +207,7 @@ std::vector<BundleGap> no_pages(const std::string& folder,
 
 std::optional<NodeIdentity> identity_at(const HttpAddress& address,
                                         std::chrono::milliseconds timeout) {
-  HttpClient client({.host = address.host, .port = address.port});
+  HttpClient client({.host = address.host, .port = address.port}, {.tls = address.tls});
   const Page& page = kPages.front();
   const auto answer = client.get(address.prefix + std::string(page.path),
                                  {.timeout = timeout, .body_bytes_max = page.bytes_max});

@@ -70,7 +70,8 @@ Result<HttpAddress> parse_metrics_address(const std::string& text) {
 std::string url_of(const HttpAddress& address) {
   const bool address6 = address.host.find(':') != std::string::npos;
   const std::string host = address6 ? "[" + address.host + "]" : address.host;
-  return "http://" + host + ":" + address.port + address.prefix;
+  return (address.tls.enabled ? "https://" : "http://") + host + ":" + address.port +
+         address.prefix;
 }
 
 std::vector<BundleTarget> targets_of(const std::vector<client::NodeView>& nodes,

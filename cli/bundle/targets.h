@@ -29,7 +29,8 @@ struct BundleTarget {
 // The host is the one at which the user reached the node: a report sends nobody to another host.
 Result<HttpAddress> http_address_of(const std::string& endpoint, const Json& report);
 
-// "http://HOST:PORT[/PREFIX]" or "HOST:PORT"; OptionInvalid for anything else.
+// "http://HOST:PORT[/PREFIX]", the same with https, or "HOST:PORT"; OptionInvalid for anything
+// else.
 Result<HttpAddress> parse_metrics_address(const std::string& text);
 
 // "http://HOST:PORT/PREFIX".

@@ -50,6 +50,9 @@ Status check(const ClusterWishes& wishes, std::size_t nodes) {
   if (!wishes.data_dir.starts_with('/') || has_control(wishes.data_dir)) {
     return refuse("--data-dir '" + wishes.data_dir + "' is no absolute path");
   }
+  if (wishes.tls && (!wishes.files_dir.starts_with('/') || has_control(wishes.files_dir))) {
+    return refuse("--files-dir '" + wishes.files_dir + "' is no absolute path");
+  }
   return {};
 }
 
@@ -109,7 +112,9 @@ Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes) {
   ClusterPlan plan{.name = wishes.name,
                    .cluster_id = wishes.cluster_id,
                    .shards = wishes.shards,
+                   .tls = wishes.tls,
                    .insecure = wishes.insecure && !all_here,
+                   .files_dir = wishes.files_dir,
                    .nodes = {}};
   std::map<std::string, std::uint16_t> planned;
   for (const std::string& host : hosts) {
@@ -160,9 +165,24 @@ std::string configuration_of(const ClusterPlan& plan, const PlannedNode& node) {
   text += "listen_metrics = " + quoted(server::to_string(node.metrics)) + "\n";
   text += "listen_ledger = " + quoted(server::to_string(node.ledger)) + "\n";
   if (plan.insecure) {
+    text += plan.tls ? "# The links between nodes are proven, but not encrypted: for a network "
+                       "that you trust.\n"
+                     : "# Nothing is encrypted or authenticated: for a network that you trust.\n";
+    text += "insecure = true\n";
+  }
+  if (plan.tls) {
+    const auto file = [&](const std::string& name) { return quoted(plan.files_dir + "/" + name); };
+    const std::string own = "node-" + std::to_string(node.id);
     text +=
-        "# Nothing is encrypted or authenticated: for a network that you trust.\n"
-        "insecure = true\n";
+        "# TLS on every port for clients and pages; the files are read again when they change.\n"
+        "tls_cert = " +
+        file(own + ".crt") + "\ntls_key = " + file(own + ".key") + "\ntls_ca = " + file("ca.crt") +
+        "\ntls_crl = " + file("ca.crl") +
+        "\n# A client may show a certificate, and is its user then.\n"
+        "client_certificates = \"optional\"\n"
+        "# By this the nodes prove to each other that they are of this cluster.\n"
+        "cluster_secret = " +
+        file("cluster.secret") + "\n";
   }
   text += "\n# Of this node alone.\ndata_dir = " + quoted(node.data_dir) + "\n";
   return text;

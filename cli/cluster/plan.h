@@ -24,7 +24,11 @@ struct ClusterWishes {
   // An absolute path. The only node of a host takes it as it is; others, and all on loopback, take
   // a folder node-ID in it.
   std::string data_dir;
+  // TLS with certificates for clients and pages, and a secret by which nodes prove themselves.
+  bool tls = false;
   bool insecure = false;  // Beyond loopback nodes only listen if this is true.
+  // An absolute path: where a node finds the files of its certificate.
+  std::string files_dir{};
 };
 
 struct PlannedNode {
@@ -40,14 +44,17 @@ struct ClusterPlan {
   std::string name;
   std::uint64_t cluster_id = 0;
   std::uint32_t shards = 0;
+  bool tls = false;
   bool insecure = false;
+  std::string files_dir;
   std::vector<PlannedNode> nodes;  // Ids 1, 2 and so on.
 
   // "HOST:PORT,..." of the client addresses.
   std::string endpoints() const;
 };
 
-// GC1001 for wishes that no cluster can have, GC1005 for hosts beyond loopback without `insecure`.
+// GC1001 for wishes that no cluster can have, GC1005 for hosts beyond loopback with neither `tls`
+// nor `insecure`.
 Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes);
 
 // The text of a node's configuration file.

@@ -16,8 +16,16 @@ const std::string* value_in(const ContextValues& values, const std::string& opti
 }  // namespace
 
 const std::vector<std::string>& context_options() {
-  static const std::vector<std::string> options{
-      "endpoints", "timeout", "output", "user", "password-file", "token-file"};
+  static const std::vector<std::string> options{"endpoints",
+                                                "timeout",
+                                                "output",
+                                                "tls",
+                                                "cacert",
+                                                "cert",
+                                                "key",
+                                                "user",
+                                                "password-file",
+                                                "token-file"};
   return options;
 }
 

@@ -1,6 +1,5 @@
 #include "cli/ledger/http_tiles.h"
 
-#include "common/http/client.h"
 #include "ledger/base/error_details.h"
 #include "protocol/error_codes.h"
 
@@ -12,7 +11,8 @@
 namespace gcoord::cli {
 namespace {
 
-constexpr std::string_view kScheme = "http://";
+constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kSecure = "https://";
 
 Status unreachable(const std::string& why) {
   return Status{StatusCode::Unavailable, why, ledger::kLedgerUnreachable};
@@ -47,12 +47,13 @@ Status refusal(const HttpResponse& answer, const std::string& path) {
 Result<HttpAddress> parse_http_place(const std::string& url) {
   const auto refuse = [&] {
     return protocol::make_error(protocol::ErrorCode::OptionInvalid,
-                                "'" + url + "' is not http://HOST:PORT");
+                                "'" + url + "' is neither http://HOST:PORT nor https://HOST:PORT");
   };
-  if (!url.starts_with(kScheme)) {
+  const bool secure = url.starts_with(kSecure);
+  if (!secure && !url.starts_with(kPlain)) {
     return refuse();
   }
-  const std::string rest = url.substr(kScheme.size());
+  const std::string rest = url.substr(secure ? kSecure.size() : kPlain.size());
   const std::string authority = rest.substr(0, rest.find('/'));
   const std::size_t colon = authority.rfind(':');
   if (colon == authority.npos || colon == 0 ||
@@ -61,7 +62,8 @@ Result<HttpAddress> parse_http_place(const std::string& url) {
   }
   HttpAddress place{.host = authority.substr(0, colon),
                     .port = authority.substr(colon + 1),
-                    .prefix = rest.substr(authority.size())};
+                    .prefix = rest.substr(authority.size()),
+                    .tls = {.enabled = secure}};
   if (place.host.starts_with('[') && place.host.ends_with(']')) {
     place.host = place.host.substr(1, place.host.size() - 2);
   }
@@ -73,7 +75,7 @@ Result<HttpAddress> parse_http_place(const std::string& url) {
 
 Result<std::vector<std::byte>> HttpTiles::read(const std::string& path,
                                                std::size_t bytes_max) const {
-  HttpClient client({.host = place_.host, .port = place_.port});
+  HttpClient client({.host = place_.host, .port = place_.port}, {.tls = place_.tls});
   auto answered =
       client.get(place_.prefix + "/" + path, {.timeout = timeout_, .body_bytes_max = bytes_max});
   if (!answered.ok()) {

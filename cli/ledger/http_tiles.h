@@ -4,6 +4,7 @@
 // (ledger/tiles/tile_reader.h). Thread-safe.
 #pragma once
 
+#include "common/http/client.h"
 #include "ledger/tiles/tile_source.h"
 
 #include <chrono>
@@ -13,15 +14,22 @@
 
 namespace gcoord::cli {
 
-// "http://HOST:PORT" or "http://HOST:PORT/PREFIX".
+// "http://HOST:PORT" or "http://HOST:PORT/PREFIX", and the same with https.
 struct HttpAddress {
   std::string host;
   std::string port;
   std::string prefix;  // "" or "/PREFIX", without a '/' at its end.
+  HttpTls tls{};       // Enabled: https.
 };
 
-// OptionInvalid for anything else.
+// OptionInvalid for anything else. Of TLS it says whether, not with which files.
 Result<HttpAddress> parse_http_place(const std::string& url);
+
+// The address's own scheme with the files that the user gave.
+inline HttpTls with_files(const HttpTls& of_address, HttpTls files) {
+  files.enabled = of_address.enabled;
+  return files;
+}
 
 class HttpTiles final : public ledger::TileSource {
  public:

@@ -27,12 +27,13 @@ Result<std::unique_ptr<ledger::TileSource>> open_source(const LedgerAddress& pla
   if (place.ledger.find("://") != std::string::npos) {
     GCOORD_TRY(HttpAddress http, parse_http_place(place.ledger));
     http.prefix += below;
+    http.tls = with_files(http.tls, place.tls);
     return std::unique_ptr<ledger::TileSource>(
         std::make_unique<HttpTiles>(std::move(http), place.timeout));
   }
   if (!std::filesystem::is_directory(place.ledger)) {
     return Status{StatusCode::Unavailable,
-                  "'" + place.ledger + "' is neither a directory nor http://HOST:PORT",
+                  "'" + place.ledger + "' is neither a directory nor http(s)://HOST:PORT",
                   ledger::kLedgerUnreachable};
   }
   return std::unique_ptr<ledger::TileSource>(

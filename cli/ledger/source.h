@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cli/ledger/proof_check.h"
+#include "common/http/client.h"
 #include "ledger/tiles/tile_reader.h"
 #include "ledger/tiles/tile_source.h"
 
@@ -17,8 +18,9 @@
 namespace gcoord::cli {
 
 struct LedgerAddress {
-  std::string ledger;  // "http://HOST:PORT" or a directory.
+  std::string ledger;  // "http://HOST:PORT", "https://HOST:PORT" or a directory.
   std::chrono::milliseconds timeout{5000};
+  HttpTls tls{};  // The files for https.
 };
 
 // "" for the cluster log, "shard/3" for a shard's: where a log's files are below the ledger.

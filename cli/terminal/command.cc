@@ -6,6 +6,7 @@
 #include "protocol/error_codes.h"
 
 #include <cstdlib>
+#include <utility>
 
 namespace gcoord::cli {
 
@@ -38,6 +39,42 @@ std::string chosen_endpoints(const Globals& globals) {
 
 }  // namespace
 
+void Globals::take(const std::string& option, const std::string& value) {
+  if (option == "tls") {
+    tls = value == "true" || value == "1" || value == "yes" || value == "on";
+    return;
+  }
+  const std::pair<const char*, std::string*> texts[] = {{"endpoints", &endpoints},
+                                                        {"timeout", &timeout},
+                                                        {"output", &output},
+                                                        {"cacert", &cacert},
+                                                        {"cert", &cert},
+                                                        {"key", &key},
+                                                        {"user", &login.user},
+                                                        {"password-file", &login.password_file},
+                                                        {"token-file", &login.token_file}};
+  for (const auto& [name, into] : texts) {
+    if (option == name) {
+      *into = value;
+    }
+  }
+}
+
+client::TlsOptions Globals::tls_options() const {
+  return {.enabled = tls || !cacert.empty() || !cert.empty(),
+          .cacert = cacert,
+          .cert = cert,
+          .key = key};
+}
+
+HttpTls Globals::http_tls() const {
+  const client::TlsOptions options = tls_options();
+  return {.enabled = options.enabled,
+          .cacert = options.cacert,
+          .cert = options.cert,
+          .key = options.key};
+}
+
 void Context::take_context() {
   if (globals_.program == nullptr) {
     return;
@@ -47,13 +84,7 @@ void Context::take_context() {
     return;
   }
   for (const auto& [option, value] : chosen_.value().by_option) {
-    std::string& into = option == "endpoints"       ? globals_.endpoints
-                        : option == "timeout"       ? globals_.timeout
-                        : option == "user"          ? globals_.login.user
-                        : option == "password-file" ? globals_.login.password_file
-                        : option == "token-file"    ? globals_.login.token_file
-                                                    : globals_.output;
-    into = value.text;
+    globals_.take(option, value.text);
   }
 }
 
@@ -96,6 +127,7 @@ std::optional<client::Client> Context::connect() {
     return std::nullopt;
   }
   options.credentials = std::move(credentials).value();
+  options.tls = globals_.tls_options();
   auto connected = client::Client::connect(std::move(options));
   if (!connected.ok()) {
     // A table's reader sees the evidence in the message already.

@@ -9,6 +9,7 @@
 #include "cli/terminal/chosen_values.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/output.h"
+#include "common/http/client.h"
 #include "gcoord/client.h"
 
 #include <chrono>
@@ -27,6 +28,11 @@ struct Globals {
   std::string context;
   LoginOptions login;
   std::string session_key_file;
+  // TLS: any of the files means it, too.
+  bool tls = false;
+  std::string cacert;
+  std::string cert;
+  std::string key;
   const Command* program = nullptr;  // That they are options of.
   // The verb is about contexts: it runs also where the one in use cannot be read.
   bool keeps_contexts = false;
@@ -37,10 +43,21 @@ struct Globals {
             {"output", output},
             {"timeout", timeout},
             {"context", context},
+            {"tls", tls ? "true" : ""},
+            {"cacert", cacert},
+            {"cert", cert},
+            {"key", key},
             {"user", login.user},
             {"password-file", login.password_file},
             {"token-file", login.token_file}};
   }
+
+  // What a context or the environment says of an option.
+  void take(const std::string& option, const std::string& value);
+
+  // How to speak with nodes, and with their pages.
+  client::TlsOptions tls_options() const;
+  HttpTls http_tls() const;
 };
 
 // The parser's results, and the doors to the cluster.
@@ -49,6 +66,8 @@ class Context {
   using Body = std::function<int(Context&)>;
 
   Globals& globals() { return globals_; }
+
+  const Globals& globals() const { return globals_; }
 
   // What stood after the first "--" of `lock run`, as it was given.
   void set_child_command(std::vector<std::string> words) { child_command_ = std::move(words); }
@@ -139,6 +158,7 @@ void add_health_command(Command& app, Context& context);
 void add_shard_commands(Command& app, Context& context);
 void add_cluster_commands(Command& app, Context& context);
 void add_cluster_secret_commands(Command& cluster, Context& context);
+void add_certificate_commands(Command& app, Context& context);
 void add_lock_commands(Command& app, Context& context);
 void add_lock_look_commands(Command& lock, Context& context);
 void add_lock_break_command(Command& lock, Context& context);

@@ -22,9 +22,20 @@ void fall_through(CLI::App& app) {
 }
 
 // What names one object of one command. No variable stands for these: `lock run` exports variables
-// of its own, and GCOORD_TO or GCOORD_ID would change what a command is done to.
-constexpr std::array kOnlyTyped = {
-    "id", "node", "to", "count", "session", "token", "version", "name", "label", "view", "after"};
+// of its own, and GCOORD_TO or GCOORD_ID would change what a command is done to. GCOORD_KEY is the
+// file of a private key (cli/contexts), which the --key of ledger verbs is not.
+constexpr std::array kOnlyTyped = {"id",
+                                   "node",
+                                   "to",
+                                   "count",
+                                   "session",
+                                   "token",
+                                   "version",
+                                   "name",
+                                   "label",
+                                   "view",
+                                   "after",
+                                   "key"};
 
 // --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
 // excludes another option: a variable must not forbid what the user typed.

@@ -61,7 +61,10 @@ class TopLoop {
   TopLoop(Context& context, client::Client client, const LoopOptions& options)
       : context_(context),
         options_(options),
-        sampler_(std::move(client), answered_, std::min(kRoundPatience, options.interval)),
+        sampler_(std::move(client),
+                 answered_,
+                 {.timeout = std::min(kRoundPatience, options.interval),
+                  .tls = context.globals().http_tls()}),
         navigation_(options.interval, options.sorting) {}
 
   // Blocks as Client::watch does. False when there is nothing to be shown; the error is printed.

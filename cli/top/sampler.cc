@@ -33,8 +33,8 @@ LockReading lock_reading(const std::string& name,
 
 }  // namespace
 
-Sampler::Sampler(client::Client client, const Waker& answered, milliseconds scrape_timeout)
-    : scrape_timeout_(scrape_timeout),
+Sampler::Sampler(client::Client client, const Waker& answered, ScrapeOptions scraping)
+    : scraping_(std::move(scraping)),
       answered_(answered),
       client_(std::move(client)),
       names_(client_, began_) {}
@@ -59,7 +59,7 @@ void Sampler::ask_nodes() {
     waiting_.clear();
   }
   for (const client::NodeView& node : nodes_) {
-    Probe& probe = probes_.try_emplace(node.node_id, scrape_timeout_).first->second;
+    Probe& probe = probes_.try_emplace(node.node_id, scraping_).first->second;
     {
       const std::lock_guard lock(mutex_);
       if (!open_.insert(node.node_id).second) {

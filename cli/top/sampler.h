@@ -26,8 +26,9 @@ namespace gcoord::cli::top {
 
 class Sampler {
  public:
-  // `answered` is woken with each answer, and outlives this. A page of metrics may take so long.
-  Sampler(client::Client client, const Waker& answered, std::chrono::milliseconds scrape_timeout);
+  // `answered` is woken with each answer, and outlives this. `scraping` is how pages of
+  // metrics are read.
+  Sampler(client::Client client, const Waker& answered, ScrapeOptions scraping);
 
   // Does not wait for nodes, but for a page of metrics that is under way.
   ~Sampler();
@@ -64,7 +65,7 @@ class Sampler {
  private:
   // Everything that belongs to one node.
   struct Probe {
-    explicit Probe(std::chrono::milliseconds timeout) : scraper(timeout) {}
+    explicit Probe(const ScrapeOptions& options) : scraper(options) {}
 
     Scraper scraper;  // Of the worker's thread.
     std::uint64_t asked_ms = 0;
@@ -76,7 +77,7 @@ class Sampler {
   void deliver(NodeReading reading);
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  const std::chrono::milliseconds scrape_timeout_;
+  const ScrapeOptions scraping_;
   const Waker& answered_;
   client::Client client_;  // Is closed before what follows ends.
   NameWatch names_;

@@ -34,10 +34,12 @@ Result<MetricsPage> Scraper::read(const std::string& told, const std::string& en
   GCOORD_TRY(HttpOrigin origin, metrics_origin(told, endpoint));
   if (http_ == nullptr || origin.host != origin_.host || origin.port != origin_.port) {
     origin_ = std::move(origin);
-    http_ = std::make_unique<HttpClient>(origin_, HttpOptions{.connection = HttpConnection::Kept});
+    http_ = std::make_unique<HttpClient>(
+        origin_, HttpOptions{.connection = HttpConnection::Kept, .tls = options_.tls});
   }
-  GCOORD_TRY(const HttpResponse response,
-             http_->get("/metrics", {.timeout = timeout_, .body_bytes_max = kScrapeBytesMax}));
+  GCOORD_TRY(
+      const HttpResponse response,
+      http_->get("/metrics", {.timeout = options_.timeout, .body_bytes_max = kScrapeBytesMax}));
   if (response.status != 200 || response.extent == HttpBody::Cut ||
       response.extent == HttpBody::TooLong) {
     return Status{StatusCode::Unavailable,

@@ -23,15 +23,21 @@ inline constexpr std::size_t kScrapeBytesMax = std::size_t{4} << 20;
 // on loopback of another machine, InvalidArgument for no address.
 Result<HttpOrigin> metrics_origin(const std::string& told, const std::string& endpoint);
 
+struct ScrapeOptions {
+  std::chrono::milliseconds timeout{};
+  HttpTls tls{};
+};
+
 class Scraper {
  public:
-  explicit Scraper(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+  // By https where `tls` is enabled, as the client speaks with the nodes.
+  explicit Scraper(const ScrapeOptions& options) : options_(options) {}
 
   // Also Unavailable when no whole page came in time.
   Result<MetricsPage> read(const std::string& told, const std::string& endpoint);
 
  private:
-  std::chrono::milliseconds timeout_;
+  ScrapeOptions options_;
   HttpOrigin origin_;
   std::unique_ptr<HttpClient> http_;  // To `origin_`, kept between readings.
 };

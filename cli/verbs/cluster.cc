@@ -1,6 +1,7 @@
 // gcoordctl cluster init: configuration files of a new cluster, and the commands that start it.
-#include "cli/cluster/files.h"
+#include "cli/certificates/facts.h"
 #include "cli/cluster/plan.h"
+#include "cli/cluster/trust.h"
 #include "cli/terminal/command.h"
 #include "server/platform/system_random.h"
 
@@ -18,6 +19,7 @@ namespace {
 struct InitText {
   ClusterWishes wishes;
   std::string directory = "gcoord";
+  bool tls = false;
 };
 
 // As a shell takes it for one word.
@@ -34,10 +36,31 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-Json json_of(const ClusterPlan& plan, const std::vector<std::filesystem::path>& files) {
+// What init has planned and written.
+struct MadeCluster {
+  ClusterPlan plan;
+  std::filesystem::path directory;
+  WrittenCluster files;
+
+  std::string configuration(const PlannedNode& node) const {
+    return files.configurations[node.id - 1].string();
+  }
+
+  // How clients speak with it: what stands behind gcoordctl.
+  std::string client_flags() const {
+    const TrustPaths paths = trust_paths(directory);
+    return !plan.tls ? ""
+                     : " --cacert " + shell_word(paths.authority.string()) + " --cert " +
+                           shell_word(paths.operator_certificate.string()) + " --key " +
+                           shell_word(paths.operator_key.string());
+  }
+};
+
+Json json_of(const MadeCluster& made) {
+  const ClusterPlan& plan = made.plan;
   Json nodes = Json::array();
   for (const PlannedNode& node : plan.nodes) {
-    const std::string file = files[node.id - 1].string();
+    const std::string file = made.configuration(node);
     nodes.push_back(Json{{"node", node.id},
                          {"client", server::to_string(node.client)},
                          {"peer", server::to_string(node.peer)},
@@ -47,26 +70,51 @@ Json json_of(const ClusterPlan& plan, const std::vector<std::filesystem::path>& 
                          {"configuration", file},
                          {"command", "gcoordd --config " + shell_word(file)}});
   }
+  Json others = Json::array();
+  for (const std::filesystem::path& each : made.files.others) {
+    others.push_back(each.string());
+  }
   return Json{{"cluster_name", plan.name},
               {"cluster_id", std::to_string(plan.cluster_id)},
               {"endpoints", plan.endpoints()},
+              {"tls", plan.tls},
+              {"files", std::move(others)},
               {"nodes", nodes}};
 }
 
+void print_exports(const MadeCluster& made) {
+  std::cerr << "  export GCOORD_ENDPOINTS=" << made.plan.endpoints() << "\n";
+  if (made.plan.tls) {
+    const TrustPaths paths = trust_paths(made.directory);
+    std::cerr << "  export GCOORD_CACERT=" << shell_word(paths.authority.string())
+              << "\n  export GCOORD_CERT=" << shell_word(paths.operator_certificate.string())
+              << " GCOORD_KEY=" << shell_word(paths.operator_key.string()) << "\n";
+  }
+}
+
 // The commands are the value; a shell may run them as they are.
-void print_commands(const ClusterPlan& plan, const std::vector<std::filesystem::path>& files) {
+void print_commands(const MadeCluster& made) {
+  const ClusterPlan& plan = made.plan;
   const bool here = std::ranges::all_of(
       plan.nodes, [](const PlannedNode& node) { return server::is_loopback(node.client); });
   for (const PlannedNode& node : plan.nodes) {
-    std::cout << "gcoordd --config " << shell_word(files[node.id - 1].string())
+    std::cout << "gcoordd --config " << shell_word(made.configuration(node))
               << (here ? "" : "  # on " + node.client.host) << "\n";
   }
-  std::cerr << (here ? "Run each of these in a terminal of its own"
-                     : "Copy each file to its host and run its command there")
-            << ", all of them for the first start. Then:\n"
-            << "  export GCOORD_ENDPOINTS=" << plan.endpoints() << "\n  gcoordctl status\n"
-            << "For every later command, instead of the variable:\n  gcoordctl context set "
-            << plan.name << " --endpoints " << plan.endpoints() << "\n";
+  const std::string copies =
+      plan.tls
+          ? "Copy node-N.toml, and node-N.crt, node-N.key, ca.crt, ca.crl and cluster.secret "
+            "to " +
+                plan.files_dir +
+                " of its host, for the user who runs gcoordd;\nnever copy ca/. Run its command "
+                "there"
+          : std::string{"Copy each file to its host and run its command there"};
+  std::cerr << (here ? "Run each of these in a terminal of its own" : copies)
+            << ", all of them for the first start. Then:\n";
+  print_exports(made);
+  std::cerr << "  gcoordctl status\nFor every later command, instead of the variable:\n"
+               "  gcoordctl context set "
+            << plan.name << " --endpoints " << plan.endpoints() << made.client_flags() << "\n";
 }
 
 int init(Context& context, const InitText& text) {
@@ -81,18 +129,24 @@ int init(Context& context, const InitText& text) {
   while (wishes.cluster_id == 0) {
     wishes.cluster_id = server::draw_random();
   }
-  const auto plan = plan_cluster(wishes);
+  wishes.tls = text.tls;
+  if (wishes.files_dir.empty()) {
+    wishes.files_dir = wishes.hosts.empty() ? directory.string() : "/etc/gcoord";
+  }
+  auto plan = plan_cluster(wishes);
   if (!plan.ok()) {
     return context.fail(plan.status());
   }
-  const auto files = write_configurations(plan.value(), directory);
+  auto files = write_cluster(plan.value(), directory, now_s());
   if (!files.ok()) {
     return context.fail(files.status());
   }
+  const MadeCluster made{
+      .plan = std::move(plan).value(), .directory = directory, .files = std::move(files).value()};
   if (context.output().format() == Format::JsonLines) {
-    context.output().print(json_of(plan.value(), files.value()), {});
+    context.output().print(json_of(made), {});
   } else {
-    print_commands(plan.value(), files.value());
+    print_commands(made);
   }
   return 0;
 }
@@ -140,9 +194,19 @@ void add_cluster_commands(Command& app, Context& context) {
                    "data directory, absolute; several nodes of a host get folders in it (default "
                    "--dir on loopback, else /var/lib/gcoord)")
       ->type_name("DIR");
+  verb->add_option("--files-dir",
+                   text->wishes.files_dir,
+                   "where a node finds its certificate and the secret, absolute (default --dir on "
+                   "loopback, else /etc/gcoord)")
+      ->type_name("DIR");
+  verb->add_flag("--with-tls",
+                 text->tls,
+                 "make a CA, certificates and a cluster secret, and have the nodes speak TLS with "
+                 "clients");
   verb->add_flag("--insecure",
                  text->wishes.insecure,
-                 "allow hosts beyond loopback, without encryption and authentication");
+                 "allow hosts beyond loopback; links between nodes are not encrypted, and without "
+                 "--with-tls nothing is");
   add_cluster_secret_commands(*cluster, context);
 }
 

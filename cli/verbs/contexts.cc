@@ -4,6 +4,7 @@
 #include "cli/terminal/endpoints.h"
 #include "protocol/error_codes.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -79,7 +80,7 @@ int show(Context& context, const ContextText& text) {
     const auto source =
         found == chosen.by_option.end() ? ValueSource::Default : found->second.source;
     const std::string& value = values.at(option);
-    json[option] = value.empty() ? kDefaultEndpoints : value;  // The others are never empty.
+    json[option] = value.empty() && option == "endpoints" ? kDefaultEndpoints : value;
     json[option + "_from"] = value_source_name(source);
   }
   context.output().print_facts(json);
@@ -110,12 +111,20 @@ int set(Context& context, const ContextText& text) {
         refuse("'" + text.name + "' is no name of 1 to 64 letters, digits, '-', '_' or '.'"));
   }
   if (typed.empty()) {
-    return context.fail(protocol::make_error(protocol::ErrorCode::OptionMissing,
-                                             "--endpoints, --timeout or --output to remember"));
+    return context.fail(
+        protocol::make_error(protocol::ErrorCode::OptionMissing,
+                             "--endpoints, --timeout, --output, --tls, --cacert, --cert or "
+                             "--key to remember"));
   }
   if (const auto given = typed.find("endpoints"); given != typed.end()) {
     if (const auto parsed = parse_endpoints(given->second); !parsed.ok()) {
       return context.fail(parsed.status());
+    }
+  }
+  // Files stay what they are, wherever a later command is typed.
+  for (const char* file : {"cacert", "cert", "key"}) {
+    if (const auto given = typed.find(file); given != typed.end()) {
+      given->second = std::filesystem::absolute(given->second).lexically_normal().string();
     }
   }
   ContextValues result;
@@ -152,10 +161,9 @@ int forget(Context& context, const ContextText& text) {
 
 constexpr const char* kFooter =
     "A value comes from the command line, else from the context that --context names, else from\n"
-    "GCOORD_ENDPOINTS, GCOORD_TIMEOUT or GCOORD_OUTPUT, else from the context that GCOORD_CONTEXT\n"
-    "names, else from the one in use, else from a default. Contexts are in gcoord/contexts.json "
-    "in\n"
-    "$XDG_CONFIG_HOME or ~/.config.";
+    "GCOORD_ENDPOINTS, GCOORD_TIMEOUT, GCOORD_OUTPUT, GCOORD_TLS, GCOORD_CACERT, GCOORD_CERT or\n"
+    "GCOORD_KEY, else from the context that GCOORD_CONTEXT names, else from the one in use, else\n"
+    "from a default. Contexts are in gcoord/contexts.json in $XDG_CONFIG_HOME or ~/.config.";
 
 }  // namespace
 
@@ -178,11 +186,11 @@ void add_context_commands(Command& app, Context& context) {
   };
   add("list", "list the contexts", &list)->alias("ls");
   add_name(add("use", "use this context where none is named", &use))->required();
-  add_name(
-      add("set",
-          "remember --endpoints, --timeout and --output of this command line under a name; the "
-          "first context is used from then on",
-          &set))
+  add_name(add("set",
+               "remember --endpoints, --timeout, --output and the files of TLS of this command "
+               "line under "
+               "a name; the first context is used from then on",
+               &set))
       ->required();
   add_name(
       add("show", "show a context; without NAME the values in effect, and their sources", &show));

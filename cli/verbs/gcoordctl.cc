@@ -39,10 +39,11 @@ void add_globals(Command& app, Globals& globals) {
       ->type_name("FORMAT");
   app.add_option("--timeout", globals.timeout, "time limit of a request (default 5s)")
       ->type_name("TIME");
-  app.add_option("--context",
-                 globals.context,
-                 "take endpoints, timeout and output that are not given from this context "
-                 "(gcoordctl context)")
+  app.add_option(
+         "--context",
+         globals.context,
+         "take endpoints, timeout, output and TLS files that are not given from this context "
+         "(gcoordctl context)")
       ->type_name("NAME");
   app.add_option("--user",
                  globals.login.user,
@@ -60,6 +61,16 @@ void add_globals(Command& app, Globals& globals) {
                  globals.session_key_file,
                  "file with a session's key: written by what opens a session, read by what acts "
                  "for one")
+      ->type_name("FILE");
+  app.add_flag("--tls", globals.tls, "speak TLS with the nodes (so do --cacert and --cert)");
+  app.add_option("--cacert",
+                 globals.cacert,
+                 "certificates of the CA that the nodes' must come from (default: the system's)")
+      ->type_name("FILE");
+  app.add_option("--cert", globals.cert, "certificate of this client, where nodes demand one")
+      ->type_name("FILE");
+  app.add_option(
+         "--key", globals.key, "private key of --cert, else GCOORD_KEY; only its owner may read it")
       ->type_name("FILE");
   globals.program = &app;
 }
@@ -112,6 +123,7 @@ void add_verbs(Command& app, Context& context) {
   add_health_command(app, context);
   add_shard_commands(app, context);
   add_cluster_commands(app, context);
+  add_certificate_commands(app, context);
   add_member_commands(app, context);
   add_alarm_commands(app, context);
   add_lock_commands(app, context);

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,14 @@ bool is_loopback(const std::string& host) {
     return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
   }
   return host == "localhost";
+}
+
+// A key that is not there is for libcurl to report.
+bool is_open_to_others(const std::string& key) {
+  struct stat facts {};
+
+  return !key.empty() && ::stat(key.c_str(), &facts) == 0 &&
+         (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
 // What may stand in the first line of a request, which a blank or a line's end would cut.
@@ -145,6 +154,10 @@ class HttpClient::Handle {
     if (handle->curl_ == nullptr || handle->url_ == nullptr) {
       return Status{StatusCode::ResourceExhausted, "libcurl has no memory"};
     }
+    if (is_open_to_others(options.tls.key)) {
+      return Status{StatusCode::PermissionDenied,
+                    options.tls.key + ": others than its owner may use this key; chmod 600 it"};
+    }
     if (!handle->set_origin()) {
       return Status{StatusCode::InvalidArgument, handle->name() + " is no host and port"};
     }
@@ -179,6 +192,7 @@ class HttpClient::Handle {
                       .sent_once = content != nullptr};
     library_.easy_reset(curl_);  // Its connection stays.
     set_request(content);
+    set_tls();
     set_limits(limits);
     set_proxy();
     set_callbacks(exchange);
@@ -189,6 +203,8 @@ class HttpClient::Handle {
   }
 
  private:
+  const char* scheme() const { return options_.tls.enabled ? "https" : "http"; }
+
   std::string name() const { return origin_.host + ":" + origin_.port; }
 
   // "fe80::1%eth0" has its zone apart.
@@ -196,7 +212,7 @@ class HttpClient::Handle {
     const std::size_t percent = origin_.host.find('%');
     const bool v6 = origin_.host.find(':') != std::string::npos;
     const std::string host = v6 ? "[" + origin_.host.substr(0, percent) + "]" : origin_.host;
-    return set_part(CURLUPART_SCHEME, "http") && set_part(CURLUPART_HOST, host) &&
+    return set_part(CURLUPART_SCHEME, scheme()) && set_part(CURLUPART_HOST, host) &&
            (!v6 || percent == std::string::npos ||
             set_part(CURLUPART_ZONEID, origin_.host.substr(percent + 1))) &&
            set_part(CURLUPART_PORT, origin_.port);
@@ -234,8 +250,8 @@ class HttpClient::Handle {
     refused_ = CURLE_OK;
     set(CURLOPT_CURLU, static_cast<void*>(url_));
     set(CURLOPT_PATH_AS_IS, 1L);
-    set(CURLOPT_PROTOCOLS_STR, "http");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, "http");
+    set(CURLOPT_PROTOCOLS_STR, scheme());
+    set(CURLOPT_REDIR_PROTOCOLS_STR, scheme());
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_USERAGENT, "gcoord");
     library_.slist_free_all(std::exchange(headers_, nullptr));
@@ -257,6 +273,22 @@ class HttpClient::Handle {
 
   void add_header(const std::string& line) {
     headers_ = library_.slist_append(headers_, line.c_str());
+  }
+
+  // libcurl checks chain and name unless it is asked not to.
+  void set_tls() {
+    if (!options_.tls.enabled) {
+      return;
+    }
+    set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_3));
+    if (!options_.tls.cacert.empty()) {
+      set(CURLOPT_CAINFO, options_.tls.cacert.c_str());
+      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // The system's count no more.
+    }
+    if (!options_.tls.cert.empty()) {
+      set(CURLOPT_SSLCERT, options_.tls.cert.c_str());
+      set(CURLOPT_SSLKEY, options_.tls.key.c_str());
+    }
   }
 
   // Zero would mean no limit.
@@ -314,7 +346,9 @@ class HttpClient::Handle {
 
   Status unavailable(CURLcode code) const {
     const char* why = error_[0] != '\0' ? error_.data() : library_.easy_strerror(code);
-    return Status{StatusCode::Unavailable, name() + ": " + why};
+    return Status{code == CURLE_PEER_FAILED_VERIFICATION ? StatusCode::Unauthenticated
+                                                         : StatusCode::Unavailable,
+                  name() + ": " + why};
   }
 
   const CurlLibrary& library_;
@@ -328,7 +362,7 @@ class HttpClient::Handle {
 };
 
 HttpClient::HttpClient(HttpOrigin origin, HttpOptions options)
-    : origin_(std::move(origin)), options_(options) {}
+    : origin_(std::move(origin)), options_(std::move(options)) {}
 
 HttpClient::~HttpClient() = default;
 

@@ -2,8 +2,8 @@
 //
 // The only place in this repository that speaks HTTP/1.1 as a client, apart from client/health,
 // which says why; grpc_channel.h beside it speaks HTTP/2. libcurl does the work
-// (common/http/curl_library.h): chunked answers, kept connections, IPv6. No TLS yet. The server is
-// not trusted: it gets no more than the limits allow, whatever it sends, announces or leaves out.
+// (common/http/curl_library.h): chunked answers, kept connections, IPv6, TLS 1.3. The server is not
+// trusted: it gets no more than the limits allow, whatever it sends, announces or leaves out.
 //
 // Threads: every function blocks. One thread at a time per object; objects share nothing, so that
 // several threads may use one each. No signals are used, and no descriptor passes to a child.
@@ -64,11 +64,23 @@ enum class HttpProxy : std::uint8_t {
   None,
 };
 
+// TLS 1.3 to the origin: https. PEM files, read for each connection; without a CA the system's are
+// believed. The certificate must name the origin's host. A key that others than its owner may read
+// is refused.
+struct HttpTls {
+  bool enabled = false;
+  std::string cacert{};
+  std::string cert{};  // Of the client, where the server demands one, with
+  std::string key{};   // its key.
+};
+
 struct HttpOptions {
   HttpConnection connection = HttpConnection::Fresh;
   HttpProxy proxy = HttpProxy::BeyondLoopback;
-  // Redirects that a get() follows, to any server but by HTTP only. 0: the redirect is the answer.
+  // Redirects that a get() follows, to any server but by the same scheme only. 0: the redirect is
+  // the answer.
   std::uint32_t redirects_max = 0;
+  HttpTls tls{};
 };
 
 class HttpClient {
@@ -81,8 +93,9 @@ class HttpClient {
 
   // `path` begins with '/' and is as it goes out, query and escapes included. Any status of HTTP is
   // an answer, not a failure. Failures: InvalidArgument for an origin or a path that no request can
-  // name, Unavailable when no connection or no whole answer came in time (the server may have
-  // acted), DataLoss when what came back is not HTTP.
+  // name, PermissionDenied for a key that others may read, Unauthenticated when the server's
+  // certificate is not believed, Unavailable when no connection or no whole answer came in time
+  // (the server may have acted), DataLoss when what came back is not HTTP.
   //
   // A kept connection may turn out to be closed. A get() then takes a new one and goes out again; a
   // post() goes out once at most, and is Unavailable.

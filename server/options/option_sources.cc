@@ -185,7 +185,7 @@ Result<ParsedArguments> parse_arguments(std::span<const std::string> arguments) 
   const auto table = option_table();
   FlagValues values;
   values.values.resize(table.size());
-  std::array<bool, 64> flags{};
+  std::array<bool, 128> flags{};
   GCOORD_ASSERT(table.size() <= flags.size());
   ParsedArguments parsed;
   PurposeFlags purposes;

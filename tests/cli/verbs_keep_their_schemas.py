@@ -234,6 +234,15 @@ def snapshots(c: Cluster) -> None:
     c.run("snapshot restore", "file", "--data-dir", "restored", "--node", "1", "--nodes", "1")
 
 
+def certificates(c: Cluster) -> None:
+    c.run("cert ca", "--dir", "lab-ca", "--cluster-id", "17")
+    c.run("cert issue", "node", "1", "--dir", "lab-ca", "--hosts", "localhost,127.0.0.1", "--out", "lab-node")
+    c.run("cert renew", "lab-node.crt", "--dir", "lab-ca", "--new-key")
+    c.run("cert show", "lab-node.crt", "lab-ca/ca.crl")
+    c.run("cert verify", "lab-node.crt", "--dir", "lab-ca", "--host", "127.0.0.1", "--holder", "node/1")
+    c.run("cert revoke", "lab-node.crt", "--dir", "lab-ca")
+
+
 def the_rest(c: Cluster) -> None:
     c.run("version")
     c.run("status")
@@ -351,6 +360,7 @@ def main() -> int:
         watches(cluster)
         ledgers(cluster)
         snapshots(cluster)
+        certificates(cluster)
         the_rest(cluster)
     finally:
         end(cluster.node)

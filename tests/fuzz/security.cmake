@@ -13,3 +13,7 @@ endif()
 gcoord_fuzz_test(NAME access_fuzz
   SOURCES access_fuzz.cc
   DEPS common security/roles)
+# Certificates, revocation lists and identities from outside.
+gcoord_fuzz_test(NAME certificate_fuzz
+  SOURCES certificate_fuzz.cc
+  DEPS common security/certificates)

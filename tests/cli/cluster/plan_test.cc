@@ -1,12 +1,16 @@
 #include "cli/cluster/plan.h"
 
 #include "cli/cluster/files.h"
+#include "cli/cluster/trust.h"
 #include "protocol/error_codes.h"
+#include "security/certificates/check.h"
+#include "security/secret/cluster_secret.h"
 #include "server/options/options.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -78,6 +82,65 @@ TEST(ClusterPlan, EveryFileIsOneThatANodeTakes) {
       }
     }
   }
+}
+
+ClusterWishes with_tls(const ScratchFolder& folder, std::vector<std::string> hosts = {}) {
+  ClusterWishes asked = wishes(0, std::move(hosts));
+  asked.tls = true;
+  asked.data_dir = folder.path() / "data";
+  asked.files_dir = folder.path() / "made";
+  return asked;
+}
+
+TEST(ClusterTrust, EveryNodeFindsACertificateOfItsOwnAndTheSecret) {
+  const ScratchFolder folder;
+  const ClusterPlan plan = plan_cluster(with_tls(folder, {"10.0.0.1", "db2.example.org"})).value();
+  const auto now = static_cast<std::int64_t>(std::time(nullptr));
+  const auto written = write_cluster(plan, folder.path() / "made", now);
+  ASSERT_TRUE(written.ok()) << written.status().to_string();
+  for (const PlannedNode& node : plan.nodes) {
+    const server::NodeOptions options = options_of(written.value().configurations[node.id - 1]);
+    const auto key = certificates::PrivateKey::read(options.tls.files.key);
+    ASSERT_TRUE(key.ok()) << key.status().to_string();
+    const Status good = certificates::check_certificate(
+        {.certificate_pem = text_of(options.tls.files.certificate),
+         .authority_pem = text_of(options.tls.files.authority),
+         .revocations_pem = text_of(options.tls.files.revoked),
+         .now_s = now,
+         .host = node.client.host,
+         .holder = certificates::Holder{.kind = certificates::HolderKind::Node,
+                                        .cluster = plan.cluster_id,
+                                        .node = node.id,
+                                        .user = {}},
+         .key = &key.value()});
+    EXPECT_TRUE(good.ok()) << good.to_string();
+    EXPECT_EQ(options.cluster_secret, (folder.path() / "made" / "cluster.secret").string());
+  }
+  EXPECT_TRUE(security::ClusterSecret::read(folder.path("made/cluster.secret")).ok());
+  EXPECT_TRUE(fs::exists(folder.path() / "made" / "admin.key"));
+}
+
+TEST(ClusterTrust, AllIsWrittenOrNothing) {
+  const ScratchFolder folder;
+  const ClusterPlan plan = plan_cluster(with_tls(folder)).value();
+  fs::create_directory(folder.path() / "made");
+  std::ofstream(folder.path() / "made" / "node-2.key") << "mine";
+  const auto written = write_cluster(plan, folder.path() / "made", std::time(nullptr));
+  EXPECT_EQ(written.status().detail(), number(protocol::ErrorCode::CertificateInTheWay));
+  EXPECT_EQ(text_of(folder.path() / "made" / "node-2.key"), "mine");
+  for (const char* name : {"ca", "ca.crt", "node-1.crt", "node-1.key", "node-1.toml"}) {
+    EXPECT_FALSE(fs::exists(folder.path() / "made" / name)) << name;
+  }
+}
+
+TEST(ClusterTrust, LinksBetweenHostsStillNeedAWordAboutThem) {
+  const ScratchFolder folder;
+  ClusterWishes asked = with_tls(folder, {"10.0.0.1"});
+  asked.insecure = false;
+  EXPECT_EQ(refusal(asked), number(protocol::ErrorCode::ListenInsecure));
+  asked = with_tls(folder);
+  asked.files_dir = "here";
+  EXPECT_EQ(refusal(asked), number(protocol::ErrorCode::OptionInvalid));
 }
 
 TEST(ClusterPlan, NodesOfOneHostShareNeitherPortsNorDirectories) {

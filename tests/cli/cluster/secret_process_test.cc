@@ -59,7 +59,7 @@ class SecretProcessTest : public ProcessCluster {
   }
 
   // The node reads files and options again.
-  void reload(std::uint32_t node) const { cluster_->signal(node, SIGHUP); }
+  void reload(std::uint32_t node) { cluster_->signal(node, SIGHUP); }
 
   static void wait_until(const std::function<bool()>& done, const std::string& what) {
     const auto latest = std::chrono::steady_clock::now() + kPatience;

@@ -1,4 +1,4 @@
-#include "tests/client/tls_front.h"
+#include "tests/client/net/tls_front.h"
 
 #include "common/assert.h"
 

@@ -2,7 +2,7 @@
 #include "gcoord/client.h"
 #include "gcoord/gcoord.h"
 #include "tests/client/fake_cluster.h"
-#include "tests/client/tls_front.h"
+#include "tests/client/net/tls_front.h"
 #include "tests/scratch_folder.h"
 #include "tests/security/certificates.h"
 

@@ -44,6 +44,9 @@ void Globals::take(const std::string& option, const std::string& value) {
     tls = value == "true" || value == "1" || value == "yes" || value == "on";
     return;
   }
+  if (option == "user" && login.user.starts_with(value + ":")) {
+    return;  // As it was typed, with a password.
+  }
   const std::pair<const char*, std::string*> texts[] = {{"endpoints", &endpoints},
                                                         {"timeout", &timeout},
                                                         {"output", &output},

@@ -37,7 +37,8 @@ struct Globals {
   // The verb is about contexts: it runs also where the one in use cannot be read.
   bool keeps_contexts = false;
 
-  // By name, as the parser or a context has them.
+  // By name, as the parser or a context has them; of a user the name alone, since these are shown
+  // and kept.
   ContextValues values() const {
     return {{"endpoints", endpoints},
             {"output", output},
@@ -47,7 +48,7 @@ struct Globals {
             {"cacert", cacert},
             {"cert", cert},
             {"key", key},
-            {"user", login.user},
+            {"user", login.user.substr(0, login.user.find(':'))},
             {"password-file", login.password_file},
             {"token-file", login.token_file}};
   }

@@ -71,13 +71,13 @@ Login::Outcome Login::take(const protocol::ReplySlot& slot,
   if (slot.code != gcoord::StatusCode::Ok) {
     const auto code = static_cast<ErrorCode>(slot.detail);
     const bool by_token = showed_token_ && concerns_token(code);
-    const bool kept = !token_.empty();
+    const bool other =
+        !token_.empty() || (!credentials_.user.empty() && !credentials_.password.empty());
     if (by_token) {
       security::wipe(token_);
       token_refused_ = true;
-      renew_at_ = kTimeNever;
+      renew_at_ = other && renew_at_ != kTimeNever ? now : kTimeNever;
     }
-    const bool other = kept || (!credentials_.user.empty() && !credentials_.password.empty());
     const bool known = protocol::find_error(slot.detail) != nullptr;
     return {known ? protocol::make_error(code)
                   : gcoord::Status{slot.code, "the node refused the credentials", slot.detail},

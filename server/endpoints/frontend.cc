@@ -269,6 +269,10 @@ void FrontEnd::on_hello(Connection& connection,
   }
   connection.set_welcomed();
   connection.identity.features = welcome.features;
+  if (const security::TlsPeer* const peer = connection.peer(); peer != nullptr) {
+    connection.identity.principal =
+        security::principal_of({peer->uris, peer->dns, peer->common_name}, welcome.cluster);
+  }
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));

@@ -1,7 +1,6 @@
 #include "server/node/client_services.h"
 
 #include "ledger/snapshot/frontier.h"
-#include "server/identities/identity_requests.h"
 #include "server/node/member_options.h"
 #include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"

@@ -5,7 +5,6 @@
 #include "server/detector/alarm_requests.h"
 #include "server/gate/request_gate.h"
 #include "server/history/ledger_pruning.h"
-#include "server/identities/identity_requests.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"

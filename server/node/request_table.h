@@ -9,6 +9,7 @@
 #pragma once
 
 #include "protocol/request.h"
+#include "server/identities/identity_requests.h"
 #include "server/requests/client_request.h"
 
 #include <cstddef>
@@ -24,7 +25,6 @@ class DearRequests;
 class LedgerPruning;
 class LockService;
 class HistoricalReads;
-class IdentityRequests;
 class LogLevelRequests;
 class NodeAccess;
 class NodeMembers;

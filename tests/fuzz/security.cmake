@@ -1,7 +1,7 @@
 # Tokens, keys and verifiers, as a stranger may send them.
 gcoord_fuzz_test(NAME token_fuzz
   SOURCES token_fuzz.cc
-  DEPS common security/credentials)
+  DEPS common protocol protocol/identities security/credentials)
 # Bytes of a TLS connection as a stranger may send them, before and after the handshake.
 gcoord_fuzz_test(NAME tls_session_fuzz
   SOURCES tls_session_fuzz.cc

@@ -1,9 +1,10 @@
-// Tokens, keys of sessions and verifiers of passwords, as anybody may send them before the node
-// knows who it is.
+// Tokens, keys of sessions, verifiers of passwords and payloads of Authenticate, as anybody may
+// send them before the node knows who it is.
 //
 // Each input is read as each of them. A token is also signed anew, as somebody who has the key
 // might do with any claims, so that what stands behind the signature meets hostile bytes, too.
 #include "common/base64.h"
+#include "protocol/identities/authenticate_messages.h"
 #include "security/credentials/password.h"
 #include "security/credentials/principal.h"
 #include "security/credentials/session_key.h"
@@ -11,6 +12,7 @@
 #include "security/credentials/token_ring.h"
 #include "tests/fuzz/fuzz_test_main.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -49,6 +51,22 @@ void judge_token(std::string_view text) {
   }
 }
 
+void judge_payload(std::span<const std::byte> payload) {
+  if (const auto order = protocol::decode_authenticate(payload); order.ok()) {
+    const auto again = protocol::encode_authenticate(order.value());
+    GCOORD_ASSERT(std::ranges::equal(again, payload));
+  }
+  if (const auto answer = protocol::decode_authenticated(payload); answer.ok()) {
+    const auto again = protocol::encode_authenticated(answer.value());
+    GCOORD_ASSERT(protocol::decode_authenticated(again).value().token == answer.value().token);
+  }
+}
+
+FuzzInput input_of(const std::vector<std::byte>& bytes) {
+  const auto* const start = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return {start, start + bytes.size()};
+}
+
 }  // namespace
 
 std::vector<FuzzInput> fuzz_seeds() {
@@ -57,7 +75,15 @@ std::vector<FuzzInput> fuzz_seeds() {
       .principal = {PrincipalKind::User, "ann"}, .roles_epoch = 1, .proven_s = kNow};
   const SessionKey key = SessionKeys{kSeed, {}}.of(SessionId{9});
   const auto* const bytes = reinterpret_cast<const char*>(key.bytes().data());
-  return {input_of(ring.issue(claims, kNow, 600)),
+  return {input_of(protocol::encode_authenticate({.method = protocol::AuthenticateMethod::Password,
+                                                  .user = "ann",
+                                                  .password = "open sesame"})),
+          input_of(protocol::encode_authenticate({.method = protocol::AuthenticateMethod::Token,
+                                                  .token = ring.issue(claims, kNow, 600)})),
+          input_of(protocol::encode_authenticated({.principal = {PrincipalKind::User, "ann"},
+                                                   .life_s = 600,
+                                                   .token = ring.issue(claims, kNow, 600)})),
+          input_of(ring.issue(claims, kNow, 600)),
           input_of(key.text()),
           input_of({bytes, key.bytes().size()}),
           input_of(hash_password("a", {4, 1, 1}).value()),
@@ -68,6 +94,7 @@ std::vector<FuzzInput> fuzz_seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* start, std::size_t size) {
   const std::string_view text{reinterpret_cast<const char*>(start), size};
   judge_token(text);
+  judge_payload(std::as_bytes(std::span{text}));
   judge_token("gct1." + to_base64(std::as_bytes(std::span{text})));
   if (const auto key = SessionKey::parse(text); key.ok()) {
     GCOORD_ASSERT(SessionKey::parse(key.value().text()).value() == key.value());

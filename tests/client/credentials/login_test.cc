@@ -1,0 +1,204 @@
+// What a client shows to nodes of itself: passwords once, then tokens; and keys before requests.
+#include "client/credentials/login.h"
+
+#include "client/credentials/session_keyring.h"
+#include "client/net/time_never.h"
+#include "protocol/error_codes.h"
+#include "protocol/identities/authenticate_messages.h"
+#include "protocol/session_messages.h"
+#include "tests/scratch_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+namespace {
+
+using protocol::AuthenticateMethod;
+using protocol::ErrorCode;
+using protocol::RequestKind;
+
+constexpr TimePoint kNow = std::chrono::seconds{1000};
+
+// "password ann/secret" or "token TEXT".
+std::string shown(Login& login) {
+  const auto payload = login.next();
+  if (!payload.ok()) {
+    return "GC" + std::to_string(payload.status().detail());
+  }
+  const auto order = protocol::decode_authenticate(payload.value()).value();
+  return order.method == AuthenticateMethod::Token
+             ? "token " + std::string{order.token}
+             : "password " + std::string{order.user} + "/" + std::string{order.password};
+}
+
+protocol::ReplySlot reply(ErrorCode code = ErrorCode::None) {
+  protocol::ReplySlot slot;
+  slot.kind = RequestKind::Authenticate;
+  slot.detail = static_cast<std::uint32_t>(code);
+  slot.code =
+      code == ErrorCode::None ? gcoord::StatusCode::Ok : protocol::find_error(slot.detail)->status;
+  return slot;
+}
+
+Login::Outcome accept(Login& login, const std::string& token, std::uint32_t life_s = 600) {
+  return login.take(
+      reply(),
+      protocol::encode_authenticated(
+          {.principal = {security::PrincipalKind::User, "ann"}, .life_s = life_s, .token = token}),
+      kNow);
+}
+
+TEST(Login, WithoutCredentialsThereIsNothingToShow) {
+  EXPECT_FALSE(Login{{}}.wanted());
+  EXPECT_TRUE(Login{{.user = "ann"}}.wanted());
+  EXPECT_TRUE(Login{{.token = "t"}}.wanted());
+  EXPECT_EQ(Login{{}}.renew_at(), kTimeNever);
+}
+
+TEST(Login, APasswordIsShownOnceAndItsTokenFromThenOn) {
+  Login login{{.user = "ann", .password = "secret"}};
+  EXPECT_EQ(shown(login), "password ann/secret");
+  EXPECT_TRUE(accept(login, "first").status.ok());
+  EXPECT_EQ(shown(login), "token first");
+  EXPECT_EQ(login.renew_at(), kNow + std::chrono::seconds{400});
+  EXPECT_EQ(login.identity(kNow)->name, "ann");
+  EXPECT_EQ(login.identity(kNow)->token, "first");
+  EXPECT_EQ(login.identity(kNow + std::chrono::seconds{100})->token_left,
+            std::chrono::seconds{500});
+  EXPECT_TRUE(accept(login, "").status.ok()) << "no other token: the one that was shown stays";
+  EXPECT_EQ(shown(login), "token first");
+  EXPECT_TRUE(accept(login, "second").status.ok());
+  EXPECT_EQ(shown(login), "token second");
+}
+
+TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
+  Login login{{.user = "ann", .password = "secret"}};
+  EXPECT_EQ(shown(login), "password ann/secret");
+  accept(login, "first");
+  EXPECT_EQ(shown(login), "token first");
+  const Login::Outcome outcome = login.take(reply(ErrorCode::TokenExpired), {}, kNow);
+  EXPECT_TRUE(outcome.again);
+  EXPECT_EQ(shown(login), "password ann/secret");
+  EXPECT_TRUE(accept(login, "second").status.ok());
+  EXPECT_EQ(shown(login), "token second");
+}
+
+TEST(Login, AWrongPasswordIsNotShownAgainByItself) {
+  Login login{{.user = "ann", .password = "wrong"}};
+  EXPECT_EQ(shown(login), "password ann/wrong");
+  const Login::Outcome outcome = login.take(reply(ErrorCode::AuthenticationFailed), {}, kNow);
+  EXPECT_FALSE(outcome.again);
+  EXPECT_EQ(outcome.status.detail(), 6531u);
+}
+
+TEST(Login, AGivenTokenGoesBeforeThePasswordAndAloneHasNoOther) {
+  Login both{{.user = "ann", .password = "secret", .token = "given"}};
+  EXPECT_EQ(shown(both), "token given");
+  EXPECT_TRUE(both.take(reply(ErrorCode::TokenRevoked), {}, kNow).again);
+  EXPECT_EQ(shown(both), "password ann/secret");
+  Login alone{{.token = "given"}};
+  EXPECT_EQ(shown(alone), "token given");
+  EXPECT_FALSE(alone.take(reply(ErrorCode::TokenRevoked), {}, kNow).again);
+}
+
+TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
+  const ScratchFolder folder;
+  const std::string path = (folder.path() / "token").string();
+  const auto write = [&path](const std::string& text) {
+    std::ofstream{path} << text;
+    std::filesystem::permissions(
+        path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  };
+  write("one\n");
+  Login login{{.token_file = path}};
+  EXPECT_EQ(shown(login), "token one");
+  write("two\n");
+  EXPECT_EQ(shown(login), "token two");
+  std::filesystem::permissions(path, std::filesystem::perms::all);
+  EXPECT_EQ(shown(login), "GC6544");
+  EXPECT_EQ(shown(*std::make_unique<Login>(Credentials{.token_file = path + ".none"})), "GC6544");
+}
+
+TEST(Login, AnAnswerThatIsNoneIsAFailure) {
+  Login login{{.user = "ann", .password = "secret"}};
+  EXPECT_EQ(shown(login), "password ann/secret");
+  EXPECT_EQ(login.take(reply(), {}, kNow).status.detail(), 4014u);
+  EXPECT_FALSE(login.identity(kNow).has_value());
+}
+
+class SessionKeyringTest : public testing::Test {
+ protected:
+  security::SessionKey key(std::uint64_t session) const {
+    return security::SessionKey::derive(secret_, SessionId{session});
+  }
+
+  // Sessions that are attached before the request.
+  std::vector<std::uint64_t> before(const protocol::RequestSlot& slot,
+                                    std::span<const std::byte> payload = {}) {
+    std::vector<std::uint64_t> sessions;
+    for (const auto& shown : keyring_.before(slot, payload, attached_)) {
+      EXPECT_EQ(shown.slot.kind, RequestKind::SessionAttach);
+      EXPECT_EQ(shown.key, key(shown.slot.session));
+      sessions.push_back(shown.slot.session);
+    }
+    return sessions;
+  }
+
+  static protocol::RequestSlot slot(RequestKind kind, std::uint64_t session = 0) {
+    protocol::RequestSlot request;
+    request.kind = kind;
+    request.session = session;
+    return request;
+  }
+
+  const std::vector<std::byte> secret_ = std::vector<std::byte>(32, std::byte{3});
+  SessionKeyring keyring_;
+  SessionKeyring::Attached attached_;
+};
+
+TEST_F(SessionKeyringTest, ASessionIsAttachedOnceByEachConnection) {
+  protocol::ReplySlot opened;
+  opened.kind = RequestKind::OpenSession;
+  opened.extra = 9;
+  keyring_.hear(opened, key(9).bytes());
+  EXPECT_EQ(before(slot(RequestKind::LockAcquire, 9)), std::vector<std::uint64_t>{9});
+  EXPECT_TRUE(before(slot(RequestKind::LockRelease, 9)).empty());
+  attached_.clear();  // Another connection.
+  EXPECT_EQ(before(slot(RequestKind::LockRelease, 9)), std::vector<std::uint64_t>{9});
+}
+
+TEST_F(SessionKeyringTest, AKeepAliveAttachesEachOfItsList) {
+  keyring_.keep(SessionId{1}, key(1));
+  keyring_.keep(SessionId{2}, key(2));
+  const std::vector<SessionId> all{SessionId{1}, SessionId{2}, SessionId{3}};
+  const auto list = protocol::encode_keep_alive(all);
+  EXPECT_EQ(before(slot(RequestKind::KeepAlive), list), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_TRUE(before(slot(RequestKind::KeepAlive), list).empty());
+}
+
+TEST_F(SessionKeyringTest, WithoutAKeyNothingIsAttached) {
+  protocol::ReplySlot opened;
+  opened.kind = RequestKind::OpenSession;
+  opened.extra = 9;
+  keyring_.hear(opened, {});
+  EXPECT_TRUE(before(slot(RequestKind::LockAcquire, 9)).empty());
+  EXPECT_TRUE(before(slot(RequestKind::NodeStatus)).empty());
+}
+
+TEST_F(SessionKeyringTest, KeysOfEndedSessionsAreForgottenLate) {
+  for (std::uint64_t session = 1; session <= SessionKeyring::kEndedKept + 1; ++session) {
+    keyring_.keep(SessionId{session}, key(session));
+    keyring_.on_ended(SessionId{session});
+  }
+  EXPECT_FALSE(keyring_.find(SessionId{1}).has_value());
+  EXPECT_TRUE(keyring_.find(SessionId{2}).has_value());
+}
+
+}  // namespace
+}  // namespace gcoord::client

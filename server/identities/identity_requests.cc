@@ -2,9 +2,9 @@
 
 #include "common/assert.h"
 #include "protocol/error_codes.h"
-#include "protocol/lease_messages.h"
 #include "security/credentials/error_details.h"
 #include "security/credentials/password.h"
+#include "server/identities/table_users.h"
 #include "server/interfaces/replies.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using security::TokenClaims;
 static_assert(static_cast<std::uint32_t>(ErrorCode::TokenMalformed) == security::kTokenMalformed);
 static_assert(static_cast<std::uint32_t>(ErrorCode::TokenForeign) == security::kTokenForeign);
 static_assert(static_cast<std::uint32_t>(ErrorCode::TokenExpired) == security::kTokenExpired);
-static_assert(static_cast<std::uint32_t>(ErrorCode::PasswordInvalid) == security::kPasswordInvalid);
+static_assert(static_cast<std::uint32_t>(ErrorCode::PasswordUnfit) == security::kPasswordInvalid);
 static_assert(static_cast<std::uint32_t>(ErrorCode::SessionKeyInvalid) ==
               security::kSessionKeyInvalid);
 
@@ -261,9 +261,10 @@ std::span<const std::byte> IdentityRequests::on_opened(protocol::ConnectionId fr
   if (connection == nullptr || mode_ == SessionKeyMode::Off || keys_.sessions.empty()) {
     return {};
   }
-  const bool granted = reply.kind == protocol::RequestKind::SessionGrant;
-  if (granted && session.value >= protocol::kSessionIdChosenEnd &&
-      !connection->attached.contains(session)) {
+  protocol::RequestSlot opening;
+  opening.kind = reply.kind;
+  opening.session = session.value;
+  if (session_use(opening) == SessionUse::Slot && !connection->attached.contains(session)) {
     return {};
   }
   // Without room the client attaches it with the key, and hears why it cannot.
@@ -273,6 +274,26 @@ std::span<const std::byte> IdentityRequests::on_opened(protocol::ConnectionId fr
   }
   granted_ = keys_.sessions.of(session);
   return granted_.bytes();
+}
+
+void IdentityRequests::hash_password(std::string password,
+                                     std::function<void(Result<security::Verifier>)> on_hashed) {
+  const auto done = [on_hashed](const Result<std::string>& verifier) {
+    on_hashed(verifier.ok() ? Result<security::Verifier>{table_verifier(verifier.value())}
+                            : Result<security::Verifier>{protocol::make_error(
+                                  ErrorCode::PasswordUnfit, verifier.status().message())});
+  };
+  if (!env_.passwords.hash(std::move(password), done)) {
+    env_.metrics.queue_full.add();
+    on_hashed(protocol::make_error(ErrorCode::AuthenticationBusy));
+  }
+}
+
+std::string IdentityRequests::proven_user(protocol::ConnectionId connection) const {
+  const security::Principal& principal = env_.replies.principal(connection);
+  const bool user = principal.kind == security::PrincipalKind::User ||
+                    principal.kind == security::PrincipalKind::Certificate;
+  return user ? principal.name : std::string{};
 }
 
 bool IdentityRequests::advance() {

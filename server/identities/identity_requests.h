@@ -13,6 +13,7 @@
 #include "protocol/reply_sink.h"
 #include "security/credentials/session_key.h"
 #include "security/credentials/token_ring.h"
+#include "security/roles/role_table.h"
 #include "server/identities/attempt_limits.h"
 #include "server/identities/connection_identity.h"
 #include "server/identities/identity_metrics.h"
@@ -74,6 +75,14 @@ class IdentityRequests {
 
   // Whether the connection has opened the session, or has shown its key.
   bool has_attached(protocol::ConnectionId connection, SessionId session) const;
+
+  // Makes the verifier of a new password for the table of users, later: security/roles. Fails for
+  // what is no password (GC6539), and when too many wait (GC6532).
+  void hash_password(std::string password,
+                     std::function<void(Result<security::Verifier>)> on_hashed);
+
+  // The user that the connection has proven to be, by a certificate too; empty: none.
+  std::string proven_user(protocol::ConnectionId connection) const;
 
   // Once per pass: passwords that were checked. Whether there were any.
   bool advance();

@@ -10,6 +10,7 @@
 #include "server/identities/identity_metrics.h"
 #include "server/identities/identity_requests.h"
 #include "server/identities/password_worker.h"
+#include "server/identities/table_users.h"
 #include "server/identities/user_directory.h"
 #include "server/platform/choices.h"
 

@@ -28,14 +28,4 @@ class UserDirectory {
   virtual bool enabled() const = 0;
 };
 
-// Of a cluster without a table: no users, and no rights are checked.
-class NoUsers final : public UserDirectory {
- public:
-  std::optional<KnownUser> find(std::string_view) const override { return std::nullopt; }
-
-  std::uint64_t epoch() const override { return 0; }
-
-  bool enabled() const override { return false; }
-};
-
 }  // namespace gcoord::server

@@ -131,8 +131,14 @@ AccessRequests::Environment ClientServices::access_environment() {
           .replies = environment_.replies,
           .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
           .wall_ms = wall_ms,
-          .proven = {},
-          .hash = {},
+          .proven =
+              [this](protocol::ConnectionId connection) {
+                return environment_.identities.proven_user(connection);
+              },
+          .hash =
+              [this](std::string password, auto on_hashed) {
+                environment_.identities.hash_password(std::move(password), std::move(on_hashed));
+              },
           .supported = environment_.options.turn == TurnOption::Host};
 }
 

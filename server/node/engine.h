@@ -20,7 +20,7 @@ namespace gcoord::server {
 
 // For the links to the other nodes; the log goes by the trust until it ends.
 struct Links {
-  NoUsers users;
+  std::unique_ptr<UserDirectory> users;
   std::unique_ptr<NodeTrust> trust;
   std::unique_ptr<NodeIdentities> identities;
   std::unique_ptr<DeviceLinks> device;

@@ -224,10 +224,12 @@ class Node::Impl {
   }
 
   void open_client_services() {
+    links_.users = std::make_unique<TableUsers>(
+        [this]() -> const security::AccessTable& { return ledger_stack_.access().table(); });
     links_.identities = std::make_unique<NodeIdentities>(
         NodeIdentities::Environment{.replies = frontend_,
                                     .connections = frontend_,
-                                    .users = links_.users,
+                                    .users = *links_.users,
                                     .metrics = metrics_,
                                     .now_ms = [this] { return time_.elapsed_ms(); },
                                     .wake = waker()},

@@ -1,5 +1,6 @@
 // The HTTP server behind TLS, over real sockets: pages, plain text, renewals, and clients that take
 // their time.
+#include "common/host/child_process.h"
 #include "server/http/server.h"
 #include "tests/security/tls_pair.h"
 #include "tests/server/http/raw_http.h"
@@ -169,6 +170,32 @@ TEST_F(HttpTlsTest, MoreHandshakesThanConnectionsPushOutTheOldest) {
   EXPECT_EQ(idle[0].read_to_end(), "");
   EXPECT_EQ(idle[1].read_to_end(), "");
   EXPECT_THAT(answer("GET /page"), HasSubstr("the page"));
+}
+
+// An implementation of TLS that is not driven by this repository's code.
+TEST_F(HttpTlsTest, OtherProgramsReadPagesByTls13AndByNothingOlder) {
+  open(TlsMode::Required);
+  const std::string address = "127.0.0.1:" + std::to_string(server_->port());
+  const auto status = [&](const std::string& line) {
+    ChildOptions options;
+    options.arguments = {"/bin/sh", "-c", line};
+    auto child = ChildProcess::start(options);
+    EXPECT_TRUE(child.ok());
+    return child.value().wait();
+  };
+  const std::string connect = "openssl s_client -connect " + address + " -CAfile " +
+                              files_.path("ca.crt") + " -verify_return_error </dev/null >" +
+                              files_.path("seen") + " 2>&1 ";
+  EXPECT_EQ(status(connect + "-tls1_3 -verify_ip 127.0.0.1"), 0);
+  EXPECT_NE(status(connect + "-tls1_3 -verify_ip 127.0.0.2"), 0);
+  for (const char* old : {"-tls1_2", "-tls1_1", "-tls1"}) {
+    EXPECT_NE(status(connect + old), 0) << old;
+  }
+  const std::string request =
+      "printf 'GET /page HTTP/1.1\\r\\nHost: x\\r\\n"
+      "Connection: close\\r\\n\\r\\n' | openssl s_client -quiet -connect " +
+      address + " -CAfile " + files_.path("ca.crt") + " -ign_eof 2>/dev/null | grep -q 'the page'";
+  EXPECT_EQ(status(request), 0);
 }
 
 TEST_F(HttpTlsTest, GarbageEndsItsConnectionAlone) {

@@ -8,6 +8,7 @@
 #include "server/access/command_errors.h"
 #include "server/interfaces/replies.h"
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,19 @@ security::Verifier some_verifier() {
   constexpr std::size_t kBytes = 128;
   return {.algorithm = 1, .bytes = std::vector<std::byte>(kBytes)};
 }
+
+// Overwrites all that the text has room for: a short one is in there also after it was moved.
+void wipe(std::string& text) {
+  text.resize(text.capacity());
+  ::explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+struct Password {
+  std::string text;
+
+  ~Password() { wipe(text); }
+};
 
 AccessAnswer state_of(const AccessTable& table) {
   AccessAnswer answer;
@@ -216,8 +230,9 @@ void AccessRequests::change(const Asker& asker, std::span<const std::byte> paylo
     return refuse(asker, decoded.status());
   }
   AccessOrder& order = decoded.value();
-  std::string password = std::move(order.password);
-  order.password = password.empty() ? "" : "x";  // Whether there is one is all that is judged here.
+  Password password{order.password};
+  wipe(order.password);
+  order.password = password.text.empty() ? "" : "x";  // That there is one is all that is judged.
   if (!leads(asker)) {
     return;
   }
@@ -238,10 +253,10 @@ void AccessRequests::change(const Asker& asker, std::span<const std::byte> paylo
   if (order.dry_run) {
     return answer(asker, state_of(environment_.machine.table()));
   }
-  if (password.empty()) {
+  if (password.text.empty()) {
     return propose(std::move(change));
   }
-  hash(std::move(change), std::move(password));
+  hash(std::move(change), password.text);
 }
 
 void AccessRequests::hash(Change change, std::string password) {

@@ -399,7 +399,9 @@ def main() -> int:
         the_rest(cluster)
     finally:
         end(cluster.node)
-    for verb in promise.verbs.keys() - promise.seen:
+    # These answer only over a connection that proves an administrator, which a node without TLS has none of.
+    unproven = {"auth enable", "auth disable"}
+    for verb in promise.verbs.keys() - promise.seen - unproven:
         promise.fail(f"nothing was held against the schema of '{verb}'")
     print(f"{len(promise.seen)} schemas, {len(promise.failures)} failures")
     return 1 if promise.failures else 0

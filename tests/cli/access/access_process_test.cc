@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,13 @@ using testing::HasSubstr;
 class AccessProcessTest : public ProcessCluster {
  protected:
   AccessProcessTest() : ProcessCluster(4) {}
+
+  // Nodes tell each other what they have about once a second.
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(ProcessCluster::SetUp());
+    while (ctl()({"--timeout", "30s", "role", "add", "any", "--dry-run"}).code == 5) {
+    }
+  }
 
   nlohmann::json told(std::vector<std::string> words) const {
     words.insert(words.begin(), {"--timeout", "30s"});
@@ -95,6 +103,7 @@ TEST_F(AccessProcessTest, RestartsAndASnapshotKeepThem) {
   chaos::LocalClusterOptions options;
   options.program = chaos::program_beside("gcoordd");
   options.directory = directory_.path() / "new";
+  std::filesystem::create_directories(options.directory);
   options.node_count = 1;
   options.shards = shards_;
   options.node_arguments = {"--election-ms", "500", "--heartbeat-ms", "50"};

@@ -16,6 +16,7 @@ struct SampleShard {
   std::vector<std::byte> state;
   std::optional<SnapshotFrontier> frontier;
   std::vector<std::byte> view = {};
+  std::vector<std::byte> access = {};
 };
 
 inline std::vector<std::byte> sample_state(std::size_t bytes, unsigned seed) {
@@ -58,6 +59,9 @@ inline std::vector<std::byte> encode_sample(const SnapshotHeader& header,
     }
     if (!shard.view.empty()) {
       encoder.section(SnapshotKind::View, kSnapshotPassOver, shard.view);
+    }
+    if (!shard.access.empty()) {
+      encoder.section(SnapshotKind::Access, 0, shard.access);
     }
   }
   encoder.finish();

@@ -10,6 +10,8 @@
 #include "locks/cpu/lock_cpu.h"
 #include "locks/snapshot/snapshot.h"
 #include "membership/view/cpu.h"
+#include "security/roles/command.h"
+#include "security/roles/role_cpu.h"
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/ledger_state.h"
 #include "server/replicas/shard_codec.h"
@@ -43,9 +45,10 @@ class NoEntries final : public HardEntryVisitor {
 struct StoredShard {
   HardValue hard;
   locks::LockSnapshot state;
-  std::vector<std::byte> head;  // Of a node with a history.
-  std::size_t behind = 0;       // Of the cluster log, in shard 0.
-  std::vector<std::byte> view;  // Of the cluster view, in shard 0.
+  std::vector<std::byte> head;    // Of a node with a history.
+  std::size_t behind = 0;         // Of the cluster log, in shard 0.
+  std::vector<std::byte> view;    // Of the cluster view, in shard 0.
+  std::vector<std::byte> access;  // Of users and roles, in shard 0.
   std::vector<std::byte> bytes;
 };
 
@@ -68,6 +71,9 @@ class Values final : public ledger::CheckpointVisitor {
     const auto view = view_part(shard, service);
     ASSERT_TRUE(view.has_value());
     stored.view.assign(view->begin(), view->end());
+    const auto access = access_part(shard, service);
+    ASSERT_TRUE(access.has_value());
+    stored.access.assign(access->begin(), access->end());
     auto state = locks::parse_snapshot(stored.bytes);
     ASSERT_TRUE(state.ok()) << state.status().to_string();
     stored.state = std::move(state).value();
@@ -275,6 +281,34 @@ TEST_F(SnapshotRestoreTest, TheClusterViewGoesOnWithTheNodesOfTheNewCluster) {
   EXPECT_EQ(protocol::find_member(restored, NodeId{9})->state, protocol::MemberState::Removed);
   view.pop_back();
   write({{shard, {}, frontier, view}}, header);
+  EXPECT_EQ(restore_snapshot(options(2)).status().detail(), ledger::kSnapshotImpossible);
+}
+
+TEST_F(SnapshotRestoreTest, UsersAndRolesGoOnAsTheyWereSaved) {
+  ledger::SnapshotHeader header = ledger::sample_header();
+  header.ledger = true;
+  security::AccessCpu saved;
+  security::AccessCommand add;
+  // Longer than one section's part.
+  for (std::uint64_t k = 0; k < 5'000; ++k) {
+    add.expected = k;
+    add.name = std::string(200, 'u') + std::to_string(k);
+    add.roles = {"root"};
+    ASSERT_EQ(saved.apply(security::encode_access_command(add)), security::AccessCode::Applied);
+  }
+  std::vector<std::byte> access;
+  saved.serialize(access);
+  ASSERT_GT(access.size(), ledger::kSnapshotPartBytesMax);
+  const ledger::SnapshotShard shard{
+      .shard = ShardId{0}, .applied = LogIndex{1}, .applied_term = Term{6}, .term = Term{7}};
+  const ledger::SnapshotFrontier frontier{1, {ledger::MerkleHash{std::byte{1}}}};
+  write({{shard, {}, frontier, {}, access}}, header);
+  ASSERT_TRUE(restore_snapshot(options()).ok());
+  const StoredShard stored = values_of(options().data_directory).shards.at(0);
+  EXPECT_EQ(stored.access, access);
+  EXPECT_TRUE(stored.view.empty());
+  access.pop_back();
+  write({{shard, {}, frontier, {}, access}}, header);
   EXPECT_EQ(restore_snapshot(options(2)).status().detail(), ledger::kSnapshotImpossible);
 }
 

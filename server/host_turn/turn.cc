@@ -86,6 +86,7 @@ bool HostReplicas::take_heartbeats() {
   }
   inflow_->heartbeats().clear();
   wake |= votes_->open_when_established(turn_.tick);
+  wake |= votes_->doubt(claim_->doubted());
   wake |= peers_->refresh(turn_.tick);
   if (turn_.tick_began) {
     peers_->show_suspicions(turn_.tick);

@@ -56,6 +56,9 @@ class DirectoryClaim {
   // failure, and no second refusal is to be reported.
   Status on_refused(NodeId peer, const netcore::Refusal& refusal, std::uint64_t now_ms);
 
+  // Whether a voter says that this directory has forgotten promises, and has not admitted it since.
+  bool doubted() const { return voters_saying(Reason::Forgotten) != 0; }
+
   // Whether this node's directory or that of one of `peers` is not its first one: then promises may
   // be forgotten and the rules of readmission.h are in force. `peers` have each an `incarnation`.
   template <typename Peers>

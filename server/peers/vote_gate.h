@@ -2,13 +2,16 @@
 //
 // Promises from before a restart bind for one election timeout more
 // (docs/internals/architecture.md). A directory that not every node has admitted yet may stand for
-// one that is lost: its rows wait until it is established. One thread.
+// one that is lost: its rows wait until it is established. So do those of one of which a voter says
+// that it is an old copy, until that voter admits it: a single word may be a lie, which must not
+// end a node, or be true (docs/adr/0120). One thread.
 #pragma once
 
 #include "common/ids.h"
 #include "ledger/directory/identity_file.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -38,8 +41,12 @@ class VoteGate {
     return true;
   }
 
+  // Whether a voter says that this directory has forgotten promises, which is not enough to end the
+  // node: its rows wait. True: they do so no longer, and are to be woken.
+  bool doubt(bool doubted) { return std::exchange(doubted_, doubted) && !doubted; }
+
   // Before this tick the rows neither vote nor campaign.
-  Tick vote_after() const { return vote_after_; }
+  Tick vote_after() const { return doubted_ ? kTickVoteNever : vote_after_; }
 
   // No earlier incarnation of this directory made a promise that counts.
   bool first_life() const { return past_.first_life; }
@@ -58,6 +65,7 @@ class VoteGate {
   Past past_;
   std::uint32_t election_ticks_;
   Tick vote_after_;
+  bool doubted_ = false;
 };
 
 }  // namespace gcoord::server

@@ -134,7 +134,7 @@ Result<std::size_t> ResidentReplicas::meet(std::uint64_t now_ms) {
 }
 
 ResidentMeeting ResidentReplicas::meeting(std::uint64_t now_ms) {
-  const bool established = admission_->established();
+  const bool established = admission_->established() && !claim_->doubted();
   if (established && due_.established_ms == 0) {
     due_.established_ms = now_ms;
   }

@@ -3,6 +3,7 @@
 
 #include "ledger/disk/memory_disk.h"
 #include "server/interfaces/errors.h"
+#include "server/peers/vote_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -57,6 +58,28 @@ TEST_F(DirectoryClaimTest, ALiveNodeIsNotSucceeded) {
             kNodeIdDuplicate);
   EXPECT_EQ(identity_->incarnation(), before);
   EXPECT_FALSE(identity_->rejoining());
+}
+
+// It may be true, so the node must not vote; it may be a lie, so the node goes on.
+TEST_F(DirectoryClaimTest, OneWordThatThisIsAnOldCopyIsADoubtUntilItsVoterAdmitsTheNode) {
+  DirectoryClaim claim{*identity_, false};
+  claim.set_voters({NodeId{1}, NodeId{3}});
+  VoteGate gate{*identity_, {}, 10};
+  ASSERT_TRUE(identity_->mark_established().ok());
+  gate.begin(Tick{5});
+  const Tick before = gate.vote_after();
+  EXPECT_FALSE(gate.doubt(claim.doubted()));
+  const netcore::Refusal old_copy =
+      refusal_of(netcore::RefusalCode::OldIncarnation, Incarnation{9}, false);
+  EXPECT_TRUE(claim.on_refused(NodeId{7}, old_copy, 1).ok());  // No voter.
+  EXPECT_FALSE(claim.doubted());
+  EXPECT_TRUE(claim.on_refused(NodeId{1}, old_copy, 1).ok());
+  EXPECT_TRUE(claim.doubted());
+  EXPECT_FALSE(gate.doubt(claim.doubted()));
+  EXPECT_GT(gate.vote_after(), Tick{1'000'000'000});
+  claim.on_admitted(NodeId{1});
+  EXPECT_TRUE(gate.doubt(claim.doubted())) << "the rows are to be woken";
+  EXPECT_EQ(gate.vote_after(), before);
 }
 
 // Nothing proves a single one: somebody else may answer where a peer was.

@@ -98,7 +98,7 @@ Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes) {
   for (std::size_t i = 0; i < asked; ++i) {
     GCOORD_TRY(std::string host,
                wishes.hosts.empty() ? Result<std::string>{kLoopback} : host_of(wishes.hosts[i]));
-    if (!server::is_loopback({host, 1}) && !wishes.insecure) {
+    if (!server::is_loopback({host, 1}) && !wishes.insecure && !wishes.tls) {
       return protocol::make_error(protocol::ErrorCode::ListenInsecure, "--hosts: " + host);
     }
     ++nodes_of_host[key(host)];
@@ -113,7 +113,7 @@ Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes) {
                    .cluster_id = wishes.cluster_id,
                    .shards = wishes.shards,
                    .tls = wishes.tls,
-                   .insecure = wishes.insecure && !all_here,
+                   .insecure = wishes.insecure && !wishes.tls && !all_here,
                    .files_dir = wishes.files_dir,
                    .nodes = {}};
   std::map<std::string, std::uint16_t> planned;
@@ -165,21 +165,22 @@ std::string configuration_of(const ClusterPlan& plan, const PlannedNode& node) {
   text += "listen_metrics = " + quoted(server::to_string(node.metrics)) + "\n";
   text += "listen_ledger = " + quoted(server::to_string(node.ledger)) + "\n";
   if (plan.insecure) {
-    text += plan.tls ? "# The links between nodes are proven, but not encrypted: for a network "
-                       "that you trust.\n"
-                     : "# Nothing is encrypted or authenticated: for a network that you trust.\n";
-    text += "insecure = true\n";
+    text +=
+        "# Nothing is encrypted or authenticated: for a network that you trust.\n"
+        "insecure = true\n";
   }
   if (plan.tls) {
     const auto file = [&](const std::string& name) { return quoted(plan.files_dir + "/" + name); };
     const std::string own = "node-" + std::to_string(node.id);
     text +=
-        "# TLS on every port for clients and pages; the files are read again when they change.\n"
+        "# TLS on every port; the files are read again when they change.\n"
         "tls_cert = " +
         file(own + ".crt") + "\ntls_key = " + file(own + ".key") + "\ntls_ca = " + file("ca.crt") +
         "\ntls_crl = " + file("ca.crl") +
         "\n# A client may show a certificate, and is its user then.\n"
         "client_certificates = \"optional\"\n"
+        "# Nodes show each other their certificates.\n"
+        "peer_tls = \"required\"\n"
         "# By this the nodes prove to each other that they are of this cluster.\n"
         "cluster_secret = " +
         file("cluster.secret") + "\n";

@@ -24,9 +24,9 @@ struct ClusterWishes {
   // An absolute path. The only node of a host takes it as it is; others, and all on loopback, take
   // a folder node-ID in it.
   std::string data_dir;
-  // TLS with certificates for clients and pages, and a secret by which nodes prove themselves.
+  // TLS with certificates on all ports, and a secret by which nodes prove themselves.
   bool tls = false;
-  bool insecure = false;  // Beyond loopback nodes only listen if this is true.
+  bool insecure = false;  // Beyond loopback nodes only listen with TLS, or if this is true.
   // An absolute path: where a node finds the files of its certificate.
   std::string files_dir{};
 };

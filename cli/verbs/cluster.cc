@@ -129,7 +129,7 @@ int init(Context& context, const InitText& text) {
   while (wishes.cluster_id == 0) {
     wishes.cluster_id = server::draw_random();
   }
-  wishes.tls = text.tls;
+  wishes.tls = text.tls || (!wishes.hosts.empty() && !wishes.insecure);
   if (wishes.files_dir.empty()) {
     wishes.files_dir = wishes.hosts.empty() ? directory.string() : "/etc/gcoord";
   }
@@ -199,14 +199,14 @@ void add_cluster_commands(Command& app, Context& context) {
                    "where a node finds its certificate and the secret, absolute (default --dir on "
                    "loopback, else /etc/gcoord)")
       ->type_name("DIR");
-  verb->add_flag("--with-tls",
-                 text->tls,
-                 "make a CA, certificates and a cluster secret, and have the nodes speak TLS with "
-                 "clients");
+  verb->add_flag(
+      "--with-tls",
+      text->tls,
+      "make a CA, certificates and a cluster secret, and have the nodes speak TLS on all "
+      "ports; so it is with --hosts, unless --insecure is given");
   verb->add_flag("--insecure",
                  text->wishes.insecure,
-                 "allow hosts beyond loopback; links between nodes are not encrypted, and without "
-                 "--with-tls nothing is");
+                 "allow hosts beyond loopback without TLS: nothing is encrypted or authenticated");
   add_cluster_secret_commands(*cluster, context);
 }
 

@@ -133,12 +133,17 @@ TEST(ClusterTrust, AllIsWrittenOrNothing) {
   }
 }
 
-TEST(ClusterTrust, LinksBetweenHostsStillNeedAWordAboutThem) {
+TEST(ClusterTrust, WithTlsOnAllPortsHostsNeedNoWordAboutThem) {
   const ScratchFolder folder;
-  ClusterWishes asked = with_tls(folder, {"10.0.0.1"});
-  asked.insecure = false;
-  EXPECT_EQ(refusal(asked), number(protocol::ErrorCode::ListenInsecure));
-  asked = with_tls(folder);
+  for (const bool insecure : {false, true}) {
+    ClusterWishes asked = with_tls(folder, {"10.0.0.1"});
+    asked.insecure = insecure;
+    const ClusterPlan plan = plan_cluster(asked).value();
+    const std::string text = configuration_of(plan, plan.nodes[0]);
+    EXPECT_EQ(text.find("insecure"), std::string::npos) << text;
+    EXPECT_NE(text.find("peer_tls = \"required\""), std::string::npos) << text;
+  }
+  ClusterWishes asked = with_tls(folder);
   asked.files_dir = "here";
   EXPECT_EQ(refusal(asked), number(protocol::ErrorCode::OptionInvalid));
 }

@@ -16,6 +16,14 @@ constexpr auto kShowsNone = static_cast<std::uint32_t>(protocol::ErrorCode::Feat
 std::optional<client::SessionDescription> living_session(Context& context,
                                                          client::Client& client,
                                                          std::uint64_t session_id) {
+  // Its key, where the user has it, is shown before anything is asked: others may not see it.
+  client::AttachOptions own;
+  own.session_id = session_id;
+  const auto attached = context.attach(client, std::move(own));
+  if (!attached.ok()) {
+    context.refuse(client, attached.status());
+    return std::nullopt;
+  }
   auto described = client.session(session_id);
   if (described.status().detail() == kShowsNone) {
     client::SessionDescription believed;

@@ -312,7 +312,6 @@ TimePoint NodeSet::next_event() const {
 
 void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.phase = Phase::Connecting;
-  entry.failure_code = protocol::ErrorCode::None;
   entry.breaker.on_request(now);
   entry.give_up_at = now + TimePoint{options_.connect_timeout};
   entry.connection = std::make_shared<Connection>(context_, *options_.clock, tls_);
@@ -322,6 +321,7 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.attached.clear();
   events.on_connected = [this, &entry] {
     entry.greeted = true;
+    entry.failure_code = protocol::ErrorCode::None;  // Whatever refused the one before.
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
     const ClusterId cluster = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};

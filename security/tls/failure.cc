@@ -28,7 +28,7 @@ Status certificate_failure(long verdict) {
       detail = kTlsName;
       break;
     default:
-      break;
+      break;  // Of no authority that is known, or not whole.
   }
   return Status{
       StatusCode::Unauthenticated,

@@ -1,0 +1,210 @@
+// Three real nodes with TLS on every port and rights switched on: who is let in, what each may do,
+// and how soon a right that was taken away counts at every node.
+#include "chaos/process/free_ports.h"
+#include "tests/cli/programs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace gcoord::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// A port from which on three are free, and three 100, 200 and 300 above them; 0: there is none.
+std::uint16_t first_port() {
+  const auto found = chaos::free_ports(500);
+  const auto ports = found.ok() ? found.value() : std::vector<std::uint16_t>{};
+  const auto is_free = [&](int port) { return std::ranges::find(ports, port) != ports.end(); };
+  for (const std::uint16_t port : ports) {
+    bool all = true;
+    for (const int above : {0, 1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302}) {
+      all = all && is_free(port + above);
+    }
+    if (all) {
+      return port;
+    }
+  }
+  return 0;
+}
+
+Words joined(Words first, const Words& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+void write_private(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text << "\n";
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+}
+
+class TrustTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    port_ = first_port();
+    ASSERT_NE(port_, 0);
+    const Finished made = run("gcoordctl",
+                              {"cluster",
+                               "init",
+                               "--with-tls",
+                               "--dir",
+                               folder_.path() / "made",
+                               "--client-port",
+                               std::to_string(port_),
+                               "--shards",
+                               "16"});
+    ASSERT_EQ(made.code, 0) << made.err;
+    for (int node = 1; node <= 3; ++node) {
+      auto child = ChildProcess::start(
+          program("gcoordd", {"--config", made_file("node-" + std::to_string(node) + ".toml")}));
+      ASSERT_TRUE(child.ok());
+      nodes_.push_back(std::move(child).value());
+    }
+    for (ChildProcess& node : nodes_) {
+      ASSERT_TRUE(node.read_line(kPatience).has_value());
+    }
+  }
+
+  std::string made_file(const std::string& name) const { return folder_.path() / "made" / name; }
+
+  // All nodes, or the one of this number.
+  Ctl ctl(int node = 0) const {
+    std::string endpoints;
+    for (int k = 1; k <= 3; ++k) {
+      if (node == 0 || node == k) {
+        endpoints += (endpoints.empty() ? "" : ",") + std::string("127.0.0.1:") +
+                     std::to_string(port_ + k - 1);
+      }
+    }
+    return Ctl{endpoints};
+  }
+
+  Words nobody() const { return {"-o", "json", "--cacert", made_file("ca.crt")}; }
+
+  Words admin() const {
+    return joined(nobody(), {"--cert", made_file("admin.crt"), "--key", made_file("admin.key")});
+  }
+
+  Words bob() const {
+    return joined(nobody(), {"--user", "bob", "--password-file", folder_.path() / "bob.pw"});
+  }
+
+  Finished as(const Words& who, const Words& what, int node = 0) const {
+    return ctl(node)(joined(who, what));
+  }
+
+  void must(const Words& who, const Words& what) const {
+    const Finished done = as(who, what);
+    EXPECT_EQ(done.code, 0) << done.out << done.err;
+  }
+
+  void refused(const Words& who, const Words& what, const std::string& code, int node = 0) const {
+    const Finished done = as(who, what, node);
+    EXPECT_EQ(done.code, 4) << done.out << done.err;
+    EXPECT_EQ(done.error_code(), code) << done.out;
+  }
+
+  // Rights on, and bob with a password and a role over jobs/.
+  void enable() const {
+    write_private(folder_.path() / "bob.pw", "a password of bob's");
+    must(admin(), {"user", "add", "admin", "--role", "root", "--no-password"});
+    must(admin(), {"auth", "enable"});
+    must(admin(), {"role", "add", "jobs", "read", "write", "details", "--prefix", "jobs/"});
+    must(admin(),
+         {"user", "add", "bob", "--role", "jobs", "--password-file", folder_.path() / "bob.pw"});
+  }
+
+  const ScratchFolder folder_;
+  std::uint16_t port_ = 0;
+  std::vector<ChildProcess> nodes_;
+};
+
+TEST_F(TrustTest, PortsSpeakTlsAndAreBelievedByWhoKnowsTheirCa) {
+  must(nobody(), {"lock", "acquire", "first", "--ttl", "30s"});
+  EXPECT_EQ(as(admin(), {"status"}).json()["nodes"].size(), 3u);
+  refused({"-o", "json"}, {"status"}, "GC3113");
+  refused({"-o", "json", "--tls"}, {"status"}, "GC3103");
+}
+
+TEST_F(TrustTest, EachMayDoWhatItsRolesSayAndNothingElse) {
+  enable();
+  must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
+  refused(bob(), {"lock", "acquire", "other", "--ttl", "30s"}, "GC6560");
+  refused(bob(), {"user", "list"}, "GC6560");
+  refused(bob(), {"lock", "break", "jobs/a", "--reason", "none"}, "GC6560");
+  refused(nobody(), {"lock", "acquire", "jobs/a", "--ttl", "30s"}, "GC6560");
+  // Whether a lock is there is not told, either.
+  must(admin(), {"lock", "acquire", "secret/a", "--ttl", "30s"});
+  const Finished held = as(bob(), {"lock", "get", "secret/a"});
+  const Finished free = as(bob(), {"lock", "get", "secret/b"});
+  EXPECT_EQ(held.code, free.code);
+  EXPECT_EQ(held.error_code(), "GC6560");
+  EXPECT_EQ(free.error_code(), "GC6560");
+  const auto rows = as(bob(), {"lock", "ls"}).json()["locks"];
+  ASSERT_EQ(rows.size(), 1u) << rows;
+  EXPECT_EQ(rows[0]["name"], "jobs/a");
+}
+
+TEST_F(TrustTest, APasswordIsCheckedOnceAndItsTokenCountsAtEveryNode) {
+  enable();
+  const std::string token = folder_.path() / "token";
+  must(bob(), {"auth", "login", "--out", token});
+  EXPECT_EQ(fs::status(token).permissions() & fs::perms(0077), fs::perms::none);
+  for (int node = 1; node <= 3; ++node) {
+    const Finished who = as(joined(nobody(), {"--token-file", token}), {"auth", "whoami"}, node);
+    EXPECT_EQ(who.json()["name"], "bob") << who.out << who.err;
+  }
+  write_private(folder_.path() / "bob.pw", "another");
+  refused(bob(), {"auth", "whoami"}, "GC6531");
+  must(admin(), {"user", "disable", "bob"});
+  refused(joined(nobody(), {"--token-file", token}), {"lock", "ls"}, "GC6537");
+}
+
+TEST_F(TrustTest, ARightThatIsTakenAwayIsGoneAtEveryNodeAndEndsWatches) {
+  enable();
+  const std::string token = folder_.path() / "token";
+  must(bob(), {"auth", "login", "--out", token});
+  const Words by_token = joined(nobody(), {"--token-file", token});
+  ChildProcess watch = ctl().start(joined(by_token, {"watch", "--prefix", "jobs/"}));
+  // Once an event came, the watch is there.
+  std::optional<std::string> seen;
+  for (int k = 0; k < 100 && !seen; ++k) {
+    must(by_token, {"lock", "run", "jobs/" + std::to_string(k), "--", "true"});
+    seen = watch.read_line(std::chrono::milliseconds{200});
+  }
+  ASSERT_TRUE(seen.has_value());
+  must(admin(), {"role", "revoke", "jobs", "read", "write", "details", "--prefix", "jobs/"});
+  for (int node = 1; node <= 3; ++node) {
+    // Within an election timeout of the order's answer; the tries only bound a failure.
+    Finished done;
+    for (int tries = 0; tries < 50 && done.code != 4; ++tries) {
+      done = as(by_token, {"lock", "ls", "jobs/"}, node);
+    }
+    EXPECT_EQ(done.error_code(), "GC6560") << done.out << done.err;
+  }
+  EXPECT_EQ(watch.wait_for(kPatience).value_or(-1), 4);
+}
+
+TEST_F(TrustTest, SessionsBelongToWhoHasTheirKey) {
+  enable();
+  const std::string key = folder_.path() / "key";
+  const auto opened =
+      as(joined(bob(), {"--session-key-file", key}), {"lock", "acquire", "jobs/a", "--ttl", "30s"})
+          .json();
+  ASSERT_TRUE(opened.contains("session")) << opened;
+  const std::string session = opened["session"].is_string()
+                                  ? opened["session"].get<std::string>()
+                                  : std::to_string(opened["session"].get<std::uint64_t>());
+  refused(bob(), {"session", "close", session}, "GC6541");
+  must(joined(bob(), {"--session-key-file", key}), {"session", "close", session});
+}
+
+}  // namespace
+}  // namespace gcoord::cli

@@ -19,7 +19,7 @@ struct ServedLedger {
 
   explicit ServedLedger(std::uint32_t shards)
       : ledger(shards),
-        endpoint(server::LedgerEndpoint::open("127.0.0.1:0", ledger, metrics).value()) {}
+        endpoint(server::LedgerEndpoint::open("127.0.0.1:0", ledger, {metrics}).value()) {}
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(endpoint->port()); }
 

@@ -10,22 +10,17 @@ namespace gcoord::cli {
 namespace {
 
 constexpr auto kShowsNone = static_cast<std::uint32_t>(protocol::ErrorCode::FeatureMissing);
+constexpr auto kNotAllowed = static_cast<std::uint32_t>(protocol::ErrorCode::NotAllowed);
 
 }  // namespace
 
 std::optional<client::SessionDescription> living_session(Context& context,
                                                          client::Client& client,
                                                          std::uint64_t session_id) {
-  // Its key, where the user has it, is shown before anything is asked: others may not see it.
-  client::AttachOptions own;
-  own.session_id = session_id;
-  const auto attached = context.attach(client, std::move(own));
-  if (!attached.ok()) {
-    context.refuse(client, attached.status());
-    return std::nullopt;
-  }
   auto described = client.session(session_id);
-  if (described.status().detail() == kShowsNone) {
+  // Who may not see it, but has its key, finds out by what is done with it.
+  const std::uint32_t refusal = described.status().detail();
+  if (refusal == kShowsNone || refusal == kNotAllowed) {
     client::SessionDescription believed;
     believed.session_id = session_id;
     believed.alive = true;

@@ -251,14 +251,15 @@ int close(Context& context, const SessionFlags& flags) {
     return context.exit_code();
   }
   const Status ready = wait_for_leaders(context, *client);
-  if (!living_session(context, *client, flags.id).has_value()) {
-    return context.exit_code();
-  }
+  // First, so that its key is shown before anything is asked: others may not see it.
   client::AttachOptions attach;
   attach.session_id = flags.id;
   auto session = context.attach(*client, attach);
   if (!session.ok()) {
     return context.fail(*client, session.status());
+  }
+  if (!living_session(context, *client, flags.id).has_value()) {
+    return context.exit_code();
   }
   const client::Status closed = session.value().close();
   if (!closed.ok()) {

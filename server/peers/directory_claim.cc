@@ -70,7 +70,12 @@ std::size_t DirectoryClaim::voters_saying(Reason reason) const {
 // One that is not proven may be somebody else at a dead node's address.
 bool DirectoryClaim::is_enough(Reason reason, const netcore::Refusal& refusal) const {
   const bool is_word = refusal.is_proven && reason != Reason::Removed;
-  return is_word || voters_saying(reason) > voters_.size() / 2;
+  const std::size_t said = voters_saying(reason);
+  // The operator says it, too, so a node comes back wherever it makes a majority with those who
+  // refuse it; still not by a single word where there are others.
+  const bool rejoins = reason == Reason::Forgotten && rejoin_ && 2 * said >= voters_.size() &&
+                       (said > 1 || voters_.size() <= 1);
+  return is_word || rejoins || said > voters_.size() / 2;
 }
 
 void DirectoryClaim::log_word(NodeId peer, const netcore::Refusal& refusal) const {

@@ -2,8 +2,8 @@
 // may be succeeded, and a successor rejoins (docs/adr/0012, 0025, 0069, 0120).
 //
 // Nothing that ends a node or changes its directory follows from one unproven word: where the
-// cluster has no secret, a majority of the other voters must refuse for the same reason; that it
-// has left the cluster takes a majority always.
+// cluster has no secret, a majority of the other voters must refuse for the same reason, or with
+// --rejoin half of them, two at least; that it has left the cluster takes a majority always.
 //
 // A peer that remembers a newer directory of this node than the one it has refuses it: the
 // directory has forgotten promises. Then the node ends with a text for the operator; or, where the

@@ -146,6 +146,17 @@ TEST_F(DirectoryClaimTest, OneUnprovenWordChangesNoDirectory) {
   EXPECT_FALSE(identity_->rejoining());
 }
 
+TEST_F(DirectoryClaimTest, HalfOfTheOthersAreEnoughWhereTheOperatorHasSaidSo) {
+  const auto refusal =
+      refusal_of(netcore::RefusalCode::ReplacedDirectory, incarnation_of(2, 2), false);
+  for (const bool rejoin : {false, true}) {
+    DirectoryClaim claim{*identity_, rejoin};
+    claim.set_voters({NodeId{1}, NodeId{3}, NodeId{4}, NodeId{5}});
+    EXPECT_TRUE(claim.on_refused(NodeId{1}, refusal, 1).ok());
+    EXPECT_EQ(claim.on_refused(NodeId{3}, refusal, 1).detail(), rejoin ? kDirectoryTakenOver : 0);
+  }
+}
+
 TEST_F(DirectoryClaimTest, AMajorityMakesTheDirectoryTheSuccessorOfTheNewestThatItKnows) {
   DirectoryClaim claim{*identity_, true};
   claim.set_voters({NodeId{1}, NodeId{3}});

@@ -43,7 +43,8 @@ Status unsafe(const std::string& path, const std::string& why) {
 }
 
 Status unreadable(const std::string& path, int error) {
-  return {error == ENOENT ? StatusCode::NotFound : StatusCode::FailedPrecondition,
+  const bool is_absent = error == ENOENT || error == ENOTDIR;
+  return {is_absent ? StatusCode::NotFound : StatusCode::FailedPrecondition,
           "cannot read " + path + ": " + std::strerror(error),
           kSecretFileUnreadable};
 }

@@ -63,7 +63,8 @@ TEST(HttpTiles, UrlsNameAHostAndAPort) {
                           "http://a:",
                           "http://a:x",
                           "http://a:99999",
-                          "https://a:1",
+                          "https://a",
+                          "ftp://a:1",
                           "a:1"}) {
     EXPECT_FALSE(parse_http_place(url).ok()) << url;
   }

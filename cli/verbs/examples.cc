@@ -40,7 +40,7 @@ constexpr std::array kExamples = {
     VerbExample{"member undrain", "2"},
     VerbExample{"member move-leaders", "2"},
     VerbExample{"member forget-directory", "2 --data-dir /var/lib/gcoord"},
-    VerbExample{"auth login", "--user ann --out ann.token"},
+    VerbExample{"auth login", "--user ann --password-file ann.password --out ann.token"},
     VerbExample{"auth whoami", "--token-file ann.token"},
     VerbExample{"alarm list", "-o json"},
     VerbExample{"alarm disarm", "suspect-for-long:3"},

@@ -62,7 +62,8 @@ TEST(BundleTargets, AUserGivesAnAddressOrAUrl) {
   EXPECT_EQ(read("10.0.0.1:7600"), "http://10.0.0.1:7600");
   EXPECT_EQ(read("http://[::1]:7600"), "http://[::1]:7600");
   EXPECT_EQ(read("http://proxy:80/node-1/"), "http://proxy:80/node-1");
-  for (const char* wrong : {"", "host", "https://h:1", "ftp://h:1", "http://h", "h:0", "h:x"}) {
+  EXPECT_EQ(read("https://h:1"), "https://h:1");
+  for (const char* wrong : {"", "host", "https://h", "ftp://h:1", "http://h", "h:0", "h:x"}) {
     EXPECT_THAT(read(wrong), testing::StartsWith("no: ")) << wrong;
   }
 }

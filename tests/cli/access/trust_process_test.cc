@@ -109,8 +109,8 @@ class TrustTest : public testing::Test {
     EXPECT_EQ(done.code, 0) << done.out << done.err;
   }
 
-  void refused(const Words& who, const Words& what, const std::string& code, int node = 0) const {
-    const Finished done = as(who, what, node);
+  void refused(const Words& who, const Words& what, const std::string& code) const {
+    const Finished done = as(who, what);
     EXPECT_EQ(done.code, 4) << done.out << done.err;
     EXPECT_EQ(done.error_code(), code) << done.out;
   }

@@ -27,7 +27,7 @@ std::vector<FuzzInput> fuzz_seeds();
 namespace gcoord::fuzz {
 
 // 2,000 per seed runs in seconds under the sanitizers; longer hunts are libFuzzer's.
-inline constexpr std::uint64_t kMutationCount = 2000;
+inline constexpr std::uint64_t kMutationCount = 1000;
 inline constexpr std::uint64_t kChangesMax = 4;
 
 // One change of the input; `word` decides everything about it.

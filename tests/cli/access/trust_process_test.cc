@@ -1,11 +1,10 @@
 // Three real nodes with TLS on every port and rights switched on: who is let in, what each may do,
 // and how soon a right that was taken away counts at every node.
-#include "chaos/process/free_ports.h"
+#include "tests/cli/cluster/cluster_ports.h"
 #include "tests/cli/programs.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -17,23 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-
-// A port from which on three are free, and three 100, 200 and 300 above them; 0: there is none.
-std::uint16_t first_port() {
-  const auto found = chaos::free_ports(500);
-  const auto ports = found.ok() ? found.value() : std::vector<std::uint16_t>{};
-  const auto is_free = [&](int port) { return std::ranges::find(ports, port) != ports.end(); };
-  for (const std::uint16_t port : ports) {
-    bool all = true;
-    for (const int above : {0, 1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302}) {
-      all = all && is_free(port + above);
-    }
-    if (all) {
-      return port;
-    }
-  }
-  return 0;
-}
 
 Words joined(Words first, const Words& second) {
   first.insert(first.end(), second.begin(), second.end());

@@ -1,10 +1,9 @@
 // A cluster by hand in three commands: those that `gcoordctl cluster init` prints.
-#include "chaos/process/free_ports.h"
+#include "tests/cli/cluster/cluster_ports.h"
 #include "tests/cli/programs.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -13,24 +12,6 @@
 
 namespace gcoord::cli {
 namespace {
-
-// A port from which on three are free, and three 100, 200 and 300 above them; 0: there is none.
-std::uint16_t first_port() {
-  const auto found = chaos::free_ports(500);
-  const std::vector<std::uint16_t> ports =
-      found.ok() ? found.value() : std::vector<std::uint16_t>{};
-  const auto is_free = [&](int port) { return std::ranges::find(ports, port) != ports.end(); };
-  for (const std::uint16_t port : ports) {
-    bool all = true;
-    for (const int above : {0, 1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302}) {
-      all = all && is_free(port + above);
-    }
-    if (all) {
-      return port;
-    }
-  }
-  return 0;
-}
 
 // A line of the output, as somebody types it.
 ChildProcess typed(const std::string& line) {

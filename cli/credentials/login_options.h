@@ -1,6 +1,6 @@
 // Options of a login: --user NAME[:PASSWORD], --password-file, --token-file.
 //
-// A password that no option gives is asked for on the terminal, which shows nothing meanwhile.
+// The terminal prompts for a password that no option gives, and shows nothing meanwhile.
 // Passwords on a command line are seen by others of the host; files and the terminal are not. One
 // thread.
 #pragma once

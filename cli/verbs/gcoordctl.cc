@@ -46,7 +46,7 @@ void add_globals(Command& app, Globals& globals) {
       ->type_name("NAME");
   app.add_option("--user",
                  globals.login.user,
-                 "who you are; the password is asked for on the terminal unless it is given")
+                 "who you are; the terminal prompts for a password that is not given")
       ->type_name("NAME[:PASSWORD]");
   app.add_option("--password-file",
                  globals.login.password_file,

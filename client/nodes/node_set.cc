@@ -343,7 +343,7 @@ void NodeSet::on_reply(Entry& entry,
   if (entry.phase == Phase::Ready && fetch_.take(entry.node, slot, options_.clock->now())) {
     take_view(slot, payload);
   } else if (entry.phase == Phase::Ready && is_login(slot)) {
-    access_.login->take(slot, payload, options_.clock->now());  // If not taken, it is asked again.
+    access_.login->take(slot, payload, options_.clock->now());  // If not taken, it is sent again.
   } else if (entry.phase == Phase::Ready) {
     access_.keyring.hear(slot, payload);
     events_.on_reply(entry.node, slot, payload);

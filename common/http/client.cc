@@ -275,7 +275,7 @@ class HttpClient::Handle {
     headers_ = library_.slist_append(headers_, line.c_str());
   }
 
-  // libcurl checks chain and name unless it is asked not to.
+  // libcurl checks chain and name by default.
   void set_tls() {
     if (!options_.tls.enabled) {
       return;

@@ -159,7 +159,7 @@ TEST_F(TopSignals, ASignalEndsItWhileNobodyReadsWhatItPrints) {
   std::vector<std::string> words = top_of(node_.endpoint());
   words.insert(words.begin(), {"-o", "json"});
   TopTerminal terminal(words, kUsual);
-  ASSERT_TRUE(terminal.fills_up([] {}));
+  ASSERT_TRUE(terminal.blocks_in_a_write());
   terminal.signal(SIGTERM);
   EXPECT_TRUE(killed_by(terminal.wait_for_change(), SIGTERM));
 }

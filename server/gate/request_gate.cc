@@ -54,11 +54,26 @@ SessionStanding RequestGate::standing_of(protocol::ConnectionId connection,
   return session.value == 0 ? SessionStanding::Unproven : standing(connection, session);
 }
 
+// Of a request that begins a change.
+bool RequestGate::pass_confirmed(protocol::ConnectionId connection,
+                                 const protocol::RequestSlot& slot) {
+  if (environment_->confirmed()) {
+    return true;
+  }
+  refusals_.add_unconfirmed();
+  environment_->clients.reply(connection, error_reply(slot, ErrorCode::RightsUnconfirmed), {});
+  return false;
+}
+
 bool RequestGate::pass(protocol::ConnectionId connection,
                        protocol::RequestSlot& slot,
                        std::span<const std::byte> payload) {
-  if (!on()) {
+  if (!follows_roles()) {
     return true;
+  }
+  if (!on()) {
+    const RequestDemands demands = demands_of(slot, payload, SessionStanding::Unproven);
+    return !begins_change(demands, slot) || pass_confirmed(connection, slot);
   }
   protocol::ReplySink& clients = environment_->clients;
   const RequestDemands demands = demands_of(slot, payload, standing_of(connection, slot, payload));
@@ -73,9 +88,7 @@ bool RequestGate::pass(protocol::ConnectionId connection,
     clients.reply(connection, error_reply(slot, ErrorCode::NotAllowed), protocol::bytes_of(why));
     return false;
   }
-  if (begins_change(demands, slot) && !environment_->confirmed()) {
-    refusals_.add_unconfirmed();
-    clients.reply(connection, error_reply(slot, ErrorCode::RightsUnconfirmed), {});
+  if (begins_change(demands, slot) && !pass_confirmed(connection, slot)) {
     return false;
   }
   if (names_holder(slot.kind) &&

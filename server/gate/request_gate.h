@@ -1,7 +1,9 @@
 // Gate of a node's requests: with rights switched on, each is decided for its connection's
 // principal before anything of the node sees it.
 //
-// While they are off it lets all pass, at the cost of one look. A decision is of the principal and
+// While they are off it lets all pass, at the cost of one look; where the table has users, though,
+// this node's copy may be one from before they were switched on, so the rule below holds already. A
+// decision is of the principal and
 // the roles as they are at that moment; what it compiles is kept per principal and epoch. Where
 // this node's copy of the roles may be older than an election timeout, what begins a change is
 // refused (RightsUnconfirmed): so an acknowledged change of roles holds at every node after that
@@ -51,6 +53,11 @@ class RequestGate {
   // Whether rights are checked.
   bool on() const { return environment_ && environment_->table().enabled; }
 
+  // Whether the age of this node's copy of the roles matters: rights are checked, or may be since.
+  bool follows_roles() const {
+    return environment_ && (environment_->table().enabled || !environment_->table().users.empty());
+  }
+
   // Of the roles while they are checked, plus one; 0 while they are not.
   std::uint64_t epoch() const { return on() ? environment_->table().epoch + 1 : 0; }
 
@@ -67,6 +74,7 @@ class RequestGate {
   Refusals& refusals() { return refusals_; }
 
  private:
+  bool pass_confirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
   SessionStanding standing_of(protocol::ConnectionId connection,
                               const protocol::RequestSlot& slot,
                               std::span<const std::byte> payload) const;

@@ -56,7 +56,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
 }
 
 bool ClientServices::advance(std::uint64_t now_ms) {
-  if (gate_.requests.on()) {
+  if (gate_.requests.follows_roles()) {
     roles_.advance(environment_.service.now_us());
   }
   const bool more = watches_.advance(now_ms);
@@ -73,7 +73,7 @@ std::uint64_t ClientServices::until_next_deadline_ms() const {
   const std::uint64_t now_us = environment_.service.now_us();
   const std::uint64_t dear_us = dear_.until_next_us(now_us);
   const std::uint64_t roles_ms =
-      gate_.requests.on() ? roles_.until_next_ms(now_us) : LockService::kNeverMs;
+      gate_.requests.follows_roles() ? roles_.until_next_ms(now_us) : LockService::kNeverMs;
   return std::min({past_.until_next_look_ms(),
                    members_.until_next_deadline_ms(),
                    access_.until_next_deadline_ms(),

@@ -61,6 +61,18 @@ TEST_F(RequestGateTest, WithoutRightsEveryoneMayEverything) {
   EXPECT_EQ(bench_.gate.epoch(), 0u);
 }
 
+// Its copy may be one from before they were switched on.
+TEST_F(RequestGateTest, WithUsersButWithoutRightsAnOldCopyBeginsNoChange) {
+  bench_.table.enabled = false;
+  bench_.confirmed = false;
+  EXPECT_FALSE(pass(kNobody, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_EQ(answered(), ErrorCode::RightsUnconfirmed);
+  EXPECT_TRUE(pass(kNobody, RequestKind::LockGet, "jobs/1"));
+  EXPECT_TRUE(pass(kNobody, RequestKind::KeepAlive, ""));
+  bench_.table.users.clear();
+  EXPECT_TRUE(pass(kNobody, RequestKind::LockAcquire, "jobs/1"));
+}
+
 TEST_F(RequestGateTest, AGateThatWasNotStartedLetsAllPass) {
   MetricsRegistry metrics;
   RequestGate gate(metrics);

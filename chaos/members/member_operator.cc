@@ -1,7 +1,9 @@
 #include "chaos/members/member_operator.h"
 
+#include "protocol/error_codes.h"
 #include "protocol/hello.h"
 #include "server/interfaces/cluster_members.h"
+#include "server/peers/members_target.h"
 
 #include <fmt/format.h>
 
@@ -27,6 +29,21 @@ MemberOperator::MemberOperator(Environment environment, std::uint64_t seed, std:
       pause_us_(pause_us),
       size_(random_.between(4, 7)) {}
 
+// Whether those that vote by a target are a majority without the node and those that are lost: by
+// weight, and machines that weigh more are not spare ones.
+bool MemberOperator::outlives(const consensus::MembersTarget& target, NodeId node) const {
+  std::uint32_t all = 0;
+  std::uint32_t left = 0;
+  for (std::uint32_t k = 0; k < target.count; ++k) {
+    const consensus::TargetNode& each = target.node[k];
+    const std::uint32_t weight = (each.flags & consensus::kTargetVoter) != 0 ? each.weight : 0;
+    all += weight;
+    left += each.node == node || has_lost(each.node) ? 0 : weight;
+  }
+  return 2 * left > all;
+}
+
+// An order that is under way may make it a machine without which nothing goes on.
 bool MemberOperator::may_lose(NodeId node) const {
   constexpr std::size_t kVotersMin = 3;
   const protocol::ClusterView& view = environment_.view();
@@ -36,15 +53,21 @@ bool MemberOperator::may_lose(NodeId node) const {
   const bool one_is_lost = std::ranges::any_of(view.nodes, [this](const protocol::Member& each) {
     return each.state != protocol::MemberState::Removed && has_lost(each.id);
   });
-  return votes && !one_is_lost && server::voters_of(view).size() >= kVotersMin;
+  const server::MembersTargets targets = server::members_targets(view);
+  return votes && !one_is_lost && server::voters_of(view).size() >= kVotersMin &&
+         asks_.count() == 0 && outlives(targets.shards, node) && outlives(targets.views, node);
 }
 
 OperatorFacts MemberOperator::facts() const {
-  return {environment_.view(), running_, lost_, size_};
+  return {environment_.view(), running_, lost_, waiting_, size_};
 }
 
 void MemberOperator::pass(std::uint64_t now_us) {
   now_us_ = now_us;
+  if (const std::uint64_t epoch = environment_.view().epoch; epoch != waiting_epoch_) {
+    waiting_epoch_ = epoch;
+    waiting_.clear();
+  }
   next_us_ = next_us_ == 0 ? now_us + pause_us_ : next_us_;
   if (environment_.view().epoch != 0 && now_us >= next_us_ && asks_.count() < kOrdersMax) {
     const std::uint64_t pause_us = ending_ ? pause_us_ / 4 : pause_us_ * 2;
@@ -77,19 +100,26 @@ void MemberOperator::order(MemberActionOrder order) {
   removing_ = removing_ || order.action == MemberAction::Remove;
   const NodeId only = order.action == MemberAction::MoveLeaders ? order.node : NodeId{};
   asks_.begin({protocol::RequestKind::MemberChange, protocol::encode_member_action(order), only},
-              [this, action = order.action, text](const protocol::ReplySlot& slot, auto payload) {
+              [this, order, text](const protocol::ReplySlot& slot, auto payload) {
                 const auto answer = protocol::decode_member_action_answer(payload);
-                removing_ = removing_ && action != MemberAction::Remove;
+                removing_ = removing_ && order.action != MemberAction::Remove;
                 const bool done = slot.code == StatusCode::Ok && answer.ok();
                 environment_.tell(done ? fmt::format("{}: view {}", text, answer.value().view.epoch)
                                        : fmt::format("{}: refused with {}", text, slot.detail));
                 if (done) {
                   environment_.count();
                 }
-                if (done && action == MemberAction::Add) {
+                if (done && order.action == MemberAction::Add) {
                   on_added(answer.value());
                 }
+                on_refused(order, static_cast<protocol::ErrorCode>(slot.detail));
               });
+}
+
+void MemberOperator::on_refused(const MemberActionOrder& order, protocol::ErrorCode why) {
+  if (order.action == MemberAction::Promote && why == protocol::ErrorCode::QuorumWouldBeLost) {
+    waiting_.insert(order.node);
+  }
 }
 
 // One in eight never comes, and the token of an answer that was lost is nobody's.

@@ -9,6 +9,8 @@
 #include "chaos/members/operator_plan.h"
 #include "chaos/random/sim_random.h"
 #include "common/ids.h"
+#include "consensus/step/members_plan.h"
+#include "protocol/error_codes.h"
 #include "protocol/members/change_messages.h"
 #include "protocol/members/join_messages.h"
 
@@ -63,7 +65,9 @@ class MemberOperator {
   };
 
   OperatorFacts facts() const;
+  bool outlives(const consensus::MembersTarget& target, NodeId node) const;
   void order(protocol::MemberActionOrder order);
+  void on_refused(const protocol::MemberActionOrder& order, protocol::ErrorCode why);
   void on_added(const protocol::MemberActionAnswer& answer);
   void join(NodeId node, const protocol::JoinToken& token);
 
@@ -74,6 +78,8 @@ class MemberOperator {
   std::uint32_t size_;
   std::set<NodeId> running_;
   std::set<NodeId> lost_;
+  std::set<NodeId> waiting_;  // In the view of that epoch.
+  std::uint64_t waiting_epoch_ = 0;
   std::map<NodeId, Invited> invited_;
   std::uint64_t now_us_ = 0;
   std::uint64_t next_us_ = 0;

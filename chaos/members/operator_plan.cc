@@ -170,6 +170,9 @@ std::optional<MemberActionOrder> last_order(const OperatorFacts& facts) {
     const bool gone = facts.lost.contains(node.id);
     const bool leaves = node.state == MemberState::Removed || node.state == MemberState::Leaving;
     const bool comes = node.state == MemberState::Joining && !gone && !full;
+    if (comes && facts.waiting.contains(node.id)) {
+      continue;
+    }
     if (comes && facts.running.contains(node.id)) {
       return order_of(MemberAction::Promote, node.id);
     }

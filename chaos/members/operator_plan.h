@@ -23,7 +23,10 @@ struct OperatorFacts {
   const protocol::ClusterView& view;
   const std::set<NodeId>& running;  // Nodes that there are machines of, up or down.
   const std::set<NodeId>& lost;     // Whose machines are gone for ever.
-  std::uint32_t size = 5;           // Voters that the cluster is to grow to.
+  // Who may not come in before somebody else has: they replace a node that is alive and weighs
+  // much.
+  const std::set<NodeId>& waiting;
+  std::uint32_t size = 5;  // Voters that the cluster is to grow to.
 };
 
 // The next order; nothing: nothing now. Its number is not set.

@@ -17,6 +17,9 @@ namespace {
 // Healing, in election timeouts. A node that restarts does not vote for one, a shard without a
 // recorded leader asks within two, crossing votes take another.
 constexpr std::uint64_t kLedTimeouts = 6;
+// Of three voters one may be gone for good, so that each vote needs the one with the longer log;
+// and who leads then may be on its way out, and hand over at once.
+constexpr std::uint64_t kLedOfMembersTimeouts = 12;
 constexpr std::uint64_t kConvergedTimeouts = 30;
 // Nodes on their way in and out first have to come to their ends, one view after the other.
 constexpr std::uint64_t kMembersTimeouts = 45;
@@ -472,6 +475,7 @@ void World::end_in_peace() {
     members_->by->begin_end();
   }
   const std::uint64_t timeouts = kConvergedTimeouts + (members_ ? kMembersTimeouts : 0);
+  const std::uint64_t led_timeouts = members_ ? kLedOfMembersTimeouts : kLedTimeouts;
   group_members_.begin_end();
   bool led = false;
   while (now_us_ < healed_us + timeouts * timeout_us) {
@@ -480,8 +484,8 @@ void World::end_in_peace() {
       led = true;
       result_.led_ms = (now_us_ - healed_us) / 1000;
     }
-    if (!led && now_us_ > healed_us + kLedTimeouts * timeout_us) {
-      return report_restless("a shard has no leader", kLedTimeouts, why_unled());
+    if (!led && now_us_ > healed_us + led_timeouts * timeout_us) {
+      return report_restless("a shard has no leader", led_timeouts, why_unled());
     }
     if (led && converged()) {
       return audit_history();

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kProgressVersion = 2;
 constexpr std::uint8_t kOthersVersion = 3;
+constexpr std::uint8_t kSumVersion = 4;
 
 std::optional<ShardProgress> read_progress(ByteReader& reader) {
   ShardProgress progress;
@@ -21,6 +22,13 @@ std::optional<ShardProgress> read_progress(ByteReader& reader) {
   progress.settled = reader.integer<std::uint32_t>();
   progress.ready = reader.integer<std::uint32_t>();
   return reader.ok() ? std::optional(progress) : std::nullopt;
+}
+
+void read_sum(ByteReader& reader, std::optional<ShardProgress>& progress) {
+  const auto sum = reader.integer<std::uint64_t>();
+  if (progress && reader.ok()) {
+    progress->settled_sum = sum;
+  }
 }
 
 std::vector<Acquaintance> read_others(ByteReader& reader) {
@@ -47,6 +55,9 @@ void read_blocks(ByteReader& reader, ViewAnnouncement& said) {
         break;
       case kOthersVersion:
         said.others = read_others(reader);
+        break;
+      case kSumVersion:
+        read_sum(reader, said.progress);
         break;
       default:
         return;
@@ -96,6 +107,10 @@ std::vector<std::byte> encode_announcement(const ViewAnnouncement& said) {
     writer.integer(said.progress->led);
     writer.integer(said.progress->settled);
     writer.integer(said.progress->ready);
+    if (said.progress->settled_sum) {
+      writer.integer(kSumVersion);
+      writer.integer(*said.progress->settled_sum);
+    }
   }
   write_others(writer, bytes, said.others);
   return bytes;

@@ -5,7 +5,8 @@
 // not look there. Bytes: version 1, epoch 8, settings 28, then the node as in a view; behind them,
 // where it is known, how far the shards have come that the node leads: version 2, epoch 8, led 4,
 // settled 4, ready 4; behind that, where there is room, others of the view, those that came last
-// first: version 3, count 1, then id 4 and the address as a text of each. Pure functions;
+// first: version 3, count 1, then id 4 and the address as a text of each. Between the two, which
+// shards those settled ones are: version 4, sum 8. Pure functions;
 // thread-safe.
 #pragma once
 
@@ -27,6 +28,7 @@ struct ShardProgress {
   std::uint32_t led = 0;
   std::uint32_t settled = 0;
   std::uint32_t ready = 0;
+  std::optional<std::uint64_t> settled_sum = {};  // None: of an earlier release.
 
   friend bool operator==(const ShardProgress& a, const ShardProgress& b) = default;
 };

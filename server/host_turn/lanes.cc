@@ -171,6 +171,8 @@ MembersProgress TurnLanes::members_progress() const {
     sum.led += part.led;
     sum.settled += part.settled;
     sum.ready += part.ready;
+    sum.settled_sum += part.settled_sum;
+    sum.all_sum += part.all_sum;
   }
   return sum;
 }

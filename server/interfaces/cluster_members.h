@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "common/random.h"
 #include "protocol/members/cluster_view.h"
 
 #include <cstddef>
@@ -30,9 +31,18 @@ struct MembersProgress {
   std::uint32_t led = 0;      // Shards led here,
   std::uint32_t settled = 0;  // of them with the configuration that the view wants, decided,
   std::uint32_t ready = 0;    // and of them where every joining node has the log.
+  // Sums of progress_mark(): of the settled ones, and of all shards, whoever leads them. Two nodes
+  // may hold one shard to be theirs while nobody leads another one, and the counts would be right.
+  std::uint64_t settled_sum = 0;
+  std::uint64_t all_sum = 0;  // 0: not known.
 
   friend bool operator==(const MembersProgress& a, const MembersProgress& b) = default;
 };
+
+// Random-looking, so that two lists of shards of one length and one sum are the same shards.
+inline std::uint64_t progress_mark(ShardId shard) {
+  return mix64(std::uint64_t{shard.value} + 1);
+}
 
 // The nodes of the view that count in majorities, ascending: voters and witnesses that are active,
 // draining or leaving. A joining node does not count yet.

@@ -1,8 +1,10 @@
 // Progress of the shards of all nodes towards the newest view, put together of what each node
 // said of those that it leads.
 //
-// A shard that two nodes hold to lead for a moment is counted twice, so only counts that stay right
-// for a while mean anything (upkeep.h). One thread.
+// A shard that two nodes hold to lead is counted twice, for as long as one of them is cut off or
+// stands still: so that all shards are settled counts only if they are all of them, by the sums of
+// their marks (progress_mark). Of the other counts, and where a node of an earlier release says no
+// sum, only those that stay right for a while mean anything (upkeep.h). One thread.
 #pragma once
 
 #include "common/ids.h"

@@ -102,7 +102,8 @@ std::vector<std::byte> ViewKeeper::announcement(std::uint64_t epoch) const {
     said.progress = membership::ShardProgress{.epoch = progress.epoch,
                                               .led = progress.led,
                                               .settled = progress.settled,
-                                              .ready = progress.ready};
+                                              .ready = progress.ready,
+                                              .settled_sum = progress.settled_sum};
   }
   const membership::ClusterView& view = environment_.machine.views().view();
   for (const NodeId node : std::views::reverse(nodes_of(view))) {

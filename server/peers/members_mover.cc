@@ -38,7 +38,11 @@ MembersMover::MembersMover(const Options& options,
       transfers_(registry.counter(change("transfer"))),
       under_way_gauge_(registry.gauge(
           {.name = "gcoord_server_members_under_way",
-           .help = "Shards led here whose members are being changed to what the view wants"})) {}
+           .help = "Shards led here whose members are being changed to what the view wants"})) {
+  for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
+    all_sum_ += progress_mark(ShardRef(columns_, row).shard());
+  }
+}
 
 MembersMover::~MembersMover() {
   show(0);
@@ -64,12 +68,36 @@ void MembersMover::look_at_row(std::uint32_t row) {
   const bool led = on_ && leads(row);
   led_.assign(row, led);
   const consensus::MembersTarget& target = targets_.of(ShardRef(columns_, row).shard());
-  settled_.assign(
-      row,
-      led && decided(row) && as_wanted(columns_.configuration[row], target, columns_.slot_count));
+  const bool wanted =
+      led && decided(row) && as_wanted(columns_.configuration[row], target, columns_.slot_count);
+  settle(row, wanted && (settled_.test(row) || is_known(row)));
   ready_.assign(row, led && (target.joining_count == 0 || ready_.test(row)));
   const bool wants = led && !(calm_ && settled_.test(row));
   rows_.note(row, wants);
+}
+
+// Whether a majority knows that the row's configuration is decided. Whoever does not still goes by
+// the one before, which may need nodes that leave: when this leader dies, one that knows has to be
+// among those that are left.
+bool MembersMover::is_known(std::uint32_t row) const {
+  const consensus::Configuration& configuration = columns_.configuration[row];
+  const ShardRef shard(columns_, row);
+  consensus::SlotMask knows = 0;
+  for (std::uint32_t slot = 0; slot < columns_.slot_count; ++slot) {
+    const bool has_said = (shard.progress(slot).flags & consensus::kProgressKnowsCommit) != 0;
+    if (configuration.node[slot] == self_ || has_said) {
+      knows = static_cast<consensus::SlotMask>(knows | consensus::slot_bit(slot));
+    }
+  }
+  return is_quorum(configuration, knows);
+}
+
+void MembersMover::settle(std::uint32_t row, bool settled) {
+  if (settled_.test(row) != settled) {
+    const std::uint64_t mark = progress_mark(ShardRef(columns_, row).shard());
+    settled_sum_ += settled ? mark : ~mark + 1;
+  }
+  settled_.assign(row, settled);
 }
 
 // A bit for each joining node of the target that lives.
@@ -166,7 +194,9 @@ MembersProgress MembersMover::progress() const {
   return {.epoch = epoch_,
           .led = led_.count(),
           .settled = settled_.count(),
-          .ready = joiners_.awaited ? 0 : ready_.count()};
+          .ready = joiners_.awaited ? 0 : ready_.count(),
+          .settled_sum = settled_sum_,
+          .all_sum = all_sum_};
 }
 
 }  // namespace gcoord::server

@@ -92,6 +92,8 @@ class MembersMover {
   std::uint32_t live_joiners(const consensus::StepInput& input) const;
   void await_joiners(std::uint32_t live, const consensus::StepInput& input);
   void look_at_row(std::uint32_t row);
+  bool is_known(std::uint32_t row) const;
+  void settle(std::uint32_t row, bool settled);
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
   bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
   void propose(std::uint32_t row, const consensus::MembersPlan& plan, ActiveRows& rows);
@@ -106,9 +108,11 @@ class MembersMover {
   std::uint32_t live_joiners_ = 0;
   Joiners joiners_;
   CountedRows led_;
-  CountedRows settled_;  // Of these: as wanted, decided.
-  CountedRows ready_;    // Of the led: every joining node has the log.
-  PacedBatches rows_;    // Are to be looked at.
+  CountedRows settled_;  // Of these: as wanted, decided, and a majority knew so once.
+  std::uint64_t settled_sum_ = 0;
+  std::uint64_t all_sum_ = 0;
+  CountedRows ready_;  // Of the led: every joining node has the log.
+  PacedBatches rows_;  // Are to be looked at.
   Counter& learner_changes_;
   Counter& voter_changes_;
   Counter& transfers_;

@@ -42,7 +42,7 @@ class Cluster {
 
   const protocol::ClusterView& view() const { return views.view(); }
 
-  OperatorFacts facts() const { return {view(), running, lost, 6}; }
+  OperatorFacts facts() const { return {view(), running, lost, waiting, 6}; }
 
   void carry_out(const MemberActionOrder& order) {
     ViewCommand command{.kind = kind_of(order.action), .expected = view().epoch};
@@ -83,6 +83,7 @@ class Cluster {
   membership::ViewCpu views;
   std::set<NodeId> running;
   std::set<NodeId> lost;
+  std::set<NodeId> waiting;
 
  private:
   static ViewCommandKind kind_of(MemberAction action) {

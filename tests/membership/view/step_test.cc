@@ -479,6 +479,26 @@ TEST(MemberSteps, AnAnnouncementSaysHowFarItsShardsAre) {
   EXPECT_EQ(decode_announcement(bytes), said);
 }
 
+TEST(MemberSteps, AnAnnouncementSaysWhichShardsAreSettled) {
+  ViewAnnouncement said{.epoch = 7, .settings = {.shards = 3}, .self = {}, .progress = {}};
+  said.self.id = NodeId{2};
+  said.self.name = "a";
+  said.progress = ShardProgress{.epoch = 7, .led = 3, .settled = 2, .ready = 1};
+  const std::size_t before = encode_announcement(said).size();
+  said.progress->settled_sum = 0x1234'5678'9abc'def0;
+  const auto bytes = encode_announcement(said);
+  EXPECT_EQ(bytes.size(), before + 9);
+  EXPECT_EQ(decode_announcement(bytes), said);
+  said.others = {{NodeId{9}, "host:9"}};
+  EXPECT_EQ(decode_announcement(encode_announcement(said)), said);
+  for (std::size_t length = before; length < bytes.size(); ++length) {
+    const auto read = decode_announcement(std::span{bytes}.first(length));
+    ASSERT_TRUE(read && read->progress);
+    EXPECT_FALSE(read->progress->settled_sum.has_value());
+    EXPECT_EQ(read->progress->settled, 2u);
+  }
+}
+
 MemberStep drawn_step(std::uint64_t word, const ClusterView& view) {
   MemberStep step = word % 7 == 0 ? Views::added(word / 8 % 3) : Views::admitted(1, word / 8 % 3);
   const auto highest = view.nodes.back().id.value;

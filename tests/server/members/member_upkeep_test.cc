@@ -86,6 +86,36 @@ TEST_F(MembersUpkeepTest, NobodyIsGoneWhileAnEarlierViewMayBeGoneByUnlessSomebod
   EXPECT_EQ(view().epoch, epoch);
 }
 
+// Nodes 1 and 2 both hold shard 4 to be theirs, as one of them stands still; nobody leads shard 7,
+// which has node 3 still.
+TEST_F(MembersUpkeepTest, AShardCountedTwiceDoesNotStandForAnotherOne) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None);
+  const auto sum_of = [](std::uint32_t first, std::uint32_t last) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t shard = first; shard <= last; ++shard) {
+      sum += progress_mark(ShardId{shard});
+    }
+    return sum;
+  };
+  const std::uint64_t epoch = view().epoch;
+  log_.progress = {.epoch = epoch,
+                   .led = 5,
+                   .settled = 5,
+                   .ready = 5,
+                   .settled_sum = sum_of(0, 4),
+                   .all_sum = sum_of(0, kShards - 1)};
+  hear(2, epoch, {.epoch = epoch, .led = 3, .settled = 3, .settled_sum = sum_of(4, 6)});
+  run_ms(10'000);
+  EXPECT_EQ(node(3).state, MemberState::Leaving);
+  MemberActionOrder forced = about(MemberAction::Remove, 3);
+  forced.force = true;
+  EXPECT_EQ(order(forced), ErrorCode::MemberLags);
+  hear(2, epoch, {.epoch = epoch, .led = 3, .settled = 3, .settled_sum = sum_of(5, 7)});
+  run_ms(10'000);
+  EXPECT_EQ(node(3).state, MemberState::Removed);
+}
+
 TEST_F(MembersUpkeepTest, MarksDoNotHoldUpWhatMembersWaitFor) {
   ASSERT_NO_FATAL_FAILURE(found());
   ASSERT_EQ(order(about(MemberAction::Remove, 3)), ErrorCode::None);

@@ -36,6 +36,13 @@ MembersTargets for_all(const MembersTarget& target) {
   return {.shards = target, .views = target};
 }
 
+// Without the sums.
+MembersProgress counts_of(const MembersMover& mover) {
+  MembersProgress counts = mover.progress();
+  counts.settled_sum = counts.all_sum = 0;
+  return counts;
+}
+
 // Rows of node 1, which leads all of them at first; nodes 2 to 5 live and have all logs.
 class MembersMoverTest : public ::testing::Test {
  protected:
@@ -74,6 +81,7 @@ class MembersMoverTest : public ::testing::Test {
     for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
       ref(row).progress(slot).acked_session = 3;
       ref(row).progress(slot).match = kLast;
+      ref(row).progress(slot).flags = consensus::kProgressKnowsCommit;
     }
   }
 
@@ -117,7 +125,7 @@ class MembersMoverTest : public ::testing::Test {
 TEST_F(MembersMoverTest, MovesAllRowsAndThenRests) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
   mover.set_targets(for_all(voters({1, 2, 3, 4})), 5);
-  EXPECT_EQ(mover.progress(), (MembersProgress{.epoch = 5, .led = kRows, .ready = kRows}));
+  EXPECT_EQ(counts_of(mover), (MembersProgress{.epoch = 5, .led = kRows, .ready = kRows}));
   ASSERT_TRUE(mover.waiting());
   mover.advance(input_, rows_);
   EXPECT_EQ(decide_all(mover), kRows);
@@ -126,6 +134,7 @@ TEST_F(MembersMoverTest, MovesAllRowsAndThenRests) {
   EXPECT_EQ(decide_all(mover), kRows);
   EXPECT_EQ(changes("voters"), kRows);
   EXPECT_EQ(mover.progress().settled, kRows);
+  EXPECT_EQ(mover.progress().settled_sum, mover.progress().all_sum);
   EXPECT_FALSE(mover.waiting());
   mover.note(2);
   EXPECT_FALSE(mover.waiting()) << "a row that is as wanted is not looked at again";
@@ -179,6 +188,26 @@ TEST_F(MembersMoverTest, CountsTheRowsWhereJoiningNodesHaveTheLog) {
   EXPECT_EQ(mover.progress().ready, kRows);
 }
 
+// The leader alone knows that the change is decided: when it dies, the others need who leaves.
+TEST_F(MembersMoverTest, ARowIsSettledOnceAMajorityKnowsOfIt) {
+  MembersMover mover({.self = NodeId{1}}, columns_, registry_);
+  mover.set_targets(for_all(voters({1, 2, 3})), 5);
+  EXPECT_EQ(mover.progress().settled, kRows);
+  mover.set_targets(for_all(voters({1, 2})), 6);
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    consensus::drop_voter(columns_.configuration[row], 2);
+    ref(row).progress(1).flags = 0;
+    mover.note(row);
+  }
+  EXPECT_EQ(mover.progress().settled, 0u);
+  ref(0).progress(1).flags = consensus::kProgressKnowsCommit;
+  mover.note(0);
+  EXPECT_EQ(mover.progress().settled, 1u);
+  ref(0).progress(1).flags = 0;  // The commit index went on.
+  mover.note(0);
+  EXPECT_EQ(mover.progress().settled, 1u);
+}
+
 TEST_F(MembersMoverTest, HandsOverWhatALeavingNodeLeads) {
   MembersMover mover({.self = NodeId{1}}, columns_, registry_);
   mover.set_targets(for_all(voters({2, 3})), 9);
@@ -191,7 +220,7 @@ TEST_F(MembersMoverTest, HandsOverWhatALeavingNodeLeads) {
     columns_.hot[row].role = Role::Follower;
     mover.note(row);
   }
-  EXPECT_EQ(mover.progress(), (MembersProgress{.epoch = 9}));
+  EXPECT_EQ(counts_of(mover), (MembersProgress{.epoch = 9}));
   EXPECT_FALSE(mover.waiting());
 }
 
@@ -226,7 +255,7 @@ TEST_F(MembersMoverTest, WithoutATargetNothingIsLookedAt) {
   mover.set_targets(for_all({}), 0);
   mover.advance(input_, rows_);
   EXPECT_EQ(decide_all(mover), 0u);
-  EXPECT_EQ(mover.progress(), MembersProgress{});
+  EXPECT_EQ(counts_of(mover), MembersProgress{});
 }
 
 TEST_F(MembersMoverTest, AJoinerThatDiesHoldsUpNobody) {
@@ -274,7 +303,7 @@ TEST_F(MembersMoverTest, TheSameTargetUnderAnotherEpochLeavesWhatWasFound) {
   mover.set_targets(for_all(voters({1, 2, 3})), 1);
   mover.set_targets(for_all(voters({1, 2, 3})), 2);
   EXPECT_FALSE(mover.waiting());
-  EXPECT_EQ(mover.progress(),
+  EXPECT_EQ(counts_of(mover),
             (MembersProgress{.epoch = 2, .led = kRows, .settled = kRows, .ready = kRows}));
 }
 
@@ -311,7 +340,7 @@ TEST_F(MembersMoverTest, ANewTargetIsTakenUpByAllRows) {
   EXPECT_EQ(mover.progress().settled, 0u);
   mover.advance(input_, rows_);
   EXPECT_EQ(decide_all(mover), kRows);
-  EXPECT_EQ(mover.progress(),
+  EXPECT_EQ(counts_of(mover),
             (MembersProgress{.epoch = 2, .led = kRows, .settled = kRows, .ready = kRows}));
 }
 

@@ -396,6 +396,7 @@ TEST_F(ResidentDurableTest, AnOldCopyOfADirectoryRejoins) {
       cluster_->data_directory(2), copy, std::filesystem::copy_options::recursive);
   restart(2);
   const auto since = acquire("since", "1h");
+  wait_until_heard(2, 2);
   cluster_->kill(2);
   std::filesystem::remove_all(cluster_->data_directory(2));
   std::filesystem::rename(copy, cluster_->data_directory(2));

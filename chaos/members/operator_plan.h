@@ -24,6 +24,9 @@ struct OperatorFacts {
   const std::set<NodeId>& running;  // Nodes that there are machines of, up or down.
   const std::set<NodeId>& lost;     // Whose machines are gone for ever.
   std::uint32_t size = 5;           // Voters that the cluster is to grow to.
+  // Too few voters of an earlier view are left to say that it is (docs/adr/0111): who leaves and is
+  // lost stays until the operator vouches for it.
+  bool vouches = false;
 };
 
 // The next order; nothing: nothing now. Its number is not set.

@@ -1,10 +1,13 @@
 #include "chaos/members/member_judge.h"
 
+#include "protocol/members/voters.h"
 #include "server/interfaces/cluster_members.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 namespace gcoord::chaos {
 
@@ -41,6 +44,25 @@ bool MemberJudge::is_calm() const {
   return std::ranges::none_of(newest().nodes, [](const Member& node) {
     return node.state == MemberState::Joining || node.state == MemberState::Leaving;
   });
+}
+
+// Views before the one that a node was removed from were left, or vouched for.
+bool MemberJudge::is_unprovable(const std::set<NodeId>& lost) const {
+  const auto is_there = [&](NodeId node) {
+    return !server::has_left(newest(), node) && !lost.contains(node);
+  };
+  for (auto view = std::next(views_.rbegin()); view != views_.rend(); ++view) {
+    const std::vector<NodeId> voters = protocol::view_voters(view->second);
+    const auto there = std::ranges::count_if(voters, is_there);
+    if (2 * static_cast<std::size_t>(there) < voters.size()) {
+      return true;
+    }
+    const ClusterView& next = std::prev(view)->second;
+    if (std::ranges::any_of(voters, [&](NodeId node) { return server::has_left(next, node); })) {
+      return false;
+    }
+  }
+  return false;
 }
 
 std::string MemberJudge::text() const {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 namespace gcoord::chaos {
@@ -36,6 +37,11 @@ class MemberJudge {
 
   // Whether the nodes of the newest view have found their places: nobody comes or goes.
   bool is_calm() const;
+
+  // Whether of some view that may count yet fewer than half of the voters are there, without those
+  // that have left and these machines: after a restart nobody can show that it is left, and an
+  // operator has to vouch for who leaves (docs/adr/0111).
+  bool is_unprovable(const std::set<NodeId>& lost) const;
 
   // The nodes of the newest view and how far each has come.
   std::string text() const;

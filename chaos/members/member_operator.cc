@@ -20,6 +20,9 @@ namespace {
 // Orders under way at once.
 constexpr std::size_t kOrdersMax = 3;
 
+// At the end, in pauses: nodes go by themselves first wherever they can.
+constexpr std::uint64_t kVouchPauses = 30;
+
 }  // namespace
 
 MemberOperator::MemberOperator(Environment environment, std::uint64_t seed, std::uint64_t pause_us)
@@ -59,7 +62,13 @@ bool MemberOperator::may_lose(NodeId node) const {
 }
 
 OperatorFacts MemberOperator::facts() const {
-  return {environment_.view(), running_, lost_, waiting_, size_};
+  const bool waited = ending_ && now_us_ >= ending_since_us_ + kVouchPauses * pause_us_;
+  return {environment_.view(),
+          running_,
+          lost_,
+          waiting_,
+          size_,
+          waited && environment_.is_unprovable(lost_)};
 }
 
 void MemberOperator::pass(std::uint64_t now_us) {

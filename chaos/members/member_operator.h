@@ -28,6 +28,8 @@ class MemberOperator {
   struct Environment {
     Asks::Environment asks;
     std::function<const protocol::ClusterView&()> view;  // The newest that there is.
+    // Whether without those machines nobody can show that some earlier view is left.
+    std::function<bool(const std::set<NodeId>& lost)> is_unprovable;
     // A machine for the node, with a disk that is new; its process begins with this view.
     std::function<void(NodeId, const protocol::ClusterView&)> start;
     std::function<void()> count;  // An order was carried out.
@@ -52,7 +54,10 @@ class MemberOperator {
   bool may_lose(NodeId node) const;
 
   // No fault comes any more.
-  void begin_end() { ending_ = true; }
+  void begin_end() {
+    ending_ = true;
+    ending_since_us_ = now_us_;
+  }
 
   // Nothing is under way.
   bool ended() const { return ending_ && asks_.count() == 0 && !last_order(facts()); }
@@ -84,6 +89,7 @@ class MemberOperator {
   std::uint64_t now_us_ = 0;
   std::uint64_t next_us_ = 0;
   bool ending_ = false;
+  std::uint64_t ending_since_us_ = 0;
   bool removing_ = false;  // One at a time: what is left is counted by the view.
 };
 

@@ -182,7 +182,12 @@ std::optional<MemberActionOrder> last_order(const OperatorFacts& facts) {
       return gone ? vouched(order) : order;
     }
   }
-  return std::nullopt;
+  const auto stays = std::ranges::find_if(facts.view.nodes, [&facts](const Member& node) {
+    return node.state == MemberState::Leaving && facts.lost.contains(node.id);
+  });
+  return facts.vouches && stays != facts.view.nodes.end()
+             ? std::optional(vouched(order_of(MemberAction::Remove, stays->id)))
+             : std::nullopt;
 }
 
 }  // namespace gcoord::chaos

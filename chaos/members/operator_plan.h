@@ -27,6 +27,9 @@ struct OperatorFacts {
   // much.
   const std::set<NodeId>& waiting;
   std::uint32_t size = 5;  // Voters that the cluster is to grow to.
+  // Too few voters of an earlier view are left to say that it is (docs/adr/0111): who leaves and is
+  // lost stays until the operator vouches for it.
+  bool vouches = false;
 };
 
 // The next order; nothing: nothing now. Its number is not set.

@@ -141,6 +141,9 @@ void World::add_operator() {
       .any_node = [this, asked = std::uint64_t{0}]() mutable { return any_node(asked++); },
       .patience_us = options_.election_ms() * 1000};
   environment.view = [this]() -> const protocol::ClusterView& { return members_->judge.newest(); };
+  environment.is_unprovable = [this](const std::set<NodeId>& lost) {
+    return members_->judge.is_unprovable(lost);
+  };
   environment.start = [this](NodeId id, const protocol::ClusterView& view) {
     start_member(id, view);
   };

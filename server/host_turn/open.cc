@@ -189,11 +189,7 @@ netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& regis
 }
 
 ReplicaInflow::ChannelEvents HostReplicas::channel_events() {
-  return {.up =
-              [this](NodeId peer) {
-                claim_->on_admitted(peer);
-                peers_->hurry();
-              },
+  return {.up = [this](NodeId) { peers_->hurry(); },
           .down = [this](NodeId peer) { sender_.drop_peer(peer); },
           .refused = [this](NodeId peer,
                             const netcore::Refusal& refusal) { on_refused(peer, refusal); }};

@@ -83,6 +83,7 @@ bool HostReplicas::take_heartbeats() {
   for (const auto& [from, heartbeat, durable] : inflow_->heartbeats()) {
     wake |= peers_->on_heartbeat(from, heartbeat, turn_.tick);
     admission_->on_durable(from, heartbeat.incarnation, durable);
+    claim_->on_admitted(from);
   }
   inflow_->heartbeats().clear();
   wake |= votes_->open_when_established(turn_.tick);

@@ -73,18 +73,47 @@ bool DirectoryClaim::is_enough(Reason reason, const netcore::Refusal& refusal) c
   const std::size_t said = voters_saying(reason);
   // The operator says it, too, so a node comes back wherever it makes a majority with those who
   // refuse it; still not by a single word where there are others.
-  const bool rejoins = reason == Reason::Forgotten && rejoin_ && 2 * said >= voters_.size() &&
-                       (said > 1 || voters_.size() <= 1);
+  const bool is_half = 2 * said >= voters_.size() && (said > 1 || voters_.size() <= 1);
+  const bool rejoins =
+      reason == Reason::Forgotten && rejoin_ && (is_half || no_other_will_say(refusal));
   return is_word || rejoins || said > voters_.size() / 2;
 }
 
+// Of the others each has admitted this directory or says that it has forgotten. If the word is a
+// lie, it costs the next generation and a rejoin: it names no further one, and does not count again
+// before that rejoin is over.
+bool DirectoryClaim::no_other_will_say(const netcore::Refusal& refusal) const {
+  const bool is_next =
+      generation_of(newest_known(refusal)) <= generation_of(identity_.incarnation());
+  return is_next && !identity_.rejoining() && doubted() &&
+         std::ranges::all_of(voters_, [this](NodeId voter) {
+           const auto said = refusals_.find(voter);
+           return said != refusals_.end() ? said->second.reason == Reason::Forgotten
+                                          : admitted_.contains(voter);
+         });
+}
+
+// The newest directory that any of those remembers who say that this one has forgotten; of a proven
+// word, what it says itself.
+Incarnation DirectoryClaim::newest_known(const netcore::Refusal& refusal) const {
+  Incarnation known = refusal.known;
+  for (const auto& [peer, said] : refusals_) {
+    if (said.reason == Reason::Forgotten && !refusal.is_proven) {
+      known = std::max(known, said.known);
+    }
+  }
+  return known;
+}
+
 void DirectoryClaim::log_word(NodeId peer, const netcore::Refusal& refusal) const {
+  const Reason reason = reason_of(refusal);
   log_warning(LogComponent::Node,
               "node {} refuses this node, and {} of {} other voters do for that reason; a majority "
-              "ends it: {}",
+              "ends this one{}: {}",
               peer.value,
-              voters_saying(reason_of(refusal)),
+              voters_saying(reason),
               voters_.size(),
+              reason == Reason::Forgotten ? "; it does not vote meanwhile" : "",
               refusal.text);
 }
 
@@ -101,13 +130,7 @@ Status DirectoryClaim::on_duplicate(const netcore::Refusal& refusal, std::uint64
 }
 
 Status DirectoryClaim::on_forgotten(const netcore::Refusal& refusal) {
-  // The newest directory that any of those remembers who say that this one has forgotten.
-  Incarnation known = refusal.known;
-  for (const auto& [peer, said] : refusals_) {
-    if (said.reason == Reason::Forgotten && !refusal.is_proven) {
-      known = std::max(known, said.known);
-    }
-  }
+  const Incarnation known = newest_known(refusal);
   const bool is_newer =
       known.value != 0 && generation_of(known) >= generation_of(identity_.incarnation());
   if (is_newer && rejoin_) {

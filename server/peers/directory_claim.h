@@ -3,7 +3,9 @@
 //
 // Nothing that ends a node or changes its directory follows from one unproven word: where the
 // cluster has no secret, a majority of the other voters must refuse for the same reason, or with
-// --rejoin half of them, two at least; that it has left the cluster takes a majority always.
+// --rejoin half of them, two at least; that it has left the cluster takes a majority always. With
+// --rejoin the word of one is enough where all the others have admitted the directory: then that
+// one alone met the life which the directory has forgotten, and no second word can come.
 //
 // A peer that remembers a newer directory of this node than the one it has refuses it: the
 // directory has forgotten promises. Then the node ends with a text for the operator; or, where the
@@ -24,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,8 +48,13 @@ class DirectoryClaim {
   // majority counts.
   void set_voters(std::vector<NodeId> others) { voters_ = std::move(others); }
 
-  // The peer and this node have a channel: what it said of this node before is void.
-  void on_admitted(NodeId peer) { refusals_.erase(peer); }
+  // A word of the peer came over a channel: it has admitted this directory, and what it said before
+  // is void. That the channel is up says nothing yet: the caller judges the answer of the one that
+  // it called only when that one takes the channel for up.
+  void on_admitted(NodeId peer) {
+    refusals_.erase(peer);
+    admitted_.insert(peer);
+  }
 
   // A peer refused this node at `now_ms` of a monotonic clock. OK: the refusal passes by itself,
   // the node tries again, or it is not enough yet. Otherwise the reason for which the node must
@@ -87,6 +95,8 @@ class DirectoryClaim {
   Said& note(NodeId peer, const netcore::Refusal& refusal);
   std::size_t voters_saying(Reason reason) const;
   bool is_enough(Reason reason, const netcore::Refusal& refusal) const;
+  bool no_other_will_say(const netcore::Refusal& refusal) const;
+  Incarnation newest_known(const netcore::Refusal& refusal) const;
   void log_word(NodeId peer, const netcore::Refusal& refusal) const;
   Status on_duplicate(const netcore::Refusal& refusal, std::uint64_t now_ms);
   Status on_forgotten(const netcore::Refusal& refusal);
@@ -97,6 +107,7 @@ class DirectoryClaim {
   bool taken_over_ = false;
   std::vector<NodeId> voters_;  // Without this node.
   std::map<NodeId, Said> refusals_;
+  std::set<NodeId> admitted_;  // Peers that have admitted this directory in this life.
   // The first and the newest refusal of a row without a pause; 0: none.
   std::uint64_t duplicate_since_ms_ = 0;
   std::uint64_t duplicate_last_ms_ = 0;

@@ -111,6 +111,21 @@ class ResidentProcessTest : public testing::Test {
     });
   }
 
+  // Until both peers of the node have heard that incarnation of it.
+  void wait_until_heard(std::uint32_t node, std::uint32_t incarnation) {
+    wait_for([&] {
+      const auto status = (*ctl_)({"-o", "json", "status"}).json();
+      std::uint32_t heard = 0;
+      for (const auto& each : status.value("nodes", nlohmann::json::array())) {
+        for (const auto& peer : each.value("peers", nlohmann::json::array())) {
+          heard += peer.value("node", 0u) == node && peer.value("live", false) &&
+                   peer.value("incarnation", 0u) == incarnation;
+        }
+      }
+      return heard == 2;
+    });
+  }
+
   nlohmann::json acquire(const std::string& name, const std::string& ttl = "60s") {
     return ctl_->json({"--timeout", "30s", "lock", "acquire", name, "--ttl", ttl});
   }

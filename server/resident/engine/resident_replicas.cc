@@ -23,6 +23,10 @@ constexpr std::chrono::milliseconds kNapMs{1};
 // some calls of the system, and a client may be waiting for the device.
 constexpr std::uint64_t kNetworkUs = 200;
 
+// A directory that was called an old copy does not vote for so long, even if that is taken back
+// sooner: the turn rests for every change.
+constexpr std::uint64_t kDoubtUs = 1'000'000;
+
 // A kernel leaves within microseconds, unless its device is shared in slices of time.
 constexpr std::uint32_t kRestMs = 2000;
 
@@ -104,6 +108,14 @@ std::size_t ResidentReplicas::turn() {
     network_->flush();
   }
   std::size_t done = refused_.answer(service_);
+  const bool doubted = claim_->doubted();
+  if (doubted != device_.node->votes_held() && (doubted || now_us >= due_.trust_us)) {
+    due_.trust_us = now_us + kDoubtUs;
+    fail(while_quiesced([&] { return device_.node->hold_votes(doubted); }));
+  }
+  if (!failure_.ok()) {
+    return 0;
+  }
   const auto worked = links_->runs() ? run(now_us) : meet(now_us / 1000);
   if (!worked.ok()) {
     fail(worked.status());
@@ -305,6 +317,7 @@ void ResidentReplicas::on_frame(NodeId from,
 
 void ResidentReplicas::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
   admission_->on_durable(from, heartbeat.incarnation, heartbeat.durable);
+  claim_->on_admitted(from);
   if (!is_durable()) {
     // A word that changes once; in durable mode it is kept with every checkpoint.
     if (const Status kept = admission_->remember(); !kept.ok()) {
@@ -315,7 +328,6 @@ void ResidentReplicas::on_heartbeat(NodeId from, const netcore::Heartbeat& heart
 }
 
 void ResidentReplicas::on_peer_up(NodeId from, Incarnation incarnation, std::uint32_t) {
-  claim_->on_admitted(from);
   links_->on_peer_up(from, incarnation);
 }
 

@@ -138,6 +138,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     std::uint64_t alive_ms = 0;        // The next word to the device that its host works.
     std::uint64_t turned_us = 0;       // The last turn.
     std::uint64_t gap_told_us = 0;     // When a standstill was told last.
+    std::uint64_t trust_us = 0;        // Votes that a doubt holds are not let go before.
   };
 
   ResidentReplicas(ResidentReplicasOptions options,

@@ -22,6 +22,9 @@ using netcore::MemoryKind;
 
 constexpr std::uint32_t kEpoch = 1;
 
+// Far, but arithmetic stays possible.
+constexpr Tick kTickNever{std::uint64_t{1} << 62};
+
 netcore::LaneLayoutOptions layout_of(Band band, std::uint32_t lanes, std::uint32_t ring_slots) {
   netcore::LaneLayoutOptions layout;
   layout.band[static_cast<std::size_t>(band)] = {lanes, ring_slots, 0};
@@ -360,6 +363,19 @@ HostEventSlot ResidentNode::next_noop(Lane& lane) {
 
 Status ResidentNode::abort() {
   return registry_.source().store_word(&view_.control->abort, 1);
+}
+
+Status ResidentNode::hold_votes(bool held) {
+  if (held == votes_held()) {
+    return {};
+  }
+  Tick& vote_after = options_.timing.vote_after;
+  if (held) {
+    vote_after_ = std::exchange(vote_after, kTickNever);
+  } else {
+    vote_after = *std::exchange(vote_after_, std::nullopt);
+  }
+  return registry_.source().store_word(&view_.control->wakes, ++wakes_);
 }
 
 Status ResidentNode::tell_alive() {

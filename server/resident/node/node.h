@@ -81,6 +81,12 @@ class ResidentNode {
   // Before the turn is started.
   void set_timing(const TurnTiming& timing) { options_.timing = timing; }
 
+  // From the turn's next start on, held: no row votes or campaigns, whatever the timing says; not
+  // held: as the timing says, and each row is stepped once. Failures: the memory's.
+  Status hold_votes(bool held);
+
+  bool votes_held() const { return vote_after_.has_value(); }
+
   netcore::MemoryRegistry& registry() { return registry_; }
 
   // The lanes that a channel to a peer has; the same on both sides.
@@ -188,7 +194,9 @@ class ResidentNode {
   netcore::MemoryRange memory_;
   std::vector<LockStripe> stripes_;  // As they lie in the node, but for what changes.
   bool restored_ = false;
-  std::uint64_t alive_ = 0;  // TurnControl::host.
+  std::uint64_t alive_ = 0;         // TurnControl::host.
+  std::uint64_t wakes_ = 0;         // TurnControl::wakes.
+  std::optional<Tick> vote_after_;  // Of the timing, while votes are held.
   std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeers];
   std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeers];     // In place of a channel.
   std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeers];  // Other ends of those that stand in.

@@ -176,6 +176,24 @@ TEST(OperatorPlan, WhoComesToSevenVotersIsSentAwayAtTheEnd) {
   }
 }
 
+TEST(OperatorPlan, WhoIsLostIsVouchedForOnceMoreWhereItsViewCannotEndByItself) {
+  Cluster cluster(4);
+  MemberActionOrder remove;
+  remove.action = MemberAction::Remove;
+  remove.node = NodeId{4};
+  cluster.carry_out(remove);
+  OperatorFacts facts = cluster.facts();
+  facts.vouches = true;
+  EXPECT_FALSE(last_order(facts)) << "it lives, and leaves";
+  cluster.lost.insert(NodeId{4});
+  EXPECT_FALSE(last_order(cluster.facts())) << "the others can show it";
+  const auto order = last_order(facts);
+  ASSERT_TRUE(order.has_value());
+  EXPECT_EQ(order->action, MemberAction::Remove);
+  EXPECT_EQ(order->node, NodeId{4});
+  EXPECT_TRUE(order->force);
+}
+
 // --- The judge
 
 std::string see(MemberJudge& judge, const protocol::ClusterView& view, std::uint64_t before) {
@@ -191,6 +209,33 @@ TEST(MemberJudge, EpochsThatAreLeftOutOrMeanTwoViewsAreFound) {
   EXPECT_NE(see(judge, other, 0), "") << "another view of the same epoch";
   other.epoch = 3;
   EXPECT_NE(see(judge, other, 1), "") << "from 1 to 3";
+}
+
+// Nodes 4 and 3 leave; then the machine of node 1 is lost, and node 2 alone has left the view of
+// 1, 2 and 3, of which it is no half.
+TEST(MemberJudge, AViewOfWhichTooFewAreThereCannotBeShownToBeLeft) {
+  Cluster cluster(4);
+  MemberJudge judge(1, 4);
+  const auto see_next = [&] {
+    ASSERT_EQ(see(judge, cluster.view(), cluster.view().epoch - 1), "");
+  };
+  const auto leave = [&](std::uint32_t node) {
+    MemberActionOrder order;
+    order.action = MemberAction::Remove;
+    order.node = NodeId{node};
+    cluster.carry_out(order);
+    see_next();
+    cluster.settle();
+    see_next();
+  };
+  see_next();
+  leave(4);
+  EXPECT_FALSE(judge.is_unprovable({NodeId{1}})) << "2 and 3 are half of four";
+  leave(3);
+  EXPECT_FALSE(judge.is_unprovable({}));
+  EXPECT_TRUE(judge.is_unprovable({NodeId{1}}));
+  leave(1);
+  EXPECT_FALSE(judge.is_unprovable({NodeId{1}})) << "somebody vouched for what was before";
 }
 
 TEST(MemberJudge, ANodeThatHasLeftWhileAShardHasItIsFound) {

@@ -38,6 +38,12 @@ TEST(MemberWorld, MachinesThatAreGoneForEverTakeNoPromiseWithThem) {
   EXPECT_GT(count_of(result, FaultClass::NodeLost), 0u);
 }
 
+// The leader of shard 0 restarted after its peers had said that they left a view, of which one
+// voter has left and another is lost since: nobody can say it again.
+TEST(MemberWorld, WhoIsLostWhileItLeavesGoesByTheOperatorsWord) {
+  EXPECT_EQ(run_apart(member_world_of_seed(1304)).violation, "");
+}
+
 TEST(MemberWorld, OneSeedIsOneRun) {
   WorldOptions options = member_world_of_seed(7);
   options.safety_ms = 20'000;

@@ -96,6 +96,20 @@ class RejoinTest : public testing::Test {
     }
   }
 
+  // Node 3 is put back to an image from before a life that only node 5 has met.
+  void put_back_where_only_node_5_knows() {
+    cluster_.stop(3);
+    const auto backup = cluster_.back_up(3);
+    for (const std::uint32_t id : {1u, 2u, 4u}) {
+      cluster_.stop(id);
+    }
+    cluster_.start(3);
+    cluster_.run_ms(1000);
+    cluster_.stop(3);
+    cluster_.restore(3, backup);
+    ++salt_;  // A start draws another life.
+  }
+
   bool rejoin_ = false;
   std::vector<ShardId> repaired_;
   std::uint64_t salt_ = 0;
@@ -170,6 +184,36 @@ TEST_F(RejoinTest, AnOldCopyKeepsItsLogAndFollowsUntilItIsReadmitted) {
   EXPECT_GT(cluster_.engine(3).view(ShardId{0}).last, LogIndex{0});
   cluster_.run_until([this] { return whole(3); }, 60000);
   expect_all_told();
+}
+
+TEST_F(RejoinTest, AnOldCopyOfWhichOnlyOnePeerKnowsRejoins) {
+  start();
+  decide("a");
+  put_back_where_only_node_5_knows();
+  for (const std::uint32_t id : {1u, 2u, 4u}) {
+    cluster_.start(id);
+  }
+  decide("b");
+  EXPECT_EQ(rejoin(3), 1);
+  EXPECT_EQ(generation(3), 1u);
+  decide("c");
+  expect_all_told();
+}
+
+// Node 5 calls it, too, and closes each channel as soon as it has seen who answers.
+TEST_F(RejoinTest, AnOldCopyDoesNotVoteWhileThePeerThatKnowsCallsIt) {
+  start();
+  decide("a");
+  put_back_where_only_node_5_knows();
+  cluster_.start(3);
+  cluster_.run_ms(2000);  // It has heard node 5.
+  cluster_.start(4);
+  cluster_.run_ms(10000);
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_EQ(cluster_.leader_of(shard), 0u) << shard;
+  }
+  cluster_.start(1);
+  cluster_.run_until([this] { return cluster_.all_led(); });
 }
 
 TEST_F(RejoinTest, ARestartOnTheWayBackForgetsAgainAndComesThrough) {

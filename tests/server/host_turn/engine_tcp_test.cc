@@ -57,6 +57,11 @@ std::array<std::uint16_t, kNodes> free_ports() {
   return ports;
 }
 
+struct Proposed {
+  std::size_t round = 0;  // From 1; 0: nothing.
+  std::uint64_t cookie = 0;
+};
+
 // One node: its engine and its service, on the thread that calls run().
 class TcpNode {
  public:
@@ -101,14 +106,17 @@ class TcpNode {
     shared_turns_ = shared_turns(metrics);
   }
 
-  // The next command of each shard that this node leads and whose last one it knows.
+  // The next command of each shard that this node leads and whose last one it knows: once more if
+  // it was refused or lost, because a node that is slow may lose the lead before it is decided.
   void propose(HostReplicas& engine, const ToyService& service) {
     for (const auto& [shard, role] : service.roles) {
       const std::size_t known = service.commands(ShardId{shard}).size();
-      if (role.role == consensus::Role::Leader && known < kRounds && asked_[shard] <= known) {
+      Proposed& last = proposed_[shard];
+      const bool is_under_way = last.round > known && !service.failed.contains(last.cookie);
+      if (role.role == consensus::Role::Leader && known < kRounds && !is_under_way) {
         const std::string text = "round " + std::to_string(known);
-        asked_[shard] = known + 1;
-        engine.propose(ShardId{shard}, std::as_bytes(std::span(text)), ++cookie_);
+        last = {known + 1, ++cookie_};
+        engine.propose(ShardId{shard}, std::as_bytes(std::span(text)), last.cookie);
       }
     }
   }
@@ -150,7 +158,7 @@ class TcpNode {
   std::atomic<bool> ended_{false};
   std::uint64_t shared_turns_ = 0;
   std::uint64_t cookie_ = 0;
-  std::map<std::uint32_t, std::size_t> asked_;  // By shard: commands proposed here.
+  std::map<std::uint32_t, Proposed> proposed_;  // By shard: the last that was proposed here.
 };
 
 TEST(EngineOverTcp, NodesOfSeveralTurnThreadsElectAndDecide) {

@@ -157,6 +157,42 @@ TEST_F(DirectoryClaimTest, HalfOfTheOthersAreEnoughWhereTheOperatorHasSaidSo) {
   }
 }
 
+// Only that voter met the life that the directory has forgotten: no second word can come.
+TEST_F(DirectoryClaimTest, TheWordOfOneIsEnoughWhereAllOthersHaveAdmittedAndTheOperatorHasSaidSo) {
+  const auto refusal = refusal_of(netcore::RefusalCode::OldIncarnation, Incarnation{9}, false);
+  for (const bool rejoin : {false, true}) {
+    DirectoryClaim claim{*identity_, rejoin};
+    claim.set_voters({NodeId{1}, NodeId{3}, NodeId{4}, NodeId{5}});
+    for (const NodeId voter : {NodeId{1}, NodeId{4}}) {
+      claim.on_admitted(voter);
+      EXPECT_TRUE(claim.on_refused(NodeId{3}, refusal, 1).ok()) << "node 5 was not heard";
+    }
+    claim.on_admitted(NodeId{5});
+    EXPECT_EQ(claim.on_refused(NodeId{3}, refusal, 1).detail(), rejoin ? kDirectoryTakenOver : 0);
+  }
+  EXPECT_EQ(generation_of(identity_->incarnation()), 1u);
+}
+
+// Somebody who repeats the word would use up the generations.
+TEST_F(DirectoryClaimTest, TheWordOfOneCostsOneGenerationAndNoSecondOneBeforeTheRejoinIsOver) {
+  const auto code = netcore::RefusalCode::OldIncarnation;
+  const auto admitted_by_3 = [this] {
+    DirectoryClaim claim{*identity_, true};
+    claim.set_voters({NodeId{1}, NodeId{3}});
+    claim.on_admitted(NodeId{3});
+    return claim;
+  };
+  DirectoryClaim first = admitted_by_3();
+  const auto far = refusal_of(code, incarnation_of(kGenerationMax, 1), false);
+  EXPECT_TRUE(first.on_refused(NodeId{1}, far, 1).ok());
+  const auto near = refusal_of(code, Incarnation{9}, false);
+  EXPECT_EQ(first.on_refused(NodeId{1}, near, 2).detail(), kDirectoryTakenOver);
+  const Incarnation successor = identity_->incarnation();
+  DirectoryClaim second = admitted_by_3();
+  EXPECT_TRUE(second.on_refused(NodeId{1}, refusal_of(code, successor, false), 3).ok());
+  EXPECT_EQ(identity_->incarnation(), successor);
+}
+
 TEST_F(DirectoryClaimTest, AMajorityMakesTheDirectoryTheSuccessorOfTheNewestThatItKnows) {
   DirectoryClaim claim{*identity_, true};
   claim.set_voters({NodeId{1}, NodeId{3}});

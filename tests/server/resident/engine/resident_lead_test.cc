@@ -34,6 +34,39 @@ TEST(ResidentLead, ALeaderHasNoLeaseBeforeItsFirstEntryIsInTheCopy) {
   EXPECT_FALSE(hosts.each[before].rows->view(shard).lease);
 }
 
+// A directory that may be an old copy (server/peers/vote_gate.h): with one of three nodes down, the
+// other has no majority without it.
+TEST(ResidentLead, ANodeWhoseVotesAreHeldNeitherVotesNorCampaignsUntilTheyAreLetGo) {
+  ResidentWorld world{31};
+  world.turns(4000);
+  const auto led = [&world] {
+    std::uint32_t count = 0;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      count += world.leader_of(ShardId{shard}) == kTurnNodes ? 0 : 1;
+    }
+    return count;
+  };
+  ASSERT_EQ(led(), kShards);
+  const auto hold = [&world](bool held) {
+    ResidentWorld::Node& node = world.nodes[2];
+    EXPECT_TRUE(node.turn->stop(0).ok());
+    EXPECT_TRUE(node.memory->hold_votes(held).ok());
+    EXPECT_EQ(node.memory->votes_held(), held);
+    EXPECT_TRUE(node.memory->go_on().ok());
+    EXPECT_TRUE(node.turn->start().ok());
+  };
+  hold(true);
+  world.paused = 0;
+  world.turns(2000);
+  const std::uint32_t before = led();
+  EXPECT_LT(before, kShards) << "node 1 led nothing";
+  world.turns(20'000);
+  EXPECT_EQ(led(), before);
+  hold(false);
+  world.turns(20'000);
+  EXPECT_EQ(led(), kShards);
+}
+
 // What was told before a node ceased to lead is answered, although the table says already that it
 // leads no more; what was not decided ends once, as unknown.
 TEST(ResidentLead, WhatWasDecidedBeforeLeadershipEndedIsAnswered) {

@@ -50,10 +50,6 @@ GCOORD_HD inline bool is_plain_command(const LockCommand& command) {
   if (command.kind == LockCommandKind::BreakWait) {
     return break_wait_sound(command);
   }
-  if (command.kind == LockCommandKind::GroupRequest ||
-      command.kind == LockCommandKind::GroupWithdraw) {
-    return false;  // Groups are not on devices yet.
-  }
   bool sane = (command.flags & ~flags) == 0 && command.session.value != 0 &&
               command.session != kKeeperSession && !is_imported(command.sequence) &&
               (!sequenced || command.sequence.value != 0);
@@ -112,8 +108,7 @@ GCOORD_HD inline LockCommand plain_command_of(const LockEntry& entry) {
       break;
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:
-    case LockCommandKind::ExpireSessions:  // Its list has no room in pieces, nor have moves.
-    default:
+    default:  // Moves of locks have no room in pieces.
       command.kind = LockCommandKind::Unknown;
       break;
   }

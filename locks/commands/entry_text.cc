@@ -11,21 +11,25 @@ LockEntry text_entry_of(const LockCommand& command) {
   GCOORD_ASSERT(is_text_command(command));
   LockEntry entry;
   const bool acquires = command.kind == LockCommandKind::Acquire;
+  const bool asks = command.kind == LockCommandKind::GroupRequest;
   const bool breaks = command.kind == LockCommandKind::BreakLock;
-  const std::uint32_t number = acquires || breaks ? command.name_bytes : command.note_bytes;
+  const bool named = acquires || breaks || is_group_kind(command.kind);
+  const std::uint32_t number = named ? command.name_bytes : command.note_bytes;
   entry.head = static_cast<std::uint32_t>(command.kind) |
                static_cast<std::uint32_t>(command.flags) << 8 | number << 16;
   entry.word[0] = command.session.value;
   entry.word[1] = command.sequence.value;
   if (breaks) {
     entry.word[2] = command.serial | std::uint64_t{command.note_bytes} << 32;
-  } else if (command.kind != LockCommandKind::EndDelay) {
+  } else if (asks ||
+             (command.kind != LockCommandKind::EndDelay && !has_group_words(command.kind))) {
     const std::uint64_t distance = command.sequence - command.acked_below;
-    entry.word[2] = distance | std::uint64_t{acquires ? command.ttl_ms : 0} << 32;
+    entry.word[2] = distance | std::uint64_t{acquires || asks ? command.ttl_ms : 0} << 32;
   }
   entry.word[3] = command.name_hash.low;
   entry.word[4] = command.name_hash.high;
   entry.word[5] = acquires ? pack_ask(hold_ask(command)) | std::uint64_t{command.note_bytes} << 48
+                  : asks   ? command.note_bytes
                            : command.token.value;
   return entry;
 }

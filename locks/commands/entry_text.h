@@ -1,8 +1,9 @@
 // Commands that say more than an entry has room for, and those that are seldom, as log entries on a
 // device (docs/adr/0068).
 //
-// Acquires that ask for more, Proclaim, Transfer and BreakLock have a text: a word, and behind it
-// bytes. All of a text stands in pieces before the command's entry, whose words are
+// Acquires that ask for more, Proclaim, Transfer, BreakLock, lists of ends and what concerns groups
+// have a text: a word, and behind it bytes. All of a text stands in pieces before the command's
+// entry, whose words are
 //
 //   Acquire    session, sequence, distance 4 + ttl_ms 4, hash low, hash high, ask 6 + note bytes 2;
 //              number: bytes of the name      text: hash of the note, name, note
@@ -11,6 +12,15 @@
 //   BreakLock  0, hash of who and why, bytes of who 4 + of both 4, hash low, hash high, token;
 //              number: bytes of the name      text: 0, name, who, why
 //   EndDelay   0, 0, 0, hash low, hash high, token               no text
+//   GroupRequest   session, sequence, distance 4 + ttl_ms 4, hash low, hash high, bytes of the
+//   body;
+//                  number: bytes of the name                     text: hash of the body, name, body
+//   GroupWithdraw  session, sequence, 0, hash low, hash high, generation;
+//                  number: bytes of the name                     text: 0, name
+//   ExpireSessions 0, 0, 0, 0, 0, 0; number: bytes of the list   text: 0, the list
+//
+// A device has no groups: it gives their requests a place in the window of their session, and its
+// host, which applies the same entries, does the rest (docs/adr/0128).
 //
 // The pieces' mark follows from the command and the text's first word. What cannot be is Unknown,
 // or nothing where only the pieces show it; that the hashes belong to the bytes, and that these are
@@ -24,8 +34,10 @@
 #include "common/random.h"
 #include "locks/commands/command.h"
 #include "locks/commands/entry_layout.h"
+#include "locks/commands/group_command.h"
 #include "locks/commands/hold.h"
 #include "locks/commands/limits.h"
+#include "sessions/session_end.h"
 
 #include <cstdint>
 #include <cstring>
@@ -38,10 +50,18 @@ namespace gcoord::locks {
 inline constexpr std::uint32_t kTextWordBytes = 8;
 inline constexpr std::uint32_t kTextBytesMax = kPiecesMax * kPieceNameBytes - kTextWordBytes;
 
+static_assert(kGroupNameBytesMax + kGroupBodyBytesMax <= kTextBytesMax);
+
+// Sessions that one list ends on a device.
+inline constexpr std::uint32_t kEntryEndsMax = kTextBytesMax / sessions::kEndBytes;
+
+static_assert(kEntryEndsMax <= sessions::kEndsMax);
+
 // Whether an entry with such a head is one of these commands.
 GCOORD_HD constexpr bool is_text_kind(LockCommandKind kind, std::uint8_t flags) {
   const bool rare = kind == LockCommandKind::BreakLock || kind == LockCommandKind::EndDelay ||
-                    changes_office(kind);
+                    kind == LockCommandKind::ExpireSessions || changes_office(kind) ||
+                    is_group_kind(kind);
   return rare || (kind == LockCommandKind::Acquire && (flags & kAcquireHold) != 0);
 }
 
@@ -59,7 +79,9 @@ GCOORD_HD constexpr std::uint32_t text_piece_count(const LockCommand& command) {
 }
 
 GCOORD_HD constexpr std::uint64_t text_word(const LockCommand& command) {
-  return command.kind == LockCommandKind::Acquire ? command.token.value : office_word(command);
+  const bool hashed =
+      command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::GroupRequest;
+  return hashed ? command.token.value : office_word(command);
 }
 
 // Of all pieces of a text that begins with `word`. Where its parts end is part of what it says.
@@ -94,10 +116,33 @@ GCOORD_HD constexpr bool is_hold_command(const LockCommand& command) {
          (!registers || (command.ttl_ms > 0 && command.ttl_ms <= kTtlMsMax));
 }
 
-GCOORD_HD constexpr bool is_client_request(const LockCommand& command) {
+GCOORD_HD constexpr bool is_group_request(const LockCommand& command) {
+  const bool registers = (command.flags & kAcquireRegister) != 0;
+  return (command.flags & ~kAcquireRegister) == 0 && registers == (command.ttl_ms != 0) &&
+         command.ttl_ms <= kTtlMsMax && command.name_bytes > 0 &&
+         command.name_bytes <= kGroupNameBytesMax && command.note_bytes > 0 &&
+         command.note_bytes <= kGroupBodyBytesMax;
+}
+
+GCOORD_HD constexpr bool is_group_withdraw(const LockCommand& command) {
+  return command.flags <= kWithdrawLastCall && command.name_bytes > 0 &&
+         command.name_bytes <= kGroupNameBytesMax;
+}
+
+GCOORD_HD constexpr bool is_ends_list(const LockCommand& command) {
+  return command.flags == 0 && command.note_bytes > 0 &&
+         command.note_bytes % sessions::kEndBytes == 0;
+}
+
+// Its session and sequence are a client's.
+GCOORD_HD constexpr bool is_of_client(const LockCommand& command) {
   return command.session.value != 0 && command.session != kKeeperSession &&
-         command.sequence.value != 0 && !is_imported(command.sequence) &&
-         command.acked_below.value > 0 && command.acked_below <= command.sequence &&
+         command.sequence.value != 0 && !is_imported(command.sequence);
+}
+
+GCOORD_HD constexpr bool is_client_request(const LockCommand& command) {
+  return is_of_client(command) && command.acked_below.value > 0 &&
+         command.acked_below <= command.sequence &&
          command.sequence - command.acked_below <= 0xffff'ffffu;
 }
 
@@ -113,6 +158,12 @@ GCOORD_HD constexpr bool is_text_command(const LockCommand& command) {
       return is_break_command(command);
     case LockCommandKind::Acquire:
       return is_client_request(command) && is_hold_command(command);
+    case LockCommandKind::GroupRequest:
+      return is_client_request(command) && is_group_request(command);
+    case LockCommandKind::GroupWithdraw:
+      return is_of_client(command) && is_group_withdraw(command);
+    case LockCommandKind::ExpireSessions:
+      return is_ends_list(command);
     default:
       return changes_office(command.kind) && is_client_request(command) &&
              (command.flags & ~kReleaseByToken) == 0 && command.token.value != 0 &&
@@ -121,6 +172,30 @@ GCOORD_HD constexpr bool is_text_command(const LockCommand& command) {
 }
 
 // --- From the log
+
+// What the words of these kinds say; the rest of the command is as it is for every kind.
+GCOORD_HD inline void take_group_words(const LockEntry& entry, LockCommand& command) {
+  const auto number = static_cast<std::uint16_t>(entry.head >> 16);
+  if (command.kind == LockCommandKind::ExpireSessions) {
+    command.note_bytes = number;
+    command.name_hash = NameHash{};
+    return;
+  }
+  command.name_bytes = number;
+  command.session = SessionId{entry.word[0]};
+  command.sequence = RequestSequence{entry.word[1]};
+  if (command.kind == LockCommandKind::GroupWithdraw) {
+    command.token = FencingToken{entry.word[5]};
+    return;
+  }
+  command.acked_below = RequestSequence{entry.word[1] - static_cast<std::uint32_t>(entry.word[2])};
+  command.ttl_ms = static_cast<std::uint32_t>(entry.word[2] >> 32);
+  command.note_bytes = static_cast<std::uint16_t>(entry.word[5]);
+}
+
+GCOORD_HD constexpr bool has_group_words(LockCommandKind kind) {
+  return is_group_kind(kind) || kind == LockCommandKind::ExpireSessions;
+}
 
 // The fields that stand in the entry itself, of a kind that is_text_kind() knows; Unknown for what
 // cannot be.
@@ -132,7 +207,9 @@ GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
   const auto number = static_cast<std::uint16_t>(entry.head >> 16);
   const auto low = static_cast<std::uint32_t>(entry.word[2]);
   const auto high = static_cast<std::uint32_t>(entry.word[2] >> 32);
-  if (command.kind == LockCommandKind::Acquire) {
+  if (has_group_words(command.kind)) {
+    take_group_words(entry, command);
+  } else if (command.kind == LockCommandKind::Acquire) {
     const HoldOptions ask = unpack_ask(entry.word[5]);
     command.name_bytes = number;
     command.ttl_ms = (command.flags & kAcquireRegister) != 0 ? high : 0;
@@ -148,7 +225,7 @@ GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
     command.sequence = RequestSequence{entry.word[1]};
     command.serial = low;
     command.note_bytes = static_cast<std::uint16_t>(high);
-  } else if (command.kind != LockCommandKind::EndDelay) {
+  } else if (command.kind != LockCommandKind::EndDelay && !has_group_words(command.kind)) {
     command.session = SessionId{entry.word[0]};
     command.sequence = RequestSequence{entry.word[1]};
     command.acked_below = RequestSequence{entry.word[1] - low};
@@ -166,7 +243,7 @@ GCOORD_HD inline bool take_text(const EntryName& text, LockCommand& command) {
   std::uint64_t word = 0;
   std::memcpy(&word, text.bytes, kTextWordBytes);
   command.name = text.bytes + kTextWordBytes;
-  if (command.kind == LockCommandKind::Acquire) {
+  if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::GroupRequest) {
     command.token = FencingToken{word};
   } else if (changes_office(command.kind)) {
     command.ttl_ms = static_cast<std::uint32_t>(word >> 32);
@@ -175,7 +252,10 @@ GCOORD_HD inline bool take_text(const EntryName& text, LockCommand& command) {
   if (command.kind == LockCommandKind::Transfer) {
     return word != 0;
   }
-  return word == 0 || (command.kind != LockCommandKind::BreakLock && command.note_bytes != 0);
+  const bool hashed = command.kind == LockCommandKind::Acquire ||
+                      command.kind == LockCommandKind::Proclaim ||
+                      command.kind == LockCommandKind::GroupRequest;
+  return word == 0 || (hashed && command.note_bytes != 0);
 }
 
 // Puts the text of the command at `index` together from the entries before it: log(k) is the entry

@@ -12,7 +12,9 @@ namespace gcoord::locks {
 
 LockCpu::LockCpu(const LockOptions& options)
     : options_(options),
-      pools_(options.shard_count, options.index_seed),
+      pools_({.shard_count = options.shard_count,
+              .index_seed = options.index_seed,
+              .group_answers_apart = options.group_answers_apart}),
       times_(pools_.tables(), options.clock, pools_.shard_bits()) {
   const std::uint32_t rows = std::max(options.rows_initial, 1u);
   reserve({.locks = rows, .sessions = rows, .requests = rows, .name_blocks = rows});

@@ -51,7 +51,8 @@ struct LockOptions {
   std::uint32_t rows_initial = 1024;  // Of each pool; they double when full.
   LockLimits limits;
   sessions::SessionClockOptions clock;
-  std::uint64_t index_seed = 0;  // Unknown to clients; see hash_index.h.
+  std::uint64_t index_seed = 0;      // Unknown to clients; see hash_index.h.
+  bool group_answers_apart = false;  // Of a host whose shards are on its device; see LockTables.
 };
 
 enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions, Requests };

@@ -18,13 +18,14 @@ std::size_t shard_column_bytes(std::uint32_t shard_count) {
 
 }  // namespace
 
-LockPools::LockPools(std::uint32_t shard_count, std::uint64_t index_seed)
-    : shard_columns_(shard_column_bytes(shard_count)) {
-  GCOORD_ASSERT(shard_count > 0);
-  tables_.shards = shard_columns_.column<LockShardRow>(shard_count);
-  shard_bits_ = shard_columns_.column<std::uint64_t>(bit_word_count(shard_count));
-  tables_.shard_count = shard_count;
-  tables_.index_seed = index_seed;
+LockPools::LockPools(const Options& options)
+    : shard_columns_(shard_column_bytes(options.shard_count)) {
+  GCOORD_ASSERT(options.shard_count > 0);
+  tables_.shards = shard_columns_.column<LockShardRow>(options.shard_count);
+  shard_bits_ = shard_columns_.column<std::uint64_t>(bit_word_count(options.shard_count));
+  tables_.shard_count = options.shard_count;
+  tables_.index_seed = options.index_seed;
+  tables_.group_answers_apart = options.group_answers_apart;
   tables_.waiter_count = &waiter_count_;
 }
 

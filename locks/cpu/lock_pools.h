@@ -27,7 +27,14 @@ struct LockUsage {
 
 class LockPools {
  public:
-  LockPools(std::uint32_t shard_count, std::uint64_t index_seed);
+  // As in LockTables.
+  struct Options {
+    std::uint32_t shard_count = 1;
+    std::uint64_t index_seed = 0;
+    bool group_answers_apart = false;
+  };
+
+  explicit LockPools(const Options& options);
   LockPools(const LockPools&) = delete;
   LockPools& operator=(const LockPools&) = delete;
 

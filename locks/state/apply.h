@@ -247,7 +247,12 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
 // Extends the shard's hash chain by what the command was, what it answered and what it left.
 GCOORD_HD inline void extend_chain(const ApplyPoint& at, const LockReply& reply) {
   LockShardRow& shard = at.tables.shard(at.shard);
-  shard.state_hash = shard.state_hash * kChainStep + chain_word(at.keys.digest, reply, shard);
+  LockReply said = reply;
+  if (at.tables.group_answers_apart && reply.code == LockCode::GroupTaken) {
+    said.token = FencingToken{};
+    said.holder = SessionId{};
+  }
+  shard.state_hash = shard.state_hash * kChainStep + chain_word(at.keys.digest, said, shard);
 }
 
 // Each end as apply() does it alone.

@@ -139,6 +139,9 @@ struct LockTables {
   MovingIndex lock_index;
   MovingIndex session_index;
   std::uint64_t* waiter_count = nullptr;  // Of all shards of the writer; for admission.
+  // The chain (chain.h) leaves out what groups answered. A device does not know it, so its host's
+  // chain must not have it either: all nodes of a cluster say the same for its whole life.
+  bool group_answers_apart = false;
 
   GCOORD_HD LockShardRow& shard(ShardId id) const {
     GCOORD_ASSERT(id.value < shard_count);

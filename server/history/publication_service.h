@@ -66,6 +66,9 @@ class PublicationService final : public StateMachine {
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
   std::uint64_t state_hash(ShardId shard) const override;
+
+  std::uint64_t device_hash(ShardId shard) const override { return inner_.device_hash(shard); }
+
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
   void on_loop_gap(std::uint64_t ticks) override;
 

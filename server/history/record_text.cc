@@ -149,13 +149,16 @@ void add_move(RecordFacts& facts, const LockCommand& command) {
 // "5:1 6:3": each session that ends, with the serial of its registration.
 void add_ends(RecordFacts& facts, const LockCommand& command) {
   const std::uint32_t count = locks::ends_count(command);
+  facts.emplace_back("sessions", std::to_string(count));
+  if (command.name == nullptr) {
+    return;  // The list of an entry of a device stands in pieces before it.
+  }
   std::string ends;
   for (std::uint32_t i = 0; i < count; ++i) {
     const locks::SessionEnd end = locks::session_end(command, i);
     ends +=
         (i == 0 ? "" : " ") + std::to_string(end.session.value) + ":" + std::to_string(end.serial);
   }
-  facts.emplace_back("sessions", std::to_string(count));
   facts.emplace_back("ends", std::move(ends));
 }
 
@@ -216,12 +219,18 @@ std::string withdrawn_by(const LockCommand& command) {
 void add_group(RecordFacts& facts, const LockCommand& command) {
   facts.emplace_back("session", std::to_string(command.session.value));
   facts.emplace_back("sequence", std::to_string(command.sequence.value));
-  facts.emplace_back("name", std::string{command.name, command.name_bytes});
+  if (command.name != nullptr) {
+    facts.emplace_back("name", std::string{command.name, command.name_bytes});
+  }
   facts.emplace_back("name_hash", hex(command.name_hash));
   if (command.kind == LockCommandKind::GroupWithdraw) {
     facts.emplace_back("of", withdrawn_by(command));
     add_number(facts, "generation", locks::group_generation(command));
     return;
+  }
+  if (command.name == nullptr) {
+    // Name and body of an entry of a device stand in pieces before it.
+    return add_number(facts, "ttl_ms", command.ttl_ms);
   }
   if (membership::is_rendezvous(locks::group_body(command))) {
     return add_rendezvous(facts, command);

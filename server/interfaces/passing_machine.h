@@ -39,6 +39,8 @@ class PassingMachine : public StateMachine {
 
   std::uint64_t state_hash(ShardId shard) const override { return inner_.state_hash(shard); }
 
+  std::uint64_t device_hash(ShardId shard) const override { return inner_.device_hash(shard); }
+
   void on_peer_message(NodeId from, std::span<const std::byte> message) override {
     inner_.on_peer_message(from, message);
   }

@@ -17,6 +17,7 @@
 #include "locks/commands/command.h"
 #include "server/interfaces/cluster_members.h"
 #include "server/interfaces/replica_view.h"
+#include "sessions/session_end.h"
 
 #include <chrono>
 #include <cstddef>
@@ -31,9 +32,13 @@ namespace gcoord::server {
 
 // What a replicated log can do; the same for its whole life.
 struct Abilities {
-  // Its replicas apply moves of locks and lists of sessions that end. A log that lives on a device
-  // has no room for them.
-  bool lists = true;
+  // Its replicas apply moves of locks. A log that lives on a device has no room for them.
+  bool moves = true;
+  // Sessions that one entry ends at most, a list (locks/commands/ends.h); 1: it has no lists.
+  std::uint32_t ends_max = sessions::kEndsMax;
+  // Commands lie in it as entries of a device (locks/commands/entry.h), groups' and lists of ends
+  // only if all nodes have Feature::DeviceGroups.
+  bool on_device = false;
   // ShardView::lease is judged by the clock whenever it is read. A log whose rows live on a device
   // only hears who led, and a host that stood still hears it late.
   bool timed_leases = true;

@@ -87,7 +87,8 @@ class StateMachine {
     append_witness_mark(bytes);
   }
 
-  // The state alone, as the commands left it: what the tables of a device are filled from.
+  // The state of the locks alone, as the commands left it: what the tables of a device are filled
+  // from.
   virtual void state(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }
 
   // Replaces the shard's state by what serialize() gave, here or on another node; empty bytes are
@@ -109,6 +110,9 @@ class StateMachine {
 
   // A digest of the shard's state, equal on every node at an equal applied index.
   virtual std::uint64_t state_hash(ShardId shard) const = 0;
+
+  // The same of what state() gives: what a device must have, too, where one applies the entries.
+  virtual std::uint64_t device_hash(ShardId shard) const { return state_hash(shard); }
 
   // Bytes that the service of another node sent with HostReplicas::send_peer_message. They come
   // from outside: what does not decode is dropped and counted. The default ignores them.

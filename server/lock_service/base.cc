@@ -11,6 +11,7 @@ locks::LockOptions lock_options(const LockServiceOptions& options) {
   result.clock.tick_ms = options.tick_ms;
   result.clock.index_seed = options.index_seed;
   result.index_seed = options.index_seed;
+  result.group_answers_apart = options.on_device;
   return result;
 }
 

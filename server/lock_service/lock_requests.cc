@@ -109,7 +109,7 @@ void LockRequests::break_lock(const ClientRequest& request) {
 }
 
 void LockRequests::move(const ClientRequest& request) {
-  if (!env_.log.takes_lists()) {
+  if (!env_.log.abilities().moves) {
     return env_.replies.refuse(request, ErrorCode::MoveUnsupported);
   }
   const auto move = protocol::decode_move(request.payload);

@@ -107,8 +107,13 @@ LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
                                return applied.value != 0 ? applied : base_.log.view(shard).applied;
                              }}),
       .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks}),
-      .groups = GroupRequests(group_environment([this] { return groups_unready(); })),
-      .rendezvous = RendezvousRequests(group_environment([this] { return rendezvous_unready(); }))};
+      .groups = GroupRequests(group_environment([this] {
+        return unready(base_.groups.used(), protocol::Feature::Groups, ErrorCode::GroupsNotReady);
+      })),
+      .rendezvous = RendezvousRequests(group_environment([this] {
+        return unready(
+            base_.rendezvous.used(), protocol::Feature::Rendezvous, ErrorCode::RendezvousNotReady);
+      }))};
 }
 
 GroupEnvironment LockService::group_environment(std::function<protocol::ErrorCode()> unready) {
@@ -126,16 +131,13 @@ GroupEnvironment LockService::group_environment(std::function<protocol::ErrorCod
       .limits = options_.limits};
 }
 
-// Where they are in the log already, no older release can come back.
-protocol::ErrorCode LockService::groups_unready() const {
-  const bool ready = base_.groups.used() || tasks_.features.all_have(protocol::Feature::Groups);
-  return ready ? protocol::ErrorCode::None : protocol::ErrorCode::GroupsNotReady;
-}
-
-protocol::ErrorCode LockService::rendezvous_unready() const {
-  const bool ready =
-      base_.rendezvous.used() || tasks_.features.all_have(protocol::Feature::Rendezvous);
-  return ready ? protocol::ErrorCode::None : protocol::ErrorCode::RendezvousNotReady;
+// Why no entry with such commands may be written yet. Where they are in the log already, no older
+// release can come back. A log on a device has them in a form of their own.
+ErrorCode LockService::unready(bool used, protocol::Feature feature, ErrorCode error) const {
+  const NodeFeatures& nodes = tasks_.features;
+  const bool known = nodes.all_have(feature) && (!base_.log.abilities().on_device ||
+                                                 nodes.all_have(protocol::Feature::DeviceGroups));
+  return used || known ? ErrorCode::None : error;
 }
 
 void LockService::start(ReplicatedLog& engine,
@@ -244,6 +246,11 @@ void LockService::on_role(ShardId shard, consensus::Role role, Term /*term*/, No
 
 void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
   machine_.serialize(shard, bytes);
+}
+
+void LockService::state(ShardId shard, std::vector<std::byte>& bytes) {
+  const std::vector<std::byte> state = base_.locks.serialize(shard);
+  bytes.insert(bytes.end(), state.begin(), state.end());
 }
 
 Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {

@@ -123,6 +123,10 @@ class LockService final : public StateMachine {
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   std::uint64_t state_hash(ShardId shard) const override;
+  // Groups are on no device: of the locks alone, both.
+  void state(ShardId shard, std::vector<std::byte>& bytes) override;
+
+  std::uint64_t device_hash(ShardId shard) const override { return base_.locks.state_hash(shard); }
 
   void on_loop_gap(std::uint64_t ticks) override { tasks_.on_loop_gap(ticks); }
 
@@ -179,8 +183,9 @@ class LockService final : public StateMachine {
 
  private:
   GroupEnvironment group_environment(std::function<protocol::ErrorCode()> unready);
-  protocol::ErrorCode groups_unready() const;
-  protocol::ErrorCode rendezvous_unready() const;
+  protocol::ErrorCode unready(bool used,
+                              protocol::Feature feature,
+                              protocol::ErrorCode error) const;
   LockServiceHandlers make_handlers(MetricsRegistry& metrics);
 
   LockServiceOptions options_;

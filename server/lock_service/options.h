@@ -30,7 +30,8 @@ struct LockServiceOptions {
   std::uint32_t slow_request_ms = 0;          // See SlowRequests; 0: none is slow.
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
-  bool witness = false;  // The node has no state of its own (server/witness).
+  bool witness = false;    // The node has no state of its own (server/witness).
+  bool on_device = false;  // The shards are on the node's device (server/resident).
 };
 
 }  // namespace gcoord::server

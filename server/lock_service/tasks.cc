@@ -107,12 +107,16 @@ SessionExpiry::Environment ServiceTasks::expiry_doors(PassBudget& budget) {
           .log = {.propose = [this](ShardId shard,
                                     std::span<const sessions::ExpiryProposal> ends,
                                     std::uint64_t number) { propose_ends(shard, ends, number); },
-                  .takes_lists =
-                      [this] {
-                        return env_.log.takes_lists() &&
-                               features.all_have(protocol::Feature::SessionEnds);
-                      }},
+                  .ends_max = [this] { return ends_max(); }},
           .budget = budget};
+}
+
+// Of one entry that all nodes apply.
+std::uint32_t ServiceTasks::ends_max() const {
+  const Abilities log = env_.log.abilities();
+  const bool known = features.all_have(protocol::Feature::SessionEnds) &&
+                     (!log.on_device || features.all_have(protocol::Feature::DeviceGroups));
+  return known ? log.ends_max : 1;
 }
 
 void ServiceTasks::propose_ends(ShardId shard,
@@ -186,7 +190,7 @@ LockMoves::Environment ServiceTasks::move_doors() {
           },
       .answer = [this](protocol::ConnectionId connection,
                        const protocol::ReplySlot& reply) { env_.replies.send(connection, reply); },
-      .takes_moves = [this] { return env_.log.takes_lists(); },
+      .takes_moves = [this] { return env_.log.abilities().moves; },
       .all_have = [this](protocol::Feature feature) { return features.all_have(feature); }};
 }
 

@@ -74,6 +74,7 @@ struct ServiceTasks {
   CoordinatorDriver::Environment office_doors();
   DeadlockWatch::Environment deadlock_doors();
   LockMoves::Environment move_doors();
+  std::uint32_t ends_max() const;
   void propose_ends(ShardId shard,
                     std::span<const sessions::ExpiryProposal> ends,
                     std::uint64_t number);

@@ -78,7 +78,8 @@ LockServiceOptions service_options(const NodeOptions& options, const ledger::Spa
   result.election_ticks = options.election_ms / options.tick_ms;
   result.limits = {options.shards, ttl_ms_min(options), options.ttl_ms_max};
   result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
-  if (options.turn == TurnOption::Resident) {
+  result.on_device = options.turn == TurnOption::Resident;
+  if (result.on_device) {
     result.caps.locks_max = std::min(result.caps.locks_max, kResidentLocksMax);
     result.caps.sessions_max = std::min(result.caps.sessions_max, kResidentLocksMax);
     result.caps.waiters_max = std::min(result.caps.waiters_max, kResidentLocksMax);

@@ -48,7 +48,7 @@ class ServiceLog {
   // The engine's own words (replica_port.h).
   bool takes(const locks::LockCommand& command) const { return engine_->takes(command); }
 
-  bool takes_lists() const { return engine_->abilities().lists; }
+  Abilities abilities() const { return engine_->abilities(); }
 
   ShardView view(ShardId shard) const { return engine_->view(shard); }
 

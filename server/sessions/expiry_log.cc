@@ -36,7 +36,7 @@ void ExpiryLog::flush() {
   std::ranges::sort(agreed_, {}, [](const sessions::ExpiryProposal& end) {
     return std::tuple{end.shard, end.session};
   });
-  const bool lists = environment_.takes_lists();
+  const std::uint32_t ends_max = environment_.ends_max();
   const std::vector<sessions::ExpiryProposal> agreed = std::exchange(agreed_, {});
   log_debug(LogComponent::Sessions,
             "ends {} sessions that ran out or were closed; the first is {} of shard {}",
@@ -45,7 +45,7 @@ void ExpiryLog::flush() {
             agreed.front().shard.value);
   for (std::size_t at = 0; at < agreed.size();) {
     const std::span<const sessions::ExpiryProposal> left{agreed.data() + at, agreed.size() - at};
-    const auto ends = left.first(list_length(left, lists));
+    const auto ends = left.first(list_length(left, ends_max));
     ++number_last_;
     cost_ += cost_of(ends.size());
     ends_->add(ends.size());
@@ -62,10 +62,10 @@ std::size_t ExpiryLog::weight(const sessions::ExpiryProposal& end) const {
 }
 
 std::size_t ExpiryLog::list_length(std::span<const sessions::ExpiryProposal> left,
-                                   bool lists) const {
+                                   std::uint32_t ends_max) const {
   std::size_t length = 1;
   std::size_t weights = weight(left.front());
-  while (lists && length < std::min<std::size_t>(left.size(), locks::kEndsMax)) {
+  while (length < std::min<std::size_t>(left.size(), ends_max)) {
     const sessions::ExpiryProposal& next = left[length];
     weights += weight(next);
     // A session that is there twice was registered again between: a list names it once.

@@ -40,7 +40,7 @@ class ExpiryLog {
 
   struct Environment {
     Propose propose;
-    std::function<bool()> takes_lists;  // Whether all nodes apply them.
+    std::function<std::uint32_t()> ends_max;  // Of one entry that all nodes apply; 1: no lists.
   };
 
   ExpiryLog(locks::LockCpu& locks, MetricsRegistry& metrics, Environment doors);
@@ -61,7 +61,8 @@ class ExpiryLog {
 
  private:
   // How many of them go into the next entry.
-  std::size_t list_length(std::span<const sessions::ExpiryProposal> left, bool lists) const;
+  std::size_t list_length(std::span<const sessions::ExpiryProposal> left,
+                          std::uint32_t ends_max) const;
   std::size_t weight(const sessions::ExpiryProposal& end) const;
 
   locks::LockCpu& locks_;

@@ -1,7 +1,9 @@
 // M8 and M9 with real nodes: members and nodes are killed, and everybody who watches has seen the
-// same views; barriers let nobody pass early.
+// same views; barriers let nobody pass early, and rounds of a rendezvous are the same for all. One
+// list for both turns; the resident one by the twins of the devices.
 #include "gcoord/gcoord_groups.h"
 #include "gcoord/group.h"
+#include "gcoord/rendezvous.h"
 #include "tests/cli/process_cluster.h"
 
 #include <atomic>
@@ -65,9 +67,13 @@ class Watcher {
   client::GroupViews views_;
 };
 
-class GroupProcessTest : public ProcessCluster {
+std::vector<std::vector<std::string>> turn_of_all(const std::string& turn) {
+  return {3, {"--turn", turn}};
+}
+
+class GroupProcessTest : public ProcessCluster, public testing::WithParamInterface<std::string> {
  protected:
-  GroupProcessTest() : ProcessCluster(kShards) {}
+  GroupProcessTest() : ProcessCluster(kShards, turn_of_all(GetParam())) {}
 
   // A member as a process, once it has joined.
   ChildProcess member(const std::string& id) const {
@@ -89,7 +95,7 @@ class GroupProcessTest : public ProcessCluster {
   }
 };
 
-TEST_F(GroupProcessTest, M8AllSeeTheSameViewsWhileMembersAndLeadersAreKilled) {
+TEST_P(GroupProcessTest, M8AllSeeTheSameViewsWhileMembersAndLeadersAreKilled) {
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     watchers.push_back(std::make_unique<Watcher>(connect(seed)));
@@ -122,7 +128,7 @@ TEST_F(GroupProcessTest, M8AllSeeTheSameViewsWhileMembersAndLeadersAreKilled) {
   EXPECT_EQ(listed["members"][1]["rank"], 1);
 }
 
-TEST_F(GroupProcessTest, ABarrierIsNotReleasedEarlyByTheDeathOfALeader) {
+TEST_P(GroupProcessTest, ABarrierIsNotReleasedEarlyByTheDeathOfALeader) {
   constexpr std::uint32_t kSize = 4;
   std::vector<client::Client> clients;
   std::vector<client::Session> sessions;
@@ -164,8 +170,64 @@ TEST_F(GroupProcessTest, ABarrierIsNotReleasedEarlyByTheDeathOfALeader) {
   EXPECT_EQ(alone.error_code(), "GC6407");
 }
 
+TEST_P(GroupProcessTest, RoundsAreTheSameForAllAndOutliveTheDeathOfALeader) {
+  constexpr std::uint32_t kSize = 3;
+  std::vector<client::Client> clients;
+  std::vector<client::Session> sessions;
+  for (std::uint32_t k = 0; k < kSize; ++k) {
+    clients.push_back(connect(k + 1));
+    sessions.push_back(open(clients.back()));
+  }
+  // The members of the round of the first `size` sessions, which all of them must have seen alike.
+  const auto round_of = [&sessions](std::uint32_t size) {
+    std::vector<client::RendezvousRound> rounds(size);
+    std::vector<std::jthread> threads;
+    for (std::uint32_t k = 0; k < size; ++k) {
+      threads.emplace_back([&, k] {
+        client::Rendezvous rendezvous{sessions[k], kName};
+        auto joined = rendezvous.join({.members_min = size,
+                                       .members_max = size,
+                                       .timeout = kPatience,
+                                       .payload = std::string(500, static_cast<char>('a' + k))});
+        ASSERT_TRUE(joined.ok()) << joined.status().to_string();
+        rounds[k] = std::move(joined).value();
+      });
+    }
+    threads.clear();
+    for (std::uint32_t k = 0; k < size; ++k) {
+      EXPECT_EQ(rounds[k].round, rounds[0].round);
+      EXPECT_EQ(rounds[k].members.size(), size);
+      EXPECT_EQ(rounds[k].members[rounds[k].rank].payload.front(), 'a' + static_cast<int>(k));
+      for (std::uint32_t rank = 0; rank < size; ++rank) {
+        EXPECT_EQ(rounds[k].members[rank].session_id, rounds[0].members[rank].session_id);
+      }
+    }
+    return rounds[0];
+  };
+  const client::RendezvousRound first = round_of(kSize);
+  kill_leader();
+  EXPECT_TRUE(client::Rendezvous(sessions.back(), kName).leave().ok());
+  const client::RendezvousRound second = round_of(kSize - 1);
+  EXPECT_GT(second.round, first.round);
+  // The end of a last call and that of a wait are entries of the leader's own.
+  client::Rendezvous called{sessions[0], "called"};
+  const auto alone = called.join({.members_min = 1,
+                                  .members_max = 2,
+                                  .last_call = std::chrono::milliseconds{50},
+                                  .timeout = kPatience,
+                                  .payload = "here"});
+  ASSERT_TRUE(alone.ok()) << alone.status().to_string();
+  EXPECT_EQ(alone.value().members.size(), 1u);
+  client::Rendezvous lonely{sessions[0], "lonely"};
+  const auto none = lonely.join({.members_min = 2,
+                                 .members_max = 2,
+                                 .timeout = std::chrono::milliseconds{100},
+                                 .payload = {}});
+  EXPECT_EQ(none.status().detail(), 6415u) << none.status().to_string();
+}
+
 // The same through the C interface.
-TEST_F(GroupProcessTest, M9AProgramInCJoinsIsSeenAndPassesABarrier) {
+TEST_P(GroupProcessTest, M9AProgramInCJoinsIsSeenAndPassesABarrier) {
   const std::string endpoints = comma_list(cluster_->endpoints());
   gcoord_client_options options;
   gcoord_client_options_init(&options);
@@ -215,6 +277,11 @@ TEST_F(GroupProcessTest, M9AProgramInCJoinsIsSeenAndPassesABarrier) {
   gcoord_session_free(session);
   gcoord_client_free(client);
 }
+
+INSTANTIATE_TEST_SUITE_P(Turns,
+                         GroupProcessTest,
+                         testing::Values("host", "resident"),
+                         [](const auto& turn) { return turn.param; });
 
 }  // namespace
 }  // namespace gcoord::cli

@@ -1,5 +1,6 @@
 // Entries of a log on a device as somebody who is not trusted may write them: what they say as
 // commands is what encode() takes and decode() gives back, and a node shows and applies each.
+#include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
 #include "locks/cpu/lock_cpu.h"
 #include "server/history/record_text.h"
@@ -70,7 +71,17 @@ std::vector<FuzzInput> fuzz_seeds() {
                              .name = std::string_view{text}.substr(0, 1),
                              .wait = true,
                              .ttl_ms = 1000};
+  const std::string crew = std::string("crew") + "\x01\x01" + "a";
+  const std::vector<char> list =
+      encode_ends(std::vector<SessionEnd>{{SessionId{1}, 1}, {SessionId{2}, 1}});
   return {
+      input_of(make_group_request({.session = SessionId{1},
+                                   .sequence = RequestSequence{2},
+                                   .ttl_ms = 1000,
+                                   .name_bytes = 4,
+                                   .text = crew})),
+      input_of(make_group_withdraw({SessionId{1}, RequestSequence{2}, 3, "crew"})),
+      input_of(make_expire_sessions(list)),
       input_of(make_acquire_hold({.acquire = fields, .text = text})),
       input_of(make_acquire_hold({.acquire = fields,
                                   .ask = {.flags = kHoldShared, .permits = 1, .limit = 2},

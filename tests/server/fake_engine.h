@@ -96,7 +96,12 @@ class FakeEngine final : public ReplicatedLog {
     return of_group ? groups : holds || !locks::is_text_kind(command.kind, command.flags);
   }
 
-  Abilities abilities() const override { return {.lists = holds, .timed_leases = timed}; }
+  Abilities abilities() const override {
+    return {.moves = holds,
+            .ends_max = holds ? sessions::kEndsMax : ends_max,
+            .on_device = on_device,
+            .timed_leases = timed};
+  }
 
   // What nodes say of their features is kept apart, so that tests see what they look for.
   bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
@@ -174,6 +179,8 @@ class FakeEngine final : public ReplicatedLog {
   bool lease = true;
   bool holds = true;
   bool groups = true;
+  std::uint32_t ends_max = 1;  // Without `holds`.
+  bool on_device = false;
   bool timed = true;  // Whether its leases are judged by the clock.
 };
 

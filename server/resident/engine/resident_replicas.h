@@ -102,7 +102,10 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     return ResidentRequests::has_place(command);
   }
 
-  Abilities abilities() const override { return {.lists = false, .timed_leases = false}; }
+  Abilities abilities() const override {
+    return {
+        .moves = false, .ends_max = locks::kEntryEndsMax, .on_device = true, .timed_leases = false};
+  }
 
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;

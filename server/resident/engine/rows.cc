@@ -266,7 +266,7 @@ Status ResidentRows::apply(const HostEventSlot& told) {
   if (LockTurnService::is_noop(told.entry)) {
     return {};  // Which changed nothing; and with others it says no hash.
   }
-  const std::uint64_t own = service_.state_hash(shard);
+  const std::uint64_t own = service_.device_hash(shard);
   counts_.compared += kind == ReassembledKind::Command ? 1 : 0;
   return own == told.reply.result.word[0] ? Status{} : difference(told, own);
 }

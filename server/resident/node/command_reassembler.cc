@@ -2,6 +2,7 @@
 
 #include "common/name_hash.h"
 #include "common/utf8.h"
+#include "locks/commands/ends.h"
 
 #include <string_view>
 #include <utility>
@@ -11,6 +12,12 @@ namespace {
 
 // What a host that made the entries has looked at already, and encode() insists on.
 bool has_sound_text(const locks::LockCommand& command) {
+  if (command.kind == locks::LockCommandKind::ExpireSessions) {
+    return sessions::check_ends(locks::ends_of(command)).ok();
+  }
+  if (locks::is_group_kind(command.kind)) {
+    return locks::check_name({command.name, command.name_bytes}).ok();
+  }
   return command.kind != locks::LockCommandKind::BreakLock ||
          (utf8_well_formed(locks::break_who(command)) &&
           utf8_well_formed(locks::break_reason(command)) &&

@@ -96,6 +96,7 @@ CarvedLocks carve_lock_turn(Arena& arena,
     tables.shards = shards;
     tables.shard_count = shape.shard_count;
     tables.index_seed = index_seed;
+    tables.group_answers_apart = true;
     carver.pool(tables.locks, sizes.locks, ends.locks.returned);
     carver.pool(tables.sessions, sizes.sessions, ends.sessions.returned);
     carver.pool(tables.requests, sizes.requests, ends.requests.returned);

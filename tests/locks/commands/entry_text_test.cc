@@ -2,6 +2,7 @@
 #include "locks/commands/entry_text.h"
 
 #include "common/random.h"
+#include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
 
 #include <gtest/gtest.h>
@@ -71,12 +72,44 @@ class LockEntryText : public testing::Test {
                             .text = text});
   }
 
+  LockCommand asks_group(std::size_t name_bytes,
+                         std::size_t body_bytes,
+                         std::uint32_t ttl_ms = 9000) {
+    return make_group_request(
+        {.session = SessionId{5},
+         .sequence = RequestSequence{40},
+         .acked_below = RequestSequence{38},
+         .ttl_ms = ttl_ms,
+         .name_bytes = static_cast<std::uint16_t>(name_bytes),
+         .text = keep(std::string(name_bytes, 'g') + std::string(body_bytes, 'b'))});
+  }
+
+  LockCommand ends(std::uint32_t count) {
+    std::vector<SessionEnd> listed;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      listed.push_back({SessionId{std::uint64_t{7} << 40 | k}, k + 1});
+    }
+    const std::vector<char> list = encode_ends(listed);
+    return make_expire_sessions(keep(std::string(list.begin(), list.end())));
+  }
+
+  static LockCommand withdraws(std::string_view name, std::uint8_t flags = 0) {
+    return make_group_withdraw({.session = SessionId{5},
+                                .sequence = RequestSequence{40},
+                                .generation = 12,
+                                .name = name,
+                                .flags = flags});
+  }
+
   std::vector<LockCommand> some_of_each() {
     return {hold(3, 0, {.flags = kHoldShared, .permits = 1}),
             make_proclaim(holder(), "now"),
             make_transfer(holder(), SessionId{9}),
             breaks(8, 12),
-            make_end_delay(hash_name("n"), FencingToken{4})};
+            make_end_delay(hash_name("n"), FencingToken{4}),
+            asks_group(7, 20),
+            withdraws("crew", kWithdrawRendezvous),
+            ends(5)};
   }
 
   // Commands refer to their texts.
@@ -104,6 +137,16 @@ TEST_F(LockEntryText, EachCommandComesBackFromItsEntriesAsItWas) {
   expect_same(make_end_delay(hash_name("n"), FencingToken{4}));
   expect_same(breaks(1, 1, true));
   expect_same(breaks(517, 512));
+  for (const std::size_t body : {1u, 24u, 25u, 578u}) {
+    expect_same(asks_group(1, body));
+    expect_same(asks_group(256, body, 0));
+  }
+  for (std::uint8_t flags = 0; flags <= kWithdrawLastCall; ++flags) {
+    expect_same(withdraws("crew", flags));
+  }
+  for (const std::uint32_t count : {2u, 3u, 4u, kEntryEndsMax}) {
+    expect_same(ends(count));
+  }
 }
 
 TEST_F(LockEntryText, TheEntriesOfACommandAreThoseOfWhatItsEncodingDecodesTo) {
@@ -124,6 +167,9 @@ TEST_F(LockEntryText, TheEntriesOfACommandAreThoseOfWhatItsEncodingDecodesTo) {
   commands.push_back(make_register_session(SessionId{5}, 9000));
   commands.push_back(make_expire_session(SessionId{5}, 7));
   commands.push_back(make_close_session(SessionId{5}, RequestSequence{4}));
+  commands.push_back(asks_group(200, 500, 0));
+  commands.push_back(withdraws("a group whose name takes more than one entry of a log"));
+  commands.push_back(ends(30));
   for (const LockCommand& command : commands) {
     const std::vector<std::byte> bytes = bytes_of(command);
     const auto decoded = decode(bytes);
@@ -142,6 +188,7 @@ TEST_F(LockEntryText, WhatIsTooLongForThePiecesOfANameHasNoEntries) {
   EXPECT_FALSE(is_entry_command(hold(521, 512)));
   EXPECT_FALSE(is_entry_command(breaks(518, 512)));
   EXPECT_EQ(entries_of(hold(520, 512)).size(), kPiecesMax + 1);
+  EXPECT_FALSE(is_entry_command(ends(kEntryEndsMax + 1)));
 }
 
 TEST_F(LockEntryText, ACommandWhosePiecesAreNotAllThereIsNothing) {
@@ -203,7 +250,7 @@ TEST_F(LockEntryText, PiecesOfAnotherAttemptAtTheSameAreNotTaken) {
 TEST_F(LockEntryText, WhatCannotBeIsUnknownOrNothingAndNeverAsserts) {
   std::uint32_t unknown = 0;
   std::uint32_t nothing = 0;
-  for (std::uint32_t seed = 0; seed < 20'000; ++seed) {
+  for (std::uint32_t seed = 0; seed < 24'000; ++seed) {
     const auto commands = some_of_each();
     auto entries = entries_of(commands[seed % commands.size()]);
     LockEntry& head = entries.back();
@@ -247,6 +294,26 @@ TEST_F(LockEntryText, NumbersBeyondTheirBoundsAreUnknown) {
   asks = entries_of(hold(20, 100)).back();
   asks.head = (asks.head & 0xffffu) | 1025u << 16;
   expect_unknown(asks);
+  for (const auto body_bytes : {0u, kGroupBodyBytesMax + 1}) {
+    LockEntry request = entries_of(asks_group(4, 9)).back();
+    request.word[5] = body_bytes;
+    expect_unknown(request);
+  }
+  for (const auto name_bytes : {0u, kGroupNameBytesMax + 1}) {
+    for (const LockCommand& command : {asks_group(4, 9), withdraws("crew")}) {
+      LockEntry named = entries_of(command).back();
+      named.head = (named.head & 0xffffu) | name_bytes << 16;
+      expect_unknown(named);
+    }
+  }
+  LockEntry registers = entries_of(asks_group(4, 9)).back();
+  registers.word[2] &= 0xffff'ffffu;  // It registers, and says no TTL.
+  expect_unknown(registers);
+  for (const auto list_bytes : {0u, 13u, (kEntryEndsMax + 1) * sessions::kEndBytes}) {
+    LockEntry list = entries_of(ends(2)).back();
+    list.head = (list.head & 0xffffu) | list_bytes << 16;
+    expect_unknown(list);
+  }
   LockEntry break_head = entries_of(breaks(8, 12)).back();
   for (const auto lengths : {0ull, 15ull << 32, 15ull << 32 | 15, 700ull << 32 | 3}) {
     break_head.word[2] = lengths;

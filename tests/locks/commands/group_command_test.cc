@@ -1,7 +1,6 @@
 // Commands to groups in the log, and what the lock machine does with them: sessions and windows.
 #include "locks/commands/group_command.h"
 
-#include "locks/commands/entry.h"
 #include "locks/cpu/lock_cpu.h"
 
 #include <gtest/gtest.h>
@@ -104,9 +103,28 @@ TEST_F(GroupCommand, AWithdrawalFindsOnlyWhatAGroupWasAsked) {
   EXPECT_EQ(apply(withdraw(1)).code, LockCode::SessionUnknown);
 }
 
-TEST_F(GroupCommand, ItHasNoPlaceInTheLogOfADevice) {
-  EXPECT_FALSE(is_entry_command(request(5, 1)));
-  EXPECT_FALSE(is_entry_command(request(5, 1, 0)));
+// A device applies the entries, and does not know what groups answered.
+TEST_F(GroupCommand, AChainWithoutAnswersIsThatOfTablesThatKnowNone) {
+  const auto hash_after_retry = [](bool apart, std::uint64_t token) {
+    LockCpu locks{LockOptions{.group_answers_apart = apart}};
+    std::vector<LockEvent> room(kLockEventsPerCommandMax);
+    LockEvents events{room.data(), static_cast<std::uint32_t>(room.size()), 0};
+    locks.apply(kShard, LogIndex{1}, request(5, 1), Tick{1}, events);
+    if (token != 0) {
+      locks.keep_group_reply(
+          {kShard, SessionId{5}, RequestSequence{1}, FencingToken{token}, SessionId{17}});
+    }
+    EXPECT_EQ(locks.apply(kShard, LogIndex{2}, request(5, 1), Tick{1}, events).token.value, token);
+    locks.apply(kShard,
+                LogIndex{3},
+                make_group_withdraw({SessionId{5}, RequestSequence{1}, 3, "crew"}),
+                Tick{1},
+                events);
+    return locks.state_hash(kShard);
+  };
+  EXPECT_EQ(hash_after_retry(true, 9), hash_after_retry(true, 0));
+  EXPECT_NE(hash_after_retry(false, 9), hash_after_retry(false, 0));
+  EXPECT_EQ(hash_after_retry(true, 0), hash_after_retry(false, 0));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Groups as a node serves them: exactly once, one view for what ends together, barriers that the
 // log alone releases.
 #include "locks/commands/ends.h"
+#include "locks/snapshot/snapshot.h"
 #include "protocol/groups/messages.h"
 #include "server/interfaces/log_record.h"
 #include "server/lock_service/lock_service.h"
@@ -317,6 +318,42 @@ TEST_F(GroupsTest, NothingIsWrittenBeforeAllNodesKnowGroups) {
   other.on_tick(Tick{1});
   bench.service->on_peer_message(NodeId{2}, elsewhere.features_said.front().second);
   EXPECT_EQ(bench.decided(bench.send(request, payload)).slot.code, StatusCode::Ok);
+}
+
+// Another node that knows groups knows them as entries of a device only with a release of now.
+TEST_F(GroupsTest, OnADeviceNothingIsWrittenBeforeAllNodesKnowItsEntries) {
+  LockBench bench{{NodeId{1}, NodeId{2}}};
+  bench.lead_all();
+  bench.engine.on_device = true;
+  const auto say = [&bench](std::uint64_t features, Incarnation life) {
+    NodeFeatures other{{.node = NodeId{2}, .nodes = {NodeId{1}, NodeId{2}}, .features = features}};
+    FakeEngine elsewhere;
+    other.start(elsewhere, life);
+    other.on_tick(Tick{1});
+    bench.service->on_peer_message(NodeId{2}, elsewhere.features_said.front().second);
+  };
+  protocol::RequestSlot request = slot(RequestKind::GroupJoin, 5, 1);
+  const auto payload = protocol::encode_group_join({kName, "a", ""});
+  say(protocol::kFeatures & ~static_cast<std::uint64_t>(protocol::Feature::DeviceGroups),
+      Incarnation{3});
+  expect_error(bench.sink.take(bench.send(request, payload)), ErrorCode::GroupsNotReady);
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  say(protocol::kFeatures, Incarnation{4});
+  EXPECT_EQ(bench.decided(bench.send(request, payload)).slot.code, StatusCode::Ok);
+}
+
+TEST_F(GroupsTest, WhatADeviceIsFilledWithAndComparedWithIsTheLocksAlone) {
+  const ShardId shard = LockBench::shard_of_name(kName);
+  join(5, 1, "a");
+  std::vector<std::byte> whole;
+  std::vector<std::byte> locks;
+  bench_.service->serialize(shard, whole);
+  bench_.service->state(shard, locks);
+  EXPECT_GT(whole.size(), locks.size());
+  EXPECT_TRUE(locks::parse_snapshot(locks).ok());
+  EXPECT_FALSE(locks::parse_snapshot(whole).ok());
+  EXPECT_EQ(bench_.service->device_hash(shard), bench_.service->locks().state_hash(shard));
+  EXPECT_NE(bench_.service->device_hash(shard), bench_.service->state_hash(shard));
 }
 
 TEST_F(GroupsTest, ATurnThatHasNoPlaceForThemRefusesThem) {

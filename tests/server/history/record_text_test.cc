@@ -164,6 +164,29 @@ TEST(RecordText, L15ShowsABreakOfATurnOnADeviceAndWhatItsPiecesSay) {
   EXPECT_EQ(facts.back(), (std::pair<std::string, std::string>{"token", "7"}));
 }
 
+// Names, bodies and lists stand in the pieces before their entries.
+TEST(RecordText, ReadsWhatGroupsAreAskedInATurnOnADevice) {
+  const auto facts_of = [](const locks::LockCommand& command) {
+    const std::vector<locks::LockEntry> entries = locks::entries_of(command);
+    return record_facts(std::as_bytes(std::span{&entries.back(), 1}));
+  };
+  const std::string text = "crew and what is asked of it";
+  const RecordFacts asked = facts_of(locks::make_group_request({.session = SessionId{5},
+                                                                .sequence = RequestSequence{2},
+                                                                .ttl_ms = 1000,
+                                                                .name_bytes = 4,
+                                                                .text = text}));
+  EXPECT_EQ(asked.front().second, "group");
+  EXPECT_EQ(asked.back(), (std::pair<std::string, std::string>{"ttl_ms", "1000"}));
+  const RecordFacts withdrawn =
+      facts_of(locks::make_group_withdraw({SessionId{5}, RequestSequence{2}, 3, "crew"}));
+  EXPECT_EQ(withdrawn.back(), (std::pair<std::string, std::string>{"generation", "3"}));
+  const auto list =
+      locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}, {SessionId{6}, 3}});
+  EXPECT_EQ(facts_of(locks::make_expire_sessions(list)),
+            (RecordFacts{{"kind", "expire_sessions"}, {"sessions", "2"}}));
+}
+
 TEST(RecordText, ReadsWhatAnEngineWritesByItself) {
   const auto noop = encode_record_header({});
   EXPECT_EQ(record_facts(noop), (RecordFacts{{"kind", "noop"}, {"origin", "system"}}));

@@ -44,11 +44,25 @@ TEST_F(ListedEndsTest, ANodeOfAnOlderReleaseIsSentNoList) {
   EXPECT_EQ(ends_proposed(), 20u);
 }
 
-TEST_F(ListedEndsTest, ATurnOnADeviceIsSentNoList) {
+TEST_F(ListedEndsTest, ALogWithoutListsIsSentNone) {
   leader_.engine.holds = false;
   take_sessions(20);
   await_proposals();
   EXPECT_EQ(leader_.engine.proposals.size(), 20u);
+}
+
+TEST_F(ListedEndsTest, ATurnOnADeviceIsSentListsThatItsLogHasRoomFor) {
+  leader_.engine.holds = false;
+  leader_.engine.on_device = true;
+  leader_.engine.ends_max = locks::kEntryEndsMax;
+  constexpr std::uint64_t kSessions = 600;
+  take_sessions(kSessions);
+  await_proposals();
+  EXPECT_EQ(ends_proposed(), kSessions);
+  EXPECT_LE(leader_.engine.proposals.size(), kSessions / locks::kEntryEndsMax + 4);
+  for (const locks::LockCommand& command : proposed()) {
+    EXPECT_TRUE(locks::is_text_command(command));
+  }
 }
 
 TEST_F(ListedEndsTest, AKeepAliveBetweenTheQuestionAndTheEntrySavesItsSession) {

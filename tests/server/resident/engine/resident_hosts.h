@@ -67,7 +67,8 @@ class CopyService final : public StateMachine {
 
   void on_loop_gap(std::uint64_t) override {}
 
-  locks::LockCpu locks{locks::LockOptions{.shard_count = kShards, .index_seed = 5}};
+  locks::LockCpu locks{
+      locks::LockOptions{.shard_count = kShards, .index_seed = 5, .group_answers_apart = true}};
   std::map<std::uint64_t, locks::LockCode> applied;
   std::map<std::uint64_t, StatusCode> failed;
   std::map<std::uint64_t, StatusCode> reads;

@@ -121,7 +121,7 @@ struct ResidentWorld {
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     node.memory = std::move(made).value();
     node.copy = std::make_unique<locks::LockCpu>(
-        locks::LockOptions{.shard_count = kShards, .index_seed = 77});
+        locks::LockOptions{.shard_count = kShards, .index_seed = 77, .group_answers_apart = true});
     node.leaders = std::make_unique<ResidentLeaders>(
         options.self, options.shape, node.memory->view().leaders, options.names);
     node.told.resize(kShards);

@@ -89,6 +89,18 @@ std::string to_string(const Principal& principal) {
   return principal.name.empty() ? text : text + " " + principal.name;
 }
 
+std::string author_text(const Principal& principal, std::size_t bytes_max) {
+  std::string text = principal.kind == PrincipalKind::Node ? to_string(principal) : principal.name;
+  if (text.size() > bytes_max) {
+    std::size_t end = bytes_max;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80) {
+      --end;
+    }
+    text.resize(end);
+  }
+  return text;
+}
+
 bool principal_name_valid(std::string_view name) {
   return !name.empty() && name.size() <= kPrincipalNameBytesMax && is_printable(name);
 }

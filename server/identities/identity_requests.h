@@ -28,6 +28,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -59,6 +60,11 @@ class IdentityRequests {
   void set_keys(IdentityKeys keys);
 
   void set_mode(SessionKeyMode mode) { mode_ = mode; }
+
+  // Hears of each session whose key a connection has shown.
+  void set_on_attached(std::function<void(protocol::ConnectionId, SessionId)> on_attached) {
+    on_attached_ = std::move(on_attached);
+  }
 
   // Authenticate or SessionAttach. Answered now, or when the password was checked.
   void on_request(const ClientRequest& request);
@@ -121,6 +127,7 @@ class IdentityRequests {
   TokenCache known_;
   AttemptLimits limits_;
   security::SessionKey granted_;  // See on_opened().
+  std::function<void(protocol::ConnectionId, SessionId)> on_attached_;
 };
 
 }  // namespace gcoord::server

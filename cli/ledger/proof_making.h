@@ -20,6 +20,12 @@ Result<EntryProof> prove_entry(const LedgerAddress& place,
                                std::uint64_t index,
                                const ProofTrust& trust);
 
+// The same of logs that are open: the cluster log was opened after the shard's.
+Result<EntryProof> prove_entry_of(const OpenLog& shard,
+                                  const OpenLog& cluster,
+                                  std::uint32_t shard_number,
+                                  std::uint64_t index);
+
 // That the log which is open grew from `older`, a signed note.
 Result<GrowthProof> prove_growth(const OpenLog& log, const std::string& older);
 

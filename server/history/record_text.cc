@@ -120,13 +120,11 @@ void add_force(RecordFacts& facts, const LockCommand& command) {
   if (command.kind == LockCommandKind::BreakLock) {
     if (command.name != nullptr) {
       facts.emplace_back("name", std::string{command.name, command.name_bytes});
-      facts.emplace_back("by", std::string{locks::break_who(command)});
+      const bool proven = (command.flags & locks::kBreakProven) != 0;
+      facts.emplace_back(proven ? "principal" : "by", std::string{locks::break_who(command)});
       facts.emplace_back("reason", std::string{locks::break_reason(command)});
     }
     facts.emplace_back("holders", (command.flags & locks::kBreakAll) != 0 ? "all" : "one");
-    if ((command.flags & locks::kBreakProven) != 0) {
-      facts.emplace_back("proven", "yes");
-    }
   }
   facts.emplace_back("name_hash", hex(command.name_hash));
   add_number(facts, "token", command.token.value);

@@ -219,6 +219,7 @@ inline void add_cluster(std::vector<Sample>& samples) {
     samples.push_back(plain(kind));
   }
   samples.push_back({slot_of(LogLevels), protocol::encode_log_levels({"", ""})});
+  samples.push_back(plain(SessionDescribe));
   samples.push_back({slot_of(AccessGet), protocol::encode_access_query({})});
   samples.push_back({slot_of(AccessGet),
                      protocol::encode_access_query({.subject = protocol::AccessSubject::Users}),

@@ -5,11 +5,14 @@
 #include "locks/commands/command.h"
 #include "server/audit/machine.h"
 #include "server/interfaces/log_record.h"
-#include "tests/server/fake_engine.h"
+#include "server/interfaces/replicated_log.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -47,6 +50,53 @@ class PlainMachine final : public StateMachine {
   std::vector<std::uint64_t> cookies;
   std::vector<std::byte> state;
   int messages = 0;
+};
+
+// Keeps what was proposed and sent, until a test decides.
+class TestLog final : public ReplicatedLog {
+ public:
+  struct Proposal {
+    ShardId shard;
+    std::vector<std::byte> command;
+    std::uint64_t cookie = 0;
+  };
+
+  void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override {
+    proposals.push_back({shard, {proposed.bytes.begin(), proposed.bytes.end()}, cookie});
+  }
+
+  void read(ShardId, std::uint64_t) override {}
+
+  ShardView view(ShardId shard) const override {
+    ShardView view;
+    const bool leads = led.contains(shard.value);
+    view.role = leads ? consensus::Role::Leader : consensus::Role::Follower;
+    view.leader = leads ? NodeId{1} : other_leader;
+    return view;
+  }
+
+  NodeView view() const override { return {}; }
+
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
+    messages.push_back({to, {message.begin(), message.end()}});
+    return true;
+  }
+
+  // Everything that was proposed is decided, in order.
+  void decide(StateMachine& machine) {
+    for (const Proposal& proposal : std::exchange(proposals, {})) {
+      AppliedEntry entry;
+      entry.shard = proposal.shard;
+      entry.payload = proposal.command;
+      entry.cookie = proposal.cookie;
+      machine.apply(entry);
+    }
+  }
+
+  std::vector<Proposal> proposals;
+  std::vector<std::pair<NodeId, std::vector<std::byte>>> messages;
+  std::set<std::uint32_t> led;
+  NodeId other_leader;
 };
 
 inline security::AuditNote bobs_note(std::uint64_t session) {

@@ -37,7 +37,7 @@ class NoteQueueTest : public AuditFixture, public NoteListener {
     queue_->add({kShard, protocol::RecordOrigin::Remote, 1000, bobs_note(session)}, due_ms);
   }
 
-  FakeEngine log_;
+  TestLog log_;
   MetricsRegistry metrics_;
   bool all_have_ = true;
   std::optional<NoteQueue> queue_;
@@ -72,7 +72,7 @@ TEST_F(NoteQueueTest, AnotherNodeSendsItToTheLeaderUntilItIsThere) {
   queue_->advance(1000);
   ASSERT_EQ(log_.messages.size(), 2u);
   // There:
-  FakeEngine leader_log;
+  TestLog leader_log;
   leader_log.led.insert(kShard.value);
   NoteQueue leader({.log = leader_log,
                     .machine = machine_,

@@ -71,10 +71,8 @@ std::vector<std::string> origin_cells(const OriginMap& origins, std::uint64_t se
     return {"-", "-", "-", "-"};
   }
   const client::SessionOrigin& origin = found->second;
-  return {principal_text(origin),
-          cell(origin.address),
-          cell(origin.client),
-          utc_text(origin.since_ms)};
+  return {
+      principal_text(origin), cell(origin.address), cell(origin.client), utc_text(origin.since_ms)};
 }
 
 }  // namespace gcoord::cli

@@ -1,4 +1,5 @@
-// Who is behind sessions, for the verbs that show sessions and holders. One thread.
+// Origins of sessions, for the verbs that show sessions and holders: who is behind each. One
+// thread.
 #pragma once
 
 #include "common/json/value.h"

@@ -1,6 +1,5 @@
 #include "cli/ledger/audit_scan.h"
 
-#include "cli/ledger/proof_making.h"
 #include "common/name_hash.h"
 #include "ledger/base/error_details.h"
 #include "server/interfaces/log_record.h"
@@ -51,24 +50,28 @@ bool concerns_name(const Facts& facts, std::string_view name) {
     return true;
   }
   const std::string_view object = fact_of(facts, "object");
-  const std::string_view order = fact_of(facts, "kind") == "order_note" ? fact_of(facts, "order")
-                                                                         : std::string_view{};
+  const std::string_view order =
+      fact_of(facts, "kind") == "order_note" ? fact_of(facts, "order") : std::string_view{};
   return (order == "lock_break" && object == name) ||
          (order == "lock_move" && object.starts_with(std::string{name} + " to shard "));
 }
 
-// Reads the entries of a log from an index on, bundle by bundle; those that are not kept are
-// counted and passed over. Ends early where `visit` says so.
-Status walk(const OpenLog& log,
-            std::uint64_t from,
-            std::uint64_t& pruned,
-            const std::function<bool(std::uint64_t, std::vector<std::byte>&)>& visit) {
+// Of a log: where to begin, and how many entries were not kept any more.
+struct Walk {
+  std::uint64_t from = 0;
+  std::uint64_t pruned = 0;
+};
+
+// Reads the entries of a log, bundle by bundle. Ends early where `visit` says so.
+Status walk_log(const OpenLog& log,
+                Walk& walk,
+                const std::function<bool(std::uint64_t, std::vector<std::byte>&)>& visit) {
   const std::uint64_t size = log.checkpoint.size;
-  for (std::uint64_t index = from; index < size;) {
+  for (std::uint64_t index = walk.from; index < size;) {
     const std::uint64_t end = std::min(size, (index / kBundle + 1) * kBundle);
     auto entries = log.reader->entries(index, static_cast<std::size_t>(end - index));
     if (!entries.ok() && entries.status().detail() == ledger::kLedgerPruned) {
-      pruned += end - index;
+      walk.pruned += end - index;
     } else {
       GCOORD_TRY_STATUS(entries.status());
       for (std::uint64_t k = index; k < end; ++k) {
@@ -84,29 +87,29 @@ Status walk(const OpenLog& log,
 
 }  // namespace
 
-std::optional<AuditPlace> parse_audit_cursor(std::string_view text) {
-  AuditPlace place;
+std::optional<EntryIndex> parse_audit_cursor(std::string_view text) {
+  EntryIndex at;
   const std::size_t colon = text.find(':');
   if (colon == text.npos) {
     return std::nullopt;
   }
   const char* const end = text.data() + text.size();
-  const auto shard = std::from_chars(text.data(), text.data() + colon, place.shard);
-  const auto index = std::from_chars(text.data() + colon + 1, end, place.index);
+  const auto shard = std::from_chars(text.data(), text.data() + colon, at.shard);
+  const auto index = std::from_chars(text.data() + colon + 1, end, at.index);
   const bool whole = shard.ec == std::errc{} && shard.ptr == text.data() + colon &&
                      index.ec == std::errc{} && index.ptr == end;
-  return whole ? std::optional(place) : std::nullopt;
+  return whole ? std::optional(at) : std::nullopt;
 }
 
-std::string audit_cursor_text(const AuditPlace& place) {
-  return std::to_string(place.shard) + ":" + std::to_string(place.index);
+std::string audit_cursor_text(const EntryIndex& index) {
+  return std::to_string(index.shard) + ":" + std::to_string(index.index);
 }
 
-Result<AuditScan> AuditScan::open(const LedgerAddress& place, const ProofTrust& trust) {
-  AuditScan scan(place, trust);
+Result<AuditScan> AuditScan::open(const LedgerAddress& address, const ProofTrust& trust) {
+  AuditScan scan(address, trust);
   std::uint32_t absent = 0;
   for (std::uint32_t shard = 0; shard < kShardsMax && absent < kGapMax; ++shard) {
-    auto log = open_log(scan.place_, shard, scan.trust_);
+    auto log = open_log(scan.address_, shard, scan.trust_);
     if (log.ok()) {
       absent = 0;
       scan.shards_.emplace(shard, std::move(log).value());
@@ -125,9 +128,9 @@ Result<AuditScan> AuditScan::open(const LedgerAddress& place, const ProofTrust& 
 Status AuditScan::read_notes(std::uint64_t entries_max, AuditPage& page) {
   notes_.clear();
   std::uint64_t seen = 0;
-  std::uint64_t pruned = 0;
   for (const auto& [shard, log] : shards_) {
-    GCOORD_TRY_STATUS(walk(log, 0, pruned, [&](std::uint64_t index, auto& entry) {
+    Walk walk;
+    GCOORD_TRY_STATUS(walk_log(log, walk, [&, shard = shard](std::uint64_t index, auto& entry) {
       page.notes_complete = ++seen <= entries_max;
       if (page.notes_complete && is_note(entry)) {
         Facts facts = server::record_facts(entry);
@@ -149,8 +152,8 @@ const AuditNoteAt* AuditScan::note_of(const Facts& facts, const AuditFilter& fil
     if (found == notes_.end()) {
       return nullptr;
     }
-    const auto wanted = std::find_if(
-        found->second.begin(), found->second.end(), [&](const AuditNoteAt& each) {
+    const auto wanted =
+        std::find_if(found->second.begin(), found->second.end(), [&](const AuditNoteAt& each) {
           return names_principal(each.facts, filter.principal);
         });
     return wanted == found->second.end() ? &found->second.front() : &*wanted;
@@ -163,8 +166,8 @@ const AuditNoteAt* AuditScan::note_of(const Facts& facts, const AuditFilter& fil
   while (!ends.empty()) {
     const std::string_view end = ends.substr(0, ends.find(' '));
     const AuditNoteAt* const note = best(end.substr(0, end.find(':')));
-    if (note != nullptr && (filter.principal.empty() ||
-                            names_principal(note->facts, filter.principal))) {
+    if (note != nullptr &&
+        (filter.principal.empty() || names_principal(note->facts, filter.principal))) {
       return note;
     }
     first = first == nullptr ? note : first;
@@ -186,28 +189,24 @@ bool AuditScan::matches(const Facts& facts,
          (note != nullptr && names_principal(note->facts, filter.principal));
 }
 
-Result<AuditPage> AuditScan::find(const AuditFilter& filter,
-                                  std::optional<std::uint32_t> wanted,
-                                  const AuditPlace& from,
-                                  const AuditBounds& bounds) {
+Result<AuditPage> AuditScan::find(const AuditQuery& query) {
   AuditPage page;
-  GCOORD_TRY_STATUS(read_notes(bounds.entries, page));
+  GCOORD_TRY_STATUS(read_notes(query.bounds.entries, page));
   std::uint64_t seen = 0;
   for (const auto& [shard, log] : shards_) {
-    if (page.next || shard < from.shard || (wanted && *wanted != shard)) {
+    if (page.next || shard < query.from.shard || (query.shard && *query.shard != shard)) {
       continue;
     }
-    const std::uint64_t first = shard == from.shard ? from.index : 0;
-    GCOORD_TRY_STATUS(walk(log, first, page.pruned, [&](std::uint64_t index, auto& entry) {
-      if (page.rows.size() == bounds.rows || seen == bounds.entries) {
-        page.next = AuditPlace{shard, index};
+    Walk walk{.from = shard == query.from.shard ? query.from.index : 0};
+    GCOORD_TRY_STATUS(walk_log(log, walk, [&, shard = shard](std::uint64_t index, auto& entry) {
+      if (page.rows.size() == query.bounds.rows || seen == query.bounds.entries) {
+        page.next = EntryIndex{shard, index};
         return false;
       }
       ++seen;
       Facts facts = server::record_facts(entry);
-      const bool itself = is_note(entry);
-      const AuditNoteAt* const note = itself ? nullptr : note_of(facts, filter);
-      if (matches(facts, filter, note)) {
+      const AuditNoteAt* const note = is_note(entry) ? nullptr : note_of(facts, query.filter);
+      if (matches(facts, query.filter, note)) {
         page.rows.push_back({{shard, index},
                              std::move(entry),
                              std::move(facts),
@@ -215,25 +214,23 @@ Result<AuditPage> AuditScan::find(const AuditFilter& filter,
       }
       return true;
     }));
+    page.pruned += walk.pruned;
   }
   return page;
 }
 
 Result<std::vector<ProofFile>> AuditScan::prove(const std::vector<AuditRow>& rows) const {
   // After the shards: the cluster log that is read now has their heads.
-  GCOORD_TRY(const OpenLog cluster, open_log(place_, std::nullopt, trust_));
+  GCOORD_TRY(const OpenLog cluster, open_log(address_, std::nullopt, trust_));
   std::vector<ProofFile> proofs;
   for (const AuditRow& row : rows) {
-    GCOORD_TRY(EntryProof entry,
-               prove_entry_of(shards_.at(row.place.shard), cluster, row.place.shard,
-                              row.place.index));
+    GCOORD_TRY(EntryProof entry, prove_entry_of(shards_.at(row.at.shard), cluster, row.at));
     if (!row.note) {
       proofs.emplace_back(std::move(entry));
       continue;
     }
-    const AuditPlace& at = row.note->place;
-    GCOORD_TRY(EntryProof note,
-               prove_entry_of(shards_.at(at.shard), cluster, at.shard, at.index));
+    const EntryIndex& at = row.note->at;
+    GCOORD_TRY(EntryProof note, prove_entry_of(shards_.at(at.shard), cluster, at));
     proofs.emplace_back(NotedProof{std::move(entry), std::move(note)});
   }
   return proofs;

@@ -4,11 +4,12 @@
 // its home shard, says who that is. The scan opens the logs of all shards at their newest
 // checkpoints, reads the notes of all of them, and then the entries of the shards that are wanted,
 // in the order of shards and indexes. Everything is checked up to the checkpoints, as by any reader
-// (ledger/tiles/tile_reader.h). Bounded by rows and by entries looked at; a cursor goes on. What was
-// pruned is passed over. One thread.
+// (ledger/tiles/tile_reader.h). Bounded by rows and by entries looked at; a cursor goes on. What
+// was pruned is passed over. One thread.
 #pragma once
 
 #include "cli/ledger/proof_file.h"
+#include "cli/ledger/proof_making.h"
 #include "cli/ledger/source.h"
 
 #include <cstddef>
@@ -28,24 +29,17 @@ struct AuditFilter {
   std::string since;  // "2026-11-29T10:00:00": the time of an entry is not before it.
 };
 
-struct AuditPlace {
-  std::uint32_t shard = 0;
-  std::uint64_t index = 0;
-
-  friend auto operator<=>(const AuditPlace&, const AuditPlace&) = default;
-};
-
 // "3:120"; nothing for text that is none.
-std::optional<AuditPlace> parse_audit_cursor(std::string_view text);
-std::string audit_cursor_text(const AuditPlace& place);
+std::optional<EntryIndex> parse_audit_cursor(std::string_view text);
+std::string audit_cursor_text(const EntryIndex& index);
 
 struct AuditNoteAt {
-  AuditPlace place;
+  EntryIndex at;
   server::RecordFacts facts;
 };
 
 struct AuditRow {
-  AuditPlace place;
+  EntryIndex at;
   std::vector<std::byte> entry;
   server::RecordFacts facts;
   std::optional<AuditNoteAt> note;  // Of its session.
@@ -56,9 +50,16 @@ struct AuditBounds {
   std::uint64_t entries = 2'000'000;  // That are looked at, for notes and again for rows.
 };
 
+struct AuditQuery {
+  AuditFilter filter;
+  std::optional<std::uint32_t> shard;  // Nothing: all of them.
+  EntryIndex from;                     // Entries before it are left out.
+  AuditBounds bounds;
+};
+
 struct AuditPage {
   std::vector<AuditRow> rows;
-  std::optional<AuditPlace> next;  // Where to go on; nothing: this is the end.
+  std::optional<EntryIndex> next;  // Where to go on; nothing: this is the end.
   // False: more entries than the bound were there, and notes behind it are not known.
   bool notes_complete = true;
   std::uint64_t pruned = 0;  // Entries that are not kept any more.
@@ -67,20 +68,16 @@ struct AuditPage {
 class AuditScan {
  public:
   // Opens the logs of the shards that the ledger has. LedgerAbsent if it has none.
-  static Result<AuditScan> open(const LedgerAddress& place, const ProofTrust& trust);
+  static Result<AuditScan> open(const LedgerAddress& address, const ProofTrust& trust);
 
-  // Entries from `from` on, of one shard or of all.
-  Result<AuditPage> find(const AuditFilter& filter,
-                         std::optional<std::uint32_t> shard,
-                         const AuditPlace& from,
-                         const AuditBounds& bounds);
+  Result<AuditPage> find(const AuditQuery& query);
 
   // Proofs of what find() gave, one per row: with its note, if there is one.
   Result<std::vector<ProofFile>> prove(const std::vector<AuditRow>& rows) const;
 
  private:
-  AuditScan(LedgerAddress place, ProofTrust trust)
-      : place_(std::move(place)), trust_(std::move(trust)) {}
+  AuditScan(LedgerAddress address, ProofTrust trust)
+      : address_(std::move(address)), trust_(std::move(trust)) {}
 
   Status read_notes(std::uint64_t entries_max, AuditPage& page);
   const AuditNoteAt* note_of(const server::RecordFacts& facts, const AuditFilter& filter) const;
@@ -88,7 +85,7 @@ class AuditScan {
                const AuditFilter& filter,
                const AuditNoteAt* note) const;
 
-  LedgerAddress place_;
+  LedgerAddress address_;
   ProofTrust trust_;
   std::map<std::uint32_t, OpenLog> shards_;
   std::map<std::string, std::vector<AuditNoteAt>, std::less<>> notes_;  // By session.

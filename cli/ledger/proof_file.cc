@@ -126,8 +126,8 @@ GrowthProof read_growth_proof(StrictObject& file) {
 }  // namespace
 
 std::string_view fact_of(const server::RecordFacts& facts, std::string_view name) {
-  const auto found =
-      std::find_if(facts.begin(), facts.end(), [&](const auto& each) { return each.first == name; });
+  const auto found = std::find_if(
+      facts.begin(), facts.end(), [&](const auto& each) { return each.first == name; });
   return found == facts.end() ? std::string_view{} : std::string_view{found->second};
 }
 

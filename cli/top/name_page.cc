@@ -34,15 +34,16 @@ class Rows {
 
 // "session 7 (user bob, 192.0.2.7, build)", as far as it is known.
 std::string session_text(std::uint64_t session, const LockReading& reading) {
-  const auto found = std::ranges::find(reading.origins, session, &client::SessionOrigin::session_id);
+  const auto found =
+      std::ranges::find(reading.origins, session, &client::SessionOrigin::session_id);
   if (found == reading.origins.end()) {
     return session_text(session);
   }
   const std::string who = found->principal.empty()
                               ? found->principal_kind
                               : found->principal_kind + " " + shown(found->principal);
-  return session_text(session) + " (" + who + ", " + found->address + ", " +
-         shown(found->client) + ", since " + utc_text(found->since_ms) + ")";
+  return session_text(session) + " (" + who + ", " + found->address + ", " + shown(found->client) +
+         ", since " + utc_text(found->since_ms) + ")";
 }
 
 void add_holder(const LockReading& reading, Rows& rows) {
@@ -51,9 +52,9 @@ void add_holder(const LockReading& reading, Rows& rows) {
     return rows.line("nobody");
   }
   if (lock.holders.empty()) {
-    return rows.line(session_text(lock.holder_session, reading) + "  token " + std::to_string(lock.token) +
-                     "  " + std::to_string(lock.ttl_left.count()) + " ms left  since entry " +
-                     std::to_string(lock.acquired_index));
+    return rows.line(session_text(lock.holder_session, reading) + "  token " +
+                     std::to_string(lock.token) + "  " + std::to_string(lock.ttl_left.count()) +
+                     " ms left  since entry " + std::to_string(lock.acquired_index));
   }
   for (const client::Holder& each : lock.holders) {
     rows.line(session_text(each.session_id, reading) + "  token " + std::to_string(each.token) +

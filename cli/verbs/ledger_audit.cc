@@ -57,13 +57,13 @@ Json json_of(const server::RecordFacts& facts) {
 }
 
 Json json_of(const AuditRow& row) {
-  Json json = {{"shard", row.place.shard},
-               {"index", std::to_string(row.place.index)},
+  Json json = {{"shard", row.at.shard},
+               {"index", std::to_string(row.at.index)},
                {"decoded", json_of(row.facts)},
                {"bytes", to_base64(row.entry)}};
   if (row.note) {
-    json["note"] = {{"shard", row.note->place.shard},
-                    {"index", std::to_string(row.note->place.index)},
+    json["note"] = {{"shard", row.note->at.shard},
+                    {"index", std::to_string(row.note->at.index)},
                     {"decoded", json_of(row.note->facts)}};
   }
   return json;
@@ -91,8 +91,8 @@ std::vector<std::string> cells_of(const AuditRow& row) {
   if (what.empty()) {
     what = fact_of(row.facts, "object");
   }
-  return {std::to_string(row.place.shard),
-          std::to_string(row.place.index),
+  return {std::to_string(row.at.shard),
+          std::to_string(row.at.index),
           cell(fact_of(row.facts, "time")),
           who_of(row),
           cell(fact_of(note, "address")),
@@ -107,10 +107,10 @@ Result<AuditFilter> filter_of(const AuditFlags& flags) {
   if (!flags.since.empty()) {
     const auto since = since_text(flags.since);
     if (!since) {
-      return protocol::make_error(
-          ErrorCode::OptionInvalid,
-          "--since '" + flags.since + "' is neither a time (2026-11-29T10:00:00Z) nor how long "
-          "ago (10m)");
+      return protocol::make_error(ErrorCode::OptionInvalid,
+                                  "--since '" + flags.since +
+                                      "' is neither a time (2026-11-29T10:00:00Z) nor how long "
+                                      "ago (10m)");
     }
     filter.since = *since;
   }
@@ -130,8 +130,10 @@ void print_page(Context& context, const AuditPage& page) {
   Json json = {{"entries", Json::array()},
                {"notes_complete", page.notes_complete},
                {"pruned", std::to_string(page.pruned)}};
-  Table table{
-      {"SHARD", "INDEX", "TIME", "WHO", "ADDRESS", "CLIENT", "SESSION", "KIND", "NAME"}, {}, {}, {}};
+  Table table{{"SHARD", "INDEX", "TIME", "WHO", "ADDRESS", "CLIENT", "SESSION", "KIND", "NAME"},
+              {},
+              {},
+              {}};
   for (const AuditRow& row : page.rows) {
     json["entries"].push_back(json_of(row));
     table.rows.push_back(cells_of(row));
@@ -149,24 +151,22 @@ void print_page(Context& context, const AuditPage& page) {
   context.output().print(json, table);
 }
 
-Result<AuditPage> find(const AuditFlags& flags,
-                       const LedgerFlags& ledger,
-                       const AuditFilter& filter,
-                       AuditScan& scan) {
-  AuditPlace from;
+Result<AuditQuery> query_of(const AuditFlags& flags, const LedgerFlags& ledger) {
+  AuditQuery query{
+      .filter = {},
+      .shard = ledger.shard,
+      .from = {},
+      .bounds = {.rows = static_cast<std::size_t>(flags.limit), .entries = flags.scan_max}};
+  GCOORD_TRY(query.filter, filter_of(flags));
   if (!flags.cursor.empty()) {
     const auto cursor = parse_audit_cursor(flags.cursor);
     if (!cursor) {
       return protocol::make_error(ErrorCode::OptionInvalid,
                                   "--cursor '" + flags.cursor + "' is not SHARD:INDEX");
     }
-    from = *cursor;
+    query.from = *cursor;
   }
-  return scan.find(
-      filter,
-      ledger.shard,
-      from,
-      {.rows = static_cast<std::size_t>(flags.limit), .entries = flags.scan_max});
+  return query;
 }
 
 }  // namespace
@@ -187,9 +187,10 @@ void add_audit_flags(Command& verb, AuditFlags& flags) {
   verb.add_option("--limit", flags.limit, "maximum number of rows with a filter (default 1000)")
       ->in_range(1, 100'000)
       ->type_name("N");
-  verb.add_option("--scan-max",
-                  flags.scan_max,
-                  "entries to look at with a filter, for notes and again for rows (default 2000000)")
+  verb.add_option(
+          "--scan-max",
+          flags.scan_max,
+          "entries to look at with a filter, for notes and again for rows (default 2000000)")
       ->in_range(1, 1'000'000'000)
       ->type_name("N");
   verb.add_option("--out",
@@ -200,9 +201,9 @@ void add_audit_flags(Command& verb, AuditFlags& flags) {
 }
 
 int get_audited(Context& context, const LedgerFlags& ledger, const AuditFlags& flags) {
-  const auto filter = filter_of(flags);
-  if (!filter.ok()) {
-    return context.fail(filter.status());
+  const auto query = query_of(flags, ledger);
+  if (!query.ok()) {
+    return context.fail(query.status());
   }
   const auto trust = trust_of(ledger);
   if (!trust.ok()) {
@@ -212,13 +213,12 @@ int get_audited(Context& context, const LedgerFlags& ledger, const AuditFlags& f
   if (!scan.ok()) {
     return context.fail(ledger_failure(scan.status()));
   }
-  const auto page = find(flags, ledger, filter.value(), scan.value());
+  const auto page = scan.value().find(query.value());
   if (!page.ok()) {
     return context.fail(ledger_failure(page.status()));
   }
   if (!flags.out.empty()) {
-    if (const Status written = write_proofs(scan.value(), page.value(), flags.out);
-        !written.ok()) {
+    if (const Status written = write_proofs(scan.value(), page.value(), flags.out); !written.ok()) {
       return context.fail(ledger_failure(written));
     }
   }

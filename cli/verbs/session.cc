@@ -389,8 +389,7 @@ int list(Context& context, const SessionFlags& flags) {
     }
     origins = std::move(read).value();
   }
-  print_sessions(
-      context, {listed.value().sessions, flags.clients ? &origins : nullptr}, summary);
+  print_sessions(context, {listed.value().sessions, flags.clients ? &origins : nullptr}, summary);
   tell_gaps(gaps);
   return 0;
 }

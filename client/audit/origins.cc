@@ -65,9 +65,8 @@ void session_origins(Core& core, std::vector<SessionId> sessions, Callback<Origi
 }
 
 void holder_origins(Core& core, const std::string& name, Callback<Origins> callback) {
-  send(core,
-       name_operation(core, protocol::RequestKind::HolderDescribe, name),
-       std::move(callback));
+  send(
+      core, name_operation(core, protocol::RequestKind::HolderDescribe, name), std::move(callback));
 }
 
 }  // namespace gcoord::client

@@ -87,8 +87,8 @@ LockCommand make_break_lock(const BreakFields& fields) {
   const std::string_view note = fields.text.substr(fields.name_bytes);
   LockCommand command;
   command.kind = LockCommandKind::BreakLock;
-  command.flags = static_cast<std::uint8_t>((fields.all ? kBreakAll : 0) |
-                                            (fields.proven ? kBreakProven : 0));
+  command.flags =
+      static_cast<std::uint8_t>((fields.all ? kBreakAll : 0) | (fields.proven ? kBreakProven : 0));
   command.token = fields.token;
   command.name = fields.text.data();
   command.name_bytes = fields.name_bytes;

@@ -1,8 +1,8 @@
 // Payloads of SessionDescribe and HolderDescribe: who is behind sessions.
 //
 // A node answers from the notes of its shards (security/audit/note_table.h), as far as its replicas
-// have applied; a session without a note is not in the reply. Decoding is bounded and never trusts a
-// count. Pure functions; thread-safe.
+// have applied; a session without a note is not in the reply. Decoding is bounded and never trusts
+// a count. Pure functions; thread-safe.
 #pragma once
 
 #include "common/status.h"

@@ -2,13 +2,14 @@
 
 #include "common/assert.h"
 #include "common/bytes.h"
+#include "common/text/cut.h"
 #include "common/text/printable.h"
 #include "common/utf8.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 
 #include <algorithm>
-#include <netinet/in.h>
 
 namespace gcoord::security {
 namespace {
@@ -84,9 +85,8 @@ AddressClass address_class(const AddressBytes& address) {
   if (is_mapped_four(address)) {
     return class_of_four(address);
   }
-  if (std::all_of(address.begin(), address.end() - 1, [](unsigned char each) {
-        return each == 0;
-      })) {
+  if (std::all_of(
+          address.begin(), address.end() - 1, [](unsigned char each) { return each == 0; })) {
     return address.back() == 1 ? AddressClass::Loopback : AddressClass::Unknown;
   }
   const bool unique_local = (address[0] & 0xfeu) == 0xfc;
@@ -107,13 +107,7 @@ std::string address_text(AddressClass type, const AddressBytes& address) {
 
 std::string note_text(std::string_view said, std::size_t bytes_max) {
   std::string text = shown(said);
-  if (text.size() > bytes_max) {
-    std::size_t end = bytes_max;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80) {
-      --end;
-    }
-    text.resize(end);
-  }
+  cut_utf8(text, bytes_max);
   return text;
 }
 

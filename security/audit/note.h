@@ -6,12 +6,12 @@
 // something: a move, a prune, a change of members or of roles. The note of an order says what was
 // ordered and by whom; it stands beside what came of the order.
 //
-// Bytes behind the record's header (server/interfaces/log_record.h, kind SessionNote), which has the
-// time; little-endian:
+// Bytes behind the record's header (server/interfaces/log_record.h, kind SessionNote), which has
+// the time; little-endian:
 //
 //   version 1 (1), kind 1, kind of principal 1, class of address 1, request kind 2 (of an order),
-//   bytes of principal 1, of client 1, of object 2, number 8 (a session's id, else any), address 16,
-//   principal, client, object
+//   bytes of principal 1, of client 1, of object 2, number 8 (a session's id, else any), address
+//   16, principal, client, object
 //
 // Texts are UTF-8. Decoding is bounded and refuses what encode_note() does not make. Pure;
 // thread-safe.

@@ -10,8 +10,8 @@
 namespace gcoord::security {
 
 NoteTable::NoteTable(std::uint32_t shard_count)
-    : shard_max_(std::max(kNotesOfNodeMax / std::max<std::size_t>(shard_count, 1),
-                          kNotesOfShardMin)),
+    : shard_max_(
+          std::max(kNotesOfNodeMax / std::max<std::size_t>(shard_count, 1), kNotesOfShardMin)),
       shards_(shard_count) {}
 
 void NoteTable::note(ShardId shard, const AuditNote& note, std::uint64_t time_ms) {
@@ -75,9 +75,8 @@ bool NoteTable::parse(std::span<const std::byte> bytes, Shard& shard) const {
     if (bytes.size() < kFixedBytes) {
       return false;
     }
-    KnownOrigin known{SessionId{load<std::uint64_t>(bytes.data())},
-                      load<std::uint64_t>(bytes.data() + 8),
-                      {}};
+    KnownOrigin known{
+        SessionId{load<std::uint64_t>(bytes.data())}, load<std::uint64_t>(bytes.data() + 8), {}};
     bytes = bytes.subspan(kFixedBytes);
     auto origin = read_origin(bytes);
     if (!origin || known.session.value == 0) {

@@ -1,5 +1,6 @@
 #include "security/credentials/principal.h"
 
+#include "common/text/cut.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
@@ -91,13 +92,7 @@ std::string to_string(const Principal& principal) {
 
 std::string author_text(const Principal& principal, std::size_t bytes_max) {
   std::string text = principal.kind == PrincipalKind::Node ? to_string(principal) : principal.name;
-  if (text.size() > bytes_max) {
-    std::size_t end = bytes_max;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80) {
-      --end;
-    }
-    text.resize(end);
-  }
+  cut_utf8(text, bytes_max);
   return text;
 }
 

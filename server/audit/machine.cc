@@ -25,7 +25,7 @@ using locks::LockCommandKind;
 bool may_end_sessions(const AppliedEntry& entry) {
   const std::span<const std::byte> body = record_body(entry.payload);
   const LockCommandKind kind = entry.command != nullptr ? entry.command->kind
-                               : body.empty() ? LockCommandKind::Unknown
+                               : body.empty()           ? LockCommandKind::Unknown
                                               : static_cast<LockCommandKind>(body.front());
   return kind == LockCommandKind::CloseSession || kind == LockCommandKind::ExpireSession ||
          kind == LockCommandKind::ExpireSessions;
@@ -134,10 +134,10 @@ void AuditMachine::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
 Status AuditMachine::install(ShardId shard, std::span<const std::byte> bytes) {
   const auto parts = split_marked_part(bytes, kNotesMark);
   if (!parts || !notes_.plausible(parts->part)) {
-    return Status{StatusCode::DataLoss,
-                  "the notes of sessions in shard " + std::to_string(shard.value) +
-                      " cannot be decoded",
-                  kCheckpointImpossible};
+    return Status{
+        StatusCode::DataLoss,
+        "the notes of sessions in shard " + std::to_string(shard.value) + " cannot be decoded",
+        kCheckpointImpossible};
   }
   GCOORD_TRY_STATUS(inner_.install(shard, parts->before));
   notes_.install(shard, keeps_ ? parts->part : std::span<const std::byte>{});

@@ -73,14 +73,14 @@ class AuditMachine final : public PassingMachine {
 
   // server/interfaces/state_machine.h
   void apply(const AppliedEntry& entry) override;
-  void on_peer_message(NodeId from, std::span<const std::byte> message) override;
   void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
-  std::uint64_t state_hash(ShardId shard) const override;
+  void on_peer_message(NodeId from, std::span<const std::byte> message) override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
+  Status install(ShardId shard, std::span<const std::byte> bytes) override;
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
-  Status install(ShardId shard, std::span<const std::byte> bytes) override;
+  std::uint64_t state_hash(ShardId shard) const override;
 
  private:
   void add_notes(ShardId shard, std::vector<std::byte>& bytes) const;

@@ -24,13 +24,14 @@ constexpr std::uint64_t kAttachedMs = 2000;
 
 }  // namespace
 
-NodeAudit::NodeAudit(const Environment& environment)
+NodeAudit::NodeAudit(const Environment& environment, const Options& options)
     : env_(environment),
+      options_(options),
       queue_({.log = env_.log,
               .machine = env_.machine,
               .metrics = env_.metrics,
               .all_have = env_.all_have,
-              .shard_count = env_.shard_count}) {
+              .shard_count = options_.shard_count}) {
   env_.machine.set_listener(this);
 }
 
@@ -41,11 +42,11 @@ NodeAudit::~NodeAudit() {
 std::optional<security::ClientOrigin> NodeAudit::origin_of(
     protocol::ConnectionId connection) const {
   const ConnectionIdentity* const known = env_.connections.identity(connection);
-  if (known == nullptr || !env_.supported || env_.mode == SessionNotes::Off) {
+  if (known == nullptr || !options_.supported || options_.mode == SessionNotes::Off) {
     return std::nullopt;
   }
   const bool anonymous = known->principal.kind == security::PrincipalKind::Anonymous;
-  if (anonymous && env_.mode != SessionNotes::All) {
+  if (anonymous && options_.mode != SessionNotes::All) {
     return std::nullopt;
   }
   security::ClientOrigin origin{known->principal,
@@ -65,9 +66,9 @@ void NodeAudit::add_session(protocol::ConnectionId connection,
   security::AuditNote note;
   note.number = session.value;
   note.origin = *std::move(origin);
-  queue_.add({protocol::home_shard(session, env_.shard_count),
+  queue_.add({protocol::home_shard(session, options_.shard_count),
               env_.replies.origin(connection),
-              env_.wall_ms(),
+              options_.wall_ms(),
               std::move(note)},
              due_ms);
 }
@@ -85,7 +86,7 @@ void NodeAudit::on_opened(protocol::ConnectionId connection, const protocol::Rep
 void NodeAudit::on_attached(protocol::ConnectionId connection, SessionId session) {
   const ConnectionIdentity* const known = env_.connections.identity(connection);
   const security::KnownOrigin* const noted =
-      env_.machine.notes().find(protocol::home_shard(session, env_.shard_count), session);
+      env_.machine.notes().find(protocol::home_shard(session, options_.shard_count), session);
   if (known == nullptr || (noted != nullptr && noted->origin.principal == known->principal)) {
     return;
   }
@@ -93,9 +94,8 @@ void NodeAudit::on_attached(protocol::ConnectionId connection, SessionId session
 }
 
 void NodeAudit::on_request_served(const ClientRequest& request) {
-  auto order = audited_order(request, env_.shard_count);
-  if (!order || (order->by_leader &&
-                 env_.log.view(order->shard).role != consensus::Role::Leader)) {
+  auto order = audited_order(request, options_.shard_count);
+  if (!order || (order->by_leader && env_.log.view(order->shard).role != consensus::Role::Leader)) {
     return;
   }
   auto origin = origin_of(request.connection);
@@ -109,17 +109,17 @@ void NodeAudit::on_request_served(const ClientRequest& request) {
   note.object = security::note_text(order->object, security::kNoteObjectBytesMax);
   note.origin = *std::move(origin);
   queue_.add(
-      {order->shard, env_.replies.origin(request.connection), env_.wall_ms(), std::move(note)},
+      {order->shard, env_.replies.origin(request.connection), options_.wall_ms(), std::move(note)},
       env_.now_ms());
 }
 
 std::vector<security::KnownOrigin> NodeAudit::origins_of(
     std::span<const SessionId> sessions) const {
   std::vector<security::KnownOrigin> origins;
-  for (const SessionId session : sessions.first(std::min(sessions.size(),
-                                                         protocol::kDescribedMax))) {
+  for (const SessionId session :
+       sessions.first(std::min(sessions.size(), protocol::kDescribedMax))) {
     const security::KnownOrigin* const known =
-        env_.machine.notes().find(protocol::home_shard(session, env_.shard_count), session);
+        env_.machine.notes().find(protocol::home_shard(session, options_.shard_count), session);
     if (known != nullptr) {
       origins.push_back(*known);
     }
@@ -130,7 +130,7 @@ std::vector<security::KnownOrigin> NodeAudit::origins_of(
 std::vector<SessionId> NodeAudit::holders_of(const protocol::RequestSlot& request,
                                              std::string_view name) const {
   std::vector<SessionId> sessions;
-  if (request.shard >= env_.shard_count) {
+  if (request.shard >= options_.shard_count) {
     return sessions;
   }
   const ShardId shard{request.shard};
@@ -163,8 +163,7 @@ void NodeAudit::on_request(protocol::ConnectionId connection,
     GCOORD_ASSERT(request.kind == RequestKind::SessionDescribe);
     auto named = protocol::decode_keep_alive(payload);
     if (!named.ok() || named.value().size() > protocol::kDescribedMax) {
-      return env_.replies.reply(
-          connection, error_reply(request, ErrorCode::PayloadMalformed), {});
+      return env_.replies.reply(connection, error_reply(request, ErrorCode::PayloadMalformed), {});
     }
     sessions = std::move(named).value();
   }

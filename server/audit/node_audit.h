@@ -1,11 +1,11 @@
-// Audit in a node: who opened each session and who ordered what, for the ledger; and the requests of
-// clients about who is behind a session.
+// Audit in a node: who opened each session and who ordered what, for the ledger; and the requests
+// of clients about who is behind a session.
 //
 // A session's note is made as its client is told of the session, and where a connection of another
 // principal attaches the session, or of a session that has no note yet: the node that opened it may
-// have ended before its note was sent. Which clients get notes is --session-notes. An order's note is
-// made as its handler gets the order, on the node that serves it. docs/adr/0124 has the reasons. One
-// thread, the node's loop.
+// have ended before its note was sent. Which clients get notes is --session-notes. An order's note
+// is made as its handler gets the order, on the node that serves it. docs/adr/0124 has the reasons.
+// One thread, the node's loop.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -36,21 +36,24 @@ class NodeAudit final : public NoteListener {
     ConnectionIdentities& connections;
     const locks::LockCpu& locks;
     MetricsRegistry& metrics;
-    std::function<bool()> all_have;          // protocol::Feature::Audit
-    std::function<std::uint64_t()> wall_ms;  // Unix time.
-    std::function<std::uint64_t()> now_ms;   // Only grows.
+    std::function<bool()> all_have;         // protocol::Feature::Audit
+    std::function<std::uint64_t()> now_ms;  // Only grows.
+  };
+
+  struct Options {
     std::uint32_t shard_count = 1;
     bool supported = true;  // The node's turn is on the host.
     SessionNotes mode = SessionNotes::Identified;
+    std::function<std::uint64_t()> wall_ms;  // Unix time.
   };
 
-  explicit NodeAudit(const Environment& environment);
+  NodeAudit(const Environment& environment, const Options& options);
   ~NodeAudit() override;
   NodeAudit(const NodeAudit&) = delete;
   NodeAudit& operator=(const NodeAudit&) = delete;
 
   // Of sessions and orders from now on.
-  void set_mode(SessionNotes mode) { env_.mode = mode; }
+  void set_mode(SessionNotes mode) { options_.mode = mode; }
 
   // The connection is told of a session that it opened, or registered at its home. After the
   // session was attached to it.
@@ -84,6 +87,7 @@ class NodeAudit final : public NoteListener {
                                     std::string_view name) const;
 
   Environment env_;
+  Options options_;
   NoteQueue queue_;
 };
 

@@ -84,8 +84,8 @@ class NoteQueue {
   void set_due(std::uint64_t number, Queued& queued, std::uint64_t due_ms);
 
   Environment env_;
-  std::unordered_map<std::uint64_t, Queued> items_;          // By number.
-  std::set<std::pair<std::uint64_t, std::uint64_t>> due_;    // Time and number.
+  std::unordered_map<std::uint64_t, Queued> items_;        // By number.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> due_;  // Time and number.
   std::uint32_t proposals_ = 0;
   Counter& proposed_;
   Counter& sent_;

@@ -41,9 +41,8 @@ Order of_prune(const ClientRequest& request) {
   }
   const protocol::LedgerPrune& prune = order.value();
   std::string text = prune.log == protocol::LedgerLog::Cluster ? "cluster log"
-                     : prune.shard == protocol::kAllShards
-                         ? "all shards"
-                         : "shard " + std::to_string(prune.shard);
+                     : prune.shard == protocol::kAllShards     ? "all shards"
+                                                           : "shard " + std::to_string(prune.shard);
   const std::pair<const char*, std::uint64_t> bounds[] = {{" below ", prune.below},
                                                           {" entries ", prune.entries},
                                                           {" bytes ", prune.bytes},
@@ -108,8 +107,7 @@ Order order_of(const ClientRequest& request) {
 
 }  // namespace
 
-std::optional<AuditedOrder> audited_order(const ClientRequest& request,
-                                          std::uint32_t shard_count) {
+std::optional<AuditedOrder> audited_order(const ClientRequest& request, std::uint32_t shard_count) {
   Order order = order_of(request);
   return order && order->shard.value < shard_count ? order : std::nullopt;
 }

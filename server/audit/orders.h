@@ -1,7 +1,7 @@
 // Orders: the requests without a session that change something, and what each is about.
 //
-// A break names its author in its own entry, and a change of roles, too; their notes add the address
-// and the client's name. Pure; any thread.
+// A break names its author in its own entry, and a change of roles, too; their notes add the
+// address and the client's name. Pure; any thread.
 #pragma once
 
 #include "common/ids.h"

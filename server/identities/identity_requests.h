@@ -87,6 +87,8 @@ class IdentityRequests {
   void hash_password(std::string password,
                      std::function<void(Result<security::Verifier>)> on_hashed);
 
+  ConnectionIdentities& connections() const { return env_.connections; }
+
   // The user that the connection has proven to be, by a certificate too; empty: none.
   std::string proven_user(protocol::ConnectionId connection) const;
 

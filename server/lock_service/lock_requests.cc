@@ -94,8 +94,8 @@ void LockRequests::break_lock(const ClientRequest& request) {
   const auto decoded = protocol::decode_break(request.payload);
   GCOORD_ASSERT(decoded.ok());  // check_request() did the same.
   const protocol::LockBreak& wanted = decoded.value();
-  const std::string proven = security::author_text(env_.replies.principal(request.connection),
-                                                   locks::kBreakWhoBytesMax);
+  const std::string proven =
+      security::author_text(env_.replies.principal(request.connection), locks::kBreakWhoBytesMax);
   const std::string_view who = proven.empty() ? wanted.who : std::string_view{proven};
   std::string text{wanted.name};
   text.append(who).append(wanted.reason);

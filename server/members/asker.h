@@ -21,7 +21,8 @@ bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool supp
 // Answers with the status, which is not OK.
 void refuse_asker(protocol::ReplySink& replies, const ViewAsker& asker, const Status& status);
 
-// Who ordered it, for the ledger: the connection's principal if it has one, whatever the order says.
+// Who ordered it, for the ledger: the connection's principal if it has one, whatever the order
+// says.
 void note_author(const security::Principal& principal, std::string& who);
 
 }  // namespace gcoord::server

@@ -25,7 +25,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
       access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
-      audit_(audit_environment()),
+      audit_(audit_environment(), audit_options()),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
@@ -145,21 +145,23 @@ AccessRequests::Environment ClientServices::access_environment() {
           .supported = environment_.options.turn == TurnOption::Host};
 }
 
-// The entries of a device's log have no room for notes.
 NodeAudit::Environment ClientServices::audit_environment() {
-  const NodeOptions& options = environment_.options;
   return {.log = environment_.engine,
           .machine = environment_.ledger.audit(),
           .replies = environment_.replies,
-          .connections = environment_.connections,
+          .connections = environment_.identities.connections(),
           .locks = environment_.service.locks(),
           .metrics = environment_.metrics,
           .all_have = [this] { return environment_.service.all_have(protocol::Feature::Audit); },
-          .wall_ms = wall_ms,
-          .now_ms = [this] { return environment_.service.now_us() / 1000; },
-          .shard_count = options.shards,
-          .supported = options.turn == TurnOption::Host,
-          .mode = options.session_notes};
+          .now_ms = [this] { return environment_.service.now_us() / 1000; }};
+}
+
+// The entries of a device's log have no room for notes.
+NodeAudit::Options ClientServices::audit_options() const {
+  return {.shard_count = environment_.options.shards,
+          .supported = environment_.options.turn == TurnOption::Host,
+          .mode = environment_.options.session_notes,
+          .wall_ms = wall_ms};
 }
 
 NodeDetector::Environment ClientServices::detector_environment() {

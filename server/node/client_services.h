@@ -51,7 +51,6 @@ class ClientServices {
     LedgerStack& ledger;
     std::function<void()> wake;
     IdentityRequests& identities;
-    ConnectionIdentities& connections;
   };
 
   // The lock service's observer is set to the watches. `space`: of the data directory; outlives it.
@@ -101,6 +100,7 @@ class ClientServices {
   NodeMembers::Environment member_environment();
   AccessRequests::Environment access_environment();
   NodeAudit::Environment audit_environment();
+  NodeAudit::Options audit_options() const;
   NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();

@@ -2,7 +2,8 @@
 // cluster view, the publication and the history of its shards; and what is shown and repaired of
 // the ledger.
 //
-//   engine -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> LedgerService (of NodeHistory)
+//   engine -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> LedgerService
+//   (of NodeHistory)
 //   -> LockService
 //
 // On a witness a WitnessMachine stands behind the ViewMachine, and no entry comes further.

@@ -248,8 +248,7 @@ class Node::Impl {
                                     .service = service_,
                                     .ledger = ledger_stack_,
                                     .wake = waker(),
-                                    .identities = links_.identities->requests(),
-                                    .connections = client_port_.frontend},
+                                    .identities = links_.identities->requests()},
         space_);
     links_.identities->requests().set_on_attached(
         [this](protocol::ConnectionId connection, SessionId session) {

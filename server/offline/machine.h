@@ -1,7 +1,7 @@
 // The state machines of a node that does not run, one before the other as in a running node:
 //
-//   recovery -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> OfflineTrees ->
-//   OfflineService
+//   recovery -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> OfflineTrees
+//   -> OfflineService
 //
 // Filled by a recovery (server/replicas/recovery.h) from the node's checkpoints and entries. The
 // node's history is read and not written. One thread.

@@ -222,8 +222,8 @@ class GCOORD_API Client {
   Result<SessionsPage> list_sessions(const SessionListOptions& options);
 
   // Reads who is behind sessions, at most 1000 of them, and behind the holders of a name and those
-  // who wait for it. What this client may not see, and what has no note, is left out. GC4005 by nodes
-  // of earlier releases. With rights: session.read and session.read.all, or lock.read.details.
+  // who wait for it. What has no note, and what this client may not see (session.read.all, or
+  // lock.read.details of the name), is left out. GC4005 by nodes of earlier releases.
   Result<std::vector<SessionOrigin>> session_origins(const std::vector<std::uint64_t>& sessions);
   Result<std::vector<SessionOrigin>> holder_origins(const std::string& name);
   Future<Result<std::vector<SessionOrigin>>> holder_origins_async(const std::string& name);

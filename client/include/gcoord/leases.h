@@ -96,12 +96,12 @@ struct SessionsPage {
 // nothing, unless the nodes have --session-notes all, and those of clusters of earlier releases.
 struct SessionOrigin {
   std::uint64_t session_id = 0;
-  std::uint64_t since_ms = 0;   // Unix milliseconds: when it was opened.
-  std::string principal_kind;   // "anonymous", "certificate", "user" or "node".
-  std::string principal;        // Its name; empty for "anonymous".
-  std::string address_class;    // "loopback", "private", "public", "local" or "unknown".
-  std::string address;          // "192.0.2.7"; "-" where there is none.
-  std::string client;           // At most 64 bytes.
+  std::uint64_t since_ms = 0;  // Unix milliseconds: when it was opened.
+  std::string principal_kind;  // "anonymous", "certificate", "user" or "node".
+  std::string principal;       // Its name; empty for "anonymous".
+  std::string address_class;   // "loopback", "private", "public", "local" or "unknown".
+  std::string address;         // "192.0.2.7"; "-" where there is none.
+  std::string client;          // At most 64 bytes.
 };
 
 }  // namespace gcoord::client

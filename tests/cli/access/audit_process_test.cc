@@ -18,7 +18,8 @@ class AuditTest : public TrustTest {
 
   Words keys() const {
     Words words;
-    const json shown = run("gcoordctl", {"-o", "json", "ledger", "keys", "--ledger", ledger()}).json();
+    const json shown =
+        run("gcoordctl", {"-o", "json", "ledger", "keys", "--ledger", ledger()}).json();
     for (const json& each : shown["keys"]) {
       words.insert(words.end(), {"--key", each["key"].get<std::string>()});
     }
@@ -26,8 +27,8 @@ class AuditTest : public TrustTest {
   }
 
   json entries(const Words& filter) const {
-    const Finished got = run("gcoordctl",
-                             joined({"-o", "json", "ledger", "get", "--ledger", ledger()}, filter));
+    const Finished got =
+        run("gcoordctl", joined({"-o", "json", "ledger", "get", "--ledger", ledger()}, filter));
     EXPECT_EQ(got.code, 0) << got.out << got.err;
     return got.code == 0 ? got.json()["entries"] : json::array();
   }
@@ -111,8 +112,12 @@ TEST_F(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
     seen = seen || (row["session"] == id && row["client"]["principal"] == "bob");
   }
   EXPECT_TRUE(seen) << shown;
+}
 
-  // A break names who was proven, whatever the client says.
+TEST_F(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
+  enable();
+  must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
+  // Whatever the client says.
   must(admin(), {"lock", "break", "jobs/a", "--reason", "stuck", "--as", "mallory"});
   const json of_name = entries_with({"--name", "jobs/a"}, "break_lock");
   EXPECT_TRUE(kinds(of_name).contains("acquire"));
@@ -138,8 +143,16 @@ TEST_F(AuditTest, TheLedgerSaysAndProvesWhoIsBehindEachEntry) {
   Words cursor;
   for (std::size_t page = 0; page < of_name.size() + 1; ++page) {
     const json got = run("gcoordctl",
-                         joined({"-o", "json", "ledger", "get", "--ledger", ledger(), "--name",
-                                 "jobs/a", "--limit", "1"},
+                         joined({"-o",
+                                 "json",
+                                 "ledger",
+                                 "get",
+                                 "--ledger",
+                                 ledger(),
+                                 "--name",
+                                 "jobs/a",
+                                 "--limit",
+                                 "1"},
                                 cursor))
                          .json();
     paged.insert(paged.end(), got["entries"].begin(), got["entries"].end());

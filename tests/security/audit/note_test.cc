@@ -1,23 +1,27 @@
 // Notes of the ledger: their bytes, which never change, and the table of what they say.
 #include "security/audit/note.h"
+
 #include "security/audit/note_table.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace gcoord::security {
 namespace {
 
-AddressBytes four(unsigned char a, unsigned char b, unsigned char c, unsigned char d) {
-  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d};
+AddressBytes four(std::array<unsigned char, 4> bytes) {
+  AddressBytes address{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  std::copy(bytes.begin(), bytes.end(), address.begin() + 12);
+  return address;
 }
 
 AuditNote session_note(std::uint64_t session, const std::string& user) {
   AuditNote note;
   note.number = session;
-  note.origin = {{PrincipalKind::User, user}, AddressClass::Private, four(10, 0, 0, 7), "build"};
+  note.origin = {{PrincipalKind::User, user}, AddressClass::Private, four({10, 0, 0, 7}), "build"};
   return note;
 }
 
@@ -99,12 +103,12 @@ TEST(AuditNote, CutsWhatAClientSaysOfItselfAndPrintsIt) {
 }
 
 TEST(AuditNote, TellsClassesOfAddresses) {
-  EXPECT_EQ(address_class(four(127, 0, 0, 1)), AddressClass::Loopback);
-  EXPECT_EQ(address_class(four(10, 1, 2, 3)), AddressClass::Private);
-  EXPECT_EQ(address_class(four(172, 31, 2, 3)), AddressClass::Private);
-  EXPECT_EQ(address_class(four(172, 32, 2, 3)), AddressClass::Public);
-  EXPECT_EQ(address_class(four(192, 168, 2, 3)), AddressClass::Private);
-  EXPECT_EQ(address_class(four(192, 0, 2, 1)), AddressClass::Public);
+  EXPECT_EQ(address_class(four({127, 0, 0, 1})), AddressClass::Loopback);
+  EXPECT_EQ(address_class(four({10, 1, 2, 3})), AddressClass::Private);
+  EXPECT_EQ(address_class(four({172, 31, 2, 3})), AddressClass::Private);
+  EXPECT_EQ(address_class(four({172, 32, 2, 3})), AddressClass::Public);
+  EXPECT_EQ(address_class(four({192, 168, 2, 3})), AddressClass::Private);
+  EXPECT_EQ(address_class(four({192, 0, 2, 1})), AddressClass::Public);
   AddressBytes six{};
   EXPECT_EQ(address_class(six), AddressClass::Unknown);
   six[15] = 1;
@@ -114,7 +118,7 @@ TEST(AuditNote, TellsClassesOfAddresses) {
   EXPECT_EQ(address_class(six), AddressClass::Private);
   six[0] = 0x20;
   EXPECT_EQ(address_class(six), AddressClass::Public);
-  EXPECT_EQ(address_text(AddressClass::Public, four(192, 0, 2, 1)), "192.0.2.1");
+  EXPECT_EQ(address_text(AddressClass::Public, four({192, 0, 2, 1})), "192.0.2.1");
 }
 
 constexpr ShardId kShard{1};

@@ -176,7 +176,9 @@ void NodeAudit::on_noted(ShardId /*shard*/, const security::AuditNote& note) {
 }
 
 void NodeAudit::on_notes_message(NodeId /*from*/, std::span<const std::byte> message) {
-  queue_.on_message(message, env_.now_ms());
+  if (options_.supported) {
+    queue_.on_message(message, env_.now_ms());
+  }
 }
 
 }  // namespace gcoord::server

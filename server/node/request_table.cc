@@ -204,6 +204,8 @@ bool reads_replicas(RequestKind kind) {
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
     case RequestKind::LockGetAt:
+    case RequestKind::SessionDescribe:
+    case RequestKind::HolderDescribe:
       return true;
     default:
       return false;

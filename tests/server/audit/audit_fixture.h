@@ -1,4 +1,4 @@
-// Notes in a node without a cluster: a machine behind which nothing stands, and a log that a test
+// Notes in a node without a cluster: a machine behind which a toy stands, and a log that a test
 // decides.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include "server/audit/machine.h"
 #include "server/interfaces/log_record.h"
 #include "server/interfaces/replicated_log.h"
+#include "tests/server/host_turn/engine_toy_service.h"
 
 #include <gtest/gtest.h>
 
@@ -16,41 +17,6 @@
 #include <vector>
 
 namespace gcoord::server {
-
-// Keeps the bytes that it is given.
-class PlainMachine final : public StateMachine {
- public:
-  void apply(const AppliedEntry& entry) override { cookies.push_back(entry.cookie); }
-
-  void on_proposal_failed(std::uint64_t cookie, const Status&, NodeId) override {
-    cookies.push_back(cookie);
-  }
-
-  void on_read(std::uint64_t, const Status&, NodeId) override {}
-
-  void on_role(ShardId, consensus::Role, Term, NodeId) override {}
-
-  void serialize(ShardId, std::vector<std::byte>& bytes) override {
-    bytes.insert(bytes.end(), state.begin(), state.end());
-  }
-
-  Status install(ShardId, std::span<const std::byte> bytes) override {
-    state.assign(bytes.begin(), bytes.end());
-    return {};
-  }
-
-  bool plausible(ShardId, std::span<const std::byte>) const override { return true; }
-
-  std::uint64_t state_hash(ShardId) const override { return 7; }
-
-  void on_peer_message(NodeId, std::span<const std::byte>) override { ++messages; }
-
-  void on_loop_gap(std::uint64_t) override {}
-
-  std::vector<std::uint64_t> cookies;
-  std::vector<std::byte> state;
-  int messages = 0;
-};
 
 // Keeps what was proposed and sent, until a test decides.
 class TestLog final : public ReplicatedLog {
@@ -130,7 +96,13 @@ class AuditFixture : public testing::Test {
     return machine_.notes().find(kShard, SessionId{session});
   }
 
-  PlainMachine plain_;
+  static std::vector<std::byte> bytes_of(ToyService& service) {
+    std::vector<std::byte> bytes;
+    service.serialize(kShard, bytes);
+    return bytes;
+  }
+
+  ToyService plain_;
   AuditMachine machine_{plain_, {.shard_count = 2, .keeps = true}};
 };
 

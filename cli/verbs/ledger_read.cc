@@ -105,10 +105,14 @@ Result<EntryRows> read_entries(const OpenLog& log, std::uint64_t index, std::uin
 }
 
 int get_entries(Context& context, const ReadFlags& flags) {
+  if (flags.audit.given() && flags.first) {
+    return context.fail(protocol::make_error(protocol::ErrorCode::OptionInvalid,
+                                             "INDEX and a filter exclude each other"));
+  }
   if (flags.audit.given()) {
     return get_audited(context, flags.ledger, flags.audit);
   }
-  if (!flags.first) {
+  if (!flags.first || !flags.audit.cursor.empty() || !flags.audit.out.empty()) {
     return context.fail(protocol::make_error(protocol::ErrorCode::OptionMissing,
                                              "INDEX, or --principal, --name or --since"));
   }

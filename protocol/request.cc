@@ -68,6 +68,8 @@ constexpr KindName kKindNames[] = {
     {RequestKind::SessionAttach, "session_attach"},
     {RequestKind::AccessGet, "access_get"},
     {RequestKind::AccessChange, "access_change"},
+    {RequestKind::SessionDescribe, "session_describe"},
+    {RequestKind::HolderDescribe, "holder_describe"},
 };
 
 // By number: asked for every request that comes.

@@ -101,6 +101,9 @@ enum class RequestKind : std::uint16_t {
   // Users and roles (protocol/access/messages.h), with Feature::Roles.
   AccessGet = 141,     // Payload: AccessQuery. Reply payload: AccessAnswer; extra = its epoch.
   AccessChange = 142,  // Payload: AccessOrder. Reply as of AccessGet, without rows.
+  // Clients behind sessions (protocol/audit/messages.h), with Feature::Audit.
+  SessionDescribe = 144,  // Payload: their ids. Reply payload: SessionOrigin each, where known.
+  HolderDescribe = 145,   // Payload: a name. The same of its holders and of who waits for it.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

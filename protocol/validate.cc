@@ -216,6 +216,7 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::MemberProgress:
     case RequestKind::MemberAlarms:
     case RequestKind::Authenticate:
+    case RequestKind::SessionDescribe:
     case RequestKind::AccessGet:
     case RequestKind::AccessChange:
       return true;
@@ -250,6 +251,7 @@ ErrorCode check_kind(const RequestSlot& slot,
       return slot.token == 0 ? ErrorCode::TokenZero : check_name(text_of(payload));
     case RequestKind::LockGet:
     case RequestKind::ElectCandidates:
+    case RequestKind::HolderDescribe:
       return check_name(text_of(payload));
     case RequestKind::ElectProclaim:
       return check_proclaim(slot, payload);

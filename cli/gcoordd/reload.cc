@@ -17,7 +17,7 @@ bool can_change(const std::string& name) {
   return name == "log-level" || name == "log-format" || name.starts_with("tls-") ||
          name == "client-tls" || name == "http-tls" || name == "peer-tls" ||
          name == "client-certificates" || name == "cluster-secret" || name == "peer-proof" ||
-         name == "session-keys";
+         name == "session-keys" || name == "session-notes";
 }
 
 // Of the options that can change.
@@ -76,6 +76,7 @@ void Reload::apply(server::Invocation changed) {
   running_.options.cluster_secret = changed.options.cluster_secret;
   running_.options.peer_proof = changed.options.peer_proof;
   running_.options.session_keys = changed.options.session_keys;
+  running_.options.session_notes = changed.options.session_notes;
   take_sources(changed, running_);
   server::log_info(server::LogComponent::Node,
                    "SIGHUP: options read; changed: {}",

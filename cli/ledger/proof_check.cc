@@ -115,6 +115,15 @@ Status ProofChecker::check_proof(const GrowthProof& proof) {
                                        proof.consistency));
 }
 
+Status ProofChecker::check_proof(const NotedProof& proof) {
+  GCOORD_TRY_STATUS(at("/proof", check_proof(proof.entry)));
+  GCOORD_TRY_STATUS(at("/note", check_proof(proof.note)));
+  const bool same = proof.entry.cluster == proof.note.cluster &&
+                    fact_of(proof.note.decoded, "kind") == "session_note" &&
+                    is_of_session(proof.entry.decoded, fact_of(proof.note.decoded, "session"));
+  return same ? Status{} : contradiction("/note is not of the session of /proof");
+}
+
 Status ProofChecker::check(const ReadProof& read) {
   GCOORD_ASSERT(trust_.quorum >= 1);
   GCOORD_TRY_STATUS(std::visit([this](const auto& each) { return check_proof(each); }, read.proof));

@@ -38,6 +38,7 @@ class ProofChecker {
  private:
   Status check_proof(const EntryProof& proof);
   Status check_proof(const GrowthProof& proof);
+  Status check_proof(const NotedProof& proof);
   Result<ledger::CheckpointNote> believed(const std::string& note, const std::string& origin);
 
   ProofTrust trust_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kEntryFormat = "gcoord-entry-proof/1";
 constexpr const char* kGrowthFormat = "gcoord-growth-proof/1";
+constexpr const char* kNotedFormat = "gcoord-noted-proof/1";
 
 Json json_of(const Hashes& hashes) {
   Json json = Json::array();
@@ -32,9 +33,8 @@ Json json_of(const server::RecordFacts& facts) {
   return json;
 }
 
-Json json_of(const EntryProof& proof) {
-  return {{"format", kEntryFormat},
-          {"cluster", std::to_string(proof.cluster)},
+Json members_of(const EntryProof& proof) {
+  return {{"cluster", std::to_string(proof.cluster)},
           {"shard", std::to_string(proof.shard)},
           {"entry",
            {{"index", std::to_string(proof.index)},
@@ -50,6 +50,18 @@ Json json_of(const EntryProof& proof) {
             {"root", to_base64(proof.cluster_root)},
             {"inclusion", json_of(proof.head_inclusion)}}},
           {"checkpoint", proof.checkpoint}};
+}
+
+Json json_of(const EntryProof& proof) {
+  Json json = members_of(proof);
+  json["format"] = kEntryFormat;
+  return json;
+}
+
+Json json_of(const NotedProof& proof) {
+  return {{"format", kNotedFormat},
+          {"proof", members_of(proof.entry)},
+          {"note", members_of(proof.note)}};
 }
 
 Json json_of(const GrowthProof& proof) {
@@ -99,6 +111,12 @@ EntryProof read_entry_proof(StrictObject& file) {
   return proof;
 }
 
+EntryProof read_nested_proof(StrictObject nested) {
+  EntryProof proof = read_entry_proof(nested);
+  nested.end();
+  return proof;
+}
+
 GrowthProof read_growth_proof(StrictObject& file) {
   return {.older = file.text("older"),
           .newer = file.text("newer"),
@@ -106,6 +124,28 @@ GrowthProof read_growth_proof(StrictObject& file) {
 }
 
 }  // namespace
+
+std::string_view fact_of(const server::RecordFacts& facts, std::string_view name) {
+  const auto found = std::find_if(
+      facts.begin(), facts.end(), [&](const auto& each) { return each.first == name; });
+  return found == facts.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+bool is_of_session(const server::RecordFacts& facts, std::string_view session) {
+  if (session.empty() || session == "0") {
+    return false;
+  }
+  // "5:1 6:3"
+  std::string_view ends = fact_of(facts, "ends");
+  while (!ends.empty()) {
+    const std::string_view end = ends.substr(0, ends.find(' '));
+    if (end.substr(0, end.find(':')) == session) {
+      return true;
+    }
+    ends.remove_prefix(std::min(ends.size(), end.size() + 1));
+  }
+  return fact_of(facts, "session") == session;
+}
 
 std::string print_proof(const ProofFile& proof) {
   Json json = json_of(proof);
@@ -132,6 +172,9 @@ Result<ReadProof> parse_proof_file(std::string_view text) {
     read.proof = read_entry_proof(file);
   } else if (format == kGrowthFormat) {
     read.proof = read_growth_proof(file);
+  } else if (format == kNotedFormat) {
+    EntryProof entry = read_nested_proof(file.object("proof"));
+    read.proof = NotedProof{std::move(entry), read_nested_proof(file.object("note"))};
   } else if (wrong.empty()) {
     wrong = "/format is unknown to this release";
   }

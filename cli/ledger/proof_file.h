@@ -14,6 +14,11 @@
 //   {"format": "gcoord-growth-proof/1", "older": NOTE, "newer": NOTE,
 //    "consistency": [HASH, ...], "digest": HASH}
 //
+// An entry of a session may come with the note that says who is behind the session
+// (security/audit/note.h), both as above but for format and digest:
+//
+//   {"format": "gcoord-noted-proof/1", "proof": {...}, "note": {...}, "digest": HASH}
+//
 // Integers are decimal strings, hashes and bytes base64. Order and white space are free; nothing
 // may be missing, added or said twice. The digest is hash_leaf() of the file as print_proof()
 // writes it without digest and newline: it finds accidents where nothing else would, and proves
@@ -64,7 +69,18 @@ struct GrowthProof {
   Hashes consistency;
 };
 
-using ProofFile = std::variant<EntryProof, GrowthProof>;
+struct NotedProof {
+  EntryProof entry;
+  EntryProof note;  // Of the entry's session.
+};
+
+// Whether the entry of the facts is of the session: that of its request, or one that it ends.
+bool is_of_session(const server::RecordFacts& facts, std::string_view session);
+
+// The value of a fact; empty: there is none of that name.
+std::string_view fact_of(const server::RecordFacts& facts, std::string_view name);
+
+using ProofFile = std::variant<EntryProof, GrowthProof, NotedProof>;
 
 // One line, ended by a newline.
 std::string print_proof(const ProofFile& proof);

@@ -63,13 +63,17 @@ Result<EntryProof> prove_entry(const LedgerAddress& place,
   // The shard first: the cluster log that is read after it has its head.
   GCOORD_TRY(const OpenLog shard, open_log(place, shard_number, trust));
   GCOORD_TRY(const OpenLog cluster, open_log(place, std::nullopt, trust));
-  EntryProof proof{.shard = shard_number, .index = index, .checkpoint = cluster.note};
+  return prove_entry_of(shard, cluster, {shard_number, index});
+}
+
+Result<EntryProof> prove_entry_of(const OpenLog& shard, const OpenLog& cluster, EntryIndex at) {
+  EntryProof proof{.shard = at.shard, .index = at.index, .checkpoint = cluster.note};
   GCOORD_TRY(proof.cluster, cluster_of(cluster.checkpoint.origin));
   proof.shard_size = shard.checkpoint.size;
   proof.shard_root = shard.checkpoint.root;
   GCOORD_TRY(proof.entry_inclusion,
-             ledger::inclusion_proof(*shard.reader, index, shard.checkpoint.size));
-  GCOORD_TRY(auto entries, shard.reader->entries(index, 1));
+             ledger::inclusion_proof(*shard.reader, at.index, shard.checkpoint.size));
+  GCOORD_TRY(auto entries, shard.reader->entries(at.index, 1));
   proof.entry = std::move(entries.front());
   proof.decoded = server::record_facts(proof.entry);
   GCOORD_TRY_STATUS(prove_head(shard, cluster, proof));

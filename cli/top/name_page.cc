@@ -2,6 +2,7 @@
 #include "cli/top/tables.h"
 #include "cli/top/view.h"
 #include "common/text/printable.h"
+#include "common/text/utc_text.h"
 
 #include <algorithm>
 
@@ -31,25 +32,41 @@ class Rows {
   std::vector<BodyRow> rows_;
 };
 
-void add_holder(const client::LockDescription& lock, Rows& rows) {
+// "session 7 (user bob, 192.0.2.7, build)", as far as it is known.
+std::string session_text(std::uint64_t session, const LockReading& reading) {
+  const auto found =
+      std::ranges::find(reading.origins, session, &client::SessionOrigin::session_id);
+  if (found == reading.origins.end()) {
+    return session_text(session);
+  }
+  const std::string who = found->principal.empty()
+                              ? found->principal_kind
+                              : found->principal_kind + " " + shown(found->principal);
+  return session_text(session) + " (" + who + ", " + found->address + ", " + shown(found->client) +
+         ", since " + utc_text(found->since_ms) + ")";
+}
+
+void add_holder(const LockReading& reading, Rows& rows) {
+  const client::LockDescription& lock = *reading.lock;
   if (lock.holder_session == 0 && lock.holders.empty()) {
     return rows.line("nobody");
   }
   if (lock.holders.empty()) {
-    return rows.line(session_text(lock.holder_session) + "  token " + std::to_string(lock.token) +
-                     "  " + std::to_string(lock.ttl_left.count()) + " ms left  since entry " +
-                     std::to_string(lock.acquired_index));
+    return rows.line(session_text(lock.holder_session, reading) + "  token " +
+                     std::to_string(lock.token) + "  " + std::to_string(lock.ttl_left.count()) +
+                     " ms left  since entry " + std::to_string(lock.acquired_index));
   }
   for (const client::Holder& each : lock.holders) {
-    rows.line(session_text(each.session_id) + "  token " + std::to_string(each.token) + "  " +
-              std::to_string(each.permits) + " permits  since entry " +
+    rows.line(session_text(each.session_id, reading) + "  token " + std::to_string(each.token) +
+              "  " + std::to_string(each.permits) + " permits  since entry " +
               std::to_string(each.acquired_index));
   }
 }
 
-void add_lock(const client::LockDescription& lock, const Model& model, Rows& rows) {
+void add_lock(const LockReading& reading, const Model& model, Rows& rows) {
+  const client::LockDescription& lock = *reading.lock;
   rows.heading("HELD BY");
-  add_holder(lock, rows);
+  add_holder(reading, rows);
   const std::uint32_t leader = model.leader_of(lock.shard);
   rows.line("shard " + std::to_string(lock.shard) +
                 (leader == 0 ? "" : ", led by node " + std::to_string(leader)),
@@ -68,7 +85,7 @@ void add_lock(const client::LockDescription& lock, const Model& model, Rows& row
                        Style::Faint);
     }
     rows.line(padded(std::to_string(++position), 3, Side::Right) + "  " +
-              session_text(each.session_id) + "  for " +
+              session_text(each.session_id, reading) + "  for " +
               age_text(static_cast<std::uint64_t>(std::max<std::int64_t>(each.waited.count(), 0))));
   }
 }
@@ -109,7 +126,7 @@ PageText name_text(const Model& model, const Navigation& navigation, const Frame
   } else if (!lock.lock.has_value()) {
     rows.line("nobody holds it and nobody waits for it");
   } else {
-    add_lock(*lock.lock, model, rows);
+    add_lock(lock, model, rows);
   }
   add_changes(model, rows);
   page.body = rows.take();

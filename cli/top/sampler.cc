@@ -23,12 +23,13 @@ std::string told_address(const Json& report) {
 LockReading lock_reading(const std::string& name,
                          const client::Result<client::LockDescription>& lock) {
   if (lock.ok()) {
-    return {.name = name, .error = {}, .lock = lock.value()};
+    return {.name = name, .error = {}, .lock = lock.value(), .origins = {}};
   }
   const bool absent = lock.status().detail() == kLockAbsent;
   return {.name = name,
           .error = absent ? std::string{} : lock.status().to_string(),
-          .lock = std::nullopt};
+          .lock = std::nullopt,
+          .origins = {}};
 }
 
 }  // namespace
@@ -153,13 +154,27 @@ void Sampler::ask_lock(const std::string& name) {
     lock_open_ = true;
   }
   client_.get_async(name, true).then([this, name](const auto& lock) {
-    {
-      const std::lock_guard guard(mutex_);
-      lock_ = lock_reading(name, lock);
-      lock_open_ = false;
+    LockReading reading = lock_reading(name, lock);
+    if (!reading.lock) {
+      return deliver_lock(std::move(reading));
     }
-    answered_.wake();
+    // Nodes that do not know, and those that may not say, leave the sessions' numbers.
+    client_.holder_origins_async(name).then([this, reading](const auto& origins) mutable {
+      if (origins.ok()) {
+        reading.origins = origins.value();
+      }
+      deliver_lock(std::move(reading));
+    });
   });
+}
+
+void Sampler::deliver_lock(LockReading reading) {
+  {
+    const std::lock_guard guard(mutex_);
+    lock_ = std::move(reading);
+    lock_open_ = false;
+  }
+  answered_.wake();
 }
 
 std::optional<LockReading> Sampler::take_lock() {

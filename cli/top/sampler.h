@@ -75,6 +75,7 @@ class Sampler {
   std::uint64_t now_ms() const;
   NodeReading ask(const client::NodeView& node, Scraper& scraper);
   void deliver(NodeReading reading);
+  void deliver_lock(LockReading reading);
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const ScrapeOptions scraping_;

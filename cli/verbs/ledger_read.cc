@@ -2,6 +2,7 @@
 #include "cli/ledger/export.h"
 #include "cli/ledger/proof_making.h"
 #include "cli/terminal/ledger_flags.h"
+#include "cli/verbs/ledger_audit.h"
 #include "common/base64.h"
 #include "protocol/error_codes.h"
 
@@ -17,6 +18,8 @@ constexpr std::uint64_t kGetMax = 1'000'000;
 
 struct ReadFlags {
   LedgerFlags ledger;
+  AuditFlags audit;
+  std::optional<std::uint64_t> first;  // Of get.
   std::uint64_t index = 0;
   std::uint64_t count = 1;
   std::string older;
@@ -102,6 +105,17 @@ Result<EntryRows> read_entries(const OpenLog& log, std::uint64_t index, std::uin
 }
 
 int get_entries(Context& context, const ReadFlags& flags) {
+  if (flags.audit.given() && flags.first) {
+    return context.fail(protocol::make_error(protocol::ErrorCode::OptionInvalid,
+                                             "INDEX and a filter exclude each other"));
+  }
+  if (flags.audit.given()) {
+    return get_audited(context, flags.ledger, flags.audit);
+  }
+  if (!flags.first || !flags.audit.cursor.empty() || !flags.audit.out.empty()) {
+    return context.fail(protocol::make_error(protocol::ErrorCode::OptionMissing,
+                                             "INDEX, or --principal, --name or --since"));
+  }
   if (!flags.ledger.shard) {
     return context.fail(protocol::make_error(protocol::ErrorCode::OptionMissing, "--shard"));
   }
@@ -114,7 +128,7 @@ int get_entries(Context& context, const ReadFlags& flags) {
     return context.fail(ledger_failure(trust.status()));
   }
   const auto log = open_log(place_of(context, flags.ledger), flags.ledger.shard, trust.value());
-  const auto rows = log.ok() ? read_entries(log.value(), flags.index, flags.count)
+  const auto rows = log.ok() ? read_entries(log.value(), *flags.first, flags.count)
                              : Result<EntryRows>{log.status()};
   if (!rows.ok()) {
     return context.fail(ledger_failure(rows.status()));
@@ -197,14 +211,16 @@ void add_ledger_read_verbs(Command& ledger, Context& context) {
   add_shard_flag(*head, head_flags->ledger, "use the log of this shard (default: the cluster log)");
   add_key_flags(*head, head_flags->ledger);
 
-  Command* get = ledger.add_subcommand("get", "show entries: session, action and time");
+  Command* get = ledger.add_subcommand(
+      "get",
+      "show entries: session, action and time; by index, or with a filter by who is behind them");
   const auto get_flags = chosen_by(*get, context, &get_entries);
   add_shard_flag(*get, get_flags->ledger, "the shard");
   add_key_flags(*get, get_flags->ledger);
   get->add_option("INDEX",
-                  get_flags->index,
-                  "index of the first entry, from 0: one below the acquired_index of lock get")
-      ->required();
+                  get_flags->first,
+                  "index of the first entry, from 0: one below the acquired_index of lock get");
+  add_audit_flags(*get, get_flags->audit);
   get->add_option("--count", get_flags->count, "number of entries (default 1)")->type_name("N");
 
   Command* proof = ledger.add_subcommand(

@@ -85,6 +85,18 @@ Json facts_of(const EntryProof& proof) {
   return facts;
 }
 
+// The entry, and who is behind its session.
+Json facts_of(const NotedProof& proof) {
+  Json facts = facts_of(proof.entry);
+  facts["proves"] = "entry_and_note";
+  facts["note.shard"] = std::to_string(proof.note.shard);
+  facts["note.index"] = std::to_string(proof.note.index);
+  for (const auto& [name, value] : proof.note.decoded) {
+    facts["note." + name] = value;
+  }
+  return facts;
+}
+
 // Of two checkpoints, which have been checked.
 Json facts_of(const GrowthProof& proof) {
   const auto size_of = [](const std::string& note) {

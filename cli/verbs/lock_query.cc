@@ -1,4 +1,5 @@
 // gcoordctl lock get | list | check: what is known of locks, as fresh as the flags ask.
+#include "cli/audit/origins.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/read_flags.h"
@@ -18,6 +19,7 @@ struct QueryOptions {
   std::string name;
   std::uint64_t token = 0;
   bool waiters = false;
+  bool details = false;
   std::string prefix;
   std::uint32_t limit = 1000;
   std::optional<std::uint64_t> at_index;
@@ -142,7 +144,18 @@ int get(Context& context, const QueryOptions& options) {
   if (!lock.ok()) {
     return context.fail(*client, lock.status());
   }
-  context.output().print_facts(details_json(lock.value()));
+  Json json = details_json(lock.value());
+  if (options.details) {
+    const auto origins = origins_of_holders(*client, options.name);
+    if (!origins.ok()) {
+      return context.fail(*client, origins.status());
+    }
+    json["clients"] = Json::array();
+    for (const auto& [session, origin] : origins.value()) {
+      json["clients"].push_back(origin_json(origin));
+    }
+  }
+  context.output().print_facts(json);
   return 0;
 }
 
@@ -321,6 +334,10 @@ void add_lock_look_commands(Command& lock, Context& context) {
   add_lock_name(*verb, options->name);
   Option* waiters = verb->add_flag(
       "--waiters", options->waiters, "show the waiters too, from the shard's leader");
+  Option* clients = verb->add_flag("--details",
+                                   options->details,
+                                   "show who is behind its holders and waiters: principal, "
+                                   "address, client name, since when");
   add_read_flags(*verb, options->read);
   Option* at_index = verb->add_option("--at-index",
                                       options->at_index,
@@ -328,10 +345,13 @@ void add_lock_look_commands(Command& lock, Context& context) {
                                       "from the history that nodes keep")
                          ->type_name("N");
   at_index->excludes(waiters);
+  at_index->excludes(clients);
   for (const char* other : {"--consistency", "--max-staleness", "--after"}) {
     at_index->excludes(verb->get_option(other));
     waiters->excludes(verb->get_option(other));
+    clients->excludes(verb->get_option(other));
   }
+  clients->excludes(verb->get_option("--node"));
   waiters->excludes(verb->get_option("--node"));
 
   verb = add_verb(lock, context, options, "list", "list held locks", list);

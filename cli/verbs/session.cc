@@ -3,6 +3,7 @@
 //
 // A session that is opened so is registered at once and outlives this process for its TTL: what
 // other systems call a lease. Locks are taken in it with `lock acquire --session`.
+#include "cli/audit/origins.h"
 #include "cli/terminal/check_flags.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/living_session.h"
@@ -31,6 +32,7 @@ struct SessionFlags {
   std::uint64_t id = 0;
   bool once = false;
   bool keys = false;
+  bool clients = false;
   bool count = false;
   bool holding = false;
   bool idle = false;
@@ -206,6 +208,14 @@ int show(Context& context, const SessionFlags& flags) {
     json["keys"] = described.value().keys;
     json["keys_complete"] = described.value().keys.size() == described.value().lock_count;
   }
+  if (flags.clients) {
+    const auto origins = origins_of(*client, {flags.id});
+    if (!origins.ok()) {
+      return context.fail(*client, origins.status());
+    }
+    const auto found = origins.value().find(flags.id);
+    json["client"] = found == origins.value().end() ? Json(nullptr) : origin_json(found->second);
+  }
   context.output().print_facts(json);
   return static_cast<int>(described.value().alive ? protocol::ExitCode::Ok
                                                   : protocol::ExitCode::Negative);
@@ -306,6 +316,45 @@ client::Result<ListedSessions> list_all(client::Client& client,
   return listed;
 }
 
+std::vector<std::uint64_t> ids_of(const std::vector<client::SessionDescription>& sessions) {
+  std::vector<std::uint64_t> ids;
+  for (const client::SessionDescription& each : sessions) {
+    ids.push_back(each.session_id);
+  }
+  return ids;
+}
+
+// A list, and who is behind its sessions where that is wanted.
+struct ShownSessions {
+  const std::vector<client::SessionDescription>& sessions;
+  const OriginMap* origins = nullptr;  // None: not wanted.
+};
+
+void print_sessions(Context& context, const ShownSessions& shown, Json json) {
+  json["sessions"] = Json::array();
+  Table table{{"SESSION", "TTL_MS", "REMAINING_MS", "LOCKS", "SHARDS"}, {}, "", {}};
+  if (shown.origins != nullptr) {
+    table.columns.insert(table.columns.end(), kOriginColumns.begin(), kOriginColumns.end());
+  }
+  for (const client::SessionDescription& described : shown.sessions) {
+    Json row = session_json(described);
+    std::vector<std::string> cells{std::to_string(described.session_id),
+                                   std::to_string(described.ttl.count()),
+                                   std::to_string(described.remaining.count()),
+                                   std::to_string(described.lock_count),
+                                   std::to_string(described.shard_count)};
+    if (shown.origins != nullptr) {
+      const auto found = shown.origins->find(described.session_id);
+      row["client"] = found == shown.origins->end() ? Json(nullptr) : origin_json(found->second);
+      std::ranges::move(origin_cells(*shown.origins, described.session_id),
+                        std::back_inserter(cells));
+    }
+    json["sessions"].push_back(row);
+    table.rows.push_back(std::move(cells));
+  }
+  context.output().print(json, table);
+}
+
 int list(Context& context, const SessionFlags& flags) {
   client::SessionListOptions query;
   query.count_only = flags.count;
@@ -332,18 +381,15 @@ int list(Context& context, const SessionFlags& flags) {
     tell_gaps(gaps);
     return 0;
   }
-  Json json = summary;
-  json["sessions"] = Json::array();
-  Table table{{"SESSION", "TTL_MS", "REMAINING_MS", "LOCKS", "SHARDS"}, {}, ""};
-  for (const client::SessionDescription& described : listed.value().sessions) {
-    json["sessions"].push_back(session_json(described));
-    table.rows.push_back({std::to_string(described.session_id),
-                          std::to_string(described.ttl.count()),
-                          std::to_string(described.remaining.count()),
-                          std::to_string(described.lock_count),
-                          std::to_string(described.shard_count)});
+  OriginMap origins;
+  if (flags.clients) {
+    auto read = origins_of(*client, ids_of(listed.value().sessions));
+    if (!read.ok()) {
+      return context.fail(*client, read.status());
+    }
+    origins = std::move(read).value();
   }
-  context.output().print(json, table);
+  print_sessions(context, {listed.value().sessions, flags.clients ? &origins : nullptr}, summary);
   tell_gaps(gaps);
   return 0;
 }
@@ -366,6 +412,7 @@ void add_list_flags(Command& app, SessionFlags& flags) {
   app.add_option("--remaining-below", flags.below, "only sessions with less time left than this")
       ->type_name("TIME");
   app.add_flag("--count", flags.count, "show only the number of sessions");
+  app.add_flag("--clients", flags.clients, "show who is behind each session");
   app.add_option("--limit", flags.limit, "maximum number of rows (default 1000)")
       ->in_range(1, 10'000'000)
       ->type_name("N");
@@ -408,6 +455,7 @@ void add_group(Command& app, Context& context, const Verbs& verbs) {
       show);
   add_id(*verb, *flags);
   verb->add_flag("--keys", flags->keys, "list its locks");
+  verb->add_flag("--clients", flags->clients, "show who is behind it");
   verb = add_verb(*group, context, flags, "list", "list live sessions", list);
   add_list_flags(*verb, *flags);
   verb = add_verb(*group,

@@ -80,6 +80,9 @@ inline constexpr std::uint8_t kReleaseByToken = 1;
 // All holds whose tokens are not above the command's, else the one under it. Either way it happens
 // once, since no token is granted twice.
 inline constexpr std::uint8_t kBreakAll = 1;
+// The author of a BreakLock is a principal that the node has proven, and not the client's word.
+// Only where all nodes have protocol::Feature::Audit: earlier releases know no such flag.
+inline constexpr std::uint8_t kBreakProven = 2;
 
 // Bytes of who breaks a hold: a principal, "ann@build-7". The reason is as long as a note may be.
 inline constexpr std::uint8_t kBreakWhoBytesMax = 128;
@@ -198,7 +201,8 @@ LockCommand make_close_session(SessionId session, RequestSequence sequence);
 // to kNoteBytesMax), one behind the other in UTF-8; it outlives the command, as a name does.
 struct BreakFields {
   FencingToken token;
-  bool all = false;  // kBreakAll.
+  bool all = false;     // kBreakAll.
+  bool proven = false;  // kBreakProven.
   std::uint16_t name_bytes = 0;
   std::uint8_t who_bytes = 0;
   std::string_view text;

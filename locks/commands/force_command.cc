@@ -15,7 +15,7 @@ Status bad(const char* what) {
 
 // What a BreakLock must satisfy, in the log and before it gets there.
 Status check_break(const LockCommand& command) {
-  if ((command.flags & ~kBreakAll) != 0) {
+  if ((command.flags & ~(kBreakAll | kBreakProven)) != 0) {
     return bad("unknown flag");
   }
   if (command.token.value == 0) {
@@ -87,7 +87,8 @@ LockCommand make_break_lock(const BreakFields& fields) {
   const std::string_view note = fields.text.substr(fields.name_bytes);
   LockCommand command;
   command.kind = LockCommandKind::BreakLock;
-  command.flags = fields.all ? kBreakAll : std::uint8_t{0};
+  command.flags =
+      static_cast<std::uint8_t>((fields.all ? kBreakAll : 0) | (fields.proven ? kBreakProven : 0));
   command.token = fields.token;
   command.name = fields.text.data();
   command.name_bytes = fields.name_bytes;

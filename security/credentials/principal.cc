@@ -1,5 +1,6 @@
 #include "security/credentials/principal.h"
 
+#include "common/text/cut.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
@@ -87,6 +88,12 @@ std::string_view principal_kind_name(PrincipalKind kind) {
 std::string to_string(const Principal& principal) {
   std::string text{principal_kind_name(principal.kind)};
   return principal.name.empty() ? text : text + " " + principal.name;
+}
+
+std::string author_text(const Principal& principal, std::size_t bytes_max) {
+  std::string text = principal.kind == PrincipalKind::Node ? to_string(principal) : principal.name;
+  cut_utf8(text, bytes_max);
+  return text;
 }
 
 bool principal_name_valid(std::string_view name) {

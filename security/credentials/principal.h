@@ -48,6 +48,10 @@ struct Principal {
 // "user ann", "certificate db1.example.org", "node 2", "anonymous".
 std::string to_string(const Principal& principal);
 
+// Who an order is by, for the ledger: the name of a user or of a certificate's subject, "node 2",
+// cut to `bytes_max`; empty for Anonymous.
+std::string author_text(const Principal& principal, std::size_t bytes_max);
+
 // Whether a principal may have this name.
 bool principal_name_valid(std::string_view name);
 

@@ -274,6 +274,8 @@ void FrontEnd::on_hello(Connection& connection,
         security::principal_of({peer->uris, peer->dns, peer->common_name}, welcome.cluster);
   }
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
+  connection.identity.client = connection.client.name;
+  connection.identity.address = mapped_address(connection.client.address.address());
   log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
 }

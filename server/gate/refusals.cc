@@ -1,5 +1,6 @@
 #include "server/gate/refusals.h"
 
+#include "common/name_hash.h"
 #include "server/platform/operator_log.h"
 
 #include <string>
@@ -13,6 +14,10 @@ MetricName name_of(std::string_view right) {
           "Requests that were refused because the client's principal lacks a right.",
           "right",
           std::string{right}};
+}
+
+std::size_t bucket_of(const security::Principal& principal) {
+  return hash_name(principal.name).low % Refusals::kBuckets;
 }
 
 }  // namespace
@@ -33,14 +38,16 @@ Refusals::Refusals(MetricsRegistry& metrics)
   }
 }
 
-bool Refusals::add(const MissingRight& missing, std::uint64_t now_ms) {
-  const bool known = missing.scope != DemandScope::Identified;
-  (known ? *by_right_[static_cast<std::size_t>(missing.right)] : unidentified_).add();
-  return limit_.may_log(now_ms);
+bool Refusals::add(const Refused& refused, std::uint64_t now_ms) {
+  const bool known = refused.missing.scope != DemandScope::Identified;
+  (known ? *by_right_[static_cast<std::size_t>(refused.missing.right)] : unidentified_).add();
+  return limits_[bucket_of(refused.principal)].may_log(now_ms);
 }
 
-void Refusals::log(std::string_view client, std::string_view text) {
-  const std::uint64_t unsaid = limit_.take_unsaid();
+void Refusals::log(const security::Principal& principal,
+                   std::string_view client,
+                   std::string_view text) {
+  const std::uint64_t unsaid = limits_[bucket_of(principal)].take_unsaid();
   if (unsaid == 0) {
     log_warning(LogComponent::Clients, "{} was refused: {}", client, text);
   } else {

@@ -1,15 +1,18 @@
 // Count and log of the requests that were refused for a right.
 //
-// Counted by right; logged at a bounded rate for all clients together, since each of them can cause
-// as many as it likes. One thread.
+// Counted by right; logged at a bounded rate, since each client can cause as many as it likes.
+// There are kBuckets rates, and a principal has one of them by its name: so a client that is
+// refused all the time does not keep the refusals of most others out of the log. One thread.
 #pragma once
 
 #include "common/host/metrics.h"
+#include "security/credentials/principal.h"
 #include "security/roles/rights.h"
 #include "server/platform/log_rate_limit.h"
 #include "server/rights/decision.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,11 +23,18 @@ class Refusals {
   // The registry outlives it.
   explicit Refusals(MetricsRegistry& metrics);
 
-  // Whether to log it now, too (log()).
-  bool add(const MissingRight& missing, std::uint64_t now_ms);
+  static constexpr std::size_t kBuckets = 16;
 
-  // `client`: the connection in words; `text`: what the client is answered.
-  void log(std::string_view client, std::string_view text);
+  struct Refused {
+    const security::Principal& principal;
+    const MissingRight& missing;
+  };
+
+  // Whether to log it now, too (log()).
+  bool add(const Refused& refused, std::uint64_t now_ms);
+
+  // `client`: the connection in words; `text`: what the client is answered, with its principal.
+  void log(const security::Principal& principal, std::string_view client, std::string_view text);
 
   // A change that a node refused because it could not confirm its copy of the roles.
   void add_unconfirmed() { unconfirmed_.add(); }
@@ -37,7 +47,7 @@ class Refusals {
   Counter& unidentified_;
   Counter& unconfirmed_;
   Counter& watches_;
-  LogRateLimit limit_;
+  std::array<LogRateLimit, kBuckets> limits_;
 };
 
 }  // namespace gcoord::server

@@ -82,8 +82,8 @@ bool RequestGate::pass(protocol::ConnectionId connection,
   const bool identified = principal.kind != security::PrincipalKind::Anonymous;
   if (const auto missing = missing_right(demands, granted, identified)) {
     const std::string why = refusal_text(security::to_string(principal), *missing);
-    if (refusals_.add(*missing, environment_->now_ms())) {
-      refusals_.log(clients.describe(connection), why);
+    if (refusals_.add({principal, *missing}, environment_->now_ms())) {
+      refusals_.log(principal, clients.describe(connection), why);
     }
     clients.reply(connection, error_reply(slot, ErrorCode::NotAllowed), protocol::bytes_of(why));
     return false;

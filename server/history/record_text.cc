@@ -11,6 +11,7 @@
 #include "membership/groups/command.h"
 #include "membership/rendezvous/command.h"
 #include "membership/view/command.h"
+#include "security/audit/note.h"
 #include "security/roles/command.h"
 #include "security/roles/facts.h"
 #include "server/interfaces/log_record.h"
@@ -119,7 +120,8 @@ void add_force(RecordFacts& facts, const LockCommand& command) {
   if (command.kind == LockCommandKind::BreakLock) {
     if (command.name != nullptr) {
       facts.emplace_back("name", std::string{command.name, command.name_bytes});
-      facts.emplace_back("by", std::string{locks::break_who(command)});
+      const bool proven = (command.flags & locks::kBreakProven) != 0;
+      facts.emplace_back(proven ? "principal" : "by", std::string{locks::break_who(command)});
       facts.emplace_back("reason", std::string{locks::break_reason(command)});
     }
     facts.emplace_back("holders", (command.flags & locks::kBreakAll) != 0 ? "all" : "one");
@@ -337,6 +339,20 @@ bool add_access(RecordFacts& facts, std::span<const std::byte> body) {
   return command && add_facts(facts, security::access_command_facts(*command));
 }
 
+bool add_note(RecordFacts& facts, std::span<const std::byte> body) {
+  const auto note = security::decode_note(body);
+  if (!note) {
+    return false;
+  }
+  auto said = security::note_facts(*note);
+  for (auto& [name, text] : said) {
+    if (name == "order") {
+      text = protocol::request_kind_name(protocol::RequestKind{note->order});
+    }
+  }
+  return add_facts(facts, std::move(said));
+}
+
 // What stands behind the header; false if it cannot be read as what the header says.
 bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> body) {
   switch (kind) {
@@ -367,6 +383,8 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       return add_view(facts, body);
     case RecordKind::Access:
       return add_access(facts, body);
+    case RecordKind::SessionNote:
+      return add_note(facts, body);
   }
   return false;
 }

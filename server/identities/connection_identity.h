@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 
 namespace gcoord::server {
 
@@ -43,6 +44,8 @@ struct ConnectionIdentity {
   security::Principal principal;
   std::uint64_t features = 0;  // That both ends have; 0 before the Welcome.
   SourceBits source{};
+  SourceBits address{};  // All of it, IPv4 mapped into IPv6.
+  std::string client;    // What the client calls itself; not printable perhaps.
   AttachedSessions attached;
   std::deque<SessionId> closed;
   std::uint32_t attempts_failed = 0;

@@ -209,6 +209,9 @@ void IdentityRequests::attach(const ClientRequest& request, ConnectionIdentity& 
     return refuse(request.connection, request.slot, ErrorCode::SessionsAttachedMax);
   }
   env_.metrics.attached.add();
+  if (on_attached_) {
+    on_attached_(request.connection, session);
+  }
   env_.replies.reply(request.connection, protocol::reply_to(request.slot), {});
 }
 

@@ -28,6 +28,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -60,6 +61,11 @@ class IdentityRequests {
 
   void set_mode(SessionKeyMode mode) { mode_ = mode; }
 
+  // Hears of each session whose key a connection has shown.
+  void set_on_attached(std::function<void(protocol::ConnectionId, SessionId)> on_attached) {
+    on_attached_ = std::move(on_attached);
+  }
+
   // Authenticate or SessionAttach. Answered now, or when the password was checked.
   void on_request(const ClientRequest& request);
 
@@ -80,6 +86,8 @@ class IdentityRequests {
   // what is no password (GC6539), and when too many wait (GC6532).
   void hash_password(std::string password,
                      std::function<void(Result<security::Verifier>)> on_hashed);
+
+  ConnectionIdentities& connections() const { return env_.connections; }
 
   // The user that the connection has proven to be, by a certificate too; empty: none.
   std::string proven_user(protocol::ConnectionId connection) const;
@@ -121,6 +129,7 @@ class IdentityRequests {
   TokenCache known_;
   AttemptLimits limits_;
   security::SessionKey granted_;  // See on_opened().
+  std::function<void(protocol::ConnectionId, SessionId)> on_attached_;
 };
 
 }  // namespace gcoord::server

@@ -94,14 +94,21 @@ void LockRequests::break_lock(const ClientRequest& request) {
   const auto decoded = protocol::decode_break(request.payload);
   GCOORD_ASSERT(decoded.ok());  // check_request() did the same.
   const protocol::LockBreak& wanted = decoded.value();
+  const std::string proven =
+      security::author_text(env_.replies.principal(request.connection), locks::kBreakWhoBytesMax);
+  const std::string_view who = proven.empty() ? wanted.who : std::string_view{proven};
   std::string text{wanted.name};
-  text.append(wanted.who).append(wanted.reason);
-  const locks::LockCommand command =
+  text.append(who).append(wanted.reason);
+  locks::LockCommand command =
       locks::make_break_lock({.token = FencingToken{request.slot.token},
                               .all = wanted.all,
+                              .proven = !proven.empty() && env_.proves_authors(),
                               .name_bytes = static_cast<std::uint16_t>(wanted.name.size()),
-                              .who_bytes = static_cast<std::uint8_t>(wanted.who.size()),
+                              .who_bytes = static_cast<std::uint8_t>(who.size()),
                               .text = text});
+  if (!env_.log.takes(command)) {  // The log of a device knows no proven authors.
+    command.flags = static_cast<std::uint8_t>(command.flags & ~locks::kBreakProven);
+  }
   if (!env_.log.takes(command)) {
     return env_.replies.refuse(request, ErrorCode::BreakUnsupported);
   }

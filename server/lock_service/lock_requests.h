@@ -13,6 +13,8 @@
 #include "server/requests/shard_leaders.h"
 #include "server/requests/space_admission.h"
 
+#include <functional>
+
 namespace gcoord::server {
 
 class LockRequests {
@@ -25,6 +27,8 @@ class LockRequests {
     const LockLocator& locator;
     const SpaceAdmission& space;
     LockMoves& moves;
+    // Whether all nodes know of authors that are proven (locks::kBreakProven).
+    std::function<bool()> proves_authors;
   };
 
   explicit LockRequests(const Environment& environment) : env_(environment) {}
@@ -34,7 +38,8 @@ class LockRequests {
   void release(const ClientRequest& request);
   void cancel(const ClientRequest& request);
 
-  // The log entry says who broke the lock and why; that is how the ledger comes to know.
+  // The log entry says who broke the lock and why; that is how the ledger comes to know. Who is the
+  // connection's principal if it has one, whatever the payload says; else the payload's word.
   void break_lock(const ClientRequest& request);
 
   // Answered when the lock has arrived in the other shard (lock_moves.h).

@@ -2,6 +2,9 @@
 
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
+#include "protocol/members/view_messages.h"
+
+#include <utility>
 
 namespace gcoord::server {
 
@@ -16,6 +19,11 @@ bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool supp
     refuse_asker(replies, asker, protocol::make_error(ErrorCode::ViewUnsupported));
   }
   return supported;
+}
+
+void note_author(const security::Principal& principal, std::string& who) {
+  std::string proven = security::author_text(principal, protocol::kMemberWhoBytesMax);
+  who = proven.empty() ? std::move(who) : std::move(proven);
 }
 
 void refuse_asker(protocol::ReplySink& replies, const ViewAsker& asker, const Status& status) {

@@ -4,6 +4,9 @@
 #include "common/status.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
+#include "security/credentials/principal.h"
+
+#include <string>
 
 namespace gcoord::server {
 
@@ -17,5 +20,9 @@ bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool supp
 
 // Answers with the status, which is not OK.
 void refuse_asker(protocol::ReplySink& replies, const ViewAsker& asker, const Status& status);
+
+// Who ordered it, for the ledger: the connection's principal if it has one, whatever the order
+// says.
+void note_author(const security::Principal& principal, std::string& who);
 
 }  // namespace gcoord::server

@@ -122,6 +122,7 @@ void MemberChanges::change(const Asker& asker, std::span<const std::byte> payloa
   if (!is_printable(order.value().who)) {
     return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
   }
+  note_author(environment_.replies.principal(asker.connection), order.value().who);
   if (order.value().action == MemberAction::MoveLeaders) {
     return hand_over(asker, order.value());
   }

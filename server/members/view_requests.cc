@@ -165,6 +165,7 @@ void ViewRequests::update(const Asker& asker, std::span<const std::byte> payload
   if (!is_printable(order.value().change.who)) {
     return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
   }
+  note_author(environment_.replies.principal(asker.connection), order.value().change.who);
   const ShardView shard = environment_.log.view(kViewShard);
   if (shard.role != consensus::Role::Leader) {
     return environment_.replies.reply(

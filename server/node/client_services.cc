@@ -25,6 +25,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       log_levels_(environment_.replies),
       members_(member_options(environment_.options, environment_.engine), member_environment()),
       access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
+      audit_(audit_environment(), audit_options()),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
@@ -41,6 +42,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .log = &log_levels_,
                         .members = &members_,
                         .access = &access_,
+                        .audit = &audit_,
                         .alarms = &detection_.alarm_requests(),
                         .identities = &environment_.identities,
                         .now_ms = std::move(now_ms),
@@ -65,6 +67,7 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   pruning_.advance();
   detection_.detector().advance(now_ms);
   access_.advance(now_ms);
+  audit_.advance(now_ms);
   members_.advance(now_ms);  // What the detector proposes is proposed in this pass.
   return more;
 }
@@ -77,6 +80,7 @@ std::uint64_t ClientServices::until_next_deadline_ms() const {
   return std::min({past_.until_next_look_ms(),
                    members_.until_next_deadline_ms(),
                    access_.until_next_deadline_ms(),
+                   audit_.until_next_ms(now_us / 1000),
                    roles_ms,
                    detection_.detector().until_next_deadline_ms(),
                    dear_us / 1000 + (dear_us % 1000 != 0 ? 1 : 0)});
@@ -139,6 +143,25 @@ AccessRequests::Environment ClientServices::access_environment() {
                 environment_.identities.hash_password(std::move(password), std::move(on_hashed));
               },
           .supported = environment_.options.turn == TurnOption::Host};
+}
+
+NodeAudit::Environment ClientServices::audit_environment() {
+  return {.log = environment_.engine,
+          .machine = environment_.ledger.audit(),
+          .replies = environment_.replies,
+          .connections = environment_.identities.connections(),
+          .locks = environment_.service.locks(),
+          .metrics = environment_.metrics,
+          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Audit); },
+          .now_ms = [this] { return environment_.service.now_us() / 1000; }};
+}
+
+// The entries of a device's log have no room for notes.
+NodeAudit::Options ClientServices::audit_options() const {
+  return {.shard_count = environment_.options.shards,
+          .supported = environment_.options.turn == TurnOption::Host,
+          .mode = environment_.options.session_notes,
+          .wall_ms = wall_ms};
 }
 
 NodeDetector::Environment ClientServices::detector_environment() {

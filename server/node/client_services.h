@@ -8,6 +8,7 @@
 
 #include "protocol/reply_sink.h"
 #include "server/access/node_access.h"
+#include "server/audit/node_audit.h"
 #include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
 #include "server/interfaces/replicated_log.h"
@@ -90,12 +91,16 @@ class ClientServices {
 
   NodeAccess& access() { return access_; }
 
+  NodeAudit& audit() { return audit_; }
+
   Detection& detection() { return detection_; }
 
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
   AccessRequests::Environment access_environment();
+  NodeAudit::Environment audit_environment();
+  NodeAudit::Options audit_options() const;
   NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
@@ -114,6 +119,7 @@ class ClientServices {
   LogLevelRequests log_levels_;
   NodeMembers members_;
   NodeAccess access_;
+  NodeAudit audit_;
   Detection detection_;  // Proposes to members_.
   DearRequests dear_;
 };

@@ -2,7 +2,8 @@
 // cluster view, the publication and the history of its shards; and what is shown and repaired of
 // the ledger.
 //
-//   engine -> AccessMachine -> ViewMachine -> PublicationService -> LedgerService (of NodeHistory)
+//   engine -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> LedgerService
+//   (of NodeHistory)
 //   -> LockService
 //
 // On a witness a WitnessMachine stands behind the ViewMachine, and no entry comes further.
@@ -22,6 +23,7 @@
 #include "common/status.h"
 #include "ledger/disk/room.h"
 #include "server/access/machine.h"
+#include "server/audit/machine.h"
 #include "server/history/history.h"
 #include "server/history/node_ledger.h"
 #include "server/history/publication_service.h"
@@ -77,9 +79,12 @@ class LedgerStack {
     publication_.set_listener(nullptr);
     views_.set_listener(nullptr);
     access_.set_listener(nullptr);
+    audit_.set_listener(nullptr);
   }
 
-  // The state machine that the engine calls, with users and roles.
+  // The state machine that the engine calls, with the notes of sessions.
+  AuditMachine& audit() { return audit_; }
+
   AccessMachine& access() { return access_; }
 
   ViewMachine& machine() { return views_; }
@@ -97,6 +102,7 @@ class LedgerStack {
   WitnessMachine witness_;  // Stands between, or is not used.
   ViewMachine views_;
   AccessMachine access_;
+  AuditMachine audit_;
   std::unique_ptr<NodeLedger> ledger_;
 };
 

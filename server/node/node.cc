@@ -149,6 +149,7 @@ class Node::Impl {
   Status reload(const NodeOptions& changed) {
     GCOORD_TRY_STATUS(links_.trust->reload(changed));
     links_.identities->requests().set_mode(changed.session_keys);
+    client_services_->audit().set_mode(changed.session_notes);
     links_.identities->set_secret(links_.trust->secret().get());
     return Status{};
   }
@@ -185,7 +186,7 @@ class Node::Impl {
     };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     GCOORD_TRY(engine_,
-               open_engine(options(), {std::move(engine), ledger_stack_.access(), metrics_}));
+               open_engine(options(), {std::move(engine), ledger_stack_.audit(), metrics_}));
     NodeMembership::Environment environment{
         .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {
           go_by(members);
@@ -249,6 +250,10 @@ class Node::Impl {
                                     .wake = waker(),
                                     .identities = links_.identities->requests()},
         space_);
+    links_.identities->requests().set_on_attached(
+        [this](protocol::ConnectionId connection, SessionId session) {
+          client_services_->audit().on_attached(connection, session);
+        });
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options(),
                                                                             .metrics = metrics_,
                                                                             .engine = *engine_,
@@ -271,7 +276,9 @@ class Node::Impl {
     client_port_.frontend.set_filter(client_services_->gate().replies);
     client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
-          return links_.identities->requests().on_opened(connection, reply);
+          const auto key = links_.identities->requests().on_opened(connection, reply);
+          client_services_->audit().on_opened(connection, reply);
+          return key;
         });
     client_port_.frontend.set_on_room(
         [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });

@@ -2,6 +2,7 @@
 
 #include "common/enumerators.h"
 #include "server/access/node_access.h"
+#include "server/audit/node_audit.h"
 #include "server/detector/alarm_requests.h"
 #include "server/gate/request_gate.h"
 #include "server/history/ledger_pruning.h"
@@ -90,6 +91,7 @@ constexpr RequestHandler kWatches = hand_to<&RequestOwners::watches>;
 constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
 constexpr RequestHandler kAccess = hand_to<&RequestOwners::access>;
+constexpr RequestHandler kAudit = hand_to<&RequestOwners::audit>;
 constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
@@ -160,6 +162,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::SessionAttach, Identities, hand_to_identities, kByAnyNode},
     {RequestKind::AccessGet, Access, kAccess, kByLeader},
     {RequestKind::AccessChange, Access, kAccess, kByLeader},
+    {RequestKind::SessionDescribe, RequestOwner::Audit, kAudit, kByAnyNode},
+    {RequestKind::HolderDescribe, RequestOwner::Audit, kAudit, kByAnyNode},
 };
 
 // clang-format on
@@ -200,6 +204,8 @@ bool reads_replicas(RequestKind kind) {
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
     case RequestKind::LockGetAt:
+    case RequestKind::SessionDescribe:
+    case RequestKind::HolderDescribe:
       return true;
     default:
       return false;
@@ -248,6 +254,9 @@ void RequestRouter::serve(const ClientRequest& request) const {
       owners_.service.handlers().node.refuse_stateless(request);
     }
     return;
+  }
+  if (owners_.audit != nullptr) {
+    owners_.audit->on_request_served(request);
   }
   const RequestRow* const row = find_request(request.slot.kind);
   (row == nullptr ? unserved : row->handler)(owners_, request);

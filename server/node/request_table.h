@@ -27,6 +27,7 @@ class LockService;
 class HistoricalReads;
 class LogLevelRequests;
 class NodeAccess;
+class NodeAudit;
 class NodeMembers;
 class RequestGate;
 class SnapshotDownloads;
@@ -50,6 +51,7 @@ enum class RequestOwner : std::uint8_t {
   Alarms,      // server/detector/alarm_requests.h
   Access,      // server/access/node_access.h
   Identities,  // server/identities/identity_requests.h
+  Audit,       // server/audit/node_audit.h
 };
 
 // What a request may cost the node, beside what the client pays for sending it.
@@ -69,6 +71,7 @@ struct RequestOwners {
   LogLevelRequests* log = nullptr;
   NodeMembers* members = nullptr;
   NodeAccess* access = nullptr;
+  NodeAudit* audit = nullptr;  // Also hears of each request that is served.
   AlarmRequests* alarms = nullptr;
   IdentityRequests* identities = nullptr;
   std::function<std::uint64_t()> now_ms;  // Of the node's clock, for `past`.

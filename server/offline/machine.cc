@@ -26,6 +26,7 @@ OfflineMachine::OfflineMachine(std::unique_ptr<ledger::HistoryStore> store,
       trees_(service_, std::move(history), shard_count),
       publication_(trees_),
       views_(publication_),
-      access_(views_) {}
+      access_(views_),
+      audit_(access_, {.shard_count = shard_count, .keeps = true}) {}
 
 }  // namespace gcoord::server

@@ -1,7 +1,7 @@
 // The state machines of a node that does not run, one before the other as in a running node:
 //
-//   recovery -> AccessMachine -> ViewMachine -> PublicationService -> OfflineTrees ->
-//   OfflineService
+//   recovery -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> OfflineTrees
+//   -> OfflineService
 //
 // Filled by a recovery (server/replicas/recovery.h) from the node's checkpoints and entries. The
 // node's history is read and not written. One thread.
@@ -12,6 +12,7 @@
 #include "ledger/history/store.h"
 #include "ledger/merkle/frontier.h"
 #include "server/access/machine.h"
+#include "server/audit/machine.h"
 #include "server/history/publication_service.h"
 #include "server/members/view_machine.h"
 #include "server/offline/service.h"
@@ -33,7 +34,7 @@ class OfflineMachine {
   OfflineMachine(const OfflineMachine&) = delete;
   OfflineMachine& operator=(const OfflineMachine&) = delete;
 
-  StateMachine& machine() { return access_; }
+  StateMachine& machine() { return audit_; }
 
   // Why it is of no use.
   const Status& failure() const { return trees_.failure(); }
@@ -61,6 +62,7 @@ class OfflineMachine {
   PublicationService publication_;
   ViewMachine views_;
   AccessMachine access_;
+  AuditMachine audit_;
 };
 
 }  // namespace gcoord::server

@@ -136,6 +136,7 @@ constexpr std::array kDefaults = {
     DefaultText{"client-memory-max", ""},  // By the number of connections.
     DefaultText{"coordinator", "raft"},
     DefaultText{"session-keys", "auto"},
+    DefaultText{"session-notes", "identified"},
     DefaultText{"peer-transport", "tcp"},
     DefaultText{"cluster-secret", ""},  // By what is in the data directory.
     DefaultText{"peer-proof", ""},      // By whether there is a secret.

@@ -43,6 +43,7 @@ constexpr std::array kRules = {
     GroupRule{"*-interval", "Times and elections"},
     GroupRule{"coordinator", "Times and elections"},
     GroupRule{"session-keys", "Trust"},
+    GroupRule{"session-notes", "Trust"},
     GroupRule{"*-max", "Limits"},
     GroupRule{"device*", "Devices"},
     GroupRule{"turn*", "Devices"},

@@ -52,6 +52,15 @@ Status session_keys(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status session_notes(const std::string& text, NodeOptions& options) {
+  const std::optional<SessionNotes> notes = parse_session_notes(text);
+  if (!notes.has_value()) {
+    return wrong("'" + text + "' is none of identified, all, off");
+  }
+  options.session_notes = *notes;
+  return Status{};
+}
+
 constexpr std::array kRows = {
     OptionRow{"session-keys",
               OptionShape::Value,
@@ -60,6 +69,13 @@ constexpr std::array kRows = {
               "permissive, required, or auto, which is required once rights are checked (default "
               "auto)",
               &session_keys},
+    OptionRow{"session-notes",
+              OptionShape::Value,
+              "MODE",
+              "of which sessions and orders the ledger says who is behind them, one more entry "
+              "each: identified, of clients that have proven who they are; all, of the others, "
+              "too; or off (default identified)",
+              &session_notes},
     OptionRow{"cluster-secret",
               OptionShape::Value,
               "FILE",

@@ -14,6 +14,8 @@ constexpr std::array<std::string_view, 3> kIoBackendNames = {"auto", "io_uring",
 constexpr std::array<std::string_view, 4> kSessionKeyModeNames{
     "auto", "off", "permissive", "required"};
 
+constexpr std::array<std::string_view, 3> kSessionNotesNames{"identified", "all", "off"};
+
 }  // namespace
 
 std::string_view resident_peers_name(ResidentPeers wish) {
@@ -60,6 +62,15 @@ std::optional<SessionKeyMode> parse_session_key_mode(std::string_view text) {
   for (std::size_t k = 0; k < kSessionKeyModeNames.size(); ++k) {
     if (text == kSessionKeyModeNames[k]) {
       return SessionKeyMode{static_cast<std::uint8_t>(k)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<SessionNotes> parse_session_notes(std::string_view text) {
+  for (std::size_t k = 0; k < kSessionNotesNames.size(); ++k) {
+    if (text == kSessionNotesNames[k]) {
+      return SessionNotes{static_cast<std::uint8_t>(k)};
     }
   }
   return std::nullopt;

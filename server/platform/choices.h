@@ -58,4 +58,14 @@ enum class SessionKeyMode : std::uint8_t {
 // The mode of that name; none for any other text.
 std::optional<SessionKeyMode> parse_session_key_mode(std::string_view text);
 
+// --session-notes identified|all|off: of which sessions and orders the ledger says who is behind.
+enum class SessionNotes : std::uint8_t {
+  Identified = 0,  // Of clients that have proven who they are.
+  All = 1,         // Of the others, too: their words and their address.
+  Off = 2,
+};
+
+// The choice of that name; none for any other text.
+std::optional<SessionNotes> parse_session_notes(std::string_view text);
+
 }  // namespace gcoord::server

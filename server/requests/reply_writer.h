@@ -47,6 +47,10 @@ class ReplyWriter {
 
   void unpark(protocol::ConnectionId connection) { sink_.unpark(connection); }
 
+  const security::Principal& principal(protocol::ConnectionId connection) const {
+    return sink_.principal(connection);
+  }
+
   bool lists(protocol::ConnectionId connection, std::string_view name) const {
     return sink_.lists(connection, name);
   }

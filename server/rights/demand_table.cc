@@ -95,6 +95,9 @@ constexpr DemandRow kRows[] = {
     {RequestKind::AccessGet, Status, Identified},
     {RequestKind::AccessGet, Rows, Cluster, AuthAdmin},
     {RequestKind::AccessChange, Always, Cluster, AuthAdmin},
+    // The reply leaves out sessions of others, without session.read.all.
+    {RequestKind::SessionDescribe, Always, Cluster, SessionRead},
+    {RequestKind::HolderDescribe, Always, Name, LockReadDetails},
 };
 
 // clang-format on

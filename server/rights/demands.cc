@@ -227,6 +227,7 @@ RequestDemands demands_of(const protocol::RequestSlot& slot,
     case RequestKind::LockCheck:
     case RequestKind::LockGet:
     case RequestKind::ElectCandidates:
+    case RequestKind::HolderDescribe:
       demands.name = protocol::text_of(payload);
       break;
     case RequestKind::ElectProclaim:

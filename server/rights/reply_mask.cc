@@ -2,6 +2,7 @@
 
 #include "common/json/text.h"
 #include "common/json/value.h"
+#include "protocol/audit/messages.h"
 #include "protocol/force_messages.h"
 #include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
@@ -144,6 +145,17 @@ Bytes mask_sessions(Payload payload, const Viewer& viewer) {
   return protocol::encode_session_page(page);
 }
 
+Bytes mask_origins(Payload payload, const Viewer& viewer) {
+  auto origins = protocol::decode_origins(payload);
+  if (!origins.ok()) {
+    return {};
+  }
+  std::erase_if(origins.value(), [&viewer](const security::KnownOrigin& each) {
+    return !viewer.owns || !viewer.owns(each.session);
+  });
+  return protocol::encode_origins(origins.value());
+}
+
 // Whether all names of the circle may be seen.
 bool shows_circle(const Json& deadlock, const Viewer& viewer) {
   if (!deadlock.is_object() || !deadlock.contains("cycle") || !deadlock["cycle"].is_array()) {
@@ -226,6 +238,7 @@ bool is_masked_kind(RequestKind kind) {
     case RequestKind::SessionShow:
     case RequestKind::SessionList:
     case RequestKind::SessionLosses:
+    case RequestKind::SessionDescribe:
     case RequestKind::ViewGet:
       return true;
     default:
@@ -277,6 +290,11 @@ std::optional<Bytes> mask_reply(RequestKind kind, Payload payload, const Viewer&
         return std::nullopt;
       }
       return mask_sessions(payload, viewer);
+    case RequestKind::SessionDescribe:
+      if (viewer.rights.allows_all_below(Right::SessionReadAll, "")) {
+        return std::nullopt;
+      }
+      return mask_origins(payload, viewer);
     default:
       return std::nullopt;
   }

@@ -1,7 +1,7 @@
 // Masks of replies: what a principal may not see is left out of what was answered.
 //
 //   LockList, LockReadList, SessionShow, SessionLosses   names without lock.read are left out
-//   SessionList                                          sessions of others, without
+//   SessionList, SessionDescribe                         sessions of others, without
 //   session.read.all LockDeadlocks                                        circles with a name
 //   without lock.read LockGet, LockGetAt, LockRead, and rows of lists      holder, token, note and
 //   waiters of names

@@ -129,6 +129,7 @@ def locks(c: Cluster) -> None:
     one = c.run("lock acquire", "a", "--ttl", "10m")
     several = c.run("lock acquire", "b", "c", "--ttl", "10m")
     c.run("lock get", "a")
+    c.run("lock get", "a", "--details")
     c.run("lock get", "a", "--consistency", "linearizable")
     c.run("lock get", "nobody's", "--consistency", "linearizable", code=1)
     c.run("lock get", "a", "--at-index", c.run("lock get", "a")["acquired_index"])
@@ -218,6 +219,7 @@ def ledgers(c: Cluster) -> None:
     where = ["--ledger", c.ledger, "--key", keys[0]["key"]]
     c.run("ledger head", *where)
     c.run("ledger get", "0", "--ledger", c.ledger, "--key", keys[0]["key"], "--shard", "3")
+    c.run("ledger get", "--since", "1h", "--ledger", c.ledger)
     c.run("ledger fsck", *where)
     c.run("ledger export", "exported", *where)
     c.run("ledger watch", *where, "--state", "seen", "--count", "1")

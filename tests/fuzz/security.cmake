@@ -17,3 +17,7 @@ gcoord_fuzz_test(NAME access_fuzz
 gcoord_fuzz_test(NAME certificate_fuzz
   SOURCES certificate_fuzz.cc
   DEPS common security/certificates)
+# Notes of the ledger and tables of them, as a damaged log or a stranger may hold them.
+gcoord_fuzz_test(NAME audit_note_fuzz
+  SOURCES audit_note_fuzz.cc
+  DEPS common protocol protocol/audit security/audit)

@@ -10,6 +10,7 @@
 #include "cli/top/samples/history.h"
 #include "cli/top/samples/hot_names.h"
 #include "cli/top/samples/reading.h"
+#include "gcoord/leases.h"
 #include "gcoord/types.h"
 
 #include <cstddef>
@@ -67,6 +68,8 @@ struct LockReading {
   std::string name;
   std::string error;                            // Why there is none; empty when there is one.
   std::optional<client::LockDescription> lock;  // Nothing: neither held nor waited for.
+  // Who is behind its sessions, as far as that is known and may be seen.
+  std::vector<client::SessionOrigin> origins;
 };
 
 class Model {

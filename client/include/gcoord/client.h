@@ -221,6 +221,13 @@ class GCOORD_API Client {
   // whether all have answered. GC5001 when less than a majority of the nodes is connected.
   Result<SessionsPage> list_sessions(const SessionListOptions& options);
 
+  // Reads who is behind sessions, at most 1000 of them, and behind the holders of a name and those
+  // who wait for it. What has no note, and what this client may not see (session.read.all, or
+  // lock.read.details of the name), is left out. GC4005 by nodes of earlier releases.
+  Result<std::vector<SessionOrigin>> session_origins(const std::vector<std::uint64_t>& sessions);
+  Result<std::vector<SessionOrigin>> holder_origins(const std::string& name);
+  Future<Result<std::vector<SessionOrigin>>> holder_origins_async(const std::string& name);
+
   // Reads a node's description of itself, of some of its shards, or of one shard, as JSON. GC3001
   // when this node cannot be reached; `first` and `count` select shards by number.
   Result<std::string> node_status(std::uint32_t node_id);

@@ -90,4 +90,18 @@ struct SessionsPage {
   bool complete = true;     // False: a node did not answer.
 };
 
+// Who is behind a session (Client::session_origins and holder_origins), as the ledger's notes say:
+// the principal that a node has proven, the address that it saw, and the name that the client gave
+// itself, which proves nothing. Sessions without a note have none: those of clients that proved
+// nothing, unless the nodes have --session-notes all, and those of clusters of earlier releases.
+struct SessionOrigin {
+  std::uint64_t session_id = 0;
+  std::uint64_t since_ms = 0;  // Unix milliseconds: when it was opened.
+  std::string principal_kind;  // "anonymous", "certificate", "user" or "node".
+  std::string principal;       // Its name; empty for "anonymous".
+  std::string address_class;   // "loopback", "private", "public", "local" or "unknown".
+  std::string address;         // "192.0.2.7"; "-" where there is none.
+  std::string client;          // At most 64 bytes.
+};
+
 }  // namespace gcoord::client

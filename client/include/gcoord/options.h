@@ -113,7 +113,7 @@ struct ClientOptions {
   // Only talk to this cluster; 0: to whichever answers.
   std::uint64_t cluster_id = 0;
 
-  // Sent to each node with the first message, at most 255 bytes of it. Nodes do not use it yet.
+  // Sent to each node with the first message. Logs and the ledger's notes have 64 bytes of it.
   std::string client_name = "libgcoord_client";
 
   // Seed of the back-off jitter; 0: from the system.

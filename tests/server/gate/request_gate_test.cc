@@ -163,6 +163,25 @@ TEST_F(RequestGateTest, RefusalsOfManyNamesAreFewLines) {
   EXPECT_EQ(bench_.refused_for("lock.acquire"), 1'000u);
 }
 
+TEST_F(RequestGateTest, WhoIsRefusedAllTheTimeDoesNotHideWhoElseIs) {
+  MetricsRegistry metrics;
+  Refusals refusals(metrics);
+  const MissingRight missing{};
+  const security::Principal loud{PrincipalKind::User, "loud"};
+  int lines = 0;
+  for (int k = 0; k < 1'000; ++k) {
+    lines += refusals.add({loud, missing}, 0) ? 1 : 0;
+  }
+  EXPECT_EQ(lines, static_cast<int>(LogRateLimit::kAtOnce));
+  // All buckets but that of the loud one.
+  int logged = 0;
+  for (int k = 0; k < 1'000; ++k) {
+    const security::Principal other{PrincipalKind::User, "user" + std::to_string(k)};
+    logged += refusals.add({other, missing}, 0) ? 1 : 0;
+  }
+  EXPECT_EQ(logged, static_cast<int>((Refusals::kBuckets - 1) * LogRateLimit::kAtOnce));
+}
+
 TEST_F(RequestGateTest, ManyPrincipalsDoNotFillTheMemory) {
   RightsCache cache;
   for (std::size_t k = 0; k < 3 * kRightsCachedMax; ++k) {

@@ -4,11 +4,13 @@
 #include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
 #include "membership/view/command.h"
+#include "security/audit/note.h"
 #include "security/roles/command.h"
 #include "server/interfaces/log_record.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace gcoord::server {
@@ -185,6 +187,58 @@ TEST(RecordText, ReadsWhatGroupsAreAskedInATurnOnADevice) {
       locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}, {SessionId{6}, 3}});
   EXPECT_EQ(facts_of(locks::make_expire_sessions(list)),
             (RecordFacts{{"kind", "expire_sessions"}, {"sessions", "2"}}));
+}
+
+TEST(RecordText, TellsAProvenAuthorOfABreakFromAWord) {
+  const std::string text = "jobs1tanit hangs";
+  locks::BreakFields fields{
+      .token = FencingToken{7}, .name_bytes = 5, .who_bytes = 3, .text = text};
+  const auto has = [](const RecordFacts& facts, const char* name, const char* value) {
+    return std::ranges::count(facts, RecordFacts::value_type{name, value}) == 1;
+  };
+  const RecordFacts word = record_facts(record_of(kHeader, locks::make_break_lock(fields)));
+  EXPECT_TRUE(has(word, "by", "tan"));
+  fields.proven = true;
+  const RecordFacts proven = record_facts(record_of(kHeader, locks::make_break_lock(fields)));
+  EXPECT_TRUE(has(proven, "principal", "tan"));
+  EXPECT_FALSE(has(proven, "by", "tan"));
+  EXPECT_TRUE(has(proven, "holders", "one"));
+}
+
+TEST(RecordText, SaysWhoOpenedASessionAndWhoOrderedWhat) {
+  security::AuditNote note;
+  note.number = 7;
+  note.origin.principal = {security::PrincipalKind::User, "bob"};
+  note.origin.type = security::AddressClass::Loopback;
+  note.origin.address[15] = 1;
+  note.origin.client = "build";
+  const auto record = [&] {
+    std::vector<std::byte> bytes;
+    put_record_header(bytes,
+                      {RecordKind::SessionNote, protocol::RecordOrigin::Loopback, kHeader.time_ms});
+    security::encode_note(note, bytes);
+    return bytes;
+  };
+  EXPECT_EQ(record_facts(record()),
+            (RecordFacts{{"kind", "session_note"},
+                         {"origin", "loopback"},
+                         {"time", "2023-11-14T22:13:20.123Z"},
+                         {"session", "7"},
+                         {"principal_kind", "user"},
+                         {"principal", "bob"},
+                         {"address_class", "loopback"},
+                         {"address", "::1"},
+                         {"client", "build"}}));
+  note.kind = security::NoteKind::Order;
+  note.order = static_cast<std::uint16_t>(protocol::RequestKind::LockBreak);
+  note.object = "a/lock";
+  const RecordFacts facts = record_facts(record());
+  EXPECT_EQ(facts.at(0).second, "order_note");
+  EXPECT_EQ(facts.at(3), (RecordFacts::value_type{"order", "lock_break"}));
+  EXPECT_EQ(facts.at(4), (RecordFacts::value_type{"object", "a/lock"}));
+  auto cut = record();
+  cut.pop_back();
+  EXPECT_EQ(record_facts(cut).front().second, "unknown");
 }
 
 TEST(RecordText, ReadsWhatAnEngineWritesByItself) {

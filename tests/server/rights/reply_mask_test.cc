@@ -2,6 +2,7 @@
 #include "server/rights/reply_mask.h"
 
 #include "common/json/text.h"
+#include "protocol/audit/messages.h"
 #include "protocol/force_messages.h"
 #include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
@@ -163,6 +164,26 @@ TEST(ReplyMaskTest, AListOfSessionsShowsOwnOnesUnlessAllMayBeSeen) {
   EXPECT_EQ(shown.value().count, 1u);
   const RightsOf all{{grant("", {Right::SessionRead, Right::SessionReadAll})}, 1};
   EXPECT_FALSE(mask_reply(RequestKind::SessionList, bytes, viewer_of(all)));
+}
+
+TEST(ReplyMaskTest, WhoIsBehindSessionsOfOthersIsLeftOut) {
+  std::vector<security::KnownOrigin> origins(2);
+  origins[0].session = kOwn;
+  origins[1].session = SessionId{kOwn.value + 1};
+  for (security::KnownOrigin& each : origins) {
+    each.origin.principal = {security::PrincipalKind::User, "ann"};
+  }
+  const auto bytes = protocol::encode_origins(origins);
+  const RightsOf own{{grant("", {Right::SessionRead})}, 1};
+  const auto masked = mask_reply(RequestKind::SessionDescribe, bytes, viewer_of(own));
+  ASSERT_TRUE(masked);
+  const auto shown = protocol::decode_origins(*masked);
+  ASSERT_TRUE(shown.ok());
+  ASSERT_EQ(shown.value().size(), 1u);
+  EXPECT_EQ(shown.value()[0].session, kOwn);
+  const RightsOf all{{grant("", {Right::SessionRead, Right::SessionReadAll})}, 1};
+  EXPECT_FALSE(mask_reply(RequestKind::SessionDescribe, bytes, viewer_of(all)));
+  EXPECT_TRUE(is_masked_kind(RequestKind::SessionDescribe));
 }
 
 TEST(ReplyMaskTest, ACircleWithAForeignNameIsLeftOut) {

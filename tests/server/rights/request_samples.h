@@ -104,7 +104,8 @@ inline Sample watch_of(protocol::WatchTarget target, std::string_view text, std:
 inline void add_locks(std::vector<Sample>& samples, const std::vector<std::string>& names) {
   using enum protocol::RequestKind;
   const std::string& name = names.front();
-  for (const auto kind : {LockAcquire, LockRelease, LockCancel, LockCheck, LockGet}) {
+  for (const auto kind :
+       {LockAcquire, LockRelease, LockCancel, LockCheck, LockGet, HolderDescribe}) {
     samples.push_back(plain(kind, name));
   }
   samples.push_back(of_others(
@@ -219,6 +220,7 @@ inline void add_cluster(std::vector<Sample>& samples) {
     samples.push_back(plain(kind));
   }
   samples.push_back({slot_of(LogLevels), protocol::encode_log_levels({"", ""})});
+  samples.push_back(plain(SessionDescribe));
   samples.push_back({slot_of(AccessGet), protocol::encode_access_query({})});
   samples.push_back({slot_of(AccessGet),
                      protocol::encode_access_query({.subject = protocol::AccessSubject::Users}),

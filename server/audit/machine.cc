@@ -1,0 +1,168 @@
+#include "server/audit/machine.h"
+
+#include "common/crc32c.h"
+#include "common/marked_part.h"
+#include "common/random.h"
+#include "locks/commands/command.h"
+#include "locks/commands/ends.h"
+#include "server/interfaces/errors.h"
+#include "server/interfaces/log_limits.h"
+#include "server/interfaces/log_record.h"
+
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+static_assert(kRecordHeaderBytes + security::kNoteBytesMax <= kCommandBytesMax);
+
+// Beside those of the view and of access control.
+constexpr std::uint32_t kNotesMark = 0xffff'4e01;
+
+using locks::LockCommandKind;
+
+bool may_end_sessions(const AppliedEntry& entry) {
+  const std::span<const std::byte> body = record_body(entry.payload);
+  const LockCommandKind kind = entry.command != nullptr ? entry.command->kind
+                               : body.empty()           ? LockCommandKind::Unknown
+                                              : static_cast<LockCommandKind>(body.front());
+  return kind == LockCommandKind::CloseSession || kind == LockCommandKind::ExpireSession ||
+         kind == LockCommandKind::ExpireSessions;
+}
+
+}  // namespace
+
+std::vector<std::byte> note_record(const security::AuditNote& note,
+                                   protocol::RecordOrigin origin,
+                                   std::uint64_t time_ms) {
+  std::vector<std::byte> record;
+  put_record_header(record, {RecordKind::SessionNote, origin, time_ms});
+  security::encode_note(note, record);
+  return record;
+}
+
+std::optional<security::AuditNote> note_of_record(std::span<const std::byte> record) {
+  const auto header = decode_record_header(record);
+  return header && header->kind == RecordKind::SessionNote
+             ? security::decode_note(record_body(record))
+             : std::nullopt;
+}
+
+void AuditMachine::apply(const AppliedEntry& entry) {
+  AppliedEntry passed = entry;
+  passed.cookie = is_note_cookie(entry.cookie) ? 0 : entry.cookie;
+  inner_.apply(passed);
+  const auto header = decode_record_header(entry.payload);
+  if (entry.kind != consensus::EntryKind::Command || !header || !keeps_) {
+    return;
+  }
+  if (header->kind == RecordKind::SessionNote) {
+    apply_note(entry, header->time_ms);
+  } else if (header->kind == RecordKind::LockCommand && !notes_.is_empty(entry.shard)) {
+    note_ends(entry);
+  }
+}
+
+void AuditMachine::apply_note(const AppliedEntry& entry, std::uint64_t time_ms) {
+  const auto note = security::decode_note(record_body(entry.payload));
+  if (!note) {
+    return;
+  }
+  if (note->kind == security::NoteKind::Session) {
+    notes_.note(entry.shard, *note, time_ms);
+  }
+  if (listener_ != nullptr) {
+    listener_->on_noted(entry.shard, *note);
+  }
+}
+
+// By the command alone, so that all nodes do the same: an end that comes too late ends nothing of
+// the session, whose note is only wanted while it lives.
+void AuditMachine::note_ends(const AppliedEntry& entry) {
+  if (!may_end_sessions(entry)) {
+    return;
+  }
+  locks::LockCommand command{.kind = LockCommandKind::Unknown};
+  if (entry.command != nullptr) {
+    command = *entry.command;
+  } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
+    command = decoded.value();
+  }
+  if (command.kind == LockCommandKind::ExpireSessions) {
+    const std::uint32_t count = locks::ends_count(command);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      notes_.end(entry.shard, locks::session_end(command, k).session);
+    }
+  } else {
+    notes_.end(entry.shard, command.session);
+  }
+}
+
+void AuditMachine::on_proposal_failed(std::uint64_t cookie,
+                                      const Status& status,
+                                      NodeId leader_hint) {
+  if (!is_note_cookie(cookie)) {  // A note that is wanted still is proposed again.
+    inner_.on_proposal_failed(cookie, status, leader_hint);
+  }
+}
+
+void AuditMachine::on_peer_message(NodeId from, std::span<const std::byte> message) {
+  if (message.empty() || message.front() != kSessionNotesKind) {
+    inner_.on_peer_message(from, message);
+  } else if (listener_ != nullptr) {
+    listener_->on_notes_message(from, message);
+  }
+}
+
+void AuditMachine::add_notes(ShardId shard, std::vector<std::byte>& bytes) const {
+  const std::size_t begin = bytes.size();
+  notes_.serialize(shard, bytes);
+  end_marked_part(bytes, begin, kNotesMark);
+}
+
+void AuditMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) {
+  inner_.serialize(shard, bytes);
+  add_notes(shard, bytes);
+}
+
+void AuditMachine::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
+  inner_.checkpoint(shard, bytes);
+  add_notes(shard, bytes);
+}
+
+Status AuditMachine::install(ShardId shard, std::span<const std::byte> bytes) {
+  const auto parts = split_marked_part(bytes, kNotesMark);
+  if (!parts || !notes_.plausible(parts->part)) {
+    return Status{
+        StatusCode::DataLoss,
+        "the notes of sessions in shard " + std::to_string(shard.value) + " cannot be decoded",
+        kCheckpointImpossible};
+  }
+  GCOORD_TRY_STATUS(inner_.install(shard, parts->before));
+  notes_.install(shard, keeps_ ? parts->part : std::span<const std::byte>{});
+  return Status{};
+}
+
+bool AuditMachine::plausible(ShardId shard, std::span<const std::byte> bytes) const {
+  const auto parts = split_marked_part(bytes, kNotesMark);
+  return parts && notes_.plausible(parts->part) && inner_.plausible(shard, parts->before);
+}
+
+bool AuditMachine::continues(ShardId shard, std::span<const std::byte> bytes) const {
+  const auto parts = split_marked_part(bytes, kNotesMark);
+  return inner_.continues(shard, parts ? parts->before : bytes);
+}
+
+std::uint64_t AuditMachine::state_hash(ShardId shard) const {
+  const std::uint64_t inner = inner_.state_hash(shard);
+  if (notes_.is_empty(shard)) {
+    return inner;
+  }
+  std::vector<std::byte> bytes;
+  notes_.serialize(shard, bytes);
+  // Apart from those of the view and of access control, which mix theirs in the same way.
+  return mix64(inner + mix64(crc32c(bytes)));
+}
+
+}  // namespace gcoord::server

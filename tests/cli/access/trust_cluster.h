@@ -1,0 +1,115 @@
+// Three real nodes with TLS on every port, and their users, for tests of who may do what.
+#pragma once
+
+#include "tests/cli/cluster/cluster_ports.h"
+#include "tests/cli/programs.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::cli {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+inline Words joined(Words first, const Words& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+inline void write_private(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text << "\n";
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+}
+
+class TrustTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    port_ = first_port();
+    ASSERT_NE(port_, 0);
+    const Finished made = run("gcoordctl",
+                              {"cluster",
+                               "init",
+                               "--with-tls",
+                               "--dir",
+                               folder_.path() / "made",
+                               "--client-port",
+                               std::to_string(port_),
+                               "--shards",
+                               "16"});
+    ASSERT_EQ(made.code, 0) << made.err;
+    for (int node = 1; node <= 3; ++node) {
+      auto child = ChildProcess::start(
+          program("gcoordd", {"--config", made_file("node-" + std::to_string(node) + ".toml")}));
+      ASSERT_TRUE(child.ok());
+      nodes_.push_back(std::move(child).value());
+    }
+    for (ChildProcess& node : nodes_) {
+      ASSERT_TRUE(node.read_line(kPatience).has_value());
+    }
+  }
+
+  std::string made_file(const std::string& name) const { return folder_.path() / "made" / name; }
+
+  // All nodes, or the one of this number.
+  Ctl ctl(int node = 0) const {
+    std::string endpoints;
+    for (int k = 1; k <= 3; ++k) {
+      if (node == 0 || node == k) {
+        endpoints += (endpoints.empty() ? "" : ",") + std::string("127.0.0.1:") +
+                     std::to_string(port_ + k - 1);
+      }
+    }
+    return Ctl{endpoints};
+  }
+
+  Words nobody() const { return {"-o", "json", "--cacert", made_file("ca.crt")}; }
+
+  Words admin() const {
+    return joined(nobody(), {"--cert", made_file("admin.crt"), "--key", made_file("admin.key")});
+  }
+
+  Words bob() const {
+    return joined(nobody(), {"--user", "bob", "--password-file", folder_.path() / "bob.pw"});
+  }
+
+  Finished as(const Words& who, const Words& what, int node = 0) const {
+    return ctl(node)(joined(who, what));
+  }
+
+  // Tried again while the nodes do not know each other's releases yet, which is so at the start.
+  void must(const Words& who, const Words& what) const {
+    Finished done = as(who, what);
+    for (int tries = 0; tries < 100 && done.error_code() == "GC6518"; ++tries) {
+      done = as(who, what);
+    }
+    EXPECT_EQ(done.code, 0) << done.out << done.err;
+  }
+
+  void refused(const Words& who, const Words& what, const std::string& code) const {
+    const Finished done = as(who, what);
+    EXPECT_EQ(done.code, 4) << done.out << done.err;
+    EXPECT_EQ(done.error_code(), code) << done.out;
+  }
+
+  // Rights on, and bob with a password and a role over jobs/.
+  void enable() const {
+    write_private(folder_.path() / "bob.pw", "a password of bob's");
+    must(admin(), {"user", "add", "admin", "--role", "root", "--no-password"});
+    must(admin(), {"auth", "enable"});
+    must(admin(), {"role", "add", "jobs", "read", "write", "details", "--prefix", "jobs/"});
+    must(admin(),
+         {"user", "add", "bob", "--role", "jobs", "--password-file", folder_.path() / "bob.pw"});
+  }
+
+  const ScratchFolder folder_;
+  std::uint16_t port_ = 0;
+  std::vector<ChildProcess> nodes_;
+};
+
+}  // namespace gcoord::cli

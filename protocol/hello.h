@@ -54,12 +54,13 @@ enum class Feature : std::uint64_t {
   Witnesses = 134217728,   // Between nodes: voters without services' state, which never lead.
   Identities = 268435456,  // Authenticate, SessionAttach, keys in replies about sessions.
   Roles = 536870912,       // AccessGet, AccessChange; between nodes: entries of users and roles.
+  Limits = 2147483648,     // LimitsGet, LimitsChange; between nodes: entries of limits and denials.
 };
 
 inline constexpr std::uint64_t kFeatures =
     1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384 | 32768 | 65536 |
     131072 | 262144 | 524288 | 1048576 | 2097152 | 4194304 | 8388608 | 16777216 | 33554432 |
-    67108864 | 134217728 | 268435456 | 536870912;
+    67108864 | 134217728 | 268435456 | 536870912 | 2147483648;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -68,6 +68,8 @@ constexpr KindName kKindNames[] = {
     {RequestKind::SessionAttach, "session_attach"},
     {RequestKind::AccessGet, "access_get"},
     {RequestKind::AccessChange, "access_change"},
+    {RequestKind::LimitsGet, "limits_get"},
+    {RequestKind::LimitsChange, "limits_change"},
 };
 
 // By number: asked for every request that comes.

@@ -101,6 +101,9 @@ enum class RequestKind : std::uint16_t {
   // Users and roles (protocol/access/messages.h), with Feature::Roles.
   AccessGet = 141,     // Payload: AccessQuery. Reply payload: AccessAnswer; extra = its epoch.
   AccessChange = 142,  // Payload: AccessOrder. Reply as of AccessGet, without rows.
+  // Limits and denials (protocol/limits/messages.h), with Feature::Limits.
+  LimitsGet = 147,     // Payload: LimitsQuery. Reply payload: LimitsAnswer; extra = its epoch.
+  LimitsChange = 148,  // Payload: LimitsOrder. Reply as of LimitsGet, without rows.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

@@ -218,6 +218,8 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::Authenticate:
     case RequestKind::AccessGet:
     case RequestKind::AccessChange:
+    case RequestKind::LimitsGet:
+    case RequestKind::LimitsChange:
       return true;
     default:
       return false;

@@ -30,6 +30,12 @@ std::size_t AccountLimits::bytes_of_source(HeldBytes kind) const {
   return three_quarters(bytes_of_all(kind));
 }
 
+std::array<unsigned char, 16> address_bits(const asio::ip::address& address) {
+  return address.is_v4()
+             ? asio::ip::make_address_v6(asio::ip::v4_mapped, address.to_v4()).to_bytes()
+             : address.to_v6().to_bytes();
+}
+
 ClientSource ClientSource::of(const asio::ip::address& address) {
   ClientSource source;
   source.loopback = address.is_loopback();

@@ -61,6 +61,9 @@ struct ClientSource {
   static ClientSource of(const asio::ip::address& address);
 };
 
+// All of an address, an IPv4 one mapped to IPv6.
+std::array<unsigned char, 16> address_bits(const asio::ip::address& address);
+
 class ConnectionAccount {
   using Sums = std::array<std::atomic<std::size_t>, kHeldKinds>;
 

@@ -11,6 +11,8 @@
 #include "membership/groups/command.h"
 #include "membership/rendezvous/command.h"
 #include "membership/view/command.h"
+#include "security/limits/command.h"
+#include "security/limits/facts.h"
 #include "security/roles/command.h"
 #include "security/roles/facts.h"
 #include "server/interfaces/log_record.h"
@@ -328,6 +330,11 @@ bool add_access(RecordFacts& facts, std::span<const std::byte> body) {
   return command && add_facts(facts, security::access_command_facts(*command));
 }
 
+bool add_limits(RecordFacts& facts, std::span<const std::byte> body) {
+  const auto command = security::decode_limit_command(body);
+  return command && add_facts(facts, security::limit_command_facts(*command));
+}
+
 // What stands behind the header; false if it cannot be read as what the header says.
 bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> body) {
   switch (kind) {
@@ -358,6 +365,8 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       return add_view(facts, body);
     case RecordKind::Access:
       return add_access(facts, body);
+    case RecordKind::Limits:
+      return add_limits(facts, body);
   }
   return false;
 }

@@ -32,6 +32,7 @@ enum class RecordKind : std::uint8_t {
   Restore = 4,        // The place of a restore in a log (snapshot_restore.h); never proposed.
   View = 6,           // Behind it: membership/view/command.h. Feature::ClusterView.
   Access = 7,         // Behind it: security/roles/command.h. Feature::Roles.
+  Limits = 9,         // Behind it: security/limits/command.h. Feature::Limits.
 };
 
 struct RecordHeader {

@@ -11,6 +11,7 @@
 #include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/limits/node_limits.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"
@@ -50,6 +51,7 @@ class ClientServices {
     LedgerStack& ledger;
     std::function<void()> wake;
     IdentityRequests& identities;
+    std::function<void(protocol::ConnectionId)> cut;  // Closes a connection that is denied.
   };
 
   // The lock service's observer is set to the watches. `space`: of the data directory; outlives it.
@@ -90,12 +92,16 @@ class ClientServices {
 
   NodeAccess& access() { return access_; }
 
+  NodeLimits& limits() { return limits_; }
+
   Detection& detection() { return detection_; }
 
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
   AccessRequests::Environment access_environment();
+  LimitRequests::Environment limits_environment();
+  LimitJudge::Environment judge_environment();
   NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
@@ -114,6 +120,7 @@ class ClientServices {
   LogLevelRequests log_levels_;
   NodeMembers members_;
   NodeAccess access_;
+  NodeLimits limits_;
   Detection detection_;  // Proposes to members_.
   DearRequests dear_;
 };

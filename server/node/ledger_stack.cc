@@ -16,7 +16,8 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       publication_(history_.service()),
       witness_(publication_),
       views_(options.witness ? static_cast<StateMachine&>(witness_) : publication_),
-      access_(views_) {}
+      access_(views_),
+      limits_(access_) {}
 
 Status LedgerStack::open(ledger::DiskRoom& room) {
   NodeLedgerOptions options = ledger_options(options_);

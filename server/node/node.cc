@@ -185,7 +185,7 @@ class Node::Impl {
     };
     engine.before_checkpoint = [this] { return ledger_stack_.settle(); };
     GCOORD_TRY(engine_,
-               open_engine(options(), {std::move(engine), ledger_stack_.access(), metrics_}));
+               open_engine(options(), {std::move(engine), ledger_stack_.limits(), metrics_}));
     NodeMembership::Environment environment{
         .room = space_, .metrics = metrics_, .go_by = [this](const ClusterMembers& members) {
           go_by(members);
@@ -211,7 +211,7 @@ class Node::Impl {
         StatusSources{&options(),
                       engine_.get(),
                       &service_,
-                      &ledger_stack_.access(),
+                      &ledger_stack_.limits(),
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
                       &health_.board(),
@@ -247,7 +247,11 @@ class Node::Impl {
                                     .service = service_,
                                     .ledger = ledger_stack_,
                                     .wake = waker(),
-                                    .identities = links_.identities->requests()},
+                                    .identities = links_.identities->requests(),
+                                    .cut =
+                                        [this](protocol::ConnectionId connection) {
+                                          client_port_.frontend.cut(connection);
+                                        }},
         space_);
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options(),
                                                                             .metrics = metrics_,
@@ -269,6 +273,7 @@ class Node::Impl {
                                        loop_metrics_.leader_transfers);
     open_sinks();
     client_port_.frontend.set_filter(client_services_->gate().replies);
+    client_port_.frontend.set_judge(client_services_->limits().judge());
     client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           return links_.identities->requests().on_opened(connection, reply);

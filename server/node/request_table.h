@@ -26,6 +26,7 @@ class LedgerPruning;
 class LockService;
 class HistoricalReads;
 class LogLevelRequests;
+class NodeLimits;
 class NodeAccess;
 class NodeMembers;
 class RequestGate;
@@ -50,6 +51,7 @@ enum class RequestOwner : std::uint8_t {
   Alarms,      // server/detector/alarm_requests.h
   Access,      // server/access/node_access.h
   Identities,  // server/identities/identity_requests.h
+  Limits,      // server/limits/node_limits.h
 };
 
 // What a request may cost the node, beside what the client pays for sending it.
@@ -75,6 +77,7 @@ struct RequestOwners {
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
   bool witness = false;                   // The node has no state to answer from.
   RequestGate* gate = nullptr;            // Without it every client may make every request.
+  NodeLimits* limits = nullptr;           // Without it as often as it likes.
 };
 
 using RequestHandler = void (*)(const RequestOwners& owners, const ClientRequest& request);

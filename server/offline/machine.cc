@@ -26,6 +26,7 @@ OfflineMachine::OfflineMachine(std::unique_ptr<ledger::HistoryStore> store,
       trees_(service_, std::move(history), shard_count),
       publication_(trees_),
       views_(publication_),
-      access_(views_) {}
+      access_(views_),
+      limits_(access_) {}
 
 }  // namespace gcoord::server

@@ -95,6 +95,8 @@ constexpr DemandRow kRows[] = {
     {RequestKind::AccessGet, Status, Identified},
     {RequestKind::AccessGet, Rows, Cluster, AuthAdmin},
     {RequestKind::AccessChange, Always, Cluster, AuthAdmin},
+    {RequestKind::LimitsGet, Always, Cluster, AuthAdmin},
+    {RequestKind::LimitsChange, Always, Cluster, AuthAdmin},
 };
 
 // clang-format on

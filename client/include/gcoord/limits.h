@@ -34,7 +34,7 @@ struct Limit {
   std::uint32_t locks = 0;    // Held by its sessions.
   std::uint32_t waiters = 0;  // Its requests that wait for locks.
   std::uint32_t watches = 0;
-  std::uint64_t bytes = 0;  // Memory of a node for its requests and unread replies.
+  std::uint64_t bytes = 0;  // Of replies that a node keeps because its clients do not read.
 };
 
 // Never renumber: they are in requests.

@@ -26,7 +26,8 @@ class ConnectionJudge {
   virtual protocol::ErrorCode on_accepted(protocol::ConnectionId connection,
                                           const security::AddressBits& address) = 0;
 
-  // It has said Hello, or proven to be somebody else than before. Not None: it must go.
+  // It has said Hello, or proven to be somebody else than before. Not None: it must go, and nothing
+  // is known of it any more.
   virtual protocol::ErrorCode on_identified(const ConnectionFacts& facts) = 0;
 
   // The last answer to a request of it: a session was opened, or a watch has ended.

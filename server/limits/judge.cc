@@ -168,6 +168,7 @@ ErrorCode LimitJudge::on_identified(const ConnectionFacts& facts) {
   seat.subject = subject_of(facts, seat.subject.address);
   if (const auto scope = denials_.find(seat.subject, env_.wall_ms())) {
     counts_.add_denied(*scope);
+    on_closed(facts.id);
     return ErrorCode::Denied;
   }
   LimitAccount& account =
@@ -178,6 +179,7 @@ ErrorCode LimitJudge::on_identified(const ConnectionFacts& facts) {
   const std::uint32_t usual = account.proven() ? env_.defaults.connections : 0;
   const std::uint32_t most = account.limit.connections != 0 ? account.limit.connections : usual;
   if (most != 0 && account.connections >= most) {
+    on_closed(facts.id);
     return ErrorCode::IdentityConnectionsFull;
   }
   const std::uint32_t watches = seat.watches;
@@ -222,7 +224,7 @@ void LimitJudge::on_reply(protocol::ConnectionId connection, const protocol::Rep
       --seat.watches;
       --account.watches;
     }
-  } else if (is_noted(reply.kind) && reply.code == StatusCode::Ok &&
+  } else if (reply.kind != RequestKind::CloseSession && is_noted(reply.kind) && reply.code == StatusCode::Ok &&
              (limits_requests_ || sessions_max(account) != 0) &&
              account.sessions.size() < kSessionsCounted) {
     account.sessions[reply.extra] = now_ms() + reply.ttl_ms;

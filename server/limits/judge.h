@@ -99,7 +99,8 @@ class LimitJudge final : public ConnectionJudge {
   // Kinds that are counted whether anything is limited or not.
   static bool is_noted(protocol::RequestKind kind) {
     return kind == protocol::RequestKind::OpenSession ||
-           kind == protocol::RequestKind::SessionGrant || kind == protocol::RequestKind::WatchOpen;
+           kind == protocol::RequestKind::SessionGrant ||
+           kind == protocol::RequestKind::CloseSession || kind == protocol::RequestKind::WatchOpen;
   }
 
   bool judge(protocol::ConnectionId connection,

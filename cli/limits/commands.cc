@@ -27,9 +27,8 @@ ChangeVerb add_change(Command& group, Context& context, const LimitVerb& verb) {
   flags->action = verb.action;
   Command* command = add_verb(group, context, flags, verb.name, verb.help, &change_limits);
   command
-      ->add_option("--epoch",
-                   flags->epoch,
-                   "epoch of limits that the change is for (default: the newest)")
+      ->add_option(
+          "--epoch", flags->epoch, "epoch of limits that the change is for (default: the newest)")
       ->type_name("EPOCH");
   command->add_flag(
       "--dry-run", flags->dry_run, "say whether it would be made, and change nothing");
@@ -50,14 +49,13 @@ void add_limit_subject(const ChangeVerb& verb) {
                        "of this principal; -: of each address that has proven nobody; *: of each "
                        "that has no limit of its own")
           ->type_name("NAME");
-  Option* prefix = verb.command
-                       ->add_option("--prefix",
-                                    subject.prefix,
-                                    "of all clients together, on names that begin so")
-                       ->type_name("PREFIX")
-                       ->excludes(principal);
-  verb.command
-      ->add_option("--network", subject.network, "of all addresses of a network together")
+  Option* prefix =
+      verb.command
+          ->add_option(
+              "--prefix", subject.prefix, "of all clients together, on names that begin so")
+          ->type_name("PREFIX")
+          ->excludes(principal);
+  verb.command->add_option("--network", subject.network, "of all addresses of a network together")
       ->type_name("ADDRESS/BITS")
       ->excludes(principal)
       ->excludes(prefix);
@@ -65,23 +63,20 @@ void add_limit_subject(const ChangeVerb& verb) {
 
 void add_denial_subject(const ChangeVerb& verb) {
   LimitSubjectFlags& subject = verb.flags.subject;
-  Option* principal =
-      verb.command->add_option("--principal", subject.principal, "this principal")
-          ->type_name("NAME");
-  Option* serial = verb.command
-                       ->add_option("--serial", subject.serial, "the certificate with this serial")
-                       ->type_name("HEX")
-                       ->excludes(principal);
-  Option* name =
-      verb.command
-          ->add_option("--name",
-                       subject.name,
-                       "certificates with this subject alternative name or common name")
-          ->type_name("NAME")
-          ->excludes(principal)
-          ->excludes(serial);
-  verb.command
-      ->add_option("--network", subject.network, "an address, or all of a network")
+  Option* principal = verb.command->add_option("--principal", subject.principal, "this principal")
+                          ->type_name("NAME");
+  Option* serial =
+      verb.command->add_option("--serial", subject.serial, "the certificate with this serial")
+          ->type_name("HEX")
+          ->excludes(principal);
+  Option* name = verb.command
+                     ->add_option("--name",
+                                  subject.name,
+                                  "certificates with this subject alternative name or common name")
+                     ->type_name("NAME")
+                     ->excludes(principal)
+                     ->excludes(serial);
+  verb.command->add_option("--network", subject.network, "an address, or all of a network")
       ->type_name("ADDRESS[/BITS]")
       ->excludes(principal)
       ->excludes(serial)
@@ -96,8 +91,7 @@ void add_numbers(const ChangeVerb& verb) {
       ->type_name("N");
   command.add_option("--connections", limit.connections, "connections to each node")
       ->type_name("N");
-  command.add_option("--sessions", limit.sessions, "sessions opened by each node")
-      ->type_name("N");
+  command.add_option("--sessions", limit.sessions, "sessions opened by each node")->type_name("N");
   command.add_option("--locks", limit.locks, "locks held")->type_name("N");
   command.add_option("--waiters", limit.waiters, "requests that wait for locks")->type_name("N");
   command.add_option("--watches", limit.watches, "watches at each node")->type_name("N");
@@ -132,8 +126,8 @@ void add_limit_commands(Command& app, Context& context) {
       ->required()
       ->type_name("TIME");
   add.command->add_option("--reason", add.flags.reason, "for other operators")->type_name("TEXT");
-  add_denial_subject(add_change(
-      *deny, context, {"remove", LimitsAction::Allow, "end a denial before its time"}));
+  add_denial_subject(
+      add_change(*deny, context, {"remove", LimitsAction::Allow, "end a denial before its time"}));
   add_list(*deny, context, true, "list the denials that have not ended");
 }
 

@@ -103,8 +103,16 @@ std::string number_text(std::uint64_t number) {
 }
 
 Table table_of(const std::vector<Limit>& limits) {
-  Table table{{"SCOPE", "NAME", "RATE", "BURST", "CONNECTIONS", "SESSIONS", "LOCKS", "WAITERS",
-               "WATCHES", "BYTES"},
+  Table table{{"SCOPE",
+               "NAME",
+               "RATE",
+               "BURST",
+               "CONNECTIONS",
+               "SESSIONS",
+               "LOCKS",
+               "WAITERS",
+               "WATCHES",
+               "BYTES"},
               {},
               {},
               {}};
@@ -153,8 +161,9 @@ std::optional<LimitsReport> ask(Context& context, bool denials) {
     whole.limits.insert(whole.limits.end(), said.limits.begin(), said.limits.end());
     whole.denials.insert(whole.denials.end(), said.denials.begin(), said.denials.end());
     if (whole.more) {
-      query.after_scope = static_cast<std::uint8_t>(denials ? static_cast<unsigned>(whole.denials.back().scope)
-                                                            : static_cast<unsigned>(whole.limits.back().scope));
+      query.after_scope =
+          static_cast<std::uint8_t>(denials ? static_cast<unsigned>(whole.denials.back().scope)
+                                            : static_cast<unsigned>(whole.limits.back().scope));
       query.after_name = denials ? whole.denials.back().name : whole.limits.back().name;
     }
   } while (whole.more);
@@ -162,7 +171,10 @@ std::optional<LimitsReport> ask(Context& context, bool denials) {
 }
 
 template <typename Rows>
-int print_list(const Context& context, const LimitsReport& report, const char* name, const Rows& rows) {
+int print_list(const Context& context,
+               const LimitsReport& report,
+               const char* name,
+               const Rows& rows) {
   Json json = {{"epoch", std::to_string(report.epoch)}, {name, Json::array()}};
   for (const auto& row : rows) {
     json[name].push_back(json_of(row));

@@ -13,9 +13,9 @@ class Context;
 // What a limit or a denial is about: exactly one of them is given.
 struct LimitSubjectFlags {
   std::string principal;
-  std::string prefix;   // Of limits.
-  std::string serial;   // Of denials,
-  std::string name;     // and this one.
+  std::string prefix;  // Of limits.
+  std::string serial;  // Of denials,
+  std::string name;    // and this one.
   std::string network;
 };
 

@@ -1,8 +1,8 @@
 // The calls of Client about limits and denials.
-#include "client/limits/limits.h"
 #include "client/core/blocking.h"
 #include "client/core/client_impl.h"
 #include "client/core/future_of.h"
+#include "client/limits/limits.h"
 
 #include <utility>
 

@@ -86,8 +86,7 @@ std::string canonical_serial(std::string name) {
 void add_limit(LimitCommand& command, const LimitsChange& change) {
   const Limit& limit = change.limit;
   command.limit_scope = static_cast<security::LimitScope>(limit.scope);
-  command.name =
-      limit.scope == LimitScope::Network ? canonical_network(limit.name) : limit.name;
+  command.name = limit.scope == LimitScope::Network ? canonical_network(limit.name) : limit.name;
   if (change.action == LimitsAction::Set) {
     command.limit = {.rate = limit.rate,
                      .burst = limit.burst,

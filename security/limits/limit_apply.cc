@@ -22,9 +22,8 @@ LimitCode change(LimitTable& table, const LimitCommand& command) {
       table.limits[{command.limit_scope, command.name}] = command.limit;
       return LimitCode::Applied;
     case LimitKind::Remove:
-      return table.limits.erase({command.limit_scope, command.name}) != 0
-                 ? LimitCode::Applied
-                 : LimitCode::LimitUnknown;
+      return table.limits.erase({command.limit_scope, command.name}) != 0 ? LimitCode::Applied
+                                                                          : LimitCode::LimitUnknown;
     case LimitKind::Deny:
       if (!is_denial(command.denial_scope, command.name) || !is_duration(command)) {
         return LimitCode::DenialInvalid;

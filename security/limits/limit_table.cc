@@ -24,8 +24,9 @@ bool is_canonical_network(std::string_view name) {
 
 bool is_serial(std::string_view name) {
   return name.size() <= kDenialNameBytesMax && !name.empty() &&
-         std::ranges::all_of(
-             name, [](char each) { return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'F'); });
+         std::ranges::all_of(name, [](char each) {
+           return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'F');
+         });
 }
 
 bool is_rate(const Limit& limit) {

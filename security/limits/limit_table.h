@@ -32,8 +32,8 @@ inline constexpr std::uint64_t kDenialMsMin = 1'000;
 inline constexpr std::uint64_t kDenialMsMax = std::uint64_t{30} * 24 * 60 * 60 * 1'000;
 
 // Names that stand for more than one principal.
-inline constexpr std::string_view kEachName = "*";     // Each that has no limit of its own.
-inline constexpr std::string_view kNobodyName = "-";   // Each address that has proven nobody.
+inline constexpr std::string_view kEachName = "*";    // Each that has no limit of its own.
+inline constexpr std::string_view kNobodyName = "-";  // Each address that has proven nobody.
 
 // Never renumber: they are in logs.
 enum class LimitScope : std::uint8_t {

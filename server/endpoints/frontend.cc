@@ -193,9 +193,8 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
     return turn_away(*connection, protocol::ErrorCode::ConnectionsExhausted, CloseReason::Full);
   }
   const protocol::ErrorCode error =
-      sessions_.judge == nullptr
-          ? protocol::ErrorCode::None
-          : sessions_.judge->on_accepted(id, address_bits(client.address()));
+      sessions_.judge == nullptr ? protocol::ErrorCode::None
+                                 : sessions_.judge->on_accepted(id, address_bits(client.address()));
   if (error != protocol::ErrorCode::None) {
     return turn_away(*connection, error, reason_of(error));
   }

@@ -25,12 +25,12 @@ void LimitAccounts::assign(const security::LimitTable& table, std::uint64_t now_
       principals_.emplace(key.name, limit);
     } else if (key.scope == LimitScope::Prefix) {
       const auto before = prefixes_.find(key.name);
-      prefixes.emplace(key.name,
-                       PrefixBucket{.rate = rate_of(limit),
-                                    .bucket = before == prefixes_.end()
-                                                  ? TokenBucket{limit.burst, now_us}
-                                                  : before->second.bucket,
-                                    .prefix = key.name});
+      prefixes.emplace(
+          key.name,
+          PrefixBucket{.rate = rate_of(limit),
+                       .bucket = before == prefixes_.end() ? TokenBucket{limit.burst, now_us}
+                                                           : before->second.bucket,
+                       .prefix = key.name});
       lengths.insert(key.name.size());
     }
   }

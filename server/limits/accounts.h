@@ -51,7 +51,7 @@ struct LimitAccount {
   std::uint32_t waiters_left = 0;
   std::uint64_t counted_ms = 0;
   std::uint64_t dropped_ms = 0;  // When sessions that are over were last taken out.
-  bool used = true;  // Since the hand came by.
+  bool used = true;              // Since the hand came by.
 };
 
 class LimitAccounts {
@@ -75,6 +75,7 @@ class LimitAccounts {
     TokenBucket bucket;
     std::string prefix;
   };
+
   PrefixBucket* prefix_of(std::string_view name);
 
   std::size_t size() const { return accounts_.size(); }

@@ -79,9 +79,8 @@ void LimitJudge::assign(const security::LimitTable& table) {
                              ? security::parse_network(key.name)
                              : std::nullopt;
     if (network) {
-      const auto connections = std::ranges::count_if(seats_, [&](const auto& seat) {
-        return network->contains(seat.second.subject.address);
-      });
+      const auto connections = std::ranges::count_if(
+          seats_, [&](const auto& seat) { return network->contains(seat.second.subject.address); });
       networks_.push_back({*network, limit.connections, static_cast<std::uint32_t>(connections)});
     }
   }
@@ -113,7 +112,8 @@ void LimitJudge::cut_denied() {
     env_.cut(connection);
   }
   if (!denied.empty()) {
-    log_info(LogComponent::Clients, "{} connections are closed, since they are denied", denied.size());
+    log_info(
+        LogComponent::Clients, "{} connections are closed, since they are denied", denied.size());
   }
 }
 
@@ -224,8 +224,8 @@ void LimitJudge::on_reply(protocol::ConnectionId connection, const protocol::Rep
       --seat.watches;
       --account.watches;
     }
-  } else if (reply.kind != RequestKind::CloseSession && is_noted(reply.kind) && reply.code == StatusCode::Ok &&
-             (limits_requests_ || sessions_max(account) != 0) &&
+  } else if (reply.kind != RequestKind::CloseSession && is_noted(reply.kind) &&
+             reply.code == StatusCode::Ok && (limits_requests_ || sessions_max(account) != 0) &&
              account.sessions.size() < kSessionsCounted) {
     account.sessions[reply.extra] = now_ms() + reply.ttl_ms;
   }
@@ -396,7 +396,8 @@ std::optional<LimitJudge::Refusal> LimitJudge::beyond_locks(LimitAccount& accoun
     account.counted_ms = 0;
   }
   const std::uint64_t age_ms = now_ms() - account.counted_ms;
-  const bool none_left = (locks && account.locks_left == 0) || (waiters && account.waiters_left == 0);
+  const bool none_left =
+      (locks && account.locks_left == 0) || (waiters && account.waiters_left == 0);
   const bool again = account.sessions.size() <= kFewSessions || age_ms >= kCountsMs;
   if (age_ms >= kCountLastsMs || (none_left && again)) {
     count_locks(account);

@@ -97,9 +97,8 @@ Status LimitsMachine::install(ShardId shard, std::span<const std::byte> bytes) {
   const auto parts = security::split_limits_part(bytes);
   auto state = parts ? security::LimitCpu::parse(parts->limits) : std::nullopt;
   if (!state) {
-    return Status{StatusCode::DataLoss,
-                  "the limits in shard 0 cannot be decoded",
-                  kCheckpointImpossible};
+    return Status{
+        StatusCode::DataLoss, "the limits in shard 0 cannot be decoded", kCheckpointImpossible};
   }
   GCOORD_TRY_STATUS(inner_.install(shard, parts->before));
   state_ = *std::move(state);

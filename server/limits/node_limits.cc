@@ -8,9 +8,7 @@ NodeLimits::NodeLimits(LimitsMachine& machine,
                        LimitRequests::Environment requests,
                        LimitJudge::Environment judge,
                        MetricsRegistry& metrics)
-    : machine_(machine),
-      judge_(std::move(judge), metrics),
-      requests_([this, &requests] {
+    : machine_(machine), judge_(std::move(judge), metrics), requests_([this, &requests] {
         requests.subject = [this](protocol::ConnectionId connection) {
           return judge_.subject(connection);
         };

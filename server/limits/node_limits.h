@@ -20,6 +20,7 @@ class NodeLimits final : public LimitsListener {
              LimitRequests::Environment requests,
              LimitJudge::Environment judge,
              MetricsRegistry& metrics);
+
   ~NodeLimits() override { machine_.set_listener(nullptr); }
 
   NodeLimits(const NodeLimits&) = delete;

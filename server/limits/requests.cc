@@ -103,8 +103,8 @@ void LimitRequests::get(const Asker& asker, std::span<const std::byte> payload) 
   LimitsAnswer found = state();
   if (query.value().denials) {
     const std::uint64_t now_ms = environment_.wall_ms();
-    found.more = take_rows(
-        table.denials, query.value(), found.denials, [&](const security::Denial& denial) {
+    found.more =
+        take_rows(table.denials, query.value(), found.denials, [&](const security::Denial& denial) {
           return now_ms < denial.until_ms;
         });
   } else {
@@ -122,10 +122,9 @@ Status LimitRequests::check(const Asker& asker, const LimitsOrder& order) const 
   if (environment_.machine.table().epoch == 0 && !environment_.all_have()) {
     return protocol::make_error(ErrorCode::LimitsNotReady);
   }
-  const DenialSubject* const self =
-      command.kind == LimitKind::Deny && environment_.subject
-          ? environment_.subject(asker.connection)
-          : nullptr;
+  const DenialSubject* const self = command.kind == LimitKind::Deny && environment_.subject
+                                        ? environment_.subject(asker.connection)
+                                        : nullptr;
   if (self != nullptr && is_about(command.denial_scope, command.name, *self)) {
     return protocol::make_error(ErrorCode::DeniesSelf, shown(command.name));
   }
@@ -158,10 +157,8 @@ void LimitRequests::change(const Asker& asker, std::span<const std::byte> payloa
   if (!leads(asker)) {
     return;
   }
-  Change change{asker,
-                order.value().command,
-                order.value().duration_ms,
-                order.value().command.expected == 0};
+  Change change{
+      asker, order.value().command, order.value().duration_ms, order.value().command.expected == 0};
   complete(change);
   const security::LimitCpu& state_now = environment_.machine.state_of_limits();
   if (state_now.made_by(change.command.number)) {

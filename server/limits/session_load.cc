@@ -13,7 +13,8 @@ SessionLoad session_load(const locks::LockCpu& locks, SessionId session) {
     const locks::SessionRecord& record = tables.sessions[each.row];
     load.known = load.known || record.phase == locks::SessionPhase::Live;
     // Less what stays of those that were broken by force.
-    load.locks += record.hold_count - std::min(record.hold_count, locks.clock().broken_count(each.row));
+    load.locks +=
+        record.hold_count - std::min(record.hold_count, locks.clock().broken_count(each.row));
     locks::RequestRow row = locks::first_request(record);
     for (; row.value != 0; row = tables.requests[row].next) {
       load.waiters += tables.requests[row].code == locks::LockCode::Waiting ? 1 : 0;

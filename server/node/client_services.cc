@@ -170,15 +170,14 @@ LimitJudge::Environment ClientServices::judge_environment() {
   if (options.identity_sessions_max != 0) {
     defaults.sessions = options.identity_sessions_max;
   }
-  return {.clients = environment_.replies,
-          .load =
-              [this](SessionId session) {
-                return session_load(environment_.service.locks(), session);
-              },
-          .now_us = [this] { return environment_.service.now_us(); },
-          .wall_ms = wall_ms,
-          .cut = environment_.cut,
-          .defaults = defaults};
+  return {
+      .clients = environment_.replies,
+      .load =
+          [this](SessionId session) { return session_load(environment_.service.locks(), session); },
+      .now_us = [this] { return environment_.service.now_us(); },
+      .wall_ms = wall_ms,
+      .cut = environment_.cut,
+      .defaults = defaults};
 }
 
 NodeDetector::Environment ClientServices::detector_environment() {

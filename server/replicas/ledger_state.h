@@ -9,8 +9,8 @@
 // (publication_service.h); and behind that, once there is one, the cluster view's
 // (membership/view/part.h), then that of users and roles (security/roles/part.h), and then that of
 // limits (security/limits/part.h). The wrapping services write and read all this while a node runs;
-// here it is for whoever has the bytes and no node. Bytes without any of it are a lock snapshot alone, whose magic cannot be taken for a head.
-// Pure; thread-safe.
+// here it is for whoever has the bytes and no node. Bytes without any of it are a lock snapshot
+// alone, whose magic cannot be taken for a head. Pure; thread-safe.
 #pragma once
 
 #include "ledger/snapshot/format.h"

@@ -190,8 +190,8 @@ class Restorer final : public ledger::SnapshotStates {
                     std::string(!saved    ? "the cluster view"
                                 : !access ? "the users and roles"
                                           : "the limits") +
-                        " in shard " +
-                        std::to_string(whole.shard.shard.value) + " cannot be decoded",
+                        " in shard " + std::to_string(whole.shard.shard.value) +
+                        " cannot be decoded",
                     ledger::kSnapshotImpossible};
     }
     return ClusterStates{

@@ -19,16 +19,13 @@ namespace {
 
 // Made before the nodes are, which share it: passwords need one.
 struct SecretFile {
-  SecretFile() {
-    EXPECT_EQ(run("gcoordctl", {"cluster", "secret", "new", path()}).code, 0);
-  }
+  SecretFile() { EXPECT_EQ(run("gcoordctl", {"cluster", "secret", "new", path()}).code, 0); }
 
   std::string path() const { return folder.path("secret"); }
 
   std::vector<std::vector<std::string>> arguments() const {
     return std::vector<std::vector<std::string>>(
-        3,
-        {"--cluster-secret", path(), "--handshake-timeout", "1s"});
+        3, {"--cluster-secret", path(), "--handshake-timeout", "1s"});
   }
 
   ScratchFolder folder;
@@ -46,12 +43,19 @@ class LimitsProcessTest : private SecretFile, public ProcessCluster {
     }
     for (const char* user : {"ann", "bob"}) {
       std::ofstream(password_file()) << "a password\n";
-      std::filesystem::permissions(password_file(),
-                                   std::filesystem::perms::owner_read |
-                                       std::filesystem::perms::owner_write);
+      std::filesystem::permissions(
+          password_file(),
+          std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
       Finished made;
       do {
-        made = ctl()({"-o", "json", "--timeout", "30s", "user", "add", user, "--password-file",
+        made = ctl()({"-o",
+                      "json",
+                      "--timeout",
+                      "30s",
+                      "user",
+                      "add",
+                      user,
+                      "--password-file",
                       password_file()});
       } while (made.error_code() == "GC6518");
       ASSERT_EQ(made.code, 0) << made.out << made.err;
@@ -66,7 +70,7 @@ class LimitsProcessTest : private SecretFile, public ProcessCluster {
   }
 
   client::Result<client::Client> connect_as(const std::string& user,
-                                    std::chrono::milliseconds timeout) const {
+                                            std::chrono::milliseconds timeout) const {
     client::ClientOptions options;
     options.endpoints = cluster_->endpoints();
     options.request_timeout = timeout;
@@ -78,8 +82,8 @@ class LimitsProcessTest : private SecretFile, public ProcessCluster {
   }
 
   double metric(std::uint32_t node, const std::string& name) const {
-    HttpClient http{HttpOrigin{.host = "127.0.0.1",
-                               .port = std::to_string(cluster_->metrics_port(node))}};
+    HttpClient http{
+        HttpOrigin{.host = "127.0.0.1", .port = std::to_string(cluster_->metrics_port(node))}};
     const auto page = http.get("/metrics", {.timeout = kPatience, .body_bytes_max = 1 << 20});
     EXPECT_TRUE(page.ok());
     return page.ok() ? top::MetricsPage::parse(page.value().body).sum(name).value_or(0) : 0;
@@ -122,8 +126,17 @@ TEST_F(LimitsProcessTest, WhoIsDeniedIsCutAtEveryNodeAndComesBackByItself) {
     EXPECT_TRUE(session.try_acquire("n" + std::to_string(k)).ok());
   }
   EXPECT_EQ(told({"deny", "add", "--principal", "ann", "--for", "4s"})["denials"], 1);
-  const Finished refused = ctl()({"-o", "json", "--user", "ann", "--password-file",
-                                  password_file(), "--timeout", "2s", "lock", "get", "n1"});
+  const Finished refused = ctl()({"-o",
+                                  "json",
+                                  "--user",
+                                  "ann",
+                                  "--password-file",
+                                  password_file(),
+                                  "--timeout",
+                                  "2s",
+                                  "lock",
+                                  "get",
+                                  "n1"});
   EXPECT_EQ(refused.code, 4) << refused.out << refused.err;
   EXPECT_EQ(refused.error_code(), "GC6590") << refused.out;
   for (std::uint32_t node = 1; node <= kNodes; ++node) {
@@ -164,7 +177,8 @@ TEST_F(LimitsProcessTest, TheLedgerSaysWhoLimitedWhom) {
   EXPECT_EQ(limits["limits"][0]["name"], "*");
   EXPECT_EQ(limits["limits"][0]["sessions"], 5);
   EXPECT_EQ(told({"deny", "list"})["denials"][0]["reason"], "a test");
-  const Finished self = ctl()({"-o", "json", "deny", "add", "--network", "127.0.0.1", "--for", "1m"});
+  const Finished self =
+      ctl()({"-o", "json", "deny", "add", "--network", "127.0.0.1", "--for", "1m"});
   EXPECT_EQ(self.error_code(), "GC6593") << self.out;
   EXPECT_EQ(told({"limit", "remove", "--principal", "*"})["epoch"], "3");
   for (std::uint32_t node = 1; node <= kNodes; ++node) {

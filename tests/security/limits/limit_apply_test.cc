@@ -155,8 +155,16 @@ TEST(NetworkTest, AnAddressIsInTheNetworksAroundIt) {
   EXPECT_FALSE(inside("0.0.0.0/0", "2001:db8::1"));
   EXPECT_EQ(to_string(*parse_network("2001:DB8::/32")), "2001:db8::/32");
   EXPECT_EQ(to_string(*parse_network("192.0.2.7/32")), "192.0.2.7");
-  for (const char* wrong : {"", "/", "192.0.2.0/33", "192.0.2.1/24", "192.0.2", "a/1", "::/129",
-                            "192.0.2.0/", "192.0.2.0/+8", "192.0.2.0/8x"}) {
+  for (const char* wrong : {"",
+                            "/",
+                            "192.0.2.0/33",
+                            "192.0.2.1/24",
+                            "192.0.2",
+                            "a/1",
+                            "::/129",
+                            "192.0.2.0/",
+                            "192.0.2.0/+8",
+                            "192.0.2.0/8x"}) {
     EXPECT_FALSE(parse_network(wrong)) << wrong;
   }
 }

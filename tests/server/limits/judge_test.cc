@@ -361,8 +361,8 @@ TEST_F(LimitJudgeTest, AccountsAreBounded) {
   set(LimitScope::Principal, "-", {.rate = 1, .burst = 2});
   connect(1, "ann");
   for (std::uint32_t k = 0; k < kAccountsMax + 5'000; ++k) {
-    const std::string from = "10." + std::to_string(k >> 16) + "." +
-                             std::to_string(k >> 8 & 255) + "." + std::to_string(k & 255);
+    const std::string from = "10." + std::to_string(k >> 16) + "." + std::to_string(k >> 8 & 255) +
+                             "." + std::to_string(k & 255);
     connect(2, "", from);
     ASSERT_TRUE(acquire(2));
     judge_.on_closed(protocol::ConnectionId{2});

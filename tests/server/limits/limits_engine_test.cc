@@ -189,12 +189,11 @@ TEST_F(LimitsEngineTest, AChangeIsOnAllNodesAndIsMadeOnce) {
   EXPECT_EQ(change(late).last.extra, 1u);
   EXPECT_EQ(change(set("", 1)).error(), ErrorCode::LimitInvalid);
   const std::uint32_t follower = leader() % kNodes + 1;
-  EXPECT_EQ(send(follower, protocol::RequestKind::LimitsGet, protocol::encode_limits_query({}))
-                .error(),
-            ErrorCode::NotLeader);
-  const LastAnswer& any = send(follower,
-                               protocol::RequestKind::LimitsGet,
-                               protocol::encode_limits_query({.replica = true}));
+  EXPECT_EQ(
+      send(follower, protocol::RequestKind::LimitsGet, protocol::encode_limits_query({})).error(),
+      ErrorCode::NotLeader);
+  const LastAnswer& any = send(
+      follower, protocol::RequestKind::LimitsGet, protocol::encode_limits_query({.replica = true}));
   const auto answer = protocol::decode_limits_answer(any.bytes);
   ASSERT_TRUE(answer.ok());
   ASSERT_EQ(answer.value().limits.size(), 1u);

@@ -99,10 +99,15 @@ void add_numbers(const ChangeVerb& verb) {
       ->type_name("N");
 }
 
-void add_list(Command& group, Context& context, bool denials, const char* help) {
+void add_list(Command& group, Context& context, bool denials) {
   const auto flags = std::make_shared<LimitListFlags>();
   flags->denials = denials;
-  add_verb(group, context, flags, "list", help, &list_limits);
+  add_verb(group,
+           context,
+           flags,
+           "list",
+           denials ? "list the denials that have not ended" : "list all limits",
+           &list_limits);
 }
 
 }  // namespace
@@ -116,7 +121,7 @@ void add_limit_commands(Command& app, Context& context) {
   add_numbers(set);
   add_limit_subject(
       add_change(*limit, context, {"remove", LimitsAction::Remove, "remove a limit"}));
-  add_list(*limit, context, false, "list all limits");
+  add_list(*limit, context, false);
   Command* deny =
       app.add_subcommand("deny", "who is denied the cluster for some time")->require_subcommand(1);
   const ChangeVerb add = add_change(
@@ -128,7 +133,7 @@ void add_limit_commands(Command& app, Context& context) {
   add.command->add_option("--reason", add.flags.reason, "for other operators")->type_name("TEXT");
   add_denial_subject(
       add_change(*deny, context, {"remove", LimitsAction::Allow, "end a denial before its time"}));
-  add_list(*deny, context, true, "list the denials that have not ended");
+  add_list(*deny, context, true);
 }
 
 }  // namespace gcoord::cli

@@ -3,6 +3,7 @@
 #include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 #include "common/text/utc_text.h"
+#include "security/limits/facts.h"
 
 #include <optional>
 #include <utility>
@@ -18,30 +19,12 @@ using client::LimitsAction;
 using client::LimitScope;
 using client::LimitsReport;
 
-const char* scope_name(LimitScope scope) {
-  switch (scope) {
-    case LimitScope::Principal:
-      return "principal";
-    case LimitScope::Prefix:
-      return "prefix";
-    case LimitScope::Network:
-      return "network";
-  }
-  return "unknown";
+std::string scope_name(LimitScope scope) {
+  return std::string{security::limit_scope_name(static_cast<security::LimitScope>(scope))};
 }
 
-const char* scope_name(DenialScope scope) {
-  switch (scope) {
-    case DenialScope::Principal:
-      return "principal";
-    case DenialScope::Serial:
-      return "serial";
-    case DenialScope::CertificateName:
-      return "name";
-    case DenialScope::Network:
-      return "network";
-  }
-  return "unknown";
+std::string scope_name(DenialScope scope) {
+  return std::string{security::denial_scope_name(static_cast<security::DenialScope>(scope))};
 }
 
 void set_subject(const LimitSubjectFlags& flags, Limit& limit) {
@@ -171,16 +154,12 @@ std::optional<LimitsReport> ask(Context& context, bool denials) {
 }
 
 template <typename Rows>
-int print_list(const Context& context,
-               const LimitsReport& report,
-               const char* name,
-               const Rows& rows) {
+Json list_json(const LimitsReport& report, const char* name, const Rows& rows) {
   Json json = {{"epoch", std::to_string(report.epoch)}, {name, Json::array()}};
   for (const auto& row : rows) {
     json[name].push_back(json_of(row));
   }
-  context.output().print(json, table_of(rows));
-  return 0;
+  return json;
 }
 
 }  // namespace
@@ -190,8 +169,13 @@ int list_limits(Context& context, const LimitListFlags& flags) {
   if (!report) {
     return context.exit_code();
   }
-  return flags.denials ? print_list(context, *report, "denials", report->denials)
-                       : print_list(context, *report, "limits", report->limits);
+  if (flags.denials) {
+    context.output().print(list_json(*report, "denials", report->denials),
+                           table_of(report->denials));
+  } else {
+    context.output().print(list_json(*report, "limits", report->limits), table_of(report->limits));
+  }
+  return 0;
 }
 
 int change_limits(Context& context, const LimitFlags& flags) {

@@ -39,7 +39,41 @@ bool proves(const protocol::ReplySlot& slot) {
 }
 
 CloseReason reason_of(protocol::ErrorCode error) {
-  return error == protocol::ErrorCode::Denied ? CloseReason::Denied : CloseReason::Identity;
+  switch (error) {
+    case protocol::ErrorCode::ConnectionsExhausted:
+      return CloseReason::Full;
+    case protocol::ErrorCode::Denied:
+      return CloseReason::Denied;
+    default:
+      return CloseReason::Identity;
+  }
+}
+
+// Before its handshake, which would cost more than the answer.
+void turn_away(Connection& connection, protocol::ErrorCode error, bool tls) {
+  if (tls) {
+    return connection.close(reason_of(error));
+  }
+  protocol::RequestSlot hello;
+  hello.kind = protocol::RequestKind::Hello;
+  connection.reply(error_reply(hello, error), {});
+  connection.close_after_flush(reason_of(error));
+}
+
+// As who it has proven to be now. If not, the request is answered.
+bool may_stay(ConnectionJudge* judge,
+              Connection& connection,
+              const protocol::RequestSlot& request) {
+  if (judge == nullptr) {
+    return true;
+  }
+  const protocol::ErrorCode error =
+      judge->on_identified({connection.id(), connection.identity.principal, connection.peer()});
+  if (error != protocol::ErrorCode::None) {
+    connection.reply(error_reply(request, error), {});
+    connection.close_after_flush(reason_of(error));
+  }
+  return error == protocol::ErrorCode::None;
 }
 
 protocol::RequestSlot request_of(const protocol::ReplySlot& reply) {
@@ -190,40 +224,15 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
   log_begin(*connection, table_.size());
   if (!placed) {
-    return turn_away(*connection, protocol::ErrorCode::ConnectionsExhausted, CloseReason::Full);
+    return turn_away(*connection, protocol::ErrorCode::ConnectionsExhausted, sockets_.tls_on());
   }
   const protocol::ErrorCode error =
       sessions_.judge == nullptr ? protocol::ErrorCode::None
                                  : sessions_.judge->on_accepted(id, address_bits(client.address()));
   if (error != protocol::ErrorCode::None) {
-    return turn_away(*connection, error, reason_of(error));
+    return turn_away(*connection, error, sockets_.tls_on());
   }
   connection->start();
-}
-
-// Before its handshake.
-void FrontEnd::turn_away(Connection& connection, protocol::ErrorCode error, CloseReason reason) {
-  if (sockets_.tls_on()) {
-    return connection.close(reason);  // A handshake would cost more than the answer.
-  }
-  protocol::RequestSlot hello;
-  hello.kind = protocol::RequestKind::Hello;
-  connection.reply(error_reply(hello, error), {});
-  connection.close_after_flush(reason);
-}
-
-// As who it has proven to be now. If not, the request is answered.
-bool FrontEnd::may_stay(Connection& connection, const protocol::RequestSlot& request) {
-  if (sessions_.judge == nullptr) {
-    return true;
-  }
-  const protocol::ErrorCode error = sessions_.judge->on_identified(
-      {connection.id(), connection.identity.principal, connection.peer()});
-  if (error != protocol::ErrorCode::None) {
-    connection.reply(error_reply(request, error), {});
-    connection.close_after_flush(reason_of(error));
-  }
-  return error == protocol::ErrorCode::None;
 }
 
 void FrontEnd::cut(protocol::ConnectionId connection) {
@@ -324,7 +333,7 @@ void FrontEnd::on_hello(Connection& connection,
         security::principal_of({peer->uris, peer->dns, peer->common_name}, welcome.cluster);
   }
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
-  if (!may_stay(connection, request)) {
+  if (!may_stay(sessions_.judge, connection, request)) {
     return;
   }
   log_welcome(connection, welcome);
@@ -388,7 +397,7 @@ void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
   if (Connection* found = table_.find(connection); found != nullptr) {
-    if (proves(slot) && !may_stay(*found, request_of(slot))) {
+    if (proves(slot) && !may_stay(sessions_.judge, *found, request_of(slot))) {
       return;
     }
     if (sessions_.judge != nullptr && is_noted(slot)) {

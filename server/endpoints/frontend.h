@@ -181,8 +181,6 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   void close_all();
   void on_accepted(asio::ip::tcp::socket socket);
   ConnectionAccount::Share find_place(const ClientSource& source);
-  void turn_away(Connection& connection, protocol::ErrorCode error, CloseReason reason);
-  bool may_stay(Connection& connection, const protocol::RequestSlot& request);
   void on_crowded(const Connection& connection, HeldBytes kind);
   void sweep(Connection& connection, std::uint64_t now_ms) const;
   void on_request(Connection& connection,

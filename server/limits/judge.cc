@@ -109,7 +109,7 @@ void LimitJudge::cut_denied() {
     }
   }
   for (const protocol::ConnectionId connection : denied) {
-    env_.cut(connection);
+    cut_(connection);
   }
   if (!denied.empty()) {
     log_info(

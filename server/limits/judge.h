@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -42,14 +43,15 @@ class LimitJudge final : public ConnectionJudge {
     std::function<SessionLoad(SessionId)> load;
     std::function<std::uint64_t()> now_us;   // Only grows.
     std::function<std::uint64_t()> wall_ms;  // Unix time.
-    // Closes a connection that is denied.
-    std::function<void(protocol::ConnectionId)> cut;
     IdentityLimits defaults;
   };
 
   LimitJudge(Environment environment, MetricsRegistry& metrics);
   LimitJudge(const LimitJudge&) = delete;
   LimitJudge& operator=(const LimitJudge&) = delete;
+
+  // What closes a connection that is denied. Without it none is closed.
+  void set_cut(std::function<void(protocol::ConnectionId)> cut) { cut_ = std::move(cut); }
 
   // From now on the limits of the table. What is denied is closed by the next advance().
   void assign(const security::LimitTable& table);
@@ -128,6 +130,7 @@ class LimitJudge final : public ConnectionJudge {
   std::uint64_t now_ms() const { return env_.now_us() / 1000; }
 
   Environment env_;
+  std::function<void(protocol::ConnectionId)> cut_ = [](protocol::ConnectionId) {};
   LimitCounts counts_;
   LimitAccounts accounts_;
   DenialList denials_;

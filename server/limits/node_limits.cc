@@ -4,15 +4,14 @@
 
 namespace gcoord::server {
 
-NodeLimits::NodeLimits(LimitsMachine& machine,
-                       LimitRequests::Environment requests,
-                       LimitJudge::Environment judge,
-                       MetricsRegistry& metrics)
-    : machine_(machine), judge_(std::move(judge), metrics), requests_([this, &requests] {
-        requests.subject = [this](protocol::ConnectionId connection) {
+NodeLimits::NodeLimits(LimitsMachine& machine, Environment environment)
+    : machine_(machine),
+      judge_(std::move(environment.judge), environment.metrics),
+      requests_([this, &environment] {
+        environment.requests.subject = [this](protocol::ConnectionId connection) {
           return judge_.subject(connection);
         };
-        return std::move(requests);
+        return std::move(environment.requests);
       }()) {
   judge_.assign(machine_.table());
   machine_.set_listener(this);

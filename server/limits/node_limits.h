@@ -15,11 +15,15 @@ namespace gcoord::server {
 
 class NodeLimits final : public LimitsListener {
  public:
-  // All outlive it. `requests.subject` is filled in here.
-  NodeLimits(LimitsMachine& machine,
-             LimitRequests::Environment requests,
-             LimitJudge::Environment judge,
-             MetricsRegistry& metrics);
+  // `requests.subject` is filled in here.
+  struct Environment {
+    LimitRequests::Environment requests;
+    LimitJudge::Environment judge;
+    MetricsRegistry& metrics;
+  };
+
+  // All outlive it.
+  NodeLimits(LimitsMachine& machine, Environment environment);
 
   ~NodeLimits() override { machine_.set_listener(nullptr); }
 

@@ -23,24 +23,39 @@ using security::LimitCode;
 using security::LimitCommand;
 using security::LimitKind;
 
-// As many rows as fit behind the query's, of those that `counts` says.
-template <typename Rows, typename Into, typename Counts>
-bool take_rows(const Rows& rows, const LimitsQuery& query, Into& into, const Counts& counts) {
-  using Key = typename Rows::key_type;
-  const Key after{static_cast<decltype(Key::scope)>(query.after_scope), query.after_name};
-  std::size_t bytes = 0;
-  for (auto row = rows.upper_bound(after); row != rows.end(); ++row) {
-    if (!counts(row->second)) {
-      continue;
-    }
-    bytes += row->first.name.size() + security::kDenialReasonBytesMax;
-    if (bytes > protocol::kLimitsAnswerBytes && !into.empty()) {
-      return true;
-    }
-    into.emplace_back(row->first, row->second);
-  }
+bool has_ended(const security::Denial& denial, std::uint64_t now_ms) {
+  return denial.until_ms <= now_ms;
+}
+
+// A limit does not end.
+bool has_ended(const security::Limit&, std::uint64_t) {
   return false;
 }
+
+// Rows that a query wants, as many as fit.
+struct RowQuery {
+  const LimitsQuery& query;
+  std::uint64_t now_ms = 0;
+
+  // Whether there are more.
+  template <typename Rows, typename Into>
+  bool take(const Rows& rows, Into& into) const {
+    using Key = typename Rows::key_type;
+    const Key after{static_cast<decltype(Key::scope)>(query.after_scope), query.after_name};
+    std::size_t bytes = 0;
+    for (auto row = rows.upper_bound(after); row != rows.end(); ++row) {
+      if (has_ended(row->second, now_ms)) {
+        continue;
+      }
+      bytes += row->first.name.size() + security::kDenialReasonBytesMax;
+      if (bytes > protocol::kLimitsAnswerBytes && !into.empty()) {
+        return true;
+      }
+      into.emplace_back(row->first, row->second);
+    }
+    return false;
+  }
+};
 
 }  // namespace
 
@@ -81,7 +96,7 @@ LimitsAnswer LimitRequests::state() const {
   answer.limit_count = static_cast<std::uint32_t>(table.limits.size());
   const std::uint64_t now_ms = environment_.wall_ms();
   answer.denial_count = static_cast<std::uint32_t>(std::ranges::count_if(
-      table.denials, [&](const auto& row) { return now_ms < row.second.until_ms; }));
+      table.denials, [&](const auto& row) { return !has_ended(row.second, now_ms); }));
   return answer;
 }
 
@@ -101,16 +116,9 @@ void LimitRequests::get(const Asker& asker, std::span<const std::byte> payload) 
   }
   const security::LimitTable& table = environment_.machine.table();
   LimitsAnswer found = state();
-  if (query.value().denials) {
-    const std::uint64_t now_ms = environment_.wall_ms();
-    found.more =
-        take_rows(table.denials, query.value(), found.denials, [&](const security::Denial& denial) {
-          return now_ms < denial.until_ms;
-        });
-  } else {
-    found.more = take_rows(
-        table.limits, query.value(), found.limits, [](const security::Limit&) { return true; });
-  }
+  const RowQuery rows{query.value(), environment_.wall_ms()};
+  found.more = query.value().denials ? rows.take(table.denials, found.denials)
+                                     : rows.take(table.limits, found.limits);
   answer(asker, found);
 }
 

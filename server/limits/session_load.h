@@ -1,4 +1,5 @@
-// What a session has in the shards, as far as this node's replicas know it. Pure; one thread.
+// Load of a session: its locks and waiters in all shards, as far as this node's replicas know it.
+// Pure; one thread.
 #pragma once
 
 #include "common/ids.h"

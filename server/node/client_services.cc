@@ -26,9 +26,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       members_(member_options(environment_.options, environment_.engine), member_environment()),
       access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
       limits_(environment_.ledger.limits(),
-              limits_environment(),
-              judge_environment(),
-              environment_.metrics),
+              {limits_environment(), judge_environment(), environment_.metrics}),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
@@ -176,7 +174,6 @@ LimitJudge::Environment ClientServices::judge_environment() {
           [this](SessionId session) { return session_load(environment_.service.locks(), session); },
       .now_us = [this] { return environment_.service.now_us(); },
       .wall_ms = wall_ms,
-      .cut = environment_.cut,
       .defaults = defaults};
 }
 

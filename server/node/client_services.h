@@ -51,7 +51,6 @@ class ClientServices {
     LedgerStack& ledger;
     std::function<void()> wake;
     IdentityRequests& identities;
-    std::function<void(protocol::ConnectionId)> cut;  // Closes a connection that is denied.
   };
 
   // The lock service's observer is set to the watches. `space`: of the data directory; outlives it.

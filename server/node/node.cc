@@ -247,11 +247,7 @@ class Node::Impl {
                                     .service = service_,
                                     .ledger = ledger_stack_,
                                     .wake = waker(),
-                                    .identities = links_.identities->requests(),
-                                    .cut =
-                                        [this](protocol::ConnectionId connection) {
-                                          client_port_.frontend.cut(connection);
-                                        }},
+                                    .identities = links_.identities->requests()},
         space_);
     auto disk_upkeep = std::make_unique<DiskUpkeep>(DiskUpkeep::Environment{.options = options(),
                                                                             .metrics = metrics_,
@@ -274,6 +270,8 @@ class Node::Impl {
     open_sinks();
     client_port_.frontend.set_filter(client_services_->gate().replies);
     client_port_.frontend.set_judge(client_services_->limits().judge());
+    client_services_->limits().judge().set_cut(
+        [this](protocol::ConnectionId connection) { client_port_.frontend.cut(connection); });
     client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           return links_.identities->requests().on_opened(connection, reply);

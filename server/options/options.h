@@ -102,8 +102,8 @@ struct NodeOptions {
   std::uint32_t connections_max = 4096;
   std::uint32_t source_connections_max = 0;  // 0: three quarters of all.
   std::uint64_t client_memory_bytes = 0;     // 0: by the number of connections.
-  // Of one identity on this node, where no limit of the cluster says otherwise; 0: as
-  // IdentityLimits says (server/limits/identity_limits.h).
+  // Of one principal on this node, where no limit of the cluster says otherwise; 0: half of
+  // connections_max, and as IdentityLimits says (server/limits/judge.h).
   std::uint32_t identity_connections_max = 0;
   std::uint32_t identity_sessions_max = 0;
   // Of connections: with nothing outstanding; from accept to the end of the Hello.

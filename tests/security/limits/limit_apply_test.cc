@@ -1,4 +1,6 @@
 // Limits and denials: what a command does to the table, and the table as bytes.
+#include "security/limits/limit_apply.h"
+
 #include "security/limits/limit_cpu.h"
 #include "security/limits/network.h"
 #include "security/limits/part.h"

@@ -53,7 +53,13 @@ class Clients final : public protocol::ReplySink {
 
 class LimitJudgeTest : public testing::Test {
  protected:
-  LimitJudgeTest() { clients_.judge = &judge_; }
+  LimitJudgeTest() {
+    clients_.judge = &judge_;
+    judge_.set_cut([this](protocol::ConnectionId connection) {
+      cut_.push_back(connection.value);
+      judge_.on_closed(connection);
+    });
+  }
 
   static security::AddressBits address(const std::string& text) {
     return security::parse_network(text)->bits;
@@ -124,11 +130,6 @@ class LimitJudgeTest : public testing::Test {
                      .load = [this](SessionId session) { return loads_[session.value]; },
                      .now_us = [this] { return now_us_; },
                      .wall_ms = [this] { return wall_ms_; },
-                     .cut =
-                         [this](protocol::ConnectionId connection) {
-                           cut_.push_back(connection.value);
-                           judge_.on_closed(connection);
-                         },
                      .defaults = {.connections = 3, .sessions = 2}},
                     metrics_};
 };

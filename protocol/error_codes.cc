@@ -55,6 +55,7 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::AuthenticationBusy:
     case ErrorCode::UsersBehind:
     case ErrorCode::RightsUnconfirmed:
+    case ErrorCode::RateExceeded:
       return true;
     default:
       return false;

@@ -766,14 +766,16 @@ constexpr ErrorEntry kRows[] = {
 constexpr auto kTable = [] {
   std::array<ErrorEntry,
              std::size(kRows) + std::size(kSecurityErrors) + std::size(kIdentityErrors) +
-                 std::size(kGroupErrors) + std::size(kMemberErrors) + std::size(kAccessErrors)>
+                 std::size(kGroupErrors) + std::size(kMemberErrors) + std::size(kAccessErrors) +
+                 std::size(kLimitErrors)>
       table{};
   auto* end = std::copy(std::begin(kRows), std::end(kRows), table.begin());
   end = std::copy(std::begin(kSecurityErrors), std::end(kSecurityErrors), end);
   end = std::copy(std::begin(kIdentityErrors), std::end(kIdentityErrors), end);
   end = std::copy(std::begin(kGroupErrors), std::end(kGroupErrors), end);
   end = std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
-  std::copy(std::begin(kAccessErrors), std::end(kAccessErrors), end);
+  end = std::copy(std::begin(kAccessErrors), std::end(kAccessErrors), end);
+  std::copy(std::begin(kLimitErrors), std::end(kLimitErrors), end);
   std::ranges::sort(table, {}, &ErrorEntry::code);
   return table;
 }();

@@ -70,6 +70,8 @@ constexpr KindName kKindNames[] = {
     {RequestKind::AccessChange, "access_change"},
     {RequestKind::SessionDescribe, "session_describe"},
     {RequestKind::HolderDescribe, "holder_describe"},
+    {RequestKind::LimitsGet, "limits_get"},
+    {RequestKind::LimitsChange, "limits_change"},
 };
 
 // By number: asked for every request that comes.

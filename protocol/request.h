@@ -104,6 +104,9 @@ enum class RequestKind : std::uint16_t {
   // Clients behind sessions (protocol/audit/messages.h), with Feature::Audit.
   SessionDescribe = 144,  // Payload: their ids. Reply payload: SessionOrigin each, where known.
   HolderDescribe = 145,   // Payload: a name. The same of its holders and of who waits for it.
+  // Limits and denials (protocol/limits/messages.h), with Feature::Limits.
+  LimitsGet = 147,     // Payload: LimitsQuery. Reply payload: LimitsAnswer; extra = its epoch.
+  LimitsChange = 148,  // Payload: LimitsOrder. Reply as of LimitsGet, without rows.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

@@ -219,6 +219,8 @@ bool checked_by_owner(RequestKind kind) {
     case RequestKind::SessionDescribe:
     case RequestKind::AccessGet:
     case RequestKind::AccessChange:
+    case RequestKind::LimitsGet:
+    case RequestKind::LimitsChange:
       return true;
     default:
       return false;

@@ -180,6 +180,7 @@ void add_login_commands(Command& app, Context& context);
 void add_member_commands(Command& app, Context& context);
 void add_alarm_commands(Command& app, Context& context);
 void add_access_commands(Command& app, Context& context);
+void add_limit_commands(Command& app, Context& context);
 void add_bench_commands(Command& app, Context& context);
 void add_bench_queue_command(Command& bench, Context& context);
 void add_debug_commands(Command& app, Context& context);

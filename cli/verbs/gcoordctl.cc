@@ -126,6 +126,7 @@ void add_verbs(Command& app, Context& context) {
   add_member_commands(app, context);
   add_alarm_commands(app, context);
   add_access_commands(app, context);
+  add_limit_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
   add_group_commands(app, context);

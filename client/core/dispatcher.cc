@@ -346,6 +346,10 @@ void Dispatcher::on_failure(std::uint64_t id,
     Status why =
         code == protocol::ErrorCode::NoLeader ? why_no_leader(operation) : std::move(status);
     const bool lined = operation.lines_up() && refuses_shard(code);
+    if (code == protocol::ErrorCode::RateExceeded) {
+      retry(id, operation, std::move(why));
+      return rest_as_long_as_said(operation, slot.extra);
+    }
     if (!lined || code != protocol::ErrorCode::Overloaded) {
       leaders_.forget(ShardId{operation.slot.shard});
     }
@@ -453,6 +457,13 @@ void Dispatcher::retry(std::uint64_t id, Operation& operation, Status status) {
   operation.tries.moves_at_once = 0;
   ++operation.tries.attempt;
   ++statistics_.retries;
+  schedule(operation);
+}
+
+void Dispatcher::rest_as_long_as_said(Operation& operation, std::uint64_t wait_ms) {
+  constexpr std::uint64_t kWaitMsMax = 60'000;
+  const std::chrono::milliseconds wait{std::min(wait_ms, kWaitMsMax)};
+  operation.retry_at = std::max(operation.retry_at, options_.clock->now() + wait);
   schedule(operation);
 }
 

@@ -45,7 +45,8 @@ bool may_go_elsewhere(const protocol::ReplySlot& slot) {
   using protocol::ErrorCode;
   return is(slot, ErrorCode::WatchCutOff) || is(slot, ErrorCode::WatchesExhausted) ||
          is(slot, ErrorCode::KindUnknown) || is(slot, ErrorCode::NotReady) ||
-         is(slot, ErrorCode::Overloaded) || is(slot, ErrorCode::ShuttingDown);
+         is(slot, ErrorCode::Overloaded) || is(slot, ErrorCode::RateExceeded) ||
+         is(slot, ErrorCode::ShuttingDown);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ constexpr std::size_t kHeaderBytesMin = 8 + 8 + 4 + 4 + 4 + 4 + 2;
 constexpr std::size_t kHeaderNodeBytes = 8;
 // Of users and roles; above what a cluster keeps (security/roles/role_table.h).
 constexpr std::size_t kAccessBytesMax = std::size_t{8} << 20;
+// The same of limits (security/limits/limit_table.h).
+constexpr std::size_t kLimitsBytesMax = std::size_t{4} << 20;
 
 Status failed(std::string what, std::uint32_t detail) {
   return {StatusCode::DataLoss, std::move(what), detail};
@@ -90,6 +92,7 @@ Status SnapshotStates::on_shard(const SnapshotShard& shard) {
   whole_.frontier.reset();
   whole_.view.clear();
   whole_.access.clear();
+  whole_.limits.clear();
   frontier_.clear();
   return {};
 }
@@ -111,6 +114,12 @@ Status SnapshotStates::on_part(SnapshotKind kind, std::span<const std::byte> byt
           kSnapshotImpossible);
     }
     whole_.access.insert(whole_.access.end(), bytes.begin(), bytes.end());
+  } else if (kind == SnapshotKind::Limits) {
+    if (whole_.limits.size() + bytes.size() > kLimitsBytesMax) {
+      return failed("shard " + std::to_string(whole_.shard.shard.value) + " has impossible limits",
+                    kSnapshotImpossible);
+    }
+    whole_.limits.insert(whole_.limits.end(), bytes.begin(), bytes.end());
   } else if (kind == SnapshotKind::Frontier) {
     frontier_.insert(frontier_.end(), bytes.begin(), bytes.end());
     whole_.frontier = last ? parse_frontier(frontier_) : std::nullopt;
@@ -326,7 +335,7 @@ Status SnapshotDecoder::read_shard() {
 }
 
 Status SnapshotDecoder::read_part() {
-  const bool known = head_.kind <= SnapshotKind::Access;
+  const bool known = head_.kind <= SnapshotKind::Limits;
   if (!known && (head_.flags & kSnapshotPassOver) == 0) {
     return {StatusCode::FailedPrecondition,
             place() + " is of kind " + std::to_string(static_cast<unsigned>(head_.kind)) +

@@ -44,6 +44,7 @@ struct SnapshotState {
   std::optional<SnapshotFrontier> frontier;
   std::vector<std::byte> view;    // Of shard 0; empty: there was none.
   std::vector<std::byte> access;  // The same of its users and roles.
+  std::vector<std::byte> limits;  // The same of its limits.
 };
 
 // A visitor that takes each shard as a whole. Memory: the largest state of a shard.

@@ -44,6 +44,8 @@ enum class SnapshotKind : std::uint16_t {
   // Of shard 0, in parts: users and roles (security/roles/role_cpu.h). Not to be passed over: a
   // release without them would open a cluster to everybody.
   Access = 8,
+  // Of shard 0, in parts, may be passed over: limits and denials (security/limits/limit_cpu.h).
+  Limits = 9,
   End = 0xffff,
 };
 

@@ -64,7 +64,9 @@ enum class CloseReason : std::uint8_t {
   GaveWay = 8,    // It was idle, and a newcomer needed its place.
   SlowFrame = 9,  // A frame began and did not end in time.
   Tls = 10,       // TLS failed, or the client speaks plain text where it may not.
-  Count = 11,
+  Denied = 11,    // By an administrator (server/limits).
+  Identity = 12,  // Its identity, or its network, has as many connections as it may have.
+  Count = 13,
 };
 
 class Connection final : public std::enable_shared_from_this<Connection>, private SocketOwner {

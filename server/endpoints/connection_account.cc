@@ -30,7 +30,7 @@ std::size_t AccountLimits::bytes_of_source(HeldBytes kind) const {
   return three_quarters(bytes_of_all(kind));
 }
 
-std::array<unsigned char, 16> mapped_address(const asio::ip::address& address) {
+std::array<unsigned char, 16> address_bits(const asio::ip::address& address) {
   return address.is_v4()
              ? asio::ip::make_address_v6(asio::ip::v4_mapped, address.to_v4()).to_bytes()
              : address.to_v6().to_bytes();
@@ -40,7 +40,7 @@ ClientSource ClientSource::of(const asio::ip::address& address) {
   ClientSource source;
   source.loopback = address.is_loopback();
   if (address.is_v4()) {
-    source.bits = mapped_address(address);
+    source.bits = address_bits(address);
     return source;
   }
   const asio::ip::address_v6 six = address.to_v6();

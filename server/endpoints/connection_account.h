@@ -55,7 +55,7 @@ struct AccountLimits {
 };
 
 // All of an address, IPv4 mapped into IPv6.
-std::array<unsigned char, 16> mapped_address(const asio::ip::address& address);
+std::array<unsigned char, 16> address_bits(const asio::ip::address& address);
 
 struct ClientSource {
   std::array<unsigned char, 16> bits{};
@@ -63,6 +63,9 @@ struct ClientSource {
 
   static ClientSource of(const asio::ip::address& address);
 };
+
+// All of an address, an IPv4 one mapped to IPv6.
+std::array<unsigned char, 16> address_bits(const asio::ip::address& address);
 
 class ConnectionAccount {
   using Sums = std::array<std::atomic<std::size_t>, kHeldKinds>;

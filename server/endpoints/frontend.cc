@@ -29,6 +29,61 @@ bool opens_session(const protocol::ReplySlot& slot) {
                                          slot.kind == protocol::RequestKind::SessionGrant);
 }
 
+// Whoever counts replies counts these: of sessions that were opened, and the last ones of watches.
+bool is_noted(const protocol::ReplySlot& slot) {
+  return opens_session(slot) || slot.kind == protocol::RequestKind::WatchOpen;
+}
+
+bool proves(const protocol::ReplySlot& slot) {
+  return slot.code == StatusCode::Ok && slot.kind == protocol::RequestKind::Authenticate;
+}
+
+CloseReason reason_of(protocol::ErrorCode error) {
+  switch (error) {
+    case protocol::ErrorCode::ConnectionsExhausted:
+      return CloseReason::Full;
+    case protocol::ErrorCode::Denied:
+      return CloseReason::Denied;
+    default:
+      return CloseReason::Identity;
+  }
+}
+
+// Before its handshake, which would cost more than the answer.
+void turn_away(Connection& connection, protocol::ErrorCode error, bool tls) {
+  if (tls) {
+    return connection.close(reason_of(error));
+  }
+  protocol::RequestSlot hello;
+  hello.kind = protocol::RequestKind::Hello;
+  connection.reply(error_reply(hello, error), {});
+  connection.close_after_flush(reason_of(error));
+}
+
+// As who it has proven to be now. If not, the request is answered.
+bool may_stay(ConnectionJudge* judge,
+              Connection& connection,
+              const protocol::RequestSlot& request) {
+  if (judge == nullptr) {
+    return true;
+  }
+  const protocol::ErrorCode error =
+      judge->on_identified({connection.id(), connection.identity.principal, connection.peer()});
+  if (error != protocol::ErrorCode::None) {
+    connection.reply(error_reply(request, error), {});
+    connection.close_after_flush(reason_of(error));
+  }
+  return error == protocol::ErrorCode::None;
+}
+
+protocol::RequestSlot request_of(const protocol::ReplySlot& reply) {
+  protocol::RequestSlot request;
+  request.kind = reply.kind;
+  request.request_id = reply.request_id;
+  request.shard = reply.shard;
+  return request;
+}
+
 Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
   return protocol::make_error(protocol::ErrorCode::ListenFailed,
                               "client port " + to_string(endpoint) + ": " + error.message());
@@ -168,18 +223,22 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
   log_begin(*connection, table_.size());
-  if (!placed && sockets_.tls_on()) {
-    connection->close(CloseReason::Full);  // A handshake would cost more than the answer.
-    return;
-  }
   if (!placed) {
-    protocol::RequestSlot hello;
-    hello.kind = protocol::RequestKind::Hello;
-    connection->reply(error_reply(hello, protocol::ErrorCode::ConnectionsExhausted), {});
-    connection->close_after_flush(CloseReason::Full);
-    return;
+    return turn_away(*connection, protocol::ErrorCode::ConnectionsExhausted, sockets_.tls_on());
+  }
+  const protocol::ErrorCode error =
+      sessions_.judge == nullptr ? protocol::ErrorCode::None
+                                 : sessions_.judge->on_accepted(id, address_bits(client.address()));
+  if (error != protocol::ErrorCode::None) {
+    return turn_away(*connection, error, sockets_.tls_on());
   }
   connection->start();
+}
+
+void FrontEnd::cut(protocol::ConnectionId connection) {
+  if (Connection* found = table_.find(connection); found != nullptr && found->open()) {
+    found->close(CloseReason::Denied);
+  }
 }
 
 // First what nobody waits for, then connections.
@@ -275,7 +334,10 @@ void FrontEnd::on_hello(Connection& connection,
   }
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   connection.identity.client = connection.client.name;
-  connection.identity.address = mapped_address(connection.client.address.address());
+  connection.identity.address = address_bits(connection.client.address.address());
+  if (!may_stay(sessions_.judge, connection, request)) {
+    return;
+  }
   log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
 }
@@ -314,6 +376,9 @@ void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   dirty_.push_back(table_.take(connection.id()));
   if (!stopping_) {
     replies_.on_room(connection.id());
+    if (sessions_.judge != nullptr) {
+      sessions_.judge->on_closed(connection.id());
+    }
   }
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
 }
@@ -334,6 +399,12 @@ void FrontEnd::reply(protocol::ConnectionId connection,
                      const protocol::ReplySlot& slot,
                      std::span<const std::byte> payload) {
   if (Connection* found = table_.find(connection); found != nullptr) {
+    if (proves(slot) && !may_stay(sessions_.judge, *found, request_of(slot))) {
+      return;
+    }
+    if (sessions_.judge != nullptr && is_noted(slot)) {
+      sessions_.judge->on_reply(connection, slot);
+    }
     if (opens_session(slot)) {
       return found->reply(slot, sessions_.on_opened(connection, slot));
     }

@@ -28,6 +28,7 @@
 #include "server/endpoints/frontend_metrics.h"
 #include "server/endpoints/input_queue.h"
 #include "server/identities/connection_identity.h"
+#include "server/identities/connection_judge.h"
 #include "server/interfaces/reply_filter.h"
 #include "server/platform/endpoint_name.h"
 #include "server/platform/log_rate_limit.h"
@@ -89,6 +90,12 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
 
   // What to call when a session was opened, before the client hears of it.
   void set_on_opened(OnOpened on_opened);
+
+  // Who judges the connections that come from now on. It outlives the last of them, or stop().
+  void set_judge(ConnectionJudge& judge) { sessions_.judge = &judge; }
+
+  // Closes a connection that is denied (CloseReason::Denied).
+  void cut(protocol::ConnectionId connection);
 
   // Binds and accepts. ListenFailed names the address and the system's reason; FailedPrecondition:
   // the kernel refuses the I/O backend.
@@ -158,6 +165,7 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
 
   struct Sessions {
     AttachmentBudget budget;
+    ConnectionJudge* judge = nullptr;  // Every connection may be.
     OnOpened on_opened = [](protocol::ConnectionId, const protocol::ReplySlot&) {
       return std::span<const std::byte>{};
     };

@@ -19,7 +19,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Cou
     "memory",
     "gave_way",
     "slow_frame",
-    "tls"};
+    "tls",
+    "denied",
+    "identity"};
 
 constexpr std::array<std::string_view, kHeldKinds> kHeldNames = {"in", "begun", "out"};
 

@@ -12,6 +12,8 @@
 #include "membership/rendezvous/command.h"
 #include "membership/view/command.h"
 #include "security/audit/note.h"
+#include "security/limits/command.h"
+#include "security/limits/facts.h"
 #include "security/roles/command.h"
 #include "security/roles/facts.h"
 #include "server/interfaces/log_record.h"
@@ -353,6 +355,11 @@ bool add_note(RecordFacts& facts, std::span<const std::byte> body) {
   return add_facts(facts, std::move(said));
 }
 
+bool add_limits(RecordFacts& facts, std::span<const std::byte> body) {
+  const auto command = security::decode_limit_command(body);
+  return command && add_facts(facts, security::limit_command_facts(*command));
+}
+
 // What stands behind the header; false if it cannot be read as what the header says.
 bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> body) {
   switch (kind) {
@@ -385,6 +392,8 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       return add_access(facts, body);
     case RecordKind::SessionNote:
       return add_note(facts, body);
+    case RecordKind::Limits:
+      return add_limits(facts, body);
   }
   return false;
 }

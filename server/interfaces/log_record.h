@@ -33,6 +33,7 @@ enum class RecordKind : std::uint8_t {
   View = 6,           // Behind it: membership/view/command.h. Feature::ClusterView.
   Access = 7,         // Behind it: security/roles/command.h. Feature::Roles.
   SessionNote = 8,    // Behind it: security/audit/note.h. Feature::Audit.
+  Limits = 9,         // Behind it: security/limits/command.h. Feature::Limits.
 };
 
 struct RecordHeader {

@@ -26,6 +26,8 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       members_(member_options(environment_.options, environment_.engine), member_environment()),
       access_(environment_.ledger.access(), access_environment(), environment_.options.data_dir),
       audit_(audit_environment(), audit_options()),
+      limits_(environment_.ledger.limits(),
+              {limits_environment(), judge_environment(), environment_.metrics}),
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
@@ -48,7 +50,8 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
                         .now_ms = std::move(now_ms),
                         .dear = &dear_,
                         .witness = environment_.options.witness,
-                        .gate = &gate_.requests});
+                        .gate = &gate_.requests,
+                        .limits = &limits_});
   dear_.set_handler([router](const ClientRequest& request) { router.serve_late(request); });
   NodeRequests& ranges = environment_.service.handlers().node;
   ranges.answer_in_parts();
@@ -68,6 +71,7 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   detection_.detector().advance(now_ms);
   access_.advance(now_ms);
   audit_.advance(now_ms);
+  limits_.advance();
   members_.advance(now_ms);  // What the detector proposes is proposed in this pass.
   return more;
 }
@@ -162,6 +166,38 @@ NodeAudit::Options ClientServices::audit_options() const {
           .supported = environment_.options.turn == TurnOption::Host,
           .mode = environment_.options.session_notes,
           .wall_ms = wall_ms};
+}
+
+LimitRequests::Environment ClientServices::limits_environment() {
+  return {.log = environment_.engine,
+          .machine = environment_.ledger.limits(),
+          .replies = environment_.replies,
+          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Limits); },
+          .wall_ms = wall_ms,
+          .proven =
+              [this](protocol::ConnectionId connection) {
+                return environment_.identities.proven_user(connection);
+              },
+          .subject = {},
+          .supported = environment_.options.turn == TurnOption::Host};
+}
+
+LimitJudge::Environment ClientServices::judge_environment() {
+  const NodeOptions& options = environment_.options;
+  IdentityLimits defaults;
+  defaults.connections = options.identity_connections_max != 0
+                             ? options.identity_connections_max
+                             : std::max(options.connections_max / 2, 1u);
+  if (options.identity_sessions_max != 0) {
+    defaults.sessions = options.identity_sessions_max;
+  }
+  return {
+      .clients = environment_.replies,
+      .load =
+          [this](SessionId session) { return session_load(environment_.service.locks(), session); },
+      .now_us = [this] { return environment_.service.now_us(); },
+      .wall_ms = wall_ms,
+      .defaults = defaults};
 }
 
 NodeDetector::Environment ClientServices::detector_environment() {

@@ -12,6 +12,7 @@
 #include "server/gate/client_gate.h"
 #include "server/history/ledger_pruning.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/limits/node_limits.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"
@@ -92,6 +93,7 @@ class ClientServices {
   NodeAccess& access() { return access_; }
 
   NodeAudit& audit() { return audit_; }
+  NodeLimits& limits() { return limits_; }
 
   Detection& detection() { return detection_; }
 
@@ -101,6 +103,8 @@ class ClientServices {
   AccessRequests::Environment access_environment();
   NodeAudit::Environment audit_environment();
   NodeAudit::Options audit_options() const;
+  LimitRequests::Environment limits_environment();
+  LimitJudge::Environment judge_environment();
   NodeDetector::Environment detector_environment();
   LedgerPruning::Environment pruning_environment();
   WatchHub::Environment watch_environment();
@@ -120,6 +124,7 @@ class ClientServices {
   NodeMembers members_;
   NodeAccess access_;
   NodeAudit audit_;
+  NodeLimits limits_;
   Detection detection_;  // Proposes to members_.
   DearRequests dear_;
 };

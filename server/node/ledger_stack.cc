@@ -17,7 +17,8 @@ LedgerStack::LedgerStack(const NodeOptions& options, StateMachine& inner, Metric
       witness_(publication_),
       views_(options.witness ? static_cast<StateMachine&>(witness_) : publication_),
       access_(views_),
-      audit_(access_, {.shard_count = options.shards, .keeps = !options.witness}) {}
+      limits_(access_),
+      audit_(limits_, {.shard_count = options.shards, .keeps = !options.witness}) {}
 
 Status LedgerStack::open(ledger::DiskRoom& room) {
   NodeLedgerOptions options = ledger_options(options_);

@@ -1,10 +1,9 @@
-// The state machines of a node between its engine and its lock service: users and roles, the
-// cluster view, the publication and the history of its shards; and what is shown and repaired of
-// the ledger.
+// The state machines of a node between its engine and its lock service: limits, users and roles,
+// the cluster view, the publication and the history of its shards; and what is shown and repaired
+// of the ledger.
 //
-//   engine -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> LedgerService
-//   (of NodeHistory)
-//   -> LockService
+//   engine -> AuditMachine -> LimitsMachine -> AccessMachine -> ViewMachine -> PublicationService ->
+//   LedgerService (of NodeHistory) -> LockService
 //
 // On a witness a WitnessMachine stands behind the ViewMachine, and no entry comes further.
 //
@@ -29,6 +28,7 @@
 #include "server/history/publication_service.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/interfaces/state_machine.h"
+#include "server/limits/machine.h"
 #include "server/members/view_machine.h"
 #include "server/options/options.h"
 #include "server/witness/machine.h"
@@ -79,12 +79,17 @@ class LedgerStack {
     publication_.set_listener(nullptr);
     views_.set_listener(nullptr);
     access_.set_listener(nullptr);
+    limits_.set_listener(nullptr);
     audit_.set_listener(nullptr);
   }
 
   // The state machine that the engine calls, with the notes of sessions.
   AuditMachine& audit() { return audit_; }
 
+  // That of limits.
+  LimitsMachine& limits() { return limits_; }
+
+  // That of users and roles.
   AccessMachine& access() { return access_; }
 
   ViewMachine& machine() { return views_; }
@@ -102,6 +107,7 @@ class LedgerStack {
   WitnessMachine witness_;  // Stands between, or is not used.
   ViewMachine views_;
   AccessMachine access_;
+  LimitsMachine limits_;
   AuditMachine audit_;
   std::unique_ptr<NodeLedger> ledger_;
 };

@@ -212,7 +212,7 @@ class Node::Impl {
         StatusSources{&options(),
                       engine_.get(),
                       &service_,
-                      &ledger_stack_.access(),
+                      &ledger_stack_.limits(),
                       &ledger_stack_.history().worker(),
                       &ledger_stack_.ledger(),
                       &health_.board(),
@@ -274,6 +274,9 @@ class Node::Impl {
                                        loop_metrics_.leader_transfers);
     open_sinks();
     client_port_.frontend.set_filter(client_services_->gate().replies);
+    client_port_.frontend.set_judge(client_services_->limits().judge());
+    client_services_->limits().judge().set_cut(
+        [this](protocol::ConnectionId connection) { client_port_.frontend.cut(connection); });
     client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           const auto key = links_.identities->requests().on_opened(connection, reply);

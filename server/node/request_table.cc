@@ -6,6 +6,7 @@
 #include "server/detector/alarm_requests.h"
 #include "server/gate/request_gate.h"
 #include "server/history/ledger_pruning.h"
+#include "server/limits/node_limits.h"
 #include "server/lock_service/lock_service.h"
 #include "server/log/level_requests.h"
 #include "server/members/node_members.h"
@@ -92,6 +93,7 @@ constexpr RequestHandler kLog = hand_to<&RequestOwners::log>;
 constexpr RequestHandler kMembers = hand_to<&RequestOwners::members>;
 constexpr RequestHandler kAccess = hand_to<&RequestOwners::access>;
 constexpr RequestHandler kAudit = hand_to<&RequestOwners::audit>;
+constexpr RequestHandler kLimits = hand_to<&RequestOwners::limits>;
 constexpr RequestHandler kAlarms = hand_to<&RequestOwners::alarms>;
 
 constexpr bool kByLeader = true;
@@ -164,6 +166,8 @@ constexpr RequestRow kRows[] = {
     {RequestKind::AccessChange, Access, kAccess, kByLeader},
     {RequestKind::SessionDescribe, RequestOwner::Audit, kAudit, kByAnyNode},
     {RequestKind::HolderDescribe, RequestOwner::Audit, kAudit, kByAnyNode},
+    {RequestKind::LimitsGet, Limits, kLimits, kByLeader},
+    {RequestKind::LimitsChange, Limits, kLimits, kByLeader},
 };
 
 // clang-format on
@@ -225,6 +229,9 @@ const RequestRow* find_request(protocol::RequestKind kind) {
 void RequestRouter::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& slot,
                                std::span<const std::byte> payload) const {
+  if (owners_.limits != nullptr && !owners_.limits->judge().pass(connection, slot, payload)) {
+    return;
+  }
   protocol::RequestSlot passed = slot;
   if (owners_.gate != nullptr && !owners_.gate->pass(connection, passed, payload)) {
     return;

@@ -26,6 +26,7 @@ class LedgerPruning;
 class LockService;
 class HistoricalReads;
 class LogLevelRequests;
+class NodeLimits;
 class NodeAccess;
 class NodeAudit;
 class NodeMembers;
@@ -52,6 +53,7 @@ enum class RequestOwner : std::uint8_t {
   Access,      // server/access/node_access.h
   Identities,  // server/identities/identity_requests.h
   Audit,       // server/audit/node_audit.h
+  Limits,      // server/limits/node_limits.h
 };
 
 // What a request may cost the node, beside what the client pays for sending it.
@@ -78,6 +80,7 @@ struct RequestOwners {
   DearRequests* dear = nullptr;           // Without it dear requests are served when they come.
   bool witness = false;                   // The node has no state to answer from.
   RequestGate* gate = nullptr;            // Without it every client may make every request.
+  NodeLimits* limits = nullptr;           // Without it as often as it likes.
 };
 
 using RequestHandler = void (*)(const RequestOwners& owners, const ClientRequest& request);

@@ -27,6 +27,7 @@ OfflineMachine::OfflineMachine(std::unique_ptr<ledger::HistoryStore> store,
       publication_(trees_),
       views_(publication_),
       access_(views_),
-      audit_(access_, {.shard_count = shard_count, .keeps = true}) {}
+      limits_(access_),
+      audit_(limits_, {.shard_count = shard_count, .keeps = true}) {}
 
 }  // namespace gcoord::server

@@ -1,7 +1,7 @@
 // The state machines of a node that does not run, one before the other as in a running node:
 //
-//   recovery -> AuditMachine -> AccessMachine -> ViewMachine -> PublicationService -> OfflineTrees
-//   -> OfflineService
+//   recovery -> AuditMachine -> LimitsMachine -> AccessMachine -> ViewMachine ->
+//   PublicationService -> OfflineTrees -> OfflineService
 //
 // Filled by a recovery (server/replicas/recovery.h) from the node's checkpoints and entries. The
 // node's history is read and not written. One thread.
@@ -14,6 +14,7 @@
 #include "server/access/machine.h"
 #include "server/audit/machine.h"
 #include "server/history/publication_service.h"
+#include "server/limits/machine.h"
 #include "server/members/view_machine.h"
 #include "server/offline/service.h"
 #include "server/offline/trees.h"
@@ -49,6 +50,8 @@ class OfflineMachine {
 
   const security::AccessCpu& access() const { return access_.state_of_access(); }
 
+  const security::LimitCpu& limits() const { return limits_.state_of_limits(); }
+
   std::uint64_t newest_ms() const { return service_.newest_ms(); }
 
  private:
@@ -62,6 +65,7 @@ class OfflineMachine {
   PublicationService publication_;
   ViewMachine views_;
   AccessMachine access_;
+  LimitsMachine limits_;
   AuditMachine audit_;
 };
 

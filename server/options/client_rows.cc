@@ -31,6 +31,7 @@ Status io_backend(const std::string& text, NodeOptions& options) {
 }
 
 constexpr std::uint32_t kConnectionsMax = 100'000;
+constexpr std::uint32_t kIdentitySessionsMax = 131'072;  // As many as server/limits counts.
 // A few of the largest frames of each use.
 constexpr std::uint64_t kMemoryMin = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMemoryMax = std::uint64_t{1024} << 30;
@@ -58,6 +59,30 @@ constexpr std::array kRows = {
               "maximum of client connections from one address, an IPv6 network of 64 bits being "
               "one (default 0: three quarters of --connections-max)",
               &number<&NodeOptions::source_connections_max, 0, kConnectionsMax>},
+    OptionRow{"identity-connections-max",
+              OptionShape::Value,
+              "N",
+              "maximum of client connections of one principal to this node, where gcoordctl limit "
+              "sets none (default 0: half of --connections-max)",
+              &number<&NodeOptions::identity_connections_max, 0, kConnectionsMax>},
+    OptionRow{"identity-sessions-max",
+              OptionShape::Value,
+              "N",
+              "maximum of sessions that one principal has opened by this node, where gcoordctl "
+              "limit sets none (default 0: 65536)",
+              &number<&NodeOptions::identity_sessions_max, 0, kIdentitySessionsMax>},
+    OptionRow{"idle-timeout",
+              OptionShape::Value,
+              "TIME",
+              "close client connections that have been quiet for so long and wait for nothing, 1s "
+              "to 24h (default 10m)",
+              &duration<&NodeOptions::idle_ms, 1000, kDayMs>},
+    OptionRow{"handshake-timeout",
+              OptionShape::Value,
+              "TIME",
+              "close client connections that have not said who they are so long after they were "
+              "accepted, TLS included, 1s to 10m (default 5s)",
+              &duration<&NodeOptions::handshake_ms, 1000, 600'000>},
     OptionRow{"client-memory-max",
               OptionShape::Value,
               "BYTES[KiB|MiB|GiB]",

@@ -102,6 +102,13 @@ struct NodeOptions {
   std::uint32_t connections_max = 4096;
   std::uint32_t source_connections_max = 0;  // 0: three quarters of all.
   std::uint64_t client_memory_bytes = 0;     // 0: by the number of connections.
+  // Of one principal on this node, where no limit of the cluster says otherwise; 0: half of
+  // connections_max, and as IdentityLimits says (server/limits/judge.h).
+  std::uint32_t identity_connections_max = 0;
+  std::uint32_t identity_sessions_max = 0;
+  // Of connections: with nothing outstanding; from accept to the end of the Hello.
+  std::uint32_t idle_ms = 600'000;
+  std::uint32_t handshake_ms = 5'000;
   std::uint32_t locks_max = 16u << 20;
   std::uint32_t waiters_max = 4u << 20;
   std::uint32_t sessions_max = 16u << 20;

@@ -4,6 +4,7 @@
 #include "common/bytes.h"
 #include "ledger/heads/entry.h"
 #include "membership/view/part.h"
+#include "security/limits/part.h"
 #include "security/roles/part.h"
 
 #include <array>
@@ -39,9 +40,15 @@ std::optional<std::span<const std::byte>> behind_frontier(std::span<const std::b
   return at <= bytes.size() ? std::optional(bytes.subspan(at)) : std::nullopt;
 }
 
+// What stands before limits, and before users and roles.
+std::optional<security::AccessPart> before_limits(std::span<const std::byte> stored) {
+  const auto outer = security::split_limits_part(stored);
+  return outer ? security::split_access_part(outer->before) : std::nullopt;
+}
+
 // What stands before the states of the cluster log and of the view.
 std::optional<std::span<const std::byte>> before_publication(std::span<const std::byte> stored) {
-  const auto outer = security::split_access_part(stored);
+  const auto outer = before_limits(stored);
   const auto parts = outer ? membership::split_view_part(outer->before) : std::nullopt;
   if (!parts) {
     return std::nullopt;
@@ -82,7 +89,7 @@ std::optional<std::span<const std::byte>> view_part(ShardId shard,
   if (shard != kPublicationShard || stored.empty() || stored[0] != kVersion) {
     return std::span<const std::byte>{};
   }
-  const auto outer = security::split_access_part(stored);
+  const auto outer = before_limits(stored);
   const auto parts = outer ? membership::split_view_part(outer->before) : std::nullopt;
   return parts ? std::optional(parts->view) : std::nullopt;
 }
@@ -92,8 +99,17 @@ std::optional<std::span<const std::byte>> access_part(ShardId shard,
   if (shard != kPublicationShard || stored.empty() || stored[0] != kVersion) {
     return std::span<const std::byte>{};
   }
-  const auto parts = security::split_access_part(stored);
+  const auto parts = before_limits(stored);
   return parts ? std::optional(parts->access) : std::nullopt;
+}
+
+std::optional<std::span<const std::byte>> limits_part(ShardId shard,
+                                                      std::span<const std::byte> stored) {
+  if (shard != kPublicationShard || stored.empty() || stored[0] != kVersion) {
+    return std::span<const std::byte>{};
+  }
+  const auto parts = security::split_limits_part(stored);
+  return parts ? std::optional(parts->limits) : std::nullopt;
 }
 
 void begin_ledger_state(std::vector<std::byte>& bytes,
@@ -121,6 +137,7 @@ void end_ledger_state(std::vector<std::byte>& bytes, ShardId shard, const Cluste
     append(bytes, static_cast<std::uint32_t>(bytes.size() - begin));
     membership::append_view_part(states.view, bytes);
     security::append_access_part(states.access, bytes);
+    security::append_limits_part(states.limits, bytes);
   }
 }
 

@@ -7,14 +7,15 @@
 //
 // Behind those of shard 0 stands the state of the cluster log, and its length 4
 // (publication_service.h); and behind that, once there is one, the cluster view's
-// (membership/view/part.h), and then that of users and roles (security/roles/part.h). The wrapping
-// services write and read all this while a node runs; here it is for whoever has the bytes and no
-// node. Bytes without any of it are a lock snapshot alone, whose magic cannot be taken for a head.
-// Pure; thread-safe.
+// (membership/view/part.h), then that of users and roles (security/roles/part.h), and then that of
+// limits (security/limits/part.h). The wrapping services write and read all this while a node runs;
+// here it is for whoever has the bytes and no node. Bytes without any of it are a lock snapshot
+// alone, whose magic cannot be taken for a head. Pure; thread-safe.
 #pragma once
 
 #include "ledger/snapshot/format.h"
 #include "membership/view/cpu.h"
+#include "security/limits/limit_cpu.h"
 #include "security/roles/role_cpu.h"
 
 #include <cstddef>
@@ -37,6 +38,10 @@ std::optional<std::span<const std::byte>> view_part(ShardId shard,
 std::optional<std::span<const std::byte>> access_part(ShardId shard,
                                                       std::span<const std::byte> stored);
 
+// The same of limits, as LimitCpu::serialize gives it.
+std::optional<std::span<const std::byte>> limits_part(ShardId shard,
+                                                      std::span<const std::byte> stored);
+
 // Begins what install() of a node with a history takes: the tree that the frontier stands for and
 // one entry more. The service's bytes follow.
 void begin_ledger_state(std::vector<std::byte>& bytes,
@@ -47,6 +52,7 @@ void begin_ledger_state(std::vector<std::byte>& bytes,
 struct ClusterStates {
   membership::ViewCpu view;
   security::AccessCpu access;
+  security::LimitCpu limits;
 };
 
 // Ends it, behind the service's bytes: the cluster log of a new cluster is empty.

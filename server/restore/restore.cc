@@ -179,20 +179,25 @@ class Restorer final : public ledger::SnapshotStates {
     return {};
   }
 
-  // The view of the new cluster's nodes, and its users and roles as they were saved; empty ones
-  // where none were.
+  // The view of the new cluster's nodes, and its users, roles and limits as they were saved; empty
+  // ones where none were.
   Result<ClusterStates> restored_states(const ledger::SnapshotState& whole) const {
     const auto saved = membership::ViewCpu::parse(whole.view);
     auto access = security::AccessCpu::parse(whole.access);
-    if (!saved || !access) {
+    auto limits = security::LimitCpu::parse(whole.limits);
+    if (!saved || !access || !limits) {
       return Status{StatusCode::DataLoss,
-                    std::string(saved ? "the users and roles" : "the cluster view") + " in shard " +
-                        std::to_string(whole.shard.shard.value) + " cannot be decoded",
+                    std::string(!saved    ? "the cluster view"
+                                : !access ? "the users and roles"
+                                          : "the limits") +
+                        " in shard " + std::to_string(whole.shard.shard.value) +
+                        " cannot be decoded",
                     ledger::kSnapshotImpossible};
     }
     return ClusterStates{
         membership::ViewCpu{membership::restored_view(saved->view(), options_.nodes)},
-        *std::move(access)};
+        *std::move(access),
+        *std::move(limits)};
   }
 
   // The entry at the index that the restore has in every log, where logs have trees: a record

@@ -98,6 +98,8 @@ constexpr DemandRow kRows[] = {
     // The reply leaves out sessions of others, without session.read.all.
     {RequestKind::SessionDescribe, Always, Cluster, SessionRead},
     {RequestKind::HolderDescribe, Always, Name, LockReadDetails},
+    {RequestKind::LimitsGet, Always, Cluster, AuthAdmin},
+    {RequestKind::LimitsChange, Always, Cluster, AuthAdmin},
 };
 
 // clang-format on

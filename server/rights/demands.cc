@@ -301,7 +301,8 @@ bool begins_change(const RequestDemands& demands, const protocol::RequestSlot& s
                                              RequestKind::RendezvousJoin,
                                              RequestKind::MemberUpdate,
                                              RequestKind::MemberChange,
-                                             RequestKind::AccessChange};
+                                             RequestKind::AccessChange,
+                                             RequestKind::LimitsChange};
   const std::uint32_t changing = case_bit(DemandCase::Changes) | case_bit(DemandCase::ByToken);
   return is_in(kChanges, slot.kind) || (demands.cases & changing) != 0;
 }

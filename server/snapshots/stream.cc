@@ -92,7 +92,8 @@ Status SnapshotStream::write_shard(ShardId shard,
   const auto state = service_part(shard, service);
   const auto view = view_part(shard, service);
   const auto access = access_part(shard, service);
-  if (!value || !state || !view || !access || shard.value >= header_.shard_count) {
+  const auto limits = limits_part(shard, service);
+  if (!value || !state || !view || !access || !limits || shard.value >= header_.shard_count) {
     return {StatusCode::DataLoss,
             "shard " + std::to_string(shard.value) + " has a checkpoint that cannot be decoded",
             kCheckpointImpossible};
@@ -117,6 +118,9 @@ Status SnapshotStream::write_shard(ShardId shard,
   }
   if (!access->empty()) {
     encoder_->section(ledger::SnapshotKind::Access, 0, *access);
+  }
+  if (!limits->empty()) {
+    encoder_->section(ledger::SnapshotKind::Limits, ledger::kSnapshotPassOver, *limits);
   }
   return {};
 }

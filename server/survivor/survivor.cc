@@ -278,6 +278,11 @@ Status Survivor::Impl::save_shards(ledger::SnapshotEncoder& encoder) {
       offline->access().serialize(state);
       encoder.section(ledger::SnapshotKind::Access, 0, state);
     }
+    if (shard == ShardId{0} && !offline->limits().is_empty()) {
+      state.clear();
+      offline->limits().serialize(state);
+      encoder.section(ledger::SnapshotKind::Limits, ledger::kSnapshotPassOver, state);
+    }
   }
   return Status{};
 }

@@ -263,6 +263,17 @@ def access(c: Cluster) -> None:
     c.run("auth enable", code=4)  # Nothing proves that this is ann.
     c.run("role revoke", "ops", "lock.break", "--only", "jobs/train")
     c.run("role delete", "all")
+    c.run("limit set", "--principal", "ann", "--rate", "100", "--locks", "5")
+    c.run("limit set", "--prefix", "jobs/", "--rate", "100", "--dry-run")
+    c.run("limit set", "--prefix", "jobs/", "--locks", "5", code=2)
+    c.run("limit list")
+    c.run("limit remove", "--principal", "ann", "--epoch", "7", code=6)
+    c.run("limit remove", "--principal", "ann")
+    c.run("limit remove", "--principal", "ann", code=1)
+    c.run("deny add", "--network", "198.51.100.0/24", "--for", "1m", "--reason", "a test")
+    c.run("deny add", "--network", "127.0.0.1", "--for", "1m", code=1)
+    c.run("deny list")
+    c.run("deny remove", "--network", "198.51.100.0/24")
     c.run("user delete", "ann")
 
 

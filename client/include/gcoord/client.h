@@ -29,6 +29,7 @@
 #include "gcoord/lease.h"
 #include "gcoord/leases.h"
 #include "gcoord/ledger.h"
+#include "gcoord/limits.h"
 #include "gcoord/members.h"
 #include "gcoord/multi_lock.h"
 #include "gcoord/options.h"
@@ -287,6 +288,18 @@ class GCOORD_API Client {
   // node is of a release without users and roles: nothing is changed then.
   Result<AccessReport> change_access(const AccessChange& change);
   Future<Result<AccessReport>> change_access_async(const AccessChange& change);
+
+  // Limits of clients, or who is denied the cluster. GC6588 by nodes with --turn resident, GC4005
+  // by nodes of releases without them.
+  Result<LimitsReport> limits(const LimitsQuery& query);
+  Future<Result<LimitsReport>> limits_async(const LimitsQuery& query);
+
+  // Changes them, in one entry of the ledger, and returns their state without rows. A repetition by
+  // the client is one change. GC6583 to GC6585 and GC6591 to GC6593 say what does not allow it,
+  // GC6585 that there are too many, GC6586 that the epoch is another than change.epoch, GC6587 that
+  // a node is of a release without them: nothing is changed then.
+  Result<LimitsReport> change_limits(const LimitsChange& change);
+  Future<Result<LimitsReport>> change_limits_async(const LimitsChange& change);
 
   // The alarms that one node has raised about the cluster, after those that match were disarmed, if
   // change.disarm says so. Each node has its own. GC6641 when none matches, GC4005 by nodes of

@@ -216,7 +216,9 @@ inline void add_cluster(std::vector<Sample>& samples) {
                           LockDeadlocks,
                           Authenticate,
                           SessionAttach,
-                          AccessChange}) {
+                          AccessChange,
+                          LimitsGet,
+                          LimitsChange}) {
     samples.push_back(plain(kind));
   }
   samples.push_back({slot_of(LogLevels), protocol::encode_log_levels({"", ""})});

@@ -1,0 +1,43 @@
+// gcoordctl limit and deny: what the verbs do. One thread.
+#pragma once
+
+#include "gcoord/limits.h"
+
+#include <cstdint>
+#include <string>
+
+namespace gcoord::cli {
+
+class Context;
+
+// What a limit or a denial is about: exactly one of them is given.
+struct LimitSubjectFlags {
+  std::string principal;
+  std::string prefix;  // Of limits.
+  std::string serial;  // Of denials,
+  std::string name;    // and this one.
+  std::string network;
+};
+
+struct LimitFlags {
+  client::LimitsAction action = client::LimitsAction::Set;
+  LimitSubjectFlags subject;
+  client::Limit limit;
+  std::string duration;  // Of a denial.
+  std::string reason;
+  std::uint64_t epoch = 0;  // Change that one only; 0: whichever is the newest.
+  bool dry_run = false;
+  std::string who;
+};
+
+struct LimitListFlags {
+  bool denials = false;
+};
+
+// Makes the change, and prints the state that it made.
+int change_limits(Context& context, const LimitFlags& flags);
+
+// All limits, or all denials.
+int list_limits(Context& context, const LimitListFlags& flags);
+
+}  // namespace gcoord::cli

@@ -1,0 +1,71 @@
+#include "security/limits/limit_apply.h"
+
+#include <utility>
+
+namespace gcoord::security {
+
+namespace {
+
+// A denial is short and begins at the time of its command.
+bool is_duration(const LimitCommand& command) {
+  const std::uint64_t until_ms = command.denial.until_ms;
+  return until_ms >= command.now_ms + kDenialMsMin && until_ms - command.now_ms <= kDenialMsMax &&
+         command.now_ms < (std::uint64_t{1} << 48);
+}
+
+LimitCode change(LimitTable& table, const LimitCommand& command) {
+  switch (command.kind) {
+    case LimitKind::Set:
+      if (!is_limit(command.limit_scope, command.name, command.limit)) {
+        return LimitCode::LimitInvalid;
+      }
+      table.limits[{command.limit_scope, command.name}] = command.limit;
+      return LimitCode::Applied;
+    case LimitKind::Remove:
+      return table.limits.erase({command.limit_scope, command.name}) != 0 ? LimitCode::Applied
+                                                                          : LimitCode::LimitUnknown;
+    case LimitKind::Deny:
+      if (!is_denial(command.denial_scope, command.name) || !is_duration(command)) {
+        return LimitCode::DenialInvalid;
+      }
+      table.denials[{command.denial_scope, command.name}] = command.denial;
+      return LimitCode::Applied;
+    case LimitKind::Allow:
+      return table.denials.erase({command.denial_scope, command.name}) != 0
+                 ? LimitCode::Applied
+                 : LimitCode::DenialUnknown;
+  }
+  return LimitCode::Malformed;
+}
+
+bool is_full(const LimitTable& table) {
+  return table.limits.size() > kLimitsMax || table.denials.size() > kDenialsMax ||
+         row_bytes(table) > kLimitTableBytesMax;
+}
+
+}  // namespace
+
+LimitCode apply(LimitTable& table, const LimitCommand& command) {
+  if (command.expected != table.epoch) {
+    return LimitCode::Stale;
+  }
+  LimitTable changed = table;
+  std::erase_if(changed.denials,
+                [&](const auto& row) { return row.second.until_ms <= command.now_ms; });
+  const LimitCode code = change(changed, command);
+  if (code != LimitCode::Applied) {
+    return code;
+  }
+  if (is_full(changed)) {
+    return LimitCode::TableFull;
+  }
+  ++changed.epoch;
+  changed.numbers.push_back(command.number);
+  if (changed.numbers.size() > kLimitChangesKept) {
+    changed.numbers.pop_front();
+  }
+  table = std::move(changed);
+  return LimitCode::Applied;
+}
+
+}  // namespace gcoord::security

@@ -1,0 +1,80 @@
+#include "security/limits/limit_table.h"
+
+#include "common/text/printable.h"
+#include "security/limits/network.h"
+
+#include <algorithm>
+
+namespace gcoord::security {
+
+namespace {
+
+// As limit_cpu.cc writes them, without their texts.
+constexpr std::size_t kLimitFixedBytes = 1 + 2 + 7 * 4 + 8;
+constexpr std::size_t kDenialFixedBytes = 1 + 2 + 8 + 2;
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= kDenialNameBytesMax && is_printable(name);
+}
+
+bool is_canonical_network(std::string_view name) {
+  const auto network = parse_network(name);
+  return network && to_string(*network) == name;
+}
+
+bool is_serial(std::string_view name) {
+  return name.size() <= kDenialNameBytesMax && !name.empty() &&
+         std::ranges::all_of(name, [](char each) {
+           return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'F');
+         });
+}
+
+bool is_rate(const Limit& limit) {
+  return limit.rate <= kRateMax && limit.burst <= kRateMax &&
+         (limit.rate == 0) == (limit.burst == 0);
+}
+
+}  // namespace
+
+bool is_limit(LimitScope scope, std::string_view name, const Limit& limit) {
+  if (!is_rate(limit)) {
+    return false;
+  }
+  switch (scope) {
+    case LimitScope::Principal:
+      return is_name(name);
+    case LimitScope::Prefix:
+      return !name.empty() && name.size() <= kLimitNameBytesMax && limit.rate != 0 &&
+             limit == Limit{.rate = limit.rate, .burst = limit.burst};
+    case LimitScope::Network:
+      return is_canonical_network(name) && limit.connections != 0 &&
+             limit == Limit{.connections = limit.connections};
+  }
+  return false;
+}
+
+bool is_denial(DenialScope scope, std::string_view name) {
+  switch (scope) {
+    case DenialScope::Principal:
+    case DenialScope::CertificateName:
+      return is_name(name);
+    case DenialScope::Serial:
+      return is_serial(name);
+    case DenialScope::Network:
+      return is_canonical_network(name) && !parse_network(name)->has_loopback();
+  }
+  return false;
+}
+
+std::size_t row_bytes(const LimitTable& table) {
+  std::size_t bytes = 0;
+  for (const auto& [key, limit] : table.limits) {
+    bytes += kLimitFixedBytes + key.name.size();
+  }
+  for (const auto& [key, denial] : table.denials) {
+    bytes += kDenialFixedBytes + key.name.size() + denial.reason.size();
+  }
+  return bytes;
+}
+
+}  // namespace gcoord::security

@@ -1,0 +1,62 @@
+// Limits on a node, put together: their changes by clients, and the judge that enforces them.
+//
+// It listens to the limits machine from construction on, and ends after the engine that calls that.
+// One thread, the node's loop.
+#pragma once
+
+#include "server/limits/judge.h"
+#include "server/limits/machine.h"
+#include "server/limits/requests.h"
+
+#include <cstdint>
+#include <span>
+
+namespace gcoord::server {
+
+class NodeLimits final : public LimitsListener {
+ public:
+  // `requests.subject` is filled in here.
+  struct Environment {
+    LimitRequests::Environment requests;
+    LimitJudge::Environment judge;
+    MetricsRegistry& metrics;
+  };
+
+  // All outlive it.
+  NodeLimits(LimitsMachine& machine, Environment environment);
+
+  ~NodeLimits() override { machine_.set_listener(nullptr); }
+
+  NodeLimits(const NodeLimits&) = delete;
+  NodeLimits& operator=(const NodeLimits&) = delete;
+
+  // Requests 147 and 148.
+  void on_request(protocol::ConnectionId connection,
+                  const protocol::RequestSlot& request,
+                  std::span<const std::byte> payload) {
+    requests_.on_request(connection, request, payload);
+  }
+
+  LimitJudge& judge() { return judge_; }
+
+  // After each turn.
+  void advance() { judge_.advance(); }
+
+  // LimitsListener
+  void on_limits() override { judge_.assign(machine_.table()); }
+
+  void on_limits_decided(std::uint64_t cookie, security::LimitCode code) override {
+    requests_.on_decided(cookie, code);
+  }
+
+  void on_limits_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) override {
+    requests_.on_lost(cookie, status, leader_hint);
+  }
+
+ private:
+  LimitsMachine& machine_;
+  LimitJudge judge_;
+  LimitRequests requests_;
+};
+
+}  // namespace gcoord::server

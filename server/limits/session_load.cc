@@ -1,0 +1,26 @@
+#include "server/limits/session_load.h"
+
+#include "locks/state/delay.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+
+SessionLoad session_load(const locks::LockCpu& locks, SessionId session) {
+  const locks::LockTables& tables = locks.tables();
+  SessionLoad load;
+  for (const sessions::Registration& each : locks.clock().registrations_of(session)) {
+    const locks::SessionRecord& record = tables.sessions[each.row];
+    load.known = load.known || record.phase == locks::SessionPhase::Live;
+    // Less what stays of those that were broken by force.
+    load.locks +=
+        record.hold_count - std::min(record.hold_count, locks.clock().broken_count(each.row));
+    locks::RequestRow row = locks::first_request(record);
+    for (; row.value != 0; row = tables.requests[row].next) {
+      load.waiters += tables.requests[row].code == locks::LockCode::Waiting ? 1 : 0;
+    }
+  }
+  return load;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,267 @@
+// Limits on three engines: changed for one epoch, on all nodes, carried by restarts and snapshots,
+// and never made while a node lacks the feature.
+#include "protocol/error_codes.h"
+#include "server/limits/machine.h"
+#include "server/limits/requests.h"
+#include "tests/server/host_turn/engine_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::LimitsOrder;
+using security::LimitKind;
+
+constexpr std::uint32_t kNodes = 3;
+constexpr std::uint32_t kShards = 2;
+constexpr std::uint64_t kNow = 1'000'000;
+
+class LastAnswer final : public protocol::ReplySink {
+ public:
+  void park(protocol::ConnectionId) override {}
+
+  void unpark(protocol::ConnectionId) override {}
+
+  void reply(protocol::ConnectionId,
+             const protocol::ReplySlot& slot,
+             std::span<const std::byte> payload) override {
+    ++count;
+    last = slot;
+    bytes.assign(payload.begin(), payload.end());
+  }
+
+  ErrorCode error() const { return static_cast<ErrorCode>(last.detail); }
+
+  int count = 0;
+  protocol::ReplySlot last;
+  std::vector<std::byte> bytes;
+};
+
+class LimitsEngineTest : public testing::Test {
+ protected:
+  // Around one node's engine: its machine, which tells the requests what was decided.
+  struct Around final : LimitsListener {
+    void on_limits() override { ++tables; }
+
+    void on_limits_decided(std::uint64_t cookie, security::LimitCode code) override {
+      requests->on_decided(cookie, code);
+    }
+
+    void on_limits_lost(std::uint64_t cookie, const Status& status, NodeId hint) override {
+      requests->on_lost(cookie, status, hint);
+    }
+
+    std::unique_ptr<LimitsMachine> machine;
+    std::unique_ptr<LimitRequests> requests;
+    LastAnswer replies;
+    DenialSubject self;
+    int tables = 0;
+  };
+
+  LimitsEngineTest() : around_(kNodes + 1), cluster_(kNodes, kShards) {
+    cluster_.around = [this](std::uint32_t id, StateMachine& inner) -> StateMachine& {
+      around_[id].machine = std::make_unique<LimitsMachine>(inner);
+      return *around_[id].machine;
+    };
+  }
+
+  ~LimitsEngineTest() override {
+    for (std::uint32_t id = 1; id <= kNodes; ++id) {
+      stop(id);
+    }
+  }
+
+  void start(std::uint32_t id) {
+    cluster_.start(id);
+    Around& around = around_[id];
+    around.requests = std::make_unique<LimitRequests>(LimitRequests::Environment{
+        .log = cluster_.engine(id),
+        .machine = *around.machine,
+        .replies = around.replies,
+        .all_have = [this] { return all_have_; },
+        .wall_ms = [this] { return now_ms_; },
+        .proven = [](protocol::ConnectionId) { return std::string{"ann"}; },
+        .subject = [&around](protocol::ConnectionId) { return &around.self; }});
+    around.machine->set_listener(&around);
+  }
+
+  void start_all() {
+    for (std::uint32_t id = 1; id <= kNodes; ++id) {
+      start(id);
+    }
+  }
+
+  void stop(std::uint32_t id) {
+    if (around_[id].machine != nullptr) {
+      around_[id].machine->set_listener(nullptr);
+    }
+    cluster_.stop(id);
+    around_[id].requests.reset();
+  }
+
+  const security::LimitTable& table(std::uint32_t id) const { return around_[id].machine->table(); }
+
+  void await_epoch(std::uint64_t epoch) {
+    cluster_.run_until([&] {
+      for (std::uint32_t id = 1; id <= kNodes; ++id) {
+        if (cluster_.node(id).engine && table(id).epoch != epoch) {
+          return false;
+        }
+      }
+      return true;
+    });
+  }
+
+  std::uint32_t leader() {
+    cluster_.run_until([this] { return cluster_.leader_of(0) != 0; });
+    return cluster_.leader_of(0);
+  }
+
+  LastAnswer& send(std::uint32_t id,
+                   protocol::RequestKind kind,
+                   const std::vector<std::byte>& payload) {
+    protocol::RequestSlot slot;
+    slot.kind = kind;
+    slot.request_id = 1;
+    around_[id].requests->on_request(protocol::ConnectionId{1}, slot, payload);
+    return around_[id].replies;
+  }
+
+  // Sends it to the leader and waits for the answer.
+  const LastAnswer& change(const LimitsOrder& order) {
+    const std::uint32_t id = leader();
+    LastAnswer& replies = around_[id].replies;
+    const int before = replies.count;
+    send(id, protocol::RequestKind::LimitsChange, protocol::encode_limits_order(order));
+    cluster_.run_until([&] { return replies.count > before; });
+    return replies;
+  }
+
+  static LimitsOrder set(const std::string& name, std::uint32_t locks) {
+    LimitsOrder order;
+    order.command.number = ++numbers_;
+    order.command.name = name;
+    order.command.who = "somebody";
+    order.command.limit.locks = locks;
+    return order;
+  }
+
+  static LimitsOrder deny(const std::string& name) {
+    LimitsOrder order;
+    order.duration_ms = 5'000;
+    order.command.kind = LimitKind::Deny;
+    order.command.number = ++numbers_;
+    order.command.name = name;
+    return order;
+  }
+
+  static inline std::uint64_t numbers_ = 0;
+  std::vector<Around> around_;
+  bool all_have_ = true;
+  std::uint64_t now_ms_ = kNow;
+  EngineCluster cluster_;
+};
+
+TEST_F(LimitsEngineTest, AChangeIsOnAllNodesAndIsMadeOnce) {
+  start_all();
+  const LimitsOrder first = set("bob", 3);
+  EXPECT_EQ(change(first).error(), ErrorCode::None);
+  EXPECT_EQ(change(first).last.extra, 1u);  // Its first answer may have been lost.
+  await_epoch(1);
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    EXPECT_EQ(table(id), table(1));
+    EXPECT_EQ(around_[id].tables, 1);
+    EXPECT_EQ(around_[id].machine->state_hash(kLimitsShard),
+              around_[1].machine->state_hash(kLimitsShard));
+  }
+  LimitsOrder late = set("bob", 4);
+  late.command.expected = 7;
+  EXPECT_EQ(change(late).error(), ErrorCode::LimitsStale);
+  late.command.expected = 1;
+  late.dry_run = true;
+  EXPECT_EQ(change(late).last.extra, 1u);
+  EXPECT_EQ(change(set("", 1)).error(), ErrorCode::LimitInvalid);
+  const std::uint32_t follower = leader() % kNodes + 1;
+  EXPECT_EQ(
+      send(follower, protocol::RequestKind::LimitsGet, protocol::encode_limits_query({})).error(),
+      ErrorCode::NotLeader);
+  const LastAnswer& any = send(
+      follower, protocol::RequestKind::LimitsGet, protocol::encode_limits_query({.replica = true}));
+  const auto answer = protocol::decode_limits_answer(any.bytes);
+  ASSERT_TRUE(answer.ok());
+  ASSERT_EQ(answer.value().limits.size(), 1u);
+  EXPECT_EQ(answer.value().limits[0].second.locks, 3u);
+}
+
+TEST_F(LimitsEngineTest, ADenialEndsByItselfAndNobodyDeniesHimself) {
+  start_all();
+  for (Around& around : around_) {
+    around.self.principal = "ann";
+  }
+  EXPECT_EQ(change(deny("ann")).error(), ErrorCode::DeniesSelf);
+  EXPECT_EQ(change(deny("bob")).error(), ErrorCode::None);
+  const auto count = [this] {
+    const LastAnswer& said = send(leader(),
+                                  protocol::RequestKind::LimitsGet,
+                                  protocol::encode_limits_query({.denials = true}));
+    return protocol::decode_limits_answer(said.bytes).value().denial_count;
+  };
+  EXPECT_EQ(count(), 1u);
+  now_ms_ += 5'000;
+  EXPECT_EQ(count(), 0u);
+  EXPECT_EQ(change(set("bob", 1)).error(), ErrorCode::None);
+  await_epoch(2);
+  EXPECT_TRUE(table(1).denials.empty());
+}
+
+TEST_F(LimitsEngineTest, NothingIsMadeWhileANodeLacksTheFeature) {
+  all_have_ = false;
+  start_all();
+  EXPECT_EQ(change(set("bob", 3)).error(), ErrorCode::LimitsNotReady);
+  // Nothing stands behind what earlier releases write.
+  std::vector<std::byte> bytes;
+  std::vector<std::byte> plain;
+  around_[1].machine->serialize(kLimitsShard, bytes);
+  cluster_.service(1).serialize(kLimitsShard, plain);
+  EXPECT_EQ(bytes, plain);
+}
+
+TEST_F(LimitsEngineTest, ARestartAndASnapshotKeepThem) {
+  start_all();
+  ASSERT_EQ(change(set("bob", 3)).error(), ErrorCode::None);
+  await_epoch(1);
+  const std::uint32_t first = leader();
+  const std::uint32_t away = first % kNodes + 1;
+  stop(away);
+  // More than the log keeps without a checkpoint: who was away gets a snapshot.
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    for (std::uint32_t id = 1; id <= kNodes; ++id) {
+      if (cluster_.node(id).engine) {
+        const std::uint64_t cookie = cluster_.propose(leader(), 0, "12345678 more");
+        cluster_.run_until([&] { return cluster_.decided(leader(), cookie); });
+        const std::uint64_t wanted = cluster_.engine(id).request_checkpoint();
+        cluster_.wait_for(
+            [&] { return cluster_.engine(id).checkpoint_outcome(wanted).has_value(); });
+      }
+    }
+  }
+  ASSERT_EQ(change(deny("cid")).error(), ErrorCode::None);
+  const security::LimitTable kept = table(leader());
+  stop(first);
+  start(away);
+  await_epoch(2);
+  EXPECT_EQ(table(away), kept);
+  start(first);
+  await_epoch(2);
+  EXPECT_EQ(table(first), kept);
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -54,9 +54,6 @@ struct AccountLimits {
   std::size_t reserve() const { return connections_max / 16; }
 };
 
-// All of an address, IPv4 mapped into IPv6.
-std::array<unsigned char, 16> address_bits(const asio::ip::address& address);
-
 struct ClientSource {
   std::array<unsigned char, 16> bits{};
   bool loopback = false;

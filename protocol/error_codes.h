@@ -71,6 +71,9 @@ enum class ErrorCode : std::uint32_t {
   TlsKeyMismatch = 1232,
   TlsKeyPermissions = 1233,
   TlsFilesIncomplete = 1234,
+  JoinCertificate = 1235,
+  JoinTlsNeeded = 1236,
+  DevCertificates = 1237,
 
   DirectoryLocked = 2001,
   DirectoryPermissions = 2002,

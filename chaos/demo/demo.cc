@@ -6,6 +6,7 @@
 #include "chaos/demo/final_sweep.h"
 #include "chaos/demo/interrupt.h"
 #include "chaos/process/client_processes.h"
+#include "chaos/process/cluster_trust.h"
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/resource_usage.h"
@@ -38,19 +39,39 @@ constexpr std::chrono::milliseconds kVotesPoll{50};
 // Beyond a worker's own deadlines: whatever is under way at the end is answered by then.
 constexpr std::chrono::seconds kWorkerEnd{60};
 
+std::int64_t unix_now_s() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
+}
+
+// Whether every node that this one reaches is reached over TLS.
+bool reaches_all_over_tls(const Json& status) {
+  const Json peers = status.value("peers", Json::array());
+  return peers.size() + 1 == kNodes && std::ranges::all_of(peers, [](const Json& peer) {
+           return peer.value("transport", std::string{}).find("with tls") != std::string::npos;
+         });
+}
+
 Status interrupted() {
   return Status{StatusCode::Cancelled, "interrupted"};
 }
+
+// The nodes, and how they and their clients prove who they are.
+struct TrustedCluster {
+  LocalCluster nodes;
+  ClusterTrust trust;
+};
 
 class Demo {
  public:
   Demo(const DemoOptions& options,
        const std::filesystem::path& directory,
        const DevicePick& pick,
-       LocalCluster cluster)
+       TrustedCluster cluster)
       : options_(options),
         directory_(directory),
-        cluster_(std::move(cluster)),
+        tls_(cluster.trust.client()),
+        cluster_(std::move(cluster.nodes)),
         workers_(directory / "workers.log") {
     result_.device_reason = pick.why;
   }
@@ -113,11 +134,13 @@ class Demo {
   Status start_cluster() {
     step("start {} nodes on loopback with {} shards each", kNodes, options_.shards);
     detail("{}", result_.device_reason);
+    detail("TLS 1.3 on every port, with certificates of this run; nodes share a secret");
     const auto began = Clock::now();
     GCOORD_TRY_STATUS(cluster_.start_all(kRunTimes.start));
     detail("ready after {:.0f} ms", milliseconds_since(began));
     client::ClientOptions client_options;
     client_options.endpoints = cluster_.endpoints();
+    client_options.tls = tls_;
     client_options.client_name = "gcoord-demo";
     auto client = client::Client::connect(client_options);
     if (!client.ok()) {
@@ -134,6 +157,10 @@ class Demo {
     result_.stepper = status.value("stepper", std::string{});
     result_.turn = status.value("turn", std::string{});
     result_.durability = status.value("durability", std::string{});
+    result_.tls = reaches_all_over_tls(status);
+    if (!result_.tls) {
+      fault("node 1 does not reach every other node over TLS");
+    }
     result_.start_ms = static_cast<double>(led.count());
     detail("all shards have a leader after {} ms", led.count());
     return Status{};
@@ -155,6 +182,12 @@ class Demo {
                                         "worker",
                                         "--endpoints",
                                         comma_list(cluster_.endpoints()),
+                                        "--cacert",
+                                        tls_.cacert,
+                                        "--cert",
+                                        tls_.cert,
+                                        "--key",
+                                        tls_.key,
                                         "--history",
                                         history_file(number).string(),
                                         "--number",
@@ -300,6 +333,7 @@ class Demo {
 
   const DemoOptions& options_;
   const std::filesystem::path& directory_;
+  const client::TlsOptions tls_;
   LocalCluster cluster_;
   Interrupt interrupt_;
   std::unique_ptr<client::Client> client_;
@@ -319,12 +353,19 @@ Result<DemoResult> run_demo(const DemoOptions& options) {
   cluster_options.directory = scratch.path();
   cluster_options.node_count = kNodes;
   cluster_options.shards = options.shards;
-  for (const std::string& device : pick.device_of_node) {
-    cluster_options.arguments_of_node.push_back({"--device", device});
+  GCOORD_TRY(auto trust,
+             ClusterTrust::make({.folder = scratch.path() / "tls",
+                                 .node_count = kNodes,
+                                 .cluster = std::random_device{}() + std::uint64_t{1},
+                                 .now_s = unix_now_s()}));
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    auto arguments = trust.arguments(id);
+    arguments.insert(arguments.end(), {"--device", pick.device_of_node[id - 1]});
+    cluster_options.arguments_of_node.push_back(std::move(arguments));
   }
   cluster_options.node_arguments = {"--durability", options.durability, "--turn", options.turn};
   GCOORD_TRY(auto cluster, LocalCluster::plan(std::move(cluster_options)));
-  Demo demo{options, scratch.path(), pick, std::move(cluster)};
+  Demo demo{options, scratch.path(), pick, {std::move(cluster), std::move(trust)}};
   auto result = demo.run();
   demo.stop();
   const bool cancelled = !result.ok() && result.status().code() == StatusCode::Cancelled;

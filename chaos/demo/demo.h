@@ -80,6 +80,7 @@ struct DemoResult {
   std::string turn;
   std::string device_reason;  // Why the nodes run where they do.
   std::string durability;
+  bool tls = false;     // Nodes speak TLS with each other, as node 1 says, and with clients.
   double start_ms = 0;  // From the first process until every shard was led.
   DemoLoad load;
   DemoKill kill;

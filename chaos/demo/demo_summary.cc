@@ -87,6 +87,7 @@ Json to_json(const DemoResult& result) {
           {"turn", result.turn},
           {"device_reason", result.device_reason},
           {"durability", result.durability},
+          {"tls", result.tls},
           {"start_ms", rounded(result.start_ms)},
           {"seconds", rounded(result.load.seconds)},
           {"operations", result.load.operations},
@@ -136,13 +137,14 @@ std::string to_text(const DemoResult& result) {
                         row.cpu_seconds);
   }
   text += fmt::format(
-      "\n  {:.0f} commits/s over {:.1f} s, each {} of two nodes before its answer\n"
+      "\n  {:.0f} commits/s over {:.1f} s, each {} of two nodes before its answer{}\n"
       "  acquire p50 {:.2f} ms, p99 {:.2f} ms; {} grants, {} of them after waiting in line, {} "
       "expiries\n"
       "  failover: {} shards of node {} were led again {:.0f} ms after kill -9; {}\n",
       result.load.commits_per_s,
       result.load.seconds,
       result.durability == "memory" ? "in the memory" : "on stable storage",
+      result.tls ? "; TLS on every port" : "",
       result.load.acquire_p50_ms,
       result.load.acquire_p99_ms,
       result.load.grants,

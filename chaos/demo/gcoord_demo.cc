@@ -77,6 +77,9 @@ int main_of(int argc, char** argv) {
   CLI::App* role =
       app.add_subcommand("worker", "run one client process; the demo starts it")->group("");
   role->add_option("--endpoints", worker.endpoints)->delimiter(',')->required();
+  role->add_option("--cacert", worker.tls.cacert)->required();
+  role->add_option("--cert", worker.tls.cert)->required();
+  role->add_option("--key", worker.tls.key)->required();
   role->add_option("--history", worker.history)->required();
   role->add_option("--number", worker.number)->required();
   role->add_option("--lanes", worker.lanes)->required();

@@ -335,6 +335,7 @@ Status run_worker(const WorkerOptions& options) {
   GCOORD_TRY(const auto history, HistoryWriter::open(options.history));
   client::ClientOptions client_options;
   client_options.endpoints = options.endpoints;
+  client_options.tls = options.tls;
   client_options.client_name =
       "gcoord-" + options.plan.prefix + "-" + std::to_string(options.number);
   auto client = client::Client::connect(client_options);

@@ -9,6 +9,7 @@
 
 #include "chaos/demo/lane.h"
 #include "common/status.h"
+#include "gcoord/options.h"
 
 #include <chrono>
 #include <cstdint>
@@ -20,6 +21,7 @@ namespace gcoord::chaos {
 
 struct WorkerOptions {
   std::vector<std::string> endpoints;
+  client::TlsOptions tls{};
   std::filesystem::path history;
   std::uint32_t number = 0;  // Of this process; its name in the history.
   std::uint32_t lanes = 16;

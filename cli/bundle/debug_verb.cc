@@ -6,6 +6,7 @@
 #include "cli/bundle/collection.h"
 #include "cli/bundle/manifest.h"
 #include "cli/bundle/targets.h"
+#include "cli/credentials/login_options.h"
 #include "cli/terminal/command.h"
 #include "protocol/error_codes.h"
 
@@ -46,12 +47,18 @@ std::string default_file() {
   return text.data();
 }
 
-client::Result<client::Client> connect(const CollectionRequest& request,
-                                       const client::TlsOptions& tls) {
+client::Result<client::Client> connect(const CollectionRequest& request, const Globals& globals) {
   const Deadline& deadline = request.deadline;
   client::ClientOptions options;
   options.endpoints = request.endpoints;
-  options.tls = tls;
+  options.tls = globals.tls_options();
+  const auto credentials = credentials_of(globals.login);
+  if (!credentials.ok()) {
+    return client::Status{static_cast<client::StatusCode>(credentials.status().code()),
+                          credentials.status().message(),
+                          credentials.status().detail()};
+  }
+  options.credentials = credentials.value();
   // To connect, to wait for the other nodes and to hear their reports.
   options.connect_timeout = std::min(kRequestTimeout, deadline.left() / 3);
   options.request_timeout = options.connect_timeout;
@@ -128,7 +135,7 @@ int bundle(Context& context, const BundleText& text) {
     return context.fail(endpoints.status());
   }
   request.endpoints = std::move(endpoints).value();
-  auto client = connect(request, context.globals().tls_options());
+  auto client = connect(request, context.globals());
   request.client = client.ok() ? &client.value() : nullptr;
   request.client_error = client.ok() ? "" : client.status().to_string();
   const Collection collection = collect(request);

@@ -9,10 +9,8 @@ namespace gcoord::cli {
 
 namespace {
 
-client::Result<client::Client> connect(std::vector<std::string> endpoints,
+client::Result<client::Client> connect(client::ClientOptions options,
                                        std::chrono::milliseconds time) {
-  client::ClientOptions options;
-  options.endpoints = std::move(endpoints);
   // A look-up of a service in DNS may take as long, and comes before it.
   options.connect_timeout = time / 2;
   options.request_timeout = time;
@@ -21,8 +19,8 @@ client::Result<client::Client> connect(std::vector<std::string> endpoints,
 
 }  // namespace
 
-LimitedClient::LimitedClient(std::vector<std::string> endpoints, std::chrono::milliseconds time)
-    : end_(std::chrono::steady_clock::now() + time), client_(connect(std::move(endpoints), time)) {
+LimitedClient::LimitedClient(client::ClientOptions access, std::chrono::milliseconds time)
+    : end_(std::chrono::steady_clock::now() + time), client_(connect(std::move(access), time)) {
   if (!client_.ok()) {
     return;
   }

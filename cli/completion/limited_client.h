@@ -5,17 +5,15 @@
 #include "gcoord/client.h"
 
 #include <chrono>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace gcoord::cli {
 
 class LimitedClient {
  public:
-  // Connects; blocks for `time` at most. From then on it is closed when that time is over, and
-  // calls that are under way fail.
-  LimitedClient(std::vector<std::string> endpoints, std::chrono::milliseconds time);
+  // Connects by these endpoints, TLS and credentials; blocks for `time` at most. From then on it is
+  // closed when that time is over, and calls that are under way fail.
+  LimitedClient(client::ClientOptions access, std::chrono::milliseconds time);
   LimitedClient(const LimitedClient&) = delete;
   LimitedClient& operator=(const LimitedClient&) = delete;
 

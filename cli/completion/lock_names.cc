@@ -7,10 +7,10 @@
 
 namespace gcoord::cli {
 
-std::vector<std::string> lock_names(std::vector<std::string> endpoints,
+std::vector<std::string> lock_names(client::ClientOptions access,
                                     const std::string& beginning,
                                     const LockNameLimits& limits) {
-  LimitedClient limited{std::move(endpoints), limits.time};
+  LimitedClient limited{std::move(access), limits.time};
   auto& client = limited.client();
   std::vector<std::string> names;
   if (!client.ok()) {

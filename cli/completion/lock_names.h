@@ -4,6 +4,8 @@
 // is a limit for all of it together. Blocking; any thread.
 #pragma once
 
+#include "gcoord/options.h"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -23,8 +25,8 @@ struct LockNameLimits {
 };
 
 // Those that begin so and that a shell would print as they are: what came within the limits, and no
-// word when no node answers.
-std::vector<std::string> lock_names(std::vector<std::string> endpoints,
+// word when no node answers. `access`: endpoints, TLS and credentials.
+std::vector<std::string> lock_names(client::ClientOptions access,
                                     const std::string& beginning,
                                     const LockNameLimits& limits = {});
 

@@ -7,10 +7,10 @@
 
 namespace gcoord::cli {
 
-std::vector<std::string> node_names(std::vector<std::string> endpoints,
+std::vector<std::string> node_names(client::ClientOptions access,
                                     const std::string& beginning,
                                     std::chrono::milliseconds time) {
-  LimitedClient limited{std::move(endpoints), time};
+  LimitedClient limited{std::move(access), time};
   std::vector<std::string> names;
   if (!limited.client().ok()) {
     return names;

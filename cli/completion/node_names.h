@@ -3,6 +3,8 @@
 // Blocking, for kNodeNameTime at most; any thread.
 #pragma once
 
+#include "gcoord/options.h"
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -13,7 +15,8 @@ namespace gcoord::cli {
 inline constexpr std::chrono::milliseconds kNodeNameTime{1000};
 
 // Those in the newest view that begin so and have not left; no word when no node answers.
-std::vector<std::string> node_names(std::vector<std::string> endpoints,
+// `access`: endpoints, TLS and credentials.
+std::vector<std::string> node_names(client::ClientOptions access,
                                     const std::string& beginning,
                                     std::chrono::milliseconds time = kNodeNameTime);
 

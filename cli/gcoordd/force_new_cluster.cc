@@ -140,6 +140,19 @@ void tell_finished(const ForceNewCluster& force, const ForceTerminal& terminal) 
   }
 }
 
+// Certificates name the cluster, and this one has another id.
+void tell_trust(const server::NodeOptions& options,
+                const std::string& cluster,
+                const ForceTerminal& terminal) {
+  if (options.tls.files.certificate.empty()) {
+    return;
+  }
+  terminal.err << "\nThe certificate " << shown(options.tls.files.certificate)
+               << " names the old cluster. Clients go on with it; for other nodes with\n--peer-tls "
+                  "make new ones first:\n  gcoordctl cert ca --dir ca-"
+               << cluster << " --cluster-id " << cluster << "\n";
+}
+
 void tell_done(const Forced& forced, const std::string& directory, const ForceTerminal& terminal) {
   const std::string cluster = number(forced.cluster.value);
   fact(terminal.out, "new-cluster-id", cluster);
@@ -187,6 +200,7 @@ Status force_new_cluster(const server::Invocation& invocation, const ForceTermin
   order.time_ms = server::wall_ms();
   GCOORD_TRY(const Forced forced, force->make(order));
   tell_done(forced, directory, terminal);
+  tell_trust(invocation.options, std::to_string(forced.cluster.value), terminal);
   return Status{};
 }
 

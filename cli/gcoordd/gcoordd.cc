@@ -5,6 +5,7 @@
 // file of --log-file. Exit codes are those of protocol/error_codes.h, and 7 for a node that has
 // left its cluster.
 #include "cli/gcoordd/auth_recover.h"
+#include "cli/gcoordd/dev_certificates.h"
 #include "cli/gcoordd/force_new_cluster.h"
 #include "cli/gcoordd/join.h"
 #include "cli/gcoordd/reload.h"
@@ -20,7 +21,9 @@
 #include "server/node/rejoin.h"
 #include "server/options/effective_options.h"
 #include "server/options/options.h"
+#include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
+#include "server/tls/choices.h"
 
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -30,6 +33,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -82,7 +86,31 @@ std::string at(const server::Endpoint& endpoint, std::uint16_t port) {
   return port == 0 ? "off" : server::to_string({endpoint.host, port});
 }
 
-void say_ready(const server::Invocation& invocation, const server::NodePorts& ports) {
+// How a first lock is taken, without TLS and with it.
+void say_dev(const server::Invocation& invocation, const std::string& client, bool certificates) {
+  const server::NodeOptions& options = invocation.options;
+  const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";
+  const std::string first = "gcoordctl " + flag + "lock acquire my-first-lock --ttl 30s\n";
+  const bool plain = tls_mode(options.tls, options.tls.client) != server::TlsMode::Required;
+  std::cerr << "One node for development; its data is "
+            << (invocation.data_dir_temporary ? "removed when it ends"
+                                              : "kept in " + options.data_dir)
+            << ". Try:\n";
+  if (plain) {
+    std::cerr << "  " << first;
+  }
+  if (certificates) {
+    const DevPaths paths = dev_paths(options.data_dir);
+    std::cerr << (plain ? "The same over TLS, as the user admin:\n" : "")
+              << "  export GCOORD_CACERT=" << paths.authority.string()
+              << "\n  export GCOORD_CERT=" << paths.certificate.string()
+              << " GCOORD_KEY=" << paths.key.string() << "\n  " << first;
+  }
+}
+
+void say_ready(const server::Invocation& invocation,
+               const server::NodePorts& ports,
+               bool certificates) {
   const server::NodeOptions& options = invocation.options;
   const std::string client = at(options.listen_client, ports.client);
   std::cout << "gcoordd ready: client " << client << " peer " << at(options.listen_peer, ports.peer)
@@ -92,11 +120,7 @@ void say_ready(const server::Invocation& invocation, const server::NodePorts& po
   }
   std::cout << std::endl;
   if (invocation.verb == server::Verb::Dev) {
-    const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";
-    std::cerr << "One node for development; its data is "
-              << (invocation.data_dir_temporary ? "removed when it ends"
-                                                : "kept in " + options.data_dir)
-              << ". Try:\n  gcoordctl " << flag << "lock acquire my-first-lock --ttl 30s\n";
+    say_dev(invocation, client, certificates);
   }
 }
 
@@ -121,30 +145,62 @@ void keep_ports(server::NodeOptions& options, const server::NodePorts& ports) {
   }
 }
 
+// The node of these options, which are completed by what it needs.
+class Opening {
+ public:
+  explicit Opening(const server::ProcessTexts& texts) : texts_(texts) {}
+
+  Result<std::unique_ptr<server::Node>> open(server::Invocation& opened) {
+    constexpr auto kUnreadable = static_cast<std::uint32_t>(protocol::ErrorCode::TlsFileUnreadable);
+    GCOORD_TRY_STATUS(make_certificates(opened));
+    auto node = server::open_node(opened, texts_);
+    if (node.ok() || !dev_.made() || node.status().detail() != kUnreadable) {
+      return node;
+    }
+    // With --rejoin a damaged directory has made way, and its certificates with it.
+    GCOORD_TRY_STATUS(make_certificates(opened));
+    return server::open_node(opened, texts_);
+  }
+
+  const DevCertificates& dev() const { return dev_; }
+
+ private:
+  Status make_certificates(server::Invocation& opened) {
+    return dev_.make(
+        opened.options, opened.verb, static_cast<std::int64_t>(server::wall_ms() / 1000));
+  }
+
+  const server::ProcessTexts texts_;
+  DevCertificates dev_;
+};
+
+// What a start needs before the node: a directory, a log, and leave to be of its cluster.
+Status prepare(server::Invocation& opened, Process& process) {
+  if (opened.data_dir_temporary) {
+    opened.options.data_dir = process.make_temporary();
+    if (opened.options.data_dir.empty()) {
+      return protocol::make_error(protocol::ErrorCode::DirectoryUnusable,
+                                  "no temporary directory can be made; give --data-dir");
+    }
+  }
+  GCOORD_TRY_STATUS(server::start_log(opened.options));
+  return join_if_new(opened);
+}
+
 int run(const server::Invocation& invocation, Process& process) {
   server::Invocation opened = invocation;
   server::NodeOptions& options = opened.options;
-  if (invocation.data_dir_temporary) {
-    options.data_dir = process.make_temporary();
-    if (options.data_dir.empty()) {
-      return fail(protocol::make_error(protocol::ErrorCode::DirectoryUnusable,
-                                       "no temporary directory can be made; give --data-dir"));
-    }
-  }
-  if (const Status logging = server::start_log(options); !logging.ok()) {
-    return fail(logging);
-  }
-  if (const Status joined = join_if_new(opened); !joined.ok()) {
-    return fail(joined);
+  if (const Status prepared = prepare(opened, process); !prepared.ok()) {
+    return fail(prepared);
   }
   ShownConfiguration configuration;
-  const server::ProcessTexts texts{.configuration = [&] { return configuration.text(); },
-                                   .recent_log = &server::recent_log};
-  auto node = server::open_node(opened, texts);
+  Opening opening(
+      {.configuration = [&] { return configuration.text(); }, .recent_log = &server::recent_log});
+  auto node = opening.open(opened);
   bool said = false;
   const auto on_ready = [&] {
     if (!std::exchange(said, true)) {
-      say_ready(opened, node.value()->ports());
+      say_ready(opened, node.value()->ports(), opening.dev().made());
     }
   };
   const auto show = [&](const server::Invocation& running) {
@@ -152,12 +208,14 @@ int run(const server::Invocation& invocation, Process& process) {
   };
   Reload reload(process.arguments, environment, invocation);
   reload.tell([&](const server::Invocation& running) {
-    options.tls = running.options.tls;
+    options.tls = opening.dev().complete(running.options.tls);
     node.value()->change_tls(options.tls);
     show(running);
   });
-  reload.apply_by(
-      [&](const server::NodeOptions& changed) { return node.value()->reload(changed); });
+  reload.apply_by([&](server::NodeOptions changed) {
+    changed.tls = opening.dev().complete(std::move(changed.tls));
+    return node.value()->reload(changed);
+  });
   const auto on_hangup = [&reload] { reload.on_hangup(); };
   Status status;
   while (node.ok()) {
@@ -173,7 +231,7 @@ int run(const server::Invocation& invocation, Process& process) {
     server::log_warning(server::LogComponent::Disk, "{}", status.message());
     process.begin_start();
     node.value().reset();  // It holds the directory.
-    node = server::open_node(opened, texts);
+    node = opening.open(opened);
   }
   if (!node.ok()) {
     return fail(node.status());

@@ -5,11 +5,15 @@
 #include "ledger/directory/real_directory.h"
 #include "protocol/error_codes.h"
 #include "protocol/hello.h"
+#include "security/certificates/certificate.h"
+#include "security/certificates/folder.h"
+#include "security/certificates/holder.h"
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
 #include "server/platform/version.h"
 #include "server/start/joining_directory.h"
 #include "server/start/node_start.h"
+#include "server/tls/choices.h"
 
 #include <algorithm>
 #include <chrono>
@@ -29,8 +33,18 @@ using server::LogComponent;
 // A cluster that restarts, or elects, answers within it.
 constexpr std::chrono::seconds kJoinPatience{30};
 
+// Whether the cluster is spoken with by TLS: the node has somebody to believe, and its own client
+// port is not to be without.
+bool joins_by_tls(const server::TlsChoices& tls) {
+  return !tls.files.authority.empty() && tls.client != server::TlsMode::Off;
+}
+
 // A client's failure, as the programs of nodes have them.
-Status status_of(const client::Status& failure) {
+Status status_of(const client::Status& failure, const server::TlsChoices& tls) {
+  constexpr auto kPlaintext = static_cast<std::uint32_t>(ErrorCode::TlsPlaintext);
+  if (failure.detail() == kPlaintext && !joins_by_tls(tls)) {
+    return protocol::make_error(ErrorCode::JoinTlsNeeded, failure.message());
+  }
   const protocol::ErrorEntry* const entry = protocol::find_error(failure.detail());
   return Status{entry == nullptr ? StatusCode::Unavailable : entry->status,
                 "the cluster was asked to admit this node: " + failure.message(),
@@ -63,12 +77,38 @@ client::ClientOptions client_options(const server::Invocation& invocation) {
   }
   options.connect_timeout = kJoinPatience;
   options.request_timeout = kJoinPatience;
-  options.wait_for_cluster = true;
+  const server::TlsChoices& tls = invocation.options.tls;
+  if (joins_by_tls(tls)) {
+    options.tls = {.enabled = true,
+                   .cacert = tls.files.authority,
+                   .cert = tls.files.certificate,
+                   .key = tls.files.key};
+  }
   options.client_name = "gcoordd " + std::string(server::kVersion) + " (joins)";
   if (is_given(invocation, "cluster-id") || is_given(invocation, "cluster-name")) {
     options.cluster_id = invocation.options.cluster.value;
   }
   return options;
+}
+
+// Other nodes take a certificate only for the node and the cluster that it names.
+Status check_certificate(const server::TlsChoices& tls, const protocol::JoinAnswer& answer) {
+  if (tls.peer.value_or(server::TlsMode::Off) == server::TlsMode::Off) {
+    return Status{};
+  }
+  GCOORD_TRY(const std::string pem, certificates::read_public_file(tls.files.certificate));
+  GCOORD_TRY(const auto chain, certificates::read_certificates(pem));
+  const certificates::Holder self{.kind = certificates::HolderKind::Node,
+                                  .cluster = answer.cluster.value,
+                                  .node = answer.node.value};
+  const auto& uris = chain.front().uris;
+  if (std::ranges::any_of(
+          uris, [&](const std::string& uri) { return certificates::parse_holder(uri) == self; })) {
+    return Status{};
+  }
+  return protocol::make_error(
+      ErrorCode::JoinCertificate,
+      tls.files.certificate + " does not have " + uri_of(self) + " among its names");
 }
 
 // What the operator gave beside the token, and the cluster has otherwise.
@@ -85,7 +125,7 @@ Status check_answer(const server::Invocation& invocation, const protocol::JoinAn
                                     ", but the token is node " + std::to_string(answer.node.value) +
                                     "'s; leave it out");
   }
-  return Status{};
+  return check_certificate(invocation.options.tls, answer);
 }
 
 // Where the directory has the data of a node.
@@ -107,16 +147,32 @@ Status check_joined(const server::NodeStart& start) {
                 ledger::kDirectoryNode};
 }
 
+// A cluster that restarts is waited for. What more time does not mend is said at once: files and
+// certificates that are wrong, or a refusal.
+client::Result<protocol::JoinAnswer> answered(client::ClientOptions options,
+                                              const protocol::JoinRequest& request) {
+  auto answer = client::join_cluster(options, request);
+  const client::StatusCode code = answer.status().code();
+  if (code == client::StatusCode::Unavailable || code == client::StatusCode::DeadlineExceeded) {
+    options.wait_for_cluster = true;
+    answer = client::join_cluster(options, request);
+  }
+  return answer;
+}
+
 Status join(const server::Invocation& invocation) {
   const server::NodeOptions& options = invocation.options;
   GCOORD_TRY(auto directory,
              server::JoiningDirectory::open(options.data_dir, server::draw_random()));
   GCOORD_TRY(const protocol::JoinRequest request, request_of(options, directory->directory_id()));
   const client::ClientOptions asked = client_options(invocation);
-  log_info(LogComponent::Node, "asks the cluster at {} to join it", asked.endpoints.front());
-  const auto answer = client::join_cluster(asked, request);
+  log_info(LogComponent::Node,
+           "asks the cluster at {} to join it{}",
+           asked.endpoints.front(),
+           asked.tls.enabled ? ", over TLS" : "");
+  const auto answer = answered(asked, request);
   if (!answer.ok()) {
-    return status_of(answer.status());
+    return status_of(answer.status(), options.tls);
   }
   GCOORD_TRY_STATUS(check_answer(invocation, answer.value()));
   GCOORD_TRY_STATUS(directory->finish(answer.value(), *options.join_token));

@@ -8,6 +8,7 @@ namespace gcoord {
 
 void ShownConfiguration::show(server::Invocation running, const server::NodeOptions& found) {
   running.options.data_dir = found.data_dir;
+  running.options.tls = found.tls;
   running.options.listen_client = found.listen_client;
   running.options.listen_peer = found.listen_peer;
   running.options.listen_metrics = found.listen_metrics;

@@ -1,6 +1,7 @@
 #include "cli/member/add.h"
 
 #include "cli/member/description.h"
+#include "cli/member/join_command.h"
 #include "cli/member/named.h"
 #include "cli/member/wait.h"
 #include "cli/terminal/author.h"
@@ -61,8 +62,17 @@ void print_addition(const Order& order, const client::ChangedMember& added) {
   Json json = changed_json(added, order.flags.change.dry_run);
   json["token"] = added.token;
   json["deadline_ms"] = std::to_string(deadline.count());
-  json["command"] = added.token.empty() ? "" : join_command(added.view, added.token);
+  const bool known = !added.token.empty();
+  const JoinTrust trust =
+      known ? trust_of(order.client, order.context.globals().tls_options().enabled) : JoinTrust{};
+  json["certificate_command"] = known ? certificate_command(added, trust) : "";
+  json["command"] = known ? join_command(added, trust) : "";
   print_change(order.context, json, added);
+  if (known && (trust.clients || trust.peers)) {
+    talk(
+        "First make its certificate where the CA is, and copy it, its key, ca.crt and ca.crl to "
+        "/etc/gcoord of the new host.");
+  }
 }
 
 int add(const Order& order, const client::MemberAddition& addition) {
@@ -97,19 +107,6 @@ int promote_in_place(const Order& order, std::uint32_t node, std::uint32_t repla
 }
 
 }  // namespace
-
-std::string join_command(const client::MembershipView& view, const std::string& token) {
-  std::string addresses;
-  for (const client::MemberDescription& member : view.members) {
-    const bool serves =
-        member.state == MemberState::Active || member.state == MemberState::Draining;
-    if (serves && !member.client_address.empty()) {
-      addresses += (addresses.empty() ? "" : ",") + member.client_address;
-    }
-  }
-  return "gcoordd --join " + addresses + " --join-token " + token +
-         " --data-dir /var/lib/gcoord --listen-peer ADDRESS:7500 --listen-client ADDRESS:7400";
-}
 
 int add_member(Context& context, const MemberAddFlags& flags) {
   const auto addition = addition_of(context, flags);

@@ -25,9 +25,6 @@ struct MemberAddFlags {
   bool witness = false;
 };
 
-// What starts the new node: an address is there for it to put its own in.
-std::string join_command(const client::MembershipView& view, const std::string& token);
-
 int add_member(Context& context, const MemberAddFlags& flags);
 int replace_member(Context& context, const MemberAddFlags& flags);
 

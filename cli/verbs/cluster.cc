@@ -46,6 +46,20 @@ struct MadeCluster {
     return files.configurations[node.id - 1].string();
   }
 
+  bool here() const {
+    return std::ranges::all_of(
+        plan.nodes, [](const PlannedNode& node) { return server::is_loopback(node.client); });
+  }
+
+  // What starts the node, on its host once the files are copied there.
+  std::string command(const PlannedNode& node) const {
+    const std::string file =
+        here()
+            ? configuration(node)
+            : plan.files_dir + "/" + std::filesystem::path{configuration(node)}.filename().string();
+    return "gcoordd --config " + shell_word(file);
+  }
+
   // How clients speak with it: what stands behind gcoordctl.
   std::string client_flags() const {
     const TrustPaths paths = trust_paths(directory);
@@ -68,7 +82,7 @@ Json json_of(const MadeCluster& made) {
                          {"ledger", server::to_string(node.ledger)},
                          {"data_dir", node.data_dir},
                          {"configuration", file},
-                         {"command", "gcoordd --config " + shell_word(file)}});
+                         {"command", made.command(node)}});
   }
   Json others = Json::array();
   for (const std::filesystem::path& each : made.files.others) {
@@ -95,11 +109,9 @@ void print_exports(const MadeCluster& made) {
 // The commands are the value; a shell may run them as they are.
 void print_commands(const MadeCluster& made) {
   const ClusterPlan& plan = made.plan;
-  const bool here = std::ranges::all_of(
-      plan.nodes, [](const PlannedNode& node) { return server::is_loopback(node.client); });
+  const bool here = made.here();
   for (const PlannedNode& node : plan.nodes) {
-    std::cout << "gcoordd --config " << shell_word(made.configuration(node))
-              << (here ? "" : "  # on " + node.client.host) << "\n";
+    std::cout << made.command(node) << (here ? "" : "  # on " + node.client.host) << "\n";
   }
   const std::string copies =
       plan.tls
@@ -108,7 +120,7 @@ void print_commands(const MadeCluster& made) {
                 plan.files_dir +
                 " of its host, for the user who runs gcoordd;\nnever copy ca/. Run its command "
                 "there"
-          : std::string{"Copy each file to its host and run its command there"};
+          : "Copy node-N.toml to " + plan.files_dir + " of its host. Run its command there";
   std::cerr << (here ? "Run each of these in a terminal of its own" : copies)
             << ", all of them for the first start. Then:\n";
   print_exports(made);

@@ -5,14 +5,20 @@
 #include "cli/completion/lock_names.h"
 #include "cli/completion/node_names.h"
 #include "cli/completion/scripts.h"
+#include "cli/contexts/contexts.h"
+#include "cli/credentials/login_options.h"
 #include "cli/terminal/chosen_values.h"
 #include "cli/terminal/endpoints.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace gcoord::cli {
 
@@ -22,22 +28,53 @@ namespace {
 // which nothing ends.
 constexpr std::chrono::milliseconds kLongest{1500};
 
-// The addresses that the finished line would ask; none when it would be refused.
-std::vector<std::string> endpoints_of(std::span<const std::string> words) {
+// The words before those of ledger verbs, whose own --key names a key of the ledger.
+std::span<const std::string> before_ledger(std::span<const std::string> words) {
+  const auto ledger = std::ranges::find(words, "ledger");
+  return words.first(static_cast<std::size_t>(ledger - words.begin()));
+}
+
+ContextValues typed_of(std::span<const std::string> words) {
   ContextValues typed;
-  for (const char* option : {"endpoints", "context"}) {
-    if (const std::string given = given_value(words, std::string{"--"} + option); !given.empty()) {
-      typed[option] = given;
+  for (const std::string& option : context_options()) {
+    const auto among = option == "key" ? before_ledger(words) : words;
+    if (std::string given = given_value(among, "--" + option); !given.empty()) {
+      typed[option] = std::move(given);
     }
   }
-  const auto chosen = choose_own_values(std::move(typed));
+  if (const std::string context = given_value(words, "--context"); !context.empty()) {
+    typed["context"] = context;
+  }
+  if (std::ranges::find(words, "--tls") != words.end()) {
+    typed["tls"] = "true";
+  }
+  return typed;
+}
+
+// Nobody is prompted for a password while a key is pressed: who would be is nobody.
+client::Credentials credentials_at_once(const LoginOptions& login) {
+  const bool prompts = !login.user.empty() && login.user.find(':') == std::string::npos &&
+                       login.password_file.empty() && login.token_file.empty();
+  const auto found =
+      prompts ? Result<client::Credentials>{client::Credentials{}} : credentials_of(login);
+  return found.ok() ? found.value() : client::Credentials{};
+}
+
+// How the finished line would speak with the cluster; without endpoints when it would be refused.
+client::ClientOptions access_of(std::span<const std::string> words) {
+  const auto chosen = choose_own_values(typed_of(words));
   if (!chosen.ok()) {
     return {};
   }
-  const auto found = chosen.value().by_option.find("endpoints");
-  const bool named = found != chosen.value().by_option.end();
-  const auto endpoints = parse_endpoints(named ? found->second.text : kDefaultEndpoint);
-  return endpoints.ok() ? endpoints.value() : std::vector<std::string>{};
+  Globals globals;
+  globals.endpoints = kDefaultEndpoint;
+  for (const auto& [option, value] : chosen.value().by_option) {
+    globals.take(option, value.text);
+  }
+  const auto endpoints = parse_endpoints(globals.endpoints);
+  return {.endpoints = endpoints.ok() ? endpoints.value() : std::vector<std::string>{},
+          .tls = globals.tls_options(),
+          .credentials = credentials_at_once(globals.login)};
 }
 
 }  // namespace
@@ -59,8 +96,8 @@ int complete(const Command& program, std::span<const std::string> words) {
       std::this_thread::sleep_for(kLongest);
       std::_Exit(0);
     }}.detach();
-    const auto names = found.lock_names ? lock_names(endpoints_of(words), found.beginning)
-                                        : node_names(endpoints_of(words), found.beginning);
+    const auto names = found.lock_names ? lock_names(access_of(words), found.beginning)
+                                        : node_names(access_of(words), found.beginning);
     for (const std::string& name : names) {
       std::cout << found.before << name << "\n";
     }

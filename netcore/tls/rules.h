@@ -26,11 +26,17 @@ class LinkTlsRules {
   static Result<std::shared_ptr<LinkTlsRules>> open(LinkTlsMode mode,
                                                     const security::TlsFiles& files);
 
-  LinkTlsMode mode() const { return mode_.load(std::memory_order_relaxed); }
+  // Off, without files, which change() may bring.
+  static std::shared_ptr<LinkTlsRules> off();
 
-  void set_mode(LinkTlsMode mode) { mode_.store(mode, std::memory_order_relaxed); }
+  // Acquire: pairs with the release in set_mode(), so that whoever sees another mode than Off sees
+  // the files, too.
+  LinkTlsMode mode() const { return mode_.load(std::memory_order_acquire); }
 
-  // For the side that is called, and for the one that calls.
+  // Another one than Off only where there are files.
+  void set_mode(LinkTlsMode mode) { mode_.store(mode, std::memory_order_release); }
+
+  // For the side that is called, and for the one that calls; once mode() was not Off.
   std::shared_ptr<const security::TlsContext> called() const { return called_->current(); }
 
   std::shared_ptr<const security::TlsContext> caller() const { return caller_->current(); }
@@ -46,7 +52,8 @@ class LinkTlsRules {
                std::unique_ptr<security::TlsSource> called,
                std::unique_ptr<security::TlsSource> caller);
 
-  std::atomic<LinkTlsMode> mode_;  // Alone: nothing is published with it.
+  std::atomic<LinkTlsMode> mode_;
+  // Both are there or neither; written once, before the first mode that is not Off.
   std::unique_ptr<security::TlsSource> called_;
   std::unique_ptr<security::TlsSource> caller_;
 };

@@ -2,6 +2,7 @@
 
 #include "common/host/exclusive_file.h"
 #include "security/secret/errors.h"
+#include "security/secret/service_credential.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -60,6 +61,9 @@ Status check_owner(const std::string& path, const struct stat& file) {
   constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
   if (!S_ISREG(file.st_mode)) {
     return unsafe(path, "is not a plain file");
+  }
+  if (is_service_credential(path, file)) {
+    return {};
   }
   if (file.st_uid != ::geteuid()) {
     return unsafe(path, "belongs to another user");

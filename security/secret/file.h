@@ -1,8 +1,9 @@
 // Files that hold a secret: mode 0600 or tighter, the reader's own, and no link.
 //
 // A file that others could read or change is refused, because a secret that somebody may have seen
-// is none. What is written is complete and on the disk, or nothing changed. Thread-safe; two
-// writers of one path: one of them fails.
+// is none. A file that systemd hands to the service (service_credential.h) is good, too. What is
+// written is complete and on the disk, or nothing changed. Thread-safe; two writers of one path:
+// one of them fails.
 #pragma once
 
 #include "common/status.h"

@@ -1,5 +1,6 @@
 #include "security/tls/pem_files.h"
 
+#include "security/secret/service_credential.h"
 #include "security/tls/errors.h"
 
 #include <fcntl.h>
@@ -65,6 +66,9 @@ Status invalid(const std::string& path, const std::string& why) {
 }
 
 Status check_secret(const std::string& path, const struct stat& facts) {
+  if (is_service_credential(path, facts)) {
+    return Status{};
+  }
   if ((facts.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return Status{StatusCode::FailedPrecondition,
                   path + ": others than its owner have rights on this key; chmod 600 it",

@@ -5,6 +5,7 @@
 #include "ledger/space/guard.h"
 #include "protocol/error_codes.h"
 #include "server/platform/system_random.h"
+#include "server/trust/node_trust.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -171,6 +172,8 @@ Status ForceNewCluster::describe(const ForceOrder& order, const Restored& restor
     members.joined_by = kept_.joined_by;  // So that an old --join is still known for its own.
     GCOORD_TRY_STATUS(write_kept_members(*disk, members));
   }
+  // Keys of sessions are made of it, and they live on in the new cluster.
+  GCOORD_TRY_STATUS(carry_secret(directory_, swap_.making()));
   GCOORD_TRY_STATUS(ledger::write_former(*disk, {facts_.identity.cluster, order.time_ms}));
   tell(order, ForceStep::Described);
   return Status{};

@@ -7,7 +7,8 @@
 //
 // The new cluster is what a restore of a snapshot makes (server/restore/restore.h): another cluster
 // id, terms, fencing tokens and incarnations above all of the old one's, one entry in every log.
-// This node is its only member, the others are tombstones. Until the very exchange the old
+// This node is its only member, the others are tombstones. The secret in the directory comes along.
+// Until the very exchange the old
 // directory is as it was, but for a torn end of its log that any start would cut away; afterwards
 // it is kept beside the new one. Whenever the process dies, the directory is one or the other, and
 // the next open() puts away what is left over. One thread.

@@ -128,7 +128,7 @@ constexpr std::array kRows = {
               "HOST:PORT[,HOST:PORT...]",
               "client addresses of nodes of a cluster that this node joins with an empty "
               "--data-dir; it takes its number and the cluster's settings from there, and goes by "
-              "its directory at later starts",
+              "its directory at later starts; over TLS where --tls-ca is given",
               &join},
     OptionRow{"join-token",
               OptionShape::Value,

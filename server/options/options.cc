@@ -180,6 +180,16 @@ Status take_device_sweeps(const Environment& environment, NodeOptions& options) 
   return Status{};
 }
 
+// What `dev` takes where nobody chose: TLS by certificates of its own, and plain text besides, so
+// that a client needs no file for its first lock. Whoever brings a certificate chooses as ever.
+void settle_dev_tls(TlsChoices& choices) {
+  if (!choices.files.certificate.empty()) {
+    return;
+  }
+  choices.client = choices.client.value_or(TlsMode::Permissive);
+  choices.http = choices.http.value_or(*choices.client);
+}
+
 // `file_hidden`: the file of --config could not be read, so that what it says is not missing.
 void settle(Invocation& invocation, bool file_hidden, Problems& problems) {
   NodeOptions& options = invocation.options;
@@ -198,7 +208,13 @@ void settle(Invocation& invocation, bool file_hidden, Problems& problems) {
   if ((!options.peers.empty() || !options.join.empty()) && options.listen_peer.port == 0) {
     problems.push_back(refuse("--listen-peer has port 0, which the other nodes cannot know"));
   }
-  note(check_tls(options.tls), problems);
+  if (dev) {
+    settle_dev_tls(options.tls);
+  }
+  // Files that dev is not given it makes, in the data directory (cli/gcoordd/dev_certificates.h).
+  const bool makes_files =
+      dev && options.tls.files.certificate.empty() && options.tls.files.key.empty();
+  note(makes_files ? Status{} : check_tls(options.tls), problems);
   const auto secure = [&options](std::optional<TlsMode> chosen) {
     return options.insecure || tls_mode(options.tls, chosen) == TlsMode::Required;
   };

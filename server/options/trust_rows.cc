@@ -119,12 +119,14 @@ constexpr std::array kRows = {
         "revocation lists of the authorities, as PEM; with one, certificates are refused once "
         "the list is too old",
         &tls_file<&security::TlsFiles::revoked>},
-    OptionRow{"client-tls",
-              OptionShape::Value,
-              "off|permissive|required",
-              "TLS 1.3 on the client port; permissive: plain text, too, by the first byte of each "
-              "connection; changes at SIGHUP (default required with --tls-cert, else off)",
-              &tls_mode_of<&TlsChoices::client>},
+    OptionRow{
+        "client-tls",
+        OptionShape::Value,
+        "off|permissive|required",
+        "TLS 1.3 on the client port; permissive: plain text, too, by the first byte of each "
+        "connection; changes at SIGHUP (default required with --tls-cert, else off; dev without "
+        "--tls-cert makes certificates of its own, and is permissive)",
+        &tls_mode_of<&TlsChoices::client>},
     OptionRow{"peer-tls",
               OptionShape::Value,
               "off|permissive|required",

@@ -82,18 +82,23 @@ Status NodeTrust::reload(const NodeOptions& options) {
 
 Status NodeTrust::take_tls(const TlsChoices& choices) {
   const LinkTlsMode mode = link_mode(choices.peer.value_or(TlsMode::Off));
+  const LinkTlsMode before = peer_tls_->mode();
   if (choices.files.certificate.empty() || choices.files.authority.empty()) {
-    return {};  // Nothing to have TLS by: check_tls() has seen to it that it is off.
+    GCOORD_TRY_STATUS(check_tls(choices));  // Nothing to have TLS by.
+    peer_tls_->set_mode(LinkTlsMode::Off);
+  } else {
+    GCOORD_TRY_STATUS(peer_tls_->change(mode, choices.files));
   }
-  if (peer_tls_ != nullptr) {
-    return peer_tls_->change(mode, choices.files);
+  if (peer_tls_->mode() != before) {
+    log_info(LogComponent::Peers,
+             "TLS with other nodes, for connections that begin from now on: {}",
+             tls_mode_name(choices.peer.value_or(TlsMode::Off)));
   }
-  GCOORD_TRY(peer_tls_, netcore::LinkTlsRules::open(mode, choices.files));
   return {};
 }
 
 void NodeTrust::look(std::uint64_t now_ms) {
-  if (peer_tls_ == nullptr || now_ms < next_look_ms_) {
+  if (now_ms < next_look_ms_) {
     return;
   }
   next_look_ms_ = now_ms + kLookMs;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Is the systemd unit what its words say? systemd finds no mistake in it, with and without the drop-in for devices, and
+# Is the systemd unit what its words say? systemd finds no mistake in it, with and without the drop-ins for devices and for TLS, and
 # rates its exposure below 3.0 (with devices: below 4.0).
 #
 # usage: unit_test.sh ROOT GCOORDD SCRATCH
@@ -30,11 +30,13 @@ judge() {
 }
 
 rm -rf "$scratch"
-mkdir -p "$scratch/plain" "$scratch/devices/gcoordd.service.d"
-for name in plain devices; do
+mkdir -p "$scratch/plain" "$scratch/devices/gcoordd.service.d" "$scratch/tls/gcoordd.service.d"
+for name in plain devices tls; do
   sed "s|^ExecStart=/usr/bin/gcoordd |ExecStart=$gcoordd |" "$root/deploy/gcoordd.service" >"$scratch/$name/gcoordd.service"
 done
 cp "$root/deploy/gcoordd-devices.conf" "$scratch/devices/gcoordd.service.d/"
+cp "$root/deploy/gcoordd-tls.conf" "$scratch/tls/gcoordd.service.d/"
 judge plain 29
+judge tls 29
 judge devices 39
 [ "$failures" -eq 0 ]

@@ -45,6 +45,7 @@ TEST(DemoSummary, TheObjectHasTheFieldsThatScriptsRead) {
   for (const char* field : {"nodes",
                             "shards",
                             "stepper",
+                            "tls",
                             "commits_per_s",
                             "acquire_p50_ms",
                             "acquire_p99_ms",

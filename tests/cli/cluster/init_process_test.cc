@@ -90,6 +90,7 @@ TEST(ClusterInit, WithHostsItSaysWhichFileGoesWhere) {
   EXPECT_EQ(json["nodes"][2]["ledger"], "127.0.0.1:7700");
   EXPECT_EQ(json["nodes"][2]["data_dir"], "/var/lib/gcoord");
   EXPECT_EQ(json["nodes"][2]["configuration"], (folder.path() / "made" / "node-3.toml").string());
+  EXPECT_EQ(json["nodes"][2]["command"], "gcoordd --config /etc/gcoord/node-3.toml");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class LockNames : public testing::Test {
  protected:
   // Until a limit is reached; one of time does not end a test by chance.
   std::vector<std::string> names(LockNameLimits limits = {.time = std::chrono::minutes{1}}) {
-    return lock_names(cluster_.endpoints(), "a", limits);
+    return lock_names({.endpoints = cluster_.endpoints()}, "a", limits);
   }
 
   std::size_t asked() const { return cluster_.requests(RequestKind::LockList).size(); }
@@ -84,7 +84,7 @@ TEST_F(LockNames, TheTimeIsOneForAllPages) {
 TEST_F(LockNames, ANodeThatSaysNothingIsGivenUp) {
   cluster_.answer_with([](const FakeRequest&) -> std::optional<FakeReply> { return std::nullopt; });
   EXPECT_THAT(names({.time = std::chrono::milliseconds{200}}), IsEmpty());
-  EXPECT_THAT(lock_names({"127.0.0.1:1"}, "a"), IsEmpty());
+  EXPECT_THAT(lock_names({.endpoints = {"127.0.0.1:1"}}, "a"), IsEmpty());
 }
 
 TEST(NodeNames, AreThoseOfTheViewThatBeginSoAndHaveNotLeft) {
@@ -102,16 +102,18 @@ TEST(NodeNames, AreThoseOfTheViewThatBeginSoAndHaveNotLeft) {
     reply.payload = protocol::text_of(protocol::encode_view_answer(answer));
     return reply;
   });
-  EXPECT_THAT(node_names(cluster.endpoints(), "db", std::chrono::minutes{1}),
+  EXPECT_THAT(node_names({.endpoints = cluster.endpoints()}, "db", std::chrono::minutes{1}),
               ElementsAre("db-a", "db-c"));
-  EXPECT_THAT(node_names(cluster.endpoints(), "", std::chrono::minutes{1}), SizeIs(3));
-  EXPECT_THAT(node_names({"127.0.0.1:1"}, ""), IsEmpty());
+  EXPECT_THAT(node_names({.endpoints = cluster.endpoints()}, "", std::chrono::minutes{1}),
+              SizeIs(3));
+  EXPECT_THAT(node_names({.endpoints = {"127.0.0.1:1"}}, ""), IsEmpty());
 }
 
 TEST(NodeNames, ANodeThatSaysNothingIsGivenUp) {
   FakeCluster cluster{1};
   cluster.answer_with([](const FakeRequest&) -> std::optional<FakeReply> { return std::nullopt; });
-  EXPECT_THAT(node_names(cluster.endpoints(), "", std::chrono::milliseconds{200}), IsEmpty());
+  EXPECT_THAT(node_names({.endpoints = cluster.endpoints()}, "", std::chrono::milliseconds{200}),
+              IsEmpty());
 }
 
 }  // namespace

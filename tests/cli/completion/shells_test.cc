@@ -182,6 +182,36 @@ TEST_F(CompletedContext, NamesAreThoseOfTheContextThatTheLineNames) {
       << "the finished line would be refused";
 }
 
+TEST(Completion, NamesAreReadOverTlsByTheLineAndByTheEnvironment) {
+  const ScratchFolder folder;
+  const std::string directory = (folder.path() / "node").string();
+  DevNode node({"--data-dir", directory, "--client-tls", "required"});
+  const std::string authority = directory + "/tls/ca.crt";
+  node.ctl().json({"--cacert", authority, "lock", "acquire", "jobs/a", "--ttl", "60s"});
+  const std::string program = chaos::program_beside("gcoordctl").string();
+  EXPECT_EQ(output_of({program, "__complete", "--cacert=" + authority, "lock", "get", "jo"},
+                      node.endpoint()),
+            "jobs/a\n");
+  EXPECT_EQ(output_of({program, "__complete", "lock", "get", "jo"}, node.endpoint()), "");
+  EXPECT_EQ(output_of({"/usr/bin/env",
+                       "GCOORD_CACERT=" + authority,
+                       "GCOORD_CERT=" + directory + "/tls/admin.crt",
+                       "GCOORD_KEY=" + directory + "/tls/admin.key",
+                       program,
+                       "__complete",
+                       "lock",
+                       "get",
+                       "jo"},
+                      node.endpoint()),
+            "jobs/a\n");
+  EXPECT_EQ(
+      output_of(
+          {program, "__complete", "--cacert", authority, "--user", "bob", "lock", "get", "jo"},
+          node.endpoint()),
+      "jobs/a\n")
+      << "nobody is prompted";
+}
+
 TEST(Completion, EveryVerbIsOffered) {
   const std::string verbs = run("gcoordctl", {"__complete", ""}).out;
   for (const char* verb : {"lock\n", "quorum\n", "bench\n", "watch\n", "version\n"}) {

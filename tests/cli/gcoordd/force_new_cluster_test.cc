@@ -2,6 +2,8 @@
 #include "cli/gcoordd/force_new_cluster.h"
 
 #include "protocol/error_codes.h"
+#include "security/secret/cluster_secret.h"
+#include "security/secret/file.h"
 #include "tests/server/force/survivor_directory.h"
 
 #include <gmock/gmock.h>
@@ -26,6 +28,7 @@ class ForceTerminalTest : public testing::Test {
     invocation.purpose = server::Purpose::ForceNewCluster;
     invocation.force = flags;
     invocation.options.data_dir = survivor_.path();
+    invocation.options.tls.files = tls_files_;
     out_.str("");
     err_.str("");
     asked_ = 0;
@@ -38,6 +41,7 @@ class ForceTerminalTest : public testing::Test {
   static std::uint32_t number(ErrorCode code) { return static_cast<std::uint32_t>(code); }
 
   const SurvivorDirectory survivor_;
+  security::TlsFiles tls_files_;
   std::ostringstream out_;
   std::ostringstream err_;
   int asked_ = 0;
@@ -68,6 +72,21 @@ TEST_F(ForceTerminalTest, WhatMayBeLostIsSaidBeforeItIsAskedFor) {
   EXPECT_THAT(out_.str(),
               HasSubstr("new-cluster-id    " + std::to_string(survivor_.cluster_now().value)));
   EXPECT_THAT(said, HasSubstr("rm -r " + survivor_.beside(".before-force-")));
+}
+
+TEST_F(ForceTerminalTest, TheSecretComesAlongAndCertificatesAreSaidToBeOfTheOldCluster) {
+  const auto secret = security::ClusterSecret::generate();
+  const std::string file = survivor_.path() + "/" + std::string{security::kClusterSecretName};
+  ASSERT_TRUE(security::write_new_secret_file(file, secret.to_text().bytes()).ok());
+  tls_files_.certificate = "/etc/gcoord/node-3.crt";
+  ASSERT_TRUE(run(survivor_.id()).ok());
+  const auto carried = security::ClusterSecret::read(file);
+  ASSERT_TRUE(carried.ok()) << carried.status().to_string();
+  EXPECT_EQ(carried.value().id(), secret.id());
+  const std::string cluster = std::to_string(survivor_.cluster_now().value);
+  EXPECT_THAT(err_.str(), HasSubstr("/etc/gcoord/node-3.crt names the old cluster"));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("gcoordctl cert ca --dir ca-" + cluster + " --cluster-id " + cluster));
 }
 
 TEST_F(ForceTerminalTest, ADryRunAsksNothingAndChangesNothing) {

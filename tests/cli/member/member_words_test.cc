@@ -2,6 +2,7 @@
 #include "cli/alarm/rows.h"
 #include "cli/member/add.h"
 #include "cli/member/description.h"
+#include "cli/member/join_command.h"
 #include "cli/member/list.h"
 #include "cli/member/named.h"
 #include "cli/member/wait.h"
@@ -44,12 +45,42 @@ TEST(MemberWords, NodesAreNamedByIdOrByName) {
   EXPECT_EQ(find_named(view, "3")->state, MemberState::Removed);
 }
 
+client::ChangedMember fourth(client::MembershipView view) {
+  client::ChangedMember added;
+  added.node_id = 4;
+  added.token = "00ff";
+  added.view = std::move(view);
+  return added;
+}
+
 TEST(MemberWords, TheCommandOfANewNodeNamesThoseThatServe) {
   client::MembershipView view = three();
   view.members[1].state = MemberState::Leaving;
-  EXPECT_EQ(join_command(view, "00ff"),
+  EXPECT_EQ(join_command(fourth(view), {}),
             "gcoordd --join 10.0.0.1:7400,10.0.0.3:7400 --join-token 00ff --data-dir "
+            "/var/lib/gcoord --listen-peer ADDRESS:7500 --listen-client ADDRESS:7400 --insecure");
+  for (client::MemberDescription& member : view.members) {
+    member.client_address = "127.0.0.1:740" + std::to_string(member.node_id);
+  }
+  EXPECT_EQ(join_command(fourth(view), {}),
+            "gcoordd --join 127.0.0.1:7401,127.0.0.1:7403 --join-token 00ff --data-dir "
             "/var/lib/gcoord --listen-peer ADDRESS:7500 --listen-client ADDRESS:7400");
+  EXPECT_EQ(certificate_command(fourth(view), {}), "");
+}
+
+TEST(MemberWords, TheCommandOfANewNodeHasWhatTlsNeeds) {
+  const std::string begin =
+      "gcoordd --join 10.0.0.1:7400,10.0.0.2:7400,10.0.0.3:7400 --join-token 00ff --data-dir "
+      "/var/lib/gcoord --listen-peer ADDRESS:7500 --listen-client ADDRESS:7400 --tls-ca "
+      "/etc/gcoord/ca.crt --tls-crl /etc/gcoord/ca.crl --tls-cert /etc/gcoord/node-4.crt --tls-key "
+      "/etc/gcoord/node-4.key";
+  const client::ChangedMember added = fourth(three());
+  EXPECT_EQ(join_command(added, {.clients = true, .peers = true}), begin + " --peer-tls required");
+  EXPECT_EQ(join_command(added, {.clients = true, .peers = false}), begin + " --insecure");
+  EXPECT_EQ(join_command(added, {.clients = false, .peers = true}),
+            begin + " --client-tls off --peer-tls required --insecure");
+  EXPECT_EQ(certificate_command(added, {.clients = true, .peers = true}),
+            "gcoordctl cert issue node 4 --dir gcoord/ca --hosts ADDRESS,localhost,127.0.0.1,::1");
 }
 
 MemberOutlook outlook(const MemberWait& wait,

@@ -136,5 +136,30 @@ TEST_F(PeerTlsTest, FromOffOverPermissiveToRequired) {
   ASSERT_TRUE(run([&] { return up() && route().find("with tls") != std::string::npos; }));
 }
 
+TEST_F(PeerTlsTest, FilesThatComeWhileTheNodesRunAreUsed) {
+  const auto caller = LinkTlsRules::off();
+  const auto called = LinkTlsRules::off();
+  EXPECT_TRUE(caller->refresh().ok());
+  start(caller, called);
+  ASSERT_TRUE(run([&] { return up(); }));
+  const auto files = [&](int node) {
+    const std::string name = "late" + std::to_string(node);
+    write_certificate(
+        folder_.path().string(),
+        name,
+        authority_.issue(
+            {.common_name = name, .names = {"URI:gcoord://42/node/" + std::to_string(node)}}));
+    return security::TlsFiles{.certificate = folder_.path(name + ".crt"),
+                              .key = folder_.path(name + ".key"),
+                              .authority = folder_.path("ca.crt"),
+                              .revoked = {}};
+  };
+  EXPECT_FALSE(called->change(LinkTlsMode::Required, {}).ok());
+  EXPECT_EQ(called->mode(), LinkTlsMode::Off);
+  ASSERT_TRUE(called->change(LinkTlsMode::Required, files(2)).ok());
+  ASSERT_TRUE(caller->change(LinkTlsMode::Required, files(1)).ok());
+  ASSERT_TRUE(run([&] { return up() && route().find("with tls") != std::string::npos; }));
+}
+
 }  // namespace
 }  // namespace gcoord::netcore

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -56,6 +58,32 @@ TEST_F(SecretFileTest, IsRefusedWhenOthersMayReadIt) {
   }
   ASSERT_EQ(::chmod(path_.c_str(), 0400), 0);
   EXPECT_TRUE(read_secret_file(path_, 64).ok());
+}
+
+// As systemd leaves a credential of a service where it uses access control lists.
+TEST_F(SecretFileTest, MayBeOneThatSystemdHandsToTheService) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can make a file of root's";
+  }
+  ASSERT_TRUE(write_secret_file(path_, bytes_of("one")).ok());
+  ASSERT_EQ(::chmod(path_.c_str(), 0440), 0);
+  const std::string folder = std::filesystem::path{path_}.parent_path();
+  EXPECT_EQ(failure_of_reading(), kSecretFileUnsafe);
+  ASSERT_EQ(::setenv("CREDENTIALS_DIRECTORY", folder.c_str(), 1), 0);
+  EXPECT_EQ(failure_of_reading(), 0u);
+  ASSERT_EQ(::chmod(path_.c_str(), 0444), 0);
+  EXPECT_EQ(failure_of_reading(), kSecretFileUnsafe) << "everybody may read it";
+  ASSERT_EQ(::chmod(path_.c_str(), 0460), 0);
+  EXPECT_EQ(failure_of_reading(), kSecretFileUnsafe) << "a group may change it";
+  ASSERT_EQ(::chmod(path_.c_str(), 0440), 0);
+  ASSERT_EQ(::chown(path_.c_str(), 0, 65534), 0);
+  EXPECT_EQ(failure_of_reading(), kSecretFileUnsafe) << "a group may read it";
+  ASSERT_EQ(::chown(path_.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  EXPECT_EQ(failure_of_reading(), kSecretFileUnsafe) << "others may change the folder";
+  ASSERT_EQ(::setenv("CREDENTIALS_DIRECTORY", "/run/credentials/other", 1), 0);
+  EXPECT_EQ(failure_of_reading(), kSecretFileUnsafe);
+  ::unsetenv("CREDENTIALS_DIRECTORY");
 }
 
 TEST_F(SecretFileTest, IsRefusedWhenItIsALinkOrNoFile) {

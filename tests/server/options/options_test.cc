@@ -141,6 +141,23 @@ TEST_F(OptionsTest, DevNeedsNothing) {
   EXPECT_TRUE(parsed.value().options.listen_metrics.empty());
 }
 
+TEST_F(OptionsTest, DevTakesTlsAndPlainTextWhereNobodyChooses) {
+  const auto tls = [this](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"dev"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return parse(arguments).value().options.tls;
+  };
+  EXPECT_EQ(tls({}).client, TlsMode::Permissive);
+  EXPECT_EQ(tls({}).http, TlsMode::Permissive);
+  EXPECT_EQ(tls({"--client-tls", "off"}).http, TlsMode::Off);
+  EXPECT_EQ(tls({"--client-tls", "required"}).http, TlsMode::Required);
+  EXPECT_EQ(tls({"--client-tls", "off", "--http-tls", "required"}).client, TlsMode::Off);
+  EXPECT_EQ(tls({"--tls-cert", "a", "--tls-key", "b"}).client, std::nullopt);
+  refused({"dev", "--tls-cert", "a"}, ErrorCode::TlsFilesIncomplete, "go together");
+  refused({"dev", "--listen-client", "0.0.0.0:7400"}, ErrorCode::ListenInsecure, "0.0.0.0");
+  EXPECT_TRUE(parse({"dev", "--listen-client", "0.0.0.0:7400", "--client-tls", "required"}).ok());
+}
+
 TEST_F(OptionsTest, DevTakesOptionsOnEitherSideOfItsName) {
   EXPECT_EQ(parse({"--shards", "8", "dev"}).value().options.shards, 8u);
   EXPECT_EQ(parse({"dev", "--shards", "8"}).value().options.shards, 8u);

@@ -91,7 +91,15 @@ TEST_F(NodeTrustTest, AReloadTakesWhatIsThereOrLeavesAllAsItWas) {
 
 TEST_F(NodeTrustTest, TlsWithPeersFollowsFilesAndMode) {
   options_.peer_proof = PeerProof::Permissive;
-  EXPECT_EQ(open()->peer_tls(), nullptr);
+  const auto trust = open();
+  // Whoever has the rules from the start sees the files that a reload brings.
+  const auto rules = trust->peer_tls();
+  ASSERT_NE(rules, nullptr);
+  EXPECT_EQ(rules->mode(), netcore::LinkTlsMode::Off);
+  trust->look(1000);
+  options_.tls.peer = TlsMode::Required;
+  EXPECT_EQ(trust->reload(options_).detail(),
+            static_cast<std::uint32_t>(protocol::ErrorCode::TlsFilesIncomplete));
   TestAuthority authority;
   write_private(folder_.path("ca.crt"), authority.certificate());
   write_certificate(
@@ -100,12 +108,9 @@ TEST_F(NodeTrustTest, TlsWithPeersFollowsFilesAndMode) {
                         .key = folder_.path("node.key"),
                         .authority = folder_.path("ca.crt"),
                         .revoked = {}};
-  const auto trust = open();
-  ASSERT_NE(trust->peer_tls(), nullptr);
-  EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Off);
-  options_.tls.peer = TlsMode::Required;
   ASSERT_TRUE(trust->reload(options_).ok());
-  EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Required);
+  EXPECT_EQ(rules->mode(), netcore::LinkTlsMode::Required);
+  EXPECT_EQ(trust->peer_tls(), rules);
   const auto before = trust->peer_tls()->called();
   write_certificate(
       folder_.path().string(), "node", authority.issue({.names = {"URI:gcoord://7/node/1"}}));
@@ -116,6 +121,9 @@ TEST_F(NodeTrustTest, TlsWithPeersFollowsFilesAndMode) {
   EXPECT_NE(trust->peer_tls()->called(), nullptr);
   EXPECT_FALSE(trust->reload(options_).ok());
   EXPECT_EQ(trust->peer_tls()->mode(), netcore::LinkTlsMode::Required);
+  options_.tls = {};
+  ASSERT_TRUE(trust->reload(options_).ok());
+  EXPECT_EQ(rules->mode(), netcore::LinkTlsMode::Off);
 }
 
 TEST_F(NodeTrustTest, WhoHasProvenItselfIsRememberedInTheDirectory) {

@@ -6,16 +6,12 @@
 
 namespace gcoord::server {
 
-namespace {
-
-MetricName name_of(std::string_view right) {
+MetricName Refusals::name_of(std::string_view right) {
   return {"gcoord_server_requests_not_allowed_total",
           "Requests that were refused because the client's principal lacks a right.",
           "right",
           std::string{right}};
 }
-
-}  // namespace
 
 Refusals::Refusals(MetricsRegistry& metrics)
     : unidentified_(metrics.counter(name_of("identity"))),
@@ -27,7 +23,12 @@ Refusals::Refusals(MetricsRegistry& metrics)
       watches_(metrics.counter({"gcoord_server_watches_not_allowed_total",
                                 "Watches that were ended because their right was taken away.",
                                 "",
-                                ""})) {
+                                ""})),
+      waits_(metrics.counter({"gcoord_server_waits_not_allowed_total",
+                              "Waits at locks, groups and rendezvous that were ended because their "
+                              "right was taken away.",
+                              "",
+                              ""})) {
   for (const security::RightRow& row : security::right_rows()) {
     by_right_[static_cast<std::size_t>(row.right)] = &metrics.counter(name_of(row.name));
   }
@@ -36,6 +37,11 @@ Refusals::Refusals(MetricsRegistry& metrics)
 bool Refusals::add(const MissingRight& missing, std::uint64_t now_ms) {
   const bool known = missing.scope != DemandScope::Identified;
   (known ? *by_right_[static_cast<std::size_t>(missing.right)] : unidentified_).add();
+  return limit_.may_log(now_ms);
+}
+
+bool Refusals::add_ended_wait(std::uint64_t now_ms) {
+  waits_.add();
   return limit_.may_log(now_ms);
 }
 

@@ -35,7 +35,21 @@ bool names_holder(RequestKind kind) {
 }  // namespace
 
 const security::RightsOf& RequestGate::rights(protocol::ConnectionId connection) {
-  return *cache_.rights(environment_->table(), environment_->clients.principal(connection));
+  return rights_of(environment_->clients.principal(connection));
+}
+
+const security::RightsOf& RequestGate::rights_of(const security::Principal& principal) {
+  return *cache_.rights(environment_->table(), principal);
+}
+
+std::string RequestGate::refuse_wait(protocol::ConnectionId connection,
+                                     const security::Principal& principal,
+                                     const MissingRight& missing) {
+  std::string why = refusal_text(security::to_string(principal), missing);
+  if (refusals_.add_ended_wait(environment_->now_ms())) {
+    refusals_.log("a wait of " + environment_->clients.describe(connection), why);
+  }
+  return why;
 }
 
 SessionStanding RequestGate::standing(protocol::ConnectionId connection, SessionId session) const {

@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -62,7 +63,15 @@ class RequestGate {
 
   // Only while on().
   const security::RightsOf& rights(protocol::ConnectionId connection);
+  const security::RightsOf& rights_of(const security::Principal& principal);
   SessionStanding standing(protocol::ConnectionId connection, SessionId session) const;
+
+  const protocol::ReplySink& clients() const { return environment_->clients; }
+
+  // Counts and logs the end of a wait; what its client is answered.
+  std::string refuse_wait(protocol::ConnectionId connection,
+                          const security::Principal& principal,
+                          const MissingRight& missing);
 
   Refusals& refusals() { return refusals_; }
 

@@ -29,6 +29,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
   environment_.service.set_tap(&watches_);
+  environment_.service.set_wait_judge(&gate_.waits);
   members_.set_verdicts([this] { return detection_.verdicts(); });
 }
 

@@ -150,6 +150,7 @@ void RendezvousRequests::on_confirmed(const Pending& pending,
       .connection = pending.connection,
       .request = pending.request,
       .name = std::move(kept.mapped()),
+      .owner = judging_.owner(pending.connection),
       .deadline = deadline_of(std::min(pending.request.deadline_ms, kViewWaitMsMax)),
       .report = {},
       .version = pending.request.token};
@@ -220,6 +221,7 @@ void RendezvousRequests::answer_join(const Pending& pending, const NamedGroup& n
   const RendezvousWait wait{.connection = pending.connection,
                             .request = pending.request,
                             .name = std::string{named.name},
+                            .owner = judging_.owner(pending.connection),
                             .deadline = deadline_of(pending.request.deadline_ms),
                             .joins = true,
                             .report = {}};
@@ -363,10 +365,22 @@ void RendezvousRequests::propose_call_ends() {
 }
 
 void RendezvousRequests::on_tick() {
+  if (judging_.under_way()) {
+    waits_.judge(judging_, kVerdictsPerTick, env_.clock.now, [this](const RendezvousWait& wait) {
+      return judging_.judge()->refusal({.connection = wait.connection,
+                                        .owner = wait.owner,
+                                        .request = wait.request,
+                                        .name = wait.name});
+    });
+  }
   const auto over = waits_.take_due(
       env_.clock.now,
       [this](ShardId shard, NameHash, RendezvousWait& wait) { return due(shard, wait); });
   for (const RendezvousWait& wait : over) {
+    if (!wait.refusal.empty()) {
+      end(wait, error_reply(wait.request, ErrorCode::NotAllowed), wait.refusal);
+      continue;
+    }
     env_.replies.unpark(wait.connection);
     send_state(ShardId{wait.request.shard}, wait);
   }
@@ -383,6 +397,10 @@ void RendezvousRequests::on_withdrawn(const Pending& pending,
            wait.request.sequence == pending.request.sequence;
   });
   for (const RendezvousWait& wait : ended) {
+    if (timed_out && !wait.refusal.empty()) {
+      end(wait, error_reply(wait.request, ErrorCode::NotAllowed), wait.refusal);
+      continue;
+    }
     // It was answered before when the round was complete or its session ended.
     const ErrorCode error = timed_out ? ErrorCode::RendezvousTimedOut : ErrorCode::SessionExpired;
     end(wait, error_reply(wait.request, error), timed_out ? std::string_view{wait.report} : "");

@@ -8,6 +8,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -42,7 +43,12 @@ class NamedClients final : public protocol::ReplySink {
     return found == principals.end() ? kNobody : found->second;
   }
 
+  std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override {
+    return gone.contains(connection.value) ? std::nullopt : std::optional<std::size_t>{0};
+  }
+
   std::vector<Answer> answers;
+  std::set<std::uint64_t> gone;
   std::map<std::uint64_t, security::Principal> principals;
 };
 

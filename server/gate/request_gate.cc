@@ -34,6 +34,22 @@ bool names_holder(RequestKind kind) {
 
 }  // namespace
 
+RequestGate::RequestGate(MetricsRegistry& metrics)
+    : refusals_(metrics),
+      epoch_(metrics.gauge({"gcoord_server_access_epoch",
+                            "Epoch of the users and roles by which the node decides; nodes that "
+                            "differ for long do not hear of changes.",
+                            "",
+                            ""})),
+      enabled_(
+          metrics.gauge({"gcoord_server_access_enabled", "1: the node checks rights.", "", ""})) {}
+
+void RequestGate::show() const {
+  const security::AccessTable& table = environment_->table();
+  epoch_.set(static_cast<std::int64_t>(table.epoch));
+  enabled_.set(table.enabled ? 1 : 0);
+}
+
 const security::RightsOf& RequestGate::rights(protocol::ConnectionId connection) {
   return rights_of(environment_->clients.principal(connection));
 }

@@ -406,12 +406,7 @@ bool GroupRequests::due(ShardId shard, NameHash group, GroupWait& wait) {
 
 void GroupRequests::on_tick() {
   if (judging_.under_way()) {
-    waits_.judge(judging_, kVerdictsPerTick, env_.clock.now, [this](const GroupWait& wait) {
-      return judging_.judge()->refusal({.connection = wait.connection,
-                                        .owner = wait.owner,
-                                        .request = wait.request,
-                                        .name = wait.name});
-    });
+    waits_.judge(judging_, env_.clock.now);
   }
   const auto over = waits_.take_due(
       env_.clock.now,

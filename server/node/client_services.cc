@@ -60,6 +60,7 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   if (gate_.requests.on()) {
     roles_.advance(environment_.service.now_us());
   }
+  gate_.requests.show();
   const bool more = watches_.advance(now_ms);
   past_.advance(now_ms);
   snapshots_->advance(now_ms);
@@ -93,7 +94,8 @@ RequestGate::Environment ClientServices::gate_environment() {
                            ? SessionStanding::Own
                            : SessionStanding::Unproven;
               },
-          .now_ms = [this] { return environment_.service.now_us() / 1000; }};
+          .now_ms = [this] { return environment_.service.now_us() / 1000; },
+          .reidentified = [this] { return environment_.identities.reidentified(); }};
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {

@@ -150,10 +150,10 @@ void RendezvousRequests::on_confirmed(const Pending& pending,
       .connection = pending.connection,
       .request = pending.request,
       .name = std::move(kept.mapped()),
-      .owner = judging_.owner(pending.connection),
       .deadline = deadline_of(std::min(pending.request.deadline_ms, kViewWaitMsMax)),
       .report = {},
-      .version = pending.request.token};
+      .version = pending.request.token,
+      .owner = judging_.owner(pending.connection)};
   const NameHash name = hash_name(wait.name);
   const bool waits = pending.request.has(protocol::RequestFlag::Wait) &&
                      env_.leaders.leads(shard) && state_of(shard, name).version == wait.version;
@@ -221,10 +221,10 @@ void RendezvousRequests::answer_join(const Pending& pending, const NamedGroup& n
   const RendezvousWait wait{.connection = pending.connection,
                             .request = pending.request,
                             .name = std::string{named.name},
-                            .owner = judging_.owner(pending.connection),
                             .deadline = deadline_of(pending.request.deadline_ms),
                             .joins = true,
-                            .report = {}};
+                            .report = {},
+                            .owner = judging_.owner(pending.connection)};
   if (found != nullptr && send_round(named.shard, *found, wait)) {
     return;
   }
@@ -366,12 +366,7 @@ void RendezvousRequests::propose_call_ends() {
 
 void RendezvousRequests::on_tick() {
   if (judging_.under_way()) {
-    waits_.judge(judging_, kVerdictsPerTick, env_.clock.now, [this](const RendezvousWait& wait) {
-      return judging_.judge()->refusal({.connection = wait.connection,
-                                        .owner = wait.owner,
-                                        .request = wait.request,
-                                        .name = wait.name});
-    });
+    waits_.judge(judging_, env_.clock.now);
   }
   const auto over = waits_.take_due(
       env_.clock.now,

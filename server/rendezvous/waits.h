@@ -20,13 +20,13 @@ struct RendezvousWait {
   protocol::ConnectionId connection;
   protocol::RequestSlot request;
   std::string name;
-  WaitOwner owner;
-  std::string refusal = {};  // Why it is not allowed any more.
   Tick deadline = kTickNever;
   bool joins = false;         // For a round; else for a change.
   bool ending = false;        // Its deadline has passed, and the log has the end of its wait.
   std::string report;         // How many had come then.
   std::uint64_t version = 0;  // For a change: what the client knows.
+  WaitOwner owner = {};
+  std::string refusal = {};  // Why it is not allowed any more.
 };
 
 using RendezvousWaits = NamedWaits<RendezvousWait, kRendezvousWaitsMax>;

@@ -4,7 +4,8 @@
 // again from their clients. One thread, the node's loop.
 //
 // A Wait has `request` (a RequestSlot), `deadline` (a Tick), `ending`: its deadline has passed, and
-// the log has the end of it, and `refusal`: why it is not allowed any more, if so.
+// the log has the end of it, and for judge() `connection`, `name`, `owner` (a WaitOwner) and
+// `refusal`: why it is not allowed any more, if so.
 #pragma once
 
 #include "common/ids.h"
@@ -110,17 +111,17 @@ class NamedWaits {
     }
   }
 
-  // A slice of a judge's round (wait_judge.h): all waits of some names, until `looks` of them were
-  // visited. Those that refusal(const Wait&) has a reason for are due now.
-  template <typename Refusal>
-  void judge(JudgingRound& round, std::size_t looks, Tick now, const Refusal& refusal) {
+  // A slice of a judge's round (wait_judge.h): all waits of some names, about kVerdictsPerTick of
+  // them. Those that may not go on are due now, and have the reason.
+  void judge(JudgingRound& round, Tick now) {
     if (round.begin()) {
       judged_from_ = {};
     }
+    std::size_t looks = kVerdictsPerTick;
     auto each = waits_.lower_bound(judged_from_);
     while (round.visiting() && looks > 0 && each != waits_.end()) {
       for (Wait& wait : each->second) {
-        wait.refusal = refusal(std::as_const(wait));
+        wait.refusal = round.refusal(wait);
         if (!wait.refusal.empty() && !wait.ending) {
           wait.deadline = now;
           next_deadline_ = min_id(next_deadline_, now);

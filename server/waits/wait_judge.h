@@ -75,6 +75,15 @@ class JudgingRound {
 
   bool visiting() const { return visiting_; }
 
+  // As WaitJudge::refusal, of a wait that has what it is to be judged by.
+  template <typename Wait>
+  std::string refusal(const Wait& wait) const {
+    return judge_->refusal({.connection = wait.connection,
+                            .owner = wait.owner,
+                            .request = wait.request,
+                            .name = wait.name});
+  }
+
   void finish() { visiting_ = false; }
 
  private:

@@ -63,7 +63,8 @@ struct FakeGate {
                                  ? SessionStanding::Own
                                  : SessionStanding::Unproven;
                     },
-                .now_ms = [this] { return now_ms; }});
+                .now_ms = [this] { return now_ms; },
+                .reidentified = [this] { return reidentified; }});
   }
 
   // The user's one role, which has these rights below the prefix and those of sessions.
@@ -98,6 +99,7 @@ struct FakeGate {
   bool confirmed = true;
   std::set<std::pair<std::uint64_t, std::uint64_t>> own;
   std::uint64_t now_ms = 1;
+  std::uint64_t reidentified = 0;
   RequestGate gate;
 };
 

@@ -129,6 +129,17 @@ TEST_F(WaitGateTest, AWaitWhoseConnectionIsGoneIsJudgedByThePrincipalThatItHad) 
   EXPECT_EQ(bench_.service->wait_count(), 1u);  // Bob's: he may have it, and may come again.
 }
 
+TEST_F(WaitGateTest, AConnectionThatBecomesSomebodyElseWaitsByTheRightsOfThatOne) {
+  roles_.grant("eve", "other/", {Right::LockAcquire});
+  const auto ann = wait_as(kAnn, "jobs/1");
+  settle();
+  EXPECT_FALSE(answered(ann));
+  clients_.principals[kAnn] = {PrincipalKind::User, "eve"};
+  ++roles_.reidentified;
+  settle();
+  expect_refused(ann, "lock.acquire");
+}
+
 TEST_F(WaitGateTest, AGrantThatTheLogHasFirstStands) {
   const auto ann = wait_as(kAnn, "jobs/1");
   roles_.revoke("ann");

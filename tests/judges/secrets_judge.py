@@ -8,19 +8,21 @@ Usage: secrets_judge.py --bin DIR [--short]     (also `./gcoord judge secrets`)
 
 import argparse
 import base64
+import http.client
 import json
 import os
 import random
-import re
 import resource
 import secrets
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -146,39 +148,39 @@ class Trial:
                  if name not in but and any(needle in data for needle in needles)]
         self.verdict.expect(f"no secret is in {where}", not found, ", ".join(found))
 
+    def get(self, port: int, page: str, admin: bool = False, bearer: str = "") -> tuple:
+        """The status of a page and its text."""
+        context = ssl.create_default_context(cafile=str(self.made / "ca.crt"))
+        if admin:
+            context.load_cert_chain(self.made / "admin.crt", self.made / "admin.key")
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=PATIENCE_S)
+        connection.request("GET", page, headers={"Authorization": f"Bearer {bearer}"} if bearer else {})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, body
+
     def read_pages(self) -> None:
         for node in NODES:
             for port, pages in ((200, ("/metrics", "/debug/config", "/debug/log", "/debug/build", "/livez?verbose",
                                        "/readyz?verbose")), (300, ("/checkpoint", "/key"))):
                 for page in pages:
-                    url = f"https://127.0.0.1:{self.port + port + node - 1}{page}"
-                    done = subprocess.run(["curl", "-sS", "--cacert", f"{self.made}/ca.crt", "--cert", f"{self.made}/admin.crt",
-                                           "--key", f"{self.made}/admin.key", "-w", "\n%{http_code}", url],
-                                          capture_output=True, check=False)
-                    status = done.stdout.rsplit(b"\n", 1)[-1].decode()
-                    self.verdict.expect(f"{page} of node {node} is there", status in ("200", "404"), status)
-                    self.expect_clean(f"{page} of node {node}", done.stdout)
+                    status, body = self.get(self.port + port + node - 1, page, admin=True)
+                    self.verdict.expect(f"{page} of node {node} is there", status in (200, 404), str(status))
+                    self.expect_clean(f"{page} of node {node}", body)
 
     def ask_pages(self) -> None:
         """Who may have which page."""
-        def status(page, *words, port=200):
-            url = f"https://127.0.0.1:{self.port + port}{page}"
-            done = subprocess.run(["curl", "-sS", "-o", "/dev/null", "--cacert", f"{self.made}/ca.crt", "-w", "%{http_code}",
-                                   *words, url], capture_output=True, text=True, check=False)
-            return done.stdout
-        header = self.folder / "header"
-        header.write_text("Authorization: Bearer " + (self.folder / "bob.token").read_text().strip() + "\n", encoding="utf-8")
-        header.chmod(0o600)
-        bearer = ("-H", f"@{header}")
-        admin = ("--cert", f"{self.made}/admin.crt", "--key", f"{self.made}/admin.key")
-        for wanted, page, words, port in (("200", "/livez", (), 200), ("200", "/readyz", (), 200), ("401", "/metrics", (), 200),
-                                          ("401", "/no/such/page", (), 200), ("200", "/metrics", bearer, 200),
-                                          ("200", "/metrics", admin, 200), ("403", "/debug/config", bearer, 200),
-                                          ("200", "/debug/config", admin, 200), ("401", "/tile/0/000", (), 300),
-                                          ("403", "/shard/0/tile/0/000", bearer, 300), ("200", "/key", (), 300),
-                                          ("401", "/metrics", ("-H", "Authorization: Bearer none"), 200)):
-            got = status(page, *words, port=port)
-            self.verdict.expect(f"{page} {'with ' + words[0] if words else 'as nobody'} is {wanted}", got == wanted, got)
+        token = (self.folder / "bob.token").read_text().strip()
+        for wanted, port, page, who in ((200, 200, "/livez", {}), (200, 200, "/readyz", {}), (401, 200, "/metrics", {}),
+                                        (401, 200, "/no/such/page", {}), (200, 200, "/metrics", {"bearer": token}),
+                                        (200, 200, "/metrics", {"admin": True}), (403, 200, "/debug/config", {"bearer": token}),
+                                        (200, 200, "/debug/config", {"admin": True}), (401, 300, "/tile/0/000", {}),
+                                        (403, 300, "/shard/0/tile/0/000", {"bearer": token}), (200, 300, "/key", {}),
+                                        (401, 200, "/metrics", {"bearer": "none"})):
+            got, body = self.get(self.port + port, page, **who)
+            self.verdict.expect(f"{page} {'with ' + next(iter(who)) if who else 'as nobody'} is {wanted}", got == wanted,
+                                f"{got} {body[:200]}")
 
     def search_processes(self) -> None:
         environment = dict(os.environ, GCOORD_USER=f"typed:{self.typed}")
@@ -212,7 +214,7 @@ class Trial:
 
     def search_files(self) -> None:
         """Of the folder: logs, traces, data directories, and what was said. Few files may have secrets, and are 0600."""
-        allowed = {self.folder / name for name in ("bob.pw", "typed.pw", "bob.token", "session.key", "header")}
+        allowed = {self.folder / name for name in ("bob.pw", "typed.pw", "bob.token", "session.key")}
         allowed |= {self.made / "cluster.secret", *self.made.rglob("*.key")}
         for path in sorted(self.folder.rglob("*")):
             if not path.is_file() or path.is_symlink():
@@ -225,6 +227,19 @@ class Trial:
             else:
                 self.verdict.expect(f"no secret is in {path.relative_to(self.folder)}", not found, ", ".join(found))
 
+    def expect_refused(self, what: str, words: list, code: str) -> None:
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            ends = threading.Timer(PATIENCE_S, process.kill)  # A node that starts does not end by itself.
+            ends.start()
+            said = ""
+            for line in process.stdout:
+                said += line
+                if "is ready" in line or "serves" in line:
+                    process.kill()
+            process.wait()
+            ends.cancel()
+        self.verdict.expect(what, process.returncode > 0 and code in said, said)
+
     def refuse_open_files(self) -> None:
         """Files that others may read, and links, are refused by whoever reads secrets."""
         def expect(what, words, path, code):
@@ -235,9 +250,7 @@ class Trial:
                     path.symlink_to(aside)
                 else:
                     path.chmod(0o644)
-                done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-                self.verdict.expect(f"{what} that is {how} is refused", done.returncode != 0 and code in done.stdout + done.stderr,
-                                    done.stdout + done.stderr)
+                self.expect_refused(f"{what} that is {how} is refused", words, code)
                 if how == "a link":
                     path.unlink()
                     aside.rename(path)
@@ -251,18 +264,11 @@ class Trial:
         node.wait()
         config = [str(self.bin / "gcoordd"), "--config", str(self.made / "node-3.toml")]
         expect("the cluster's secret", config, self.made / "cluster.secret", "GC3120")
-        key = self.made / "node-3.key"
-        key.chmod(0o644)
-        done = subprocess.run(config, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-        self.verdict.expect("a certificate's key that is open to others is refused",
-                            done.returncode != 0 and "GC1233" in done.stderr, done.stderr)
-        key.chmod(0o600)
-        ledger = next((self.made / "node-3").rglob("ledger.key"), None)
-        if ledger is not None:
-            ledger.chmod(0o644)
-            done = subprocess.run(config, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-            self.verdict.expect("the ledger's key that is open to others is refused", done.returncode != 0, done.stderr)
-            ledger.chmod(0o600)
+        for what, path, code in (("a certificate's key", self.made / "node-3.key", "GC1233"),
+                                 ("the ledger's key", self.made / "node-3" / "publication" / "ledger.key", "GC3120")):
+            path.chmod(0o644)
+            self.expect_refused(f"{what} that is open to others is refused", config, code)
+            path.chmod(0o600)
         self.processes[3] = self.start(3)
 
     def search_bundle(self) -> None:
@@ -349,8 +355,6 @@ class Trial:
 
 
 def judge(binaries: Path, verdict, short: bool = False) -> None:
-    verdict.programs["curl"] = re.search(r"curl (\S+)", subprocess.run(["curl", "--version"], capture_output=True, text=True,
-                                                                      check=True).stdout).group(1)
     with tempfile.TemporaryDirectory() as folder:
         Trial(binaries, Path(folder), short, verdict).judge()
 

@@ -234,7 +234,7 @@ class Trial:
             said = ""
             for line in process.stdout:
                 said += line
-                if "is ready" in line or "serves" in line:
+                if "serving cluster" in line:
                     process.kill()
             process.wait()
             ends.cancel()

@@ -13,6 +13,7 @@
 #include "cli/gcoordd/start_signals.h"
 #include "cli/gcoordd/temporary_directory.h"
 #include "common/device/device_errors.h"
+#include "common/host/hidden_secrets.h"
 #include "common/text/printable.h"
 #include "protocol/error_codes.h"
 #include "server/debug/pages.h"
@@ -20,6 +21,7 @@
 #include "server/node/node.h"
 #include "server/node/rejoin.h"
 #include "server/options/effective_options.h"
+#include "server/options/option_table.h"
 #include "server/options/options.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
@@ -33,9 +35,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +57,16 @@ int fail(const Status& status) {
   return removed ? kRemovedExit : static_cast<int>(protocol::exit_code(status));
 }
 
+// Values of secret options that were hidden, for whoever reads the options again.
+std::map<std::string, std::string>& hidden_values() {
+  static std::map<std::string, std::string> values;
+  return values;
+}
+
 std::optional<std::string> environment(const std::string& name) {
+  if (const auto hidden = hidden_values().find(name); hidden != hidden_values().end()) {
+    return hidden->second;
+  }
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
@@ -291,8 +304,27 @@ int main_of(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+
+// Before there are threads.
+void hide_secret_options(std::span<char*> arguments) {
+  for (const server::OptionRow& row : server::option_table()) {
+    if (!row.secret) {
+      continue;
+    }
+    hide_argument(arguments, "--" + std::string{row.name}, SecretPart::Whole);
+    const std::string variable = server::environment_name(row.name);
+    if (const char* const value = std::getenv(variable.c_str()); value != nullptr) {
+      hidden_values()[variable] = value;
+      hide_variable(variable, SecretPart::Whole);
+      ::unsetenv(variable.c_str());
+    }
+  }
+}
+
 }  // namespace gcoord
 
 int main(int argc, char** argv) {
-  return gcoord::main_of(std::vector<std::string>(argv + 1, argv + argc));
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  gcoord::hide_secret_options({argv + 1, argv + argc});
+  return gcoord::main_of(arguments);
 }

@@ -3,7 +3,10 @@
 #include "cli/credentials/session_key_files.h"
 #include "cli/terminal/duration.h"
 #include "cli/terminal/endpoints.h"
+#include "common/host/hidden_secrets.h"
 #include "protocol/error_codes.h"
+#include "security/credentials/token.h"
+#include "security/secret/file.h"
 
 #include <cstdlib>
 #include <utility>
@@ -35,6 +38,16 @@ std::string chosen_endpoints(const Globals& globals) {
   }
   const char* variable = std::getenv("GCOORD_ENDPOINTS");
   return variable != nullptr && *variable != '\0' ? variable : kDefaultEndpoint;
+}
+
+// The token for pages of nodes. Without one that can be read a page that wants one says so.
+std::string token_in(const std::string& path) {
+  if (path.empty()) {
+    return {};
+  }
+  const auto read = security::read_secret_file(path, security::kTokenBytesMax + 2);
+  const std::string_view text = read.ok() ? read.value().text() : std::string_view{};
+  return std::string{text.substr(0, text.find_first_of("\r\n"))};
 }
 
 }  // namespace
@@ -75,7 +88,8 @@ HttpTls Globals::http_tls() const {
   return {.enabled = options.enabled,
           .cacert = options.cacert,
           .cert = options.cert,
-          .key = options.key};
+          .key = options.key,
+          .bearer = token_in(login.token_file)};
 }
 
 void Context::take_context() {
@@ -93,6 +107,7 @@ void Context::take_context() {
 
 int Context::run() {
   take_context();
+  hide_variable("GCOORD_USER", SecretPart::AfterColon);  // Read, and for no child.
   output_ = Output(globals_.output == "json" ? Format::JsonLines : Format::Tables);
   if (!chosen_.ok() && !globals_.keeps_contexts) {
     return fail(chosen_.status());
@@ -153,6 +168,16 @@ client::Result<client::Session> Context::attach(client::Client& client,
   }
   how.session_key = std::move(key).value();
   return client.attach_session(std::move(how));
+}
+
+bool Context::show_key(client::Client& client, std::uint64_t session_id) {
+  auto session = attach(client, {.session_id = session_id});
+  if (!session.ok()) {
+    refuse(client, session.status());
+    return false;
+  }
+  session.value().detach();
+  return true;
 }
 
 Status Context::keep_key(const client::Session& session) const {

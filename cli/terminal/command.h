@@ -101,6 +101,10 @@ class Context {
   // environment name (cli/credentials/session_key_files.h).
   client::Result<client::Session> attach(client::Client& client, client::AttachOptions how) const;
 
+  // Has the client know that key, so that its requests of the session show it; nothing happens
+  // where none is named. False: it cannot be used, and the error has been printed.
+  bool show_key(client::Client& client, std::uint64_t session_id);
+
   // Leaves the session's key where the options say, for other programs that are to attach it.
   Status keep_key(const client::Session& session) const;
 

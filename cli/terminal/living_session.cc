@@ -17,6 +17,9 @@ constexpr auto kNotAllowed = static_cast<std::uint32_t>(protocol::ErrorCode::Not
 std::optional<client::SessionDescription> living_session(Context& context,
                                                          client::Client& client,
                                                          std::uint64_t session_id) {
+  if (!context.show_key(client, session_id)) {
+    return std::nullopt;
+  }
   auto described = client.session(session_id);
   // Who may not see it, but has its key, finds out by what is done with it.
   const std::uint32_t refusal = described.status().detail();

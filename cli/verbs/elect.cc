@@ -6,6 +6,7 @@
 // to know looks at the exit code, or asks `elect leader`.
 #include "cli/terminal/check_flags.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/hidden.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/wake_sources.h"
 #include "protocol/error_codes.h"
@@ -194,7 +195,7 @@ int leader(Context& context, const ElectOptions& options) {
     return context.fail(*client, found.status());
   }
   context.output().print_facts({{"name", options.name},
-                                {"session", std::to_string(found.value().session_id)},
+                                {"session", session_value(found.value().session_id)},
                                 {"epoch", std::to_string(found.value().epoch)},
                                 {"ttl_ms", found.value().ttl_left.count()},
                                 {"candidates_waiting", found.value().candidates_waiting},

@@ -6,6 +6,7 @@
 // speaks for the leader instead, which is for leaders that left (campaign --once): a process that
 // still leads would not hear of it.
 #include "cli/terminal/command.h"
+#include "cli/terminal/hidden.h"
 #include "cli/terminal/wake_sources.h"
 #include "protocol/error_codes.h"
 
@@ -38,7 +39,7 @@ constexpr milliseconds kAskAgain{200};
 
 Json candidate_json(const client::CandidateView& candidate, std::size_t place) {
   return {{"place", place},
-          {"session", std::to_string(candidate.session_id)},
+          {"session", session_value(candidate.session_id)},
           {"priority", candidate.priority},
           {"waited_ms", candidate.waited.count()},
           {"value", candidate.value}};
@@ -56,20 +57,20 @@ int candidates(Context& context, const LineOptions& options) {
   const client::Leader& leader = found.value().leader;
   Json line = Json::array();
   Table table{{"PLACE", "SESSION", "PRIORITY", "WAITED_MS", "VALUE"}, {}, "", {}};
-  table.caption = options.name + ": session " + std::to_string(leader.session_id) +
+  table.caption = options.name + ": session " + session_text(leader.session_id) +
                   " leads in epoch " + std::to_string(leader.epoch) +
                   (leader.value.empty() ? "" : ": " + leader.value);
   for (const client::CandidateView& candidate : found.value().candidates) {
     const std::size_t place = line.size() + 1;
     line.push_back(candidate_json(candidate, place));
     table.rows.push_back({std::to_string(place),
-                          std::to_string(candidate.session_id),
+                          session_text(candidate.session_id),
                           std::to_string(candidate.priority),
                           std::to_string(candidate.waited.count()),
                           candidate.value});
   }
   context.output().print({{"name", options.name},
-                          {"session", std::to_string(leader.session_id)},
+                          {"session", session_value(leader.session_id)},
                           {"epoch", std::to_string(leader.epoch)},
                           {"value", leader.value},
                           {"candidates_waiting", leader.candidates_waiting},
@@ -131,7 +132,7 @@ client::Result<std::uint64_t> target_of(const std::string& to, const client::Ele
 
 int print_leader(Context& context, const LineOptions& options, const client::Leader& leader) {
   context.output().print_facts({{"name", options.name},
-                                {"session", std::to_string(leader.session_id)},
+                                {"session", session_value(leader.session_id)},
                                 {"epoch", std::to_string(leader.epoch)},
                                 {"value", leader.value}});
   return 0;

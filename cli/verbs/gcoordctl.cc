@@ -6,6 +6,7 @@
 #include "cli/top/verb.h"
 #include "cli/verbs/completion.h"
 #include "cli/verbs/examples.h"
+#include "common/host/hidden_secrets.h"
 #include "protocol/error_codes.h"
 #include "server/platform/version.h"
 
@@ -16,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gcoord::cli {
@@ -200,5 +202,7 @@ int main_of(std::vector<std::string> arguments) {
 }  // namespace gcoord::cli
 
 int main(int argc, char** argv) {
-  return gcoord::cli::main_of(std::vector<std::string>(argv + 1, argv + argc));
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  gcoord::hide_argument({argv + 1, argv + argc}, "--user", gcoord::SecretPart::AfterColon);
+  return gcoord::cli::main_of(std::move(arguments));
 }

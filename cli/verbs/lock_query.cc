@@ -1,6 +1,7 @@
 // gcoordctl lock get | list | check: what is known of locks, as fresh as the flags ask.
 #include "cli/audit/origins.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/hidden.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/read_flags.h"
 #include "common/utf8.h"
@@ -31,14 +32,14 @@ Json lock_json(const client::LockDescription& lock) {
   for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
     const client::Waiter& waiter = lock.waiters[place];
     waiters.push_back({{"position", place + 1},
-                       {"session", std::to_string(waiter.session_id)},
+                       {"session", session_value(waiter.session_id)},
                        {"sequence", std::to_string(waiter.sequence)},
                        {"waited_ms", waiter.waited.count()}});
   }
   return {{"name", lock.name},
           {"shard", lock.shard},
-          {"session", std::to_string(lock.holder_session)},
-          {"token", std::to_string(lock.token)},
+          {"session", session_value(lock.holder_session)},
+          {"token", token_value(lock.holder_session, lock.token)},
           {"acquired_index", std::to_string(lock.acquired_index)},
           {"ttl_ms", lock.ttl_left.count()},
           {"waiter_count", lock.waiter_count},
@@ -74,8 +75,8 @@ Json details_json(const client::LockDescription& lock) {
   json["permits_max"] = lock.permits_max;
   json["holders"] = Json::array();
   for (const client::Holder& holder : holders_of(lock)) {
-    json["holders"].push_back({{"session", std::to_string(holder.session_id)},
-                               {"token", std::to_string(holder.token)},
+    json["holders"].push_back({{"session", session_value(holder.session_id)},
+                               {"token", token_value(holder.session_id, holder.token)},
                                {"acquired_index", std::to_string(holder.acquired_index)},
                                {"permits", holder.permits}});
   }
@@ -193,13 +194,16 @@ client::Result<Listed> list_all(client::Client& client, const QueryOptions& opti
 
 // The holder, at position 0, and behind it everybody who waits.
 void add_queue(const client::LockDescription& lock, Table& table) {
-  table.rows.push_back(
-      {lock.name, "0", std::to_string(lock.holder_session), "", std::to_string(lock.token)});
+  table.rows.push_back({lock.name,
+                        "0",
+                        session_text(lock.holder_session),
+                        "",
+                        token_text(lock.holder_session, lock.token)});
   for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
     const client::Waiter& waiter = lock.waiters[place];
     table.rows.push_back({lock.name,
                           std::to_string(place + 1),
-                          std::to_string(waiter.session_id),
+                          session_text(waiter.session_id),
                           std::to_string(waiter.waited.count()),
                           ""});
   }
@@ -278,8 +282,8 @@ int list(Context& context, const QueryOptions& options) {
       continue;
     }
     table.rows.push_back({lock.name,
-                          std::to_string(lock.token),
-                          std::to_string(lock.holder_session),
+                          token_text(lock.holder_session, lock.token),
+                          session_text(lock.holder_session),
                           std::to_string(lock.ttl_left.count()),
                           std::to_string(lock.waiter_count),
                           std::to_string(lock.shard)});

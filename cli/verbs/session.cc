@@ -24,6 +24,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Of a session that one may keep alive and not see: as long as one gets that says nothing of it.
+constexpr milliseconds kTtlUnseen{10'000};
+
 // How long nodes that cannot be reached are waited for before the others are asked.
 constexpr milliseconds kLookAgain{500};
 
@@ -141,7 +144,7 @@ int keep_bound(Context& context, const SessionFlags& flags) {
   const Bound bound{*std::move(health)};
   auto session = context.attach(*client,
                                 {.session_id = flags.id,
-                                 .ttl = described->ttl,
+                                 .ttl = described->ttl.count() != 0 ? described->ttl : kTtlUnseen,
                                  .keep_alive = true,
                                  .on_event = bound.on_event(),
                                  .health = bound.health});
@@ -161,10 +164,14 @@ int keep_bound(Context& context, const SessionFlags& flags) {
   return 0;
 }
 
-// What a keep-alive answers: the TTL that is left, 0 when the session is gone.
+// What a keep-alive answers: the TTL that is left, 0 when the session is gone; null when the user
+// may not see it.
 int print_renewed(Context& context, const client::SessionDescription& described) {
-  context.output().print_facts({{"session", std::to_string(described.session_id)},
-                                {"ttl_ms", described.alive ? described.remaining.count() : 0}});
+  const bool unseen = described.alive && described.ttl.count() == 0;
+  context.output().print_facts(
+      {{"session", std::to_string(described.session_id)},
+       {"ttl_ms",
+        unseen ? Json(nullptr) : Json(described.alive ? described.remaining.count() : 0)}});
   std::cout.flush();
   return 0;
 }
@@ -178,6 +185,9 @@ int keep_alive(Context& context, const SessionFlags& flags) {
   if (!client.has_value()) {
     return context.exit_code();
   }
+  if (!context.show_key(*client, flags.id)) {
+    return context.exit_code();
+  }
   while (true) {
     const auto described = client->keep_alive_once(flags.id);
     if (!described.ok()) {
@@ -187,7 +197,9 @@ int keep_alive(Context& context, const SessionFlags& flags) {
     if (flags.once || !described.value().alive) {
       return 0;
     }
-    wait_readable({signals.fd()}, std::max(milliseconds{10}, described.value().ttl / 3));
+    const milliseconds ttl =
+        described.value().ttl.count() != 0 ? described.value().ttl : kTtlUnseen;
+    wait_readable({signals.fd()}, std::max(milliseconds{10}, ttl / 3));
     if (signals.take() != 0) {
       return 0;
     }
@@ -197,6 +209,9 @@ int keep_alive(Context& context, const SessionFlags& flags) {
 int show(Context& context, const SessionFlags& flags) {
   auto client = context.connect();
   if (!client.has_value()) {
+    return context.exit_code();
+  }
+  if (!context.show_key(*client, flags.id)) {
     return context.exit_code();
   }
   const auto described = client->session(flags.id);

@@ -28,7 +28,9 @@ std::string text_of(const Json& node, const char* field) {
   return node[field].is_string() ? node[field].text() : node[field].dump();
 }
 
-Json describe(client::Client& client, const client::NodeView& node) {
+// `refused`: whether the node answers and refuses it for a right.
+Json describe(client::Client& client, const client::NodeView& node, bool& refused) {
+  refused = false;
   Json json = {{"node", node.node_id}, {"endpoint", node.address}};
   if (!node.connected) {
     json["reachable"] = false;
@@ -38,6 +40,8 @@ Json describe(client::Client& client, const client::NodeView& node) {
   const auto status = client.node_status(node.node_id);
   json["reachable"] = status.ok();
   if (!status.ok()) {
+    refused =
+        status.status().detail() == static_cast<std::uint32_t>(protocol::ErrorCode::NotAllowed);
     json["error"] = status.status().to_string();
     return json;
   }
@@ -298,11 +302,14 @@ int show_status(Context& context) {
   });
   Json nodes = Json::array();
   bool all_reachable = true;
+  bool all_refuse = true;
   for (const client::NodeView& node : cluster.nodes) {
     if (node.node_id == 0) {
       continue;  // add_strangers()
     }
-    nodes.push_back(describe(*client, node));
+    bool refused = false;
+    nodes.push_back(describe(*client, node, refused));
+    all_refuse = all_refuse && refused;
     all_reachable = all_reachable && nodes.back().value("reachable", false);
   }
   Json json = {{"cluster_id", std::to_string(cluster.cluster_id)},
@@ -332,7 +339,10 @@ int show_status(Context& context) {
   add_coordinators(table.notes, nodes);
   add_strangers(json, table.notes, cluster);
   context.output().print(json, table);
-  return static_cast<int>(all_reachable ? protocol::ExitCode::Ok : protocol::ExitCode::Unreachable);
+  const bool not_allowed = all_refuse && nodes.size() != 0;
+  return static_cast<int>(all_reachable ? protocol::ExitCode::Ok
+                          : not_allowed ? protocol::ExitCode::Auth
+                                        : protocol::ExitCode::Unreachable);
 }
 
 constexpr const char* kStatusFooter =
@@ -341,7 +351,7 @@ constexpr const char* kStatusFooter =
     "it hears. PHI: how much it suspects each of them, NODE:PHI; 8 is wrong once in a hundred\n"
     "million times. STEPPER: the device of its shards. VOTES: shards in which it votes, UNLED:\n"
     "those without a leader, both shown where nodes have to be admitted again.\n"
-    "Exit codes: 0 every node answers, 3 one does not, or none.";
+    "Exit codes: 0 every node answers, 3 one does not, or none, 4 all refuse it for a right.";
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 // exit code 0. With --wait-for it is a question that waits for its answer, as `consul watch` and
 // long polls are: it looks first, so that nothing is missed between the look and the wait.
 #include "cli/terminal/command.h"
+#include "cli/terminal/hidden.h"
 #include "cli/terminal/signal_closes.h"
 #include "common/text/printable.h"
 #include "protocol/error_codes.h"
@@ -56,7 +57,7 @@ void add_previous(Json& json, const client::PreviousHold& previous) {
     return;
   }
   json["previous_token"] = std::to_string(previous.token);
-  json["previous_session"] = std::to_string(previous.session_id);
+  json["previous_session"] = session_value(previous.session_id);
   if (!previous.value.empty()) {
     json["previous_value"] = previous.value;
   }
@@ -66,7 +67,7 @@ Json event_json(const WatchFlags& flags, const WatchBatch& batch, const WatchEve
   Json json = {{"event", client::event_name(event.kind)},
                {"name", event.name},
                {"token", std::to_string(event.token)},
-               {"session", std::to_string(event.session_id)},
+               {"session", session_value(event.session_id)},
                {"shard", batch.shard},
                {"revision", std::to_string(batch.revision)}};
   if (!event.value.empty()) {
@@ -262,8 +263,8 @@ client::Result<client::LockDescription> look(client::Client& client, const std::
 int print_state(Context& context, const client::LockDescription& lock) {
   context.output().print_facts({{"name", lock.name},
                                 {"held", lock.holder_session != 0},
-                                {"session", std::to_string(lock.holder_session)},
-                                {"token", std::to_string(lock.token)}});
+                                {"session", session_value(lock.holder_session)},
+                                {"token", token_value(lock.holder_session, lock.token)}});
   return 0;
 }
 

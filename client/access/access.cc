@@ -6,6 +6,8 @@
 #include "security/roles/grant_rules.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -145,6 +147,51 @@ OperationPtr leader_operation(const Core& core, protocol::RequestKind kind) {
   return operation;
 }
 
+// A change that is sent until a node takes or refuses it: in its first second a leader does not
+// know whether all nodes know of roles (AccessNotReady).
+struct SentChange {
+  Core& core;
+  std::string payload;  // With the number by which its repetitions are one change.
+  TimePoint deadline{};
+  Callback<Result<AccessReport>> callback;
+
+  ~SentChange() { ::explicit_bzero(payload.data(), payload.size()); }  // It may have a password.
+};
+
+constexpr std::chrono::milliseconds kReadyAgain{100};
+
+void send_change(const std::shared_ptr<SentChange>& sent);
+
+// Whether it was put off, to be sent again.
+bool put_off(const std::shared_ptr<SentChange>& sent, const Answer& answer) {
+  Core& core = sent->core;
+  const TimePoint again = core.clock().now() + kReadyAgain;
+  const bool early =
+      answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::AccessNotReady);
+  if (!early || again >= sent->deadline) {
+    return false;
+  }
+  core.call_at(again, [sent] { send_change(sent); });
+  core.call_at_stop(std::weak_ptr<void>{sent}, [over = std::weak_ptr{sent}] {
+    if (const auto waiting = over.lock()) {
+      waiting->callback(failure(ErrorCode::ClientClosed));
+    }
+  });
+  return true;
+}
+
+void send_change(const std::shared_ptr<SentChange>& sent) {
+  auto operation = leader_operation(sent->core, protocol::RequestKind::AccessChange);
+  operation->payload = sent->payload;
+  operation->deadline = sent->deadline;
+  operation->callback = [sent](const Answer& answer) {
+    if (!put_off(sent, answer)) {
+      sent->callback(report_of(answer));
+    }
+  };
+  sent->core.submit(std::move(operation));
+}
+
 }  // namespace
 
 void access(Core& core, const AccessQuery& query, Callback<Result<AccessReport>> callback) {
@@ -175,12 +222,12 @@ void change_access(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  auto operation = leader_operation(core, protocol::RequestKind::AccessChange);
-  operation->payload = protocol::text_of(protocol::encode_access_order(order.value()));
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(report_of(answer));
-  };
-  core.submit(std::move(operation));
+  const auto sent = std::make_shared<SentChange>(SentChange{
+      .core = core,
+      .payload = std::string{protocol::text_of(protocol::encode_access_order(order.value()))},
+      .deadline = core.request_deadline(),
+      .callback = std::move(callback)});
+  send_change(sent);
 }
 
 }  // namespace gcoord::client

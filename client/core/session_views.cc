@@ -43,6 +43,14 @@ SessionDescription gone(SessionId session) {
   return described;
 }
 
+// Of a session that was renewed by whoever may not look at it: its times and counts stay 0.
+SessionDescription renewed_unseen(SessionId session) {
+  SessionDescription described = gone(session);
+  described.alive = true;
+  described.remaining = milliseconds{0};
+  return described;
+}
+
 // The answers of all nodes to one keep-alive of one session.
 struct KeepAliveRound {
   Core& core;
@@ -97,6 +105,10 @@ void on_round_over(const KeepAliveRound& round) {
   // A session without a home is registered where its locks are, and the leader of what would be its
   // home may be a message behind those: it does not know that the session is gone.
   show_session(core, round.session, [round](const auto& shown) {
+    constexpr auto kNotAllowed = static_cast<std::uint32_t>(ErrorCode::NotAllowed);
+    if (shown.status().detail() == kNotAllowed && round.renewed) {
+      return round.callback(renewed_unseen(round.session));
+    }
     const TimePoint again = round.core.clock().now() + kHomeBehind;
     const bool behind = shown.ok() && !shown.value().alive && round.renewed;
     if (!behind || again >= round.deadline) {

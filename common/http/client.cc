@@ -193,6 +193,7 @@ class HttpClient::Handle {
     library_.easy_reset(curl_);  // Its connection stays.
     set_request(content);
     set_tls();
+    set_bearer();
     set_limits(limits);
     set_proxy();
     set_callbacks(exchange);
@@ -273,6 +274,14 @@ class HttpClient::Handle {
 
   void add_header(const std::string& line) {
     headers_ = library_.slist_append(headers_, line.c_str());
+  }
+
+  // libcurl gives it to no other host.
+  void set_bearer() {
+    if (!options_.tls.bearer.empty() && (options_.tls.enabled || is_loopback(origin_.host))) {
+      set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
+      set(CURLOPT_XOAUTH2_BEARER, options_.tls.bearer.c_str());
+    }
   }
 
   // libcurl checks chain and name by default.

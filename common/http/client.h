@@ -72,6 +72,9 @@ struct HttpTls {
   std::string cacert{};
   std::string cert{};  // Of the client, where the server demands one, with
   std::string key{};   // its key.
+  // Sent as "Authorization: Bearer", with TLS and to loopback, and never on to where a redirect
+  // leads; empty: none.
+  std::string bearer{};
 };
 
 struct HttpOptions {

@@ -161,6 +161,19 @@ Result<SecretBytes> read_secret_file(const std::string& path, std::size_t bytes_
   return SecretBytes::copy_of(whole.bytes().first(count));
 }
 
+Status check_secret_file(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+  if (file.number() < 0) {
+    return errno == ENOENT || errno == ENOTDIR ? Status{}
+           : errno == ELOOP                    ? unsafe(path, "is a link")
+                                               : unreadable(path, errno);
+  }
+
+  struct stat state {};
+
+  return ::fstat(file.number(), &state) == 0 ? check_owner(path, state) : unreadable(path, errno);
+}
+
 Status write_secret_file(const std::string& path, std::span<const std::byte> bytes) {
   return write_by_part(
       path, bytes, [](const char* from, const char* to) { return ::rename(from, to); });

@@ -19,6 +19,10 @@ namespace gcoord::security {
 // open to its group or others; GC3121: it is not there or cannot be read; GC3122: it is longer.
 Result<SecretBytes> read_secret_file(const std::string& path, std::size_t bytes_max);
 
+// For whoever reads the file in another way: GC3120 as above. A file that is not there is no
+// failure.
+Status check_secret_file(const std::string& path);
+
 // Puts the bytes in place of what lies there. GC3124 when the disk does not take them.
 Status write_secret_file(const std::string& path, std::span<const std::byte> bytes);
 

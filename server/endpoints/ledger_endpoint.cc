@@ -10,11 +10,14 @@ namespace {
 // A page may be read from a disk, so that some stand by while others wait.
 constexpr std::uint32_t kLedgerThreads = 4;
 
-HttpAnswer answer_of(LedgerPage page) {
+// A cache between, which serves everybody, may keep a page only where everybody may have it.
+HttpAnswer answer_of(LedgerPage page, bool is_private) {
+  const char* const kept =
+      is_private ? "private, max-age=31536000, immutable" : "public, max-age=31536000, immutable";
   return {
       .status = page.status,
       .content_type = page.content_type,
-      .cache_control = page.immutable ? "public, max-age=31536000, immutable" : "no-cache",
+      .cache_control = page.immutable ? kept : "no-cache",
       .body = std::move(page.body),
   };
 }
@@ -29,9 +32,16 @@ Result<std::unique_ptr<LedgerEndpoint>> LedgerEndpoint::open(const std::string& 
     return environment.metrics.counter(
         {"gcoord_ledger_requests_total", "requests to the ledger's port", "answer", answer});
   };
-  const auto handler = [&view, &given = counter("given"), &refused = counter("refused")](
-                           const HttpRequest& request) {
-    HttpAnswer answer = answer_of(ledger_page(view, request.path));
+  const auto handler = [&view,
+                        judge = environment.refusal,
+                        is_private = environment.is_private,
+                        &given = counter("given"),
+                        &refused = counter("refused")](const HttpRequest& request) {
+    if (auto refusal = judge ? judge(request) : std::nullopt) {
+      refused.add();
+      return *std::move(refusal);
+    }
+    HttpAnswer answer = answer_of(ledger_page(view, request.path), is_private && is_private());
     (answer.status == 200 ? given : refused).add();
     return answer;
   };

@@ -1,7 +1,7 @@
 // The HTTP port of a node's ledger: read-only, for auditors and mirrors (ledger_pages.h says what).
 //
-// GET and HEAD of paths, nothing else; no secrets, since everything here is signed.
-// Requests never touch the node's loop.
+// GET and HEAD of paths, nothing else; everything here is signed. With rights switched on a page
+// may be for some clients only (server/gate/http_gate.h). Requests never touch the node's loop.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -10,7 +10,9 @@
 #include "server/interfaces/ledger_view.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace gcoord::server {
@@ -21,6 +23,11 @@ class LedgerEndpoint {
   struct Environment {
     MetricsRegistry& metrics;
     const PortTls* tls = nullptr;  // As HttpServerOptions::tls.
+    // The answer to a client that may not have the page; nothing: it may. Called by all threads of
+    // the port. Empty: everybody may have all pages.
+    std::function<std::optional<HttpAnswer>(const HttpRequest&)> refusal = {};
+    // Whether pages are for some clients only. Empty: never.
+    std::function<bool()> is_private = {};
   };
 
   // `address` is "HOST:PORT"; with port 0 the system chooses. ListenFailed when it cannot be bound.

@@ -1,4 +1,5 @@
-// The gate of a node's clients as a whole: their requests, what they are answered, their watches.
+// The gate of a node's clients as a whole: their requests, what they are answered, their watches,
+// and their waits.
 //
 // The node's loop.
 #pragma once
@@ -7,6 +8,7 @@
 #include "server/gate/reply_gate.h"
 #include "server/gate/request_gate.h"
 #include "server/gate/roles_copy.h"
+#include "server/gate/wait_gate.h"
 #include "server/gate/watch_gate.h"
 
 namespace gcoord::server {
@@ -18,6 +20,7 @@ struct ClientGate {
   RequestGate requests;
   ReplyGate replies{requests};
   WatchGate watches{requests};
+  WaitGate waits{requests};
 };
 
 }  // namespace gcoord::server

@@ -9,18 +9,18 @@ namespace gcoord::server {
 
 namespace {
 
-MetricName name_of(std::string_view right) {
-  return {"gcoord_server_requests_not_allowed_total",
-          "Requests that were refused because the client's principal lacks a right.",
-          "right",
-          std::string{right}};
-}
-
 std::size_t bucket_of(const security::Principal& principal) {
   return hash_name(principal.name).low % Refusals::kBuckets;
 }
 
 }  // namespace
+
+MetricName Refusals::name_of(std::string_view right) {
+  return {"gcoord_server_requests_not_allowed_total",
+          "Requests that were refused because the client's principal lacks a right.",
+          "right",
+          std::string{right}};
+}
 
 Refusals::Refusals(MetricsRegistry& metrics)
     : unidentified_(metrics.counter(name_of("identity"))),
@@ -32,7 +32,12 @@ Refusals::Refusals(MetricsRegistry& metrics)
       watches_(metrics.counter({"gcoord_server_watches_not_allowed_total",
                                 "Watches that were ended because their right was taken away.",
                                 "",
-                                ""})) {
+                                ""})),
+      waits_(metrics.counter({"gcoord_server_waits_not_allowed_total",
+                              "Waits at locks, groups and rendezvous that were ended because their "
+                              "right was taken away.",
+                              "",
+                              ""})) {
   for (const security::RightRow& row : security::right_rows()) {
     by_right_[static_cast<std::size_t>(row.right)] = &metrics.counter(name_of(row.name));
   }
@@ -42,6 +47,11 @@ bool Refusals::add(const Refused& refused, std::uint64_t now_ms) {
   const bool known = refused.missing.scope != DemandScope::Identified;
   (known ? *by_right_[static_cast<std::size_t>(refused.missing.right)] : unidentified_).add();
   return limits_[bucket_of(refused.principal)].may_log(now_ms);
+}
+
+bool Refusals::add_ended_wait(const security::Principal& principal, std::uint64_t now_ms) {
+  waits_.add();
+  return limits_[bucket_of(principal)].may_log(now_ms);
 }
 
 void Refusals::log(const security::Principal& principal,

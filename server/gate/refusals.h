@@ -20,6 +20,9 @@ namespace gcoord::server {
 
 class Refusals {
  public:
+  // Of the counter of refusals for a right, or for "identity".
+  static MetricName name_of(std::string_view right);
+
   // The registry outlives it.
   explicit Refusals(MetricsRegistry& metrics);
 
@@ -39,6 +42,9 @@ class Refusals {
   // A change that a node refused because it could not confirm its copy of the roles.
   void add_unconfirmed() { unconfirmed_.add(); }
 
+  // A wait that was ended because its right is gone. Whether to log it now, too.
+  bool add_ended_wait(const security::Principal& principal, std::uint64_t now_ms);
+
   // A watch that was ended because its right is gone.
   void add_ended_watch() { watches_.add(); }
 
@@ -47,6 +53,7 @@ class Refusals {
   Counter& unidentified_;
   Counter& unconfirmed_;
   Counter& watches_;
+  Counter& waits_;
   std::array<LogRateLimit, kBuckets> limits_;
 };
 

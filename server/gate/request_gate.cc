@@ -34,8 +34,38 @@ bool names_holder(RequestKind kind) {
 
 }  // namespace
 
+RequestGate::RequestGate(MetricsRegistry& metrics)
+    : refusals_(metrics),
+      epoch_(metrics.gauge({"gcoord_server_access_epoch",
+                            "Epoch of the users and roles by which the node decides; nodes that "
+                            "differ for long do not hear of changes.",
+                            "",
+                            ""})),
+      enabled_(
+          metrics.gauge({"gcoord_server_access_enabled", "1: the node checks rights.", "", ""})) {}
+
+void RequestGate::show() const {
+  const security::AccessTable& table = environment_->table();
+  epoch_.set(static_cast<std::int64_t>(table.epoch));
+  enabled_.set(table.enabled ? 1 : 0);
+}
+
 const security::RightsOf& RequestGate::rights(protocol::ConnectionId connection) {
-  return *cache_.rights(environment_->table(), environment_->clients.principal(connection));
+  return rights_of(environment_->clients.principal(connection));
+}
+
+const security::RightsOf& RequestGate::rights_of(const security::Principal& principal) {
+  return *cache_.rights(environment_->table(), principal);
+}
+
+std::string RequestGate::refuse_wait(protocol::ConnectionId connection,
+                                     const security::Principal& principal,
+                                     const MissingRight& missing) {
+  std::string why = refusal_text(security::to_string(principal), missing);
+  if (refusals_.add_ended_wait(principal, environment_->now_ms())) {
+    refusals_.log(principal, "a wait of " + environment_->clients.describe(connection), why);
+  }
+  return why;
 }
 
 SessionStanding RequestGate::standing(protocol::ConnectionId connection, SessionId session) const {

@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -40,9 +41,11 @@ class RequestGate {
     std::function<bool()> confirmed;
     std::function<SessionStanding(protocol::ConnectionId, SessionId)> standing;
     std::function<std::uint64_t()> now_ms;
+    // How often connections that were somebody have become somebody else.
+    std::function<std::uint64_t()> reidentified;
   };
 
-  explicit RequestGate(MetricsRegistry& metrics) : refusals_(metrics) {}
+  explicit RequestGate(MetricsRegistry& metrics);
 
   RequestGate(const RequestGate&) = delete;
   RequestGate& operator=(const RequestGate&) = delete;
@@ -58,8 +61,15 @@ class RequestGate {
     return environment_ && (environment_->table().enabled || !environment_->table().users.empty());
   }
 
-  // Of the roles while they are checked, plus one; 0 while they are not.
-  std::uint64_t epoch() const { return on() ? environment_->table().epoch + 1 : 0; }
+  // Rises whenever a decision about what goes on for longer may be another one: with the epoch of
+  // the roles while they are checked, and with each connection that becomes somebody else; 0 while
+  // they are not checked.
+  std::uint64_t epoch() const {
+    return on() ? environment_->table().epoch + environment_->reidentified() + 1 : 0;
+  }
+
+  // Shows the roles that this node goes by in its metrics. Once per pass.
+  void show() const;
 
   // Whether a request may go on, as it came, checked or not; if not, it is answered, counted and
   // logged. RequestFlag::Discreet is set where the answer may not say who holds the name.
@@ -69,7 +79,15 @@ class RequestGate {
 
   // Only while on().
   const security::RightsOf& rights(protocol::ConnectionId connection);
+  const security::RightsOf& rights_of(const security::Principal& principal);
   SessionStanding standing(protocol::ConnectionId connection, SessionId session) const;
+
+  const protocol::ReplySink& clients() const { return environment_->clients; }
+
+  // Counts and logs the end of a wait; what its client is answered.
+  std::string refuse_wait(protocol::ConnectionId connection,
+                          const security::Principal& principal,
+                          const MissingRight& missing);
 
   Refusals& refusals() { return refusals_; }
 
@@ -82,6 +100,8 @@ class RequestGate {
   std::optional<Environment> environment_;
   RightsCache cache_;
   Refusals refusals_;
+  Gauge& epoch_;
+  Gauge& enabled_;
 };
 
 }  // namespace gcoord::server

@@ -201,6 +201,7 @@ void GroupRequests::on_confirmed(const Pending& pending, const Status& status, N
   GroupWait wait{.connection = pending.connection,
                  .request = pending.request,
                  .name = std::move(name),
+                 .owner = judging_.owner(pending.connection),
                  .deadline = deadline_of(std::min(pending.request.deadline_ms, kViewWaitMsMax)),
                  .report = {},
                  .epoch = pending.request.token,
@@ -283,6 +284,7 @@ void GroupRequests::on_decided(const Pending& pending,
                            {.connection = pending.connection,
                             .request = pending.request,
                             .name = std::string{group.name},
+                            .owner = judging_.owner(pending.connection),
                             .deadline = deadline_of(pending.request.deadline_ms),
                             .generation = answer.epoch,
                             .size = env_.machine.groups().view(group.shard, hash).barrier_size,
@@ -403,10 +405,17 @@ bool GroupRequests::due(ShardId shard, NameHash group, GroupWait& wait) {
 }
 
 void GroupRequests::on_tick() {
+  if (judging_.under_way()) {
+    waits_.judge(judging_, env_.clock.now);
+  }
   const auto over = waits_.take_due(
       env_.clock.now,
       [this](ShardId shard, NameHash group, GroupWait& wait) { return due(shard, group, wait); });
   for (const GroupWait& wait : over) {
+    if (!wait.refusal.empty()) {
+      end(wait, error_reply(wait.request, ErrorCode::NotAllowed), wait.refusal);
+      continue;
+    }
     env_.replies.unpark(wait.connection);
     send_view(wait, *view_after(ShardId{wait.request.shard}, wait, true));
   }
@@ -423,6 +432,10 @@ void GroupRequests::on_withdrawn(const Pending& pending,
            wait.request.session == pending.request.session;
   });
   for (const GroupWait& wait : ended) {
+    if (timed_out && !wait.refusal.empty()) {
+      end(wait, error_reply(wait.request, ErrorCode::NotAllowed), wait.refusal);
+      continue;
+    }
     // It was released, or its session ended, before: both have answered all that they found.
     const ErrorCode error = timed_out ? ErrorCode::BarrierTimedOut : ErrorCode::SessionExpired;
     end(wait, error_reply(wait.request, error), timed_out ? std::string_view{wait.report} : "");

@@ -53,6 +53,10 @@ class GroupRequests {
   void barrier(const ClientRequest& request);
   void get(const ClientRequest& request);
 
+  // Judges waits anew whenever rights change: those that are not allowed any more end. It outlives
+  // this.
+  void set_judge(WaitJudge* judge) { judging_.set_judge(judge); }
+
   // A command of a client was applied, of the group of this name.
   void on_decided(const Pending& pending,
                   const NamedGroup& group,
@@ -74,7 +78,9 @@ class GroupRequests {
   // Once per tick: waits whose deadline has passed.
   void on_tick();
 
-  Tick next_deadline() const { return waits_.next_deadline(); }
+  Tick next_deadline() const {
+    return judging_.under_way() ? env_.clock.now + 1 : waits_.next_deadline();
+  }
 
   std::size_t wait_count() const { return waits_.size(); }
 
@@ -97,6 +103,7 @@ class GroupRequests {
 
   GroupEnvironment env_;
   GroupWaits waits_;
+  JudgingRound judging_;
   std::unordered_map<std::uint64_t, std::string> names_;
   std::uint64_t name_last_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/waits/named_waits.h"
+#include "server/waits/wait_judge.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@ struct GroupWait {
   protocol::ConnectionId connection;
   protocol::RequestSlot request;
   std::string name;
+  WaitOwner owner;
+  std::string refusal = {};  // Why it is not allowed any more.
   Tick deadline = kTickNever;
   // At a barrier: which one, and for how many.
   std::uint64_t generation = 0;

@@ -4,6 +4,7 @@
 #include "ledger/directory/data_directory.h"
 #include "ledger/disk/posix_disk.h"
 #include "protocol/error_codes.h"
+#include "security/secret/file.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
 #include "server/platform/system_random.h"
@@ -73,6 +74,8 @@ Result<std::unique_ptr<NodeLedger>> NodeLedger::open(NodeLedgerOptions options,
   GCOORD_TRY(node->disk_,
              ledger::PosixDisk::open_directory(node->options_.data_directory + "/publication",
                                                node->options_.room));
+  GCOORD_TRY_STATUS(
+      security::check_secret_file(node->options_.data_directory + "/publication/ledger.key"));
   GCOORD_TRY(node->repair_, ledger::read_repair_file(*node->disk_));
   node->repaired_gauge_.set(static_cast<std::int64_t>(node->repair_.size()));
   return node;

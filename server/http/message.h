@@ -1,7 +1,10 @@
 // A request to an HTTP port of a node, and the answer to it. Values; thread-safe as those are.
 #pragma once
 
+#include "security/tls/peer.h"
+
 #include <algorithm>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -20,6 +23,11 @@ struct HttpRequest {
   std::string path;  // As it was sent: begins with '/', nothing is decoded.
   std::vector<HttpArgument> arguments;
   bool head = false;  // HEAD: nobody reads the body.
+
+  // How its client says who it is: the certificate of its TLS connection, if it showed a good one,
+  // and the token of "Authorization: Bearer". Neither is logged.
+  std::shared_ptr<const security::TlsPeer> peer = {};
+  std::string bearer = {};
 
   // A stop is requested within about a second of the client's end, for pages that take their time.
   // A client that closes only its sending side counts as one that is gone.

@@ -24,6 +24,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -68,6 +69,24 @@ bool has_body(MHD_Connection* connection) {
              connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr;
 }
 
+// The token of "Authorization: Bearer TOKEN" (RFC 6750, section 2.1); empty: there is none.
+std::string bearer_of(MHD_Connection* connection) {
+  const char* const header =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+  const std::string_view text = header == nullptr ? "" : header;
+  constexpr std::string_view kScheme = "bearer ";
+  const bool bearer =
+      text.size() > kScheme.size() &&
+      std::ranges::equal(text.substr(0, kScheme.size()), kScheme, [](char given, char wanted) {
+        return given == wanted || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == wanted);
+      });
+  if (!bearer) {
+    return {};
+  }
+  const std::string_view token = text.substr(kScheme.size());
+  return std::string{token.substr(std::min(token.find_first_not_of(' '), token.size()))};
+}
+
 // The library misses the end of what a client sends if it came together with the rest: it is told
 // of a change once, and takes a short read for the last one. Our own end it does not miss.
 void cut_if_ended(int socket) {
@@ -102,6 +121,9 @@ MHD_Result send_answer(Exchange& exchange) {
   if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
     const char* allowed = exchange.request.head ? "GET" : "GET, HEAD";
     MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
+  }
+  if (answer.status == MHD_HTTP_UNAUTHORIZED) {
+    MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"gcoord\"");
   }
   const MHD_Result queued =
       MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
@@ -259,6 +281,9 @@ class HttpServer::Impl {
     } else {
       table_.close(socket_of(connection));
     }
+    if (!opened) {
+      peers_.erase(socket_of(connection));
+    }
     figures_.open.set(static_cast<std::int64_t>(table_.size()));
   }
 
@@ -311,9 +336,17 @@ class HttpServer::Impl {
     return send_answer(exchange);
   }
 
+  void take_credentials(Exchange& exchange) const {
+    if (const auto peer = peers_.find(socket_of(exchange.connection)); peer != peers_.end()) {
+      exchange.request.peer = peer->second;
+    }
+    exchange.request.bearer = bearer_of(exchange.connection);
+  }
+
   // The request is whole: it is answered at once, or a thread of the handlers has it from here to
   // resume().
   MHD_Result begin(Exchange& exchange) {
+    take_credentials(exchange);
     if (stop_.load()) {  // No handler is left to end a suspension.
       exchange.answer = {.status = 503, .body = "the node stops\n"};
       exchange.answered = true;
@@ -400,6 +433,11 @@ class HttpServer::Impl {
     ::poll(polled_.data(), polled_.size(), static_cast<int>(wait_ms));
     if (front_ != nullptr) {
       front_->advance(std::span{polled_}.subspan(own), now_ms(), [this](const HttpArrival& client) {
+        if (client.peer != nullptr) {
+          peers_.insert_or_assign(client.socket, client.peer);
+        } else {
+          peers_.erase(client.socket);
+        }
         MHD_add_connection(daemon_,
                            client.socket,
                            reinterpret_cast<const sockaddr*>(&client.from),
@@ -456,6 +494,7 @@ class HttpServer::Impl {
   std::vector<pollfd> polled_;
   HttpPortLines lines_;
   HttpConnectionTable table_;
+  std::unordered_map<int, std::shared_ptr<const security::TlsPeer>> peers_;  // By socket.
   std::uint64_t next_look_ms_ = 0;
   std::unordered_set<Exchange*> suspended_;
   std::mutex mutex_;

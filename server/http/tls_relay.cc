@@ -186,6 +186,9 @@ void TlsRelay::end() {
 HttpArrival TlsRelay::take() {
   HttpArrival served = client_;
   served.socket = std::exchange(served_, -1);
+  if (news_.state == TlsState::Open && news_.peer) {
+    served.peer = std::make_shared<const security::TlsPeer>(*news_.peer);
+  }
   state_ = client_.socket < 0 ? State::Over : State::Relaying;
   return served;
 }

@@ -5,6 +5,7 @@
 // direction, so a side that takes nothing stops the other. One thread.
 #pragma once
 
+#include "security/tls/peer.h"
 #include "server/tls/connection_tls.h"
 
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace gcoord::server {
@@ -22,6 +24,7 @@ struct HttpArrival {
   int socket = -1;
   sockaddr_storage from{};
   socklen_t from_bytes = 0;
+  std::shared_ptr<const security::TlsPeer> peer;  // Of a good certificate; else empty.
 };
 
 class TlsRelay {

@@ -113,7 +113,7 @@ void IdentityRequests::on_checked(const Checked& checked, bool fits) {
   if (keys_.tokens.empty()) {
     return refuse(checked.connection, checked.request, ErrorCode::AuthenticationUnsupported);
   }
-  connection->principal = {security::PrincipalKind::User, checked.user};
+  become(*connection, {security::PrincipalKind::User, checked.user});
   const std::uint64_t now = now_s();
   const TokenClaims claims{
       .principal = connection->principal, .roles_epoch = env_.users.epoch(), .proven_s = now};
@@ -144,11 +144,11 @@ Result<TokenClaims> IdentityRequests::verify(std::string_view token,
   return claims;
 }
 
-Status IdentityRequests::check_user(const TokenClaims& claims) const {
-  if (claims.roles_epoch > env_.users.epoch()) {
+Status check_token_user(const UserDirectory& users, const TokenClaims& claims) {
+  if (claims.roles_epoch > users.epoch()) {
     return protocol::make_error(ErrorCode::UsersBehind);
   }
-  const auto user = env_.users.find(claims.principal.name);
+  const auto user = users.find(claims.principal.name);
   if (!user || user->disabled || user->changed > claims.roles_epoch) {
     return protocol::make_error(ErrorCode::TokenRevoked);
   }
@@ -159,13 +159,14 @@ void IdentityRequests::check_token(const ClientRequest& request,
                                    ConnectionIdentity& connection,
                                    std::string_view token) {
   const auto claims = verify(token, connection);
-  const Status status = claims.ok() ? check_user(claims.value()) : claims.status();
+  const Status status =
+      claims.ok() ? check_token_user(env_.users, claims.value()) : claims.status();
   if (!status.ok()) {
     env_.metrics.tokens_bad.add();
     return refuse(request.connection, request.slot, static_cast<ErrorCode>(status.detail()));
   }
   env_.metrics.tokens_good.add();
-  connection.principal = claims.value().principal;
+  become(connection, claims.value().principal);
   const std::uint64_t now = now_s();
   const std::uint64_t expires_s = claims.value().expires_s;
   protocol::AuthenticateAnswer answer{.principal = connection.principal};
@@ -185,6 +186,12 @@ void IdentityRequests::check_token(const ClientRequest& request,
   }
   env_.replies.reply(
       request.connection, protocol::reply_to(request.slot), protocol::encode_authenticated(answer));
+}
+
+void IdentityRequests::become(ConnectionIdentity& connection, security::Principal principal) {
+  const bool was_known = connection.principal.kind != security::PrincipalKind::Anonymous;
+  reidentified_ += was_known && connection.principal != principal ? 1 : 0;
+  connection.principal = std::move(principal);
 }
 
 void IdentityRequests::attach(const ClientRequest& request, ConnectionIdentity& connection) {

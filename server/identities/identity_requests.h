@@ -41,6 +41,9 @@ struct IdentityKeys {
   security::SessionKeys sessions;
 };
 
+// Whether the user of a good token still has what it says: UsersBehind, TokenRevoked.
+Status check_token_user(const UserDirectory& users, const security::TokenClaims& claims);
+
 class IdentityRequests {
  public:
   // All outlive it.
@@ -58,6 +61,8 @@ class IdentityRequests {
 
   // Other secrets, or other strictness, from now on.
   void set_keys(IdentityKeys keys);
+
+  const security::TokenRing& tokens() const { return keys_.tokens; }
 
   void set_mode(SessionKeyMode mode) { mode_ = mode; }
 
@@ -78,6 +83,10 @@ class IdentityRequests {
   // does not know of keys, or there are none, or the session may be somebody else's.
   std::span<const std::byte> on_opened(protocol::ConnectionId connection,
                                        const protocol::ReplySlot& reply);
+
+  // How often a connection that was somebody has become somebody else: what it watches and waits
+  // for is to be judged anew.
+  std::uint64_t reidentified() const { return reidentified_; }
 
   // Whether the connection has opened the session, or has shown its key.
   bool has_attached(protocol::ConnectionId connection, SessionId session) const;
@@ -113,7 +122,7 @@ class IdentityRequests {
                    ConnectionIdentity& connection,
                    std::string_view token);
   Result<security::TokenClaims> verify(std::string_view token, ConnectionIdentity& connection);
-  Status check_user(const security::TokenClaims& claims) const;
+  void become(ConnectionIdentity& connection, security::Principal principal);
   void attach(const ClientRequest& request, ConnectionIdentity& connection);
   void refuse(protocol::ConnectionId connection,
               const protocol::RequestSlot& request,
@@ -128,6 +137,7 @@ class IdentityRequests {
   IdentityKeys keys_;
   TokenCache known_;
   AttemptLimits limits_;
+  std::uint64_t reidentified_ = 0;
   security::SessionKey granted_;  // See on_opened().
   std::function<void(protocol::ConnectionId, SessionId)> on_attached_;
 };

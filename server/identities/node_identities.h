@@ -40,6 +40,9 @@ class NodeIdentities {
   // The secret of the cluster from now on; nullptr: it has none.
   void set_secret(const security::ClusterSecret* secret);
 
+  // The keys of tokens that set_secret() derived; for whoever checks tokens beside this.
+  const security::TokenRing& tokens() const { return requests_.tokens(); }
+
   IdentityRequests& requests() { return requests_; }
 
   // For whoever makes verifiers of new passwords.

@@ -282,6 +282,12 @@ void LockService::set_tap(ApplyObserver* tap) {
   messages_.set_tap(tap);
 }
 
+void LockService::set_wait_judge(WaitJudge* judge) {
+  outcomes_.set_judge(judge);
+  handlers_.groups.set_judge(judge);
+  handlers_.rendezvous.set_judge(judge);
+}
+
 CoordinatorView LockService::coordinator() const {
   CoordinatorView view = tasks_.office.view();
   if (options_.coordinator == CoordinatorMethod::Raft) {

@@ -152,6 +152,10 @@ class LockService final : public StateMachine {
   // Observes what is applied (apply_tap.h); it outlives the engine's calls.
   void set_tap(ApplyObserver* tap);
 
+  // Judges the requests that wait, whenever rights change; it outlives the calls of the engine and
+  // of on_tick(). Before the first turn.
+  void set_wait_judge(WaitJudge* judge);
+
   const locks::LockCpu& locks() const { return base_.locks; }
 
   // Of the pass, for whoever has work that comes in storms; on_tick() begins it anew.

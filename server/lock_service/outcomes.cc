@@ -1,10 +1,14 @@
 #include "server/lock_service/outcomes.h"
 
+#include "locks/state/names.h"
+#include "locks/state/requests.h"
 #include "protocol/lock_messages.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -16,6 +20,27 @@ namespace {
 // Of the pass's budget: a reply, and an entry of the log with its way there.
 constexpr std::size_t kReplyUnits = 1;
 constexpr std::size_t kProposalUnits = 2;
+
+// A wait that a judge visits: a search in the lock tables and one among rights.
+constexpr std::size_t kVerdictsPerUnit = 2;
+
+// The name of the lock that the request waits for; empty where the tables have no such wait.
+std::string name_waited_for(const locks::LockTables& tables, const WaitKey& key) {
+  const locks::SessionRow session = locks::find_session(tables, key.shard, key.session);
+  if (session.value == 0) {
+    return {};
+  }
+  const locks::RequestRow request =
+      locks::find_request(tables, tables.sessions[session], key.sequence);
+  const bool waits =
+      request.value != 0 && tables.requests[request].code == locks::LockCode::Waiting;
+  if (!waits) {
+    return {};
+  }
+  std::array<char, locks::kNameBytesMax> bytes;
+  const locks::LockRecord& lock = tables.locks[tables.requests[request].lock];
+  return {bytes.data(), locks::load_name(tables, locks::name_of(tables, lock), bytes.data())};
+}
 
 }  // namespace
 
@@ -86,7 +111,11 @@ void Outcomes::rebind_wait(const Pending& pending, ShardId shard) {
 
 void Outcomes::bind_wait(const Pending& pending, ShardId shard) {
   const protocol::LockAcquire acquire = protocol::acquire_from_slot(pending.request);
-  Wait wait{pending.connection, pending.request, pending.started_us, kTickNever};
+  Wait wait{.connection = pending.connection,
+            .request = pending.request,
+            .started_us = pending.started_us,
+            .owner = judging_.owner(pending.connection),
+            .refusal = {}};
   if (acquire.wait_ms != protocol::kForeverMs) {
     wait.deadline = env_.clock.now + (acquire.wait_ms / env_.clock.tick_ms + 1);
   }
@@ -121,6 +150,10 @@ void Outcomes::on_events(const AppliedEntry& entry, const locks::LockEvents& eve
       end_wait(*wait, not_leader_reply(wait->request, *leader));
       continue;  // How long its lease lasts is for a leader to say.
     }
+    if (wait->refusal != nullptr && event.code == LockCode::WaitTimedOut) {
+      end_wait(*wait, error_reply(wait->request, ErrorCode::NotAllowed), *wait->refusal);
+      continue;
+    }
     env_.metrics.grants->add(event.code == LockCode::Granted ? 1 : 0);
     env_.metrics.waits_timed_out->add(event.code == LockCode::WaitTimedOut ? 1 : 0);
     env_.metrics.wait_us->observe_us(env_.clock.now_us - wait->started_us);
@@ -154,8 +187,11 @@ void Outcomes::on_pass() {
     end_left_waits();
     count_waits();
   }
+  if (judging_.under_way()) {
+    judge_waits();
+  }
   end_overdue_waits();
-  budget_.put_off(WorkClass::WaitEnds, env_.waits.leaving() || overdue());
+  budget_.put_off(WorkClass::WaitEnds, env_.waits.leaving() || overdue() || judging_.under_way());
 }
 
 void Outcomes::end_left_waits() {
@@ -166,6 +202,41 @@ void Outcomes::end_left_waits() {
     }
     end_wait(left->wait, not_leader_reply(left->wait.request, left->leader));
     budget_.spend(WorkClass::WaitEnds, kReplyUnits);
+  }
+}
+
+// A slice of the round over all waits.
+void Outcomes::judge_waits() {
+  if (judging_.begin()) {
+    judged_from_ = {};
+  }
+  if (!judging_.visiting()) {
+    return;
+  }
+  const std::size_t looks_most = budget_.left(WorkClass::WaitEnds) * kVerdictsPerUnit;
+  if (looks_most == 0) {
+    return;
+  }
+  std::size_t looks = 0;
+  judged_from_ = env_.waits.visit_from(judged_from_, [&](const WaitKey& key, const Wait& wait) {
+    std::string name = name_waited_for(env_.locks.tables(), key);
+    std::string why = name.empty() ? name
+                                   : judging_.judge()->refusal({.connection = wait.connection,
+                                                                .owner = wait.owner,
+                                                                .request = wait.request,
+                                                                .name = name});
+    if (!why.empty()) {
+      refused_.emplace_back(key, std::move(why));
+    }
+    return ++looks < looks_most;
+  });
+  for (auto& [key, why] : refused_) {
+    env_.waits.refuse(key, env_.clock.now, std::move(why));
+  }
+  refused_.clear();
+  budget_.spend(WorkClass::WaitEnds, looks / kVerdictsPerUnit);
+  if (judged_from_.session.value == 0) {
+    judging_.finish();
   }
 }
 
@@ -191,7 +262,7 @@ void Outcomes::end_overdue_waits() {
 }
 
 Tick Outcomes::next_deadline() const {
-  if (env_.waits.leaving()) {
+  if (env_.waits.leaving() || judging_.under_way()) {
     return env_.clock.now;
   }
   return timeouts_under_way_ < kWaitEndsUnderWayMax ? env_.waits.next_deadline() : kTickNever;

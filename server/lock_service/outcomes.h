@@ -22,12 +22,16 @@
 #include "server/requests/service_metrics.h"
 #include "server/requests/session_admission.h"
 #include "server/waits/pending_table.h"
+#include "server/waits/wait_judge.h"
 #include "server/waits/wait_table.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -60,6 +64,10 @@ class Outcomes {
 
   // An acquire that was asked for anew and stands in the shard's queue already.
   void rebind_wait(const Pending& pending, ShardId shard);
+
+  // Judges waits anew whenever rights change (server/waits/wait_judge.h): the log ends those that
+  // are not allowed any more. It outlives this.
+  void set_judge(WaitJudge* judge) { judging_.set_judge(judge); }
 
   // The waits that an applied command ended.
   void on_events(const AppliedEntry& entry, const locks::LockEvents& events);
@@ -95,6 +103,7 @@ class Outcomes {
   void bind_wait(const Pending& pending, ShardId shard);
   void end_wait(const Wait& wait, const protocol::ReplySlot& reply, std::string_view why = {});
   void end_left_waits();
+  void judge_waits();
   void end_overdue_waits();
   bool overdue() const;
   void count_waits();
@@ -103,6 +112,9 @@ class Outcomes {
   Environment env_;
   PassBudget& budget_;
   std::size_t timeouts_under_way_ = 0;
+  JudgingRound judging_;
+  WaitKey judged_from_;  // Where the round's next slice begins.
+  std::vector<std::pair<WaitKey, std::string>> refused_;
 };
 
 }  // namespace gcoord::server

@@ -32,6 +32,7 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
   environment_.service.set_tap(&watches_);
+  environment_.service.set_wait_judge(&gate_.waits);
   members_.set_verdicts([this] { return detection_.verdicts(); });
 }
 
@@ -64,6 +65,7 @@ bool ClientServices::advance(std::uint64_t now_ms) {
   if (gate_.requests.follows_roles()) {
     roles_.advance(environment_.service.now_us());
   }
+  gate_.requests.show();
   const bool more = watches_.advance(now_ms);
   past_.advance(now_ms);
   snapshots_->advance(now_ms);
@@ -100,7 +102,8 @@ RequestGate::Environment ClientServices::gate_environment() {
                            ? SessionStanding::Own
                            : SessionStanding::Unproven;
               },
-          .now_ms = [this] { return environment_.service.now_us() / 1000; }};
+          .now_ms = [this] { return environment_.service.now_us() / 1000; },
+          .reidentified = [this] { return environment_.identities.reidentified(); }};
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {

@@ -4,6 +4,7 @@
 #include "server/gpu/metrics.h"
 #include "server/gpu/sampler.h"
 #include "server/health/pages.h"
+#include "server/platform/boot_time.h"
 #include "server/platform/process_metrics.h"
 
 #include <memory>
@@ -21,13 +22,24 @@ bool may_use_gpu(const DeviceChoice& device) {
 // A page that takes its time holds one of them, and two are left for the rest.
 constexpr std::uint32_t kOperatorThreads = 3;
 
-HttpHandler operator_pages(MetricsRegistry& metrics, GpuSource gpus, DebugPages& debug) {
-  const auto process = std::make_shared<ProcessMetrics>(metrics);
+// What the pages of operators are made of; outlives their handler.
+struct OperatorParts {
+  MetricsRegistry& metrics;
+  DebugPages& debug;
+  HttpGate& gate;
+};
+
+// All pages but those of health.
+HttpHandler operator_pages(const OperatorParts& parts, GpuSource gpus) {
+  const auto process = std::make_shared<ProcessMetrics>(parts.metrics);
   const auto sampler =
       gpus ? std::make_shared<GpuSampler>(std::move(gpus)) : std::shared_ptr<GpuSampler>();
-  return [&metrics, process, sampler, &debug](const HttpRequest& request) {
+  return [parts, process, sampler](const HttpRequest& request) {
+    if (auto refusal = parts.gate.refusal(HttpPort::Metrics, request)) {
+      return *std::move(refusal);
+    }
     if (request.path != "/metrics") {
-      return debug.answer(request);
+      return parts.debug.answer(request);
     }
     process->refresh();
     MetricsRegistry of_gpus;
@@ -36,7 +48,7 @@ HttpHandler operator_pages(MetricsRegistry& metrics, GpuSource gpus, DebugPages&
         show_gpus(*sample, of_gpus);
       }
     }
-    return metrics_page(metrics, of_gpus);
+    return metrics_page(parts.metrics, of_gpus);
   };
 }
 
@@ -72,7 +84,12 @@ HttpEndpoints::~HttpEndpoints() {
   }
 }
 
+std::uint64_t HttpEndpoints::unix_seconds() {
+  return wall_ms() / 1000;
+}
+
 Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
+  gate_.set_cluster(options.cluster);
   if (!options.listen_metrics.empty()) {
     metrics_listen_ = options.listen_metrics;
     debug_ = std::make_unique<DebugPages>(debug_options(options, pages.incarnation, texts_));
@@ -84,14 +101,20 @@ Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
                                  .limits = {.threads = kOperatorThreads},
                                  .at_once = health_pages(pages.health.board()),
                                  .tls = pages.tls},
-                                operator_pages(pages.metrics, std::move(gpus), *debug_),
+                                operator_pages({pages.metrics, *debug_, gate_}, std::move(gpus)),
                                 pages.metrics));
   }
   if (!options.listen_ledger.empty()) {
     GCOORD_TRY(ledger_,
                LedgerEndpoint::open(to_string(options.listen_ledger),
                                     pages.ledger,
-                                    {.metrics = pages.metrics, .tls = pages.tls}));
+                                    {.metrics = pages.metrics,
+                                     .tls = pages.tls,
+                                     .refusal =
+                                         [this](const HttpRequest& request) {
+                                           return gate_.refusal(HttpPort::Ledger, request);
+                                         },
+                                     .is_private = [this] { return gate_.on(); }}));
   }
   return Status{};
 }

@@ -13,6 +13,7 @@
 #include "common/status.h"
 #include "server/debug/pages.h"
 #include "server/endpoints/ledger_endpoint.h"
+#include "server/gate/http_gate.h"
 #include "server/gpu/nvml.h"
 #include "server/http/server.h"
 #include "server/interfaces/ledger_view.h"
@@ -39,7 +40,9 @@ class HttpEndpoints {
     const PortTls* tls = nullptr;  // As HttpServerOptions::tls.
   };
 
-  explicit HttpEndpoints(ProcessTexts texts) : texts_(std::move(texts)) {}
+  // The registry outlives it.
+  HttpEndpoints(ProcessTexts texts, MetricsRegistry& metrics)
+      : texts_(std::move(texts)), gate_(metrics, unix_seconds) {}
 
   ~HttpEndpoints();  // Waits for no page that takes its time.
   HttpEndpoints(const HttpEndpoints&) = delete;
@@ -47,6 +50,9 @@ class HttpEndpoints {
 
   // Once. ListenFailed: an address cannot be bound.
   Status open(const NodeOptions& options, const Pages& pages);
+
+  // Who may have which page; to be kept up to date by the node's loop.
+  HttpGate& gate() { return gate_; }
 
   // The port that is listened on; 0 if it is off, and before open().
   std::uint16_t metrics_port() const;
@@ -56,7 +62,10 @@ class HttpEndpoints {
   std::string metrics_address() const;
 
  private:
+  static std::uint64_t unix_seconds();
+
   const ProcessTexts texts_;
+  HttpGate gate_;  // The servers' handlers call it.
   Endpoint metrics_listen_;
   std::unique_ptr<DebugPages> debug_;  // The server's handlers call it.
   std::unique_ptr<HttpServer> metrics_;

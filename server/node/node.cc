@@ -63,7 +63,7 @@ class Node::Impl {
         space_({.metrics = &metrics_, .marks = {}}),
         service_(service_options(options(), space_), client_port_.frontend, metrics_),
         ledger_stack_(options(), service_, metrics_),
-        endpoints_(texts),
+        endpoints_(texts, metrics_),
         events_(context_),
         loop_metrics_(metrics_) {}
 
@@ -150,7 +150,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(links_.trust->reload(changed));
     links_.identities->requests().set_mode(changed.session_keys);
     client_services_->audit().set_mode(changed.session_notes);
-    links_.identities->set_secret(links_.trust->secret().get());
+    set_identity_secret();
     return Status{};
   }
 
@@ -228,6 +228,11 @@ class Node::Impl {
                       }});
   }
 
+  void set_identity_secret() {
+    links_.identities->set_secret(links_.trust->secret().get());
+    endpoints_.gate().set_tokens(links_.identities->tokens());
+  }
+
   void open_client_services() {
     links_.users = std::make_unique<TableUsers>(
         [this]() -> const security::AccessTable& { return ledger_stack_.access().table(); });
@@ -239,7 +244,7 @@ class Node::Impl {
                                     .now_ms = [this] { return time_.elapsed_ms(); },
                                     .wake = waker()},
         options().session_keys);
-    links_.identities->set_secret(links_.trust->secret().get());
+    set_identity_secret();
     client_services_ = std::make_unique<ClientServices>(
         ClientServices::Environment{.options = options(),
                                     .replies = client_port_.frontend,
@@ -361,6 +366,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(client_services_->members().failure());
     GCOORD_TRY_STATUS(membership_->advance(before_ms));
     client_services_->members().set_kept_epoch(membership_->kept_epoch());
+    endpoints_.gate().publish(client_services_->access().table());
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.

@@ -152,7 +152,8 @@ void RendezvousRequests::on_confirmed(const Pending& pending,
       .name = std::move(kept.mapped()),
       .deadline = deadline_of(std::min(pending.request.deadline_ms, kViewWaitMsMax)),
       .report = {},
-      .version = pending.request.token};
+      .version = pending.request.token,
+      .owner = judging_.owner(pending.connection)};
   const NameHash name = hash_name(wait.name);
   const bool waits = pending.request.has(protocol::RequestFlag::Wait) &&
                      env_.leaders.leads(shard) && state_of(shard, name).version == wait.version;
@@ -222,7 +223,8 @@ void RendezvousRequests::answer_join(const Pending& pending, const NamedGroup& n
                             .name = std::string{named.name},
                             .deadline = deadline_of(pending.request.deadline_ms),
                             .joins = true,
-                            .report = {}};
+                            .report = {},
+                            .owner = judging_.owner(pending.connection)};
   if (found != nullptr && send_round(named.shard, *found, wait)) {
     return;
   }
@@ -363,10 +365,17 @@ void RendezvousRequests::propose_call_ends() {
 }
 
 void RendezvousRequests::on_tick() {
+  if (judging_.under_way()) {
+    waits_.judge(judging_, env_.clock.now);
+  }
   const auto over = waits_.take_due(
       env_.clock.now,
       [this](ShardId shard, NameHash, RendezvousWait& wait) { return due(shard, wait); });
   for (const RendezvousWait& wait : over) {
+    if (!wait.refusal.empty()) {
+      end(wait, error_reply(wait.request, ErrorCode::NotAllowed), wait.refusal);
+      continue;
+    }
     env_.replies.unpark(wait.connection);
     send_state(ShardId{wait.request.shard}, wait);
   }
@@ -383,6 +392,10 @@ void RendezvousRequests::on_withdrawn(const Pending& pending,
            wait.request.sequence == pending.request.sequence;
   });
   for (const RendezvousWait& wait : ended) {
+    if (timed_out && !wait.refusal.empty()) {
+      end(wait, error_reply(wait.request, ErrorCode::NotAllowed), wait.refusal);
+      continue;
+    }
     // It was answered before when the round was complete or its session ended.
     const ErrorCode error = timed_out ? ErrorCode::RendezvousTimedOut : ErrorCode::SessionExpired;
     end(wait, error_reply(wait.request, error), timed_out ? std::string_view{wait.report} : "");

@@ -39,6 +39,10 @@ class RendezvousRequests {
   void leave(const ClientRequest& request);
   void get(const ClientRequest& request);
 
+  // Judges waits anew whenever rights change: those that are not allowed any more end. It outlives
+  // this.
+  void set_judge(WaitJudge* judge) { judging_.set_judge(judge); }
+
   // A command of a client was applied, of the rendezvous of this name.
   void on_decided(const Pending& pending,
                   const NamedGroup& named,
@@ -67,7 +71,10 @@ class RendezvousRequests {
   // Once per tick: waits whose deadline has passed, and last calls.
   void on_tick();
 
-  Tick next_deadline() const { return min_id(waits_.next_deadline(), calls_.next_deadline()); }
+  Tick next_deadline() const {
+    return judging_.under_way() ? env_.clock.now + 1
+                                : min_id(waits_.next_deadline(), calls_.next_deadline());
+  }
 
   std::size_t wait_count() const { return waits_.size(); }
 
@@ -88,6 +95,7 @@ class RendezvousRequests {
 
   GroupEnvironment env_;
   RendezvousWaits waits_;
+  JudgingRound judging_;
   LastCalls calls_;
   std::unordered_map<std::uint64_t, std::string> names_;  // Of looks, by their `group`.
   std::uint64_t name_last_ = 0;

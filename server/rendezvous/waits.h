@@ -6,6 +6,7 @@
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 #include "server/waits/named_waits.h"
+#include "server/waits/wait_judge.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,8 @@ struct RendezvousWait {
   bool ending = false;        // Its deadline has passed, and the log has the end of its wait.
   std::string report;         // How many had come then.
   std::uint64_t version = 0;  // For a change: what the client knows.
+  WaitOwner owner = {};
+  std::string refusal = {};  // Why it is not allowed any more.
 };
 
 using RendezvousWaits = NamedWaits<RendezvousWait, kRendezvousWaitsMax>;

@@ -278,6 +278,13 @@ RequestDemands demands_of(const protocol::RequestSlot& slot,
   return demands;
 }
 
+RequestDemands demands_of_name(RequestKind kind, std::string_view name) {
+  RequestDemands demands;
+  demands.rows = demand_rows(kind);
+  demands.name = name;
+  return demands;
+}
+
 RequestDemands demands_of_watch(const WatchSubject& watch) {
   RequestDemands demands;
   demands.rows = demand_rows(RequestKind::WatchOpen);

@@ -53,6 +53,10 @@ RequestDemands demands_of(const protocol::RequestSlot& slot,
                           std::span<const std::byte> payload,
                           SessionStanding standing);
 
+// Of a request of a kind about one name, in the case that always applies: to be judged again while
+// it waits.
+RequestDemands demands_of_name(protocol::RequestKind kind, std::string_view name);
+
 // A watch, however it is written down.
 struct WatchSubject {
   protocol::WatchTarget target = protocol::WatchTarget::Name;

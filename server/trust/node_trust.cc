@@ -3,6 +3,7 @@
 #include "protocol/error_codes.h"
 #include "security/secret/errors.h"
 #include "security/secret/file.h"
+#include "server/platform/core_dumps.h"
 #include "server/platform/operator_log.h"
 
 #include <optional>
@@ -72,12 +73,26 @@ Result<std::unique_ptr<NodeTrust>> NodeTrust::open(const NodeOptions& options) {
   std::unique_ptr<NodeTrust> trust(new NodeTrust(options));
   GCOORD_TRY_STATUS(trust->take(options));
   GCOORD_TRY_STATUS(trust->take_tls(options.tls));
+  trust->guard(options);
   return trust;
 }
 
 Status NodeTrust::reload(const NodeOptions& options) {
   GCOORD_TRY_STATUS(take(options));
-  return take_tls(options.tls);
+  GCOORD_TRY_STATUS(take_tls(options.tls));
+  guard(options);
+  return {};
+}
+
+// Other processes of this host open the memory that UCX and devices share by its descriptor in
+// this process, which they may not where it keeps its memory to itself.
+void NodeTrust::guard(const NodeOptions& options) const {
+  const bool shares =
+      options.peer_transport == PeerTransport::Ucx || options.turn != TurnOption::Host;
+  const bool has_secret = secret() != nullptr;
+  if (!shares && (has_secret || !options.tls.files.key.empty())) {
+    keep_memory_private(has_secret ? "the cluster's secret" : "the key of its certificate");
+  }
 }
 
 Status NodeTrust::take_tls(const TlsChoices& choices) {

@@ -58,6 +58,7 @@ class NodeTrust {
 
   Status take(const NodeOptions& options);
   Status take_tls(const TlsChoices& choices);
+  void guard(const NodeOptions& options) const;
 
   static constexpr std::uint64_t kLookMs = 1000;
 

@@ -3,13 +3,16 @@
 // Kept by the leader of the shard alone, and not replicated: the next leader gets the requests
 // again from their clients. One thread, the node's loop.
 //
-// A Wait has `request` (a RequestSlot), `deadline` (a Tick), and `ending`: its deadline has passed,
-// and the log has the end of it.
+// A Wait has `request` (a RequestSlot), `deadline` (a Tick), `ending`: its deadline has passed, and
+// the log has the end of it, and for judge() `connection`, `name`, `owner` (a WaitOwner) and
+// `refusal`: why it is not allowed any more, if so.
 #pragma once
 
 #include "common/ids.h"
 #include "common/name_hash.h"
+#include "server/waits/wait_judge.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -108,6 +111,32 @@ class NamedWaits {
     }
   }
 
+  // A slice of a judge's round (wait_judge.h): all waits of some names, about kVerdictsPerTick of
+  // them. Those that may not go on are due now, and have the reason.
+  void judge(JudgingRound& round, Tick now) {
+    if (round.begin()) {
+      judged_from_ = {};
+    }
+    std::size_t looks = kVerdictsPerTick;
+    auto each = waits_.lower_bound(judged_from_);
+    while (round.visiting() && looks > 0 && each != waits_.end()) {
+      for (Wait& wait : each->second) {
+        wait.refusal = round.refusal(wait);
+        if (!wait.refusal.empty() && !wait.ending) {
+          wait.deadline = now;
+          next_deadline_ = min_id(next_deadline_, now);
+        }
+      }
+      looks -= std::min(looks, each->second.size());
+      ++each;
+    }
+    if (each == waits_.end()) {
+      round.finish();
+    } else {
+      judged_from_ = each->first;
+    }
+  }
+
   Tick next_deadline() const { return next_deadline_; }
 
   std::size_t size() const { return size_; }
@@ -149,6 +178,7 @@ class NamedWaits {
   }
 
   Waits waits_;
+  Key judged_from_;  // Of a round: where its next slice begins.
   std::size_t size_ = 0;
   Tick next_deadline_ = kTickNever;
 };

@@ -1,5 +1,7 @@
 #include "server/waits/wait_table.h"
 
+#include <utility>
+
 namespace gcoord::server {
 
 void WaitTable::forget_deadline(const WaitKey& key, const Wait& wait) {
@@ -43,6 +45,14 @@ void WaitTable::set_deadline(const WaitKey& key, Tick deadline) {
   found->second.deadline = deadline;
   if (deadline != kTickNever) {
     due_.insert(Due{deadline, key});
+  }
+}
+
+void WaitTable::refuse(const WaitKey& key, Tick now, std::string why) {
+  const auto found = waits_.find(key);
+  if (found != waits_.end()) {
+    found->second.refusal = std::make_shared<const std::string>(std::move(why));
+    set_deadline(key, now);
   }
 }
 

@@ -9,13 +9,16 @@
 #include "common/ids.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
+#include "server/waits/wait_judge.h"
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 
 namespace gcoord::server {
@@ -37,6 +40,9 @@ struct Wait {
   std::uint64_t started_us = 0;
   Tick deadline = kTickNever;  // When the leader proposes to end the wait.
   std::uint64_t number = 0;    // Of its binding; the table gives it.
+  WaitOwner owner;
+  // It is not allowed any more, and the log is to end it: the answer to its client then.
+  std::shared_ptr<const std::string> refusal;
 };
 
 // One that is to be ended, and who is said to lead its shard now.
@@ -57,6 +63,10 @@ class WaitTable {
 
   // Gives a wait another deadline; no change when there is no such wait.
   void set_deadline(const WaitKey& key, Tick deadline);
+
+  // The wait is not allowed any more: its deadline is now, and this is the reason; no change when
+  // there is no such wait.
+  void refuse(const WaitKey& key, Tick now, std::string why);
 
   // The wait with the earliest deadline <= now; it keeps its place but loses its deadline.
   std::optional<WaitKey> next_due(Tick now);

@@ -82,6 +82,38 @@ TEST_F(KeepAliveOnce, S2ASessionThatNoNodeKnowsIsGoneAtOnce) {
   EXPECT_FALSE(told.value().alive);
 }
 
+TEST_F(KeepAliveOnce, ASessionThatItsKeeperMayNotSeeLivesWhereANodeHasRenewedIt) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::SessionShow) {
+      return error_reply(request, protocol::ErrorCode::NotAllowed);
+    }
+    return request.slot.kind == RequestKind::KeepAlive
+               ? said(request, protocol::KeepAliveState::Renewed)
+               : friendly_reply(request);
+  });
+  Client client = connect_in_time();
+  ask(client);
+  const auto told = told_.wait_for(1)[0];
+  ASSERT_TRUE(told.ok()) << told.status().to_string();
+  EXPECT_TRUE(told.value().alive);
+  EXPECT_EQ(told.value().session_id, kSession);
+  EXPECT_EQ(told.value().ttl.count(), 0);
+}
+
+TEST_F(KeepAliveOnce, ARefusalStaysOneWhereNoNodeKnowsTheSession) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::SessionShow) {
+      return error_reply(request, protocol::ErrorCode::NotAllowed);
+    }
+    return request.slot.kind == RequestKind::KeepAlive
+               ? said(request, protocol::KeepAliveState::Unregistered)
+               : friendly_reply(request);
+  });
+  Client client = connect_in_time();
+  ask(client);
+  EXPECT_EQ(told_.wait_for(1)[0].status().detail(), 6560u);
+}
+
 TEST_F(KeepAliveOnce, WhoAsksIsToldWhenTheClientEndsMeanwhile) {
   nodes_say(protocol::KeepAliveState::Renewed, 1'000'000);
   {

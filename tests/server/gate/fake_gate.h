@@ -8,6 +8,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -42,7 +43,12 @@ class NamedClients final : public protocol::ReplySink {
     return found == principals.end() ? kNobody : found->second;
   }
 
+  std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override {
+    return gone.contains(connection.value) ? std::nullopt : std::optional<std::size_t>{0};
+  }
+
   std::vector<Answer> answers;
+  std::set<std::uint64_t> gone;
   std::map<std::uint64_t, security::Principal> principals;
 };
 
@@ -57,7 +63,8 @@ struct FakeGate {
                                  ? SessionStanding::Own
                                  : SessionStanding::Unproven;
                     },
-                .now_ms = [this] { return now_ms; }});
+                .now_ms = [this] { return now_ms; },
+                .reidentified = [this] { return reidentified; }});
   }
 
   // The user's one role, which has these rights below the prefix and those of sessions.
@@ -92,6 +99,7 @@ struct FakeGate {
   bool confirmed = true;
   std::set<std::pair<std::uint64_t, std::uint64_t>> own;
   std::uint64_t now_ms = 1;
+  std::uint64_t reidentified = 0;
   RequestGate gate;
 };
 

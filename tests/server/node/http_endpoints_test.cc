@@ -37,7 +37,7 @@ class HttpEndpointsTest : public testing::Test {
   }
 
   void open(GpuSource gpus) {
-    endpoints_.emplace(ProcessTexts{});
+    endpoints_.emplace(ProcessTexts{}, metrics_);
     const Status opened =
         endpoints_->open(options_, {health_, *ledger_, metrics_, std::move(gpus)});
     ASSERT_TRUE(opened.ok()) << opened.to_string();

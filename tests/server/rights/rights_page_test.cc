@@ -1,6 +1,7 @@
 // docs/reference/rights.md shows the table of demands as it is.
 #include "protocol/request.h"
 #include "server/rights/demand_table.h"
+#include "server/rights/page_table.h"
 #include "tests/source_dir.h"
 
 #include <gtest/gtest.h>
@@ -41,6 +42,26 @@ TEST(RightsPageTest, ThePageShowsTheTable) {
   ASSERT_NE(begin, std::string::npos);
   ASSERT_NE(end, std::string::npos);
   EXPECT_EQ(page.substr(begin + kBegin.size(), end - begin - kBegin.size()), table_text());
+}
+
+std::string pages_text() {
+  std::stringstream table;
+  table << "| port | page | right |\n|---|---|---|\n";
+  for (const PageRow& row : page_table()) {
+    const bool metrics = row.port == HttpPort::Metrics;
+    table << "| `" << (metrics ? "--listen-metrics" : "--listen-ledger") << "` | "
+          << (row.path == "*" ? "all others" : "`" + std::string{row.path} + "`") << " | "
+          << (row.right ? "`" + std::string{security::right_name(*row.right)} + "`" : "-")
+          << " |\n";
+  }
+  return table.str();
+}
+
+TEST(RightsPageTest, ThePageShowsTheTableOfPages) {
+  std::ifstream file{in_sources("docs/reference/rights.md")};
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_NE(text.str().find(pages_text()), std::string::npos) << pages_text();
 }
 
 TEST(RightsPageTest, ThePageNamesEachRight) {

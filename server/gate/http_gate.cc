@@ -1,0 +1,105 @@
+#include "server/gate/http_gate.h"
+
+#include "protocol/error_codes.h"
+#include "security/credentials/principal.h"
+#include "server/gate/refusals.h"
+#include "server/identities/identity_requests.h"
+#include "server/identities/table_users.h"
+#include "server/rights/decision.h"
+
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+HttpAnswer answer_of(const Status& status) {
+  const int code = status.code() == StatusCode::Unavailable        ? 503
+                   : status.code() == StatusCode::PermissionDenied ? 403
+                                                                   : 401;
+  return {.status = code, .body = status.to_string() + "\n"};
+}
+
+}  // namespace
+
+HttpGate::HttpGate(MetricsRegistry& metrics, std::function<std::uint64_t()> wall_s)
+    : wall_s_(std::move(wall_s)), unidentified_(metrics.counter(Refusals::name_of("identity"))) {
+  for (const security::RightRow& row : security::right_rows()) {
+    by_right_[static_cast<std::size_t>(row.right)] = &metrics.counter(Refusals::name_of(row.name));
+  }
+}
+
+void HttpGate::set_tokens(security::TokenRing tokens) {
+  const std::lock_guard lock(mutex_);
+  tokens_ = std::move(tokens);
+  if (rules_ != nullptr) {
+    rules_ = std::make_shared<const Rules>(Rules{rules_->table, tokens_});
+  }
+}
+
+void HttpGate::publish(const security::AccessTable& table) {
+  if (table.enabled == published_on_ && (!table.enabled || table.epoch == published_epoch_)) {
+    return;
+  }
+  published_on_ = table.enabled;
+  published_epoch_ = table.epoch;
+  const std::lock_guard lock(mutex_);
+  rules_ = table.enabled ? std::make_shared<const Rules>(Rules{table, tokens_}) : nullptr;
+}
+
+std::shared_ptr<const HttpGate::Rules> HttpGate::rules() const {
+  const std::lock_guard lock(mutex_);
+  return rules_;
+}
+
+bool HttpGate::on() const {
+  return rules() != nullptr;
+}
+
+Result<security::Principal> HttpGate::principal_of_request(const Rules& rules,
+                                                           const HttpRequest& request) const {
+  if (!request.bearer.empty()) {
+    GCOORD_TRY(const security::TokenClaims claims, rules.tokens.verify(request.bearer, wall_s_()));
+    const TableUsers users([&rules]() -> const security::AccessTable& { return rules.table; });
+    GCOORD_TRY_STATUS(check_token_user(users, claims));
+    return claims.principal;
+  }
+  if (request.peer != nullptr) {
+    const security::TlsPeer& peer = *request.peer;
+    return security::principal_of({peer.uris, peer.dns, peer.common_name}, cluster_);
+  }
+  return security::Principal{};
+}
+
+bool HttpGate::allows(const Rules& rules,
+                      const security::Principal& principal,
+                      security::Right right) {
+  const std::lock_guard lock(mutex_);  // The cache is everybody's.
+  return cache_.rights(rules.table, principal)->allows_all_below(right, "");
+}
+
+std::optional<HttpAnswer> HttpGate::refusal(HttpPort port, const HttpRequest& request) {
+  const auto right = page_right(port, request.path);
+  const std::shared_ptr<const Rules> now = right ? rules() : nullptr;
+  if (now == nullptr) {
+    return std::nullopt;
+  }
+  const auto principal = principal_of_request(*now, request);
+  if (!principal.ok()) {
+    unidentified_.add();
+    return answer_of(principal.status());
+  }
+  const security::Principal& who = principal.value();
+  if (allows(*now, who, *right)) {
+    return std::nullopt;
+  }
+  by_right_[static_cast<std::size_t>(*right)]->add();
+  const MissingRight missing{.right = *right, .scope = DemandScope::Cluster, .name = {}};
+  HttpAnswer answer = answer_of(protocol::make_error(
+      protocol::ErrorCode::NotAllowed, refusal_text(security::to_string(who), missing)));
+  answer.status = who.kind == security::PrincipalKind::Anonymous ? 401 : 403;
+  return answer;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,75 @@
+// Gate of a node's HTTP ports: with rights switched on, a page is for principals whose roles have
+// the right of server/rights/page_table.h.
+//
+// A client is who its certificate names, or with a token the token's user. The threads of the
+// ports decide by a copy of the roles that the loop publishes, so that no page waits for the loop:
+// metrics are wanted most when that hangs. A copy is made for each epoch while rights are on; it is
+// as old as the loop's last pass.
+#pragma once
+
+#include "common/host/metrics.h"
+#include "common/ids.h"
+#include "security/credentials/token_ring.h"
+#include "security/roles/role_table.h"
+#include "server/gate/rights_cache.h"
+#include "server/http/message.h"
+#include "server/rights/page_table.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace gcoord::server {
+
+class HttpGate {
+ public:
+  // The registry outlives it. `wall_s`: Unix time, by any thread.
+  HttpGate(MetricsRegistry& metrics, std::function<std::uint64_t()> wall_s);
+  HttpGate(const HttpGate&) = delete;
+  HttpGate& operator=(const HttpGate&) = delete;
+
+  // The loop's thread; before the first request.
+  void set_cluster(ClusterId cluster) { cluster_ = cluster; }
+
+  // Keys by which tokens are believed; the loop's thread.
+  void set_tokens(security::TokenRing tokens);
+
+  // Once per pass; the loop's thread. It costs a look while nothing has changed.
+  void publish(const security::AccessTable& table);
+
+  // The answer to a request that may not have its page: 401 where nobody that is known asks, 403
+  // without the right, 503 where another node knows the user and this one does not yet. Nothing: it
+  // may. Any thread.
+  std::optional<HttpAnswer> refusal(HttpPort port, const HttpRequest& request);
+
+  // Whether pages are for some clients only, so that no cache between may give them to others.
+  bool on() const;
+
+ private:
+  struct Rules {
+    security::AccessTable table;
+    security::TokenRing tokens;
+  };
+
+  std::shared_ptr<const Rules> rules() const;
+  Result<security::Principal> principal_of_request(const Rules& rules,
+                                                   const HttpRequest& request) const;
+  bool allows(const Rules& rules, const security::Principal& principal, security::Right right);
+
+  std::function<std::uint64_t()> wall_s_;
+  ClusterId cluster_;
+  std::uint64_t published_epoch_ = 0;  // Of the loop's thread.
+  bool published_on_ = false;
+  std::array<Counter*, security::kRightCount> by_right_{};
+  Counter& unidentified_;
+
+  mutable std::mutex mutex_;  // Guards what follows.
+  security::TokenRing tokens_;
+  std::shared_ptr<const Rules> rules_;  // None while rights are off.
+  RightsCache cache_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,167 @@
+// Pages of the HTTP ports while rights are on: who gets which, by certificate and by token.
+#include "server/gate/http_gate.h"
+
+#include "tests/server/gate/fake_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace gcoord::server {
+namespace {
+
+using security::PrincipalKind;
+using security::Right;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kNow = 1'000'000;
+
+class HttpGateTest : public testing::Test {
+ protected:
+  HttpGateTest() {
+    gate_.set_cluster(ClusterId{7});
+    gate_.set_tokens(ring_);
+    grant("ann", {Right::MetricsRead});
+    grant("eve", {Right::LockRead});
+    table_.enabled = true;
+    gate_.publish(table_);
+  }
+
+  void grant(const std::string& user, std::initializer_list<Right> rights) {
+    security::RightMask mask = 0;
+    for (const Right right : rights) {
+      mask |= bit_of(right);
+    }
+    security::Role role;
+    role.grants.push_back({.prefix = "", .exact = false, .rights = mask});
+    table_.roles[user] = role;
+    table_.users[user].roles = {user};
+    ++table_.epoch;
+  }
+
+  std::string token(const std::string& user, std::uint64_t life_s = 600) const {
+    return ring_.issue(
+        {.principal = {PrincipalKind::User, user}, .roles_epoch = table_.epoch, .proven_s = kNow},
+        kNow,
+        life_s);
+  }
+
+  int status(HttpPort port, const std::string& path, const std::string& bearer = "") {
+    HttpRequest request{.path = path, .bearer = bearer};
+    return status(port, request);
+  }
+
+  int status(HttpPort port, const HttpRequest& request) {
+    const auto refusal = gate_.refusal(port, request);
+    body_ = refusal ? refusal->body : "";
+    return refusal ? refusal->status : 200;
+  }
+
+  static HttpRequest shows(const std::string& uri) {
+    return {.path = "/metrics",
+            .peer = std::make_shared<const security::TlsPeer>(security::TlsPeer{.uris = {uri}})};
+  }
+
+  std::uint64_t refused_for(std::string_view right) {
+    return metrics_.counter(Refusals::name_of(right)).value();
+  }
+
+  MetricsRegistry metrics_;
+  std::array<std::byte, security::kTokenSeedBytes> seed_{std::byte{9}};
+  security::TokenRing ring_{seed_, {}};
+  security::AccessTable table_;
+  std::uint64_t now_s_ = kNow;
+  HttpGate gate_{metrics_, [this] { return now_s_; }};
+  std::string body_;
+};
+
+TEST_F(HttpGateTest, ATokenOpensThePagesOfItsUsersRights) {
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", token("ann")), 200);
+  EXPECT_EQ(status(HttpPort::Ledger, "/tile/0/000", token("ann")), 403);
+  EXPECT_THAT(body_, HasSubstr("user ann has no right ledger.read"));
+  EXPECT_THAT(body_, HasSubstr("GC6560"));
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", token("eve")), 403);
+  EXPECT_EQ(refused_for("metrics.read"), 1u);
+  EXPECT_EQ(refused_for("ledger.read"), 1u);
+}
+
+TEST_F(HttpGateTest, WithoutAnIdentityAPageSaysSoAndThatOfHealthComes) {
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics"), 401);
+  EXPECT_THAT(body_, HasSubstr("GC6560"));
+  EXPECT_EQ(status(HttpPort::Metrics, "/no/such/page"), 401);
+  EXPECT_EQ(status(HttpPort::Ledger, "/tile/0/000"), 401);
+  for (const char* page : {"/livez", "/readyz"}) {
+    EXPECT_EQ(status(HttpPort::Metrics, page), 200) << page;
+  }
+}
+
+TEST_F(HttpGateTest, HeadsAndKeysOfTheLedgerAreForEverybody) {
+  for (const char* page : {"/checkpoint", "/key", "/shard/12/checkpoint"}) {
+    EXPECT_EQ(status(HttpPort::Ledger, page), 200) << page;
+  }
+  for (const char* page :
+       {"/checkpoint/", "/shard//checkpoint", "/shard/1/checkpoint/x", "/shard/1/tile/0/000"}) {
+    EXPECT_EQ(status(HttpPort::Ledger, page), 401) << page;
+  }
+}
+
+TEST_F(HttpGateTest, ACertificateIsItsPrincipal) {
+  EXPECT_EQ(status(HttpPort::Metrics, shows("gcoord://7/user/ann")), 200);
+  EXPECT_EQ(status(HttpPort::Metrics, shows("gcoord://7/user/eve")), 403);
+  // Issued for another cluster: nobody here.
+  EXPECT_EQ(status(HttpPort::Metrics, shows("gcoord://8/user/ann")), 401);
+}
+
+TEST_F(HttpGateTest, ATokenThatIsForgedExpiredOrEndedOpensNothing) {
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", "gcoord1.forged"), 401);
+  std::array<std::byte, security::kTokenSeedBytes> other{std::byte{8}};
+  const security::TokenRing foreign(other, {});
+  EXPECT_EQ(status(HttpPort::Metrics,
+                   "/metrics",
+                   foreign.issue(
+                       {.principal = {PrincipalKind::User, "ann"}, .proven_s = kNow}, kNow, 600)),
+            401);
+  const std::string good = token("ann");
+  now_s_ = kNow + 601;
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 401);
+  now_s_ = kNow;
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 200);
+  table_.users["ann"].disabled = true;
+  ++table_.epoch;
+  gate_.publish(table_);
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 401);
+  EXPECT_THAT(body_, HasSubstr("GC6537"));
+  EXPECT_EQ(refused_for("identity"), 4u);
+}
+
+TEST_F(HttpGateTest, ATokenOfNewerUsersThanTheNodeHasIsForAnotherNode) {
+  ++table_.epoch;  // Not published here.
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", token("ann")), 503);
+}
+
+TEST_F(HttpGateTest, ARightThatIsTakenAwayIsGoneWithTheNextPass) {
+  const std::string good = token("ann");
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 200);
+  table_.roles["ann"].grants.clear();
+  ++table_.epoch;
+  gate_.publish(table_);
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 403);
+}
+
+TEST_F(HttpGateTest, WhileRightsAreOffEverythingIsForEverybody) {
+  EXPECT_TRUE(gate_.on());
+  table_.enabled = false;
+  gate_.publish(table_);
+  EXPECT_FALSE(gate_.on());
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics"), 200);
+  EXPECT_EQ(status(HttpPort::Ledger, "/tile/0/000", "nonsense"), 200);
+  table_.enabled = true;
+  gate_.publish(table_);
+  EXPECT_EQ(status(HttpPort::Metrics, "/metrics"), 401);
+}
+
+}  // namespace
+}  // namespace gcoord::server

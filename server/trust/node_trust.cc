@@ -83,17 +83,14 @@ Status NodeTrust::reload(const NodeOptions& options) {
 Status NodeTrust::take_tls(const TlsChoices& choices) {
   const LinkTlsMode mode = link_mode(choices.peer.value_or(TlsMode::Off));
   if (choices.files.certificate.empty() || choices.files.authority.empty()) {
-    return {};  // Nothing to have TLS by: check_tls() has seen to it that it is off.
+    peer_tls_->set_mode(LinkTlsMode::Off);  // check_tls() has seen to it that no more was wished.
+    return {};
   }
-  if (peer_tls_ != nullptr) {
-    return peer_tls_->change(mode, choices.files);
-  }
-  GCOORD_TRY(peer_tls_, netcore::LinkTlsRules::open(mode, choices.files));
-  return {};
+  return peer_tls_->change(mode, choices.files);
 }
 
 void NodeTrust::look(std::uint64_t now_ms) {
-  if (peer_tls_ == nullptr || now_ms < next_look_ms_) {
+  if (now_ms < next_look_ms_) {
     return;
   }
   next_look_ms_ = now_ms + kLookMs;

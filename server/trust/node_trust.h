@@ -34,7 +34,7 @@ class NodeTrust {
   // For the network of peers, which this outlives.
   netcore::PeerProofOptions peer_proof();
 
-  // TLS with the peers; nullptr: this node has no certificate and authority.
+  // TLS with the peers, off until this node has a certificate and an authority.
   std::shared_ptr<const netcore::LinkTlsRules> peer_tls() const { return peer_tls_; }
 
   // With every pass; about every second it loads certificates that have become others. `now_ms`: of
@@ -64,7 +64,7 @@ class NodeTrust {
   ProvenNodes proven_;
   std::shared_ptr<netcore::ProofSource> source_ =
       std::make_shared<netcore::ProofSource>(netcore::ProofKeys{}, netcore::ProofDemand::Off);
-  std::shared_ptr<netcore::LinkTlsRules> peer_tls_;
+  std::shared_ptr<netcore::LinkTlsRules> peer_tls_ = netcore::LinkTlsRules::none();
   std::uint64_t next_look_ms_ = 0;
   mutable std::mutex mutex_;
   std::shared_ptr<const security::ClusterSecret> secret_;

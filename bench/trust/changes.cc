@@ -38,9 +38,8 @@ class Diary {
   Status begin(const char* name, client::ClientOptions client) {
     const bool has_password = !client.credentials.password.empty();
     GCOORD_TRY(auto load,
-               SteadyLoad::start({.client = std::move(client),
-                                  .name = name,
-                                  .begins_anew = !has_password}));
+               SteadyLoad::start(
+                   {.client = std::move(client), .name = name, .begins_anew = !has_password}));
     loads_.push_back(std::move(load));
     return Status{};
   }
@@ -121,7 +120,9 @@ Result<Json> close_living_cluster(LivingCluster& cluster, const ChangeOptions& o
   GCOORD_TRY_STATUS(diary.step("rights are checked", cluster.order({"auth", "enable"})));
   now.session_keys = "required";
   GCOORD_TRY_STATUS(diary.step("session keys required", cluster.reload(now)));
+  GCOORD_TRY(const std::uint32_t links, cluster.encrypted_links());
   Json result = diary.end();
+  result["encrypted_links"] = links;
   result["refused"] = refusals(cluster);
   return result;
 }
@@ -144,7 +145,11 @@ Result<Json> rotate_everything(LivingCluster& cluster, const ChangeOptions& opti
   const std::string secret = cluster.path("cluster.secret").string();
   GCOORD_TRY_STATUS(cluster.make({"cluster", "secret", "rotate", secret}));
   GCOORD_TRY_STATUS(diary.step("another secret", cluster.reload()));
-  GCOORD_TRY_STATUS(diary.begin("between secrets", cluster.by_certificate()));
+  // Sessions live on over a second one: what attaches them has come to be of the first.
+  GCOORD_TRY_STATUS(diary.step("node 1 anew", cluster.restart(1)));
+  GCOORD_TRY_STATUS(cluster.make({"cluster", "secret", "rotate", secret}));
+  GCOORD_TRY_STATUS(diary.step("another secret again", cluster.reload()));
+  GCOORD_TRY_STATUS(diary.step("node 1 anew again", cluster.restart(1)));
   return diary.end();
 }
 

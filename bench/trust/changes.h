@@ -18,11 +18,12 @@ struct ChangeOptions {
 };
 
 // The cluster was started with the default TrustSettings; at the end it is kClosed with rights on.
-// {"steps", "loads", "failed", "longest_pair_ms", "plaintext_refused"}.
+// {"steps", "loads", "failed", "longest_pair_ms", "encrypted_links", "refused"}.
 Result<Json> close_living_cluster(LivingCluster& cluster, const ChangeOptions& options);
 
 // The cluster was started with kClosed. Certificates of nodes and users, their CA, and the secret
-// of the cluster (of which session keys and tokens come) are replaced.
+// of the cluster (of which session keys and tokens come) are replaced, the last one twice, and
+// after each time a node is restarted, to which sessions must be attached anew.
 // {"steps", "loads", "failed", "longest_pair_ms"}.
 Result<Json> rotate_everything(LivingCluster& cluster, const ChangeOptions& options);
 

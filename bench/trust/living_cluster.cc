@@ -20,6 +20,9 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kPatience{60};
 constexpr std::chrono::milliseconds kLook{5};
 
+// All clients of a measurement come from one address.
+constexpr std::uint32_t kConnectionsMax = 17'000;
+
 // Any that is not 0.
 constexpr const char* kClusterId = "1701";
 
@@ -74,29 +77,67 @@ Result<std::unique_ptr<LivingCluster>> LivingCluster::start(const LivingOptions&
   }
   for (std::uint32_t node = 1; node <= kNodes; ++node) {
     GCOORD_TRY_STATUS(cluster->write_configuration(node));
-    const std::string name = "node-" + std::to_string(node);
-    ChildOptions child;
-    child.arguments = {(options.programs / "gcoordd").string(),
-                       "--config",
-                       cluster->path(name + ".toml").string(),
-                       "--log-file",
-                       cluster->path(name + ".log").string(),
-                       "--log-level",
-                       "info"};
-    child.capture_output = true;
-    child.error_file = cluster->path(name + ".err").string();
-    child.group = true;
-    GCOORD_TRY(auto process, ChildProcess::start(child));
-    cluster->nodes_[node - 1].process.push_back(std::move(process));
+    GCOORD_TRY_STATUS(cluster->spawn(node));
   }
   for (std::uint32_t node = 1; node <= kNodes; ++node) {
-    if (!cluster->nodes_[node - 1].process.front().read_line(kPatience).has_value()) {
-      return Status{StatusCode::FailedPrecondition,
-                    "node " + std::to_string(node) + " did not start: " +
-                        text_of(cluster->path("node-" + std::to_string(node) + ".err"))};
-    }
+    GCOORD_TRY_STATUS(cluster->await_start(node));
   }
   return cluster;
+}
+
+Status LivingCluster::spawn(std::uint32_t node) {
+  const std::string name = "node-" + std::to_string(node);
+  ChildOptions child;
+  child.arguments = {(options_.programs / "gcoordd").string(),
+                     "--config",
+                     path(name + ".toml").string(),
+                     "--log-file",
+                     path(name + ".log").string(),
+                     "--log-level",
+                     "info"};
+  child.capture_output = true;
+  child.error_file = path(name + ".err").string();
+  child.group = true;
+  GCOORD_TRY(auto process, ChildProcess::start(child));
+  nodes_[node - 1].process.clear();
+  nodes_[node - 1].process.push_back(std::move(process));
+  return Status{};
+}
+
+Status LivingCluster::await_start(std::uint32_t node) {
+  if (nodes_[node - 1].process.front().read_line(kPatience).has_value()) {
+    return Status{};
+  }
+  const std::string name = "node-" + std::to_string(node);
+  return Status{StatusCode::FailedPrecondition,
+                name + " did not start: " + text_of(path(name + ".err"))};
+}
+
+Status LivingCluster::restart(std::uint32_t node) {
+  ChildProcess& process = nodes_[node - 1].process.front();
+  process.signal(SIGTERM);
+  if (process.wait_for(kPatience).value_or(-1) != 0) {
+    return Status{StatusCode::FailedPrecondition,
+                  "node " + std::to_string(node) + " did not end in order"};
+  }
+  GCOORD_TRY_STATUS(spawn(node));
+  return await_start(node);
+}
+
+Result<std::uint32_t> LivingCluster::encrypted_links() const {
+  auto connected = client::Client::connect(by_certificate());
+  if (!connected.ok()) {
+    return chaos::from_client(connected.status());
+  }
+  std::uint32_t count = 0;
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    GCOORD_TRY(const Json said, chaos::node_status(connected.value(), node));
+    for (const Json& peer : said["peers"]) {
+      const bool has_tls = peer["transport"].dump().find("with tls") != std::string::npos;
+      count += has_tls && peer.value("live", false) ? 1 : 0;
+    }
+  }
+  return count;
 }
 
 LivingCluster::~LivingCluster() {
@@ -204,7 +245,9 @@ Status LivingCluster::write_configuration(std::uint32_t node) const {
   text += "]\n" + line("listen_client", address(self.client)) +
           line("listen_peer", address(self.peer)) + line("listen_metrics", address(self.metrics)) +
           line("data_dir", path(name).string()) + line("durability", options_.durability) +
-          line("session_keys", settings_.session_keys);
+          line("session_keys", settings_.session_keys) +
+          "connections_max = " + std::to_string(kConnectionsMax) +
+          "\nsource_connections_max = " + std::to_string(kConnectionsMax) + "\n";
   if (settings_.has_secret) {
     text += line("cluster_secret", path("cluster.secret").string()) +
             line("peer_proof", settings_.peer_proof);
@@ -250,8 +293,7 @@ Status LivingCluster::reload(const TrustSettings& settings) {
     const std::size_t errors = count_in_log(node, "error");
     nodes_[node - 1].process.front().signal(SIGHUP);
     GCOORD_TRY_STATUS(await_log(node, "SIGHUP: options read", before + 1));
-    if (count_in_log(node, "error") != errors ||
-        count_in_log(node, "only after a restart") != 0) {
+    if (count_in_log(node, "error") != errors || count_in_log(node, "only after a restart") != 0) {
       return Status{StatusCode::FailedPrecondition,
                     "node " + std::to_string(node) + " did not take its configuration: " +
                         text_of(path("node-" + std::to_string(node) + ".log"))};
@@ -269,15 +311,10 @@ Status LivingCluster::make_users() const {
     first = order({"user", "add", "admin", "--role", "root", "--no-password"});
   }
   GCOORD_TRY_STATUS(first);
-  GCOORD_TRY_STATUS(order({"role", "add", "jobs", "read", "write", "details"}));
+  GCOORD_TRY_STATUS(order({"role", "add", "jobs", "read", "write", "details", "cluster.read"}));
   GCOORD_TRY_STATUS(order({"user", "add", "app", "--role", "jobs", "--no-password"}));
-  return order({"user",
-                "add",
-                "bob",
-                "--role",
-                "jobs",
-                "--password-file",
-                path("bob.password").string()});
+  return order(
+      {"user", "add", "bob", "--role", "jobs", "--password-file", path("bob.password").string()});
 }
 
 Status LivingCluster::found_second_authority() {

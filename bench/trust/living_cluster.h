@@ -92,6 +92,12 @@ class LivingCluster {
 
   std::uint16_t metrics_port(std::uint32_t node) const { return nodes_[node - 1].metrics; }
 
+  // Ends a node in order and starts it again; returns when it serves.
+  Status restart(std::uint32_t node);
+
+  // Links from node to node that have TLS now, as the nodes say it; six are all.
+  Result<std::uint32_t> encrypted_links() const;
+
   // SIGKILL; the process is gone when this returns.
   void kill(std::uint32_t node) { nodes_[node - 1].process.front().kill_now(); }
 
@@ -109,6 +115,8 @@ class LivingCluster {
       : options_(std::move(options)), scratch_(std::move(scratch)) {}
 
   Status make_files();
+  Status spawn(std::uint32_t node);
+  Status await_start(std::uint32_t node);
   Status issue(const std::string& authority, const std::string& suffix) const;
   Status write_configuration(std::uint32_t node) const;
   Status await_log(std::uint32_t node, const std::string& text, std::size_t count) const;

@@ -53,15 +53,15 @@ Status SteadyLoad::open() {
     }
     sessions_.push_back(std::move(session).value());
   }
-  auto watch = client_->watch(
-      {.prefix = options_.name + "/", .kinds = {client::EventKind::Granted}},
-      [this](const client::Result<client::WatchBatch>& batch) {
-        if (!batch.ok()) {
-          note("the watch ended", batch.status());
-          return;
-        }
-        told_ += batch.value().events.size();
-      });
+  auto watch =
+      client_->watch({.prefix = options_.name + "/", .kinds = {client::EventKind::Granted}},
+                     [this](const client::Result<client::WatchBatch>& batch) {
+                       if (!batch.ok()) {
+                         note("the watch ended", batch.status());
+                         return;
+                       }
+                       told_ += batch.value().events.size();
+                     });
   if (!watch.ok()) {
     return chaos::from_client(watch.status());
   }
@@ -126,7 +126,8 @@ bool SteadyLoad::begin_and_end(std::uint64_t number) {
   if (!note("open a session", session.status())) {
     return false;
   }
-  auto lock = session.value().acquire("programs-of-" + options_.name + "/" + std::to_string(number % 7));
+  auto lock =
+      session.value().acquire("programs-of-" + options_.name + "/" + std::to_string(number % 7));
   return note("acquire of a new program", lock.status()) &&
          note("release of a new program", lock.value().release()) &&
          note("close", session.value().close());

@@ -10,11 +10,28 @@ std::string node_name(std::size_t index) {
   return "etcd-" + std::to_string(index + 1);
 }
 
+void add_tls(std::vector<std::string>& arguments, const EtcdTls* tls) {
+  if (tls == nullptr) {
+    return;
+  }
+  arguments.insert(arguments.end(),
+                   {"--cert-file",
+                    tls->certificate,
+                    "--key-file",
+                    tls->key,
+                    "--trusted-ca-file",
+                    tls->authority});
+  if (tls->demands_certificate) {
+    arguments.emplace_back("--client-cert-auth");
+  }
+}
+
 }  // namespace
 
 Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
                                        std::uint32_t node_count,
-                                       const std::string& program) {
+                                       const std::string& program,
+                                       const EtcdTls* tls) {
   GCOORD_TRY(const auto ports, free_ports(std::size_t{node_count} * 2));
   EtcdCluster cluster;
   std::vector<std::string> peer_urls;
@@ -25,7 +42,8 @@ Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
     members += (index == 0 ? "" : ",") + node_name(index) + "=" + peer_urls[index];
   }
   for (std::size_t index = 0; index < node_count; ++index) {
-    const std::string client_url = "http://" + cluster.endpoints_[index];
+    const std::string client_url =
+        (tls == nullptr ? "http://" : "https://") + cluster.endpoints_[index];
     ChildOptions child;
     child.arguments = {program,
                        "--name",
@@ -48,6 +66,7 @@ Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
                        "zap",
                        "--log-level",
                        "error"};
+    add_tls(child.arguments, tls);
     child.output_file = (directory / (node_name(index) + ".log")).string();
     child.error_file = child.output_file;
     child.group = true;

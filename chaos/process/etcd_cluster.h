@@ -14,13 +14,22 @@
 
 namespace gcoord::chaos {
 
+// TLS on the client ports: paths of PEM files.
+struct EtcdTls {
+  std::string certificate;
+  std::string key;
+  std::string authority;             // Of clients.
+  bool demands_certificate = false;  // Of clients.
+};
+
 class EtcdCluster {
  public:
   // `program` is a path or a name; NotFound when there is no such one in PATH (Debian:
   // etcd-server). The nodes elect in their own time; whoever asks first waits for that.
   static Result<EtcdCluster> start(const std::filesystem::path& directory,
                                    std::uint32_t node_count,
-                                   const std::string& program = "etcd");
+                                   const std::string& program = "etcd",
+                                   const EtcdTls* tls = nullptr);
 
   // "127.0.0.1:port" of the client ports.
   const std::vector<std::string>& endpoints() const { return endpoints_; }

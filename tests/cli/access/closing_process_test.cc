@@ -15,8 +15,7 @@ class ClosingTest : public testing::Test {
   void start(const TrustSettings& settings) {
     auto cluster = LivingCluster::start({.directory = folder_.path(),
                                          .programs = chaos::own_path().parent_path(),
-                                         .shards = 16,
-                                         .durability = "memory"},
+                                         .shards = 16},
                                         settings);
     ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
     cluster_ = std::move(cluster).value();
@@ -41,13 +40,14 @@ TEST_F(ClosingTest, FromOpenToClosedWithoutOneFailedRequest) {
   const auto closed = close_living_cluster(*cluster_, {.pairs_of_step = 20});
   expect_nobody_noticed(closed, 3);
   ASSERT_TRUE(closed.ok());
+  EXPECT_EQ(unsigned_of(closed.value()["encrypted_links"]), 6u);
   EXPECT_EQ(unsigned_of(closed.value()["refused"]["plaintext"]), 3113u);
   EXPECT_EQ(unsigned_of(closed.value()["refused"]["without_a_user"]), 6560u);
 }
 
 TEST_F(ClosingTest, EveryCertificateAndSecretAnewWithoutOneFailedRequest) {
   ASSERT_NO_FATAL_FAILURE(start(kClosed));
-  expect_nobody_noticed(rotate_everything(*cluster_, {.pairs_of_step = 20}), 3);
+  expect_nobody_noticed(rotate_everything(*cluster_, {.pairs_of_step = 20}), 2);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "bench/elections/elections.h"
 #include "bench/elections/failover.h"
 #include "bench/elections/idle.h"
-#include "bench/elections/scale.h"
 #include "bench/etcd/vs_etcd.h"
 #include "bench/floods/never_read.h"
 #include "bench/groups/barrier.h"

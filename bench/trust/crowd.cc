@@ -208,7 +208,11 @@ CrowdRate run_crowd(const CrowdOptions& options, std::chrono::milliseconds measu
       const auto ended = Clock::now();
       if (talk.state() == Talk::State::Failed) {
         rate.first_failure = rate.failed++ == 0 ? talk.failure() : rate.first_failure;
-      } else if (ended >= from && ended < until) {
+        begin(event.data.u64);
+        continue;
+      }
+      ++rate.served_in_all;
+      if (ended >= from && ended < until) {
         ++rate.served;
         times_ms.push_back(ms_between(talk.began(), ended));
       }

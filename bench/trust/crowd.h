@@ -37,7 +37,8 @@ struct CrowdOptions {
 };
 
 struct CrowdRate {
-  std::uint64_t served = 0;  // Connections whose script came to its end.
+  std::uint64_t served = 0;  // Connections whose script came to its end, after the warm-up.
+  std::uint64_t served_in_all = 0;
   std::uint64_t failed = 0;
   std::string first_failure;
   double seconds = 0;

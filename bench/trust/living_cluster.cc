@@ -374,6 +374,14 @@ client::ClientOptions LivingCluster::by_password() const {
   return options;
 }
 
+std::vector<pid_t> LivingCluster::pids() const {
+  std::vector<pid_t> all;
+  for (const Node& node : nodes_) {
+    all.push_back(node.process.front().pid());
+  }
+  return all;
+}
+
 std::vector<std::string> LivingCluster::endpoints() const {
   std::vector<std::string> all;
   for (const Node& node : nodes_) {

@@ -10,6 +10,8 @@
 #include "common/status.h"
 #include "gcoord/options.h"
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -97,6 +99,8 @@ class LivingCluster {
 
   // Links from node to node that have TLS now, as the nodes say it; six are all.
   Result<std::uint32_t> encrypted_links() const;
+
+  std::vector<pid_t> pids() const;
 
   // SIGKILL; the process is gone when this returns.
   void kill(std::uint32_t node) { nodes_[node - 1].process.front().kill_now(); }

@@ -1,4 +1,4 @@
-// What the connections of a crowd say to gcoord, and to etcd by HTTP. Pure, but for kept tokens.
+// Scripts of a crowd's connections: to gcoord, and to etcd by HTTP. Pure, but for kept tokens.
 #pragma once
 
 #include "bench/trust/crowd.h"

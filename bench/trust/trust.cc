@@ -8,6 +8,7 @@
 #include "bench/trust/living_cluster.h"
 #include "bench/trust/scripts.h"
 #include "chaos/process/etcd_cluster.h"
+#include "chaos/process/resource_usage.h"
 #include "chaos/process/scratch_directory.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace gcoord::bench {
 namespace {
@@ -50,28 +52,51 @@ Result<std::shared_ptr<const security::TlsContext>> context_of(const LivingClust
   return security::TlsContext::load(security::TlsSide::Client, files, {});
 }
 
-Result<Json> report(const CrowdRate& rate, const char* who) {
-  std::fprintf(stderr,
-               "  %s: %.0f/s, p50 %.1f ms, p99 %.1f ms, %llu failed\n",
-               who,
-               rate.per_second(),
-               rate.p50_ms,
-               rate.p99_ms,
-               static_cast<unsigned long long>(rate.failed));
+Result<double> cpu_ms(const std::vector<pid_t>& servers) {
+  double sum = 0;
+  for (const pid_t server : servers) {
+    GCOORD_TRY(const auto usage, chaos::resource_usage(server));
+    sum += static_cast<double>(usage.cpu.count());
+  }
+  return sum;
+}
+
+// A crowd for as long as is measured, and the processor time of its servers for each connection:
+// the rate alone says little where others use the machine.
+Result<Json> run(const CrowdOptions& crowd,
+                 const char* who,
+                 const std::vector<pid_t>& servers,
+                 const BenchOptions& options) {
+  GCOORD_TRY(const double before, cpu_ms(servers));
+  const CrowdRate rate = run_crowd(crowd, options.measured);
+  GCOORD_TRY(const double after, cpu_ms(servers));
   if (rate.failed > 0 || rate.served == 0) {
     return Status{StatusCode::Aborted,
                   std::string(who) + ": " + std::to_string(rate.failed) +
                       " connections failed: " + rate.first_failure};
   }
+  const double each_ms = (after - before) / static_cast<double>(rate.served_in_all);
+  std::fprintf(stderr,
+               "  %s: %.0f/s, p50 %.1f ms, p99 %.1f ms, %.2f ms of a processor for each\n",
+               who,
+               rate.per_second(),
+               rate.p50_ms,
+               rate.p99_ms,
+               each_ms);
   return Json{{"per_s", rounded(rate.per_second())},
               {"p50_ms", rounded(rate.p50_ms)},
-              {"p99_ms", rounded(rate.p99_ms)}};
+              {"p99_ms", rounded(rate.p99_ms)},
+              {"server_cpu_ms", rounded(each_ms)}};
 }
 
-double median_ratio(const Json& runs, const char* of, const char* beside, const char* field) {
+// The ratio of the first system to the second in a field that each run has of both.
+double median_ratio(const Json& runs,
+                    std::pair<const char*, const char*> systems,
+                    const char* field) {
   std::vector<double> ratios;
   for (const Json& run : runs) {
-    ratios.push_back(number_of(run[of][field]).value() / number_of(run[beside][field]).value());
+    ratios.push_back(number_of(run[systems.first][field]).value() /
+                     number_of(run[systems.second][field]).value());
   }
   return rounded(median(std::move(ratios)));
 }
@@ -96,7 +121,7 @@ Result<Json> measure_pairs(const BenchOptions& options) {
     GCOORD_TRY(Json tls, pairs_once(options, true));
     runs.push_back({{"tls", std::move(tls)}, {"plain", std::move(plain)}});
   }
-  const double ratio = median_ratio(runs, "tls", "plain", "pairs_per_s");
+  const double ratio = median_ratio(runs, {"tls", "plain"}, "pairs_per_s");
   return Json{{"clients", options.clients},
               {"acknowledged", "on stable storage (fdatasync) of a quorum of three nodes"},
               {"runs", std::move(runs)},
@@ -106,14 +131,14 @@ Result<Json> measure_pairs(const BenchOptions& options) {
 // ---- handshakes
 // -----------------------------------------------------------------------------------
 
-Result<chaos::EtcdCluster> start_etcd(const chaos::ScratchDirectory& scratch,
+Result<chaos::EtcdCluster> start_etcd(const std::filesystem::path& scratch,
                                       const LivingCluster& cluster,
                                       bool demands_certificate) {
   const chaos::EtcdTls tls{.certificate = cluster.path("node-1.crt").string(),
                            .key = cluster.path("node-1.key").string(),
                            .authority = cluster.path("ca.crt").string(),
                            .demands_certificate = demands_certificate};
-  return chaos::EtcdCluster::start(scratch.path(), LivingCluster::kNodes, "etcd", &tls);
+  return chaos::EtcdCluster::start_secured(scratch, LivingCluster::kNodes, tls);
 }
 
 // Until it has a leader; HTTP says so.
@@ -139,29 +164,26 @@ Result<Json> measure_handshakes(const BenchOptions& options) {
                        .tls = context,
                        .script = hello_script(),
                        .connections = kInFlight};
-    GCOORD_TRY(Json gcoord, report(run_crowd(crowd, options.measured), "gcoord, handshakes"));
+    GCOORD_TRY(Json gcoord, run(crowd, "gcoord, handshakes", cluster->pids(), options));
     const auto own = scratch.path() / std::to_string(number);
     std::filesystem::create_directories(own);
-    const chaos::EtcdTls tls{.certificate = cluster->path("node-1.crt").string(),
-                             .key = cluster->path("node-1.key").string(),
-                             .authority = cluster->path("ca.crt").string(),
-                             .demands_certificate = true};
-    GCOORD_TRY(const auto peers,
-               chaos::EtcdCluster::start(own, LivingCluster::kNodes, "etcd", &tls));
+    GCOORD_TRY(const auto peers, start_etcd(own, *cluster, true));
     crowd.endpoints = peers.endpoints();
     GCOORD_TRY_STATUS(await_etcd(crowd));
     crowd.script = http_script("/version", "");
-    GCOORD_TRY(Json etcd, report(run_crowd(crowd, options.measured), "etcd, handshakes"));
+    GCOORD_TRY(Json etcd, run(crowd, "etcd, handshakes", peers.pids(), options));
     runs.push_back({{"gcoord", std::move(gcoord)}, {"etcd", std::move(etcd)}});
   }
-  const double ratio = median_ratio(runs, "gcoord", "etcd", "per_s");
+  const double ratio = median_ratio(runs, {"gcoord", "etcd"}, "per_s");
+  const double cpu_ratio = median_ratio(runs, {"etcd", "gcoord"}, "server_cpu_ms");
   return Json{
       {"client", "one thread, OpenSSL, 32 connections at a time to three servers each"},
       {"served",
        "TLS 1.3 with P-256 certificates at both ends, no tickets, and one answer: a Welcome, "
        "or GET /version"},
       {"runs", std::move(runs)},
-      {"handshakes_ratio", ratio}};
+      {"handshakes_ratio", ratio},
+      {"server_cpu_ratio", cpu_ratio}};
 }
 
 // ---- logins
@@ -169,7 +191,7 @@ Result<Json> measure_handshakes(const BenchOptions& options) {
 
 Result<Json> etcd_logins(const BenchOptions& options, const LivingCluster& cluster) {
   GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options.directory, "etcd"));
-  GCOORD_TRY(const auto peers, start_etcd(scratch, cluster, false));
+  GCOORD_TRY(const auto peers, start_etcd(scratch.path(), cluster, false));
   GCOORD_TRY(const auto context, context_of(cluster, false));
   CrowdOptions crowd{
       .endpoints = peers.endpoints(), .tls = context, .script = {}, .connections = 1};
@@ -184,7 +206,7 @@ Result<Json> etcd_logins(const BenchOptions& options, const LivingCluster& clust
   }
   crowd.script = http_script("/v3/auth/authenticate", kEtcdUser);
   crowd.connections = kLogins;
-  return report(run_crowd(crowd, options.measured), "etcd, password");
+  return run(crowd, "etcd, password", peers.pids(), options);
 }
 
 Result<Json> measure_logins(const BenchOptions& options) {
@@ -200,17 +222,17 @@ Result<Json> measure_logins(const BenchOptions& options) {
                        .tls = context,
                        .script = password_script(bob.user, bob.password, token),
                        .connections = kLogins};
-    GCOORD_TRY(Json first, report(run_crowd(crowd, options.measured), "gcoord, password"));
+    GCOORD_TRY(Json first, run(crowd, "gcoord, password", cluster->pids(), options));
     crowd.script = token_script(*token, false);
     crowd.connections = kInFlight;
-    GCOORD_TRY(Json later, report(run_crowd(crowd, options.measured), "gcoord, after it"));
+    GCOORD_TRY(Json later, run(crowd, "gcoord, after it", cluster->pids(), options));
     GCOORD_TRY(Json etcd, etcd_logins(options, *cluster));
     runs.push_back({{"gcoord_first", std::move(first)},
                     {"gcoord_later", std::move(later)},
                     {"etcd", std::move(etcd)}});
   }
-  const double later = median_ratio(runs, "gcoord_later", "etcd", "per_s");
-  const double first = median_ratio(runs, "gcoord_first", "etcd", "per_s");
+  const double later = median_ratio(runs, {"gcoord_later", "etcd"}, "per_s");
+  const double first = median_ratio(runs, {"gcoord_first", "etcd"}, "per_s");
   return Json{{"served", "connection, full TLS handshake without a client certificate, login"},
               {"cost", "gcoord: scrypt, N 2^15, r 8, 32 MiB; etcd: bcrypt, its default cost of 10"},
               {"runs", std::move(runs)},

@@ -1,4 +1,4 @@
-// What trust costs: TLS against none, and credentials beside etcd's, in one run on one machine.
+// Benchmarks of trust: TLS against none, and credentials beside etcd's, in one run on one machine.
 #pragma once
 
 #include "bench/cluster/bench_options.h"

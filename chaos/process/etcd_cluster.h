@@ -28,8 +28,12 @@ class EtcdCluster {
   // etcd-server). The nodes elect in their own time; whoever asks first waits for that.
   static Result<EtcdCluster> start(const std::filesystem::path& directory,
                                    std::uint32_t node_count,
-                                   const std::string& program = "etcd",
-                                   const EtcdTls* tls = nullptr);
+                                   const std::string& program = "etcd");
+
+  // The same with the program in PATH and TLS on the client ports.
+  static Result<EtcdCluster> start_secured(const std::filesystem::path& directory,
+                                           std::uint32_t node_count,
+                                           const EtcdTls& tls);
 
   // "127.0.0.1:port" of the client ports.
   const std::vector<std::string>& endpoints() const { return endpoints_; }
@@ -37,7 +41,16 @@ class EtcdCluster {
   std::vector<pid_t> pids() const;
 
  private:
+  struct Program {
+    std::string name;
+    const EtcdTls* tls = nullptr;  // nullptr: plain text.
+  };
+
   EtcdCluster() = default;
+
+  static Result<EtcdCluster> start_members(const std::filesystem::path& directory,
+                                           std::uint32_t node_count,
+                                           const Program& program);
 
   std::vector<std::string> endpoints_;
   std::vector<ChildProcess> nodes_;

@@ -51,7 +51,7 @@ class LinkTlsRules {
 
   // Released with the mode, after the sources: whoever sees TLS on finds them.
   std::atomic<LinkTlsMode> mode_{LinkTlsMode::Off};
-  mutable std::mutex mutex_;                       // Guards which sources there are.
+  mutable std::mutex mutex_;                     // Guards which sources there are.
   std::unique_ptr<security::TlsSource> called_;  // Both or none; once there they stay.
   std::unique_ptr<security::TlsSource> caller_;
 };

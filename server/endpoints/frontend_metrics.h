@@ -27,6 +27,7 @@ struct FrontEndMetrics {
 
   // A connection is welcome, or one that was has ended: counts it if it is without TLS.
   void on_welcome(const Connection& connection) { count_plaintext(connection, 1); }
+
   void on_end(const Connection& connection) { count_plaintext(connection, -1); }
 
   Gauge& connections;

@@ -13,10 +13,9 @@ namespace {
 class ClosingTest : public testing::Test {
  protected:
   void start(const TrustSettings& settings) {
-    auto cluster = LivingCluster::start({.directory = folder_.path(),
-                                         .programs = chaos::own_path().parent_path(),
-                                         .shards = 16},
-                                        settings);
+    auto cluster = LivingCluster::start(
+        {.directory = folder_.path(), .programs = chaos::own_path().parent_path(), .shards = 16},
+        settings);
     ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
     cluster_ = std::move(cluster).value();
   }

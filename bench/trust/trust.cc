@@ -61,24 +61,26 @@ Result<double> cpu_ms(const std::vector<pid_t>& servers) {
   return sum;
 }
 
+struct Servers {
+  const char* what;  // They are, and do.
+  std::vector<pid_t> pids;
+};
+
 // A crowd for as long as is measured, and the processor time of its servers for each connection:
 // the rate alone says little where others use the machine.
-Result<Json> run(const CrowdOptions& crowd,
-                 const char* who,
-                 const std::vector<pid_t>& servers,
-                 const BenchOptions& options) {
-  GCOORD_TRY(const double before, cpu_ms(servers));
+Result<Json> run(const CrowdOptions& crowd, const Servers& servers, const BenchOptions& options) {
+  GCOORD_TRY(const double before, cpu_ms(servers.pids));
   const CrowdRate rate = run_crowd(crowd, options.measured);
-  GCOORD_TRY(const double after, cpu_ms(servers));
+  GCOORD_TRY(const double after, cpu_ms(servers.pids));
   if (rate.failed > 0 || rate.served == 0) {
     return Status{StatusCode::Aborted,
-                  std::string(who) + ": " + std::to_string(rate.failed) +
+                  std::string(servers.what) + ": " + std::to_string(rate.failed) +
                       " connections failed: " + rate.first_failure};
   }
   const double each_ms = (after - before) / static_cast<double>(rate.served_in_all);
   std::fprintf(stderr,
                "  %s: %.0f/s, p50 %.1f ms, p99 %.1f ms, %.2f ms of a processor for each\n",
-               who,
+               servers.what,
                rate.per_second(),
                rate.p50_ms,
                rate.p99_ms,
@@ -164,14 +166,14 @@ Result<Json> measure_handshakes(const BenchOptions& options) {
                        .tls = context,
                        .script = hello_script(),
                        .connections = kInFlight};
-    GCOORD_TRY(Json gcoord, run(crowd, "gcoord, handshakes", cluster->pids(), options));
+    GCOORD_TRY(Json gcoord, run(crowd, {"gcoord, handshakes", cluster->pids()}, options));
     const auto own = scratch.path() / std::to_string(number);
     std::filesystem::create_directories(own);
     GCOORD_TRY(const auto peers, start_etcd(own, *cluster, true));
     crowd.endpoints = peers.endpoints();
     GCOORD_TRY_STATUS(await_etcd(crowd));
     crowd.script = http_script("/version", "");
-    GCOORD_TRY(Json etcd, run(crowd, "etcd, handshakes", peers.pids(), options));
+    GCOORD_TRY(Json etcd, run(crowd, {"etcd, handshakes", peers.pids()}, options));
     runs.push_back({{"gcoord", std::move(gcoord)}, {"etcd", std::move(etcd)}});
   }
   const double ratio = median_ratio(runs, {"gcoord", "etcd"}, "per_s");
@@ -206,7 +208,7 @@ Result<Json> etcd_logins(const BenchOptions& options, const LivingCluster& clust
   }
   crowd.script = http_script("/v3/auth/authenticate", kEtcdUser);
   crowd.connections = kLogins;
-  return run(crowd, "etcd, password", peers.pids(), options);
+  return run(crowd, {"etcd, password", peers.pids()}, options);
 }
 
 Result<Json> measure_logins(const BenchOptions& options) {
@@ -222,10 +224,10 @@ Result<Json> measure_logins(const BenchOptions& options) {
                        .tls = context,
                        .script = password_script(bob.user, bob.password, token),
                        .connections = kLogins};
-    GCOORD_TRY(Json first, run(crowd, "gcoord, password", cluster->pids(), options));
+    GCOORD_TRY(Json first, run(crowd, {"gcoord, password", cluster->pids()}, options));
     crowd.script = token_script(*token, false);
     crowd.connections = kInFlight;
-    GCOORD_TRY(Json later, run(crowd, "gcoord, after it", cluster->pids(), options));
+    GCOORD_TRY(Json later, run(crowd, {"gcoord, after it", cluster->pids()}, options));
     GCOORD_TRY(Json etcd, etcd_logins(options, *cluster));
     runs.push_back({{"gcoord_first", std::move(first)},
                     {"gcoord_later", std::move(later)},

@@ -193,8 +193,9 @@ bool set_rules(SSL_CTX* context) {
                       SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                           SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   // An idle connection then needs no buffers of records.
-  // The chain is in the file of the certificate. Else OpenSSL would look for one in every handshake,
-  // verify it, and send the authority's own certificate, which the other side must have anyway.
+  // The chain is in the file of the certificate. Else OpenSSL would look for one in every
+  // handshake, verify it, and send the authority's own certificate, which the other side must have
+  // anyway.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_security_level(context, kSecurityLevel);

@@ -8,7 +8,6 @@
 #include "bench/elections/elections.h"
 #include "bench/elections/failover.h"
 #include "bench/elections/idle.h"
-#include "bench/elections/scale.h"
 #include "bench/etcd/vs_etcd.h"
 #include "bench/floods/never_read.h"
 #include "bench/groups/barrier.h"
@@ -24,6 +23,7 @@
 #include "bench/report/results_file.h"
 #include "bench/step/step.h"
 #include "bench/ticket/ticket.h"
+#include "bench/trust/trust.h"
 #include "bench/turn/turn.h"
 #include "bench/vs/peers/vs.h"
 #include "bench/watch/watch.h"
@@ -135,6 +135,15 @@ constexpr Benchmark kBenchmarks[] = {
      "latency of others beside 20, 60 and 100 connections that send requests and never read",
      &bench_never_read,
      kDefaultShards},
+    {"tls",
+     "lock pairs with TLS against none, handshakes beside etcd, and from open to closed under load",
+     &bench_tls,
+     1024},
+    {"auth",
+     "logins beside etcd, 10,000 clients after a failover, and new certificates and secrets under "
+     "load",
+     &bench_auth,
+     1024},
     {"check",
      "seconds for the check of 100,000 operations on 20 keys, by model",
      &bench_check,

@@ -72,6 +72,16 @@ void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) 
         options.kill_leader,
         "kill -9 the leader of the lock's shard half-way; measures only the longest queue");
   }
+  if (name == "tls") {
+    command.add_option("--part", options.part, "all (default), pairs, handshakes or closing")
+        ->check(CLI::IsMember({"all", "pairs", "handshakes", "closing"}));
+  }
+  if (name == "auth") {
+    command.add_option("--part", options.part, "all (default), password, reconnect or rotation")
+        ->check(CLI::IsMember({"all", "password", "reconnect", "rotation"}));
+    command.add_option("--waiters", options.waiters, "clients that reconnect (default 10,000)")
+        ->check(CLI::Range(1, 10'000));
+  }
   if (name == "locks") {
     command.add_option("--names", options.names, "lock names")
         ->check(CLI::Range(1000, 100'000'000));

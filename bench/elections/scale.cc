@@ -1,6 +1,5 @@
-#include "bench/elections/scale.h"
-
 #include "bench/cluster/running_cluster.h"
+#include "bench/elections/idle.h"
 #include "bench/report/results_file.h"
 #include "chaos/process/resource_usage.h"
 

@@ -60,6 +60,7 @@ Result<LoadResult> run_gcoord(const GcoordOptions& options, const LoadOptions& l
   client::ClientOptions client_options;
   client_options.endpoints = options.endpoints;
   client_options.client_name = "gcoord-bench";
+  client_options.tls = options.tls;
   auto connected = client::Client::connect(client_options);
   if (!connected.ok()) {
     return chaos::from_client(connected.status());

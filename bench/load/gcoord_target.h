@@ -7,6 +7,7 @@
 
 #include "bench/load/closed_loop.h"
 #include "common/status.h"
+#include "gcoord/options.h"
 
 #include <cstdint>
 #include <string>
@@ -19,6 +20,7 @@ struct GcoordOptions {
   std::uint32_t clients = 256;
   std::string name_prefix = "bench";
   bool one_session = false;  // Each client of the load is but a name of the one session.
+  client::TlsOptions tls{};
 };
 
 // Opens sessions, runs the closed loop, closes them, returns what it measured.

@@ -10,11 +10,33 @@ std::string node_name(std::size_t index) {
   return "etcd-" + std::to_string(index + 1);
 }
 
+void add_tls(std::vector<std::string>& arguments, const EtcdTls* tls) {
+  if (tls == nullptr) {
+    return;
+  }
+  arguments.insert(arguments.end(), {"--cert-file", tls->certificate, "--key-file", tls->key});
+  if (tls->demands_certificate) {  // With an authority alone etcd demands them, too.
+    arguments.insert(arguments.end(), {"--client-cert-auth", "--trusted-ca-file", tls->authority});
+  }
+}
+
 }  // namespace
 
 Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
                                        std::uint32_t node_count,
                                        const std::string& program) {
+  return start_members(directory, node_count, {.name = program});
+}
+
+Result<EtcdCluster> EtcdCluster::start_secured(const std::filesystem::path& directory,
+                                               std::uint32_t node_count,
+                                               const EtcdTls& tls) {
+  return start_members(directory, node_count, {.name = "etcd", .tls = &tls});
+}
+
+Result<EtcdCluster> EtcdCluster::start_members(const std::filesystem::path& directory,
+                                               std::uint32_t node_count,
+                                               const Program& program) {
   GCOORD_TRY(const auto ports, free_ports(std::size_t{node_count} * 2));
   EtcdCluster cluster;
   std::vector<std::string> peer_urls;
@@ -25,9 +47,10 @@ Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
     members += (index == 0 ? "" : ",") + node_name(index) + "=" + peer_urls[index];
   }
   for (std::size_t index = 0; index < node_count; ++index) {
-    const std::string client_url = "http://" + cluster.endpoints_[index];
+    const std::string client_url =
+        (program.tls == nullptr ? "http://" : "https://") + cluster.endpoints_[index];
     ChildOptions child;
-    child.arguments = {program,
+    child.arguments = {program.name,
                        "--name",
                        node_name(index),
                        "--data-dir",
@@ -48,6 +71,7 @@ Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
                        "zap",
                        "--log-level",
                        "error"};
+    add_tls(child.arguments, program.tls);
     child.output_file = (directory / (node_name(index) + ".log")).string();
     child.error_file = child.output_file;
     child.group = true;

@@ -14,6 +14,14 @@
 
 namespace gcoord::chaos {
 
+// TLS on the client ports: paths of PEM files.
+struct EtcdTls {
+  std::string certificate;
+  std::string key;
+  std::string authority;             // Of clients.
+  bool demands_certificate = false;  // Of clients.
+};
+
 class EtcdCluster {
  public:
   // `program` is a path or a name; NotFound when there is no such one in PATH (Debian:
@@ -22,13 +30,27 @@ class EtcdCluster {
                                    std::uint32_t node_count,
                                    const std::string& program = "etcd");
 
+  // The same with the program in PATH and TLS on the client ports.
+  static Result<EtcdCluster> start_secured(const std::filesystem::path& directory,
+                                           std::uint32_t node_count,
+                                           const EtcdTls& tls);
+
   // "127.0.0.1:port" of the client ports.
   const std::vector<std::string>& endpoints() const { return endpoints_; }
 
   std::vector<pid_t> pids() const;
 
  private:
+  struct Program {
+    std::string name;
+    const EtcdTls* tls = nullptr;  // nullptr: plain text.
+  };
+
   EtcdCluster() = default;
+
+  static Result<EtcdCluster> start_members(const std::filesystem::path& directory,
+                                           std::uint32_t node_count,
+                                           const Program& program);
 
   std::vector<std::string> endpoints_;
   std::vector<ChildProcess> nodes_;

@@ -15,7 +15,8 @@ void SessionKeyring::keep(SessionId session, const security::SessionKey& key) {
 void SessionKeyring::hear(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
   const bool opens =
       slot.kind == RequestKind::OpenSession || slot.kind == RequestKind::SessionGrant;
-  if (!opens || slot.code != gcoord::StatusCode::Ok || payload.empty()) {
+  const bool renews = slot.kind == RequestKind::SessionAttach && find(SessionId{slot.extra});
+  if ((!opens && !renews) || slot.code != gcoord::StatusCode::Ok || payload.empty()) {
     return;
   }
   if (const auto key = security::SessionKey::decode(payload); key.ok()) {

@@ -33,7 +33,7 @@ class SessionKeyring {
 
   void keep(SessionId session, const security::SessionKey& key);
 
-  // Of the reply to a request that opens sessions.
+  // Of the reply to a request that opens sessions, or attaches one by a key of the secret before.
   void hear(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
 
   void on_ended(SessionId session);

@@ -66,6 +66,7 @@ struct NodeEntry {
   // What it said, while it looks at the login.
   std::unique_ptr<protocol::Welcome> welcome;
   SessionKeyring::Attached attached;  // By the present connection.
+  TimePoint attached_until{};         // Then it attaches them anew.
 };
 
 }  // namespace gcoord::client

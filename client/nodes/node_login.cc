@@ -10,6 +10,9 @@ namespace {
 // A node that refused the login for what it is is not asked again for so long.
 constexpr TimePoint kRefusedRest = std::chrono::seconds{30};
 
+// An attachment for each session in so long: secrets are kept for days.
+constexpr TimePoint kAttachedFor = std::chrono::hours{1};
+
 }  // namespace
 
 bool has_identities(const protocol::Welcome& welcome) {
@@ -60,6 +63,17 @@ void renew_login(Login& login,
     if (entry->phase == NodeEntry::Phase::Ready && (entry->features & kIdentities) != 0) {
       return log_in(*entry, login);
     }
+  }
+}
+
+void begin_attaching(NodeEntry& entry, TimePoint now) {
+  entry.attached.clear();
+  entry.attached_until = now + kAttachedFor;
+}
+
+void attach_anew_when_due(NodeEntry& entry, TimePoint now) {
+  if (now >= entry.attached_until) {
+    begin_attaching(entry, now);
   }
 }
 

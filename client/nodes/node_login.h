@@ -42,6 +42,13 @@ void renew_login(Login& login,
                  const std::vector<std::unique_ptr<NodeEntry>>& entries,
                  TimePoint next_try);
 
+// The connection, which began now, has attached nothing.
+void begin_attaching(NodeEntry& entry, TimePoint now);
+
+// Has a connection that lives attach its sessions anew from time to time: so it hears of the newest
+// keys, after the secret of the cluster was replaced.
+void attach_anew_when_due(NodeEntry& entry, TimePoint now);
+
 // The connection attaches the sessions of its requests before these.
 void attach_before_requests(NodeEntry& entry, const SessionKeyring& keyring);
 

@@ -240,6 +240,7 @@ void NodeSet::advance(TimePoint now) {
   // By index, because a Welcome may add entries.
   for (std::size_t index = 0; index < entries_.size(); ++index) {
     Entry& entry = *entries_[index];
+    attach_anew_when_due(entry, now);
     if (entry.phase == Phase::Waiting && entry.breaker.admits(now) && now >= entry.rests_until) {
       connect(entry, now);
     } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
@@ -318,7 +319,7 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   Connection::Events events;
   entry.greeted = false;
   entry.welcome.reset();
-  entry.attached.clear();
+  begin_attaching(entry, now);
   events.on_connected = [this, &entry] {
     entry.greeted = true;
     entry.failure_code = protocol::ErrorCode::None;  // Whatever refused the one before.

@@ -108,7 +108,7 @@ void PeerNetwork::bring_up(PeerRecord& peer,
   peer.last_heard_ms = now_ms_;
   peer.last_error.clear();
   peer.pacing.on_success();
-  peer.metrics.on_up(peer.is_proven);
+  peer.metrics.on_up(peer.is_proven, transport_->is_encrypted(link));
   ChannelOptions channel;
   channel.cluster = options_.cluster;
   channel.self = options_.node;

@@ -37,6 +37,9 @@ PeerMetrics::PeerMetrics(MetricsRegistry* registry, NodeId peer) {
   up_ = &registry->gauge(name("peer_up", "1 while a channel lives."));
   proven_ = &registry->gauge(
       name("peer_proven", "1 while a channel lives whose other end has proven itself."));
+  encrypted_ = &registry->gauge(name("peer_encrypted", "1 while a channel lives that has TLS."));
+  plaintext_ = &registry->counter(
+      name("plaintext_channels_total", "Channels that came up without encryption."));
 }
 
 void PeerMetrics::on_frame_in(std::size_t bytes) {
@@ -58,19 +61,22 @@ void PeerMetrics::on_stall() {
   add(stalls_, 1);
 }
 
-void PeerMetrics::on_up(bool is_proven) {
+void PeerMetrics::on_up(bool is_proven, bool is_encrypted) {
   if (channels_++ != 0) {
     ++traffic_.reconnects;
     add(reconnects_, 1);
   }
   set(up_, 1);
   set(proven_, is_proven ? 1 : 0);
+  set(encrypted_, is_encrypted ? 1 : 0);
+  add(plaintext_, is_encrypted ? 0 : 1);
 }
 
 void PeerMetrics::on_down() {
   on_unsent(0);
   set(up_, 0);
   set(proven_, 0);
+  set(encrypted_, 0);
 }
 
 void PeerMetrics::on_unsent(std::size_t bytes) {

@@ -4,6 +4,7 @@
 // gcoord_netcore_{frames,bytes}_{in,out}_total{peer}, gcoord_netcore_credit_stalls_total{peer},
 // gcoord_netcore_reconnects_total{peer}, gcoord_netcore_unsent_bytes{peer},
 // gcoord_netcore_peer_up{peer}, gcoord_netcore_peer_proven{peer},
+// gcoord_netcore_peer_encrypted{peer}, gcoord_netcore_plaintext_channels_total{peer},
 // gcoord_netcore_dropped_total{reason}. Updated by the network's thread; read by any.
 #pragma once
 
@@ -26,7 +27,7 @@ class PeerMetrics {
   void on_frame_in(std::size_t bytes);
   void on_frame_out(std::size_t bytes);
   void on_stall();
-  void on_up(bool is_proven);
+  void on_up(bool is_proven, bool is_encrypted);
   void on_down();
   void on_unsent(std::size_t bytes);
   void on_drop(DropReason reason);
@@ -45,6 +46,8 @@ class PeerMetrics {
   Gauge* unsent_ = nullptr;
   Gauge* up_ = nullptr;
   Gauge* proven_ = nullptr;
+  Gauge* encrypted_ = nullptr;
+  Counter* plaintext_ = nullptr;
 };
 
 // Drops of all links by reason.

@@ -1,5 +1,7 @@
 #include "netcore/tls/rules.h"
 
+#include "common/assert.h"
+
 #include <utility>
 
 namespace gcoord::netcore {
@@ -7,33 +9,43 @@ namespace gcoord::netcore {
 using security::TlsSide;
 using security::TlsSource;
 
-LinkTlsRules::LinkTlsRules(LinkTlsMode mode,
-                           std::unique_ptr<TlsSource> called,
-                           std::unique_ptr<TlsSource> caller)
-    : mode_(mode), called_(std::move(called)), caller_(std::move(caller)) {}
-
-std::shared_ptr<LinkTlsRules> LinkTlsRules::off() {
-  return std::shared_ptr<LinkTlsRules>(new LinkTlsRules(LinkTlsMode::Off, nullptr, nullptr));
+std::shared_ptr<LinkTlsRules> LinkTlsRules::none() {
+  return std::shared_ptr<LinkTlsRules>(new LinkTlsRules());
 }
 
 Result<std::shared_ptr<LinkTlsRules>> LinkTlsRules::open(LinkTlsMode mode,
                                                          const security::TlsFiles& files) {
-  auto rules = off();
+  auto rules = none();
   GCOORD_TRY_STATUS(rules->change(mode, files));
   return rules;
 }
 
+void LinkTlsRules::set_mode(LinkTlsMode mode) {
+  GCOORD_ASSERT(mode == LinkTlsMode::Off || called_ != nullptr);
+  mode_.store(mode, std::memory_order_release);
+}
+
+std::shared_ptr<const security::TlsContext> LinkTlsRules::called() const {
+  const std::lock_guard lock(mutex_);
+  return called_->current();
+}
+
+std::shared_ptr<const security::TlsContext> LinkTlsRules::caller() const {
+  const std::lock_guard lock(mutex_);
+  return caller_->current();
+}
+
 Status LinkTlsRules::change(LinkTlsMode mode, const security::TlsFiles& files) {
-  if (called_ == nullptr) {
+  if (called_ != nullptr) {
+    GCOORD_TRY_STATUS(called_->replace(files, {.demand_certificate = true}));
+    GCOORD_TRY_STATUS(caller_->replace(files, {}));
+  } else {
     GCOORD_TRY(auto called, TlsSource::open(TlsSide::Server, files, {.demand_certificate = true}));
     GCOORD_TRY(auto caller, TlsSource::open(TlsSide::Client, files, {}));
+    const std::lock_guard lock(mutex_);
     called_ = std::move(called);
     caller_ = std::move(caller);
-    set_mode(mode);
-    return {};
   }
-  GCOORD_TRY_STATUS(called_->replace(files, {.demand_certificate = true}));
-  GCOORD_TRY_STATUS(caller_->replace(files, {}));
   set_mode(mode);
   return {};
 }

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 namespace gcoord::netcore {
 
@@ -22,24 +23,22 @@ enum class LinkTlsMode : std::uint8_t {
 
 class LinkTlsRules {
  public:
+  // Off, and without files until change() brings some: so a node that began without TLS comes to it
+  // while it lives.
+  static std::shared_ptr<LinkTlsRules> none();
+
   // The files have certificate, key and authority. Failures: those of TlsContext::load.
   static Result<std::shared_ptr<LinkTlsRules>> open(LinkTlsMode mode,
                                                     const security::TlsFiles& files);
 
-  // Off, without files, which change() may bring.
-  static std::shared_ptr<LinkTlsRules> off();
-
-  // Acquire: pairs with the release in set_mode(), so that whoever sees another mode than Off sees
-  // the files, too.
   LinkTlsMode mode() const { return mode_.load(std::memory_order_acquire); }
 
-  // Another one than Off only where there are files.
-  void set_mode(LinkTlsMode mode) { mode_.store(mode, std::memory_order_release); }
+  // Where there are files, or to Off.
+  void set_mode(LinkTlsMode mode);
 
-  // For the side that is called, and for the one that calls; once mode() was not Off.
-  std::shared_ptr<const security::TlsContext> called() const { return called_->current(); }
-
-  std::shared_ptr<const security::TlsContext> caller() const { return caller_->current(); }
+  // For the side that is called, and for the one that calls. The mode is, or was, not Off.
+  std::shared_ptr<const security::TlsContext> called() const;
+  std::shared_ptr<const security::TlsContext> caller() const;
 
   // The next two by one thread at a time; after a failure the files stay that were. Loads files
   // that have changed.
@@ -48,13 +47,12 @@ class LinkTlsRules {
   Status change(LinkTlsMode mode, const security::TlsFiles& files);
 
  private:
-  LinkTlsRules(LinkTlsMode mode,
-               std::unique_ptr<security::TlsSource> called,
-               std::unique_ptr<security::TlsSource> caller);
+  LinkTlsRules() = default;
 
-  std::atomic<LinkTlsMode> mode_;
-  // Both are there or neither; written once, before the first mode that is not Off.
-  std::unique_ptr<security::TlsSource> called_;
+  // Released with the mode, after the sources: whoever sees TLS on finds them.
+  std::atomic<LinkTlsMode> mode_{LinkTlsMode::Off};
+  mutable std::mutex mutex_;                     // Guards which sources there are.
+  std::unique_ptr<security::TlsSource> called_;  // Both or none; once there they stay.
   std::unique_ptr<security::TlsSource> caller_;
 };
 

@@ -193,7 +193,10 @@ bool set_rules(SSL_CTX* context) {
                       SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                           SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   // An idle connection then needs no buffers of records.
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  // The chain is in the file of the certificate. Else OpenSSL would look for one in every
+  // handshake, verify it, and send the authority's own certificate, which the other side must have
+  // anyway.
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_security_level(context, kSecurityLevel);
   SSL_CTX_set_max_early_data(context, 0);

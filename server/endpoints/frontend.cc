@@ -359,6 +359,7 @@ void FrontEnd::on_hello(Connection& connection,
   if (!may_stay(sessions_.judge, connection, request)) {
     return;
   }
+  metrics_.on_welcome(connection);
   log_welcome(connection, welcome);
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
 }
@@ -391,6 +392,9 @@ void FrontEnd::on_tls(Connection& connection) {
 
 void FrontEnd::on_closed(Connection& connection, CloseReason reason) {
   metrics_.closed[static_cast<std::size_t>(reason)]->add();
+  if (connection.welcomed()) {
+    metrics_.on_end(connection);
+  }
   log_end(connection, reason, {lines_.ends, swept_ms_});
   GCOORD_ASSERT(table_.find(connection.id()) == &connection);
   // The caller may still be inside the connection: it goes with the next flush.

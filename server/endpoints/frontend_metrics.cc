@@ -63,6 +63,21 @@ FrontEndMetrics::FrontEndMetrics(MetricsRegistry& metrics)
                                  "kind",
                                  std::string(kHeldNames[kind])});
   }
+  for (std::size_t of = 0; of < plaintext_.size(); ++of) {
+    plaintext_[of] = &metrics.gauge(
+        {"gcoord_server_client_plaintext_connections",
+         "Client connections that are open and without TLS, whatever the port demands by now, by "
+         "where they come from.",
+         "from",
+         std::string(address_class_name(static_cast<AddressClass>(of)))});
+  }
+}
+
+void FrontEndMetrics::count_plaintext(const Connection& connection, std::int64_t change) {
+  if (connection.tls() == nullptr || connection.tls()->state == TlsState::Plain) {
+    const AddressClass from = address_class(connection.client.address.address());
+    plaintext_[static_cast<std::size_t>(from)]->add(change);
+  }
 }
 
 void FrontEndMetrics::show(const ConnectionAccount& account) {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace gcoord::server {
@@ -24,6 +25,11 @@ struct FrontEndMetrics {
   // What the account says now.
   void show(const ConnectionAccount& account);
 
+  // A connection is welcome, or one that was has ended: counts it if it is without TLS.
+  void on_welcome(const Connection& connection) { count_plaintext(connection, 1); }
+
+  void on_end(const Connection& connection) { count_plaintext(connection, -1); }
+
   Gauge& connections;
   Gauge& sources;
   Counter& accepted;
@@ -31,6 +37,11 @@ struct FrontEndMetrics {
   std::array<Counter*, static_cast<std::size_t>(CloseReason::Count)> closed{};
   std::array<Counter*, static_cast<std::size_t>(protocol::BadFrame::Count)> bad_frames{};
   std::array<Gauge*, kHeldKinds> held{};
+
+ private:
+  void count_plaintext(const Connection& connection, std::int64_t change);
+
+  std::array<Gauge*, 3> plaintext_{};  // By AddressClass.
 };
 
 }  // namespace gcoord::server

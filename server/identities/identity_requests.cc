@@ -219,7 +219,14 @@ void IdentityRequests::attach(const ClientRequest& request, ConnectionIdentity& 
   if (on_attached_) {
     on_attached_(request.connection, session);
   }
-  env_.replies.reply(request.connection, protocol::reply_to(request.slot), {});
+  // Who has a key of the secret before gets the newest, so that the next rotation finds no session
+  // with a key that nobody remembers.
+  const security::SessionKey newest = keys_.sessions.of(session);
+  protocol::ReplySlot reply = protocol::reply_to(request.slot);
+  reply.extra = session.value;
+  env_.replies.reply(request.connection,
+                     reply,
+                     newest == key.value() ? std::span<const std::byte>{} : newest.bytes());
 }
 
 bool IdentityRequests::requires_keys() const {

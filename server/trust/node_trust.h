@@ -66,7 +66,7 @@ class NodeTrust {
   ProvenNodes proven_;
   std::shared_ptr<netcore::ProofSource> source_ =
       std::make_shared<netcore::ProofSource>(netcore::ProofKeys{}, netcore::ProofDemand::Off);
-  std::shared_ptr<netcore::LinkTlsRules> peer_tls_ = netcore::LinkTlsRules::off();
+  std::shared_ptr<netcore::LinkTlsRules> peer_tls_ = netcore::LinkTlsRules::none();
   std::uint64_t next_look_ms_ = 0;
   mutable std::mutex mutex_;
   std::shared_ptr<const security::ClusterSecret> secret_;

@@ -2,6 +2,7 @@
 """Lets foreign programs judge gcoord: runs them against fresh nodes and says what passed and what failed.
 
 Usage: judge.py --bin DIR [--write] [NAME ...]     without a NAME: all of them
+       judge.py --bin DIR --short NAME             a slice of a few seconds, of a judge that has one
        judge.py --list
 
 Each judge is a module beside this one with `SUMMARY`, a sentence, and `judge(bin, verdict)`, which calls the verdict. With
@@ -19,7 +20,7 @@ FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 PAGE = ROOT / "docs" / "reference" / "judges.md"
 BEGIN, END = "<!-- judges:begin -->", "<!-- judges:end -->"
-NAMES = ("prometheus", "secrets")
+NAMES = ("prometheus", "secrets", "tls")
 
 
 @dataclass
@@ -59,6 +60,7 @@ def main() -> int:
     parser.add_argument("--bin", type=Path, help="directory of gcoordd and gcoordctl")
     parser.add_argument("--write", action="store_true", help="write the rows of docs/reference/judges.md")
     parser.add_argument("--json", action="store_true", help="print one JSON object for each judge")
+    parser.add_argument("--short", action="store_true", help="only the slice that the tests run")
     parser.add_argument("--list", action="store_true", help="list the judges")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
@@ -75,7 +77,8 @@ def main() -> int:
     verdicts = []
     for name in options.names or NAMES:
         verdict = Verdict(name)
-        importlib.import_module(name + "_judge").judge(options.bin.resolve(), verdict)
+        module = importlib.import_module(name + "_judge")
+        (module.judge_short if options.short else module.judge)(options.bin.resolve(), verdict)
         verdicts.append(verdict)
         if options.json:
             print(json.dumps(vars(verdict)))

@@ -182,6 +182,20 @@ TEST_F(SessionKeyringTest, AKeepAliveAttachesEachOfItsList) {
   EXPECT_TRUE(before(slot(RequestKind::KeepAlive), list).empty());
 }
 
+TEST_F(SessionKeyringTest, AnAttachmentMayBringAnotherKeyOfAKnownSession) {
+  keyring_.keep(SessionId{9}, key(8));
+  protocol::ReplySlot attached;
+  attached.kind = RequestKind::SessionAttach;
+  attached.extra = 9;
+  keyring_.hear(attached, {});
+  EXPECT_EQ(keyring_.find(SessionId{9}), key(8));
+  keyring_.hear(attached, key(9).bytes());
+  EXPECT_EQ(keyring_.find(SessionId{9}), key(9));
+  attached.extra = 10;
+  keyring_.hear(attached, key(10).bytes());
+  EXPECT_FALSE(keyring_.find(SessionId{10}).has_value());
+}
+
 TEST_F(SessionKeyringTest, WithoutAKeyNothingIsAttached) {
   protocol::ReplySlot opened;
   opened.kind = RequestKind::OpenSession;

@@ -30,17 +30,22 @@ class PeerTlsTest : public testing::Test {
   std::shared_ptr<LinkTlsRules> rules_of(LinkTlsMode mode,
                                          const std::string& uri,
                                          TestAuthority& authority) {
+    auto made = LinkTlsRules::open(mode, files_of(uri, authority));
+    EXPECT_TRUE(made.ok()) << made.status().to_string();
+    return made.ok() ? made.value() : nullptr;
+  }
+
+  security::TlsFiles files(const std::string& uri) { return files_of(uri, authority_); }
+
+  security::TlsFiles files_of(const std::string& uri, TestAuthority& authority) {
     const std::string name = "node" + std::to_string(++count_);
     write_certificate(folder_.path().string(),
                       name,
                       authority.issue({.common_name = name, .names = {"URI:" + uri}}));
-    auto made = LinkTlsRules::open(mode,
-                                   {.certificate = folder_.path(name + ".crt"),
-                                    .key = folder_.path(name + ".key"),
-                                    .authority = folder_.path("ca.crt"),
-                                    .revoked = {}});
-    EXPECT_TRUE(made.ok()) << made.status().to_string();
-    return made.ok() ? made.value() : nullptr;
+    return {.certificate = folder_.path(name + ".crt"),
+            .key = folder_.path(name + ".key"),
+            .authority = folder_.path("ca.crt"),
+            .revoked = {}};
   }
 
   // Node 1 calls node 2.
@@ -120,6 +125,19 @@ TEST_F(PeerTlsTest, WithoutTlsNobodyIsMetWhereItIsRequired) {
   EXPECT_TRUE(first_.sink.ups.empty());
 }
 
+// Without files at first, as a node that began in plain text.
+TEST_F(PeerTlsTest, FilesThatComeLaterBringTlsToNodesThatLive) {
+  const auto caller = LinkTlsRules::none();
+  const auto called = LinkTlsRules::none();
+  start(caller, called);
+  ASSERT_TRUE(run([&] { return up(); }));
+  EXPECT_EQ(route().find("with tls"), std::string::npos) << route();
+  EXPECT_TRUE(caller->refresh().ok());
+  ASSERT_TRUE(caller->change(LinkTlsMode::Required, files("gcoord://42/node/1")).ok());
+  ASSERT_TRUE(called->change(LinkTlsMode::Required, files("gcoord://42/node/2")).ok());
+  ASSERT_TRUE(run([&] { return up() && route().find("with tls") != std::string::npos; }));
+}
+
 TEST_F(PeerTlsTest, FromOffOverPermissiveToRequired) {
   start(rules(LinkTlsMode::Permissive, "gcoord://42/node/1"), nullptr);
   ASSERT_TRUE(run([&] { return up(); }));
@@ -137,8 +155,8 @@ TEST_F(PeerTlsTest, FromOffOverPermissiveToRequired) {
 }
 
 TEST_F(PeerTlsTest, FilesThatComeWhileTheNodesRunAreUsed) {
-  const auto caller = LinkTlsRules::off();
-  const auto called = LinkTlsRules::off();
+  const auto caller = LinkTlsRules::none();
+  const auto called = LinkTlsRules::none();
   EXPECT_TRUE(caller->refresh().ok());
   start(caller, called);
   ASSERT_TRUE(run([&] { return up(); }));

@@ -54,6 +54,12 @@ class FrontEndTlsTest : public FrontEndTest {
     return metrics_.counter({"gcoord_server_client_" + name, "", label, value}).value();
   }
 
+  // Open now without TLS.
+  std::int64_t plaintext() {
+    return metrics_.gauge({"gcoord_server_client_plaintext_connections", "", "from", "loopback"})
+        .value();
+  }
+
   TlsTestFiles files_;
   PortTls port_;
   protocol::FrameBuilder builder_{protocol::FrameDirection::Requests};
@@ -131,6 +137,25 @@ TEST_P(FrontEndTlsTest, RequiredPortSaysSoInPlainTextAndServesNothing) {
   EXPECT_EQ(requests_, 0u);
   EXPECT_EQ(closed_count("tls"), 1u);
   EXPECT_EQ(counted("plaintext_connections_total", "from", "loopback"), 1u);
+}
+
+// Also one that began while TLS was off: it is there until it ends.
+TEST_P(FrontEndTlsTest, WhoIsOpenInPlainTextCountsUntilItEnds) {
+  set_mode(TlsMode::Off);
+  protocol::FrameBuilder of_first(protocol::FrameDirection::Requests);
+  {
+    RawClient first = connect();
+    ASSERT_TRUE(welcome(first, of_first));
+    set_mode(TlsMode::Permissive);
+    protocol::FrameBuilder of_second(protocol::FrameDirection::Requests);
+    RawClient second = connect();
+    ASSERT_TRUE(welcome(second, of_second));
+    RawClient secured = connect_tls();
+    ASSERT_TRUE(welcome(secured, builder_));
+    EXPECT_EQ(plaintext(), 2);
+  }
+  EXPECT_TRUE(pump_until([&] { return frontend_->connection_count() == 0; }));
+  EXPECT_EQ(plaintext(), 0);
 }
 
 TEST_P(FrontEndTlsTest, AnotherModeHoldsForConnectionsThatBeginThen) {

@@ -159,6 +159,20 @@ TEST_F(SessionKeysTest, TheKeyOfBeforeARotationStillAttaches) {
   EXPECT_EQ(attach(connections_.add(), key), ErrorCode::SessionKeyInvalid);
 }
 
+TEST_F(SessionKeysTest, WhoAttachesByTheKeyOfBeforeARotationGetsTheNewest) {
+  const auto key = open(connections_.add());
+  const auto other = connections_.add();
+  EXPECT_EQ(attach(other, key), ErrorCode::None);
+  EXPECT_TRUE(replies_.last[other.value].payload.empty());  // It is the newest.
+  const auto rotated = secret_.rotated();
+  requests_.set_keys(identity_keys(rotated));
+  EXPECT_EQ(attach(other, key), ErrorCode::None);
+  const auto newest = replies_.last[other.value].payload;
+  ASSERT_EQ(newest.size(), security::kSessionKeyBytes);
+  requests_.set_keys(identity_keys(rotated.rotated()));
+  EXPECT_EQ(attach(connections_.add(), newest), ErrorCode::None);
+}
+
 TEST_F(SessionKeysTest, SequencesFromTheWallClockAreTakenAndLeapsAreNot) {
   const auto owner = connections_.add();
   open(owner);

@@ -1,0 +1,107 @@
+"""Three nodes of `gcoordctl cluster init --with-tls`, and the certificates of clients that must be refused."""
+
+import json
+import random
+import socket
+import subprocess
+from pathlib import Path
+
+NODES = (1, 2, 3)
+# Ports of a kind are three in a row, and the kinds lie 100 apart.
+KINDS = {"client": 0, "peer": 100, "metrics": 200, "ledger": 300}
+
+
+def first_port() -> int:
+    """Below the ports that the kernel gives to those who name none."""
+    wanted = [offset + k for offset in KINDS.values() for k in range(len(NODES))]
+    for _ in range(100):
+        base = random.randrange(15_000, 32_000)
+        try:
+            for each in wanted:
+                socket.create_server(("127.0.0.1", base + each)).close()
+        except OSError:
+            continue
+        return base
+    raise RuntimeError("no free ports")
+
+
+class Lab:
+    """The files of the cluster; `expired`, `revoked` and `stranger` are users whom no node may take."""
+
+    def __init__(self, programs: Path, directory: Path):
+        self.programs = programs
+        self.directory = directory
+        self.port = first_port()
+        self.must("cluster", "init", "--with-tls", "--dir", str(directory / "made"), "--client-port", str(self.port), "--shards", "16")
+        self.cluster_id = next(line.split('"')[1] for line in self.path("node-1.toml").read_text(encoding="utf-8").splitlines()
+                               if line.startswith("cluster_id"))
+        authority = str(self.path("ca"))
+        for name in ("revoked", "expired"):
+            self.must("cert", "issue", "user", name, "--dir", authority, "--out", str(self.path(name)))
+        self.must("cert", "revoke", str(self.path("revoked.crt")), "--dir", authority)
+        self.path("ca.crl").write_bytes(self.path("ca/ca.crl").read_bytes())
+        other = directory / "other"
+        self.must("cert", "ca", "--dir", str(other), "--cluster-id", self.cluster_id)
+        self.must("cert", "issue", "user", "stranger", "--dir", str(other), "--out", str(self.path("stranger")))
+        self.path("other.crt").write_bytes((other / "ca.crt").read_bytes())
+        self.expire("expired")
+
+    def expire(self, name: str) -> None:
+        """Signs the user's key again, for a day that is over: gcoordctl makes no such certificate."""
+        request = self.directory / "expired.csr"
+        key = str(self.path(f"{name}.key"))
+        self.run("openssl", "req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", str(request))
+        config = self.directory / "expired.cnf"
+        (self.directory / "index.txt").write_text("", encoding="utf-8")
+        config.write_text("[ca]\ndefault_ca = lab\n[lab]\n"
+                          f"database = {self.directory / 'index.txt'}\nnew_certs_dir = {self.directory}\nrand_serial = yes\n"
+                          "default_md = sha256\npolicy = any\n[any]\ncommonName = supplied\n"
+                          "[user]\nextendedKeyUsage = clientAuth\nkeyUsage = digitalSignature\n"
+                          f"subjectAltName = URI:gcoord://{self.cluster_id}/user/{name}\n", encoding="utf-8")
+        self.path(f"{name}.crt").unlink()
+        self.run("openssl", "ca", "-batch", "-config", str(config), "-extensions", "user", "-cert", str(self.path("ca/ca.crt")),
+                 "-keyfile", str(self.path("ca/ca.key")), "-in", str(request), "-out", str(self.path(f"{name}.crt")), "-notext",
+                 "-startdate", "20200101000000Z", "-enddate", "20200102000000Z")
+
+    def path(self, name: str) -> Path:
+        return self.directory / "made" / name
+
+    def run(self, *command: str) -> None:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+
+    def must(self, *words: str) -> None:
+        self.run(str(self.programs / "gcoordctl"), *words)
+
+
+class Cluster:
+    def __init__(self, lab: Lab):
+        self.lab = lab
+        self.client, self.peer, self.metrics, self.ledger = (
+            {node: lab.port + offset + node - 1 for node in NODES} for offset in KINDS.values())
+        self.processes = [subprocess.Popen([str(lab.programs / "gcoordd"), "--config", str(lab.path(f"node-{node}.toml")),
+                                            "--log-level", "error"], stdout=subprocess.DEVNULL) for node in NODES]
+
+    def ports_of(self, node: int) -> tuple:
+        return self.client[node], self.peer[node], self.metrics[node], self.ledger[node]
+
+    def ports(self) -> list:
+        """(port, kind), of all nodes."""
+        return [(port, kind) for node in NODES for port, kind in zip(self.ports_of(node), KINDS)]
+
+    def ctl_raw(self, *words: str, trusted: bool = True) -> subprocess.CompletedProcess:
+        files = ["--cacert", str(self.lab.path("ca.crt")), "--cert", str(self.lab.path("admin.crt")), "--key",
+                 str(self.lab.path("admin.key"))] if trusted else []
+        return subprocess.run([str(self.lab.programs / "gcoordctl"), "-o", "json", *files, *words], capture_output=True, text=True,
+                              check=False)
+
+    def ctl(self, *words: str) -> dict:
+        endpoints = ",".join(f"127.0.0.1:{port}" for port in self.client.values())
+        return json.loads(self.ctl_raw("--endpoints", endpoints, *words).stdout or "{}")
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait(timeout=60)

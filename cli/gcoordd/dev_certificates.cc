@@ -4,6 +4,7 @@
 #include "security/certificates/check.h"
 #include "security/certificates/folder.h"
 #include "security/certificates/host_name.h"
+#include "server/tls/choices.h"
 
 #include <unistd.h>
 
@@ -227,6 +228,29 @@ server::TlsChoices DevCertificates::complete(server::TlsChoices choices) const {
     }
   }
   return choices;
+}
+
+std::string dev_advice(const server::Invocation& invocation,
+                       const std::string& client,
+                       bool certificates) {
+  const server::NodeOptions& options = invocation.options;
+  const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";
+  const std::string first = "gcoordctl " + flag + "lock acquire my-first-lock --ttl 30s\n";
+  const bool plain = tls_mode(options.tls, options.tls.client) != server::TlsMode::Required;
+  std::string lines = "One node for development; its data is ";
+  lines += invocation.data_dir_temporary ? "removed when it ends" : "kept in " + options.data_dir;
+  lines += ". Try:\n";
+  if (plain) {
+    lines += "  " + first;
+  }
+  if (certificates) {
+    const DevPaths paths = dev_paths(options.data_dir);
+    lines += plain ? "The same over TLS, as the user admin:\n" : "";
+    lines += "  export GCOORD_CACERT=" + paths.authority.string() +
+             "\n  export GCOORD_CERT=" + paths.certificate.string() +
+             " GCOORD_KEY=" + paths.key.string() + "\n  " + first;
+  }
+  return lines;
 }
 
 }  // namespace gcoord

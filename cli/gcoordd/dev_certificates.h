@@ -25,6 +25,11 @@ struct DevPaths {
 
 DevPaths dev_paths(const std::string& data_dir);
 
+// How a first lock is taken, without TLS and with it: lines for the terminal. `client`: HOST:PORT.
+std::string dev_advice(const server::Invocation& invocation,
+                       const std::string& client,
+                       bool certificates);
+
 class DevCertificates {
  public:
   // Makes what is missing or about to end, and has the options name it. Ok without anything where

@@ -7,13 +7,13 @@
 #include "cli/gcoordd/auth_recover.h"
 #include "cli/gcoordd/dev_certificates.h"
 #include "cli/gcoordd/force_new_cluster.h"
+#include "cli/gcoordd/hidden_options.h"
 #include "cli/gcoordd/join.h"
 #include "cli/gcoordd/reload.h"
 #include "cli/gcoordd/shown_configuration.h"
 #include "cli/gcoordd/start_signals.h"
 #include "cli/gcoordd/temporary_directory.h"
 #include "common/device/device_errors.h"
-#include "common/host/hidden_secrets.h"
 #include "common/text/printable.h"
 #include "protocol/error_codes.h"
 #include "server/debug/pages.h"
@@ -21,11 +21,9 @@
 #include "server/node/node.h"
 #include "server/node/rejoin.h"
 #include "server/options/effective_options.h"
-#include "server/options/option_table.h"
 #include "server/options/options.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
-#include "server/tls/choices.h"
 
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -35,7 +33,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,20 +52,6 @@ int fail(const Status& status) {
   const bool removed =
       status.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::NodeRemoved);
   return removed ? kRemovedExit : static_cast<int>(protocol::exit_code(status));
-}
-
-// Values of secret options that were hidden, for whoever reads the options again.
-std::map<std::string, std::string>& hidden_values() {
-  static std::map<std::string, std::string> values;
-  return values;
-}
-
-std::optional<std::string> environment(const std::string& name) {
-  if (const auto hidden = hidden_values().find(name); hidden != hidden_values().end()) {
-    return hidden->second;
-  }
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 // What the process has while it starts and runs, made before its options are read.
@@ -99,28 +82,6 @@ std::string at(const server::Endpoint& endpoint, std::uint16_t port) {
   return port == 0 ? "off" : server::to_string({endpoint.host, port});
 }
 
-// How a first lock is taken, without TLS and with it.
-void say_dev(const server::Invocation& invocation, const std::string& client, bool certificates) {
-  const server::NodeOptions& options = invocation.options;
-  const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";
-  const std::string first = "gcoordctl " + flag + "lock acquire my-first-lock --ttl 30s\n";
-  const bool plain = tls_mode(options.tls, options.tls.client) != server::TlsMode::Required;
-  std::cerr << "One node for development; its data is "
-            << (invocation.data_dir_temporary ? "removed when it ends"
-                                              : "kept in " + options.data_dir)
-            << ". Try:\n";
-  if (plain) {
-    std::cerr << "  " << first;
-  }
-  if (certificates) {
-    const DevPaths paths = dev_paths(options.data_dir);
-    std::cerr << (plain ? "The same over TLS, as the user admin:\n" : "")
-              << "  export GCOORD_CACERT=" << paths.authority.string()
-              << "\n  export GCOORD_CERT=" << paths.certificate.string()
-              << " GCOORD_KEY=" << paths.key.string() << "\n  " << first;
-  }
-}
-
 void say_ready(const server::Invocation& invocation,
                const server::NodePorts& ports,
                bool certificates) {
@@ -133,7 +94,7 @@ void say_ready(const server::Invocation& invocation,
   }
   std::cout << std::endl;
   if (invocation.verb == server::Verb::Dev) {
-    say_dev(invocation, client, certificates);
+    std::cerr << dev_advice(invocation, client, certificates);
   }
 }
 
@@ -219,7 +180,7 @@ int run(const server::Invocation& invocation, Process& process) {
   const auto show = [&](const server::Invocation& running) {
     configuration.show(running, options);
   };
-  Reload reload(process.arguments, environment, invocation);
+  Reload reload(process.arguments, environment_value, invocation);
   reload.tell([&](const server::Invocation& running) {
     options.tls = opening.dev().complete(running.options.tls);
     node.value()->change_tls(options.tls);
@@ -275,7 +236,7 @@ int main_of(const std::vector<std::string>& arguments) {
   process.arguments = arguments;
   process.begin_start();
   std::vector<Status> problems;
-  const auto invocation = server::examine_invocation(arguments, environment, problems);
+  const auto invocation = server::examine_invocation(arguments, environment_value, problems);
   if (invocation.purpose == server::Purpose::CheckConfig) {
     return report(problems);
   }
@@ -304,22 +265,6 @@ int main_of(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-
-// Before there are threads.
-void hide_secret_options(std::span<char*> arguments) {
-  for (const server::OptionRow& row : server::option_table()) {
-    if (!row.secret) {
-      continue;
-    }
-    hide_argument(arguments, "--" + std::string{row.name}, SecretPart::Whole);
-    const std::string variable = server::environment_name(row.name);
-    if (const char* const value = std::getenv(variable.c_str()); value != nullptr) {
-      hidden_values()[variable] = value;
-      hide_variable(variable, SecretPart::Whole);
-      ::unsetenv(variable.c_str());
-    }
-  }
-}
 
 }  // namespace gcoord
 

@@ -138,8 +138,6 @@ class LockService final : public StateMachine {
   // on_tick(): nothing of the pass may leave then.
   DeviceSweeps& sweeps() { return tasks_.sweeps; }
 
-  const DeviceSweeps& sweeps() const { return tasks_.sweeps; }
-
   // Has the quorum confirm that this node leads the shard, whatever its clock says. The sink for
   // the past is told once, in a later turn, as Service::on_read is.
   void confirm_read(ShardId shard, std::uint64_t number) {

@@ -1,6 +1,5 @@
 #include "server/node/client_services.h"
 
-#include "ledger/snapshot/frontier.h"
 #include "server/node/member_options.h"
 #include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"
@@ -111,11 +110,7 @@ SnapshotDownloads::Environment ClientServices::snapshot_environment() {
           .replies = environment_.replies,
           .make_header = [this] { return make_header(environment_.options, environment_.engine); },
           .wake = environment_.wake,
-          .frontier_at =
-              [history = environment_.ledger.history().worker().history()](ShardId shard,
-                                                                           std::uint64_t size) {
-                return ledger::snapshot_frontier(*history->reader(shard), size);
-              },
+          .frontier_at = environment_.ledger.frontiers(),
           .pin = [this] { return environment_.ledger.history().pin(); },
           .disk_is_low = [this] { return space_.is_low(); }};
 }

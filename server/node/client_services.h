@@ -93,6 +93,7 @@ class ClientServices {
   NodeAccess& access() { return access_; }
 
   NodeAudit& audit() { return audit_; }
+
   NodeLimits& limits() { return limits_; }
 
   Detection& detection() { return detection_; }

@@ -1,6 +1,7 @@
 #include "server/node/ledger_stack.h"
 
 #include "ledger/base/error_details.h"
+#include "ledger/snapshot/frontier.h"
 #include "server/node/node_parts.h"
 #include "server/platform/boot_time.h"
 
@@ -64,6 +65,12 @@ void LedgerStack::bound(std::uint64_t bytes_max) {
     bound.published = [sizes](ShardId shard) { return sizes->at(shard); };
   }
   history_.worker().bound(std::move(bound));
+}
+
+FrontierAt LedgerStack::frontiers() {
+  return [history = history_.worker().history()](ShardId shard, std::uint64_t size) {
+    return ledger::snapshot_frontier(*history->reader(shard), size);
+  };
 }
 
 Status LedgerStack::settle() {

@@ -2,8 +2,8 @@
 // the cluster view, the publication and the history of its shards; and what is shown and repaired
 // of the ledger.
 //
-//   engine -> AuditMachine -> LimitsMachine -> AccessMachine -> ViewMachine -> PublicationService ->
-//   LedgerService (of NodeHistory) -> LockService
+//   engine -> AuditMachine -> LimitsMachine -> AccessMachine -> ViewMachine -> PublicationService
+//   -> LedgerService (of NodeHistory) -> LockService
 //
 // On a witness a WitnessMachine stands behind the ViewMachine, and no entry comes further.
 //
@@ -31,6 +31,7 @@
 #include "server/limits/machine.h"
 #include "server/members/view_machine.h"
 #include "server/options/options.h"
+#include "server/snapshots/stream.h"
 #include "server/witness/machine.h"
 
 #include <cstdint>
@@ -95,6 +96,9 @@ class LedgerStack {
   ViewMachine& machine() { return views_; }
 
   NodeHistory& history() { return history_; }
+
+  // For downloads: the tree of a shard at one of its sizes.
+  FrontierAt frontiers();
 
   // After open().
   NodeLedger& ledger() { return *ledger_; }

@@ -28,7 +28,7 @@ namespace gcoord::server {
 struct StatusSources {
   const NodeOptions* options = nullptr;
   const ReplicatedLog* engine = nullptr;
-  const LockService* service = nullptr;
+  LockService* service = nullptr;
   const StateMachine* state =
       nullptr;  // What the engine applies to: its digests are those of traces.
   const ledger::HistoryWorker* history = nullptr;

@@ -278,7 +278,7 @@ Result<Json> measure_change(const BenchOptions& options,
                             const TrustSettings& settings,
                             Result<Json> (*change)(LivingCluster&, const ChangeOptions&)) {
   GCOORD_TRY(const auto cluster, start(options, settings));
-  return change(*cluster, {.pairs_of_step = 2000});
+  return change(*cluster, {.pairs_of_step = 500});
 }
 
 bool has_part(const BenchOptions& options, const char* part) {

@@ -17,3 +17,7 @@ gcoord_fuzz_test(NAME access_fuzz
 gcoord_fuzz_test(NAME certificate_fuzz
   SOURCES certificate_fuzz.cc
   DEPS common security/certificates)
+# Sealed records between nodes, as anybody may send them.
+gcoord_fuzz_test(NAME record_fuzz
+  SOURCES record_fuzz.cc
+  DEPS common security/records)

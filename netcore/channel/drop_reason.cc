@@ -23,7 +23,7 @@ std::string_view drop_reason_name(DropReason reason) {
                                                                             "unproven",
                                                                             "other_secret",
                                                                             "bad_proof",
-"bad_record"};
+                                                                            "bad_record"};
   const auto index = static_cast<std::size_t>(reason);
   return index < kNames.size() ? kNames[index] : std::string_view{"unknown"};
 }

@@ -79,11 +79,8 @@ class Transport {
 
   virtual const security::TlsPeer* certificate(LinkId /*link*/) const { return nullptr; }
 
-  // Key material of the link's TLS for another use, by its label (RFC 8446 section 7.5); empty: the
-  // link has none.
-  virtual security::SecretBytes exported_key(LinkId /*link*/, std::string_view /*label*/) const {
-    return {};
-  }
+  // The secret that the link's TLS gives for sealed frames (sealed_frames.h); empty: it has none.
+  virtual security::SecretBytes frame_secret(LinkId /*link*/) const { return {}; }
 
   // Moves bytes and calls back. Bounded work per link and call.
   virtual void progress(std::uint64_t now_ms, LinkEvents& events) = 0;

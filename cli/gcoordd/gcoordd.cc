@@ -90,6 +90,9 @@ void say_ready(const server::Invocation& invocation, const server::NodePorts& po
   if (!options.listen_ledger.empty()) {
     std::cout << " ledger " << at(options.listen_ledger, ports.ledger);
   }
+  if (!options.listen_unix.empty()) {
+    std::cout << " unix " << options.listen_unix;
+  }
   std::cout << std::endl;
   if (invocation.verb == server::Verb::Dev) {
     const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";

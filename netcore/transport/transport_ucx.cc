@@ -1,6 +1,5 @@
 #include "netcore/transport/transport_ucx.h"
 
-#include "common/assert.h"
 #include "netcore/channel/frame.h"
 #include "netcore/transport/sealed_frames.h"
 #include "netcore/transport/tcp_socket.h"
@@ -95,8 +94,11 @@ class UcxTransport final : public Transport, private LinkEvents {
       link.why_tcp = "ucx: its address does not fit a frame";
       return;
     }
+    if (!seal_lane(id, *lane.value())) {
+      link.why_tcp = "its TLS gives no keys";
+      return;
+    }
     link.lane = std::move(lane).value();
-    seal_lane(id, *link.lane);
     watch(link.lane->event_fd());
     post_step(id, link, Step::Address, link.lane->address());
   }
@@ -183,16 +185,20 @@ class UcxTransport final : public Transport, private LinkEvents {
     }
   }
 
-  // Where the link has TLS, its frames are sealed with keys that come from there.
-  void seal_lane(LinkId id, UcxLane& lane) {
+  // Where the link has TLS, its frames are sealed with keys that come from there. False: they
+  // cannot be, so they stay where they are.
+  bool seal_lane(LinkId id, UcxLane& lane) {
     if (!tcp_->is_encrypted(id)) {
-      return;
+      return true;
     }
     const security::SecretBytes secret = tcp_->frame_secret(id);
-    GCOORD_ASSERT(!secret.empty());  // The peer has greeted, so the handshake is done.
+    if (secret.empty()) {
+      return false;  // TLS has ended by now.
+    }
     lane.seal(std::make_unique<SealedFrames>(
         secret.bytes(),
         calls_.contains(id) ? security::RecordSide::Caller : security::RecordSide::Called));
+    return true;
   }
 
   void post_step(LinkId id, Link& link, Step step, std::span<const std::byte> address) {

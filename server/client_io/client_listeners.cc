@@ -49,9 +49,9 @@ Status ClientListeners::listen(const Endpoint& endpoint) {
 }
 
 Status ClientListeners::listen_unix(const std::string& path, std::uint32_t mode) {
-  GCOORD_TRY(door_, UnixDoor::open(path, mode));
+  GCOORD_TRY(unix_file_, UnixListener::open(path, mode));
   asio::error_code error;
-  local_.acceptor.assign(asio::local::stream_protocol(), door_.release_descriptor(), error);
+  local_.acceptor.assign(asio::local::stream_protocol(), unix_file_.release_descriptor(), error);
   if (error) {
     return Status{StatusCode::Internal, path + ": " + error.message(), kUnixSocketUnusable};
   }
@@ -111,7 +111,7 @@ void ClientListeners::close() {
   asio::error_code ignored;
   tcp_.acceptor.close(ignored);
   local_.acceptor.close(ignored);
-  door_ = UnixDoor{};
+  unix_file_ = UnixListener{};
 }
 
 }  // namespace gcoord::server

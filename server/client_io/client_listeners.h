@@ -5,7 +5,7 @@
 
 #include "common/host/unix_socket.h"
 #include "common/status.h"
-#include "server/client_io/unix_door.h"
+#include "server/client_io/unix_listener.h"
 #include "server/platform/endpoint_name.h"
 
 #include <asio/generic/stream_protocol.hpp>
@@ -37,7 +37,7 @@ class ClientListeners {
   // Binds and accepts. ListenFailed names the address and the system's reason.
   Status listen(const Endpoint& endpoint);
 
-  // Likewise at a path (UnixDoor::open).
+  // Likewise at a path (UnixListener::open).
   Status listen_unix(const std::string& path, std::uint32_t mode);
 
   // Once per pass: the budget is whole again.
@@ -70,7 +70,7 @@ class ClientListeners {
   OnAccepted on_accepted_;
   Listener<asio::ip::tcp> tcp_;
   Listener<asio::local::stream_protocol> local_;
-  UnixDoor door_;
+  UnixListener unix_file_;
   std::uint16_t port_ = 0;
   std::size_t accepted_ = 0;  // In this pass.
   bool closed_ = false;

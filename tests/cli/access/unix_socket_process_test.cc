@@ -80,7 +80,9 @@ class UnixSocketTest : public testing::TestWithParam<const char*> {
 
 TEST_P(UnixSocketTest, SessionsLocksAndWatchesWorkAndTheFileComesAndGoes) {
   start();
+
   struct stat found {};
+
   ASSERT_EQ(::stat(socket_.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777u, 0600u);
   client::ClientOptions options;
@@ -88,11 +90,10 @@ TEST_P(UnixSocketTest, SessionsLocksAndWatchesWorkAndTheFileComesAndGoes) {
   options.request_timeout = kPatience;
   auto client = client::Client::connect(options);
   ASSERT_TRUE(client.ok()) << client.status().to_string();
-  EXPECT_EQ(client.value().nodes().front().address, endpoint());
-  auto session =
-      client.value().open_session({.ttl = std::chrono::minutes{1}, .on_event = {}});
+  auto session = client.value().open_session({.ttl = std::chrono::minutes{1}, .on_event = {}});
   ASSERT_TRUE(session.ok()) << session.status().to_string();
-  ChildProcess watch = local().start({"-o", "json", "watch", "jobs/a", "--count", "1"});
+  ChildProcess watch =
+      local().start({"-o", "json", "watch", "jobs/a", "--from", "1", "--count", "1"});
   auto lock = session.value().acquire("jobs/a");
   ASSERT_TRUE(lock.ok()) << lock.status().to_string();
   EXPECT_THAT(watch.read_line(kPatience).value_or(""), HasSubstr("jobs/a"));
@@ -171,32 +172,32 @@ TEST_P(UnixSocketTest, AClientTrustsNoSocketThatAStrangerServes) {
     GTEST_SKIP() << "needs root and setpriv for a second user";
   }
   std::filesystem::permissions(folder_.path(), std::filesystem::perms{0777});
-  auto stranger = ChildProcess::start(
-      {.arguments = {"/usr/bin/setpriv",
-                     "--reuid",
-                     kOther,
-                     "--clear-groups",
-                     "--regid",
-                     kOther,
-                     "--",
-                     "/usr/bin/python3",
-                     "-c",
-                     "import socket, time\n"
-                     "s = socket.socket(socket.AF_UNIX)\n"
-                     "s.bind('" + socket_ + "')\n"
-                     "s.listen()\n"
-                     "print('serves', flush=True)\n"
-                     "time.sleep(600)\n"},
-       .capture_output = true});
+  auto stranger = ChildProcess::start({.arguments = {"/usr/bin/setpriv",
+                                                     "--reuid",
+                                                     kOther,
+                                                     "--clear-groups",
+                                                     "--regid",
+                                                     kOther,
+                                                     "--",
+                                                     "/usr/bin/python3",
+                                                     "-c",
+                                                     "import socket, time\n"
+                                                     "s = socket.socket(socket.AF_UNIX)\n"
+                                                     "s.bind('" +
+                                                         socket_ +
+                                                         "')\n"
+                                                         "s.listen()\n"
+                                                         "print('serves', flush=True)\n"
+                                                         "time.sleep(600)\n"},
+                                       .capture_output = true});
   ASSERT_TRUE(stranger.ok());
   ASSERT_EQ(stranger.value().read_line(kPatience), "serves");
   refused(local()({"-o", "json", "status"}), "GC3144", 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads,
-                         UnixSocketTest,
-                         testing::Values("0", "2"),
-                         [](const auto& test) { return std::string{"Io"} + test.param; });
+INSTANTIATE_TEST_SUITE_P(Threads, UnixSocketTest, testing::Values("0", "2"), [](const auto& test) {
+  return std::string{"Io"} + test.param;
+});
 
 }  // namespace
 }  // namespace gcoord::cli

@@ -14,16 +14,16 @@
 
 namespace gcoord::server {
 
-class UnixDoor {
+class UnixListener {
  public:
-  UnixDoor() = default;
-  ~UnixDoor();
-  UnixDoor(UnixDoor&& other) noexcept;
-  UnixDoor& operator=(UnixDoor&& other) noexcept;
+  UnixListener() = default;
+  ~UnixListener();
+  UnixListener(UnixListener&& other) noexcept;
+  UnixListener& operator=(UnixListener&& other) noexcept;
 
   // `mode`: 0600 for this user alone, up to 0666. GC3140: there can be none at this path. GC3141:
   // somebody serves it.
-  static Result<UnixDoor> open(const std::string& path, std::uint32_t mode);
+  static Result<UnixListener> open(const std::string& path, std::uint32_t mode);
 
   // Gives the listening descriptor away; the file stays this object's.
   int release_descriptor();

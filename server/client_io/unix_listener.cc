@@ -1,4 +1,4 @@
-#include "server/client_io/unix_door.h"
+#include "server/client_io/unix_listener.h"
 
 #include "common/host/descriptor.h"
 #include "common/host/unix_socket.h"
@@ -20,7 +20,7 @@ Status unusable(const std::string& path, const std::string& what) {
           kUnixSocketUnusable};
 }
 
-int new_socket() {
+int open_socket() {
   return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
@@ -35,7 +35,7 @@ Status clear_path(const std::string& path, const UnixAddress& address) {
     errno = EEXIST;
     return unusable(path, "something else is there");
   }
-  const OwnedDescriptor probe{new_socket()};
+  const OwnedDescriptor probe{open_socket()};
   if (::connect(probe.get(), address.get(), address.length()) == 0 || errno != ECONNREFUSED) {
     return {StatusCode::FailedPrecondition, path + ": somebody serves it", kUnixSocketTaken};
   }
@@ -44,17 +44,17 @@ Status clear_path(const std::string& path, const UnixAddress& address) {
 
 }  // namespace
 
-UnixDoor::~UnixDoor() {
+UnixListener::~UnixListener() {
   close();
 }
 
-UnixDoor::UnixDoor(UnixDoor&& other) noexcept
+UnixListener::UnixListener(UnixListener&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       path_(std::exchange(other.path_, {})),
       device_(other.device_),
       inode_(other.inode_) {}
 
-UnixDoor& UnixDoor::operator=(UnixDoor&& other) noexcept {
+UnixListener& UnixListener::operator=(UnixListener&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
   std::swap(device_, other.device_);
@@ -64,37 +64,37 @@ UnixDoor& UnixDoor::operator=(UnixDoor&& other) noexcept {
 
 // The kernel makes the file with the rights of the socket's own inode, less the umask; chmod adds
 // what the umask took.
-Result<UnixDoor> UnixDoor::open(const std::string& path, std::uint32_t mode) {
+Result<UnixListener> UnixListener::open(const std::string& path, std::uint32_t mode) {
   GCOORD_TRY(const UnixAddress address, UnixAddress::of(path));
   GCOORD_TRY_STATUS(clear_path(path, address));
-  UnixDoor door;
-  door.fd_ = new_socket();
-  if (door.fd_ < 0 || ::fchmod(door.fd_, mode) != 0) {
+  UnixListener listener;
+  listener.fd_ = open_socket();
+  if (listener.fd_ < 0 || ::fchmod(listener.fd_, mode) != 0) {
     return unusable(path, "no socket");
   }
-  if (::bind(door.fd_, address.get(), address.length()) != 0) {
+  if (::bind(listener.fd_, address.get(), address.length()) != 0) {
     return unusable(path, "cannot bind");
   }
-  door.path_ = path;
+  listener.path_ = path;
 
   struct stat made {};
 
   if (::lstat(address.path(), &made) != 0) {
     return unusable(path, "cannot look");
   }
-  door.device_ = made.st_dev;
-  door.inode_ = made.st_ino;
-  if (::chmod(address.path(), mode) != 0 || ::listen(door.fd_, SOMAXCONN) != 0) {
+  listener.device_ = made.st_dev;
+  listener.inode_ = made.st_ino;
+  if (::chmod(address.path(), mode) != 0 || ::listen(listener.fd_, SOMAXCONN) != 0) {
     return unusable(path, "cannot listen");
   }
-  return door;
+  return listener;
 }
 
-int UnixDoor::release_descriptor() {
+int UnixListener::release_descriptor() {
   return std::exchange(fd_, -1);
 }
 
-void UnixDoor::close() {
+void UnixListener::close() {
   if (fd_ >= 0) {
     ::close(fd_);
     fd_ = -1;

@@ -211,8 +211,6 @@ class PeerNetwork final : private LinkEvents {
   void on_closed(LinkId link, DropReason drop, std::string_view reason) override;
   void on_dropped(LinkId link, DropReason drop) override;
 
-  Greeting self_greeting(NodeId to, std::uint32_t epoch) const;
-
   void call_if_due(PeerRecord& peer);
   void check_limits(PeerRecord& peer);
   void flush_peer(PeerRecord& peer);

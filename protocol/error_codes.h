@@ -141,6 +141,21 @@ enum class ErrorCode : std::uint32_t {
   SecretMissing = 3128,
   PeerCertificateForeign = 3129,
 
+  RecordMalformed = 3130,
+  RecordAlgorithm = 3131,
+  RecordDirection = 3132,
+  RecordEpoch = 3133,
+  RecordForged = 3134,
+  RecordReplayed = 3135,
+  RecordMissing = 3136,
+  RecordsNotSealed = 3137,
+
+  UnixSocketUnusable = 3140,
+  UnixSocketTaken = 3141,
+  UnixSocketDenied = 3142,
+  UnixSocketAbsent = 3143,
+  UnixNodeForeign = 3144,
+
   FrameBad = 4001,
   VersionUnsupported = 4002,
   HelloMissing = 4003,

@@ -92,6 +92,9 @@ void say_ready(const server::Invocation& invocation,
   if (!options.listen_ledger.empty()) {
     std::cout << " ledger " << at(options.listen_ledger, ports.ledger);
   }
+  if (!options.listen_unix.empty()) {
+    std::cout << " unix " << options.listen_unix;
+  }
   std::cout << std::endl;
   if (invocation.verb == server::Verb::Dev) {
     std::cerr << dev_advice(invocation, client, certificates);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kDefaultPort = ":7400";
 constexpr std::string_view kService = "srv:";
+constexpr std::string_view kUnix = "unix:";
 
 bool has_port(std::string_view part) {
   const std::size_t bracket = part.find(']');
@@ -27,6 +28,15 @@ Result<std::vector<std::string>> parse_endpoints(std::string_view text) {
     std::string part{rest.substr(0, comma)};
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     if (part.empty()) {
+      continue;
+    }
+    if (part.starts_with(kUnix)) {
+      if (part.find('/') != kUnix.size() || part.back() == '/') {
+        return protocol::make_error(
+            protocol::ErrorCode::OptionInvalid,
+            "--endpoints: '" + part + "' is not unix: and the absolute path of a socket");
+      }
+      endpoints.push_back(std::move(part));
       continue;
     }
     if (part.starts_with(kService)) {

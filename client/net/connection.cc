@@ -4,13 +4,17 @@
 #include "client/net/host_port.h"
 #include "client/net/tls_access.h"
 #include "common/assert.h"
+#include "common/host/unix_socket.h"
 #include "security/tls/session.h"
 
 #include <asio/connect.hpp>
+#include <asio/generic/stream_protocol.hpp>
 #include <sys/socket.h>
 
 #include <array>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace gcoord::client {
 namespace {
@@ -21,7 +25,8 @@ constexpr std::byte kTlsAlert{0x15};
 }  // namespace
 
 struct Connection::Wire {
-  using Endpoints = asio::ip::tcp::resolver::results_type;
+  using Socket = asio::generic::stream_protocol::socket;
+  using Endpoints = std::vector<asio::generic::stream_protocol::endpoint>;
 
   // A record of TLS with what is around it (RFC 8446, section 5.2).
   static constexpr std::size_t kReadBytes = (std::size_t{16} << 10) + 512;
@@ -49,8 +54,24 @@ struct Connection::Wire {
     });
   }
 
+  gcoord::Status open_local(const std::shared_ptr<Connection>& self, const std::string& path) {
+    auto address = UnixAddress::of(path);
+    if (!address.ok()) {
+      return address.status();
+    }
+    local.emplace(std::move(address).value());
+    open(self, {asio::generic::stream_protocol::endpoint{local->get(), local->length()}});
+    return {};
+  }
+
+  // Of a connection that is there: whether this is the node, as far as the machine knows.
+  gcoord::Status judge_server() {
+    return local.has_value() ? judge_unix_server(socket.native_handle(), *local) : gcoord::Status{};
+  }
+
   asio::ip::tcp::resolver resolver;
-  asio::ip::tcp::socket socket;
+  Socket socket;
+  std::optional<UnixAddress> local;               // Of a Unix socket.
   std::shared_ptr<TlsAccess> access;              // nullptr: plain TCP.
   std::unique_ptr<security::TlsSession> session;  // From connect() on, where there is access.
   std::vector<std::byte> read_bytes;              // What came, still encrypted.
@@ -66,6 +87,10 @@ Connection::~Connection() = default;
 void Connection::connect(const std::string& address, Events events) {
   events_ = std::move(events);
   last_received_ = clock_.now();
+  if (const auto path = unix_path(address)) {
+    const gcoord::Status opened = wire_->open_local(shared_from_this(), *path);
+    return opened.ok() ? void() : close(opened);
+  }
   const HostPort target = split_host_port(address);
   const std::uint16_t port = port_number(target.port);
   if (port == 0) {
@@ -82,9 +107,7 @@ void Connection::connect(const std::string& address, Events events) {
   asio::error_code error;
   const auto numeric = asio::ip::make_address(target.host, error);
   if (!error) {
-    const asio::ip::tcp::endpoint endpoint{numeric, port};
-    return wire_->open(shared_from_this(),
-                       Wire::Endpoints::create(endpoint, target.host, target.port));
+    return wire_->open(shared_from_this(), {asio::ip::tcp::endpoint{numeric, port}});
   }
   wire_->resolver.async_resolve(
       target.host,
@@ -93,7 +116,11 @@ void Connection::connect(const std::string& address, Events events) {
         if (failed) {
           self->close("cannot be resolved: " + failed.message());
         } else if (!self->closed_) {
-          self->wire_->open(self, endpoints);
+          Wire::Endpoints found;
+          for (const auto& each : endpoints) {
+            found.emplace_back(each.endpoint());
+          }
+          self->wire_->open(self, found);
         }
       });
 }
@@ -103,7 +130,11 @@ void Connection::on_open(const std::error_code& error) {
     return;
   }
   if (error) {
-    return close(error.message());
+    return close(wire_->local.has_value() ? unix_connect_failure(error.value())
+                                          : numbered(protocol::ErrorCode::None, error.message()));
+  }
+  if (const gcoord::Status judged = wire_->judge_server(); !judged.ok()) {
+    return close(judged);
   }
   asio::error_code ignored;
   // Batching is done here, so the kernel's own delays would only add latency.

@@ -3,7 +3,9 @@
 
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace gcoord::client {
@@ -24,6 +26,13 @@ inline HostPort split_host_port(const std::string& address) {
     host = host.substr(1, host.size() - 2);
   }
   return {std::move(host), address.substr(colon + 1)};
+}
+
+// "unix:/path": the path; nothing: it is no endpoint of a Unix socket.
+inline std::optional<std::string> unix_path(const std::string& address) {
+  constexpr std::string_view kScheme = "unix:";
+  return address.starts_with(kScheme) ? std::optional{address.substr(kScheme.size())}
+                                      : std::nullopt;
 }
 
 // 0 when it is no port.

@@ -1,5 +1,7 @@
 #include "client/nodes/node_entry.h"
 
+#include "client/net/host_port.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +15,8 @@ constexpr std::size_t kOtherAddressesMax = 3;
 }  // namespace
 
 void NodeEntry::add_address(const std::string& other) {
-  if (address == other || std::ranges::find(others, other) != others.end()) {
+  if (unix_path(address).has_value() || address == other ||
+      std::ranges::find(others, other) != others.end()) {
     return;
   }
   if (others.size() == kOtherAddressesMax) {

@@ -1,6 +1,7 @@
 #include "client/nodes/node_set.h"
 
 #include "client/net/failure.h"
+#include "client/net/host_port.h"
 #include "client/nodes/node_login.h"
 #include "common/assert.h"
 #include "protocol/error_codes.h"
@@ -25,6 +26,13 @@ std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> 
   const protocol::ErrorEntry* entry = protocol::find_error(slot.detail);
   return entry != nullptr ? std::string{entry->cause} : "refused";
 }
+
+// Given as a Unix socket, and neither known to be a node's nor known not to be there.
+bool awaits_local(const NodeEntry& entry) {
+  return entry.is_used() && entry.node == NodeId{} && !entry.failed && unix_path(entry.address);
+}
+
+const std::vector<protocol::NodeAddress> kNone;
 
 // The client waits so long for answers of a node that goes.
 constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
@@ -410,6 +418,9 @@ void NodeSet::on_welcome(Entry& entry,
   for (const protocol::NodeAddress& node : welcome->nodes) {
     learn_address(node);
   }
+  for (const protocol::NodeAddress& node : unix_path(entry.address) ? cluster_.nodes : kNone) {
+    learn_address(node);
+  }
   known_.hear(welcome->view_epoch);
   events_.on_ready(entry.node);
 }
@@ -437,6 +448,11 @@ void NodeSet::learn_address(const protocol::NodeAddress& node) {
     return entry->node == NodeId{} && entry->address == node.address;
   });
   if (node.address.empty() || known_.has_left(node.node)) {
+    return;
+  }
+  // A node whose Unix socket was given is reached there, so it is awaited which nodes these are.
+  if (find(node.node) == nullptr &&
+      std::ranges::any_of(entries_, [](const auto& entry) { return awaits_local(*entry); })) {
     return;
   }
   if (Entry* known = find(node.node)) {
@@ -469,6 +485,9 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   entry.breaker.trip(now);
   if (!was_ready) {
     entry.change_address();
+  }
+  for (const protocol::NodeAddress& node : unix_path(entry.address) ? cluster_.nodes : kNone) {
+    learn_address(node);
   }
   if (was_ready) {
     ++reconnects_;

@@ -22,7 +22,8 @@ std::string_view drop_reason_name(DropReason reason) {
                                                                             "greeting_timeout",
                                                                             "unproven",
                                                                             "other_secret",
-                                                                            "bad_proof"};
+                                                                            "bad_proof",
+                                                                            "bad_record"};
   const auto index = static_cast<std::size_t>(reason);
   return index < kNames.size() ? kNames[index] : std::string_view{"unknown"};
 }

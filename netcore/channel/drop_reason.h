@@ -29,9 +29,10 @@ enum class DropReason : std::uint8_t {
   Unproven,          // A greeting or an answer without the proof that is required here.
   OtherSecret,       // No secret of the cluster that both sides have.
   BadProof,          // A proof that the secret does not bear out: forged, replayed or reflected.
+  BadRecord,         // A sealed record that was changed, forged, replayed, reflected or lost.
 };
 
-inline constexpr std::size_t kDropReasonCount = 18;
+inline constexpr std::size_t kDropReasonCount = 19;
 
 // The reason as a metric label, for example "bad_checksum".
 std::string_view drop_reason_name(DropReason reason);

@@ -35,6 +35,23 @@ DropReason stranger_of(const FrameHeader& header, const PeerNetworkOptions& own,
   return between ? DropReason::None : DropReason::WrongNode;
 }
 
+// This node's to `to`.
+Greeting self_greeting(const PeerNetworkOptions& own, NodeId to, std::uint32_t epoch) {
+  Greeting greeting;
+  greeting.from = {.cluster = own.cluster,
+                   .node = own.node,
+                   .incarnation = own.incarnation,
+                   .directory = own.directory,
+                   .life = own.life,
+                   .durable = own.durable,
+                   .settings = own.settings};
+  greeting.to = to;
+  greeting.former = own.former;
+  greeting.epoch = epoch;
+  greeting.ring_slots = own.ring_slots;
+  return greeting;
+}
+
 bool is_greeting_kind(FrameKind kind) {
   return kind == FrameKind::Hello || kind == FrameKind::Welcome || kind == FrameKind::Refusal;
 }
@@ -144,22 +161,6 @@ CallerRecord record_of(const PeerTable& peers, NodeId node) {
 
 }  // namespace
 
-Greeting PeerNetwork::self_greeting(NodeId to, std::uint32_t epoch) const {
-  Greeting greeting;
-  greeting.from = {.cluster = options_.cluster,
-                   .node = options_.node,
-                   .incarnation = options_.incarnation,
-                   .directory = options_.directory,
-                   .life = options_.life,
-                   .durable = options_.durable,
-                   .settings = options_.settings};
-  greeting.to = to;
-  greeting.former = options_.former;
-  greeting.epoch = epoch;
-  greeting.ring_slots = options_.ring_slots;
-  return greeting;
-}
-
 void PeerNetwork::on_connected(LinkId link) {
   PeerRecord* peer = peers_->owner_of(link);
   if (peer == nullptr) {
@@ -182,7 +183,8 @@ void PeerNetwork::on_connected(LinkId link) {
 // Alone, or with the proof of the handshake under way.
 void PeerNetwork::send_hello(PeerRecord& peer) {
   std::array<std::byte, kGreetingBytes> hello;
-  encode_greeting(FrameKind::Hello, self_greeting(peer.address.id, peer.epoch + 1), hello);
+  encode_greeting(
+      FrameKind::Hello, self_greeting(options_, peer.address.id, peer.epoch + 1), hello);
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> bytes;
   std::span<const std::byte> message{hello};
   if (peer.proof.has_value()) {
@@ -260,7 +262,7 @@ DropReason PeerNetwork::on_opening(LinkId link,
 
 void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
   PeerRecord* peer = peers_->find(hello.from.node);
-  const Greeting self = self_greeting(hello.from.node, 0);
+  const Greeting self = self_greeting(options_, hello.from.node, 0);
   Admission admission = judge_certificate(*transport_, link, hello.from);
   if (admission.admitted()) {
     admission = judge_hello(hello, self, record_of(*peers_, hello.from.node));
@@ -279,7 +281,7 @@ void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
     return;
   }
   std::array<std::byte, kGreetingBytes> bytes;
-  encode_greeting(FrameKind::Welcome, self_greeting(hello.from.node, epoch), bytes);
+  encode_greeting(FrameKind::Welcome, self_greeting(options_, hello.from.node, epoch), bytes);
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> proven;
   if (!send_one(*transport_, link, with_proof(strangers_->proof_of(link), bytes, proven))) {
     drop_stranger(link, DropReason::None);
@@ -301,7 +303,7 @@ void PeerNetwork::refuse(LinkId link, NodeId to, const Admission& admission) {
   }
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> bytes;
   const std::size_t length =
-      encode_refusal(self_greeting(to, 0),
+      encode_refusal(self_greeting(options_, to, 0),
                      {.code = admission.code, .text = admission.text, .known = admission.known},
                      bytes);
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> proven;
@@ -365,7 +367,7 @@ void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message
 }
 
 void PeerNetwork::on_welcome(PeerRecord& peer, const Greeting& welcome) {
-  const Greeting self = self_greeting(peer.address.id, 0);
+  const Greeting self = self_greeting(options_, peer.address.id, 0);
   Admission admission = judge_certificate(*transport_, peer.link, welcome.from);
   if (admission.admitted()) {
     admission = judge_welcome(welcome, self, record_of(*peers_, peer.address.id));

@@ -64,6 +64,13 @@ void PeerNetwork::on_closed(LinkId link, DropReason drop, std::string_view reaso
   }
 }
 
+void PeerNetwork::on_dropped(LinkId link, DropReason drop) {
+  if (PeerRecord* peer = peers_->owner_of(link)) {
+    peer->metrics.on_drop(drop);
+  }
+  drop_metrics_.on_drop(drop);
+}
+
 void PeerNetwork::drop_stranger(LinkId link, DropReason reason) {
   strangers_->erase(link);
   transport_->close(link);

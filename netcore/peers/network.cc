@@ -66,10 +66,6 @@ Status check(const PeerNetworkOptions& options) {
                      " is not a power of two from 8 to 1048576");
     }
   }
-  const bool has_tls = options.tls != nullptr && options.tls->mode() != LinkTlsMode::Off;
-  if (has_tls && options.transport_kind == TransportKind::Ucx) {
-    return invalid("TLS between nodes needs the transport tcp");
-  }
   if (options.retry_min_ms == 0 || options.retry_min_ms > options.retry_max_ms) {
     return invalid("retry pauses must be at least 1 ms and least <= greatest");
   }
@@ -81,7 +77,7 @@ Result<std::unique_ptr<Transport>> make_transport(const PeerNetworkOptions& opti
     case TransportKind::Tcp:
       return make_tcp_transport(options.tls);
     case TransportKind::Ucx:
-      return make_ucx_transport({options.ucx_transports, ""});
+      return make_ucx_transport({options.ucx_transports, "", options.tls});
   }
   return invalid("unknown transport");
 }

@@ -111,8 +111,8 @@ struct PeerNetworkOptions {
   std::uint64_t silence_limit_ms = 5000;
 
   PeerProofOptions proof;
-  // TLS on the links, with Tcp alone; nullptr: none. A link that has it belongs to the node that
-  // the other end's certificate names, and to no other.
+  // TLS on the links, and with Ucx sealed records; nullptr: none. A link that has it belongs to the
+  // node that the other end's certificate names, and to no other.
   std::shared_ptr<const LinkTlsRules> tls;
   AdmitHook admit;                     // Empty admits every peer.
   MetricsRegistry* metrics = nullptr;  // Outlives the network; nullptr keeps no metrics.
@@ -209,8 +209,7 @@ class PeerNetwork final : private LinkEvents {
   void on_connected(LinkId link) override;
   void on_message(LinkId link, std::span<const std::byte> message) override;
   void on_closed(LinkId link, DropReason drop, std::string_view reason) override;
-
-  Greeting self_greeting(NodeId to, std::uint32_t epoch) const;
+  void on_dropped(LinkId link, DropReason drop) override;
 
   void call_if_due(PeerRecord& peer);
   void check_limits(PeerRecord& peer);

@@ -7,6 +7,7 @@
 
 #include "common/status.h"
 #include "netcore/tls/rules.h"
+#include "security/secret/bytes.h"
 #include "security/tls/peer.h"
 #include "security/tls/session.h"
 
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,11 @@ class LinkTls {
   Status send(std::span<const std::byte> plain) { return session_.send(plain); }
 
   void take_output(std::vector<std::byte>& wire) { session_.take_output(wire); }
+
+  // As TlsSession::exported_key; empty where the link is plain, too.
+  security::SecretBytes exported_key(std::string_view label, std::size_t count) const {
+    return is_open() ? session_.exported_key(label, count) : security::SecretBytes{};
+  }
 
   // Who the other side is by its certificate; nullptr: it has none, or the link is plain.
   const security::TlsPeer* peer() const { return is_open() ? session_.peer() : nullptr; }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,10 @@ class TcpLink {
   bool is_encrypted() const { return tls_.has_value() && !tls_->is_plain(); }
 
   const security::TlsPeer* certificate() const { return tls_ ? tls_->peer() : nullptr; }
+
+  security::SecretBytes exported_key(std::string_view label, std::size_t count) const {
+    return tls_.has_value() ? tls_->exported_key(label, count) : security::SecretBytes{};
+  }
 
   // TLS was tried, and the other side has not completed its handshake.
   bool has_failed_tls() const { return is_encrypted() && !tls_->is_open(); }

@@ -12,6 +12,7 @@
 #include "common/status.h"
 #include "common/strong_id.h"
 #include "netcore/channel/drop_reason.h"
+#include "security/secret/bytes.h"
 #include "security/tls/peer.h"
 
 #include <cstddef>
@@ -39,6 +40,9 @@ class LinkEvents {
   // The link is gone and its id is dead. Not told for links that close() ended. `drop` tells
   // whether the peer broke the protocol below the level of frames.
   virtual void on_closed(LinkId link, DropReason drop, std::string_view reason) = 0;
+
+  // A message was dropped and the link lives on: somebody else may have put it there.
+  virtual void on_dropped(LinkId /*link*/, DropReason /*drop*/) {}
 };
 
 class Transport {
@@ -74,6 +78,9 @@ class Transport {
   virtual bool is_encrypted(LinkId /*link*/) const { return false; }
 
   virtual const security::TlsPeer* certificate(LinkId /*link*/) const { return nullptr; }
+
+  // The secret that the link's TLS gives for sealed frames (sealed_frames.h); empty: it has none.
+  virtual security::SecretBytes frame_secret(LinkId /*link*/) const { return {}; }
 
   // Moves bytes and calls back. Bounded work per link and call.
   virtual void progress(std::uint64_t now_ms, LinkEvents& events) = 0;

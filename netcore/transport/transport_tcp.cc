@@ -1,6 +1,7 @@
 #include "netcore/transport/transport_tcp.h"
 
 #include "netcore/transport/name_lookup.h"
+#include "netcore/transport/sealed_frames.h"
 #include "netcore/transport/tcp_link.h"
 #include "netcore/transport/tcp_socket.h"
 
@@ -97,6 +98,13 @@ class TcpTransport final : public Transport {
   const security::TlsPeer* certificate(LinkId id) const override {
     const auto found = links_.find(id);
     return found == links_.end() ? nullptr : found->second->certificate();
+  }
+
+  security::SecretBytes frame_secret(LinkId id) const override {
+    const auto found = links_.find(id);
+    return found == links_.end()
+               ? security::SecretBytes{}
+               : found->second->exported_key(kFrameRecordsLabel, kFrameRecordsSecretBytes);
   }
 
   std::string route(LinkId id) const override { return is_encrypted(id) ? "tcp with tls" : "tcp"; }

@@ -1,6 +1,7 @@
 #include "netcore/transport/transport_ucx.h"
 
 #include "netcore/channel/frame.h"
+#include "netcore/transport/sealed_frames.h"
 #include "netcore/transport/tcp_socket.h"
 #include "netcore/transport/transport_tcp.h"
 #include "netcore/transport/ucx_lane.h"
@@ -12,6 +13,7 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,9 +25,12 @@ namespace {
 // for Ready, so frames of the two ways can never overtake each other.
 enum class Step : std::uint8_t { Address = 1, Switch = 2, Ready = 3 };
 
-std::vector<std::byte> encode_step(Step step, std::span<const std::byte> address) {
+// The second byte of an Address is the algorithm of the records in which frames will come; 0: they
+// will not be sealed.
+std::vector<std::byte> encode_step(Step step, std::span<const std::byte> address, bool sealed) {
   Slot slot{};
   slot.bytes[0] = static_cast<std::byte>(step);
+  slot.bytes[1] = sealed ? std::byte{security::kRecordAlgorithm} : std::byte{0};
   const PayloadExtent extent{0, address};
   const std::span<const PayloadExtent> extents{&extent, address.empty() ? 0u : 1u};
   std::vector<std::byte> frame(frame_bytes(1, extents));
@@ -38,9 +43,9 @@ std::vector<std::byte> encode_step(Step step, std::span<const std::byte> address
 
 class UcxTransport final : public Transport, private LinkEvents {
  public:
-  explicit UcxTransport(std::unique_ptr<UcxContext> context)
+  UcxTransport(std::unique_ptr<UcxContext> context, std::shared_ptr<const LinkTlsRules> tls)
       : context_(std::move(context)),
-        tcp_(make_tcp_transport()),
+        tcp_(make_tcp_transport(std::move(tls))),
         epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     watch(tcp_->event_fd());
   }
@@ -58,7 +63,11 @@ class UcxTransport final : public Transport, private LinkEvents {
   }
 
   Result<LinkId> connect(const std::string& host, std::uint16_t port) override {
-    return tcp_->connect(host, port);
+    Result<LinkId> link = tcp_->connect(host, port);
+    if (link.ok()) {
+      calls_.insert(link.value());
+    }
+    return link;
   }
 
   std::size_t send(LinkId id, std::span<const std::span<const std::byte>> messages) override {
@@ -85,18 +94,29 @@ class UcxTransport final : public Transport, private LinkEvents {
       link.why_tcp = "ucx: its address does not fit a frame";
       return;
     }
+    if (!seal_lane(id, *lane.value())) {
+      link.why_tcp = "its TLS gives no keys";
+      return;
+    }
     link.lane = std::move(lane).value();
     watch(link.lane->event_fd());
     post_step(id, link, Step::Address, link.lane->address());
   }
 
+  bool is_encrypted(LinkId id) const override { return tcp_->is_encrypted(id); }
+
+  const security::TlsPeer* certificate(LinkId id) const override { return tcp_->certificate(id); }
+
+  security::SecretBytes frame_secret(LinkId id) const override { return tcp_->frame_secret(id); }
+
   std::string route(LinkId id) const override {
     const auto found = links_.find(id);
     if (found == links_.end() || found->second.phase != Phase::OnLane) {
       const bool is_settled = found != links_.end() && !found->second.why_tcp.empty();
-      return is_settled ? "tcp, because " + found->second.why_tcp : "tcp, until ucx is set up";
+      return tcp_->route(id) +
+             (is_settled ? ", because " + found->second.why_tcp : ", until ucx is set up");
     }
-    return "ucx";
+    return found->second.lane->is_sealed() ? "ucx with sealed records" : "ucx";
   }
 
   void close(LinkId id) override {
@@ -106,6 +126,7 @@ class UcxTransport final : public Transport, private LinkEvents {
 
   void progress(std::uint64_t now_ms, LinkEvents& events) override {
     events_ = &events;
+    now_ms_ = now_ms;
     tcp_->progress(now_ms, *this);
     turn_links_.clear();
     for (const auto& [id, link] : links_) {
@@ -153,6 +174,7 @@ class UcxTransport final : public Transport, private LinkEvents {
 
   // The lane lives until the end of the turn, because one of its functions may be running.
   void forget(LinkId id) {
+    calls_.erase(id);
     const auto found = links_.find(id);
     if (found != links_.end()) {
       retire_lane(found->second);
@@ -163,8 +185,25 @@ class UcxTransport final : public Transport, private LinkEvents {
     }
   }
 
+  // Where the link has TLS, its frames are sealed with keys that come from there. False: they
+  // cannot be, so they stay where they are.
+  bool seal_lane(LinkId id, UcxLane& lane) {
+    if (!tcp_->is_encrypted(id)) {
+      return true;
+    }
+    const security::SecretBytes secret = tcp_->frame_secret(id);
+    if (secret.empty()) {
+      return false;  // TLS has ended by now.
+    }
+    lane.seal(std::make_unique<SealedFrames>(
+        secret.bytes(),
+        calls_.contains(id) ? security::RecordSide::Caller : security::RecordSide::Called));
+    return true;
+  }
+
   void post_step(LinkId id, Link& link, Step step, std::span<const std::byte> address) {
-    link.steps.push_back(encode_step(step, address));
+    const bool sealed = link.lane != nullptr && link.lane->is_sealed();
+    link.steps.push_back(encode_step(step, address, sealed));
     send_steps(id, link);
   }
 
@@ -189,10 +228,13 @@ class UcxTransport final : public Transport, private LinkEvents {
       return;
     }
     UcxLane& lane = *found->second.lane;
-    const bool is_alive = lane.progress([&](std::span<const std::byte> message) {
+    const bool is_alive = lane.progress(now_ms_, [&](std::span<const std::byte> message) {
       events_->on_message(id, message);
       return links_.contains(id);
     });
+    for (std::uint64_t refused = lane.take_refused(); refused > 0; --refused) {
+      events_->on_dropped(id, DropReason::BadRecord);
+    }
     if (!is_alive && links_.contains(id)) {
       const std::string reason = lane.failure();
       close(id);
@@ -266,6 +308,11 @@ class UcxTransport final : public Transport, private LinkEvents {
     if (link.lane == nullptr) {
       return DropReason::None;
     }
+    const bool seals = frame.slots.front().bytes[1] == std::byte{security::kRecordAlgorithm};
+    if (link.lane->is_sealed() && !seals) {
+      link.why_tcp = "the other node does not seal what it sends by ucx (GC3137)";
+      return DropReason::None;
+    }
     const Status connected = link.lane->connect(address);
     if (!connected.ok()) {
       link.why_tcp = connected.message();
@@ -280,8 +327,10 @@ class UcxTransport final : public Transport, private LinkEvents {
   std::unique_ptr<Transport> tcp_;
   FileDescriptor epoll_;
   std::unordered_map<LinkId, Link> links_;  // Trusted ones.
+  std::unordered_set<LinkId> calls_;        // Links that this side began.
   std::vector<LinkId> turn_links_;          // Those of this turn: callbacks change links_.
   std::vector<std::unique_ptr<UcxLane>> retired_;
+  std::uint64_t now_ms_ = 0;
   LinkEvents* events_ = nullptr;  // Set while progress runs.
 };
 
@@ -289,7 +338,8 @@ class UcxTransport final : public Transport, private LinkEvents {
 
 Result<std::unique_ptr<Transport>> make_ucx_transport(const UcxTransportOptions& options) {
   GCOORD_TRY(auto context, UcxContext::create(options.transports, options.net_devices));
-  return std::unique_ptr<Transport>{std::make_unique<UcxTransport>(std::move(context))};
+  return std::unique_ptr<Transport>{
+      std::make_unique<UcxTransport>(std::move(context), options.tls)};
 }
 
 }  // namespace gcoord::netcore

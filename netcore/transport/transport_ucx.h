@@ -12,12 +12,18 @@
 // all its peers, and one that is killed between claiming and filling a place would stop it for all;
 // this way it stops its own link, which dies with it. Destroying the worker frees all it had.
 //
+// With TLS the TCP connection has it, and every frame that moves to UCX is a sealed record whose
+// keys come from there (sealed_frames.h), whether it goes by shared memory, by sockets or by RDMA:
+// UCX only ever gets the record's buffer, also for a rendezvous, which the other side may read by
+// itself. Nothing else of UCX is used that writes to or reads from a peer's memory.
+//
 // UCX_* variables of the environment win over what is set here. Which addresses UCX's own TCP
 // sockets listen on is theirs to say: with "tcp" among the transports the port is as fragile as the
 // listener, so use it only on a network that is trusted.
 #pragma once
 
 #include "common/status.h"
+#include "netcore/tls/rules.h"
 #include "netcore/transport/transport.h"
 
 #include <memory>
@@ -30,6 +36,8 @@ struct UcxTransportOptions {
   std::string transports = "sm,self";
   // As UCX_NET_DEVICES; empty leaves it to UCX. Counts only if `transports` names a network.
   std::string net_devices;
+  // TLS on the TCP connection of each link, as make_tcp_transport(); nullptr: none.
+  std::shared_ptr<const LinkTlsRules> tls = nullptr;
 };
 
 // Fails when UCX cannot start, with its reason.

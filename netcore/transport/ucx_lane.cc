@@ -177,8 +177,10 @@ std::size_t UcxLane::send(std::span<const std::span<const std::byte>> messages) 
   std::size_t taken = 0;
   for (; taken < messages.size(); ++taken) {
     const std::span<const std::byte> message = messages[taken];
+    const std::size_t length =
+        records_ == nullptr ? message.size() : SealedFrames::record_bytes(message.size());
     if (endpoint_ == nullptr || !failure_.empty() ||
-        in_flight_bytes_ + message.size() > kUcxInFlightBytesMax) {
+        in_flight_bytes_ + length > kUcxInFlightBytesMax) {
       break;
     }
     if (outgoing_free_.empty()) {
@@ -188,17 +190,21 @@ std::size_t UcxLane::send(std::span<const std::span<const std::byte>> messages) 
     }
     Outgoing* outgoing = outgoing_free_.back();
     outgoing_free_.pop_back();
-    outgoing->bytes.reserve(message.size(), 0);
-    outgoing->length = message.size();
-    std::copy(message.begin(), message.end(), outgoing->bytes.data());
+    outgoing->bytes.reserve(length, 0);
+    outgoing->length = length;
+    if (records_ == nullptr) {
+      std::copy(message.begin(), message.end(), outgoing->bytes.data());
+    } else {
+      records_->seal(message, {outgoing->bytes.data(), length}, now_ms_);
+    }
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.send = &UcxLane::on_send_complete;
     param.user_data = outgoing;
-    in_flight_bytes_ += message.size();
+    in_flight_bytes_ += length;
     ++requests_under_way_;
     const ucs_status_ptr_t request = ucx_.am_send_nbx(
-        endpoint_, kFrameMessageId, nullptr, 0, outgoing->bytes.data(), message.size(), &param);
+        endpoint_, kFrameMessageId, nullptr, 0, outgoing->bytes.data(), length, &param);
     if (!UCS_PTR_IS_PTR(request)) {
       on_sent(outgoing);
     }
@@ -251,9 +257,22 @@ ucs_status_t UcxLane::on_message(void* lane,
   return UCS_OK;
 }
 
-void UcxLane::receive(void* bytes, std::size_t length, bool is_rendezvous) {
-  if (length < kFrameHeaderBytes || length > kFrameBytesMax) {
+// Who has the keys sends no such thing; whoever sealed frames keep out may.
+bool UcxLane::may_be_message(std::size_t length) {
+  const std::size_t extra = records_ == nullptr ? 0 : SealedFrames::record_bytes(0);
+  if (length >= kFrameHeaderBytes + extra && length <= kFrameBytesMax + extra) {
+    return true;
+  }
+  if (records_ == nullptr) {
     fail("a message of " + std::to_string(length) + " bytes");
+  } else {
+    records_->refuse_length();
+  }
+  return false;
+}
+
+void UcxLane::receive(void* bytes, std::size_t length, bool is_rendezvous) {
+  if (!may_be_message(length)) {
     return;
   }
   Incoming* incoming = next_incoming(length);
@@ -305,13 +324,26 @@ void UcxLane::fail(const std::string& reason) {
   }
 }
 
-bool UcxLane::progress(MessageSink deliver) {
+bool UcxLane::deliver_one(std::span<const std::byte> message, MessageSink deliver) {
+  if (records_ == nullptr) {
+    return deliver(message);
+  }
+  const auto frame = records_->open(message);
+  if (!records_->failure().ok()) {
+    fail(records_->failure().message() + " (GC" + std::to_string(records_->failure().detail()) +
+         ")");
+  }
+  return !frame.has_value() || deliver(*frame);
+}
+
+bool UcxLane::progress(std::uint64_t now_ms, MessageSink deliver) {
+  now_ms_ = now_ms;
   for (int round = 0; round < kProgressRoundsMax && ucx_.worker_progress(worker_) != 0; ++round) {
   }
-  while (!incoming_.empty() && incoming_.front()->is_whole) {
+  while (!incoming_.empty() && incoming_.front()->is_whole && failure_.empty()) {
     std::unique_ptr<Incoming> message = std::move(incoming_.front());
     incoming_.pop_front();
-    const bool goes_on = deliver({message->bytes.data(), message->length});
+    const bool goes_on = deliver_one({message->bytes.data(), message->length}, deliver);
     incoming_free_.push_back(std::move(message));
     if (!goes_on) {
       return true;

@@ -2,13 +2,15 @@
 //
 // Messages go out as active messages from buffers that are reused, at most kUcxInFlightBytesMax at
 // once; over 16 KiB UCX itself turns to rendezvous. Messages come in whole and in order, although a
-// rendezvous may finish after a later small one: each waits for its turn. Not thread-safe; all
+// rendezvous may finish after a later small one: each waits for its turn. With seal() a message is
+// a record from the one buffer to the other, by whichever way UCX takes it. Not thread-safe; all
 // callbacks of UCX run inside progress() and the destructor.
 #pragma once
 
 #include "common/status.h"
 #include "netcore/channel/message_sink.h"
 #include "netcore/memory/aligned_bytes.h"
+#include "netcore/transport/sealed_frames.h"
 #include "netcore/transport/ucx_library.h"
 
 #include <ucp/api/ucp.h>
@@ -18,6 +20,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::netcore {
@@ -58,14 +61,22 @@ class UcxLane {
   // `remote` is the address() of a peer that has been greeted: UCX trusts it.
   Status connect(std::span<const std::byte> remote);
 
+  // Before anything is sent or received: every message is a record of these from here on.
+  void seal(std::unique_ptr<SealedFrames> records) { records_ = std::move(records); }
+
+  bool is_sealed() const { return records_ != nullptr; }
+
   // As Transport::send.
   std::size_t send(std::span<const std::span<const std::byte>> messages);
 
   // Moves bytes, then delivers what is whole, in order, until `deliver` returns false. False: the
   // lane has failed; failure() says why.
-  bool progress(MessageSink deliver);
+  bool progress(std::uint64_t now_ms, MessageSink deliver);
 
   const std::string& failure() const { return failure_; }
+
+  // Records that were refused since the last call; the lane goes on.
+  std::uint64_t take_refused() { return records_ == nullptr ? 0 : records_->take_refused(); }
 
   int event_fd() const { return event_fd_; }
 
@@ -86,6 +97,8 @@ class UcxLane {
   void fail(const std::string& reason);
   void on_sent(Outgoing* outgoing);
   void receive(void* bytes, std::size_t length, bool is_rendezvous);
+  bool may_be_message(std::size_t length);
+  bool deliver_one(std::span<const std::byte> message, MessageSink deliver);
   Incoming* next_incoming(std::size_t length);
   void close_endpoint();
 
@@ -109,6 +122,8 @@ class UcxLane {
   int event_fd_ = -1;
   std::vector<std::byte> address_;
   std::string failure_;
+  std::unique_ptr<SealedFrames> records_;  // nullptr: messages travel as they are.
+  std::uint64_t now_ms_ = 0;
   std::vector<std::unique_ptr<Outgoing>> outgoing_;  // All buffers ever made.
   std::vector<Outgoing*> outgoing_free_;
   std::size_t in_flight_bytes_ = 0;

@@ -63,7 +63,7 @@ Result<AuthenticateAnswer> decode_authenticated(std::span<const std::byte> paylo
   answer.principal.name = reader.text(security::kPrincipalNameBytesMax);
   answer.token = reader.text(security::kTokenBytesMax);
   answer.principal.kind = static_cast<security::PrincipalKind>(kind);
-  const bool known = kind <= static_cast<std::uint8_t>(security::PrincipalKind::Node);
+  const bool known = kind <= static_cast<std::uint8_t>(security::PrincipalKind::Local);
   if (!reader.ok() || !known || !security::principal_name_valid(answer.principal.name)) {
     return malformed();
   }

@@ -37,7 +37,7 @@ AddressClass class_of_four(const AddressBytes& address) {
 
 bool is_sound(const ClientOrigin& origin) {
   const bool anonymous = origin.principal.kind == PrincipalKind::Anonymous;
-  return origin.principal.kind <= PrincipalKind::Node && origin.type <= AddressClass::Local &&
+  return origin.principal.kind <= PrincipalKind::Local && origin.type <= AddressClass::Local &&
          anonymous == origin.principal.name.empty() &&
          origin.principal.name.size() <= kPrincipalNameBytesMax &&
          origin.client.size() <= kNoteClientBytesMax && utf8_well_formed(origin.principal.name) &&

@@ -52,6 +52,10 @@ bool is_node_id(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() && id != 0 && text[0] != '0';
 }
 
+bool may_be_certified(std::string_view name) {
+  return principal_name_valid(name) && !name.starts_with(kLocalPrefix);
+}
+
 Principal of_own_name(const OwnName& own, std::string_view cluster) {
   if (own.cluster != cluster) {
     return {};
@@ -59,15 +63,15 @@ Principal of_own_name(const OwnName& own, std::string_view cluster) {
   if (own.role == "node" && is_node_id(own.name)) {
     return {PrincipalKind::Node, std::string{own.name}};
   }
-  if (own.role == "user" && principal_name_valid(own.name)) {
+  if (own.role == "user" && may_be_certified(own.name)) {
     return {PrincipalKind::Certificate, std::string{own.name}};
   }
   return {};
 }
 
 Principal certificate_of(std::string_view name) {
-  return principal_name_valid(name) ? Principal{PrincipalKind::Certificate, std::string{name}}
-                                    : Principal{};
+  return may_be_certified(name) ? Principal{PrincipalKind::Certificate, std::string{name}}
+                                : Principal{};
 }
 
 }  // namespace
@@ -80,6 +84,8 @@ std::string_view principal_kind_name(PrincipalKind kind) {
       return "user";
     case PrincipalKind::Node:
       return "node";
+    case PrincipalKind::Local:
+      return "local";
     default:
       return "anonymous";
   }
@@ -94,6 +100,10 @@ std::string author_text(const Principal& principal, std::size_t bytes_max) {
   std::string text = principal.kind == PrincipalKind::Node ? to_string(principal) : principal.name;
   cut_utf8(text, bytes_max);
   return text;
+}
+
+Principal local_principal(std::uint32_t uid) {
+  return {PrincipalKind::Local, std::string{kLocalPrefix} + "uid:" + std::to_string(uid)};
 }
 
 bool principal_name_valid(std::string_view name) {

@@ -1,6 +1,7 @@
 // Principals: the identities that connections speak for, and those that certificates name.
 //
-// A principal is nobody that is known, a certificate's subject, a user, or a node.
+// A principal is nobody that is known, a certificate's subject, a user, a node, or a user of the
+// node's machine.
 //
 // Names of certificates follow these rules, in this order:
 //   gcoord://CLUSTER/node/ID or spiffe://TRUST/gcoord/CLUSTER/node/ID   node ID of the cluster
@@ -33,6 +34,7 @@ enum class PrincipalKind : std::uint8_t {
   Certificate = 1,  // The subject of a certificate that the cluster's authority has signed.
   User = 2,         // A user who has given a password or a token.
   Node = 3,         // A node of the cluster; the name is its id in decimal digits.
+  Local = 4,        // A user of the node's machine, by a Unix socket: "unix:uid:1000".
 };
 
 // "anonymous", "certificate" and so on.
@@ -51,6 +53,12 @@ std::string to_string(const Principal& principal);
 // Who an order is by, for the ledger: the name of a user or of a certificate's subject, "node 2",
 // cut to `bytes_max`; empty for Anonymous.
 std::string author_text(const Principal& principal, std::size_t bytes_max);
+
+// The user of the machine with this number, as the kernel says it (SO_PEERCRED). No certificate
+// names one: kLocalPrefix begins the names of local users only.
+Principal local_principal(std::uint32_t uid);
+
+inline constexpr std::string_view kLocalPrefix = "unix:";
 
 // Whether a principal may have this name.
 bool principal_name_valid(std::string_view name);

@@ -335,6 +335,18 @@ const TlsPeer* TlsSession::peer() const {
   return inner_->peer.has_value() ? &*inner_->peer : nullptr;
 }
 
+SecretBytes TlsSession::exported_key(std::string_view label, std::size_t count) const {
+  if (!inner_->open || !inner_->failure.ok()) {
+    return {};
+  }
+  SecretBytes key(count);
+  auto* const out = reinterpret_cast<unsigned char*>(key.mutable_bytes().data());
+  const int done = SSL_export_keying_material(
+      inner_->ssl.get(), out, count, label.data(), label.size(), nullptr, 0, 0);
+  ERR_clear_error();
+  return done == 1 ? std::move(key) : SecretBytes{};
+}
+
 bool TlsSession::resumed() const {
   return SSL_session_reused(inner_->ssl.get()) == 1;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/status.h"
+#include "security/secret/bytes.h"
 #include "security/tls/context.h"
 #include "security/tls/peer.h"
 
@@ -16,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::security {
@@ -70,6 +72,10 @@ class TlsSession {
 
   // Once open: who the other side is; nullptr if it showed no certificate.
   const TlsPeer* peer() const;
+
+  // Key material of the connection for another use (RFC 8446 section 7.5), the same at both ends
+  // and known to nobody else. Once open; before, and after a failure, empty.
+  SecretBytes exported_key(std::string_view label, std::size_t count) const;
 
   // Whether the handshake went by a ticket, without certificates.
   bool resumed() const;

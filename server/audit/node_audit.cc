@@ -49,10 +49,12 @@ std::optional<security::ClientOrigin> NodeAudit::origin_of(
   if (anonymous && options_.mode != SessionNotes::All) {
     return std::nullopt;
   }
-  security::ClientOrigin origin{known->principal,
-                                security::address_class(known->address),
-                                known->address,
-                                security::note_text(known->client, security::kNoteClientBytesMax)};
+  const bool local = known->principal.kind == security::PrincipalKind::Local;
+  security::ClientOrigin origin{
+      known->principal,
+      local ? security::AddressClass::Local : security::address_class(known->address),
+      known->address,
+      security::note_text(known->client, security::kNoteClientBytesMax)};
   return origin;
 }
 

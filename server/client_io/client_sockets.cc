@@ -2,6 +2,7 @@
 
 #include "server/platform/operator_log.h"
 
+#include <asio/ip/tcp.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
@@ -29,17 +30,19 @@ Status ClientSockets::start() {
   return Status{};
 }
 
-std::unique_ptr<ClientSocket> ClientSockets::make(asio::ip::tcp::socket socket, bool brief) {
+std::unique_ptr<ClientSocket> ClientSockets::make(asio::generic::stream_protocol::socket socket,
+                                                  Use use) {
   asio::error_code ignored;
-  // Replies of a turn leave in one write; waiting for more would only add latency.
+  // Replies of a turn leave in one write; waiting for more would only add latency. A Unix socket
+  // has neither option, nor the need for them.
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   using NotSent = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
   socket.set_option(NotSent(kKernelUnsentBytes), ignored);
   std::unique_ptr<ConnectionTls> tls;
-  if (tls_on() && !brief) {
+  if (tls_on() && use == Use::Client) {
     tls = std::make_unique<ConnectionTls>(options_.tls->rule());
   }
-  if (threads_ != nullptr && !brief) {
+  if (threads_ != nullptr && use != Use::Brief) {
     if (auto handed = threads_->make(socket.native_handle(), tls); handed != nullptr) {
       socket.release(ignored);
       return handed;

@@ -9,8 +9,8 @@
 #include "server/client_io/io_threads.h"
 #include "server/tls/port_tls.h"
 
+#include <asio/generic/stream_protocol.hpp>
 #include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -50,8 +50,14 @@ class ClientSockets {
     return options_.tls != nullptr && options_.tls->rule().mode != TlsMode::Off;
   }
 
-  // A socket that was accepted. `brief`: it is told one thing, in plain text, and closed.
-  std::unique_ptr<ClientSocket> make(asio::ip::tcp::socket socket, bool brief);
+  enum class Use : std::uint8_t {
+    Client,
+    Local,  // By the Unix socket, on which TLS protects nothing.
+    Brief,  // It is told one thing, in plain text, and closed.
+  };
+
+  // A socket that was accepted.
+  std::unique_ptr<ClientSocket> make(asio::generic::stream_protocol::socket socket, Use use);
 
   // First in a pass: what has happened to handed sockets.
   void take_reports();

@@ -9,9 +9,7 @@
 
 namespace gcoord::server {
 
-DirectSocket::DirectSocket(asio::ip::tcp::socket socket,
-                           Scratch& scratch,
-                           std::unique_ptr<ConnectionTls> tls)
+DirectSocket::DirectSocket(Socket socket, Scratch& scratch, std::unique_ptr<ConnectionTls> tls)
     : socket_(std::move(socket)), scratch_(scratch), tls_(std::move(tls)) {
   asio::error_code ignored;
   socket_.non_blocking(true, ignored);
@@ -19,7 +17,7 @@ DirectSocket::DirectSocket(asio::ip::tcp::socket socket,
 
 // Only waits: a connection that is idle needs no room for bytes that do not come.
 void DirectSocket::await_input() {
-  socket_.async_wait(asio::ip::tcp::socket::wait_read,
+  socket_.async_wait(Socket::wait_read,
                      [this, alive = owner().keep_alive()](const asio::error_code& error) {
                        if (open()) {
                          owner().on_readable({.gone = static_cast<bool>(error)});
@@ -123,7 +121,7 @@ bool DirectSocket::write_plain(ReplyOutbox& out) {
 
 void DirectSocket::await_room() {
   blocked_ = true;
-  socket_.async_wait(asio::ip::tcp::socket::wait_write,
+  socket_.async_wait(Socket::wait_write,
                      [this, alive = owner().keep_alive()](const asio::error_code& error) {
                        blocked_ = false;
                        if (!error && open()) {
@@ -139,7 +137,7 @@ void DirectSocket::close() {
     tls_->take_output(wire_);
     static_cast<void>(send_wire());
   }
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
 }
 

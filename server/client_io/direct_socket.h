@@ -5,7 +5,7 @@
 #include "protocol/frame.h"
 #include "server/client_io/client_socket.h"
 
-#include <asio/ip/tcp.hpp>
+#include <asio/generic/stream_protocol.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -15,6 +15,9 @@ namespace gcoord::server {
 
 class DirectSocket final : public ClientSocket {
  public:
+  // TCP, or a Unix socket.
+  using Socket = asio::generic::stream_protocol::socket;
+
   // Where input is read to first. It outlives the sockets, which share it.
   struct Scratch {
     std::vector<std::byte> wire = std::vector<std::byte>(kSocketReadBytes);
@@ -22,7 +25,7 @@ class DirectSocket final : public ClientSocket {
   };
 
   // `tls`: none where it is off.
-  DirectSocket(asio::ip::tcp::socket socket, Scratch& scratch, std::unique_ptr<ConnectionTls> tls);
+  DirectSocket(Socket socket, Scratch& scratch, std::unique_ptr<ConnectionTls> tls);
 
   bool open() const override { return socket_.is_open(); }
 
@@ -58,7 +61,7 @@ class DirectSocket final : public ClientSocket {
   bool send_wire();
   bool write_plain(ReplyOutbox& out);
 
-  asio::ip::tcp::socket socket_;
+  Socket socket_;
   Scratch& scratch_;
   std::unique_ptr<ConnectionTls> tls_;  // None: bytes of the wire are plain.
   std::vector<std::byte> wire_;         // Encrypted, from `wire_begin_` on.

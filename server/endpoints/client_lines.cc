@@ -16,6 +16,14 @@ bool wanted() {
   return log_enabled(LogComponent::Clients, LogLevel::Debug);
 }
 
+std::string origin_of(const Connection::Client& client) {
+  if (client.local.has_value()) {
+    return "unix:uid:" + std::to_string(client.local->uid) + " (process " +
+           std::to_string(client.local->pid) + ")";
+  }
+  return to_string(Endpoint{client.address.address().to_string(), client.address.port()});
+}
+
 // Why the node closed a connection that did no more wrong than to be slow or large; empty: it did
 // not.
 std::string_view complaint(CloseReason reason) {
@@ -34,11 +42,9 @@ std::string_view complaint(CloseReason reason) {
 }  // namespace
 
 std::string describe_client(const Connection& connection) {
-  const asio::ip::tcp::endpoint& address = connection.client.address;
   const std::string& name = connection.client.name;
   return "connection " + protocol::connection_name(connection.id()) + " of " +
-         to_string(Endpoint{address.address().to_string(), address.port()}) +
-         (name.empty() ? "" : " (" + in_quotes(name) + ")");
+         origin_of(connection.client) + (name.empty() ? "" : " (" + in_quotes(name) + ")");
 }
 
 void log_begin(const Connection& connection, std::size_t open_count) {

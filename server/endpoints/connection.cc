@@ -5,7 +5,7 @@
 namespace gcoord::server {
 
 Connection::Connection(Accepted accepted, const Events& events)
-    : client{.address = accepted.address, .name = {}},
+    : client{.address = accepted.address, .local = accepted.local, .name = {}},
       identity(accepted.budget),
       id_(accepted.id),
       socket_(std::move(accepted.socket)),

@@ -18,6 +18,7 @@
 // One thread.
 #pragma once
 
+#include "common/host/unix_socket.h"
 #include "protocol/frame.h"
 #include "protocol/reply_sink.h"
 #include "server/client_io/client_socket.h"
@@ -31,6 +32,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -104,7 +106,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
 
   // Who is at the other end, for the log.
   struct Client {
-    asio::ip::tcp::endpoint address;
+    asio::ip::tcp::endpoint address;  // None where `local` is.
+    std::optional<UnixPeer> local;    // It came by the Unix socket.
     std::string name;  // As its Hello says it; not printable perhaps. At most kClientNameBytesKept.
     std::uint64_t requests = 0;  // That came, with the Hello.
   };
@@ -112,6 +115,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   struct Accepted {
     protocol::ConnectionId id;
     asio::ip::tcp::endpoint address;
+    std::optional<UnixPeer> local;
     std::unique_ptr<ClientSocket> socket;
     ConnectionAccount::Share share;
     AttachmentBudget* budget = nullptr;  // Of the sessions that it may attach; outlives it.

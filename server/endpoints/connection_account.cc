@@ -53,6 +53,15 @@ ClientSource ClientSource::of(const asio::ip::address& address) {
   return source;
 }
 
+// A multicast address calls nobody, so no client over TCP has these bits.
+ClientSource ClientSource::of_user(std::uint32_t uid) {
+  ClientSource source{.bits = {0xff, 'u', 'n', 'i', 'x'}, .loopback = true};
+  for (std::size_t k = 0; k < sizeof(uid); ++k) {
+    source.bits[source.bits.size() - 1 - k] = static_cast<unsigned char>(uid >> (8 * k));
+  }
+  return source;
+}
+
 ConnectionAccount::Verdict ConnectionAccount::judge(const ClientSource& source,
                                                     std::size_t source_connections) const {
   const std::size_t taken = connection_count();

@@ -3,7 +3,8 @@
 //
 // It only counts and compares. Whoever has a connection tells its share how much the connection
 // holds; the front end closes the largest when crowded() says so. A source is an IPv4 address, or
-// the first 64 bits of an IPv6 address, since a host has as many of the others as it likes. No
+// the first 64 bits of an IPv6 address, since a host has as many of the others as it likes, or a
+// user of this machine by the Unix socket. No
 // source takes more than three quarters of anything, so that one alone never has it all.
 //
 // Thread-safe: sums are relaxed atomics, because nothing is published by them; a mutex guards the
@@ -59,6 +60,9 @@ struct ClientSource {
   bool loopback = false;
 
   static ClientSource of(const asio::ip::address& address);
+
+  // A user of this machine, by the Unix socket: a source beside every address.
+  static ClientSource of_user(std::uint32_t uid);
 };
 
 // All of an address, an IPv4 one mapped to IPv6.

@@ -4,9 +4,10 @@
 #include "server/endpoints/client_lines.h"
 #include "server/interfaces/replies.h"
 
-#include <asio/ip/address.hpp>
+#include <asio/ip/address_v6.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -15,9 +16,6 @@
 namespace gcoord::server {
 
 namespace {
-
-// Of one pass: each costs some tens of microseconds, and others wait for it.
-constexpr std::size_t kAcceptsOfPass = 32;
 
 std::uint64_t system_now_us() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -85,17 +83,17 @@ protocol::RequestSlot request_of(const protocol::ReplySlot& reply) {
   return request;
 }
 
-Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
-  return protocol::make_error(protocol::ErrorCode::ListenFailed,
-                              "client port " + to_string(endpoint) + ": " + error.message());
+// By which limits of networks count and denials of them hold: of a local user, this host's.
+std::array<unsigned char, 16> network_of(const AcceptedClient& client) {
+  return client.local.has_value() ? asio::ip::address_v6::loopback().to_bytes()
+                                  : address_bits(client.address.address());
 }
 
 }  // namespace
 
 FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRegistry& metrics)
-    : context_(context),
-      options_(std::move(options)),
-      acceptor_(context),
+    : options_(std::move(options)),
+      listeners_(context, [this](AcceptedClient client) { on_accepted(std::move(client)); }),
       account_(options_.limits),
       sockets_(context, options_.io, metrics),
       input_(options_.now_us ? options_.now_us : system_now_us, metrics),
@@ -143,51 +141,10 @@ void FrontEnd::set_on_opened(OnOpened on_opened) {
 
 Status FrontEnd::listen() {
   GCOORD_TRY_STATUS(sockets_.start());
-  asio::error_code error;
-  asio::ip::tcp::resolver resolver(context_);
-  const auto found = resolver.resolve(options_.listen.host,
-                                      std::to_string(options_.listen.port),
-                                      asio::ip::tcp::resolver::passive,
-                                      error);
-  if (error || found.empty()) {
-    return listen_failed(options_.listen, error);
-  }
-  const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) {
-    acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-  }
-  if (!error) {
-    acceptor_.bind(endpoint, error);
-  }
-  if (!error) {
-    acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  }
-  if (error) {
-    return listen_failed(options_.listen, error);
-  }
-  port_ = acceptor_.local_endpoint(error).port();
-  accept();
-  return Status{};
-}
-
-void FrontEnd::accept() {
-  if (accepting_ || stopping_ || !acceptor_.is_open() || accepted_ >= kAcceptsOfPass) {
-    return;
-  }
-  accepting_ = true;
-  acceptor_.async_accept([this](const asio::error_code& error, asio::ip::tcp::socket socket) {
-    accepting_ = false;
-    if (error == asio::error::operation_aborted) {
-      return;
-    }
-    if (!error) {
-      ++accepted_;
-      on_accepted(std::move(socket));
-      accept();
-    }
-    // Out of descriptors: the next sweep tries again, because trying at once would spin.
-  });
+  GCOORD_TRY_STATUS(listeners_.listen(options_.listen));
+  return options_.listen_unix.empty()
+             ? Status{}
+             : listeners_.listen_unix(options_.listen_unix, options_.unix_mode);
 }
 
 // Empty if there is no place, not even one that an idle connection gives up.
@@ -203,35 +160,37 @@ ConnectionAccount::Share FrontEnd::find_place(const ClientSource& source) {
   return std::move(admission.share);
 }
 
-void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
-  asio::error_code failed;
-  const asio::ip::tcp::endpoint client = socket.remote_endpoint(failed);
-  if (failed) {
-    return;  // It is gone already.
-  }
-  ConnectionAccount::Share share = find_place(ClientSource::of(client.address()));
+void FrontEnd::on_accepted(AcceptedClient client) {
+  const ClientSource source = client.local.has_value() ? ClientSource::of_user(client.local->uid)
+                                                       : ClientSource::of(client.address.address());
+  ConnectionAccount::Share share = find_place(source);
   const bool placed = share.placed();
+  const auto use = !placed                    ? ClientSockets::Use::Brief
+                   : client.local.has_value() ? ClientSockets::Use::Local
+                                              : ClientSockets::Use::Client;
   const protocol::ConnectionId id = table_.reserve();
-  const auto connection =
-      std::make_shared<Connection>(Connection::Accepted{id,
-                                                        client,
-                                                        sockets_.make(std::move(socket), !placed),
-                                                        std::move(share),
-                                                        &sessions_.budget},
-                                   events_);
-  connection->identity.source = ClientSource::of(client.address()).bits;
+  const auto connection = std::make_shared<Connection>(
+      Connection::Accepted{.id = id,
+                           .address = client.address,
+                           .local = client.local,
+                           .socket = sockets_.make(std::move(client.socket), use),
+                           .share = std::move(share),
+                           .budget = &sessions_.budget},
+      events_);
+  connection->identity.source = source.bits;
   table_.put(id, connection);
   metrics_.accepted.add();
   metrics_.connections.set(static_cast<std::int64_t>(table_.size()));
   log_begin(*connection, table_.size());
+  const bool tls = sockets_.tls_on() && !client.local.has_value();
   if (!placed) {
-    return turn_away(*connection, protocol::ErrorCode::ConnectionsExhausted, sockets_.tls_on());
+    return turn_away(*connection, protocol::ErrorCode::ConnectionsExhausted, tls);
   }
-  const protocol::ErrorCode error =
-      sessions_.judge == nullptr ? protocol::ErrorCode::None
-                                 : sessions_.judge->on_accepted(id, address_bits(client.address()));
+  const protocol::ErrorCode error = sessions_.judge == nullptr
+                                        ? protocol::ErrorCode::None
+                                        : sessions_.judge->on_accepted(id, network_of(client));
   if (error != protocol::ErrorCode::None) {
-    return turn_away(*connection, error, sockets_.tls_on());
+    return turn_away(*connection, error, tls);
   }
   connection->start();
 }
@@ -352,10 +311,14 @@ void FrontEnd::on_hello(Connection& connection,
   if (const security::TlsPeer* const peer = connection.peer(); peer != nullptr) {
     connection.identity.principal =
         security::principal_of({peer->uris, peer->dns, peer->common_name}, welcome.cluster);
+  } else if (connection.client.local.has_value()) {
+    connection.identity.principal = security::local_principal(connection.client.local->uid);
   }
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   connection.identity.client = connection.client.name;
-  connection.identity.address = address_bits(connection.client.address.address());
+  if (!connection.client.local.has_value()) {
+    connection.identity.address = address_bits(connection.client.address.address());
+  }
   if (!may_stay(sessions_.judge, connection, request)) {
     return;
   }
@@ -459,8 +422,7 @@ std::optional<std::size_t> FrontEnd::backlog_bytes(protocol::ConnectionId connec
 
 bool FrontEnd::serve_input() {
   sockets_.take_reports();
-  accepted_ = 0;
-  accept();
+  listeners_.begin_pass();
   const bool any = input_.serve();
   sockets_.hand_over();  // What is read while the turn runs waits for the next pass.
   return any;
@@ -524,7 +486,7 @@ void FrontEnd::sweep(std::uint64_t now_ms) {
   flush();
   sockets_.sweep();
   metrics_.show(account_);
-  accept();
+  listeners_.accept();
 }
 
 void FrontEnd::stop() {
@@ -534,8 +496,7 @@ void FrontEnd::stop() {
 
 void FrontEnd::close_all() {
   stopping_ = true;
-  asio::error_code ignored;
-  acceptor_.close(ignored);
+  listeners_.close();
   for (const auto& connection : table_.all()) {
     if (connection->open()) {
       connection->close(CloseReason::Stopping);

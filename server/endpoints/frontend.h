@@ -1,6 +1,7 @@
 // The clients' door: listens, welcomes, and moves requests and replies between sockets and
 // services.
 //
+// They come over TCP, or by a Unix socket, where the kernel says who they are and there is no TLS.
 // The first frame of a connection is a Hello; everything after it goes to the request handler given
 // at construction. With TLS a handshake comes before that, within the same time. Malformed input
 // closes the connection, is counted by reason and applies nothing. Connections are capped, of each
@@ -21,6 +22,7 @@
 #include "common/status.h"
 #include "protocol/hello.h"
 #include "protocol/reply_sink.h"
+#include "server/client_io/client_listeners.h"
 #include "server/client_io/client_sockets.h"
 #include "server/endpoints/connection.h"
 #include "server/endpoints/connection_account.h"
@@ -34,7 +36,6 @@
 #include "server/platform/log_rate_limit.h"
 
 #include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +49,8 @@ namespace gcoord::server {
 
 struct FrontEndOptions {
   Endpoint listen;
+  std::string listen_unix;  // A Unix socket besides; empty: none.
+  std::uint32_t unix_mode = 0600;
   protocol::Welcome welcome;  // Told to every client; `version` and `features` are negotiated.
   std::uint64_t features = protocol::kFeatures;  // That this node has.
   AccountLimits limits;
@@ -97,14 +100,13 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   // Closes a connection that is denied (CloseReason::Denied).
   void cut(protocol::ConnectionId connection);
 
-  // Binds and accepts. ListenFailed names the address and the system's reason; FailedPrecondition:
-  // the kernel refuses the I/O backend.
+  // Binds and accepts (client_listeners.h). FailedPrecondition: the kernel refuses the I/O backend.
   Status listen();
 
   // Changes what later clients are told (the ports are known only when all is bound).
   void set_welcome(const protocol::Welcome& welcome) { options_.welcome = welcome; }
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return listeners_.port(); }
 
   void park(protocol::ConnectionId connection) override;
   void unpark(protocol::ConnectionId connection) override;
@@ -177,9 +179,8 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
     LogRateLimit tls;
   };
 
-  void accept();
   void close_all();
-  void on_accepted(asio::ip::tcp::socket socket);
+  void on_accepted(AcceptedClient client);
   ConnectionAccount::Share find_place(const ClientSource& source);
   void on_crowded(const Connection& connection, HeldBytes kind);
   void sweep(Connection& connection, std::uint64_t now_ms) const;
@@ -194,15 +195,11 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   void on_closed(Connection& connection, CloseReason reason);
   void refuse(Connection& connection, const protocol::RequestSlot& request, std::uint32_t error);
 
-  asio::io_context& context_;
   FrontEndOptions options_;
   Connection::Events events_;
   OnRequest handler_;
   Replies replies_;
-  asio::ip::tcp::acceptor acceptor_;
-  std::uint16_t port_ = 0;
-  bool accepting_ = false;
-  std::size_t accepted_ = 0;  // In this pass.
+  ClientListeners listeners_;
   bool stopping_ = false;
   std::uint64_t swept_ms_ = 0;  // The time of the last sweep.
   ConnectionAccount account_;

@@ -5,7 +5,7 @@ namespace gcoord::server {
 const std::shared_ptr<const security::RightsOf>& RightsCache::rights(
     const security::AccessTable& table, const security::Principal& principal) {
   using security::PrincipalKind;
-  if (principal.kind != PrincipalKind::User && principal.kind != PrincipalKind::Certificate) {
+  if (principal.kind == PrincipalKind::Anonymous || principal.kind == PrincipalKind::Node) {
     return none_;
   }
   if (epoch_ != table.epoch) {

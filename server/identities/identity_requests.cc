@@ -309,7 +309,8 @@ void IdentityRequests::hash_password(std::string password,
 std::string IdentityRequests::proven_user(protocol::ConnectionId connection) const {
   const security::Principal& principal = env_.replies.principal(connection);
   const bool user = principal.kind == security::PrincipalKind::User ||
-                    principal.kind == security::PrincipalKind::Certificate;
+                    principal.kind == security::PrincipalKind::Certificate ||
+                    principal.kind == security::PrincipalKind::Local;
   return user ? principal.name : std::string{};
 }
 

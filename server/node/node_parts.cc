@@ -164,6 +164,8 @@ FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls)
     result.features &= ~static_cast<std::uint64_t>(protocol::Feature::Watches);
   }
   result.listen = options.listen_client;
+  result.listen_unix = options.listen_unix;
+  result.unix_mode = options.unix_mode;
   result.limits = {.connections_max = options.connections_max,
                    .source_connections_max = options.source_connections_max,
                    .bytes_max = options.client_memory_bytes};

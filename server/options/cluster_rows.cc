@@ -111,6 +111,27 @@ Status coordinator(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status unix_path(const std::string& text, NodeOptions& options) {
+  const bool may_be = text.size() > 1 && text.front() == '/' && text.back() != '/' &&
+                      text.find('\0') == std::string::npos && text.find(',') == std::string::npos;
+  if (!may_be) {
+    return wrong("'" + text + "' is no absolute path of a file, without commas");
+  }
+  options.listen_unix = text;
+  return Status{};
+}
+
+Status unix_mode(const std::string& text, NodeOptions& options) {
+  std::uint32_t mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (!whole || (mode & ~0666u) != 0 || (mode & 0600u) != 0600u) {
+    return wrong("'" + text + "' is no mode from 0600 to 0666 that lets the owner connect");
+  }
+  options.unix_mode = mode;
+  return Status{};
+}
+
 constexpr std::array kRows = {
     OptionRow{"node-id",
               OptionShape::Value,
@@ -160,6 +181,18 @@ constexpr std::array kRows = {
               "HOST:PORT",
               "address for clients (default 127.0.0.1:7400; port 0 lets the system choose)",
               &endpoint<&NodeOptions::listen_client>},
+    OptionRow{"listen-unix",
+              OptionShape::Value,
+              "PATH",
+              "Unix socket for clients of this machine besides, an absolute path; who they are is "
+              "what the kernel says: unix:uid:1000 (default: none)",
+              &unix_path},
+    OptionRow{"unix-mode",
+              OptionShape::Value,
+              "MODE",
+              "rights of that socket's file, 0600 to 0666: who may connect (default 0600, the "
+              "node's own user)",
+              &unix_mode},
     OptionRow{"listen-peer",
               OptionShape::Value,
               "HOST:PORT",

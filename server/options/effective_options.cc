@@ -49,6 +49,17 @@ std::string show_ms(const NodeOptions& options) {
   return std::to_string(options.*member) + "ms";
 }
 
+// As chmod takes it.
+template <std::uint32_t NodeOptions::*member>
+std::string show_mode(const NodeOptions& options) {
+  const std::uint32_t mode = options.*member;
+  std::string text = "0";
+  for (const unsigned shift : {6u, 3u, 0u}) {
+    text += static_cast<char>('0' + (mode >> shift & 7u));
+  }
+  return text;
+}
+
 struct ShownOption {
   std::string_view name;
   std::string (*show)(const NodeOptions& options);
@@ -57,6 +68,8 @@ struct ShownOption {
 // Options that are not here have a fixed default (kDefaults), and else the text that was given.
 constexpr std::array kShown = {
     ShownOption{"listen-client", &show<&NodeOptions::listen_client>},
+    ShownOption{"listen-unix", &show<&NodeOptions::listen_unix>},
+    ShownOption{"unix-mode", &show_mode<&NodeOptions::unix_mode>},
     ShownOption{"listen-peer", &show<&NodeOptions::listen_peer>},
     ShownOption{"listen-metrics", &show<&NodeOptions::listen_metrics>},
     ShownOption{"listen-ledger", &show<&NodeOptions::listen_ledger>},

@@ -24,6 +24,7 @@ constexpr std::array kRules = {
     GroupRule{"label", "Cluster"},
     GroupRule{"view-after", "Cluster"},
     GroupRule{"listen-*", "Addresses"},
+    GroupRule{"unix-mode", "Addresses"},
     GroupRule{"advertise-*", "Addresses"},
     GroupRule{"insecure", "Addresses"},
     GroupRule{"tls-*", "Security"},

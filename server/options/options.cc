@@ -222,10 +222,6 @@ void settle(Invocation& invocation, bool file_hidden, Problems& problems) {
   note(check_listen("listen-client", options.listen_client, secure(options.tls.client)), problems);
   const bool peer_secure = options.insecure || options.tls.peer == TlsMode::Required;
   note(check_listen("listen-peer", options.listen_peer, peer_secure), problems);
-  if (options.tls.peer.value_or(TlsMode::Off) != TlsMode::Off &&
-      options.peer_transport == PeerTransport::Ucx) {
-    problems.push_back(refuse("--peer-tls is for --peer-transport tcp"));
-  }
   note(check_listen("listen-metrics", options.listen_metrics, http_secure), problems);
   note(check_listen("listen-ledger", options.listen_ledger, http_secure), problems);
   if (options.cluster.value == 0) {

@@ -64,6 +64,8 @@ struct NodeOptions {
   std::vector<PeerOption> peers;  // The other nodes, by rising id; this node is not in it.
 
   Endpoint listen_client{"127.0.0.1", kClientPortDefault};
+  std::string listen_unix;         // A Unix socket for clients besides; empty: none.
+  std::uint32_t unix_mode = 0600;  // Of that socket.
   Endpoint listen_peer{"127.0.0.1", kPeerPortDefault};
   Endpoint listen_metrics{"127.0.0.1", kMetricsPortDefault};  // Empty: off.
   Endpoint listen_ledger;                                     // Empty: off.

@@ -25,3 +25,7 @@ gcoord_fuzz_test(NAME certificate_fuzz
 gcoord_fuzz_test(NAME audit_note_fuzz
   SOURCES audit_note_fuzz.cc
   DEPS common protocol protocol/audit security/audit)
+# Sealed records between nodes, as anybody may send them.
+gcoord_fuzz_test(NAME record_fuzz
+  SOURCES record_fuzz.cc
+  DEPS common security/records)

@@ -97,8 +97,9 @@ typedef struct gcoord_client gcoord_client;
 // To be filled by gcoord_client_options_init, then changed. The fields mean what those of
 // gcoord::client::ClientOptions mean (gcoord/options.h), and have the same defaults.
 typedef struct gcoord_client_options {
-  size_t struct_bytes;    // Set by init: what the caller was compiled with.
-  const char* endpoints;  // "host:port,host:port": client ports of nodes. No default.
+  size_t struct_bytes;  // Set by init: what the caller was compiled with.
+  // "host:port,host:port": client ports of nodes; or "unix:/path", their Unix sockets. No default.
+  const char* endpoints;
   // How long gcoord_client_connect may take, and one attempt at one node. 0 to a day, as all times
   // here.
   int64_t connect_timeout_ms;

@@ -312,7 +312,8 @@ Status LivingCluster::make_users() const {
     first = order({"user", "add", "admin", "--role", "root", "--no-password"});
   }
   GCOORD_TRY_STATUS(first);
-  GCOORD_TRY_STATUS(order({"role", "add", "jobs", "read", "write", "details", "cluster.read"}));
+  GCOORD_TRY_STATUS(
+      order({"role", "add", "jobs", "read", "write", "details", "lock.history", "cluster.read"}));
   GCOORD_TRY_STATUS(order({"user", "add", "app", "--role", "jobs", "--no-password"}));
   return order(
       {"user", "add", "bob", "--role", "jobs", "--password-file", path("bob.password").string()});

@@ -138,7 +138,9 @@ int give_up(const LockOptions& options, client::Session& session, GrantWait& wai
     for (const client::Lock& lock : granted.value().locks()) {
       if (!lock.already_held() || lock.held_again()) {
         client::Status released = session.release(lock.name(), lock.fence());
-        left = left.ok() ? std::move(released) : std::move(left);
+        if (left.ok()) {
+          left = std::move(released);
+        }
       }
     }
   }

@@ -26,7 +26,9 @@ Status MultiLock::release() {
   Status first;
   for (auto lock = locks_.rbegin(); lock != locks_.rend(); ++lock) {
     Status released = lock->release();
-    first = first.ok() ? std::move(released) : std::move(first);
+    if (first.ok()) {
+      first = std::move(released);
+    }
   }
   return first;
 }
@@ -49,7 +51,9 @@ Future<Status> MultiLock::release_async() {
     bool last = false;
     {
       const std::lock_guard lock{round->mutex};
-      round->first = round->first.ok() ? std::move(status) : std::move(round->first);
+      if (round->first.ok()) {
+        round->first = std::move(status);
+      }
       last = --round->outstanding == 0;
     }
     if (last) {

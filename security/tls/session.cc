@@ -210,7 +210,9 @@ Status TlsSession::Inner::write(std::span<const std::byte> bytes) {
 // OpenSSL reads no further than a record needs, so once the wire is empty only what it has
 // decrypted can be left.
 Status TlsSession::Inner::read_records(std::vector<std::byte>& out) {
-  thread_local Record record;
+  // Aligned, as mold puts a program's relocated data at a crooked address when this is the only
+  // variable of its threads, and the loader refuses that.
+  alignas(64) thread_local Record record;
   while (!wire.incoming.empty() || SSL_pending(ssl.get()) > 0) {
     ERR_clear_error();
     std::size_t count = 0;

@@ -30,8 +30,8 @@ namespace gcoord::server {
 inline constexpr std::byte kSessionNotesKind{145};
 
 // Cookies of proposals of notes: a mark in the lower half, which no other service's has
-// (view_machine.h, server/access/cookies.h), and a number.
-inline constexpr std::uint64_t kNoteCookie = 0xe000'0000;
+// (view_machine.h, server/access/cookies.h, server/limits/cookies.h), and a number.
+inline constexpr std::uint64_t kNoteCookie = 0xf000'0000;
 
 constexpr bool is_note_cookie(std::uint64_t cookie) {
   return (cookie & 0xf000'0000) == kNoteCookie;

@@ -78,7 +78,9 @@ void log_tls(const Connection& connection, const Warnings& warnings) {
     }
     return;
   }
-  if (!warnings.limit.may_log(warnings.now_ms)) {
+  // On this host nobody listens in between; the metric counts it, too.
+  const bool harmless = news.state == TlsState::Plain && connection.share().loopback();
+  if (harmless || !warnings.limit.may_log(warnings.now_ms)) {
     return;
   }
   const std::uint64_t unsaid = warnings.limit.take_unsaid();

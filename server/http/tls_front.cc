@@ -108,7 +108,9 @@ void TlsFront::note(const TlsRelay& relay, std::uint64_t now_ms) {
   const TlsNews news = relay.news();
   const asio::ip::tcp::endpoint from = endpoint_of(relay.client());
   tls_metrics_.count(news, from.address());
-  if (news.state == TlsState::Open || !lines_.may_log(now_ms)) {
+  // On this host nobody listens in between; the metric counts it, too.
+  const bool harmless = news.state == TlsState::Plain && from.address().is_loopback();
+  if (news.state == TlsState::Open || harmless || !lines_.may_log(now_ms)) {
     return;
   }
   const std::uint64_t unsaid = lines_.take_unsaid();

@@ -1,5 +1,5 @@
 // Cookies of proposals of limits: a mark in the lower half, which no other service's has
-// (view_machine.h, server/access/cookies.h), and a number. One thread.
+// (view_machine.h, server/access/cookies.h, server/audit/machine.h), and a number. One thread.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,9 @@ bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool supp
 
 void note_author(const security::Principal& principal, std::string& who) {
   std::string proven = security::author_text(principal, protocol::kMemberWhoBytesMax);
-  who = proven.empty() ? std::move(who) : std::move(proven);
+  if (!proven.empty()) {
+    who = std::move(proven);
+  }
 }
 
 void refuse_asker(protocol::ReplySink& replies, const ViewAsker& asker, const Status& status) {

@@ -53,9 +53,21 @@ DirectoryClaim::Reason DirectoryClaim::reason_of(const netcore::Refusal& refusal
   }
 }
 
+void DirectoryClaim::on_admitted(NodeId peer) {
+  refusals_.erase(peer);
+  admitted_.insert(peer);
+  was_doubted_ = was_doubted_ && !is_admitted();
+}
+
+bool DirectoryClaim::is_admitted() const {
+  return std::ranges::all_of(voters_, [this](NodeId voter) { return admitted_.contains(voter); });
+}
+
 DirectoryClaim::Said& DirectoryClaim::note(NodeId peer, const netcore::Refusal& refusal) {
   Said& said = refusals_[peer];
   const Reason reason = reason_of(refusal);
+  admitted_.erase(peer);
+  was_doubted_ = was_doubted_ || reason == Reason::Forgotten;
   said = {.reason = reason, .known = refusal.known, .is_new = said.reason != reason};
   return said;
 }

@@ -51,10 +51,7 @@ class DirectoryClaim {
   // A word of the peer came over a channel: it has admitted this directory, and what it said before
   // is void. That the channel is up says nothing yet: the caller judges the answer of the one that
   // it called only when that one takes the channel for up.
-  void on_admitted(NodeId peer) {
-    refusals_.erase(peer);
-    admitted_.insert(peer);
-  }
+  void on_admitted(NodeId peer);
 
   // A peer refused this node at `now_ms` of a monotonic clock. OK: the refusal passes by itself,
   // the node tries again, or it is not enough yet. Otherwise the reason for which the node must
@@ -64,8 +61,12 @@ class DirectoryClaim {
   // failure, and no second refusal is to be reported.
   Status on_refused(NodeId peer, const netcore::Refusal& refusal, std::uint64_t now_ms);
 
-  // Whether a voter says that this directory has forgotten promises, and has not admitted it since.
-  bool doubted() const { return voters_saying(Reason::Forgotten) != 0; }
+  // Whether a voter says that this directory has forgotten promises, or any peer has said so and
+  // not all voters have admitted the directory: who said it may have forgotten it by now, as nodes
+  // that lose their power do, and who votes may have come since the copy was made.
+  bool doubted() const {
+    return voters_saying(Reason::Forgotten) != 0 || (was_doubted_ && !is_admitted());
+  }
 
   // Whether this node's directory or that of one of `peers` is not its first one: then promises may
   // be forgotten and the rules of readmission.h are in force. `peers` have each an `incarnation`.
@@ -91,6 +92,8 @@ class DirectoryClaim {
     bool is_new = false;  // It said something else before, or nothing.
   };
 
+  // By all voters.
+  bool is_admitted() const;
   static Reason reason_of(const netcore::Refusal& refusal);
   Said& note(NodeId peer, const netcore::Refusal& refusal);
   std::size_t voters_saying(Reason reason) const;
@@ -105,6 +108,7 @@ class DirectoryClaim {
   ledger::IdentityFile& identity_;
   bool rejoin_;
   bool taken_over_ = false;
+  bool was_doubted_ = false;
   std::vector<NodeId> voters_;  // Without this node.
   std::map<NodeId, Said> refusals_;
   std::set<NodeId> admitted_;  // Peers that have admitted this directory in this life.

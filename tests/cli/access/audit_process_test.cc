@@ -14,12 +14,12 @@ using nlohmann::json;
 
 class AuditTest : public TrustTest {
  protected:
-  std::string ledger() const { return "http://127.0.0.1:" + std::to_string(port_ + 300); }
+  std::string ledger() const { return "https://127.0.0.1:" + std::to_string(port_ + 300); }
 
   Words keys() const {
     Words words;
     const json shown =
-        run("gcoordctl", {"-o", "json", "ledger", "keys", "--ledger", ledger()}).json();
+        run("gcoordctl", joined(admin(), {"ledger", "keys", "--ledger", ledger()})).json();
     for (const json& each : shown["keys"]) {
       words.insert(words.end(), {"--key", each["key"].get<std::string>()});
     }
@@ -28,7 +28,7 @@ class AuditTest : public TrustTest {
 
   json entries(const Words& filter) const {
     const Finished got =
-        run("gcoordctl", joined({"-o", "json", "ledger", "get", "--ledger", ledger()}, filter));
+        run("gcoordctl", joined(joined(admin(), {"ledger", "get", "--ledger", ledger()}), filter));
     EXPECT_EQ(got.code, 0) << got.out << got.err;
     return got.code == 0 ? got.json()["entries"] : json::array();
   }

@@ -83,7 +83,7 @@ TEST(AuditNote, IsRefusedWhereAFieldIsOutOfItsRange) {
   const std::pair<std::size_t, int> wrong[] = {
       {0, 2},     // version
       {1, 3},     // kind
-      {2, 4},     // kind of principal
+      {2, 5},     // kind of principal
       {2, 0},     // nobody has a name
       {3, 5},     // class
       {4, 1},     // a session is no order

@@ -347,7 +347,8 @@ TEST_F(MemberChangesTest, AnnouncementsCarryTheProgressOfTheNode) {
   EXPECT_FALSE(membership::decode_announcement(members_->announcement())->progress.has_value());
   log_.progress = {.epoch = 1, .led = 4, .settled = 3, .ready = 2};
   EXPECT_EQ(membership::decode_announcement(members_->announcement())->progress,
-            (membership::ShardProgress{.epoch = 1, .led = 4, .settled = 3, .ready = 2}));
+            (membership::ShardProgress{
+                .epoch = 1, .led = 4, .settled = 3, .ready = 2, .settled_sum = 0}));
 }
 
 }  // namespace

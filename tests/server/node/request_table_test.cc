@@ -7,6 +7,10 @@
 #include "protocol/lease_messages.h"
 #include "protocol/move_messages.h"
 #include "protocol/rendezvous/messages.h"
+#include "server/access/cookies.h"
+#include "server/audit/machine.h"
+#include "server/limits/cookies.h"
+#include "server/members/view_cookies.h"
 #include "tests/server/fake_engine.h"
 
 #include <gtest/gtest.h>
@@ -155,9 +159,9 @@ TEST(RequestTableTest, KindsThatNeedALeaderNameItElsewhere) {
   LockBench bench;
   bench.engine.other_leader = NodeId{3};
   for (const RequestRow& row : request_table()) {
-    // These owners are not on this bench (tests/server/members, tests/server/access).
+    // These owners are not on this bench (tests/server/members, access and limits).
     if (!row.needs_leader || row.owner == RequestOwner::Members ||
-        row.owner == RequestOwner::Access) {
+        row.owner == RequestOwner::Access || row.owner == RequestOwner::Limits) {
       continue;
     }
     const Asked asked = well_formed(row.kind);
@@ -167,6 +171,20 @@ TEST(RequestTableTest, KindsThatNeedALeaderNameItElsewhere) {
     EXPECT_EQ(reply.slot.leader, 3u) << protocol::request_kind_name(row.kind);
   }
   EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
+// The machines stand one before the other, and each takes what bears its mark.
+TEST(CookieMarks, AreOfOneServiceEach) {
+  const std::uint64_t cookies[] = {ViewCookies{ViewProposer::Upkeep}.next(),
+                                   AccessCookies{AccessProposer::Recovery}.next(),
+                                   LimitsCookies{}.next(),
+                                   kNoteCookie | 1};
+  for (const std::uint64_t cookie : cookies) {
+    EXPECT_EQ(is_view_cookie(cookie) + is_access_cookie(cookie) + is_limits_cookie(cookie) +
+                  is_note_cookie(cookie),
+              1)
+        << cookie;
+  }
 }
 
 TEST(RequestTableTest, KindsOfTheNodeItselfAreServedWithoutALeader) {

@@ -61,7 +61,7 @@ TEST_F(DirectoryClaimTest, ALiveNodeIsNotSucceeded) {
 }
 
 // It may be true, so the node must not vote; it may be a lie, so the node goes on.
-TEST_F(DirectoryClaimTest, OneWordThatThisIsAnOldCopyIsADoubtUntilItsVoterAdmitsTheNode) {
+TEST_F(DirectoryClaimTest, OneWordThatThisIsAnOldCopyIsADoubtUntilAllVotersAdmitTheNode) {
   DirectoryClaim claim{*identity_, false};
   claim.set_voters({NodeId{1}, NodeId{3}});
   VoteGate gate{*identity_, {}, 10};
@@ -71,15 +71,30 @@ TEST_F(DirectoryClaimTest, OneWordThatThisIsAnOldCopyIsADoubtUntilItsVoterAdmits
   EXPECT_FALSE(gate.doubt(claim.doubted()));
   const netcore::Refusal old_copy =
       refusal_of(netcore::RefusalCode::OldIncarnation, Incarnation{9}, false);
-  EXPECT_TRUE(claim.on_refused(NodeId{7}, old_copy, 1).ok());  // No voter.
-  EXPECT_FALSE(claim.doubted());
   EXPECT_TRUE(claim.on_refused(NodeId{1}, old_copy, 1).ok());
   EXPECT_TRUE(claim.doubted());
   EXPECT_FALSE(gate.doubt(claim.doubted()));
   EXPECT_GT(gate.vote_after(), Tick{1'000'000'000});
-  claim.on_admitted(NodeId{1});
+  claim.on_admitted(NodeId{1});  // It may have lost its power, and what it knew.
+  EXPECT_TRUE(claim.doubted());
+  claim.on_admitted(NodeId{3});
   EXPECT_TRUE(gate.doubt(claim.doubted())) << "the rows are to be woken";
   EXPECT_EQ(gate.vote_after(), before);
+}
+
+// It may vote since the copy was made, of which the copy knows nothing.
+TEST_F(DirectoryClaimTest, TheWordOfWhoIsNoVoterIsADoubtToo) {
+  DirectoryClaim claim{*identity_, false};
+  claim.set_voters({NodeId{1}, NodeId{3}});
+  claim.on_admitted(NodeId{1});
+  const netcore::Refusal old_copy =
+      refusal_of(netcore::RefusalCode::OldIncarnation, Incarnation{9}, false);
+  EXPECT_TRUE(claim.on_refused(NodeId{7}, old_copy, 1).ok());
+  EXPECT_TRUE(claim.doubted());
+  claim.on_admitted(NodeId{3});
+  EXPECT_FALSE(claim.doubted());
+  EXPECT_TRUE(claim.on_refused(NodeId{7}, old_copy, 2).ok());
+  EXPECT_FALSE(claim.doubted()) << "all voters have it";
 }
 
 // Nothing proves a single one: somebody else may answer where a peer was.

@@ -80,7 +80,7 @@ bool MemberJudge::is_nowhere(NodeId node) const {
   for (std::uint32_t shard = 0; shard < shard_count_; ++shard) {
     // There it hears the views until it has left (server/peers/members_target.h).
     const bool views = ShardId{shard} == server::kViewShard;
-    if (!views && configurations_.has_member(ShardId{shard}, node)) {
+    if (!views && configurations_.has_voter(ShardId{shard}, node)) {
       return false;
     }
   }
@@ -117,7 +117,7 @@ std::string MemberJudge::on_next(const ClusterView& before, const ClusterView& a
       return broken(after, node, "is back although it had left");
     }
     if (was != nullptr && was->state != MemberState::Removed && left && !is_nowhere(node.id)) {
-      return broken(after, node, "has left although a shard has it");
+      return broken(after, node, "has left although it votes in a shard");
     }
   }
   const bool forgot = std::ranges::any_of(before.nodes, [&after](const Member& node) {

@@ -101,8 +101,11 @@ ConfigurationWatch::ConfigurationWatch(std::uint32_t shard_count, std::uint32_t 
   }
 }
 
-bool ConfigurationWatch::has_member(ShardId shard, NodeId node) const {
-  return consensus::slot_of(decided_[shard.value].rbegin()->second, node) != consensus::kSlotNone;
+bool ConfigurationWatch::has_voter(ShardId shard, NodeId node) const {
+  const Configuration& newest = decided_[shard.value].rbegin()->second;
+  const std::uint8_t slot = consensus::slot_of(newest, node);
+  const auto votes = static_cast<consensus::SlotMask>(newest.voters | newest.voters_outgoing);
+  return slot != consensus::kSlotNone && consensus::has_slot(votes, slot);
 }
 
 std::string ConfigurationWatch::on_applied(ShardId shard,

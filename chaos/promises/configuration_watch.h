@@ -26,8 +26,10 @@ class ConfigurationWatch {
   // or what the step breaks.
   std::string on_step(const SeenStep& step, std::uint32_t wanted);
 
-  // Whether the node is a member of the shard by the newest configuration that was decided.
-  bool has_member(ShardId shard, NodeId node) const;
+  // Whether the node votes in the shard by the newest configuration that was decided, or is on its
+  // way out. A leader with an earlier view may let one learn that has left, which takes no log then
+  // and so never votes.
+  bool has_voter(ShardId shard, NodeId node) const;
 
   // Configurations that were decided, over all shards, without the first ones.
   std::uint64_t changes() const { return changes_; }

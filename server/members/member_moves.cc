@@ -8,23 +8,24 @@ namespace gcoord::server {
 
 namespace {
 
-// Whether the view of an epoch wants of the shards what the newest one does.
+// Whether the view of an epoch, and every one since, wants of the shards what the newest one does.
+// What was settled by an older one may have been moved away from that and back.
 class SameTargets {
  public:
   explicit SameTargets(const membership::ViewCpu& views)
-      : views_(views), newest_(members_targets(views.view())) {}
-
-  bool as_newest(std::uint64_t epoch) const {
-    if (epoch == views_.view().epoch) {
-      return true;
+      : newest_(views.view().epoch), oldest_(newest_) {
+    const MembersTargets wanted = members_targets(views.view());
+    for (auto view = views.at(oldest_ - 1); view && members_targets(*view) == wanted;
+         view = views.at(oldest_ - 1)) {
+      --oldest_;
     }
-    const auto view = views_.at(epoch);
-    return view && members_targets(*view) == newest_;
   }
 
+  bool as_newest(std::uint64_t epoch) const { return epoch >= oldest_ && epoch <= newest_; }
+
  private:
-  const membership::ViewCpu& views_;
-  const MembersTargets newest_;
+  std::uint64_t newest_;
+  std::uint64_t oldest_;
 };
 
 }  // namespace

@@ -75,8 +75,8 @@ TEST(ConfigurationWatch, ConfigurationsThatFollowAreRight) {
   EXPECT_EQ(apply(watch, 9, configuration_of({1, 2, 5}, {1, 2, 3, 4})), "");
   EXPECT_EQ(apply(watch, 11, configuration_of({1, 2, 5})), "");
   EXPECT_EQ(watch.changes(), 3u);
-  EXPECT_TRUE(watch.has_member(ShardId{0}, NodeId{5}));
-  EXPECT_FALSE(watch.has_member(ShardId{0}, NodeId{4}));
+  EXPECT_TRUE(watch.has_voter(ShardId{0}, NodeId{5}));
+  EXPECT_FALSE(watch.has_voter(ShardId{0}, NodeId{4}));
 }
 
 TEST(ConfigurationWatch, TwoVotersAtOnceAreFound) {

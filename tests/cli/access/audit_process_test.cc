@@ -142,19 +142,13 @@ TEST_F(AuditTest, ABreakIsByWhoWasProvenAndPagesAreTheWhole) {
   json paged = json::array();
   Words cursor;
   for (std::size_t page = 0; page < of_name.size() + 1; ++page) {
-    const json got = run("gcoordctl",
-                         joined({"-o",
-                                 "json",
-                                 "ledger",
-                                 "get",
-                                 "--ledger",
-                                 ledger(),
-                                 "--name",
-                                 "jobs/a",
-                                 "--limit",
-                                 "1"},
-                                cursor))
-                         .json();
+    const json got =
+        run("gcoordctl",
+            joined(
+                joined(admin(),
+                       {"ledger", "get", "--ledger", ledger(), "--name", "jobs/a", "--limit", "1"}),
+                cursor))
+            .json();
     paged.insert(paged.end(), got["entries"].begin(), got["entries"].end());
     if (!got.contains("next_cursor")) {
       break;

@@ -20,8 +20,8 @@ namespace gcoord::server {
 // The nodes that this node hears and that hear it, ascending, and itself.
 std::vector<NodeId> live_nodes(const NodeView& node);
 
-// Of nodes that live and have said so of the newest view, or of one before it since which all want the same
-// members of every shard: marks, names and the like do not make the counts begin anew.
+// Of nodes that live and have said so of the newest view, or of one before it since which all want
+// the same members of every shard: marks, names and the like do not make the counts begin anew.
 protocol::MemberMoves moves_of(const ReplicatedLog& log,
                                const ViewMachine& machine,
                                const ViewKeeper& keeper);

@@ -105,7 +105,7 @@ void NoteQueue::set_due(std::uint64_t number, Queued& queued, std::uint64_t due_
 }
 
 void NoteQueue::propose(const Item& item) {
-  proposals_ = (proposals_ + 1) & 0x0fff'ffffu;
+  proposals_ = (proposals_ + 1) & 0x07ff'ffffu;
   env_.log.propose(item.shard,
                    {note_record(item.note, item.origin, item.time_ms), nullptr},
                    kNoteCookie | proposals_);

@@ -9,6 +9,7 @@
 #include "protocol/rendezvous/messages.h"
 #include "server/access/cookies.h"
 #include "server/audit/machine.h"
+#include "server/history/publication_service.h"
 #include "server/limits/cookies.h"
 #include "server/members/view_cookies.h"
 #include "tests/server/fake_engine.h"
@@ -179,6 +180,8 @@ TEST(CookieMarks, AreOfOneServiceEach) {
                                    AccessCookies{AccessProposer::Recovery}.next(),
                                    LimitsCookies{}.next(),
                                    kNoteCookie | 1};
+  EXPECT_FALSE(is_view_cookie(kPublicationCookie) || is_access_cookie(kPublicationCookie) ||
+               is_limits_cookie(kPublicationCookie) || is_note_cookie(kPublicationCookie));
   for (const std::uint64_t cookie : cookies) {
     EXPECT_EQ(is_view_cookie(cookie) + is_access_cookie(cookie) + is_limits_cookie(cookie) +
                   is_note_cookie(cookie),

@@ -248,7 +248,8 @@ Status LivingCluster::write_configuration(std::uint32_t node) const {
           line("data_dir", path(name).string()) + line("durability", options_.durability) +
           line("session_keys", settings_.session_keys) +
           "connections_max = " + std::to_string(kConnectionsMax) +
-          "\nsource_connections_max = " + std::to_string(kConnectionsMax) + "\n";
+          "\nsource_connections_max = " + std::to_string(kConnectionsMax) +
+          "\nidentity_connections_max = " + std::to_string(kConnectionsMax) + "\n";
   if (settings_.has_secret) {
     text += line("cluster_secret", path("cluster.secret").string()) +
             line("peer_proof", settings_.peer_proof);

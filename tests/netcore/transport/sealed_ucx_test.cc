@@ -189,7 +189,7 @@ TEST_P(SealedUcxTest, NodesWithTlsSealLargeAndSmallFramesBothWays) {
   ASSERT_TRUE(run([&] { return second_.sink.slot_count == 100; }));
   EXPECT_EQ(second_.sink.payload_bytes, 6'000'000u);
   EXPECT_TRUE(first_.sink.downs.empty());
-  const auto& dropped = second_.network->status()[0].traffic.dropped;
+  const auto dropped = second_.network->status()[0].traffic.dropped;
   EXPECT_EQ(dropped[static_cast<std::size_t>(DropReason::BadRecord)], 0u);
 }
 

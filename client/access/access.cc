@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -17,14 +16,6 @@ namespace gcoord::client {
 namespace {
 
 using protocol::ErrorCode;
-
-// Users and roles are state of this shard.
-constexpr std::uint32_t kAccessShard = 0;
-
-std::uint64_t drawn_number() {
-  const std::uint64_t drawn = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
-  return std::max<std::uint64_t>(drawn, 1);
-}
 
 AccessGrant grant_of(const security::Grant& grant) {
   AccessGrant said;
@@ -138,15 +129,6 @@ Result<protocol::AccessOrder> order_of(const AccessChange& change) {
   return order;
 }
 
-// To the leader of the shard.
-OperationPtr leader_operation(const Core& core, protocol::RequestKind kind) {
-  auto operation = std::make_unique<Operation>();
-  operation->slot.kind = kind;
-  operation->slot.shard = kAccessShard;
-  operation->deadline = core.request_deadline();
-  return operation;
-}
-
 // A change that is sent until a node takes or refuses it: in its first second a leader does not
 // know whether all nodes know of roles (AccessNotReady).
 struct SentChange {
@@ -181,7 +163,7 @@ bool put_off(const std::shared_ptr<SentChange>& sent, const Answer& answer) {
 }
 
 void send_change(const std::shared_ptr<SentChange>& sent) {
-  auto operation = leader_operation(sent->core, protocol::RequestKind::AccessChange);
+  auto operation = system_operation(sent->core, protocol::RequestKind::AccessChange);
   operation->payload = sent->payload;
   operation->deadline = sent->deadline;
   operation->callback = [sent](const Answer& answer) {
@@ -206,7 +188,7 @@ void access(Core& core, const AccessQuery& query, Callback<Result<AccessReport>>
       .name = query.name,
       .after = query.after};
   constexpr auto kKind = protocol::RequestKind::AccessGet;
-  auto operation = query.node_id == 0 ? leader_operation(core, kKind)
+  auto operation = query.node_id == 0 ? system_operation(core, kKind)
                                       : node_operation(core, kKind, NodeId{query.node_id});
   operation->payload = protocol::text_of(protocol::encode_access_query(asked));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {

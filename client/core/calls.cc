@@ -7,6 +7,9 @@
 #include "protocol/logs/level_messages.h"
 #include "protocol/validate.h"
 
+#include <algorithm>
+#include <memory>
+#include <random>
 #include <utility>
 
 namespace gcoord::client {
@@ -59,6 +62,20 @@ OperationPtr node_operation(const Core& core, protocol::RequestKind kind, NodeId
   operation->node = node;
   operation->deadline = core.request_deadline();
   return operation;
+}
+
+OperationPtr system_operation(const Core& core, protocol::RequestKind kind) {
+  constexpr std::uint32_t kSystemShard = 0;
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = kind;
+  operation->slot.shard = kSystemShard;
+  operation->deadline = core.request_deadline();
+  return operation;
+}
+
+std::uint64_t drawn_number() {
+  const std::uint64_t drawn = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
+  return std::max<std::uint64_t>(drawn, 1);
 }
 
 ShardId shard_of_name(const Core& core, std::string_view name) {

@@ -71,6 +71,13 @@ ShardId shard_of_name(const Core& core, std::string_view name);
 // A request to one node and no other.
 OperationPtr node_operation(const Core& core, protocol::RequestKind kind, NodeId node);
 
+// A request about the state of the cluster (views, users and roles, limits), to the leader of shard
+// 0, which has it.
+OperationPtr system_operation(const Core& core, protocol::RequestKind kind);
+
+// Number of an order, by which the cluster knows it when it comes once more; never 0.
+std::uint64_t drawn_number();
+
 // A request about one name, to the leader of its shard.
 OperationPtr name_operation(const Core& core, protocol::RequestKind kind, std::string_view name);
 

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -17,11 +15,6 @@ namespace {
 
 using protocol::ErrorCode;
 using security::LimitCommand;
-
-std::uint64_t drawn_number() {
-  const std::uint64_t drawn = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
-  return std::max<std::uint64_t>(drawn, 1);
-}
 
 Limit limit_of(const protocol::LimitRow& row) {
   const security::Limit& limit = row.second;
@@ -43,9 +36,6 @@ Denial denial_of(const protocol::DenialRow& row) {
           .until_ms = row.second.until_ms,
           .reason = row.second.reason};
 }
-
-// Limits are state of this shard.
-constexpr std::uint32_t kLimitsShard = 0;
 
 Result<LimitsReport> report_of(const Answer& answer) {
   if (answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown)) {
@@ -139,15 +129,6 @@ Result<protocol::LimitsOrder> order_of(const LimitsChange& change) {
   return order;
 }
 
-// To the leader of the shard.
-OperationPtr leader_operation(const Core& core, protocol::RequestKind kind) {
-  auto operation = std::make_unique<Operation>();
-  operation->slot.kind = kind;
-  operation->slot.shard = kLimitsShard;
-  operation->deadline = core.request_deadline();
-  return operation;
-}
-
 }  // namespace
 
 void limits(Core& core, const LimitsQuery& query, Callback<Result<LimitsReport>> callback) {
@@ -159,7 +140,7 @@ void limits(Core& core, const LimitsQuery& query, Callback<Result<LimitsReport>>
                                     .after_scope = query.after_scope,
                                     .after_name = query.after_name};
   constexpr auto kKind = protocol::RequestKind::LimitsGet;
-  auto operation = query.node_id == 0 ? leader_operation(core, kKind)
+  auto operation = query.node_id == 0 ? system_operation(core, kKind)
                                       : node_operation(core, kKind, NodeId{query.node_id});
   operation->payload = protocol::text_of(protocol::encode_limits_query(asked));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
@@ -175,7 +156,7 @@ void change_limits(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  auto operation = leader_operation(core, protocol::RequestKind::LimitsChange);
+  auto operation = system_operation(core, protocol::RequestKind::LimitsChange);
   operation->payload = protocol::text_of(protocol::encode_limits_order(order.value()));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(report_of(answer));

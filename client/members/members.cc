@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -18,9 +17,6 @@ namespace {
 using protocol::ErrorCode;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-
-// Cluster views are state of this shard.
-constexpr std::uint32_t kViewShard = 0;
 
 // Of Unix milliseconds; what no clock can say is its latest.
 std::chrono::system_clock::time_point time_of(std::uint64_t unix_ms) {
@@ -158,11 +154,6 @@ class ViewWait : public std::enable_shared_from_this<ViewWait> {
   const TimePoint until_;
   Callback<Result<MembershipView>> callback_;
 };
-
-std::uint64_t drawn_number() {
-  const std::uint64_t drawn = std::random_device{}() | std::uint64_t{std::random_device{}()} << 32;
-  return std::max<std::uint64_t>(drawn, 1);
-}
 
 MemberTolerance tolerance_of(const protocol::MemberTolerance& said) {
   return {.votes = said.votes, .alive = said.alive, .needed = said.needed};
@@ -309,15 +300,6 @@ Result<protocol::MemberOrder> order_of(const MemberUpdate& update) {
   return order;
 }
 
-// To the leader of the view's shard.
-OperationPtr leader_operation(const Core& core, protocol::RequestKind kind) {
-  auto operation = std::make_unique<Operation>();
-  operation->slot.kind = kind;
-  operation->slot.shard = kViewShard;
-  operation->deadline = core.request_deadline();
-  return operation;
-}
-
 void submit_order(Core& core,
                   const Result<protocol::MemberActionOrder>& order,
                   Callback<Result<ChangedMember>> callback) {
@@ -327,7 +309,7 @@ void submit_order(Core& core,
   const bool moves = order.value().action == protocol::MemberAction::MoveLeaders;
   constexpr auto kKind = protocol::RequestKind::MemberChange;
   auto operation =
-      moves ? node_operation(core, kKind, order.value().node) : leader_operation(core, kKind);
+      moves ? node_operation(core, kKind, order.value().node) : system_operation(core, kKind);
   operation->payload = protocol::text_of(protocol::encode_member_action(order.value()));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(changed_of(answer));
@@ -370,7 +352,7 @@ void update_member(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  auto operation = leader_operation(core, protocol::RequestKind::MemberUpdate);
+  auto operation = system_operation(core, protocol::RequestKind::MemberUpdate);
   operation->payload = protocol::text_of(protocol::encode_member_order(order.value()));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(view_of(answer));
@@ -410,7 +392,7 @@ void alarms(Core& core,
 }
 
 void member_progress(Core& core, Callback<Result<MemberProgress>> callback) {
-  auto operation = leader_operation(core, protocol::RequestKind::MemberProgress);
+  auto operation = system_operation(core, protocol::RequestKind::MemberProgress);
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(read_progress(answer));
   };

@@ -13,18 +13,24 @@ namespace {
 class SameTargets {
  public:
   explicit SameTargets(const membership::ViewCpu& views)
-      : newest_(views.view().epoch), oldest_(newest_) {
-    const MembersTargets wanted = members_targets(views.view());
-    for (auto view = views.at(oldest_ - 1); view && members_targets(*view) == wanted;
-         view = views.at(oldest_ - 1)) {
+      : views_(views), oldest_(views.view().epoch) {}
+
+  // Looks no further back than to the epoch: nodes mostly speak of the newest one, and an earlier
+  // view is made anew of the changes that led to it.
+  bool as_newest(std::uint64_t epoch) {
+    while (oldest_ > epoch && before_wants_the_same()) {
       --oldest_;
     }
+    return epoch >= oldest_ && epoch <= views_.view().epoch;
   }
 
-  bool as_newest(std::uint64_t epoch) const { return epoch >= oldest_ && epoch <= newest_; }
-
  private:
-  std::uint64_t newest_;
+  bool before_wants_the_same() const {
+    const auto before = views_.at(oldest_ - 1);
+    return before && members_targets(*before) == members_targets(views_.view());
+  }
+
+  const membership::ViewCpu& views_;
   std::uint64_t oldest_;
 };
 
@@ -47,7 +53,7 @@ protocol::MemberMoves moves_of(const ReplicatedLog& log,
   const membership::ClusterView& view = machine.views().view();
   const NodeView node = log.view();
   protocol::MemberMoves moves{.epoch = view.epoch, .shards = view.settings.shards};
-  const SameTargets same(machine.views());
+  SameTargets same(machine.views());
   std::optional<std::uint64_t> settled_sum = 0;
   const auto add = [&](const membership::ShardProgress& said) {
     if (same.as_newest(said.epoch)) {

@@ -40,7 +40,7 @@ Result<std::unique_ptr<LivingCluster>> start(const BenchOptions& options,
                               settings);
 }
 
-// All ports speak TLS, and nothing is asked of clients but what `kClosed` says.
+// All ports speak TLS, and clients need no more than what `kClosed` says.
 Result<std::shared_ptr<const security::TlsContext>> context_of(const LivingCluster& cluster,
                                                                bool shows_certificate) {
   security::TlsFiles files{

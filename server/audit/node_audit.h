@@ -1,11 +1,11 @@
 // Audit in a node: who opened each session and who ordered what, for the ledger; and the requests
 // of clients about who is behind a session.
 //
-// A session's note is made as its client is told of the session, and where a connection of another
-// principal attaches the session, or of a session that has no note yet: the node that opened it may
-// have ended before its note was sent. Which clients get notes is --session-notes. An order's note
-// is made as its handler gets the order, on the node that serves it. docs/adr/0124 has the reasons.
-// One thread, the node's loop.
+// A session's note is made when the reply that opens it goes to its client, and where a connection
+// of another principal attaches the session, or of a session that has no note yet: the node that
+// opened it may have ended before its note was sent. Which clients get notes is --session-notes. An
+// order's note is made as its handler gets the order, on the node that serves it. docs/adr/0124 has
+// the reasons. One thread, the node's loop.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -55,7 +55,7 @@ class NodeAudit final : public NoteListener {
   // Of sessions and orders from now on.
   void set_mode(SessionNotes mode) { options_.mode = mode; }
 
-  // The connection is told of a session that it opened, or registered at its home. After the
+  // A reply goes to a connection that has opened a session, or registered it at its home. After the
   // session was attached to it.
   void on_opened(protocol::ConnectionId connection, const protocol::ReplySlot& reply);
 

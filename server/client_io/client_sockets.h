@@ -53,7 +53,7 @@ class ClientSockets {
   enum class Use : std::uint8_t {
     Client,
     Local,  // By the Unix socket, on which TLS protects nothing.
-    Brief,  // It is told one thing, in plain text, and closed.
+    Brief,  // One answer, in plain text, and the end.
   };
 
   // A socket that was accepted.

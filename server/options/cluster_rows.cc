@@ -49,7 +49,7 @@ Status peer(const std::string& text, NodeOptions& options) {
   option.id = NodeId{static_cast<std::uint32_t>(id)};
   const std::size_t comma = text.find(',', equals);
   GCOORD_TRY(option.peer, parse_endpoint(text.substr(equals + 1, comma - equals - 1)));
-  // Without a client address, the node is asked for it once it is up
+  // Without a client address, the node gives its own once it is up
   // (server/peers/client_address.h).
   if (comma != std::string::npos) {
     GCOORD_TRY(option.client, parse_endpoint(text.substr(comma + 1)));

@@ -229,7 +229,10 @@ class Node::Impl {
   }
 
   void set_identity_secret() {
-    links_.identities->set_secret(links_.trust->secret().get());
+    const auto secret = links_.trust->secret();
+    links_.identities->set_secret(secret.get());
+    client_services_->detection().detector().set_keys(
+        datagram_keys(options().cluster, secret.get(), links_.trust->requires_proofs()));
     endpoints_.gate().set_tokens(links_.identities->tokens());
   }
 
@@ -244,7 +247,6 @@ class Node::Impl {
                                     .now_ms = [this] { return time_.elapsed_ms(); },
                                     .wake = waker()},
         options().session_keys);
-    set_identity_secret();
     client_services_ = std::make_unique<ClientServices>(
         ClientServices::Environment{.options = options(),
                                     .replies = client_port_.frontend,
@@ -255,6 +257,7 @@ class Node::Impl {
                                     .wake = waker(),
                                     .identities = links_.identities->requests()},
         space_);
+    set_identity_secret();
     links_.identities->requests().set_on_attached(
         [this](protocol::ConnectionId connection, SessionId session) {
           client_services_->audit().on_attached(connection, session);

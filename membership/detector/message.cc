@@ -77,8 +77,7 @@ std::vector<std::byte> encode_message(const DetectorMessage& message,
 }
 
 DecodedMessage decode_message(std::span<const std::byte> bytes,
-                              ClusterId cluster,
-                              NodeId self,
+                              const MessageReader& own,
                               std::span<const SipKey> keys) {
   const DecodedMessage malformed{.fault = MessageFault::Malformed, .message = {}, .key = {}};
   if (bytes.size() < kMessageBytesMin || bytes.size() > kMessageBytesMax) {
@@ -119,7 +118,7 @@ DecodedMessage decode_message(std::span<const std::byte> bytes,
   if (wrong || !reader.complete()) {
     return malformed;
   }
-  if (of != cluster || message.to != self || message.from == self) {
+  if (of != own.cluster || message.to != own.self || message.from == own.self) {
     return {.fault = MessageFault::Foreign, .message = {}, .key = {}};
   }
   const auto key = std::ranges::find_if(keys, [&](const SipKey& each) {
@@ -138,7 +137,7 @@ std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId 
 
 DecodedMessage decode_message(std::span<const std::byte> bytes, ClusterId cluster, NodeId self) {
   const SipKey key = tag_key_of(cluster);
-  return decode_message(bytes, cluster, self, {&key, 1});
+  return decode_message(bytes, {cluster, self}, {&key, 1});
 }
 
 }  // namespace gcoord::membership

@@ -81,10 +81,15 @@ std::vector<std::byte> encode_message(const DetectorMessage& message,
                                       ClusterId cluster,
                                       const SipKey& key);
 
-// For the node `self` of the cluster, by any of the keys.
+// For whom a message must be.
+struct MessageReader {
+  ClusterId cluster;
+  NodeId self;
+};
+
+// By any of the keys.
 DecodedMessage decode_message(std::span<const std::byte> bytes,
-                              ClusterId cluster,
-                              NodeId self,
+                              const MessageReader& own,
                               std::span<const SipKey> keys);
 
 // The same in a cluster without a secret.

@@ -162,7 +162,7 @@ void NodeDetector::receive() {
 void NodeDetector::on_datagram(const netcore::SocketAddress& from,
                                std::span<const std::byte> bytes) {
   const membership::DecodedMessage decoded =
-      membership::decode_message(bytes, options_.cluster, options_.self, keys_.taken());
+      membership::decode_message(bytes, {options_.cluster, options_.self}, keys_.taken());
   if (decoded.fault != MessageFault::None) {
     metrics_.on_dropped(decoded.fault);
     return;

@@ -113,6 +113,11 @@ class ClientServices {
   WatchReplay::Reader past_reader();
   RequestGate::Environment gate_environment();
 
+  // Whether the age of this node's copy of the roles matters.
+  bool follows_roles() const {
+    return gate_.requests.follows_roles() || roles_.missing(environment_.service.now_us());
+  }
+
   Environment environment_;
   const ledger::SpaceGuard& space_;
   std::unique_ptr<SnapshotDownloads> snapshots_;

@@ -157,7 +157,8 @@ class Node::Impl {
   Status run(const Events& events) {
     bool ready = false;
     while (!events_.stopping()) {
-      if (!ready && is_ready(engine_->view(), membership_->members())) {
+      if (!ready && client_services_->knows_roles() &&
+          is_ready(engine_->view(), membership_->members())) {
         ready = true;
         look_at_health();
         health_.on_ready();

@@ -7,8 +7,8 @@
 // the roles as they are at that moment; what it compiles is kept per principal and epoch. Where
 // this node's copy of the roles may be older than an election timeout, what begins a change is
 // refused (RightsUnconfirmed): so an acknowledged change of roles holds at every node after that
-// time. A node that has no copy yet, because it joins or has lost its state, serves nobody: it does
-// not know whether rights are checked. docs/adr/0123 has the reasons. One thread, the node's loop.
+// time. A node that has no copy yet, because it joins, serves nobody: it does not know whether
+// rights are checked. docs/adr/0123 has the reasons. One thread, the node's loop.
 #pragma once
 
 #include "common/host/metrics.h"

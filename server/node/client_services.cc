@@ -30,11 +30,11 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
+  // One that joins. One that has lost what it had may have lost it together with all others, and
+  // must be able to say so.
   const ShardView roles = environment_.engine.view(kAccessShard);
-  const NodeView node = environment_.engine.view();
-  const bool lost = node.rejoining || node.forgotten_count != 0;
   if (environment_.options.turn == TurnOption::Host && roles.applied.value == 0 &&
-      (lost || roles.configuration.voters_either() == 0)) {
+      roles.configuration.voters_either() == 0 && environment_.engine.view().forgotten_count == 0) {
     roles_.begin_missing();
   }
   environment_.service.set_tap(&watches_);

@@ -51,6 +51,12 @@ if(GCOORD_SANITIZE)
     target_compile_options(gcoord_sanitize INTERFACE -Wno-tsan)
   endif()
 endif()
+# Every library counts what a fuzz target reaches; only targets themselves have libFuzzer's main (tests/fuzz).
+option(GCOORD_LIBFUZZER "Build the fuzz targets with libFuzzer (clang only)" OFF)
+if(GCOORD_LIBFUZZER)
+  target_compile_options(gcoord_sanitize INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+  target_link_options(gcoord_sanitize INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # Rooms are named by their folders, `server/peers`; targets cannot have a slash: gcoord_server_peers.
 function(gcoord_targets_of folders out)

@@ -17,6 +17,8 @@ namespace gcoord {
 struct SipKey {
   std::uint64_t low = 0;   // Bytes 0 to 7 of the key, little-endian.
   std::uint64_t high = 0;  // Bytes 8 to 15.
+
+  friend bool operator==(const SipKey& a, const SipKey& b) = default;
 };
 
 namespace detail {

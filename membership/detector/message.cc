@@ -3,7 +3,8 @@
 #include "common/assert.h"
 #include "common/bytes.h"
 #include "common/random.h"
-#include "common/siphash.h"
+
+#include <algorithm>
 
 namespace gcoord::membership {
 
@@ -13,10 +14,6 @@ constexpr std::uint32_t kMark = 0x44464347;  // "GCFD".
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kTagBytes = 8;
 constexpr std::size_t kOpinionBytes = 10;
-
-SipKey key_of(ClusterId cluster) {
-  return {cluster.value, mix64(cluster.value)};
-}
 
 bool is_wrong(const Opinion& opinion) {
   return opinion.node.value == 0 || opinion.verdict > Verdict::Suspect ||
@@ -44,7 +41,13 @@ Opinion read_opinion(ByteReader& reader) {
 
 }  // namespace
 
-std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId cluster) {
+SipKey tag_key_of(ClusterId cluster) {
+  return {cluster.value, mix64(cluster.value)};
+}
+
+std::vector<std::byte> encode_message(const DetectorMessage& message,
+                                      ClusterId cluster,
+                                      const SipKey& key) {
   GCOORD_ASSERT(message.room() <= kOpinionsMax);
   std::vector<std::byte> bytes;
   bytes.reserve(kMessageBytesMax);
@@ -68,13 +71,15 @@ std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId 
     writer.integer(static_cast<std::uint8_t>(opinion.cause));
   }
   bytes.resize(bytes.size() + message.padding * kOpinionBytes);
-  writer.integer(siphash(key_of(cluster), bytes));
+  writer.integer(siphash(key, bytes));
   GCOORD_ASSERT(bytes.size() <= kMessageBytesMax);
   return bytes;
 }
 
-DecodedMessage decode_message(std::span<const std::byte> bytes, ClusterId cluster, NodeId self) {
-  const DecodedMessage malformed{.fault = MessageFault::Malformed, .message = {}};
+DecodedMessage decode_message(std::span<const std::byte> bytes,
+                              const MessageReader& own,
+                              std::span<const SipKey> keys) {
+  const DecodedMessage malformed{.fault = MessageFault::Malformed, .message = {}, .key = {}};
   if (bytes.size() < kMessageBytesMin || bytes.size() > kMessageBytesMax) {
     return malformed;
   }
@@ -113,11 +118,26 @@ DecodedMessage decode_message(std::span<const std::byte> bytes, ClusterId cluste
   if (wrong || !reader.complete()) {
     return malformed;
   }
-  if (of != cluster || message.to != self || message.from == self) {
-    return {.fault = MessageFault::Foreign, .message = {}};
+  if (of != own.cluster || message.to != own.self || message.from == own.self) {
+    return {.fault = MessageFault::Foreign, .message = {}, .key = {}};
   }
-  return tag == siphash(key_of(cluster), bytes.first(bytes.size() - kTagBytes)) ? decoded
-                                                                                : malformed;
+  const auto key = std::ranges::find_if(keys, [&](const SipKey& each) {
+    return tag == siphash(each, bytes.first(bytes.size() - kTagBytes));
+  });
+  if (key == keys.end()) {
+    return malformed;
+  }
+  decoded.key = *key;
+  return decoded;
+}
+
+std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId cluster) {
+  return encode_message(message, cluster, tag_key_of(cluster));
+}
+
+DecodedMessage decode_message(std::span<const std::byte> bytes, ClusterId cluster, NodeId self) {
+  const SipKey key = tag_key_of(cluster);
+  return decode_message(bytes, {cluster, self}, {&key, 1});
 }
 
 }  // namespace gcoord::membership

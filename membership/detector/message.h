@@ -10,13 +10,14 @@
 // incarnation 4, sequence 4, about 4, count 4, opinions of 10, padding of zeros by 10, tag 8; an
 // opinion: node 4, incarnation 4, verdict 1, cause 1.
 //
-// The tag is SipHash keyed with the cluster's id. It keeps out what came by mistake: other
-// clusters, other programs, damaged bytes. It proves nothing against somebody who knows the id;
-// such a one can make a node look alive or doubted, until members have keys (docs/adr/0112). Pure;
-// thread-safe.
+// The tag is SipHash by a key of the cluster's secret (docs/adr/0134), or where there is none by
+// the cluster's id, which many know: then it only keeps out what came by mistake, of other
+// clusters, other programs, damaged bytes. A datagram that was seen on its way can be sent once
+// more. Pure; thread-safe.
 #pragma once
 
 #include "common/ids.h"
+#include "common/siphash.h"
 #include "membership/detector/opinion.h"
 
 #include <cstddef>
@@ -68,13 +69,31 @@ enum class MessageFault : std::uint8_t {
 
 struct DecodedMessage {
   MessageFault fault = MessageFault::None;
-  DetectorMessage message;  // Without a fault only.
+  DetectorMessage message;  // Without a fault only,
+  SipKey key;               // and by which key it was tagged.
 };
 
-// At most kOpinionsMax opinions, padding counted.
-std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId cluster);
+// Of a cluster without a secret.
+SipKey tag_key_of(ClusterId cluster);
 
-// For the node `self` of the cluster.
+// At most kOpinionsMax opinions, padding counted.
+std::vector<std::byte> encode_message(const DetectorMessage& message,
+                                      ClusterId cluster,
+                                      const SipKey& key);
+
+// For whom a message must be.
+struct MessageReader {
+  ClusterId cluster;
+  NodeId self;
+};
+
+// By any of the keys.
+DecodedMessage decode_message(std::span<const std::byte> bytes,
+                              const MessageReader& own,
+                              std::span<const SipKey> keys);
+
+// The same in a cluster without a secret.
+std::vector<std::byte> encode_message(const DetectorMessage& message, ClusterId cluster);
 DecodedMessage decode_message(std::span<const std::byte> bytes, ClusterId cluster, NodeId self);
 
 }  // namespace gcoord::membership

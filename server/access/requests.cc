@@ -278,7 +278,22 @@ void AccessRequests::hash(Change change, std::string password) {
                     });
 }
 
+// The gate judged the request when it came. Since then a password was hashed, or others were
+// faster, and one of their changes may have taken the right away. The command is for one epoch, so
+// what is judged here is what it will be made in.
+bool AccessRequests::still_may(const AccessCommand& command) const {
+  const AccessTable& table = environment_.machine.table();
+  return !table.enabled ||
+         (command.proven && security::rights_of(table, command.who)
+                                ->allows_all_below(security::Right::AuthAdmin, {}));
+}
+
 void AccessRequests::propose(Change change) {
+  if (!still_may(change.command)) {
+    return refuse(change.asker,
+                  protocol::make_error(ErrorCode::NotAllowed,
+                                       shown(change.command.who) + " has no right auth.admin now"));
+  }
   if (change.newest) {
     change.command.expected = environment_.machine.table().epoch;
   }

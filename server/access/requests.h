@@ -83,6 +83,8 @@ class AccessRequests {
   std::string proven(const Asker& asker) const;
   security::AccessCommand command_of(const Asker& asker, const protocol::AccessOrder& order) const;
   void hash(Change change, std::string password);
+  // Whether who asked may still change users and roles.
+  bool still_may(const security::AccessCommand& command) const;
   void propose(Change change);
   void answer(const Asker& asker, protocol::AccessAnswer answer);
   void answer_change(const Change& change, security::AccessCode code);

@@ -51,6 +51,7 @@ NodeDetector::NodeDetector(NodeDetectorOptions options, Environment environment)
       environment_(std::move(environment)),
       detector_(std::make_unique<membership::Detector>(
           detector_options(options_, environment_.log.incarnation()))),
+      keys_(datagram_keys(options_.cluster, nullptr, false)),
       metrics_(environment_.metrics),
       alarms_(options_.alarms) {
   open_socket();
@@ -161,7 +162,7 @@ void NodeDetector::receive() {
 void NodeDetector::on_datagram(const netcore::SocketAddress& from,
                                std::span<const std::byte> bytes) {
   const membership::DecodedMessage decoded =
-      membership::decode_message(bytes, options_.cluster, options_.self);
+      membership::decode_message(bytes, {options_.cluster, options_.self}, keys_.taken());
   if (decoded.fault != MessageFault::None) {
     metrics_.on_dropped(decoded.fault);
     return;
@@ -170,6 +171,7 @@ void NodeDetector::on_datagram(const netcore::SocketAddress& from,
     metrics_.on_stranger();
     return;
   }
+  keys_.hear(decoded.message.from, decoded.key);
   metrics_.on_received(decoded.message.from, bytes.size());
   const DetectorMessage& message = decoded.message;
   if (!endpoints_.hear(message.from, from)) {
@@ -185,7 +187,7 @@ void NodeDetector::send_all() {
     if (socket_ == nullptr || to == nullptr) {
       continue;
     }
-    const auto bytes = membership::encode_message(message, options_.cluster);
+    const auto bytes = membership::encode_message(message, options_.cluster, keys_.of(message.to));
     if (message.kind == membership::MessageKind::Ping) {
       endpoints_.ask(message.to, message.sequence);
     }
@@ -249,7 +251,8 @@ void NodeDetector::on_device_failed() {
                                .incarnation = environment_.log.incarnation(),
                                .about = {},
                                .opinions = {}};
-    socket_->send(socket_->mapped(*to), membership::encode_message(last, options_.cluster));
+    socket_->send(socket_->mapped(*to),
+                  membership::encode_message(last, options_.cluster, keys_.of(sight.node)));
   }
 }
 

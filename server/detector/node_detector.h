@@ -15,6 +15,7 @@
 #include "membership/detector/marks.h"
 #include "protocol/members/cluster_view.h"
 #include "server/detector/alarms.h"
+#include "server/detector/datagram_keys.h"
 #include "server/detector/datagram_socket.h"
 #include "server/detector/endpoints.h"
 #include "server/detector/metrics.h"
@@ -25,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -64,6 +66,10 @@ class NodeDetector {
   // For how long the loop may sleep for the sake of advance(), counted from the last one.
   std::uint64_t until_next_deadline_ms() const;
 
+  // By which datagrams are tagged from now on (datagram_keys()); before it, as in a cluster without
+  // a secret.
+  void set_keys(std::vector<SipKey> keys) { keys_.change(std::move(keys)); }
+
   // The engine has failed because of its device: the others hear it before the process ends.
   void on_device_failed();
 
@@ -101,6 +107,7 @@ class NodeDetector {
   membership::Marks marks_;
   std::unique_ptr<DatagramSocket> socket_;
   DatagramEndpoints endpoints_;
+  DatagramKeys keys_;
   DetectorMetrics metrics_;
   Alarms alarms_;
   std::map<NodeId, Channel> channels_;

@@ -88,10 +88,15 @@ Connection* ConnectionTable::largest(HeldBytes kind, const Connection* of) const
   return found;
 }
 
+bool ConnectionTable::is_known(const Connection& connection) const {
+  return connection.welcomed() && (!proven_only_ || connection.identity.principal.kind !=
+                                                        security::PrincipalKind::Anonymous);
+}
+
 Connection* ConnectionTable::gives_way(const ClientSource& newcomer,
                                        bool same_source,
                                        std::uint64_t now_ms) {
-  // Connections of its source, not welcomed before welcomed, arrival: the smallest gives way.
+  // Connections of its source, not known before known, arrival: the smallest gives way.
   using Rank = std::tuple<std::size_t, bool, std::uint64_t>;
   std::size_t newcomers = 0;
   Connection* found = nullptr;
@@ -106,12 +111,13 @@ Connection* ConnectionTable::gives_way(const ClientSource& newcomer,
     const Connection& connection = *place.connection;
     const bool own = connection.share().of_source(newcomer);
     newcomers = own ? connection.share().source_connections() : newcomers;
-    if ((same_source && !own) || (connection.welcomed() && !is_quiet(connection, now_ms))) {
+    const bool known = is_known(connection);
+    if ((same_source && !own) || (known && !is_quiet(connection, now_ms))) {
       continue;
     }
     const Rank rank{~connection.share().source_connections(),
-                    connection.welcomed(),
-                    connection.welcomed() ? connection.swept.active_at : place.arrival};
+                    known,
+                    known ? connection.swept.active_at : place.arrival};
     if (found == nullptr || rank < first) {
       first = rank;
       found = place.connection.get();

@@ -44,11 +44,17 @@ class ConnectionTable {
 
   // The connection that gives way to a newcomer: one of the same source where that has all it may
   // have (`same_source`), else one of the source with the most connections, if that is the
-  // newcomer's or has more than it. First those that did not say Hello, the oldest first; then
-  // those that have been quiet for kGivesWayMs. nullptr: nobody does.
+  // newcomer's or has more than it. First those that did not say Hello, or not who they are where
+  // that is needed, the oldest first; then those that have been quiet for kGivesWayMs. nullptr:
+  // nobody does.
   Connection* gives_way(const ClientSource& newcomer, bool same_source, std::uint64_t now_ms);
 
+  // Whether who has not proven who it is may ask for nothing.
+  void set_proven_only(bool proven_only) { proven_only_ = proven_only; }
+
  private:
+  bool is_known(const Connection& connection) const;
+
   struct Place {
     std::uint32_t generation = 0;
     std::uint64_t arrival = 0;  // Rises with each connection.
@@ -60,6 +66,7 @@ class ConnectionTable {
   std::size_t count_ = 0;
   std::uint64_t arrivals_ = 0;
   std::size_t next_look_ = 0;
+  bool proven_only_ = false;
 };
 
 }  // namespace gcoord::server

@@ -151,6 +151,7 @@ Status FrontEnd::listen() {
 ConnectionAccount::Share FrontEnd::find_place(const ClientSource& source) {
   ConnectionAccount::Admission admission = account_.admit(source);
   if (admission.verdict != ConnectionAccount::Verdict::Admitted) {
+    table_.set_proven_only(replies_.filter != nullptr && replies_.filter->proven_only());
     const bool same_source = admission.verdict == ConnectionAccount::Verdict::SourceFull;
     if (Connection* idle = table_.gives_way(source, same_source, swept_ms_); idle != nullptr) {
       idle->close(CloseReason::GaveWay);

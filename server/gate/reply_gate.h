@@ -27,6 +27,8 @@ class ReplyGate final : public ReplyFilter {
 
   bool lists(protocol::ConnectionId connection, std::string_view name) override;
 
+  bool proven_only() const override { return gate_.on(); }
+
  private:
   RequestGate& gate_;
 };

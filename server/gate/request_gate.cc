@@ -90,14 +90,23 @@ bool RequestGate::pass_confirmed(protocol::ConnectionId connection,
   if (environment_->confirmed()) {
     return true;
   }
+  refuse_unconfirmed(connection, slot);
+  return false;
+}
+
+void RequestGate::refuse_unconfirmed(protocol::ConnectionId connection,
+                                     const protocol::RequestSlot& slot) {
   refusals_.add_unconfirmed();
   environment_->clients.reply(connection, error_reply(slot, ErrorCode::RightsUnconfirmed), {});
-  return false;
 }
 
 bool RequestGate::pass(protocol::ConnectionId connection,
                        protocol::RequestSlot& slot,
                        std::span<const std::byte> payload) {
+  if (environment_ && slot.kind != RequestKind::MemberJoin && environment_->missing()) {
+    refuse_unconfirmed(connection, slot);
+    return false;
+  }
   if (!follows_roles()) {
     return true;
   }

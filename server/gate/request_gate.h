@@ -7,7 +7,8 @@
 // the roles as they are at that moment; what it compiles is kept per principal and epoch. Where
 // this node's copy of the roles may be older than an election timeout, what begins a change is
 // refused (RightsUnconfirmed): so an acknowledged change of roles holds at every node after that
-// time. docs/adr/0123 has the reasons. One thread, the node's loop.
+// time. A node that has no copy yet, because it joins, serves nobody: it does not know whether
+// rights are checked. docs/adr/0123 has the reasons. One thread, the node's loop.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -39,6 +40,8 @@ class RequestGate {
     // Whether this node's copy of the roles shows all that was acknowledged an election timeout
     // ago.
     std::function<bool()> confirmed;
+    // Whether this node has no copy of the roles yet.
+    std::function<bool()> missing;
     std::function<SessionStanding(protocol::ConnectionId, SessionId)> standing;
     std::function<std::uint64_t()> now_ms;
     // How often connections that were somebody have become somebody else.
@@ -93,6 +96,7 @@ class RequestGate {
 
  private:
   bool pass_confirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
+  void refuse_unconfirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
   SessionStanding standing_of(protocol::ConnectionId connection,
                               const protocol::RequestSlot& slot,
                               std::span<const std::byte> payload) const;

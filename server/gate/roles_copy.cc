@@ -14,6 +14,7 @@ bool RolesCopy::confirmed(std::uint64_t now_us) const {
 }
 
 void RolesCopy::advance(std::uint64_t now_us) {
+  missing_ = missing(now_us);
   if (now_us < next_us_) {
     return;
   }

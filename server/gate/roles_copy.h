@@ -19,7 +19,14 @@ class RolesCopy {
   // Whether the copy shows all that was acknowledged longer than the limit ago.
   bool confirmed(std::uint64_t now_us) const;
 
-  // Once per pass, while rights are checked.
+  // The node has begun without anything of the shard, as one does that joins, or has lost its
+  // state.
+  void begin_missing() { missing_ = true; }
+
+  // Whether it has not had a copy yet: whether rights are checked is not known then.
+  bool missing(std::uint64_t now_us) const { return missing_ && !confirmed(now_us); }
+
+  // Once per pass, while rights are checked, or may be.
   void advance(std::uint64_t now_us);
 
   // For how many milliseconds the loop may sleep for the sake of advance().
@@ -31,6 +38,7 @@ class RolesCopy {
   ReplicaAges& ages_;
   std::uint64_t limit_us_;
   std::uint64_t next_us_ = 0;
+  bool missing_ = false;
 };
 
 }  // namespace gcoord::server

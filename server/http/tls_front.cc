@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace gcoord::server {
@@ -50,24 +52,22 @@ void TlsFront::advance(std::span<const pollfd> polled,
                        std::uint64_t now_ms,
                        const std::function<void(const HttpArrival&)>& serve) {
   GCOORD_ASSERT(polled.size() == 1 + 2 * relays_.size());
-  const auto time_ms = static_cast<std::uint64_t>(options_.limits.header_time.count());
   for (std::size_t k = 0; k < relays_.size(); ++k) {
     TlsRelay& relay = *relays_[k];
     const TlsState before = relay.news().state;
-    relay.advance({polled[1 + 2 * k], polled[2 + 2 * k]});
+    relay.advance({polled[1 + 2 * k], polled[2 + 2 * k]}, now_ms);
     if (relay.news().state != before) {
       note(relay, now_ms);
     }
     if (relay.state() == TlsRelay::State::Ready) {
       serve(relay.take());
-    } else if (relay.state() == TlsRelay::State::Handshake &&
-               now_ms - relay.since_ms() >= time_ms) {
-      relays_[k].reset();
+    }
+    if (relay.state() != TlsRelay::State::Over && late_ms(relay) <= now_ms) {
+      relay.cut();
     }
   }
-  std::erase_if(relays_, [](const auto& relay) {
-    return relay == nullptr || relay->state() == TlsRelay::State::Over;
-  });
+  cut_ending();
+  std::erase_if(relays_, [](const auto& relay) { return relay->state() == TlsRelay::State::Over; });
   if (polled.front().revents != 0) {
     accept(now_ms, serve);
   }
@@ -124,15 +124,41 @@ void TlsFront::note(const TlsRelay& relay, std::uint64_t now_ms) {
               unsaid == 0 ? "" : "; so it was with " + std::to_string(unsaid) + " others");
 }
 
-std::uint64_t TlsFront::until_late_ms(std::uint64_t now_ms, std::uint64_t at_most) const {
-  const auto oldest = std::ranges::find_if(
-      relays_, [](const auto& relay) { return relay->state() == TlsRelay::State::Handshake; });
-  if (oldest == relays_.end()) {
-    return at_most;
+// Of what has all the time that the library gives it: never.
+std::uint64_t TlsFront::late_ms(const TlsRelay& relay) const {
+  const auto after = [](std::uint64_t since_ms, std::chrono::milliseconds time) {
+    return since_ms + static_cast<std::uint64_t>(time.count());
+  };
+  if (relay.state() == TlsRelay::State::Handshake) {
+    return after(relay.since_ms(), options_.limits.header_time);
   }
-  const std::uint64_t late_ms =
-      (*oldest)->since_ms() + static_cast<std::uint64_t>(options_.limits.header_time.count());
-  return std::min(at_most, late_ms - std::min(late_ms, now_ms));
+  const auto ending_ms = relay.ending_since_ms();
+  return ending_ms ? after(*ending_ms, options_.limits.request_time)
+                   : std::numeric_limits<std::uint64_t>::max();
+}
+
+void TlsFront::cut_ending() {
+  const auto ends = [](const auto& relay) {
+    return relay->state() == TlsRelay::State::Relaying && relay->ending_since_ms().has_value();
+  };
+  auto left = static_cast<std::uint32_t>(std::ranges::count_if(relays_, ends));
+  for (const auto& relay : relays_) {
+    if (left <= options_.limits.connections) {
+      return;
+    }
+    if (ends(relay)) {
+      relay->cut();
+      --left;
+    }
+  }
+}
+
+std::uint64_t TlsFront::until_late_ms(std::uint64_t now_ms, std::uint64_t at_most) const {
+  std::uint64_t first_ms = now_ms + at_most;
+  for (const auto& relay : relays_) {
+    first_ms = std::min(first_ms, late_ms(*relay));
+  }
+  return first_ms - std::min(first_ms, now_ms);
 }
 
 }  // namespace gcoord::server

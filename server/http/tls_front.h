@@ -2,8 +2,10 @@
 // TLS relayed (tls_relay.h).
 //
 // The thread that turns the library's sockets polls these, too. A handshake has the time that a
-// request's header has, and no more connections are in one than may be open; beyond that the oldest
-// makes room. One thread.
+// request's header has. A connection that the library has ended has the time of an answer to take
+// what is left: the library does not count it any more, and a client that reads nothing would keep
+// it for ever. Of either kind there are no more than connections may be open; beyond that the
+// oldest makes room. One thread.
 #pragma once
 
 #include "server/http/limits.h"
@@ -48,13 +50,15 @@ class TlsFront {
                std::uint64_t now_ms,
                const std::function<void(const HttpArrival&)>& serve);
 
-  // In how many milliseconds a handshake is late; `at_most` if none is before.
+  // In how many milliseconds a handshake or an end is late; `at_most` if none is before.
   std::uint64_t until_late_ms(std::uint64_t now_ms, std::uint64_t at_most) const;
 
  private:
   void accept(std::uint64_t now_ms, const std::function<void(const HttpArrival&)>& serve);
   void note(const TlsRelay& relay, std::uint64_t now_ms);
   void make_room();
+  std::uint64_t late_ms(const TlsRelay& relay) const;
+  void cut_ending();
 
   Options options_;
   PortTlsMetrics tls_metrics_;

@@ -54,13 +54,28 @@ std::array<pollfd, 2> TlsRelay::wanted() const {
   } else if (!ending_) {
     wire.events |= POLLIN;
   }
-  // An end that nobody wants to hear of now would wake the thread again and again.
+  // An end that nobody wants to hear of now, or that is known, would wake the thread again and
+  // again.
   wire.fd = wire.events == 0 ? -1 : wire.fd;
-  plain.fd = plain.events == 0 ? -1 : plain.fd;
+  plain.fd = plain.events == 0 && ending_since_ms_ ? -1 : plain.fd;
   return {wire, plain};
 }
 
-void TlsRelay::advance(const std::array<pollfd, 2>& ready) {
+void TlsRelay::advance(const std::array<pollfd, 2>& ready, std::uint64_t now_ms) {
+  move(ready);
+  const bool library_ended = state_ == State::Relaying && (ready[1].revents & POLLHUP) != 0;
+  if ((ending_ || library_ended) && !ending_since_ms_) {
+    ending_since_ms_ = now_ms;
+  }
+}
+
+void TlsRelay::cut() {
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(client_.socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+  state_ = State::Over;
+}
+
+void TlsRelay::move(const std::array<pollfd, 2>& ready) {
   if (ready[0].revents != 0) {
     if (!to_wire_.empty() && !flush(client_.socket, to_wire_)) {
       state_ = State::Over;

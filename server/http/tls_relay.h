@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gcoord::server {
@@ -46,6 +47,9 @@ class TlsRelay {
 
   std::uint64_t since_ms() const { return since_ms_; }
 
+  // Since when one side has ended and the other only takes what is left; nothing: it goes on.
+  std::optional<std::uint64_t> ending_since_ms() const { return ending_since_ms_; }
+
   const HttpArrival& client() const { return client_; }
 
   TlsNews news() const { return news_; }
@@ -54,7 +58,10 @@ class TlsRelay {
   std::array<pollfd, 2> wanted() const;
 
   // Moves what can be moved, after poll() has filled in what is ready.
-  void advance(const std::array<pollfd, 2>& ready);
+  void advance(const std::array<pollfd, 2>& ready, std::uint64_t now_ms);
+
+  // The client's socket ends with a reset, so that the kernel keeps nothing for it either.
+  void cut();
 
   // In Ready, once: the library's end. It is the client's own socket if that speaks plain text
   // where it may: then nothing is left to relay.
@@ -62,6 +69,7 @@ class TlsRelay {
 
  private:
   void begin();
+  void move(const std::array<pollfd, 2>& ready);
   void read_wire();
   void read_plain();
   bool flush(int socket, std::vector<std::byte>& bytes);
@@ -77,6 +85,7 @@ class TlsRelay {
   int served_ = -1;
   bool begun_ = false;   // The first byte was seen.
   bool ending_ = false;  // Nothing more is read; what is here goes out.
+  std::optional<std::uint64_t> ending_since_ms_;
   std::vector<std::byte> to_wire_;
   std::vector<std::byte> to_plain_;
 };

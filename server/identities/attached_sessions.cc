@@ -43,7 +43,7 @@ bool AttachedSessions::add(SessionId session) {
   if (contains(session)) {
     return true;
   }
-  if (count_ == kAttachedMax || (budget_ != nullptr && budget_->used >= budget_->max)) {
+  if (count_ == kAttachedMax || (budget_ != nullptr && !budget_->has_room(count_))) {
     return false;
   }
   if (2 * (count_ + 1) > places_.size()) {

@@ -17,13 +17,21 @@ namespace gcoord::server {
 // As many as keep-alives of two full lists name.
 inline constexpr std::size_t kAttachedMax = 131'072;
 
-// Of all connections of a node: 64 MiB.
+// Of all connections of a node: 64 MiB. The last quarter is for connections with fewer than
+// kAttachedFew, so that nobody takes these from others by attaching one session many times.
 inline constexpr std::size_t kAttachedOfNodeMax = std::size_t{4} << 20;
+
+inline constexpr std::size_t kAttachedFew = 256;
 
 // How many a node's connections have; outlives their sets.
 struct AttachmentBudget {
   std::size_t used = 0;
   std::size_t max = kAttachedOfNodeMax;
+
+  // Whether a connection that has `count` may have one more.
+  bool has_room(std::size_t count) const {
+    return used < (count < kAttachedFew ? max : max - max / 4);
+  }
 };
 
 class AttachedSessions {

@@ -19,14 +19,18 @@ bool AttemptLimits::admits(const ConnectionIdentity& connection, std::uint64_t n
 
 void AttemptLimits::on_failure(ConnectionIdentity& connection, std::uint64_t now_ms) {
   ++connection.attempts_failed;
-  const auto found = sources_.find(connection.source);
+  on_failure(connection.source, now_ms);
+}
+
+void AttemptLimits::on_failure(const SourceBits& address, std::uint64_t now_ms) {
+  const auto found = sources_.find(address);
   if (found == sources_.end()) {
     if (sources_.size() == kSourcesMax) {
       sources_.erase(quiet_first_.front());
       quiet_first_.pop_front();
     }
-    quiet_first_.push_back(connection.source);
-    sources_.emplace(connection.source, Source{1, now_ms, std::prev(quiet_first_.end())});
+    quiet_first_.push_back(address);
+    sources_.emplace(address, Source{1, now_ms, std::prev(quiet_first_.end())});
     return;
   }
   Source& source = found->second;

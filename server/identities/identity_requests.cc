@@ -73,7 +73,9 @@ void IdentityRequests::authenticate(const ClientRequest& request, ConnectionIden
 void IdentityRequests::check_password(const ClientRequest& request,
                                       ConnectionIdentity& connection,
                                       const protocol::AuthenticateOrder& order) {
-  if (connection.checking) {
+  const auto of_source = checking_.find(connection.source);
+  if (connection.checking ||
+      (of_source != checking_.end() && of_source->second >= kChecksOfSource)) {
     env_.metrics.queue_full.add();
     return refuse(request.connection, request.slot, ErrorCode::AuthenticationBusy);
   }
@@ -81,6 +83,7 @@ void IdentityRequests::check_password(const ClientRequest& request,
   const bool may = user && !user->disabled && security::verifier_valid(user->verifier);
   Checked checked{request.connection,
                   request.slot,
+                  connection.source,
                   std::string{order.user},
                   may ? user->verifier : std::string{}};
   const bool queued = env_.passwords.check(
@@ -92,18 +95,22 @@ void IdentityRequests::check_password(const ClientRequest& request,
     return refuse(request.connection, request.slot, ErrorCode::AuthenticationBusy);
   }
   connection.checking = true;
+  ++checking_[connection.source];
   env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
 }
 
 // The user may have been changed meanwhile.
 void IdentityRequests::on_checked(const Checked& checked, bool fits) {
+  if (const auto of_source = checking_.find(checked.source); --of_source->second == 0) {
+    checking_.erase(of_source);
+  }
   const auto now_known = env_.users.find(checked.user);
   const bool right = fits && now_known && !now_known->disabled && !checked.verifier.empty() &&
                      now_known->verifier == checked.verifier;
   (right ? env_.metrics.passwords_right : env_.metrics.passwords_wrong).add();
   ConnectionIdentity* const connection = env_.connections.identity(checked.connection);
   if (connection == nullptr) {
-    return;
+    return right ? void() : limits_.on_failure(checked.source, env_.now_ms());
   }
   connection->checking = false;
   if (!right) {

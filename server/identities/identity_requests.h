@@ -1,12 +1,13 @@
 // Requests about who a client is: Authenticate, SessionAttach; and the check that a connection
 // speaks only for sessions of its own.
 //
-// A password is checked by the worker's thread, one at a time for each connection; whether the user
-// exists shows neither in the answer nor in its time. The answer carries a token, which this node
-// and every other believes from then on without such a check: a signature is checked here, in the
-// loop, and remembered. Failures are bounded (attempt_limits.h). The keys come from the cluster's
-// secret; without one there are neither passwords nor keys of sessions, and certificates alone say
-// who somebody is. One thread, the node's loop.
+// A password is checked by the worker's thread, one at a time for each connection and
+// kChecksOfSource for each address, so that none takes the whole queue; whether the user exists
+// shows neither in the answer nor in its time. The answer carries a token, which this node and
+// every other believes from then on without such a check: a signature is checked here, in the loop,
+// and remembered. Failures are bounded (attempt_limits.h). The keys come from the cluster's secret;
+// without one there are neither passwords nor keys of sessions, and certificates alone say who
+// somebody is. One thread, the node's loop.
 #pragma once
 
 #include "protocol/identities/authenticate_messages.h"
@@ -26,6 +27,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,6 +36,9 @@ namespace gcoord::server {
 
 // How long a token lasts.
 inline constexpr std::uint64_t kTokenLifeSeconds = 600;
+
+// Passwords of one address that wait or are checked at once; the worker's queue is four of these.
+inline constexpr std::uint32_t kChecksOfSource = 32;
 
 // What comes from the cluster's secret; empty without one.
 struct IdentityKeys {
@@ -109,6 +114,7 @@ class IdentityRequests {
   struct Checked {
     protocol::ConnectionId connection;
     protocol::RequestSlot request;
+    SourceBits source{};
     std::string user;
     std::string verifier;  // That it was checked against; empty: a decoy.
   };
@@ -137,6 +143,7 @@ class IdentityRequests {
   IdentityKeys keys_;
   TokenCache known_;
   AttemptLimits limits_;
+  std::map<SourceBits, std::uint32_t> checking_;  // Of those that have any.
   std::uint64_t reidentified_ = 0;
   security::SessionKey granted_;  // See on_opened().
   std::function<void(protocol::ConnectionId, SessionId)> on_attached_;

@@ -25,6 +25,9 @@ class ReplyFilter {
 
   // See protocol::ReplySink.
   virtual bool lists(protocol::ConnectionId connection, std::string_view name) = 0;
+
+  // Whether only clients that have proven who they are may ask for anything.
+  virtual bool proven_only() const { return false; }
 };
 
 }  // namespace gcoord::server

@@ -339,9 +339,12 @@ void MemberChanges::take_join(Change change) {
                     protocol::make_error(ErrorCode::MemberRemoved,
                                          "node " + std::to_string(known->id.value)));
     }
-    return state.has_admitted(request.directory, request.token)
-               ? answer_join(change, known->id)
-               : refuse(change.asker, protocol::make_error(ErrorCode::JoinTokenSpent));
+    // The answer has the cluster's secret. A node that is past joining has had it, so whoever asks
+    // again found a token that had done its work.
+    const bool again = known->state == MemberState::Joining &&
+                       state.has_admitted(request.directory, request.token);
+    return again ? answer_join(change, known->id)
+                 : refuse(change.asker, protocol::make_error(ErrorCode::JoinTokenSpent));
   }
   if (const Status status = check_features(request); !status.ok()) {
     return refuse(change.asker, status);

@@ -30,6 +30,13 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
+  // One that joins. One that has lost what it had may have lost it together with all others, and
+  // must be able to say so.
+  const ShardView roles = environment_.engine.view(kAccessShard);
+  if (environment_.options.turn == TurnOption::Host && roles.applied.value == 0 &&
+      roles.configuration.voters_either() == 0 && environment_.engine.view().forgotten_count == 0) {
+    roles_.begin_missing();
+  }
   environment_.service.set_tap(&watches_);
   environment_.service.set_wait_judge(&gate_.waits);
   members_.set_verdicts([this] { return detection_.verdicts(); });
@@ -61,7 +68,7 @@ RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
 }
 
 bool ClientServices::advance(std::uint64_t now_ms) {
-  if (gate_.requests.follows_roles()) {
+  if (follows_roles()) {
     roles_.advance(environment_.service.now_us());
   }
   gate_.requests.show();
@@ -81,7 +88,7 @@ std::uint64_t ClientServices::until_next_deadline_ms() const {
   const std::uint64_t now_us = environment_.service.now_us();
   const std::uint64_t dear_us = dear_.until_next_us(now_us);
   const std::uint64_t roles_ms =
-      gate_.requests.follows_roles() ? roles_.until_next_ms(now_us) : LockService::kNeverMs;
+      follows_roles() ? roles_.until_next_ms(now_us) : LockService::kNeverMs;
   return std::min({past_.until_next_look_ms(),
                    members_.until_next_deadline_ms(),
                    access_.until_next_deadline_ms(),
@@ -95,6 +102,7 @@ RequestGate::Environment ClientServices::gate_environment() {
   return {.clients = environment_.replies,
           .table = [this]() -> const security::AccessTable& { return access_.table(); },
           .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
+          .missing = [this] { return roles_.missing(environment_.service.now_us()); },
           .standing =
               [this](protocol::ConnectionId connection, SessionId session) {
                 return environment_.identities.has_attached(connection, session)

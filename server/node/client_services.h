@@ -98,6 +98,9 @@ class ClientServices {
 
   Detection& detection() { return detection_; }
 
+  // Whether clients are served: a node that joins may not have the roles yet.
+  bool knows_roles() const { return !roles_.missing(environment_.service.now_us()); }
+
  private:
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
@@ -112,6 +115,9 @@ class ClientServices {
   HistoricalReads::Environment past_environment();
   WatchReplay::Reader past_reader();
   RequestGate::Environment gate_environment();
+
+  // Whether the age of this node's copy of the roles matters.
+  bool follows_roles() const { return gate_.requests.follows_roles() || !knows_roles(); }
 
   Environment environment_;
   const ledger::SpaceGuard& space_;

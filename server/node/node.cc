@@ -157,7 +157,8 @@ class Node::Impl {
   Status run(const Events& events) {
     bool ready = false;
     while (!events_.stopping()) {
-      if (!ready && is_ready(engine_->view(), membership_->members())) {
+      if (!ready && client_services_->knows_roles() &&
+          is_ready(engine_->view(), membership_->members())) {
         ready = true;
         look_at_health();
         health_.on_ready();
@@ -229,7 +230,10 @@ class Node::Impl {
   }
 
   void set_identity_secret() {
-    links_.identities->set_secret(links_.trust->secret().get());
+    const auto secret = links_.trust->secret();
+    links_.identities->set_secret(secret.get());
+    client_services_->detection().detector().set_keys(
+        datagram_keys(options().cluster, secret.get(), links_.trust->requires_proofs()));
     endpoints_.gate().set_tokens(links_.identities->tokens());
   }
 
@@ -244,7 +248,6 @@ class Node::Impl {
                                     .now_ms = [this] { return time_.elapsed_ms(); },
                                     .wake = waker()},
         options().session_keys);
-    set_identity_secret();
     client_services_ = std::make_unique<ClientServices>(
         ClientServices::Environment{.options = options(),
                                     .replies = client_port_.frontend,
@@ -255,6 +258,7 @@ class Node::Impl {
                                     .wake = waker(),
                                     .identities = links_.identities->requests()},
         space_);
+    set_identity_secret();
     links_.identities->requests().set_on_attached(
         [this](protocol::ConnectionId connection, SessionId session) {
           client_services_->audit().on_attached(connection, session);

@@ -129,6 +129,7 @@ Status NodeTrust::take(const NodeOptions& options) {
     return protocol::make_error(protocol::ErrorCode::SecretMissing);
   }
   const ProofDemand demand = demand_of(options, read.has_value());
+  requires_proofs_ = demand == ProofDemand::Required;
   source_->set(read ? ProofKeys{*read} : ProofKeys{}, demand);
   if (read) {
     log_info(LogComponent::Peers,

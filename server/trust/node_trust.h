@@ -45,6 +45,9 @@ class NodeTrust {
   // nullptr: there is none.
   std::shared_ptr<const security::ClusterSecret> secret() const;
 
+  // Whether other nodes must prove that they have it.
+  bool requires_proofs() const { return requires_proofs_; }
+
   // As seal_join_secret; empty: there is none.
   std::vector<std::byte> seal_secret(const protocol::JoinToken& token,
                                      const JoinedNode& joined) const;
@@ -68,6 +71,7 @@ class NodeTrust {
       std::make_shared<netcore::ProofSource>(netcore::ProofKeys{}, netcore::ProofDemand::Off);
   std::shared_ptr<netcore::LinkTlsRules> peer_tls_ = netcore::LinkTlsRules::none();
   std::uint64_t next_look_ms_ = 0;
+  bool requires_proofs_ = false;
   mutable std::mutex mutex_;
   std::shared_ptr<const security::ClusterSecret> secret_;
 };

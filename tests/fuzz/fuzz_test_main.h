@@ -3,7 +3,8 @@
 // A target is one file <room>_fuzz.cc that includes this header and defines both functions below.
 // As a test, every seed is run, then a fixed number of mutations of each: flipped bits, replaced,
 // removed, inserted, repeated and cut bytes, drawn from the counter-based generator, so each run
-// tries the same inputs. Built with clang and GCOORD_LIBFUZZER, libFuzzer's own main takes over.
+// tries the same inputs. Built with clang and GCOORD_LIBFUZZER, libFuzzer's own main takes over: it
+// mutates by what it reaches, from the seeds that it first writes to the folder GCOORD_FUZZ_SEEDS.
 #pragma once
 
 #include "common/random.h"
@@ -12,7 +13,12 @@
 #include <cstdint>
 #include <vector>
 
-#if !defined(GCOORD_LIBFUZZER)
+#if defined(GCOORD_LIBFUZZER)
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#else
 #include <gtest/gtest.h>
 #endif
 
@@ -72,7 +78,22 @@ inline FuzzInput mutated(FuzzInput input, std::uint64_t seed_index, std::uint64_
 
 }  // namespace gcoord::fuzz
 
-#if !defined(GCOORD_LIBFUZZER)
+#if defined(GCOORD_LIBFUZZER)
+// libFuzzer calls it once, before it reads its folder of inputs.
+extern "C" int LLVMFuzzerInitialize(int* /*argument_count*/, char*** /*arguments*/) {
+  if (const char* folder = std::getenv("GCOORD_FUZZ_SEEDS"); folder != nullptr) {
+    std::filesystem::create_directories(folder);
+    const std::vector<FuzzInput> seeds = fuzz_seeds();
+    for (std::size_t index = 0; index < seeds.size(); ++index) {
+      std::ofstream file(std::filesystem::path(folder) / ("seed-" + std::to_string(index)),
+                         std::ios::binary);
+      file.write(reinterpret_cast<const char*>(seeds[index].data()),
+                 static_cast<std::streamsize>(seeds[index].size()));
+    }
+  }
+  return 0;
+}
+#else
 // GCOORD_FUZZ_SUITE is the target's name, so that no two tests of the build share one.
 TEST(GCOORD_FUZZ_SUITE, SurvivesItsSeedsAndTheirMutations) {
   const std::vector<FuzzInput> seeds = fuzz_seeds();

@@ -91,7 +91,7 @@ std::vector<FuzzInput> fuzz_seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* start, std::size_t size) {
   const auto bytes = std::as_bytes(std::span{start, size});
   const Bytes input{bytes.begin(), bytes.end()};
-  const Genuine genuine;
+  static const Genuine genuine;
   for (const RecordOrder order : {RecordOrder::Kept, RecordOrder::Window}) {
     judge_input(genuine, order, input);
     judge_changes(genuine, order, input);

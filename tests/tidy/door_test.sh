@@ -49,7 +49,7 @@ list_is_well_formed() {
 doctor_names() { printf '%s\n' "$report" | grep -q "^  $1 "; }
 
 expect "the shell accepts it" sh -n gcoord
-for verb in demo test build check chaos bench judge bundle doctor clean --yes; do
+for verb in demo test build check chaos bench judge fuzz bundle doctor clean --yes; do
   expect "--help names $verb" help_names "$verb"
 done
 expect "a wrong verb exits with 2" wrong_verb_is_usage

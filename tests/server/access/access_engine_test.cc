@@ -296,6 +296,47 @@ TEST_F(AccessEngineTest, OnlyAProvenAdministratorSwitchesRightsOn) {
   EXPECT_EQ(change(order(AccessKind::UserDelete, "ann")).error(), ErrorCode::LastAdmin);
 }
 
+// A change that waited for a hash, or was proposed anew for a newer epoch, was made after the
+// answer to who took the right away.
+TEST_F(AccessEngineTest, AChangeThatWaitedIsNotMadeOnceItsRightIsGone) {
+  start_all();
+  for (const char* name : {"ann", "eve"}) {
+    ASSERT_EQ(change(with_roles(AccessKind::UserAdd, name, {"root"})).error(), ErrorCode::None);
+  }
+  const std::uint32_t id = leader();
+  Around& around = around_[id];
+  around.proven = "ann";
+  ASSERT_EQ(change(order(AccessKind::Enable)).error(), ErrorCode::None);
+  around.proven = "eve";
+  AccessOrder add = with_roles(AccessKind::UserAdd, "mallory", {"root"});
+  add.password = "secret";
+  constexpr auto kChange = protocol::RequestKind::AccessChange;
+  send(id, kChange, protocol::encode_access_order(add));
+  ASSERT_TRUE(around.hashed);
+  const auto hashed = std::exchange(around.hashed, {});
+  around.proven = "ann";
+  ASSERT_EQ(change(with_roles(AccessKind::UserRevoke, "eve", {"root"})).error(), ErrorCode::None);
+  hashed();
+  EXPECT_EQ(around.replies.error(), ErrorCode::NotAllowed);
+  await_epoch(4);
+  EXPECT_FALSE(table(id).users.contains("mallory"));
+  // Both are on their way at once: the second is not made for the epoch behind the first.
+  ASSERT_EQ(change(with_roles(AccessKind::UserGrant, "eve", {"root"})).error(), ErrorCode::None);
+  await_epoch(5);
+  ASSERT_EQ(leader(), id);
+  const int before = around.replies.count;
+  send(id,
+       kChange,
+       protocol::encode_access_order(with_roles(AccessKind::UserRevoke, "eve", {"root"})));
+  around.proven = "eve";
+  send(id,
+       kChange,
+       protocol::encode_access_order(with_roles(AccessKind::UserAdd, "mallory", {"root"})));
+  cluster_.run_until([&] { return around.replies.count == before + 2; });
+  EXPECT_EQ(around.replies.error(), ErrorCode::NotAllowed);
+  EXPECT_FALSE(table(id).users.contains("mallory"));
+}
+
 TEST_F(AccessEngineTest, ARestartAndASnapshotKeepThem) {
   start_all();
   ASSERT_EQ(change(order(AccessKind::RoleAdd, "ops")).error(), ErrorCode::None);

@@ -181,6 +181,63 @@ TEST_F(NodeDetectors, WhatIsNoMessageOfANodeIsCountedAndGetsNoAnswer) {
   EXPECT_EQ(answers, 0);
 }
 
+// Who knows the cluster's id and the life of a node that is gone kept it from being marked.
+TEST_F(NodeDetectors, NobodyWithoutTheSecretKeepsANodeAlive) {
+  const auto secret = security::ClusterSecret::generate();
+  for (const auto& each : nodes) {
+    each->detector->set_keys(datagram_keys(kCluster, &secret, true));
+  }
+  run(5000);
+  EXPECT_EQ(node(1).verdict(3), Verdict::Alive);
+  EXPECT_EQ(node(1).dropped("malformed"), 0u);
+  node(3).detector.reset();
+  const auto forger = std::move(DatagramSocket::open("127.0.0.1", node(3).log.port)).value();
+  const membership::DetectorMessage forged{
+      .from = NodeId{3}, .to = NodeId{1}, .incarnation = Incarnation{1}, .about = {}};
+  netcore::SocketAddress to;
+  ASSERT_TRUE(netcore::parse_numeric_address("127.0.0.1", node(1).log.port, to));
+  for (int k = 0; k < 60 && node(1).proposals.empty(); ++k) {
+    forger->send(to, membership::encode_message(forged, kCluster));
+    run(100);
+  }
+  EXPECT_EQ(node(1).verdict(3), Verdict::Suspect);
+  EXPECT_FALSE(node(1).proposals.empty());
+  EXPECT_GT(node(1).dropped("malformed"), 0u);
+}
+
+TEST_F(NodeDetectors, NodesWithOlderAndNewerKeysHearEachOther) {
+  const auto before = security::ClusterSecret::generate();
+  const auto after = before.rotated();
+  node(1).detector->set_keys(datagram_keys(kCluster, &after, true));
+  node(2).detector->set_keys(datagram_keys(kCluster, &before, true));
+  node(3).detector->set_keys(datagram_keys(kCluster, &after, false));
+  run(5000);
+  for (std::uint32_t by = 1; by <= 3; ++by) {
+    for (std::uint32_t of = 1; of <= 3; ++of) {
+      EXPECT_EQ(node(by).verdict(of), Verdict::Alive) << by << " about " << of;
+    }
+  }
+  node(1).detector->set_keys(datagram_keys(kCluster, nullptr, false));
+  node(2).detector.reset();
+  run(5000);
+  EXPECT_EQ(node(1).verdict(3), Verdict::Alive) << "it is permissive, and has the cluster's id";
+  EXPECT_EQ(node(3).verdict(1), Verdict::Alive);
+}
+
+TEST(DatagramKeys, AnswersByTheKeyThatWasHeardAsLongAsItIsTaken) {
+  const auto secret = security::ClusterSecret::generate().rotated();
+  const std::vector<SipKey> keys = datagram_keys(kCluster, &secret, false);
+  ASSERT_EQ(keys.size(), 3u);
+  EXPECT_EQ(keys[2], membership::tag_key_of(kCluster));
+  DatagramKeys known(keys);
+  EXPECT_EQ(known.of(NodeId{2}), keys[0]);
+  known.hear(NodeId{2}, keys[2]);
+  EXPECT_EQ(known.of(NodeId{2}), keys[2]);
+  EXPECT_EQ(known.of(NodeId{3}), keys[0]);
+  known.change(datagram_keys(kCluster, &secret, true));
+  EXPECT_EQ(known.of(NodeId{2}), keys[0]);
+}
+
 TEST_F(NodeDetectors, ANodeWhosePortIsTakenIsFoundByItsDatagrams) {
   node(2).detector.reset();
   const auto thief = std::move(DatagramSocket::open("127.0.0.1", node(2).log.port)).value();

@@ -315,6 +315,44 @@ TEST_P(FrontEndLimitsTest, WhoNeverSaidHelloGivesWayAtOnceTheOldestFirst) {
   EXPECT_EQ(closed_count("gave_way"), 1u);
 }
 
+class ProvenOnly final : public ReplyFilter {
+ public:
+  std::optional<std::vector<std::byte>> masked(protocol::ConnectionId,
+                                               const protocol::ReplySlot&,
+                                               std::span<const std::byte>) override {
+    return std::nullopt;
+  }
+
+  bool lists(protocol::ConnectionId, std::string_view) override { return true; }
+
+  bool proven_only() const override { return true; }
+};
+
+// With rights switched on they may ask for nothing, and asked all the time to keep their places.
+TEST_P(FrontEndLimitsTest, WhoProvesNothingGivesWayToANewcomerThoughItAsks) {
+  FrontEndOptions options;
+  options.limits = {.connections_max = 8, .source_connections_max = 2};
+  start(options);
+  ProvenOnly filter;
+  frontend_->set_filter(filter);
+  answer_ = [this](protocol::ConnectionId connection, const protocol::RequestSlot&, auto) {
+    frontend_->park(connection);
+    if (requests_ == 1) {
+      frontend_->identity(connection)->principal = {security::PrincipalKind::User, "ann"};
+    }
+  };
+  welcome_many(2);
+  for (std::size_t k = 0; k < 2; ++k) {
+    builders_[k].add(request(8));
+    clients_[k]->send(frame_of(builders_[k]));
+    ASSERT_TRUE(pump_until([&] { return requests_ == k + 1; }));
+  }
+  welcome_many(1);
+  EXPECT_TRUE(clients_[0]->receive()) << "it is ann";
+  EXPECT_FALSE(clients_[1]->receive());
+  EXPECT_EQ(closed_count("gave_way"), 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Io, FrontEndLimitsTest, every_io(), io_name);
 
 }  // namespace

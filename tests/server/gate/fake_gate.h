@@ -57,6 +57,7 @@ struct FakeGate {
     gate.start({.clients = clients,
                 .table = [this]() -> const security::AccessTable& { return table; },
                 .confirmed = [this] { return confirmed; },
+                .missing = [this] { return missing; },
                 .standing =
                     [this](protocol::ConnectionId connection, SessionId session) {
                       return own.contains({connection.value, session.value})
@@ -97,6 +98,7 @@ struct FakeGate {
   MetricsRegistry metrics;
   security::AccessTable table;
   bool confirmed = true;
+  bool missing = false;
   std::set<std::pair<std::uint64_t, std::uint64_t>> own;
   std::uint64_t now_ms = 1;
   std::uint64_t reidentified = 0;

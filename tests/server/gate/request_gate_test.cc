@@ -73,6 +73,23 @@ TEST_F(RequestGateTest, WithUsersButWithoutRightsAnOldCopyBeginsNoChange) {
   EXPECT_TRUE(pass(kNobody, RequestKind::LockAcquire, "jobs/1"));
 }
 
+// One that joined served all that it had to everybody until it had the roles.
+TEST_F(RequestGateTest, ANodeWithoutACopyOfTheRolesServesNobody) {
+  bench_.table = {};
+  bench_.missing = true;
+  for (const RequestKind kind : {RequestKind::NodeStatus,
+                                 RequestKind::SnapshotOpen,
+                                 RequestKind::LockReadList,
+                                 RequestKind::WatchOpen,
+                                 RequestKind::Authenticate}) {
+    EXPECT_FALSE(pass(kNobody, kind, ""));
+    EXPECT_EQ(answered(), ErrorCode::RightsUnconfirmed);
+  }
+  EXPECT_TRUE(pass(kNobody, RequestKind::MemberJoin, "")) << "its token is its proof";
+  bench_.missing = false;
+  EXPECT_TRUE(pass(kNobody, RequestKind::NodeStatus, ""));
+}
+
 TEST_F(RequestGateTest, AGateThatWasNotStartedLetsAllPass) {
   MetricsRegistry metrics;
   RequestGate gate(metrics);

@@ -55,6 +55,13 @@ class RawHttp {
     return answer;
   }
 
+  // What is here by now, if anything.
+  std::string read_some() {
+    std::array<char, 4096> piece{};
+    const ssize_t got = ::recv(socket_, piece.data(), piece.size(), MSG_DONTWAIT);
+    return {piece.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+  }
+
   // What comes until `end` has come.
   std::string read_until(std::string_view end) {
     std::string answer;

@@ -1,14 +1,19 @@
 // The HTTP server behind TLS, over real sockets: pages, plain text, renewals, and clients that take
 // their time.
 #include "common/host/child_process.h"
+#include "server/http/listen_socket.h"
 #include "server/http/server.h"
+#include "server/http/tls_front.h"
 #include "tests/security/tls_pair.h"
 #include "tests/server/http/raw_http.h"
 
 #include <gmock/gmock.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace gcoord::server {
@@ -204,6 +209,80 @@ TEST_F(HttpTlsTest, GarbageEndsItsConnectionAlone) {
   client.send("\x16\x03\x01\xff\xff and nothing of that length");
   client.read_to_end();
   EXPECT_THAT(answer("GET /page"), HasSubstr("the page"));
+}
+
+// Clients that read nothing of their answers, before the library, whose part the test plays.
+class HttpTlsFrontTest : public HttpTlsTest {
+ protected:
+  void open(HttpServerLimits limits) {
+    set_mode(TlsMode::Required);
+    const auto listening = open_listen_socket("listen-test", {"127.0.0.1", 0});
+    ASSERT_TRUE(listening.ok());
+    port_number_ = listening.value().port;
+    front_ = std::make_unique<TlsFront>(TlsFront::Options{.listening = listening.value().socket,
+                                                          .port_name = "test",
+                                                          .limits = limits,
+                                                          .tls = port_,
+                                                          .metrics = metrics_});
+  }
+
+  void advance(std::uint64_t now_ms = 0) {
+    std::vector<pollfd> polled;
+    front_->want(polled);
+    ::poll(polled.data(), polled.size(), 0);
+    front_->advance(polled, now_ms, [&](const HttpArrival& client) { served_ = client.socket; });
+  }
+
+  // One whose answer the library has written, and ended, while the client took all it could.
+  void add_silent() {
+    RawHttp& client = silent_.emplace_back(port_number_);
+    TlsSession tls = session();
+    send_output(tls, client);
+    for (served_ = -1; served_ < 0; advance()) {
+      const std::string wire = client.read_some();
+      static_cast<void>(tls.receive(std::as_bytes(std::span{wire})));
+      send_output(tls, client);
+    }
+    const std::string piece(16'000, 'x');
+    for (int idle = 0; idle < 10; advance()) {
+      const ssize_t count =
+          ::send(served_, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      idle = count > 0 ? 0 : idle + 1;
+    }
+    ::close(served_);
+    advance();
+  }
+
+  // Which a client finds out without reading.
+  static bool is_reset(const RawHttp& client) {
+    pollfd end{client.socket(), 0, 0};
+    return ::poll(&end, 1, 0) == 1 && (end.revents & (POLLHUP | POLLERR)) != 0;
+  }
+
+  std::uint16_t port_number_ = 0;
+  std::unique_ptr<TlsFront> front_;
+  int served_ = -1;
+  std::vector<RawHttp> silent_;
+};
+
+TEST_F(HttpTlsFrontTest, WhoReadsNothingIsCutInTimeThoughTheLibraryHasEnded) {
+  ASSERT_NO_FATAL_FAILURE(open({.request_time = std::chrono::milliseconds(500)}));
+  add_silent();
+  advance(499);
+  EXPECT_FALSE(is_reset(silent_[0]));
+  EXPECT_EQ(front_->until_late_ms(499, 1000), 1u);
+  advance(500);
+  EXPECT_TRUE(is_reset(silent_[0]));
+}
+
+TEST_F(HttpTlsFrontTest, MoreThatReadNothingThanConnectionsPushOutTheOldest) {
+  ASSERT_NO_FATAL_FAILURE(open({.connections = 2}));
+  add_silent();
+  add_silent();
+  EXPECT_FALSE(is_reset(silent_[0]));
+  add_silent();
+  EXPECT_TRUE(is_reset(silent_[0]));
+  EXPECT_FALSE(is_reset(silent_[1]));
 }
 
 }  // namespace

@@ -10,6 +10,11 @@ class AuthenticateTest : public IdentitiesFixture {
  protected:
   AuthenticateTest() { users_.add("ann", "open sesame"); }
 
+  static std::vector<std::byte> wrong_password() {
+    return protocol::encode_authenticate(
+        {.method = protocol::AuthenticateMethod::Password, .user = "ann", .password = "wrong"});
+  }
+
   std::string token_of(const KeptReplies::Reply& reply) {
     return protocol::decode_authenticated(reply.payload).value().token;
   }
@@ -152,6 +157,35 @@ TEST_F(AuthenticateTest, AConnectionHasOnePasswordCheckedAtATime) {
   connections_.identity(connection)->checking = true;
   EXPECT_EQ(error_in(log_in(connection, "ann", "open sesame")), ErrorCode::AuthenticationBusy);
   EXPECT_EQ(counts_.queue_full.value(), 1u);
+}
+
+// Nobody waits for the answers, as of somebody who hangs up at once.
+TEST_F(AuthenticateTest, AnAddressThatHangsUpBeforeTheAnswersHasTriedAllTheSame) {
+  for (std::uint32_t k = 0; k < kAttemptsOfSource; ++k) {
+    const auto connection = connections_.add(7);
+    send(connection, slot_of(protocol::RequestKind::Authenticate), wrong_password());
+    connections_.open.erase(connection.value);
+  }
+  while (counts_.passwords_wrong.value() < kAttemptsOfSource && wait_for_worker()) {
+  }
+  EXPECT_EQ(error_in(log_in(connections_.add(7), "ann", "open sesame")),
+            ErrorCode::AuthenticationThrottled);
+  EXPECT_EQ(error_in(log_in(connections_.add(8), "ann", "open sesame")), ErrorCode::None);
+}
+
+TEST_F(AuthenticateTest, OneAddressDoesNotTakeTheWholeQueue) {
+  std::vector<protocol::ConnectionId> all;
+  for (std::uint32_t k = 0; k <= kChecksOfSource; ++k) {  // None is taken out of the queue here.
+    all.push_back(connections_.add(7));
+    send(all.back(), slot_of(protocol::RequestKind::Authenticate), wrong_password());
+  }
+  EXPECT_EQ(replies_.count, 1u);
+  EXPECT_EQ(error_in(replies_.last[all.back().value]), ErrorCode::AuthenticationBusy);
+  const auto other = connections_.add(8);
+  send(other, slot_of(protocol::RequestKind::Authenticate), wrong_password());
+  while (replies_.count < kChecksOfSource + 2 && wait_for_worker()) {
+  }
+  EXPECT_EQ(error_in(replies_.last[other.value]), ErrorCode::AuthenticationFailed);
 }
 
 TEST_F(AuthenticateTest, AnAnswerForAConnectionThatIsGoneIsDropped) {

@@ -247,6 +247,23 @@ TEST(AttachedSessions, AreASetWhateverComesAndGoes) {
   }
 }
 
+// One client with one session attached everywhere left no room for anybody's second one.
+TEST(AttachedSessions, LeaveTheLastQuarterToConnectionsWithFew) {
+  AttachmentBudget budget{.max = 4 * kAttachedFew};
+  AttachedSessions greedy{&budget};
+  std::uint64_t id = 0;
+  while (greedy.add(SessionId{id + 1})) {
+    ++id;
+  }
+  EXPECT_EQ(id, 3 * kAttachedFew);
+  AttachedSessions modest{&budget};
+  for (std::uint64_t own = 1; own <= kAttachedFew; ++own) {
+    ASSERT_TRUE(modest.add(SessionId{own}));
+  }
+  EXPECT_FALSE(modest.add(SessionId{kAttachedFew + 1}));
+  EXPECT_EQ(budget.used, budget.max);
+}
+
 TEST(AttachedSessions, AreBounded) {
   AttachedSessions set;
   for (std::uint64_t id = 1; id <= kAttachedMax; ++id) {

@@ -55,6 +55,22 @@ TEST_F(MemberChangesTest, ANodeIsAddedWithATokenAndJoins) {
   EXPECT_EQ(join(joining(wrong, 50)), ErrorCode::JoinTokenSpent);  // The directory is no secret.
 }
 
+// With a token found in a script, and a directory's id from the view, anybody had the secret.
+TEST_F(MemberChangesTest, ATokenThatHasDoneItsWorkTellsNobodyTheSecret) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  members_->set_seal_secret(
+      [](const protocol::JoinToken&, NodeId) { return std::vector<std::byte>(40, std::byte{7}); });
+  ASSERT_EQ(order(adding()), ErrorCode::None);
+  const protocol::JoinToken token = *answer().token;
+  ASSERT_EQ(join(joining(token, 104)), ErrorCode::None);
+  EXPECT_EQ(protocol::decode_join_answer(replies_.bytes).value().sealed_secret.size(), 40u);
+  log_.set_live(4, true);
+  settle(kShards, kShards);
+  ASSERT_EQ(order(about(MemberAction::Promote, 4)), ErrorCode::None);
+  ASSERT_EQ(node(4).state, MemberState::Active);
+  EXPECT_EQ(join(joining(token, 104)), ErrorCode::JoinTokenSpent);
+}
+
 // A node that listens everywhere says no address: it stays where the view has it.
 TEST_F(MemberChangesTest, ANodeThatSaysNoAddressStaysWhereItIs) {
   ASSERT_NO_FATAL_FAILURE(found());

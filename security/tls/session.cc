@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -75,6 +76,12 @@ constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 // Of a record beside its plain text: header, type and tag (RFC 8446 5.2).
 constexpr std::size_t kRecordExtraBytes = 5 + 1 + 16;
 
+// A server issues a ticket with this record of plain text from its client: by then the connection
+// is one that lasts. To make one costs as much as a good part of a handshake (the client's
+// certificate is decoded again), and short ones, or ten thousand that come at once after a
+// failover, would use it for nothing.
+constexpr std::uint32_t kRecordsBeforeTicket = 16;
+
 // The largest plain text of one record.
 using Record = std::array<std::byte, SSL3_RT_MAX_PLAIN_LENGTH>;
 
@@ -92,12 +99,14 @@ struct TlsSession::Inner {
   bool open = false;
   bool ended = false;
   bool shut = false;
+  std::uint32_t records_to_ticket = kRecordsBeforeTicket;  // A server's; 0: it is issued.
   Status failure;
 
   void expect_server(const std::string& name);
   void resume();
   Status shake_hands();
   Status read_records(std::vector<std::byte>& out);
+  Status on_record();
   Status on_open();
   Status write(std::span<const std::byte> bytes);
   Status fail(Status why);
@@ -207,6 +216,17 @@ Status TlsSession::Inner::write(std::span<const std::byte> bytes) {
   return Status{};
 }
 
+// The ticket goes out now: the wire takes everything.
+Status TlsSession::Inner::on_record() {
+  if (context->side() == TlsSide::Client || shut || records_to_ticket == 0 ||
+      --records_to_ticket > 0) {
+    return Status{};
+  }
+  ERR_clear_error();
+  const bool issued = SSL_new_session_ticket(ssl.get()) == 1 && SSL_do_handshake(ssl.get()) == 1;
+  return issued ? Status{} : fail(tls_failure(*ssl, true));
+}
+
 // OpenSSL reads no further than a record needs, so once the wire is empty only what it has
 // decrypted can be left.
 Status TlsSession::Inner::read_records(std::vector<std::byte>& out) {
@@ -219,6 +239,7 @@ Status TlsSession::Inner::read_records(std::vector<std::byte>& out) {
     const int done = SSL_read_ex(ssl.get(), record.data(), record.size(), &count);
     if (done == 1) {
       out.insert(out.end(), record.begin(), record.begin() + static_cast<std::ptrdiff_t>(count));
+      GCOORD_TRY_STATUS(on_record());
       continue;
     }
     const int error = SSL_get_error(ssl.get(), done);

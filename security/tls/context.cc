@@ -3,6 +3,7 @@
 #include "security/tls/context_inner.h"
 #include "security/tls/errors.h"
 #include "security/tls/failure.h"
+#include "security/tls/library_context.h"
 #include "security/tls/peer.h"
 #include "security/tls/pem_files.h"
 #include "security/tls/verification.h"
@@ -224,7 +225,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(TlsSide side,
   std::shared_ptr<TlsContext> made(new TlsContext(side));
   const bool server = side == TlsSide::Server;
   ERR_clear_error();
-  made->inner_->context.reset(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()));
+  made->inner_->context.reset(SSL_CTX_new_ex(
+      library_context(), nullptr, server ? TLS_server_method() : TLS_client_method()));
   SSL_CTX* const context = made->inner_->context.get();
   if (context == nullptr || !set_rules(context) || (server && !set_server(context))) {
     return Status{StatusCode::Internal, "OpenSSL: " + openssl_reason(), kTlsHandshake};

@@ -195,7 +195,7 @@ Result<Json> measure_handshakes(const BenchOptions& options) {
   const double ratio = median_ratio(runs, {"gcoord", "etcd"}, "per_s");
   const double cpu_ratio = median_ratio(runs, {"etcd", "gcoord"}, "server_cpu_ms");
   return Json{
-      {"client", "one thread, OpenSSL, 32 connections at a time to three servers each"},
+      {"client", "a thread for each core, OpenSSL, 32 connections at a time to three servers"},
       {"served",
        "TLS 1.3 with P-256 certificates at both ends, no tickets, and one answer: a Welcome, "
        "or GET /version"},

@@ -124,6 +124,7 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context,
   GCOORD_ASSERT(inner.ssl != nullptr && bio != nullptr);  // Only for want of memory.
   BIO_set_data(bio, &inner.wire);
   SSL_set_bio(inner.ssl.get(), bio, bio);
+  SSL_clear_mode(inner.ssl.get(), SSL_MODE_RELEASE_BUFFERS);  // A handshake needs them at once.
   if (inner.context->side() == TlsSide::Server) {
     SSL_set_accept_state(inner.ssl.get());
     return;
@@ -188,6 +189,7 @@ Status TlsSession::Inner::shake_hands() {
 
 Status TlsSession::Inner::on_open() {
   open = true;
+  SSL_set_mode(ssl.get(), SSL_MODE_RELEASE_BUFFERS);
   const X509* certificate = SSL_get0_peer_certificate(ssl.get());
   if (certificate != nullptr && SSL_get_verify_mode(ssl.get()) != SSL_VERIFY_NONE &&
       SSL_get_verify_result(ssl.get()) == X509_V_OK) {

@@ -140,7 +140,7 @@ class Trial:
         for node in NODES:
             for path in (self.made / f"node-{node}").rglob("ledger.key"):
                 text = path.read_text(encoding="utf-8").strip()
-                self.needles[f"the ledger's key of node {node}"] = [text.encode(), text.split("+")[-1].encode()]
+                self.needles[f"the ledger's key of node {node}"] = [text.encode(), text.split("+", 4)[-1].encode()]
 
     # ---- where they may not be ----
 

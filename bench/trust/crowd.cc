@@ -99,6 +99,9 @@ class Talk {
         return fail(taken.message());
       }
       listen();
+      if (static_cast<std::size_t>(count) < room.size()) {
+        break;  // That was all; what comes later is another event.
+      }
     }
     send();
   }

@@ -95,6 +95,7 @@ struct TlsSession::Inner {
   std::vector<std::byte> early;  // Plain bytes for after the handshake.
   std::vector<std::byte> plain;  // For read(), from `plain_begin` on.
   std::size_t plain_begin = 0;
+  bool has_peer = false;  // Its certificate is read when somebody wants to know.
   std::optional<TlsPeer> peer;
   bool open = false;
   bool ended = false;
@@ -190,11 +191,9 @@ Status TlsSession::Inner::shake_hands() {
 Status TlsSession::Inner::on_open() {
   open = true;
   SSL_set_mode(ssl.get(), SSL_MODE_RELEASE_BUFFERS);
-  const X509* certificate = SSL_get0_peer_certificate(ssl.get());
-  if (certificate != nullptr && SSL_get_verify_mode(ssl.get()) != SSL_VERIFY_NONE &&
-      SSL_get_verify_result(ssl.get()) == X509_V_OK) {
-    peer = peer_of(*certificate);
-  }
+  has_peer = SSL_get0_peer_certificate(ssl.get()) != nullptr &&
+             SSL_get_verify_mode(ssl.get()) != SSL_VERIFY_NONE &&
+             SSL_get_verify_result(ssl.get()) == X509_V_OK;
   const std::vector<std::byte> waiting = std::exchange(early, {});
   GCOORD_TRY_STATUS(waiting.empty() ? Status{} : write(waiting));
   if (shut) {
@@ -357,7 +356,11 @@ const Status& TlsSession::failure() const {
 }
 
 const TlsPeer* TlsSession::peer() const {
-  return inner_->peer.has_value() ? &*inner_->peer : nullptr;
+  Inner& inner = *inner_;
+  if (inner.has_peer && !inner.peer.has_value()) {
+    inner.peer = peer_of(*SSL_get0_peer_certificate(inner.ssl.get()));
+  }
+  return inner.has_peer ? &*inner.peer : nullptr;
 }
 
 SecretBytes TlsSession::exported_key(std::string_view label, std::size_t count) const {

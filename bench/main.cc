@@ -168,7 +168,8 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
     const std::string name = std::string(benchmark.name) + (memory ? "-memory" : "") +
                              (options.peers == "all" ? "" : "-part") +
                              (options.quick ? "-quick" : "");
-    const auto path = keep_result(arguments.results_directory, name, result);
+    const auto path = options.part == "all" ? keep_result(arguments.results_directory, name, result)
+                                            : keep_part(arguments.results_directory, name, result);
     std::fprintf(stderr,
                  "%s\n",
                  path.ok() ? ("result file: " + path.value().string()).c_str()

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 
 namespace gcoord::bench {
 
@@ -21,6 +22,10 @@ std::string today() {
   return text;
 }
 
+std::filesystem::path path_of(const std::filesystem::path& directory, std::string_view name) {
+  return directory / (std::string{name} + "-" + today() + ".json");
+}
+
 }  // namespace
 
 Json begin_result(std::string_view name, const std::filesystem::path& directory) {
@@ -32,7 +37,7 @@ Result<std::filesystem::path> keep_result(const std::filesystem::path& directory
                                           const Json& result) {
   std::error_code ignored;
   std::filesystem::create_directories(directory, ignored);
-  const auto path = directory / (std::string{name} + "-" + today() + ".json");
+  const auto path = path_of(directory, name);
   std::ofstream out{path};
   out << result.dump(2) << "\n";
   out.close();
@@ -40,6 +45,19 @@ Result<std::filesystem::path> keep_result(const std::filesystem::path& directory
     return Status{StatusCode::Unavailable, "cannot write " + path.string()};
   }
   return path;
+}
+
+Result<std::filesystem::path> keep_part(const std::filesystem::path& directory,
+                                        std::string_view name,
+                                        const Json& result) {
+  std::ostringstream text;
+  text << std::ifstream{path_of(directory, name)}.rdbuf();
+  Json whole = parse_json(text.str());
+  if (!whole.is_object()) {
+    whole = Json::object();  // There is no file yet.
+  }
+  merge_members(whole, result);
+  return keep_result(directory, name, whole);
 }
 
 std::string result_line(const Json& result) {

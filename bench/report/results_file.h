@@ -20,6 +20,11 @@ Result<std::filesystem::path> keep_result(const std::filesystem::path& directory
                                           std::string_view name,
                                           const Json& result);
 
+// The same for a part of a benchmark: other parts that the file has stay.
+Result<std::filesystem::path> keep_part(const std::filesystem::path& directory,
+                                        std::string_view name,
+                                        const Json& result);
+
 // One line without its end, for other programs.
 std::string result_line(const Json& result);
 

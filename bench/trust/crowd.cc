@@ -11,9 +11,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace gcoord::bench {
@@ -44,7 +47,7 @@ sockaddr_in address_of(const std::string& endpoint) {
 
 // Tickets are kept by this, so that no handshake finds one.
 std::string unlike_all_others() {
-  static std::uint64_t count = 0;
+  static std::atomic<std::uint64_t> count = 0;
   return std::to_string(++count);
 }
 
@@ -96,6 +99,9 @@ class Talk {
         return fail(taken.message());
       }
       listen();
+      if (static_cast<std::size_t>(count) < room.size()) {
+        break;  // That was all; what comes later is another event.
+      }
     }
     send();
   }
@@ -182,12 +188,21 @@ class Epoll {
 
 }  // namespace
 
-CrowdRate run_crowd(const CrowdOptions& options, std::chrono::milliseconds measured) {
-  Epoll epoll;
+namespace {
+
+// Connections of one thread, of which each begins again as soon as it was served.
+struct Turning {
   CrowdRate rate;
-  std::vector<std::optional<Talk>> talks(options.connections);
   std::vector<double> times_ms;
-  std::size_t begun = 0;
+
+  void run(const CrowdOptions& options, std::size_t begun, std::chrono::milliseconds measured);
+};
+
+void Turning::run(const CrowdOptions& options,
+                  std::size_t begun,
+                  std::chrono::milliseconds measured) {
+  Epoll epoll;
+  std::vector<std::optional<Talk>> talks(options.connections);
   const auto begin = [&](std::size_t place) {
     talks[place].reset();
     talks[place].emplace(options, begun++ % options.endpoints.size());
@@ -218,6 +233,40 @@ CrowdRate run_crowd(const CrowdOptions& options, std::chrono::milliseconds measu
       }
       begin(event.data.u64);
     }
+  }
+}
+
+// The share of each thread; together all connections.
+std::vector<CrowdOptions> shares_of(const CrowdOptions& options) {
+  const std::uint32_t threads =
+      std::clamp(std::thread::hardware_concurrency(), 1U, options.connections);
+  std::vector<CrowdOptions> shares(threads, options);
+  for (std::uint32_t k = 0; k < threads; ++k) {
+    shares[k].connections =
+        options.connections * (k + 1) / threads - options.connections * k / threads;
+  }
+  return shares;
+}
+
+}  // namespace
+
+CrowdRate run_crowd(const CrowdOptions& options, std::chrono::milliseconds measured) {
+  const std::vector<CrowdOptions> shares = shares_of(options);
+  std::vector<Turning> parts(shares.size());
+  std::vector<std::thread> threads;
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    threads.emplace_back([&, k] { parts[k].run(shares[k], k, measured); });
+  }
+  CrowdRate rate;
+  std::vector<double> times_ms;
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    threads[k].join();
+    const CrowdRate& part = parts[k].rate;
+    rate.served += part.served;
+    rate.served_in_all += part.served_in_all;
+    rate.first_failure = rate.failed == 0 ? part.first_failure : rate.first_failure;
+    rate.failed += part.failed;
+    times_ms.insert(times_ms.end(), parts[k].times_ms.begin(), parts[k].times_ms.end());
   }
   rate.seconds = std::chrono::duration<double>(measured).count();
   std::ranges::sort(times_ms);
@@ -309,6 +358,50 @@ class StandingCrowd {
   std::string failure_;
 };
 
+// The crowd of each thread.
+class StandingCrowds {
+ public:
+  explicit StandingCrowds(const CrowdOptions& options) : shares_(shares_of(options)) {
+    for (const CrowdOptions& share : shares_) {
+      crowds_.push_back(std::make_unique<StandingCrowd>(share));
+    }
+  }
+
+  Result<double> serve_all(bool by_first, std::chrono::milliseconds patience) {
+    const auto began = Clock::now();
+    std::vector<Result<double>> results(crowds_.size(), 0.0);
+    std::vector<std::thread> threads;
+    for (std::size_t k = 0; k < crowds_.size(); ++k) {
+      threads.emplace_back([&, k] { results[k] = crowds_[k]->serve_all(by_first, patience); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    for (const Result<double>& result : results) {
+      GCOORD_TRY_STATUS(result.status());
+    }
+    return ms_between(began, Clock::now());
+  }
+
+  void forget() {
+    for (const auto& crowd : crowds_) {
+      crowd->forget();
+    }
+  }
+
+  std::uint64_t failed_tries() const {
+    std::uint64_t sum = 0;
+    for (const auto& crowd : crowds_) {
+      sum += crowd->failed_tries();
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<CrowdOptions> shares_;
+  std::vector<std::unique_ptr<StandingCrowd>> crowds_;
+};
+
 }  // namespace
 
 Status serve_one(const CrowdOptions& options, std::chrono::milliseconds patience) {
@@ -321,7 +414,7 @@ Status serve_one(const CrowdOptions& options, std::chrono::milliseconds patience
 Result<CrowdReturn> return_crowd(const CrowdOptions& options,
                                  const std::function<void()>& lose,
                                  std::chrono::milliseconds patience) {
-  StandingCrowd crowd{options};
+  StandingCrowds crowd{options};
   CrowdReturn result;
   GCOORD_TRY(result.all_served_first_ms, crowd.serve_all(true, patience));
   const std::uint64_t tries = crowd.failed_tries();

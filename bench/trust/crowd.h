@@ -1,5 +1,5 @@
-// Very many TLS connections to servers, of one thread: each shakes hands, sends what its script
-// says, part by part, and waits for the answer to each.
+// Very many TLS connections to servers, dealt out to a thread for each core: each shakes hands,
+// sends what its script says, part by part, and waits for the answer to each.
 //
 // It knows no library of a system that is measured, so that all of them are met by the same client:
 // OpenSSL over non-blocking sockets and epoll. Handshakes are full ones, without tickets.
@@ -25,7 +25,8 @@ struct CrowdScript {
   // Sent one after the other, each when the answer to the one before is whole.
   std::vector<std::vector<std::byte>> parts;
 
-  // What the bytes that came since a part was sent are.
+  // What the bytes that came since a part was sent are. Any thread, where there is more than one
+  // connection.
   std::function<Heard(std::span<const std::byte> bytes)> hear;
 };
 

@@ -7,6 +7,7 @@
 #include "protocol/request.h"
 
 #include <algorithm>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -67,7 +68,10 @@ Heard hear_reply(std::span<const std::byte> bytes, std::string* token) {
 }
 
 CrowdScript script_of(Frames frames, std::shared_ptr<std::string> token = nullptr) {
-  return {.parts = frames.take(), .hear = [token](std::span<const std::byte> bytes) {
+  const auto mutex = std::make_shared<std::mutex>();  // The token is that of all threads.
+  return {.parts = frames.take(), .hear = [token, mutex](std::span<const std::byte> bytes) {
+            const std::unique_lock lock =
+                token == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock{*mutex};
             return hear_reply(bytes, token.get());
           }};
 }

@@ -3,17 +3,17 @@
 #include "security/tls/context_inner.h"
 #include "security/tls/errors.h"
 #include "security/tls/failure.h"
+#include "security/tls/library_context.h"
 #include "security/tls/peer.h"
 #include "security/tls/pem_files.h"
+#include "security/tls/verification.h"
 
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
-#include <openssl/x509_vfy.h>
 
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,18 +113,6 @@ Status use_authority(SSL_CTX* context, TlsSide side, const TlsFiles& files) {
   return Status{};
 }
 
-// An authority between, of whose issuer there is no list, is not refused: many have lists of those
-// that issue to nodes and users, and none of the root. The certificate itself has to be in a list's
-// scope.
-int on_verified(int ok, X509_STORE_CTX* chain) {
-  if (ok == 0 && X509_STORE_CTX_get_error(chain) == X509_V_ERR_UNABLE_TO_GET_CRL &&
-      X509_STORE_CTX_get_error_depth(chain) > 0) {
-    X509_STORE_CTX_set_error(chain, X509_V_OK);
-    return 1;
-  }
-  return ok;
-}
-
 // 1: done; 2: done, and the client should get a new ticket; 0: no such key; -1: the handshake ends.
 int on_ticket_key(SSL* session,
                   unsigned char* name,
@@ -165,7 +153,7 @@ int on_ticket_made(SSL* /*session*/, void* /*argument*/) {
 }
 
 // A ticket holds the client's certificate, which may have expired since.
-SSL_TICKET_RETURN on_ticket_read(SSL* /*session*/,
+SSL_TICKET_RETURN on_ticket_read(SSL* session,
                                  SSL_SESSION* resumed,
                                  const unsigned char* /*name*/,
                                  std::size_t /*name_bytes*/,
@@ -175,7 +163,7 @@ SSL_TICKET_RETURN on_ticket_read(SSL* /*session*/,
     return SSL_TICKET_RETURN_IGNORE_RENEW;
   }
   const X509* certificate = SSL_SESSION_get0_peer(resumed);
-  if (certificate != nullptr && not_after_s_of(*certificate) <= std::time(nullptr)) {
+  if (certificate != nullptr && not_after_s_of(*certificate) <= inner_of(session)->now_s()) {
     return SSL_TICKET_RETURN_IGNORE_RENEW;
   }
   return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
@@ -206,23 +194,16 @@ bool set_rules(SSL_CTX* context) {
          SSL_CTX_set1_groups_list(context, kGroups) == 1;
 }
 
-bool set_server(SSL_CTX* context, const TlsFiles& files, const TlsPolicy& policy) {
-  int verification = SSL_VERIFY_NONE;
-  if (!files.authority.empty()) {
-    verification = SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE |
-                   (policy.demand_certificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0);
-  }
-  SSL_CTX_set_verify(context, verification, on_verified);
+bool set_server(SSL_CTX* context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_timeout(context, 2 * TicketKeys::kPeriod.count());
-  SSL_CTX_set_num_tickets(context, 1);
+  SSL_CTX_set_num_tickets(context, 0);  // A session issues one once it is worth it (session.cc).
   return SSL_CTX_set_session_id_context(context, kSessionsOf, sizeof kSessionsOf - 1) == 1 &&
          SSL_CTX_set_tlsext_ticket_key_evp_cb(context, on_ticket_key) == 1 &&
          SSL_CTX_set_session_ticket_cb(context, on_ticket_made, on_ticket_read, nullptr) == 1;
 }
 
 void set_client(SSL_CTX* context) {
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, on_verified);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
   SSL_CTX_sess_set_new_cb(context, on_ticket_received);
 }
@@ -244,10 +225,10 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(TlsSide side,
   std::shared_ptr<TlsContext> made(new TlsContext(side));
   const bool server = side == TlsSide::Server;
   ERR_clear_error();
-  made->inner_->context.reset(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()));
+  made->inner_->context.reset(SSL_CTX_new_ex(
+      library_context(), nullptr, server ? TLS_server_method() : TLS_client_method()));
   SSL_CTX* const context = made->inner_->context.get();
-  if (context == nullptr || !set_rules(context) ||
-      (server && !set_server(context, files, policy))) {
+  if (context == nullptr || !set_rules(context) || (server && !set_server(context))) {
     return Status{StatusCode::Internal, "OpenSSL: " + openssl_reason(), kTlsHandshake};
   }
   SSL_CTX_set_app_data(context, made->inner_.get());
@@ -256,6 +237,10 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(TlsSide side,
   }
   GCOORD_TRY_STATUS(use_certificate(context, files, made->not_after_s_));
   GCOORD_TRY_STATUS(use_authority(context, side, files));
+  set_verification(
+      *made->inner_,
+      side,
+      {.has_authority = !files.authority.empty(), .demands = policy.demand_certificate});
   return std::shared_ptr<const TlsContext>(std::move(made));
 }
 

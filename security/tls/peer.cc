@@ -114,10 +114,13 @@ std::string serial_of(const X509& certificate) {
 
 }  // namespace
 
-std::int64_t not_after_s_of(const x509_st& certificate) {
+std::int64_t seconds_of(const asn1_string_st* time) {
   std::tm parts{};
-  const ASN1_TIME* end = X509_get0_notAfter(&certificate);
-  return end != nullptr && ASN1_TIME_to_tm(end, &parts) == 1 ? ::timegm(&parts) : 0;
+  return time != nullptr && ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
+}
+
+std::int64_t not_after_s_of(const x509_st& certificate) {
+  return seconds_of(X509_get0_notAfter(&certificate));
 }
 
 TlsPeer peer_of(const x509_st& certificate) {

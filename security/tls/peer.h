@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+struct asn1_string_st;  // OpenSSL's ASN1_TIME.
 struct x509_st;
 
 namespace gcoord::security {
@@ -33,7 +34,10 @@ struct TlsPeer {
 // Reads a certificate; it says nothing about whether anybody should believe it. Thread-safe.
 TlsPeer peer_of(const x509_st& certificate);
 
-// The end of its validity in seconds since 1970, UTC; 0 if it is unreadable.
+// OpenSSL's ASN1_TIME in seconds since 1970, UTC; 0 if it is unreadable or absent.
+std::int64_t seconds_of(const asn1_string_st* time);
+
+// The end of a certificate's validity, likewise.
 std::int64_t not_after_s_of(const x509_st& certificate);
 
 }  // namespace gcoord::security

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -75,6 +76,12 @@ constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 // Of a record beside its plain text: header, type and tag (RFC 8446 5.2).
 constexpr std::size_t kRecordExtraBytes = 5 + 1 + 16;
 
+// A server issues a ticket with this record of plain text from its client: by then the connection
+// is one that lasts. To make one costs as much as a good part of a handshake (the client's
+// certificate is decoded again), and short ones, or ten thousand that come at once after a
+// failover, would use it for nothing.
+constexpr std::uint32_t kRecordsBeforeTicket = 16;
+
 // The largest plain text of one record.
 using Record = std::array<std::byte, SSL3_RT_MAX_PLAIN_LENGTH>;
 
@@ -88,16 +95,19 @@ struct TlsSession::Inner {
   std::vector<std::byte> early;  // Plain bytes for after the handshake.
   std::vector<std::byte> plain;  // For read(), from `plain_begin` on.
   std::size_t plain_begin = 0;
+  bool has_peer = false;  // Its certificate is read when somebody wants to know.
   std::optional<TlsPeer> peer;
   bool open = false;
   bool ended = false;
   bool shut = false;
+  std::uint32_t records_to_ticket = kRecordsBeforeTicket;  // A server's; 0: it is issued.
   Status failure;
 
   void expect_server(const std::string& name);
   void resume();
   Status shake_hands();
   Status read_records(std::vector<std::byte>& out);
+  Status on_record();
   Status on_open();
   Status write(std::span<const std::byte> bytes);
   Status fail(Status why);
@@ -115,6 +125,7 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context,
   GCOORD_ASSERT(inner.ssl != nullptr && bio != nullptr);  // Only for want of memory.
   BIO_set_data(bio, &inner.wire);
   SSL_set_bio(inner.ssl.get(), bio, bio);
+  SSL_clear_mode(inner.ssl.get(), SSL_MODE_RELEASE_BUFFERS);  // A handshake needs them at once.
   if (inner.context->side() == TlsSide::Server) {
     SSL_set_accept_state(inner.ssl.get());
     return;
@@ -179,11 +190,10 @@ Status TlsSession::Inner::shake_hands() {
 
 Status TlsSession::Inner::on_open() {
   open = true;
-  const X509* certificate = SSL_get0_peer_certificate(ssl.get());
-  if (certificate != nullptr && SSL_get_verify_mode(ssl.get()) != SSL_VERIFY_NONE &&
-      SSL_get_verify_result(ssl.get()) == X509_V_OK) {
-    peer = peer_of(*certificate);
-  }
+  SSL_set_mode(ssl.get(), SSL_MODE_RELEASE_BUFFERS);
+  has_peer = SSL_get0_peer_certificate(ssl.get()) != nullptr &&
+             SSL_get_verify_mode(ssl.get()) != SSL_VERIFY_NONE &&
+             SSL_get_verify_result(ssl.get()) == X509_V_OK;
   const std::vector<std::byte> waiting = std::exchange(early, {});
   GCOORD_TRY_STATUS(waiting.empty() ? Status{} : write(waiting));
   if (shut) {
@@ -207,6 +217,17 @@ Status TlsSession::Inner::write(std::span<const std::byte> bytes) {
   return Status{};
 }
 
+// The ticket goes out now: the wire takes everything.
+Status TlsSession::Inner::on_record() {
+  if (context->side() == TlsSide::Client || shut || records_to_ticket == 0 ||
+      --records_to_ticket > 0) {
+    return Status{};
+  }
+  ERR_clear_error();
+  const bool issued = SSL_new_session_ticket(ssl.get()) == 1 && SSL_do_handshake(ssl.get()) == 1;
+  return issued ? Status{} : fail(tls_failure(*ssl, true));
+}
+
 // OpenSSL reads no further than a record needs, so once the wire is empty only what it has
 // decrypted can be left.
 Status TlsSession::Inner::read_records(std::vector<std::byte>& out) {
@@ -219,6 +240,7 @@ Status TlsSession::Inner::read_records(std::vector<std::byte>& out) {
     const int done = SSL_read_ex(ssl.get(), record.data(), record.size(), &count);
     if (done == 1) {
       out.insert(out.end(), record.begin(), record.begin() + static_cast<std::ptrdiff_t>(count));
+      GCOORD_TRY_STATUS(on_record());
       continue;
     }
     const int error = SSL_get_error(ssl.get(), done);
@@ -334,7 +356,11 @@ const Status& TlsSession::failure() const {
 }
 
 const TlsPeer* TlsSession::peer() const {
-  return inner_->peer.has_value() ? &*inner_->peer : nullptr;
+  Inner& inner = *inner_;
+  if (inner.has_peer && !inner.peer.has_value()) {
+    inner.peer = peer_of(*SSL_get0_peer_certificate(inner.ssl.get()));
+  }
+  return inner.has_peer ? &*inner.peer : nullptr;
 }
 
 SecretBytes TlsSession::exported_key(std::string_view label, std::size_t count) const {

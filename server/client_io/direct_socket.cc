@@ -30,6 +30,7 @@ ClientSocket::Read DirectSocket::read() {
   const std::size_t byte_count =
       socket_.read_some(asio::buffer(scratch_.wire.data(), scratch_.wire.size()), error);
   if (error && error != asio::error::would_block) {
+    lost_ = true;
     return {.gone = true};
   }
   if (tls_ != nullptr) {
@@ -132,7 +133,7 @@ void DirectSocket::await_room() {
 
 void DirectSocket::close() {
   asio::error_code ignored;
-  if (tls_ != nullptr && open()) {
+  if (tls_ != nullptr && open() && !lost_) {
     tls_->shut();
     tls_->take_output(wire_);
     static_cast<void>(send_wire());

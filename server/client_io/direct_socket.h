@@ -68,6 +68,7 @@ class DirectSocket final : public ClientSocket {
   std::size_t wire_begin_ = 0;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
   bool blocked_ = false;
+  bool lost_ = false;  // The client has gone without a word: it hears none.
 };
 
 }  // namespace gcoord::server

@@ -36,6 +36,11 @@ Status NodeTls::load(const TlsChoices& choices) {
                                          {.demand_certificate = client_certificates(choices) ==
                                                                 ClientCertificates::Required}));
   }
+  if (source != nullptr && !choices.files.authority.empty() && choices.files.revoked.empty()) {
+    log_warning(LogComponent::Node,
+                "TLS: no revocation list: a revoked certificate is good here until it expires; "
+                "--tls-crl names one");
+  }
   source_ = std::move(source);
   choices_ = choices;
   set_ports();

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ namespace gcoord::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using Words = std::vector<std::string>;
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -98,6 +100,38 @@ class JoinTls : public testing::Test {
     return file_text(log());
   }
 
+  // The revocation list as a node gets it: from the folder of the CA.
+  void revoke(const std::string& user) const {
+    const Finished revoked =
+        run("gcoordctl", {"cert", "revoke", made_file(user + ".crt"), "--dir", made_file("ca")});
+    ASSERT_EQ(revoked.code, 0) << revoked.err;
+    std::filesystem::copy_file(made_file("ca/ca.crl"), made_file("ca.crl.new"));
+    std::filesystem::rename(made_file("ca.crl.new"), made_file("ca.crl"));
+  }
+
+  void issue(const std::string& user) const {
+    const Finished issued =
+        run("gcoordctl",
+            {"cert", "issue", "user", user, "--dir", made_file("ca"), "--out", made_file(user)});
+    ASSERT_EQ(issued.code, 0) << issued.err;
+  }
+
+  // What the fourth node says to this user.
+  Finished at_fourth(const std::string& user) const {
+    return run("gcoordctl",
+               {"--endpoints",
+                "127.0.0.1:" + std::to_string(ports_[1]),
+                "--timeout",
+                "10s",
+                "--cacert",
+                made_file("ca.crt"),
+                "--cert",
+                made_file(user + ".crt"),
+                "--key",
+                made_file(user + ".key"),
+                "status"});
+  }
+
   std::string state_of_fourth() const {
     const nlohmann::json view = ctl({"member", "list"});
     for (const auto& member : view["members"]) {
@@ -133,6 +167,7 @@ TEST_F(JoinTls, TheCommandsOfMemberAddAreComplete) {
   ChildProcess fourth = typed(command);
   ASSERT_TRUE(fourth.read_line(kPatience).has_value()) << file_text(log());
   EXPECT_THAT(file_text(log()), HasSubstr("over TLS"));
+  EXPECT_THAT(file_text(log()), Not(HasSubstr("no revocation list")));
   const auto latest = std::chrono::steady_clock::now() + kPatience;
   while (state_of_fourth() != "active") {
     ASSERT_LT(std::chrono::steady_clock::now(), latest) << file_text(log());
@@ -144,6 +179,35 @@ TEST_F(JoinTls, TheCommandsOfMemberAddAreComplete) {
       EXPECT_THAT(peer.value("transport", ""), HasSubstr("with tls")) << node;
     }
   }
+}
+
+// The printed command names the list, so a node that joins refuses whom the others refuse.
+TEST_F(JoinTls, ANodeThatJoinedRefusesWhoIsRevoked) {
+  for (const char* user : {"before", "later", "good"}) {
+    issue(user);
+  }
+  revoke("before");
+  ctl({"member", "watch", "--count", "1"});  // The first view.
+  const nlohmann::json added = ctl({"member", "add", "--name", "fourth"});
+  ASSERT_EQ(
+      typed(added.value("certificate_command", "") + " --out gcoord/node-4").wait_for(kPatience), 0)
+      << file_text(log());
+  ChildProcess fourth = typed(added.value("command", ""));
+  ASSERT_TRUE(fourth.read_line(kPatience).has_value()) << file_text(log());
+  for (const char* user : {"good", "later"}) {
+    EXPECT_EQ(at_fourth(user).code, 0) << user << at_fourth(user).err << file_text(log());
+  }
+  const Finished refused = at_fourth("before");
+  EXPECT_THAT(refused.err + refused.out, HasSubstr("GC3108")) << file_text(log());
+  EXPECT_NE(refused.code, 0);
+
+  // It was served, so the node knows its chain; that ends with the list.
+  revoke("later");
+  const auto latest = std::chrono::steady_clock::now() + kPatience;
+  while (at_fourth("later").code == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), latest) << file_text(log());
+  }
+  EXPECT_EQ(at_fourth("good").code, 0);
 }
 
 }  // namespace

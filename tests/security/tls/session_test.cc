@@ -87,6 +87,10 @@ TEST_F(TlsSessionOf, TheSecondConnectionResumesByATicketAndKnowsThePeer) {
   TlsPair first(server, client);
   first.settle();
   EXPECT_FALSE(first.server.resumed());
+  TlsPair too_early(server, client);
+  too_early.settle();
+  EXPECT_FALSE(too_early.server.resumed());  // A connection that did little has got no ticket.
+  first.work();
   TlsPair second(server, client);
   second.settle();
   ASSERT_TRUE(second.server.open());
@@ -104,6 +108,7 @@ TEST_F(TlsSessionOf, ATicketOfAnotherContextResumesNothing) {
   const auto client = loaded(TlsSide::Client, files_.client_files());
   TlsPair first(loaded(TlsSide::Server, files_.server_files()), client);
   first.settle();
+  first.work();
   write_private(files_.path("crl.pem"), files_.authority.revoke({files_.client.serial}));
   TlsFiles files = files_.server_files();
   files.revoked = files_.path("crl.pem");

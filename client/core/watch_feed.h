@@ -18,6 +18,7 @@
 #include "protocol/hello.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -101,6 +102,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void on_welcome(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void log_in();
+  void log_in_early();
+  void show_login(std::span<std::byte> payload);
   void on_authenticated(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void begin();
   void on_closed(const std::string& reason);
@@ -146,6 +149,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   Pace pace_;
   std::uint32_t shard_count_ = 0;  // 0: not known.
   NodeFeatures node_;
+  bool login_sent_ = false;  // Over the present connection; its answer follows the Welcome.
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

@@ -1,6 +1,7 @@
 // What the watches of a client need of a node: nodes of an earlier release do less, and some nodes
 // ask who the client is.
 #include "client/core/watch_feed.h"
+#include "security/secret/bytes.h"
 
 #include <algorithm>
 
@@ -43,14 +44,30 @@ bool WatchFeed::seeks_another() {
 }
 
 void WatchFeed::log_in() {
-  const auto payload = nodes_.login()->next();
+  auto payload = nodes_.login()->next();
   if (!payload.ok()) {
     return move_on(payload.status().message());
   }
+  show_login(payload.value());
+  connection_->flush();
+}
+
+void WatchFeed::show_login(std::span<std::byte> payload) {
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::Authenticate;
-  connection_->send(slot, payload.value());
-  connection_->flush();
+  connection_->send(slot, payload);
+  security::wipe_memory(payload);
+  login_sent_ = true;
+}
+
+// Right behind the Hello, where the node before this one took logins. Never for the first one.
+void WatchFeed::log_in_early() {
+  if (nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies) {
+    return;
+  }
+  if (auto payload = nodes_.login()->early(); !payload.empty()) {
+    show_login(payload);
+  }
 }
 
 void WatchFeed::on_authenticated(const protocol::ReplySlot& slot,

@@ -31,8 +31,16 @@ bool concerns_token(ErrorCode code) {
 
 }  // namespace
 
+void wipe(Credentials& credentials) {
+  for (std::string* secret : {&credentials.password, &credentials.token}) {
+    secret->resize(secret->capacity());
+    security::wipe(*secret);
+  }
+}
+
 Login::~Login() {
   security::wipe(token_);
+  client::wipe(credentials_);
 }
 
 bool Login::wanted() const {
@@ -40,8 +48,7 @@ bool Login::wanted() const {
          !credentials_.token_file.empty();
 }
 
-gcoord::Result<std::vector<std::byte>> Login::next() {
-  const std::lock_guard lock{mutex_};
+gcoord::Result<std::string> Login::token_to_show() const {
   std::string token = token_;
   if (token.empty() && !token_refused_ && !credentials_.token.empty()) {
     token = credentials_.token;
@@ -55,13 +62,44 @@ gcoord::Result<std::vector<std::byte>> Login::next() {
     token = trimmed(read.value().text());
   }
   const bool has_password = !credentials_.user.empty() && !credentials_.password.empty();
-  showed_token_ = !token.empty() && !(token_refused_ && has_password && token_.empty());
-  if (showed_token_) {
-    return protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token});
+  if (token_refused_ && has_password && token_.empty()) {
+    security::wipe(token);
   }
-  return protocol::encode_authenticate({.method = AuthenticateMethod::Password,
-                                        .user = credentials_.user,
-                                        .password = credentials_.password});
+  return token;
+}
+
+gcoord::Result<std::vector<std::byte>> Login::next() {
+  const std::lock_guard lock{mutex_};
+  auto token = token_to_show();
+  if (!token.ok()) {
+    return token.status();
+  }
+  showed_token_ = !token.value().empty();
+  if (!showed_token_) {
+    return protocol::encode_authenticate({.method = AuthenticateMethod::Password,
+                                          .user = credentials_.user,
+                                          .password = credentials_.password});
+  }
+  auto payload =
+      protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token.value()});
+  security::wipe(token.value());
+  return payload;
+}
+
+std::vector<std::byte> Login::early() {
+  {
+    const std::lock_guard lock{mutex_};
+    auto token = token_to_show();
+    const bool shows = token.ok() && !token.value().empty();
+    if (token.ok()) {
+      security::wipe(token.value());
+    }
+    if (!shows) {
+      return {};
+    }
+  }
+  auto payload = next();
+  return payload.ok() ? std::move(payload).value() : std::vector<std::byte>{};
 }
 
 Login::Outcome Login::take(const protocol::ReplySlot& slot,

@@ -22,9 +22,27 @@
 
 namespace gcoord::client {
 
+// Overwrites the password and the token, also what a moved text has left behind, and empties them.
+void wipe(Credentials& credentials);
+
+// The same at the end of a block, of what was moved or copied out of it meanwhile.
+class CredentialsWiper {
+ public:
+  explicit CredentialsWiper(Credentials& credentials) : credentials_(credentials) {}
+
+  ~CredentialsWiper() { wipe(credentials_); }
+
+  CredentialsWiper(const CredentialsWiper&) = delete;
+  CredentialsWiper& operator=(const CredentialsWiper&) = delete;
+
+ private:
+  Credentials& credentials_;
+};
+
 class Login {
  public:
-  explicit Login(Credentials credentials) : credentials_(std::move(credentials)) {}
+  // Copies them.
+  explicit Login(const Credentials& credentials) : credentials_(credentials) {}
 
   ~Login();
   Login(const Login&) = delete;
@@ -35,6 +53,11 @@ class Login {
 
   // The payload of the next Authenticate. GC6544: a file cannot be used.
   gcoord::Result<std::vector<std::byte>> next();
+
+  // The same where it shows a token, for a node that has not said yet who it is: it goes out with
+  // the Hello, which spares a round trip. Empty where a password is to be shown, which no node gets
+  // that did not answer, and where there is nothing to show.
+  std::vector<std::byte> early();
 
   // What a node answered to it. Ok: it knows who this is. Else the failure; `again`: the next
   // payload shows something else, and may do better.
@@ -55,7 +78,10 @@ class Login {
   std::optional<Identity> identity(TimePoint now) const;
 
  private:
-  const Credentials credentials_;
+  // The token to show next; empty: a password. GC6544 as next().
+  gcoord::Result<std::string> token_to_show() const;
+
+  Credentials credentials_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::string token_;
   bool token_refused_ = false;  // The one that was given is not taken.

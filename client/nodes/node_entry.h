@@ -59,6 +59,7 @@ struct NodeEntry {
   // While it connects, and of one that has left: when nothing of it is under way any more.
   TimePoint give_up_at{};
   bool greeted = false;        // The present connection is there, and the Hello on its way.
+  bool login_sent = false;     // Over the present connection; its answer follows the Welcome.
   std::uint64_t features = 0;  // While it is ready.
   bool failed = false;
   std::string failure;

@@ -1,6 +1,7 @@
 #include "client/nodes/node_login.h"
 
 #include "protocol/error_codes.h"
+#include "security/secret/bytes.h"
 
 #include <chrono>
 
@@ -23,16 +24,32 @@ bool is_login(const protocol::ReplySlot& slot) {
   return slot.kind == protocol::RequestKind::Authenticate && slot.request_id == 0;
 }
 
+namespace {
+
+void show(NodeEntry& entry, std::span<std::byte> payload) {
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::Authenticate;
+  entry.connection->send(slot, payload);
+  security::wipe_memory(payload);
+  entry.login_sent = true;
+}
+
+}  // namespace
+
 void log_in(NodeEntry& entry, Login& login) {
-  const auto payload = login.next();
+  auto payload = login.next();
   if (!payload.ok()) {
     entry.failure_code = static_cast<protocol::ErrorCode>(payload.status().detail());
     return entry.connection->close(payload.status().message());
   }
-  protocol::RequestSlot slot;
-  slot.kind = protocol::RequestKind::Authenticate;
-  entry.connection->send(slot, payload.value());
+  show(entry, payload.value());
   entry.connection->flush();
+}
+
+void log_in_early(NodeEntry& entry, Login& login) {
+  if (auto payload = login.early(); !payload.empty()) {
+    show(entry, payload);
+  }
 }
 
 bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {

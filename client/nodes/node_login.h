@@ -1,8 +1,8 @@
 // The login of one connection to a node, and the sessions that it attaches.
 //
-// A node with Feature::Identities takes a login right behind the Hello, and nothing else before it
-// has answered. What the node answered to one connection holds at all of them. The client's thread
-// only.
+// A node with Feature::Identities takes a login right behind the Hello, and this client sends
+// nothing else before it has answered: who is not known yet would be refused. What the node
+// answered to one connection holds at all of them. The client's thread only.
 #pragma once
 
 #include "client/credentials/login.h"
@@ -25,6 +25,10 @@ bool is_login(const protocol::ReplySlot& slot);
 
 // Shows the login; closes the connection when there is none to show.
 void log_in(NodeEntry& entry, Login& login);
+
+// Shows a token right behind the Hello, if there is one: the node answers both in one round trip.
+// For nodes that are known to take logins.
+void log_in_early(NodeEntry& entry, Login& login);
 
 struct LoginReply {
   const protocol::ReplySlot& slot;

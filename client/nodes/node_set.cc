@@ -325,7 +325,7 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.give_up_at = now + TimePoint{options_.connect_timeout};
   entry.connection = std::make_shared<Connection>(context_, *options_.clock, tls_);
   Connection::Events events;
-  entry.greeted = false;
+  entry.greeted = entry.login_sent = false;
   entry.welcome.reset();
   begin_attaching(entry, now);
   events.on_connected = [this, &entry] {
@@ -337,6 +337,9 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
     entry.connection->send(
         hello,
         protocol::encode(protocol::Hello{.cluster = cluster, .client = options_.client_name}));
+    if (welcomed_ && has_identities(cluster_)) {
+      log_in_early(entry, *access_.login);
+    }
   };
   events.on_reply = [this, &entry](const protocol::ReplySlot& slot, auto payload) {
     on_reply(entry, slot, payload);
@@ -378,7 +381,7 @@ void NodeSet::on_welcome(Entry& entry,
     }
     entry.welcome = std::make_unique<protocol::Welcome>(std::move(welcome).value());
     if (has_identities(*entry.welcome) && access_.login->wanted()) {
-      return log_in(entry, *access_.login);  // It takes nothing else before.
+      return entry.login_sent ? void() : log_in(entry, *access_.login);
     }
   } else if (!take_login(entry, {slot, payload, options_.clock->now()}, *access_.login)) {
     return;

@@ -70,8 +70,8 @@ struct StopLink {
 struct Operation {
   Operation() = default;
   ~Operation();  // Wipes the payload of one that is secret.
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
+  Operation(const Operation&) = default;
+  Operation& operator=(const Operation&) = default;
 
   protocol::RequestSlot slot;
   std::string payload;

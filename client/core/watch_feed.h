@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -103,7 +104,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void on_welcome(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void log_in();
   void log_in_early();
-  void show_login(std::span<std::byte> payload);
+  void show_login(Login::Proof proof);
   void on_authenticated(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void begin();
   void on_closed(const std::string& reason);
@@ -149,7 +150,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   Pace pace_;
   std::uint32_t shard_count_ = 0;  // 0: not known.
   NodeFeatures node_;
-  bool login_sent_ = false;  // Over the present connection; its answer follows the Welcome.
+  // Of what the present connection shows, whose answer follows the Welcome; none: nothing yet.
+  std::optional<std::uint64_t> login_turn_;
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

@@ -4,6 +4,7 @@
 #include "security/secret/bytes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::client {
 
@@ -44,20 +45,20 @@ bool WatchFeed::seeks_another() {
 }
 
 void WatchFeed::log_in() {
-  auto payload = nodes_.login()->next();
-  if (!payload.ok()) {
-    return move_on(payload.status().message());
+  auto proof = nodes_.login()->next();
+  if (!proof.ok()) {
+    return move_on(proof.status().message());
   }
-  show_login(payload.value());
+  show_login(std::move(proof).value());
   connection_->flush();
 }
 
-void WatchFeed::show_login(std::span<std::byte> payload) {
+void WatchFeed::show_login(Login::Proof proof) {
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::Authenticate;
-  connection_->send(slot, payload);
-  security::wipe_memory(payload);
-  login_sent_ = true;
+  connection_->send(slot, proof.payload);
+  security::wipe_memory(proof.payload);
+  login_turn_ = proof.turn;
 }
 
 // Right behind the Hello, where the node before this one took logins. Never for the first one.
@@ -65,14 +66,15 @@ void WatchFeed::log_in_early() {
   if (nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies) {
     return;
   }
-  if (auto payload = nodes_.login()->early(); !payload.empty()) {
-    show_login(payload);
+  if (auto proof = nodes_.login()->early(); !proof.payload.empty()) {
+    show_login(std::move(proof));
   }
 }
 
 void WatchFeed::on_authenticated(const protocol::ReplySlot& slot,
                                  std::span<const std::byte> payload) {
-  const Login::Outcome outcome = nodes_.login()->take(slot, payload, options_.clock->now());
+  const Login::Outcome outcome =
+      nodes_.login()->take(slot, payload, options_.clock->now(), login_turn_);
   if (outcome.again) {
     return log_in();
   }

@@ -68,52 +68,48 @@ gcoord::Result<std::string> Login::token_to_show() const {
   return token;
 }
 
-gcoord::Result<std::vector<std::byte>> Login::next() {
+// Wipes the token.
+Login::Proof Login::proof_of(std::string& token) const {
+  Proof proof{.by_password = token.empty(), .turn = turn_};
+  proof.payload =
+      token.empty()
+          ? protocol::encode_authenticate({.method = AuthenticateMethod::Password,
+                                           .user = credentials_.user,
+                                           .password = credentials_.password})
+          : protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token});
+  security::wipe(token);
+  return proof;
+}
+
+gcoord::Result<Login::Proof> Login::next() const {
   const std::lock_guard lock{mutex_};
   auto token = token_to_show();
   if (!token.ok()) {
     return token.status();
   }
-  showed_token_ = !token.value().empty();
-  if (!showed_token_) {
-    return protocol::encode_authenticate({.method = AuthenticateMethod::Password,
-                                          .user = credentials_.user,
-                                          .password = credentials_.password});
-  }
-  auto payload =
-      protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token.value()});
-  security::wipe(token.value());
-  return payload;
+  return proof_of(token.value());
 }
 
-std::vector<std::byte> Login::early() {
-  {
-    const std::lock_guard lock{mutex_};
-    auto token = token_to_show();
-    const bool shows = token.ok() && !token.value().empty();
-    if (token.ok()) {
-      security::wipe(token.value());
-    }
-    if (!shows) {
-      return {};
-    }
-  }
-  auto payload = next();
-  return payload.ok() ? std::move(payload).value() : std::vector<std::byte>{};
+Login::Proof Login::early() const {
+  const std::lock_guard lock{mutex_};
+  auto token = token_to_show();
+  return token.ok() && !token.value().empty() ? proof_of(token.value()) : Proof{};
 }
 
 Login::Outcome Login::take(const protocol::ReplySlot& slot,
                            std::span<const std::byte> payload,
-                           TimePoint now) {
+                           TimePoint now,
+                           std::optional<std::uint64_t> turn) {
   const std::lock_guard lock{mutex_};
   if (slot.code != gcoord::StatusCode::Ok) {
     const auto code = static_cast<ErrorCode>(slot.detail);
-    const bool by_token = showed_token_ && concerns_token(code);
+    const bool by_token = concerns_token(code);
     const bool other =
         !token_.empty() || (!credentials_.user.empty() && !credentials_.password.empty());
-    if (by_token) {
+    if (by_token && turn.value_or(turn_) == turn_) {
       security::wipe(token_);
       token_refused_ = true;
+      ++turn_;
       renew_at_ = other && renew_at_ != kTimeNever ? now : kTimeNever;
     }
     const bool known = protocol::find_error(slot.detail) != nullptr;
@@ -130,6 +126,7 @@ Login::Outcome Login::take(const protocol::ReplySlot& slot,
     security::wipe(token_);
     token_ = std::move(said.token);
     token_refused_ = false;
+    ++turn_;
   }
   const TimePoint life = std::chrono::seconds{said.life_s};
   expires_at_ = now + life;

@@ -27,11 +27,13 @@ constexpr TimePoint kNow = std::chrono::seconds{1000};
 
 // "password ann/secret" or "token TEXT".
 std::string shown(Login& login) {
-  const auto payload = login.next();
-  if (!payload.ok()) {
-    return "GC" + std::to_string(payload.status().detail());
+  const auto proof = login.next();
+  if (!proof.ok()) {
+    return "GC" + std::to_string(proof.status().detail());
   }
-  const auto order = protocol::decode_authenticate(payload.value()).value();
+  const auto order = protocol::decode_authenticate(proof.value().payload).value();
+  EXPECT_EQ(proof.value().by_password, order.method == AuthenticateMethod::Password);
+  EXPECT_EQ(login.early().payload.empty(), proof.value().by_password);
   return order.method == AuthenticateMethod::Token
              ? "token " + std::string{order.token}
              : "password " + std::string{order.user} + "/" + std::string{order.password};
@@ -87,6 +89,27 @@ TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
   EXPECT_EQ(shown(login), "password ann/secret");
   EXPECT_TRUE(accept(login, "second").status.ok());
   EXPECT_EQ(shown(login), "token second");
+}
+
+TEST(Login, ARefusalOfATokenThatWasReplacedMeanwhileLeavesTheNewOne) {
+  Login login{{.user = "ann", .password = "secret"}};
+  accept(login, "first");
+  const std::uint64_t turn = login.next().value().turn;
+  EXPECT_TRUE(login.take(reply(ErrorCode::TokenExpired), {}, kNow, turn).again);
+  accept(login, "second");
+  // Of another connection, which showed the first one too.
+  EXPECT_TRUE(login.take(reply(ErrorCode::TokenExpired), {}, kNow, turn).again);
+  EXPECT_EQ(shown(login), "token second");
+}
+
+TEST(Login, AreWipedAlsoWhereAMoveLeftThem) {
+  Credentials kept{.user = "ann", .password = "a short one", .token = "a token"};
+  const char* const memory = kept.password.data();  // Within the object: short texts do not move.
+  const Credentials taken = std::move(kept);
+  EXPECT_EQ(taken.password, "a short one");
+  wipe(kept);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(std::string_view(memory, 11), std::string(11, '\0'));
+  EXPECT_TRUE(kept.password.empty());
 }
 
 TEST(Login, AWrongPasswordIsNotShownAgainByItself) {

@@ -104,6 +104,9 @@ Connection::Connection(asio::io_context& context, Clock& clock, std::shared_ptr<
     : clock_(clock), wire_(std::make_unique<Wire>(context, std::move(tls))) {}
 
 Connection::~Connection() {
+  if (secrets_queued_ && !builder_.empty()) {
+    builder_.finish(queued_);  // Which wipes what it had.
+  }
   wipe_queued();
   wipe(writing_bytes_);
 }

@@ -271,7 +271,9 @@ class SecretText:
         if 0 in given:
             raise refusal(1114, f"the {what} contains a control character. Use printable characters")
         self._room = (c_char * (len(given) + 1))()
-        memoryview(self._room).cast("B")[:len(given)] = given
+        if given:
+            source: Any = given if isinstance(given, bytes) else (c_char * len(given)).from_buffer(given)
+            ctypes.memmove(self._room, source, len(given))
 
     @property
     def pointer(self) -> Optional[c_char_p]:

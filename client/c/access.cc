@@ -93,10 +93,9 @@ namespace {
 
 // GC1002 where the list, or one of its texts, is missing.
 Result<std::vector<std::string>> texts_of(const char* const* texts, std::size_t count) {
-  if (Status given = names_given(texts, count); !given.ok()) {
-    return given;
-  }
-  return std::vector<std::string>(texts, texts + count);
+  const Status given = count == 0 ? Status{} : names_given(texts, count);
+  return given.ok() ? Result<std::vector<std::string>>{{texts, texts + count}}
+                    : Result<std::vector<std::string>>{given};
 }
 
 Result<AccessGrant> grant_of(const gcoord_access_grant& given) {

@@ -129,6 +129,7 @@ static void pass_on_key(gcoord_session* session) {
   memset(key, 0, sizeof key); /* The library has copied it. */
   expect_ok(gcoord_session_release(attached, "examples/c-key", gcoord_lock_fence(lock), &error),
             "release by the other client");
+  gcoord_session_detach(attached); /* Its end would close the session. */
   gcoord_session_free(attached);
   gcoord_client_free(other);
   gcoord_lock_detach(lock);

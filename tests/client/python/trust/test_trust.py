@@ -17,7 +17,7 @@ PATIENCE = 60  # Seconds; no test waits longer for anything. It only bounds a fa
 
 
 def connect(**who) -> gcoord.Client:
-    return gcoord.Client(ENDPOINTS, cacert=CACERT, request_timeout=PATIENCE, **who)
+    return gcoord.Client(ENDPOINTS, cacert=CACERT, connect_timeout=PATIENCE, request_timeout=PATIENCE, **who)
 
 
 class TrustTest(unittest.TestCase):
@@ -153,7 +153,7 @@ class Limiting(TrustTest):
         (denied,) = self.admin.limits(denials=True).denials
         self.assertEqual((denied.scope, denied.name, denied.reason), (denial.scope, "mallory", "runs wild"))
         with self.assertRaises(gcoord.GcoordError) as refused:
-            self.as_user("mallory", connect_timeout=2.0)
+            self.as_user("mallory")
         self.assertEqual(refused.exception.status, gcoord.StatusCode.PERMISSION_DENIED, str(refused.exception))
         self.change_limits(LimitsAction.ALLOW, denial=denial)
         self.assertEqual(self.admin.limits(denials=True).denials, [])
@@ -185,7 +185,7 @@ class Keys(TrustTest):
         program = ("import os, sys, gcoord\n"
                    "endpoints, cacert, session, name, fence = sys.argv[1:6]\n"
                    "token, key = (bytearray(os.read(int(each), 4096)) for each in sys.argv[6:8])\n"
-                   "with gcoord.Client(endpoints, cacert=cacert, token=token) as client:\n"
+                   "with gcoord.Client(endpoints, cacert=cacert, token=token, connect_timeout=60) as client:\n"
                    "    client.attach_session(int(session), key=key).release(name, int(fence))\n")
         for end, secret in ((words[1], token), (ends[1], session.key())):
             os.write(end, secret)
@@ -265,9 +265,10 @@ class Asyncio(TrustTest):
         asyncio.run(asyncio.wait_for(self.all_of_it(), PATIENCE))
 
     async def all_of_it(self) -> None:
-        async with gcoord.aio.Client(ENDPOINTS, cacert=CACERT, cert=CERT, key=KEY, request_timeout=PATIENCE) as admin, \
+        async with gcoord.aio.Client(ENDPOINTS, cacert=CACERT, cert=CERT, key=KEY, connect_timeout=PATIENCE,
+                                     request_timeout=PATIENCE) as admin, \
                 gcoord.aio.Client(ENDPOINTS, cacert=CACERT, user="bob", password="a password of bob's",
-                                  request_timeout=PATIENCE) as bob:
+                                  connect_timeout=PATIENCE, request_timeout=PATIENCE) as bob:
             self.assertEqual(bob.identity().name, "bob")
             await admin.change_access(AccessAction.USER_ADD, "dora", password=bytearray(b"a password of dora's"))
             self.assertEqual([user.name for user in (await admin.access(AccessSubject.USERS, name="dora")).users], ["dora"])

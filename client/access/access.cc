@@ -174,7 +174,7 @@ void send_change(const std::shared_ptr<SentChange>& sent) {
   operation->deadline = sent->deadline;
   operation->callback = [sent](const Answer& answer) {
     if (!put_off(sent, answer)) {
-      sent->callback(outcome_of(kChange, answer));
+      sent->callback(kChange.outcome_of(answer));
     }
   };
   sent->core.submit(std::move(operation));
@@ -193,10 +193,8 @@ void access(Core& core, const AccessQuery& query, Callback<Result<AccessReport>>
       .limit = std::clamp<std::uint32_t>(query.limit, 1, protocol::kAccessRowsMax),
       .name = query.name,
       .after = query.after};
-  submit(core,
-         kGet,
-         {NodeId{query.node_id}, protocol::encode_access_query(asked)},
-         std::move(callback));
+  kGet.submit(
+      core, {NodeId{query.node_id}, protocol::encode_access_query(asked)}, std::move(callback));
 }
 
 void change_access(Core& core,

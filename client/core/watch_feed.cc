@@ -167,7 +167,7 @@ void WatchFeed::fail(std::uint64_t number, const Status& status, Revision first)
 
 void WatchFeed::connect() {
   phase_ = Phase::Connecting;
-  login_turn_.reset();
+  nodes_.note_shown(std::nullopt);
   pace_.give_up_at = options_.clock->now() + TimePoint{options_.connect_timeout};
   connection_ = std::make_shared<Connection>(loop_->context, *options_.clock, loop_->tls);
   Connection::Events events;
@@ -275,7 +275,7 @@ void WatchFeed::on_welcome(const protocol::ReplySlot& slot, std::span<const std:
   const bool known = nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies;
   if (known) {
     begin();
-  } else if (!login_turn_) {
+  } else if (!nodes_.shown()) {
     log_in();
   }
 }

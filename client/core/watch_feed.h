@@ -150,8 +150,6 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   Pace pace_;
   std::uint32_t shard_count_ = 0;  // 0: not known.
   NodeFeatures node_;
-  // Of what the present connection shows, whose answer follows the Welcome; none: nothing yet.
-  std::optional<std::uint64_t> login_turn_;
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

@@ -58,7 +58,7 @@ void WatchFeed::show_login(Login::Proof proof) {
   slot.kind = protocol::RequestKind::Authenticate;
   connection_->send(slot, proof.payload);
   security::wipe_memory(proof.payload);
-  login_turn_ = proof.turn;
+  nodes_.note_shown(proof.turn);
 }
 
 // Right behind the Hello, where the node before this one took logins. Never for the first one.
@@ -74,7 +74,7 @@ void WatchFeed::log_in_early() {
 void WatchFeed::on_authenticated(const protocol::ReplySlot& slot,
                                  std::span<const std::byte> payload) {
   const Login::Outcome outcome =
-      nodes_.login()->take(slot, payload, options_.clock->now(), login_turn_);
+      nodes_.login()->take({slot, payload, options_.clock->now(), nodes_.shown()});
   if (outcome.again) {
     return log_in();
   }

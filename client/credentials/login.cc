@@ -96,10 +96,8 @@ Login::Proof Login::early() const {
   return token.ok() && !token.value().empty() ? proof_of(token.value()) : Proof{};
 }
 
-Login::Outcome Login::take(const protocol::ReplySlot& slot,
-                           std::span<const std::byte> payload,
-                           TimePoint now,
-                           std::optional<std::uint64_t> turn) {
+Login::Outcome Login::take(const Heard& heard) {
+  const auto& [slot, payload, now, turn] = heard;
   const std::lock_guard lock{mutex_};
   if (slot.code != gcoord::StatusCode::Ok) {
     const auto code = static_cast<ErrorCode>(slot.detail);

@@ -74,10 +74,14 @@ class Login {
     bool again = false;
   };
 
-  Outcome take(const protocol::ReplySlot& slot,
-               std::span<const std::byte> payload,
-               TimePoint now,
-               std::optional<std::uint64_t> turn = std::nullopt);
+  struct Heard {
+    const protocol::ReplySlot& slot;
+    std::span<const std::byte> payload;
+    TimePoint now;
+    std::optional<std::uint64_t> turn{};
+  };
+
+  Outcome take(const Heard& heard);
 
   // When to authenticate anew for another token; kTimeNever: there is none.
   TimePoint renew_at() const;

@@ -138,10 +138,8 @@ void limits(Core& core, const LimitsQuery& query, Callback<Result<LimitsReport>>
                                     .replica = query.node_id != 0,
                                     .after_scope = query.after_scope,
                                     .after_name = query.after_name};
-  submit(core,
-         kGet,
-         {NodeId{query.node_id}, protocol::encode_limits_query(asked)},
-         std::move(callback));
+  kGet.submit(
+      core, {NodeId{query.node_id}, protocol::encode_limits_query(asked)}, std::move(callback));
 }
 
 void change_limits(Core& core,
@@ -151,7 +149,7 @@ void change_limits(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  submit(core, kChange, {{}, protocol::encode_limits_order(order.value())}, std::move(callback));
+  kChange.submit(core, {{}, protocol::encode_limits_order(order.value())}, std::move(callback));
 }
 
 }  // namespace gcoord::client

@@ -138,7 +138,7 @@ class ViewWait : public std::enable_shared_from_this<ViewWait> {
 
  private:
   void on_answer(const Answer& answer) {
-    auto view = outcome_of(kView, answer);
+    auto view = kView.outcome_of(answer);
     const bool absent =
         !view.ok() && view.status().detail() == static_cast<std::uint32_t>(ErrorCode::ViewAbsent);
     const bool behind =
@@ -318,10 +318,10 @@ void submit_order(Core& core,
     return refuse<Result<ChangedMember>>(core, std::move(callback), order.status());
   }
   const bool moves = order.value().action == protocol::MemberAction::MoveLeaders;
-  submit(core,
-         kChange,
-         {moves ? order.value().node : NodeId{}, protocol::encode_member_action(order.value())},
-         std::move(callback));
+  kChange.submit(
+      core,
+      {moves ? order.value().node : NodeId{}, protocol::encode_member_action(order.value())},
+      std::move(callback));
 }
 
 }  // namespace
@@ -337,7 +337,7 @@ void update_member(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  submit(core, kUpdate, {{}, protocol::encode_member_order(order.value())}, std::move(callback));
+  kUpdate.submit(core, {{}, protocol::encode_member_order(order.value())}, std::move(callback));
 }
 
 void add_member(Core& core,
@@ -366,13 +366,13 @@ void alarms(Core& core,
   auto operation = node_operation(core, kAlarms.kind, NodeId{call.node_id});
   operation->payload = protocol::text_of(protocol::encode_alarm_order(order));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(outcome_of(kAlarms, answer));
+    callback(kAlarms.outcome_of(answer));
   };
   core.submit(std::move(operation));
 }
 
 void member_progress(Core& core, Callback<Result<MemberProgress>> callback) {
-  submit(core, kProgress, {}, std::move(callback));
+  kProgress.submit(core, {}, std::move(callback));
 }
 
 }  // namespace gcoord::client

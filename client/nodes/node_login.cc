@@ -77,7 +77,8 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!is_login(reply.slot)) {
     return false;
   }
-  const Login::Outcome outcome = login.take(reply.slot, reply.payload, reply.now, entry.login.turn);
+  const Login::Outcome outcome =
+      login.take({reply.slot, reply.payload, reply.now, entry.login.turn});
   entry.login.by_password = false;
   if (outcome.again) {
     log_in(entry, reply.entries, login);

@@ -357,7 +357,7 @@ void NodeSet::on_reply(Entry& entry,
     take_view(slot, payload);
   } else if (entry.phase == Phase::Ready && is_login(slot)) {
     // If not taken, it is sent again.
-    access_.login->take(slot, payload, options_.clock->now(), entry.login.turn);
+    access_.login->take({slot, payload, options_.clock->now(), entry.login.turn});
   } else if (entry.phase == Phase::Ready) {
     access_.keyring.hear(slot, payload);
     events_.on_reply(entry.node, slot, payload);

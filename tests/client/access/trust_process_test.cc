@@ -98,10 +98,16 @@ class LibrariesTrustTest : public cli::TrustTest {
     change.role_count = 1;
     return changed(client, change);
   }
+
+  static void make_users(gcoord_client* admin);
+  static void expect_listed(gcoord_client* admin);
+  static void expect_bob(gcoord_client* bob);
+  void release_by_key(gcoord_session* session, std::uint64_t fence) const;
+  static void expect_origins(gcoord_client* admin, std::uint64_t id);
 };
 
-TEST_F(LibrariesTrustTest, CHasEveryVerbAndPassesOnTheKeyOfASession) {
-  gcoord_client* const admin = connect(nullptr, nullptr);
+// Bob, who may read and write below jobs/ without its details.
+void LibrariesTrustTest::make_users(gcoord_client* admin) {
   const char* root = "root";
   gcoord_access_change change = change_of(GCOORD_ACCESS_USER_ADD, "admin");
   change.roles = &root;
@@ -120,7 +126,9 @@ TEST_F(LibrariesTrustTest, CHasEveryVerbAndPassesOnTheKeyOfASession) {
   change.grants = nullptr;
   EXPECT_EQ(changed(admin, change), 1002u);
   EXPECT_EQ(changed(admin, change_of(14, "bob")), 1001u);
+}
 
+void LibrariesTrustTest::expect_listed(gcoord_client* admin) {
   gcoord_error error{};
   gcoord_access_query query;
   gcoord_access_query_init(&query);
@@ -153,8 +161,10 @@ TEST_F(LibrariesTrustTest, CHasEveryVerbAndPassesOnTheKeyOfASession) {
   EXPECT_STREQ(role.grants[1].prefix, "jobs/");
   EXPECT_GT(role.grants[1].right_count, 0u);
   gcoord_access_report_free(report);
+}
 
-  gcoord_client* const bob = connect("bob", "a password of bob's");
+void LibrariesTrustTest::expect_bob(gcoord_client* bob) {
+  gcoord_error error{};
   gcoord_identity* identity = nullptr;
   ASSERT_EQ(gcoord_client_identity(bob, &identity, &error), GCOORD_OK);
   EXPECT_STREQ(gcoord_identity_kind(identity), "user");
@@ -162,13 +172,11 @@ TEST_F(LibrariesTrustTest, CHasEveryVerbAndPassesOnTheKeyOfASession) {
   EXPECT_STRNE(gcoord_identity_token(identity), "");
   EXPECT_GT(gcoord_identity_token_left_ms(identity), 0);
   gcoord_identity_free(identity);
-  EXPECT_EQ(changed(bob, change_of(GCOORD_ACCESS_USER_DELETE, "admin")), 6560u);
+}
 
-  // Whoever has the key releases the lock.
-  gcoord_session* session = nullptr;
-  gcoord_lock* lock = nullptr;
-  ASSERT_EQ(gcoord_session_open(bob, 60'000, nullptr, nullptr, &session, &error), GCOORD_OK);
-  ASSERT_EQ(gcoord_lock_acquire(session, "jobs/c", 0, &lock, &error), GCOORD_OK) << error.message;
+// Another client releases what is held under the token, with the key of its session.
+void LibrariesTrustTest::release_by_key(gcoord_session* session, std::uint64_t fence) const {
+  gcoord_error error{};
   std::array<char, GCOORD_SESSION_KEY_ROOM> key{};
   EXPECT_EQ(gcoord_session_key(session, key.data(), 5, &error), GCOORD_INVALID_ARGUMENT);
   ASSERT_EQ(gcoord_session_key(session, key.data(), key.size(), &error), GCOORD_OK);
@@ -186,17 +194,15 @@ TEST_F(LibrariesTrustTest, CHasEveryVerbAndPassesOnTheKeyOfASession) {
   gcoord_session_free(attached);
   how.session_key = key.data();
   ASSERT_EQ(gcoord_session_attach(other, &how, false, 1, &attached, &error), GCOORD_OK);
-  EXPECT_EQ(gcoord_session_release(attached, "jobs/c", gcoord_lock_fence(lock), &error), GCOORD_OK)
-      << error.message;
-  gcoord_lock_free(lock);
-  // Without lock.read.details nobody is shown who holds a name, be it oneself.
-  ASSERT_EQ(gcoord_lock_acquire(session, "jobs/d", 0, &lock, &error), GCOORD_OK) << error.message;
-  gcoord_holder holder{};
-  ASSERT_EQ(gcoord_get(bob, "jobs/d", &holder, &error), GCOORD_OK) << error.message;
-  EXPECT_EQ(holder.session_id, GCOORD_HIDDEN_SESSION);
-  EXPECT_EQ(holder.token, 0u);
+  EXPECT_EQ(gcoord_session_release(attached, "jobs/c", fence, &error), GCOORD_OK) << error.message;
+  gcoord_session_detach(attached);
+  gcoord_session_free(attached);
+  gcoord_client_free(other);
+}
+
+void LibrariesTrustTest::expect_origins(gcoord_client* admin, std::uint64_t id) {
+  gcoord_error error{};
   gcoord_origins* origins = nullptr;
-  const std::uint64_t id = gcoord_session_id(session);
   // The note of a session follows its first entry.
   while (gcoord_session_origins(admin, &id, 1, &origins, &error) == GCOORD_OK &&
          gcoord_origins_size(origins) == 0) {
@@ -208,14 +214,35 @@ TEST_F(LibrariesTrustTest, CHasEveryVerbAndPassesOnTheKeyOfASession) {
   ASSERT_EQ(gcoord_holder_origins(admin, "jobs/d", &origins, &error), GCOORD_OK) << error.message;
   EXPECT_EQ(gcoord_origins_get(origins, 0).session_id, id);
   gcoord_origins_free(origins);
+}
+
+TEST_F(LibrariesTrustTest, CHasEveryVerbAndPassesOnTheKeyOfASession) {
+  gcoord_client* const admin = connect(nullptr, nullptr);
+  make_users(admin);
+  expect_listed(admin);
+  gcoord_client* const bob = connect("bob", "a password of bob's");
+  expect_bob(bob);
+  EXPECT_EQ(changed(bob, change_of(GCOORD_ACCESS_USER_DELETE, "admin")), 6560u);
+
+  gcoord_error error{};
+  gcoord_session* session = nullptr;
+  gcoord_lock* lock = nullptr;
+  ASSERT_EQ(gcoord_session_open(bob, 60'000, nullptr, nullptr, &session, &error), GCOORD_OK);
+  ASSERT_EQ(gcoord_lock_acquire(session, "jobs/c", 0, &lock, &error), GCOORD_OK) << error.message;
+  release_by_key(session, gcoord_lock_fence(lock));
+  gcoord_lock_free(lock);
+  // Without lock.read.details nobody is shown who holds a name, be it oneself.
+  ASSERT_EQ(gcoord_lock_acquire(session, "jobs/d", 0, &lock, &error), GCOORD_OK) << error.message;
+  gcoord_holder holder{};
+  ASSERT_EQ(gcoord_get(bob, "jobs/d", &holder, &error), GCOORD_OK) << error.message;
+  EXPECT_EQ(holder.session_id, GCOORD_HIDDEN_SESSION);
+  EXPECT_EQ(holder.token, 0u);
+  expect_origins(admin, gcoord_session_id(session));
 
   gcoord_lock_free(lock);
-  gcoord_session_detach(attached);
-  gcoord_session_free(attached);
   gcoord_session_free(session);
-  for (gcoord_client* each : {other, bob, admin}) {
-    gcoord_client_free(each);
-  }
+  gcoord_client_free(bob);
+  gcoord_client_free(admin);
 }
 
 TEST_F(LibrariesTrustTest, CSetsLimitsAndDenies) {

@@ -49,11 +49,9 @@ protocol::ReplySlot reply(ErrorCode code = ErrorCode::None) {
 }
 
 Login::Outcome accept(Login& login, const std::string& token, std::uint32_t life_s = 600) {
-  return login.take(
-      reply(),
-      protocol::encode_authenticated(
-          {.principal = {security::PrincipalKind::User, "ann"}, .life_s = life_s, .token = token}),
-      kNow);
+  const auto payload = protocol::encode_authenticated(
+      {.principal = {security::PrincipalKind::User, "ann"}, .life_s = life_s, .token = token});
+  return login.take({reply(), payload, kNow});
 }
 
 TEST(Login, WithoutCredentialsThereIsNothingToShow) {
@@ -84,7 +82,7 @@ TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
   EXPECT_EQ(shown(login), "password ann/secret");
   accept(login, "first");
   EXPECT_EQ(shown(login), "token first");
-  const Login::Outcome outcome = login.take(reply(ErrorCode::TokenExpired), {}, kNow);
+  const Login::Outcome outcome = login.take({reply(ErrorCode::TokenExpired), {}, kNow});
   EXPECT_TRUE(outcome.again);
   EXPECT_EQ(shown(login), "password ann/secret");
   EXPECT_TRUE(accept(login, "second").status.ok());
@@ -95,10 +93,10 @@ TEST(Login, ARefusalOfATokenThatWasReplacedMeanwhileLeavesTheNewOne) {
   Login login{{.user = "ann", .password = "secret"}};
   accept(login, "first");
   const std::uint64_t turn = login.next().value().turn;
-  EXPECT_TRUE(login.take(reply(ErrorCode::TokenExpired), {}, kNow, turn).again);
+  EXPECT_TRUE(login.take({reply(ErrorCode::TokenExpired), {}, kNow, turn}).again);
   accept(login, "second");
   // Of another connection, which showed the first one too.
-  EXPECT_TRUE(login.take(reply(ErrorCode::TokenExpired), {}, kNow, turn).again);
+  EXPECT_TRUE(login.take({reply(ErrorCode::TokenExpired), {}, kNow, turn}).again);
   EXPECT_EQ(shown(login), "token second");
 }
 
@@ -115,7 +113,7 @@ TEST(Login, AreWipedAlsoWhereAMoveLeftThem) {
 TEST(Login, AWrongPasswordIsNotShownAgainByItself) {
   Login login{{.user = "ann", .password = "wrong"}};
   EXPECT_EQ(shown(login), "password ann/wrong");
-  const Login::Outcome outcome = login.take(reply(ErrorCode::AuthenticationFailed), {}, kNow);
+  const Login::Outcome outcome = login.take({reply(ErrorCode::AuthenticationFailed), {}, kNow});
   EXPECT_FALSE(outcome.again);
   EXPECT_EQ(outcome.status.detail(), 6531u);
 }
@@ -123,11 +121,11 @@ TEST(Login, AWrongPasswordIsNotShownAgainByItself) {
 TEST(Login, AGivenTokenGoesBeforeThePasswordAndAloneHasNoOther) {
   Login both{{.user = "ann", .password = "secret", .token = "given"}};
   EXPECT_EQ(shown(both), "token given");
-  EXPECT_TRUE(both.take(reply(ErrorCode::TokenRevoked), {}, kNow).again);
+  EXPECT_TRUE(both.take({reply(ErrorCode::TokenRevoked), {}, kNow}).again);
   EXPECT_EQ(shown(both), "password ann/secret");
   Login alone{{.token = "given"}};
   EXPECT_EQ(shown(alone), "token given");
-  EXPECT_FALSE(alone.take(reply(ErrorCode::TokenRevoked), {}, kNow).again);
+  EXPECT_FALSE(alone.take({reply(ErrorCode::TokenRevoked), {}, kNow}).again);
 }
 
 TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
@@ -151,7 +149,7 @@ TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
 TEST(Login, AnAnswerThatIsNoneIsAFailure) {
   Login login{{.user = "ann", .password = "secret"}};
   EXPECT_EQ(shown(login), "password ann/secret");
-  EXPECT_EQ(login.take(reply(), {}, kNow).status.detail(), 4014u);
+  EXPECT_EQ(login.take({reply(), {}, kNow}).status.detail(), 4014u);
   EXPECT_FALSE(login.identity(kNow).has_value());
 }
 

@@ -9,15 +9,10 @@ include(CMakePackageConfigHelpers)
 # Programs that were linked against one number run with any later library of that number.
 set(client_abi 0)
 
-set(client_rooms client/c client/core client/credentials client/discovery client/groups client/health client/members client/net client/nodes
-  client/rendezvous protocol protocol/groups protocol/identities protocol/logs protocol/members protocol/rendezvous common common/host
-    common/text security/credentials security/secret security/tls)
-set(client_rooms client/access client/c client/core client/discovery client/groups client/health client/members client/net client/nodes
-  client/rendezvous protocol protocol/access protocol/groups protocol/logs protocol/members protocol/rendezvous common common/host
-    common/text security/roles)
-set(client_rooms client/access client/c client/core client/credentials client/discovery client/groups client/health client/members client/net client/nodes
-  client/rendezvous protocol protocol/access protocol/groups protocol/identities protocol/logs protocol/members protocol/rendezvous common common/host
-    common/text security/credentials security/roles security/secret security/tls)
+set(client_rooms client/access client/audit client/c client/core client/credentials client/discovery client/groups client/health client/limits
+  client/members client/net client/nodes client/rendezvous protocol protocol/access protocol/audit protocol/groups protocol/identities
+  protocol/limits protocol/logs protocol/members protocol/rendezvous common common/host common/text security/audit security/credentials
+  security/limits security/roles security/secret security/tls)
 list(TRANSFORM client_rooms REPLACE "/" "_")
 gcoord_packaged(${client_rooms})
 set(client_objects)

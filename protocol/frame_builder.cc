@@ -9,6 +9,29 @@
 
 namespace gcoord::protocol {
 
+namespace {
+
+// Passwords, tokens and keys pass through here, so memory is wiped before it is given back: a
+// buffer that grew, and payloads that were sent on.
+void wipe(std::vector<std::byte>& bytes) {
+  ::explicit_bzero(bytes.data(), bytes.size());
+}
+
+// Room for so many bytes more.
+void grow(std::vector<std::byte>& bytes, std::size_t count) {
+  if (bytes.capacity() - bytes.size() >= count) {
+    return;
+  }
+  // Doubled where frames wait already: each would copy all of them anew.
+  std::vector<std::byte> larger;
+  larger.reserve(std::max(bytes.size() + count, 2 * bytes.size()));
+  larger.assign(bytes.begin(), bytes.end());
+  wipe(bytes);
+  bytes.swap(larger);
+}
+
+}  // namespace
+
 bool FrameBuilder::fits(std::size_t payload_bytes) const {
   return slot_count() < std::numeric_limits<std::uint16_t>::max() &&
          kFrameHeaderBytes + slots_.size() + kSlotBytes + payloads_.size() + payload_bytes <=
@@ -33,6 +56,7 @@ void FrameBuilder::add_bytes(const void* slot, std::span<const std::byte> payloa
   GCOORD_ASSERT(fits(payload.size()));
   const auto* start = static_cast<const std::byte*>(slot);
   slots_.insert(slots_.end(), start, start + kSlotBytes);
+  grow(payloads_, payload.size());
   payloads_.insert(payloads_.end(), payload.begin(), payload.end());
 }
 
@@ -50,15 +74,13 @@ void FrameBuilder::finish(std::vector<std::byte>& out) {
   const auto bytes = std::as_bytes(std::span{&header, 1});
   header.header_crc32c = crc32c(bytes.first(offsetof(FrameHeader, header_crc32c)));
 
-  if (out.capacity() - out.size() < header.frame_bytes) {
-    // Doubled where frames wait already: each would copy all of them anew.
-    out.reserve(std::max(out.size() + header.frame_bytes, 2 * out.size()));
-  }
+  grow(out, header.frame_bytes);
   out.insert(out.end(), bytes.begin(), bytes.end());
   out.insert(out.end(), slots_.begin(), slots_.end());
   out.insert(out.end(), payloads_.begin(), payloads_.end());
   ++next_sequence_;
   slots_.clear();
+  wipe(payloads_);
   payloads_.clear();
 }
 

@@ -2,13 +2,15 @@
 
 #include "client/net/failure.h"
 #include "protocol/access/messages.h"
-#include "protocol/lock_messages.h"
+#include "security/credentials/password.h"
 #include "security/roles/grant_rules.h"
+#include "security/secret/bytes.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,16 +47,10 @@ AccessUser user_of(const protocol::UserRow& row) {
           .changed = row.changed};
 }
 
-Result<AccessReport> report_of(const Answer& answer) {
-  if (answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown)) {
-    return failure(ErrorCode::FeatureMissing, "users and roles");
-  }
-  if (!answer.status.ok()) {
-    return answer.status;
-  }
-  const auto decoded = protocol::decode_access_answer(answer.payload);
+std::optional<AccessReport> read_report(std::span<const std::byte> payload) {
+  const auto decoded = protocol::decode_access_answer(payload);
   if (!decoded.ok()) {
-    return failure(ErrorCode::ReplyMalformed, "access");
+    return std::nullopt;
   }
   const protocol::AccessAnswer& said = decoded.value();
   AccessReport report;
@@ -68,6 +64,11 @@ Result<AccessReport> report_of(const Answer& answer) {
   std::ranges::transform(said.roles, std::back_inserter(report.roles), role_of);
   return report;
 }
+
+constexpr StateRequest<AccessReport> kGet{
+    protocol::RequestKind::AccessGet, "users and roles", "access", read_report};
+constexpr StateRequest<AccessReport> kChange{
+    protocol::RequestKind::AccessChange, "users and roles", "access", read_report};
 
 // The grants of all words, those of one prefix put together.
 Result<std::vector<security::Grant>> grants_of(const AccessChange& change) {
@@ -132,12 +133,16 @@ Result<protocol::AccessOrder> order_of(const AccessChange& change) {
 // A change that is sent until a node takes or refuses it: in its first second a leader does not
 // know whether all nodes know of roles (AccessNotReady).
 struct SentChange {
-  Core& core;
-  std::string payload;  // With the number by which its repetitions are one change.
-  TimePoint deadline{};
-  Callback<Result<AccessReport>> callback;
+  SentChange(Core& where, security::SecretBytes what, Callback<Result<AccessReport>> told)
+      : core(where),
+        payload(std::move(what)),
+        deadline(where.request_deadline()),
+        callback(std::move(told)) {}
 
-  ~SentChange() { ::explicit_bzero(payload.data(), payload.size()); }  // It may have a password.
+  Core& core;
+  security::SecretBytes payload;  // With the number by which its repetitions are one change.
+  TimePoint deadline;
+  Callback<Result<AccessReport>> callback;
 };
 
 constexpr std::chrono::milliseconds kReadyAgain{100};
@@ -163,12 +168,13 @@ bool put_off(const std::shared_ptr<SentChange>& sent, const Answer& answer) {
 }
 
 void send_change(const std::shared_ptr<SentChange>& sent) {
-  auto operation = system_operation(sent->core, protocol::RequestKind::AccessChange);
-  operation->payload = sent->payload;
+  auto operation = system_operation(sent->core, kChange.kind);
+  operation->secret = true;  // It may have a password.
+  operation->payload = sent->payload.text();
   operation->deadline = sent->deadline;
   operation->callback = [sent](const Answer& answer) {
     if (!put_off(sent, answer)) {
-      sent->callback(report_of(answer));
+      sent->callback(kChange.outcome_of(answer));
     }
   };
   sent->core.submit(std::move(operation));
@@ -187,29 +193,20 @@ void access(Core& core, const AccessQuery& query, Callback<Result<AccessReport>>
       .limit = std::clamp<std::uint32_t>(query.limit, 1, protocol::kAccessRowsMax),
       .name = query.name,
       .after = query.after};
-  constexpr auto kKind = protocol::RequestKind::AccessGet;
-  auto operation = query.node_id == 0 ? system_operation(core, kKind)
-                                      : node_operation(core, kKind, NodeId{query.node_id});
-  operation->payload = protocol::text_of(protocol::encode_access_query(asked));
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(report_of(answer));
-  };
-  core.submit(std::move(operation));
+  kGet.submit(
+      core, {NodeId{query.node_id}, protocol::encode_access_query(asked)}, std::move(callback));
 }
 
 void change_access(Core& core,
                    const AccessChange& change,
                    Callback<Result<AccessReport>> callback) {
-  const auto order = order_of(change);
+  auto order = order_of(change);
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  const auto sent = std::make_shared<SentChange>(SentChange{
-      .core = core,
-      .payload = std::string{protocol::text_of(protocol::encode_access_order(order.value()))},
-      .deadline = core.request_deadline(),
-      .callback = std::move(callback)});
-  send_change(sent);
+  security::SecretBytes payload{protocol::encode_access_order(order.value())};
+  security::wipe(order.value().password);
+  send_change(std::make_shared<SentChange>(core, std::move(payload), std::move(callback)));
 }
 
 }  // namespace gcoord::client

@@ -52,15 +52,21 @@ void send(Core& core, OperationPtr operation, Callback<Origins> callback) {
 
 }  // namespace
 
-void session_origins(Core& core, std::vector<SessionId> sessions, Callback<Origins> callback) {
-  if (sessions.size() > protocol::kDescribedMax) {
-    sessions.resize(protocol::kDescribedMax);
+void session_origins(Core& core,
+                     const std::vector<std::uint64_t>& sessions,
+                     Callback<Origins> callback) {
+  std::vector<SessionId> ids;
+  for (const std::uint64_t session : sessions) {
+    if (ids.size() == protocol::kDescribedMax) {
+      break;
+    }
+    ids.push_back(SessionId{session});
   }
   auto operation = std::make_unique<Operation>();
   operation->slot.kind = protocol::RequestKind::SessionDescribe;
   operation->target = Target::AnyNode;
   operation->deadline = core.request_deadline();
-  operation->payload = protocol::text_of(protocol::encode_keep_alive(sessions));
+  operation->payload = protocol::text_of(protocol::encode_keep_alive(ids));
   send(core, std::move(operation), std::move(callback));
 }
 

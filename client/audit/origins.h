@@ -4,6 +4,7 @@
 #include "client/core/calls.h"
 #include "gcoord/leases.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace gcoord::client {
 
 using Origins = Result<std::vector<SessionOrigin>>;
 
-void session_origins(Core& core, std::vector<SessionId> sessions, Callback<Origins> callback);
+void session_origins(Core& core,
+                     const std::vector<std::uint64_t>& sessions,
+                     Callback<Origins> callback);
 
 void holder_origins(Core& core, const std::string& name, Callback<Origins> callback);
 

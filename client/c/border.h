@@ -88,6 +88,11 @@ Argument callee(void (*callback)(Arguments...)) {
   return {reinterpret_cast<const void*>(callback), "callback"};
 }
 
+// A text of which there may be none.
+inline std::string text_given(const char* text) {
+  return text != nullptr ? text : "";
+}
+
 // GC1002 where the array is NULL, or one of `count` names in it.
 Status names_given(const char* const* names, std::size_t count);
 

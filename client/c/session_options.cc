@@ -3,7 +3,12 @@
 #include "client/net/failure.h"
 #include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_sessions.h"
+#include "security/credentials/password.h"
+#include "security/credentials/session_key.h"
 
+#include <cstddef>
+#include <cstring>
+#include <string>
 #include <utility>
 
 using namespace gcoord::client;
@@ -14,6 +19,7 @@ using gcoord::protocol::ErrorCode;
 using std::chrono::milliseconds;
 
 static_assert(GCOORD_STARVE == static_cast<int>(UnhealthyAction::Starve));
+static_assert(GCOORD_SESSION_KEY_ROOM > gcoord::security::kSessionKeyTextBytesMax);
 static_assert(GCOORD_CLOSE == static_cast<int>(UnhealthyAction::Close));
 
 Result<HealthCheck> check_of(const gcoord_health_check& given) {
@@ -80,7 +86,18 @@ std::function<void(const LostLock&)> losses_of(const gcoord_session_options& giv
   };
 }
 
-// What the three ways of coming by a session share: make(health, gate) -> Result<Session>.
+// Of the first version.
+constexpr std::size_t kFirstSessionBytes = offsetof(gcoord_session_options, session_key);
+
+gcoord_session_options default_session_options() {
+  gcoord_session_options options{};
+  options.struct_bytes = sizeof options;
+  options.ttl_ms = SessionOptions{}.ttl.count();
+  options.on_unhealthy = GCOORD_STARVE;
+  return options;
+}
+
+// What the three ways of coming by a session share: make(all, health, gate) -> Result<Session>.
 template <typename Make>
 gcoord_status with_options(gcoord_client* client,
                            const gcoord_session_options* options,
@@ -89,17 +106,17 @@ gcoord_status with_options(gcoord_client* client,
                            Make make) {
   return border(
       error, {{client, "client"}, {options, "options"}, {session, "session"}}, [&]() -> Status {
-        GCOORD_TRY_STATUS(initialised(*options));
-        const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
-        auto health = health_of(*options, gate);
+        GCOORD_TRY(const auto all, whole(*options, default_session_options(), kFirstSessionBytes));
+        const auto gate = std::make_shared<EventGate>(all.on_event, all.user);
+        auto health = health_of(all, gate);
         if (!health.ok()) {
           return health.status();
         }
-        return give(make(std::move(health).value(), gate), session, gate);
+        return give(make(all, std::move(health).value(), gate), session, gate);
       });
 }
 
-// The same of the ways that do not wait: begin(health, gate) -> Future<Result<Session>>.
+// The same of the ways that do not wait: begin(all, health, gate) -> Future<Result<Session>>.
 template <typename Begin>
 gcoord_status begin_with_options(gcoord_client* client,
                                  const gcoord_session_options* options,
@@ -109,11 +126,11 @@ gcoord_status begin_with_options(gcoord_client* client,
                                  Begin begin) {
   return border(
       error, {{client, "client"}, {options, "options"}, callee(callback)}, [&]() -> Status {
-        GCOORD_TRY_STATUS(initialised(*options));
-        const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
-        auto health = health_of(*options, gate);
+        GCOORD_TRY(const auto all, whole(*options, default_session_options(), kFirstSessionBytes));
+        const auto gate = std::make_shared<EventGate>(all.on_event, all.user);
+        auto health = health_of(all, gate);
         if (health.ok()) {
-          begin(std::move(health).value(), gate)
+          begin(all, std::move(health).value(), gate)
               .then(giving_to<gcoord_session, Session>(callback, user, gate));
         }
         return health.status();
@@ -140,13 +157,15 @@ GrantOptions grant_of(const gcoord_session_options& given,
 }
 
 // What a lease is taken with; GC1001 for options that nobody has filled.
-Result<LeaseOptions> lease_options_of(const gcoord_session_options& given,
+Result<LeaseOptions> lease_options_of(const gcoord_session_options& options,
                                       std::int64_t wait_ms,
                                       const std::shared_ptr<EventGate>& gate) {
   const auto how = wait_of(wait_ms);
-  if (const Status usable = first_failure({initialised(given), how.status()}); !usable.ok()) {
+  const auto all = whole(options, default_session_options(), kFirstSessionBytes);
+  if (const Status usable = first_failure({all.status(), how.status()}); !usable.ok()) {
     return usable;
   }
+  const gcoord_session_options& given = all.value();
   auto health = health_of(given, gate);
   if (!health.ok()) {
     return health.status();
@@ -159,20 +178,42 @@ Result<LeaseOptions> lease_options_of(const gcoord_session_options& given,
 
 }  // namespace
 
-void gcoord_session_options_init(gcoord_session_options* options) {
-  if (begin_options(options)) {
-    options->ttl_ms = SessionOptions{}.ttl.count();
-    options->on_unhealthy = GCOORD_STARVE;
-  }
+void(gcoord_session_options_init)(gcoord_session_options* options) {
+  fill_options(options, default_session_options(), kFirstSessionBytes);
+}
+
+void gcoord_session_options_init_as(gcoord_session_options* options, size_t struct_bytes) {
+  fill_options(options, default_session_options(), struct_bytes);
+}
+
+gcoord_status gcoord_session_key(const gcoord_session* session,
+                                 char* key,
+                                 size_t room,
+                                 gcoord_error* error) {
+  return border(error, {{session, "session"}, {key, "key"}}, [&]() -> Status {
+    std::string text = session->session.key();
+    if (text.size() >= room) {
+      gcoord::security::wipe(text);
+      return failure(ErrorCode::OptionInvalid, "the key needs more room");
+    }
+    std::memcpy(key, text.c_str(), text.size() + 1);
+    gcoord::security::wipe(text);
+    return {};
+  });
 }
 
 gcoord_status gcoord_session_open_as(gcoord_client* client,
                                      const gcoord_session_options* options,
                                      gcoord_session** session,
                                      gcoord_error* error) {
-  return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
-    return client->client.open_session(opening_of(*options, std::move(health), gate));
-  });
+  return with_options(
+      client,
+      options,
+      session,
+      error,
+      [&](const auto& all, SessionHealth health, const auto& gate) {
+        return client->client.open_session(opening_of(all, std::move(health), gate));
+      });
 }
 
 gcoord_status gcoord_session_open_as_async(gcoord_client* client,
@@ -180,8 +221,8 @@ gcoord_status gcoord_session_open_as_async(gcoord_client* client,
                                            gcoord_session_callback callback,
                                            void* user,
                                            gcoord_error* error) {
-  const auto begin = [&](SessionHealth health, const auto& gate) {
-    return client->client.open_session_async(opening_of(*options, std::move(health), gate));
+  const auto begin = [&](const auto& all, SessionHealth health, const auto& gate) {
+    return client->client.open_session_async(opening_of(all, std::move(health), gate));
   };
   return begin_with_options(client, options, callback, user, error, begin);
 }
@@ -190,9 +231,13 @@ gcoord_status gcoord_session_grant(gcoord_client* client,
                                    const gcoord_session_options* options,
                                    gcoord_session** session,
                                    gcoord_error* error) {
-  return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
-    return client->client.grant_session(grant_of(*options, std::move(health), gate));
-  });
+  return with_options(client,
+                      options,
+                      session,
+                      error,
+                      [&](const auto& all, SessionHealth health, const auto& gate) {
+                        return client->client.grant_session(grant_of(all, std::move(health), gate));
+                      });
 }
 
 gcoord_status gcoord_session_grant_async(gcoord_client* client,
@@ -200,8 +245,8 @@ gcoord_status gcoord_session_grant_async(gcoord_client* client,
                                          gcoord_session_callback callback,
                                          void* user,
                                          gcoord_error* error) {
-  const auto begin = [&](SessionHealth health, const auto& gate) {
-    return client->client.grant_session_async(grant_of(*options, std::move(health), gate));
+  const auto begin = [&](const auto& all, SessionHealth health, const auto& gate) {
+    return client->client.grant_session_async(grant_of(all, std::move(health), gate));
   };
   return begin_with_options(client, options, callback, user, error, begin);
 }
@@ -212,14 +257,20 @@ gcoord_status gcoord_session_attach(gcoord_client* client,
                                     uint64_t first_sequence,
                                     gcoord_session** session,
                                     gcoord_error* error) {
-  return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
-    return client->client.attach_session({.session_id = options->session_id,
-                                          .ttl = milliseconds{options->ttl_ms},
-                                          .first_sequence = first_sequence,
-                                          .keep_alive = keep_alive,
-                                          .on_event = events_through(gate),
-                                          .health = std::move(health)});
-  });
+  return with_options(client,
+                      options,
+                      session,
+                      error,
+                      [&](const auto& all, SessionHealth health, const auto& gate) {
+                        return client->client.attach_session(
+                            {.session_id = all.session_id,
+                             .ttl = milliseconds{all.ttl_ms},
+                             .session_key = all.session_key != nullptr ? all.session_key : "",
+                             .first_sequence = first_sequence,
+                             .keep_alive = keep_alive,
+                             .on_event = events_through(gate),
+                             .health = std::move(health)});
+                      });
 }
 
 gcoord_status gcoord_lease_take_as(gcoord_client* client,

@@ -72,6 +72,11 @@ void break_lock(Core& core,
           const bool free = lock.status().detail() == absent;
           return callback(free ? failure(protocol::ErrorCode::LockNotHeld) : lock.status());
         }
+        if (lock.value().hidden) {
+          return callback(failure(protocol::ErrorCode::NotAllowed,
+                                  "who does not have lock.read.details of the name breaks a hold "
+                                  "by its token"));
+        }
         asked.token = newest_token(lock.value());
         // One hold costs a node little; all of them, room for as many as a lock may have.
         const bool several = lock.value().holders.size() > 1;

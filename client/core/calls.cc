@@ -3,6 +3,7 @@
 #include "client/core/replica_reads.h"
 #include "client/net/failure.h"
 #include "common/name_hash.h"
+#include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
 #include "protocol/logs/level_messages.h"
 #include "protocol/validate.h"
@@ -16,6 +17,8 @@ namespace gcoord::client {
 namespace {
 
 using std::chrono::milliseconds;
+
+static_assert(kHiddenSession == protocol::kHiddenSession.value);
 
 Result<Verdict> verdict_of(std::uint64_t number) {
   const bool known = number >= static_cast<std::uint64_t>(Verdict::Valid) &&
@@ -37,6 +40,7 @@ LockDescription description_of(const protocol::LockRow& row) {
   lock.name = row.name;
   lock.shard = row.shard.value;
   lock.holder_session = row.holder.value;
+  lock.hidden = row.holder == protocol::kHiddenSession;
   lock.token = row.token.value;
   lock.acquired_index = row.acquired_index.value;
   lock.ttl_left = milliseconds{row.ttl_left_ms};

@@ -3,15 +3,18 @@
 #pragma once
 
 #include "client/core/core.h"
+#include "client/net/failure.h"
 #include "common/ids.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gcoord::client {
@@ -77,6 +80,44 @@ OperationPtr system_operation(const Core& core, protocol::RequestKind kind);
 
 // Number of an order, by which the cluster knows it when it comes once more; never 0.
 std::uint64_t drawn_number();
+
+struct StateOrder {
+  NodeId node;  // 0: the leader of shard 0, which has the state of the cluster.
+  std::vector<std::byte> payload;
+};
+
+// A row in the table of a family of verbs: a kind of request that earlier releases may lack, and
+// how its answer is read. A constant.
+template <typename T>
+struct StateRequest {
+  Result<T> outcome_of(const Answer& answer) const {
+    if (answer.status.detail() == static_cast<std::uint32_t>(protocol::ErrorCode::KindUnknown)) {
+      return failure(protocol::ErrorCode::FeatureMissing, feature);
+    }
+    if (!answer.status.ok()) {
+      return answer.status;
+    }
+    auto taken = read(answer.payload);
+    return taken.has_value() ? Result<T>{*std::move(taken)}
+                             : failure(protocol::ErrorCode::ReplyMalformed, reply);
+  }
+
+  void submit(Core& core, const StateOrder& order, Callback<Result<T>> callback) const {
+    auto operation = order.node == NodeId{} ? system_operation(core, kind)
+                                            : node_operation(core, kind, order.node);
+    operation->payload.assign(reinterpret_cast<const char*>(order.payload.data()),
+                              order.payload.size());
+    operation->callback = [this, callback = std::move(callback)](const Answer& answer) {
+      callback(outcome_of(answer));
+    };
+    core.submit(std::move(operation));
+  }
+
+  protocol::RequestKind kind{};
+  const char* feature;  // What such a release lacks (GC4005).
+  const char* reply;    // What cannot be read (GC4014).
+  std::optional<T> (*read)(std::span<const std::byte> payload);
+};
 
 // A request about one name, to the leader of its shard.
 OperationPtr name_operation(const Core& core, protocol::RequestKind kind, std::string_view name);

@@ -118,10 +118,12 @@ void Candidate::look_at_line(const Review& review) {
 }
 
 void Candidate::on_line(const Review& review, const Result<ElectionView>& line) {
-  if (line.ok() && line.value().leader.epoch != review.token) {
+  const bool shown = line.ok() && !line.value().leader.hidden;
+  if (shown && line.value().leader.epoch != review.token) {
     return;  // It leads no more, or by another term that looks for itself.
   }
-  if (!line.ok() || led_token() != review.token) {
+  // Who may not see its line can choose nobody in it; it may be let to see it later.
+  if (!shown || led_token() != review.token) {
     return review_later(review);
   }
   const std::vector<CandidateView>& waiting = line.value().candidates;

@@ -68,7 +68,8 @@ Result<Leader> leader_of(const Result<LockDescription>& lock) {
                 .epoch = lock.value().token,
                 .ttl_left = lock.value().ttl_left,
                 .candidates_waiting = lock.value().waiter_count,
-                .value = lock.value().note};
+                .value = lock.value().note,
+                .hidden = lock.value().hidden};
 }
 
 void find_leader(Core& core, std::string_view name, const Callback<Result<Leader>>& callback) {
@@ -102,7 +103,9 @@ ClientStatistics statistics_of(Core& core) {
 
 Client::Impl::Impl(ClientOptions options)
     : core_(std::make_shared<Core>(std::move(options))),
-      watches_(std::make_shared<Watches>(core_)) {}
+      watches_(std::make_shared<Watches>(core_)) {
+  wipe(options.credentials);  // What the move has left.
+}
 
 void Client::Impl::close() {
   const std::lock_guard lock{closing_};
@@ -192,6 +195,7 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 
 Result<Client> Client::connect(ClientOptions options) {
+  const CredentialsWiper wiper{options.credentials};
   if (options.endpoints.empty()) {
     return failure(protocol::ErrorCode::OptionMissing, "endpoints");
   }

@@ -18,13 +18,14 @@ namespace {
 constexpr std::chrono::milliseconds kDrainTime{200};
 
 ClientOptions completed(ClientOptions options) {
+  const CredentialsWiper wiper{options.credentials};  // Of what a move leaves behind.
   if (options.seed == 0) {
     options.seed = std::random_device{}();
   }
   if (options.clock == nullptr) {
     options.clock = boot_clock();
   }
-  return options;
+  return ClientOptions{std::move(options)};
 }
 
 }  // namespace
@@ -43,7 +44,10 @@ Core::Core(ClientOptions options)
                   nodes_,
                   [this](const std::shared_ptr<SessionRecord>& session) { keeper_.lose(session); }),
       keeper_(options_, nodes_, dispatcher_),
-      timer_(loop_->context, *options_.clock, [this] { settle(); }) {}
+      timer_(loop_->context, *options_.clock, [this] { settle(); }) {
+  wipe(options_.credentials);  // The login has them.
+  wipe(options.credentials);   // What the move has left.
+}
 
 Core::~Core() {
   stop();

@@ -77,8 +77,10 @@ Status status_of(const protocol::ReplySlot& slot, std::span<const std::byte> pay
   }
   const bool names_holder =
       slot.detail == static_cast<std::uint32_t>(protocol::ErrorCode::LockBusy);
-  const std::string holder =
-      "session " + std::to_string(slot.extra) + ", token " + std::to_string(slot.token);
+  // No session: the node does not say who it is to whom may not know it.
+  const std::string holder = slot.extra == 0 ? "a session that you may not see"
+                                             : "session " + std::to_string(slot.extra) +
+                                                   ", token " + std::to_string(slot.token);
   return failure(static_cast<protocol::ErrorCode>(slot.detail),
                  names_holder ? holder : std::string{});
 }

@@ -2,6 +2,7 @@
 
 #include "client/net/failure.h"
 #include "protocol/election_messages.h"
+#include "protocol/lease_messages.h"
 #include "protocol/lock_messages.h"
 #include "protocol/validate.h"
 
@@ -19,7 +20,8 @@ ElectionView view_of(protocol::CandidateList list) {
                  .epoch = list.epoch.value,
                  .ttl_left = milliseconds{list.ttl_left_ms},
                  .candidates_waiting = list.waiter_count,
-                 .value = std::move(list.value)};
+                 .value = std::move(list.value),
+                 .hidden = list.leader == protocol::kHiddenSession};
   view.wanted_session = list.wanted.value;
   view.candidates.reserve(list.candidates.size());
   for (protocol::CandidateRow& row : list.candidates) {
@@ -27,7 +29,8 @@ ElectionView view_of(protocol::CandidateList list) {
                                .sequence = row.sequence.value,
                                .waited = milliseconds{row.waited_ms},
                                .priority = row.rank,
-                               .value = std::move(row.value)});
+                               .value = std::move(row.value),
+                               .hidden = row.session == protocol::kHiddenSession});
   }
   return view;
 }

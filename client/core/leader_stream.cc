@@ -31,15 +31,16 @@ Status LeaderStream::Impl::begin() {
   if (lock.ok() && lock.value().holder_session != 0) {
     offer({.session_id = lock.value().holder_session,
            .epoch = lock.value().token,
-           .value = lock.value().note});
+           .value = lock.value().note,
+           .hidden = lock.value().hidden});
     return {};
   }
   return lock.ok() || is(lock.status(), protocol::ErrorCode::LockAbsent) ? Status{} : lock.status();
 }
 
 void LeaderStream::Impl::offer(Office office) {
-  if (office.epoch > epoch_) {
-    epoch_ = office.epoch;
+  if (office.hidden || office.epoch > epoch_) {
+    epoch_ = std::max(epoch_, office.epoch);
     ready_.push_back(std::move(office));
   }
 }
@@ -47,7 +48,10 @@ void LeaderStream::Impl::offer(Office office) {
 void LeaderStream::Impl::take(const WatchBatch& batch) {
   for (const WatchEvent& event : batch.events) {
     if (event.kind == EventKind::Granted) {
-      offer({.session_id = event.session_id, .epoch = event.token, .value = event.value});
+      offer({.session_id = event.session_id,
+             .epoch = event.token,
+             .value = event.value,
+             .hidden = event.hidden});
     }
   }
 }

@@ -3,11 +3,19 @@
 #include "client/core/session_record.h"
 #include "common/assert.h"
 #include "protocol/lock_messages.h"
+#include "security/secret/bytes.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace gcoord::client {
+
+Operation::~Operation() {
+  if (secret) {
+    security::wipe_memory(std::as_writable_bytes(std::span{payload}));
+  }
+}
 
 TimePoint Operation::due() const {
   switch (phase) {

@@ -6,6 +6,7 @@
 #include "client/health/health_target.h"
 #include "client/net/failure.h"
 #include "protocol/validate.h"
+#include "security/credentials/password.h"
 
 #include <algorithm>
 #include <utility>
@@ -239,6 +240,7 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   }
   if (!options.session_key.empty()) {
     const auto key = security::SessionKey::parse(options.session_key);
+    security::wipe(options.session_key);
     if (!key.ok()) {
       return failure(protocol::ErrorCode::SessionKeyInvalid);
     }

@@ -167,6 +167,7 @@ void WatchFeed::fail(std::uint64_t number, const Status& status, Revision first)
 
 void WatchFeed::connect() {
   phase_ = Phase::Connecting;
+  nodes_.note_shown(std::nullopt);
   pace_.give_up_at = options_.clock->now() + TimePoint{options_.connect_timeout};
   connection_ = std::make_shared<Connection>(loop_->context, *options_.clock, loop_->tls);
   Connection::Events events;
@@ -176,6 +177,7 @@ void WatchFeed::connect() {
     connection_->send(
         hello,
         protocol::encode(protocol::Hello{.cluster = cluster_, .client = options_.client_name}));
+    log_in_early();
   };
   events.on_reply = [this](const protocol::ReplySlot& slot, auto payload) {
     on_reply(slot, payload);
@@ -271,7 +273,11 @@ void WatchFeed::on_welcome(const protocol::ReplySlot& slot, std::span<const std:
     return move_on(kLacking);
   }
   const bool known = nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies;
-  return known ? begin() : log_in();
+  if (known) {
+    begin();
+  } else if (!nodes_.shown()) {
+    log_in();
+  }
 }
 
 void WatchFeed::make_streams(Entry& entry) {

@@ -18,10 +18,12 @@
 #include "protocol/hello.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -101,6 +103,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void on_welcome(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void log_in();
+  void log_in_early();
+  void show_login(Login::Proof proof);
   void on_authenticated(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void begin();
   void on_closed(const std::string& reason);

@@ -1,8 +1,10 @@
 // What the watches of a client need of a node: nodes of an earlier release do less, and some nodes
 // ask who the client is.
 #include "client/core/watch_feed.h"
+#include "security/secret/bytes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::client {
 
@@ -43,19 +45,36 @@ bool WatchFeed::seeks_another() {
 }
 
 void WatchFeed::log_in() {
-  const auto payload = nodes_.login()->next();
-  if (!payload.ok()) {
-    return move_on(payload.status().message());
+  auto proof = nodes_.login()->next();
+  if (!proof.ok()) {
+    return move_on(proof.status().message());
   }
+  show_login(std::move(proof).value());
+  connection_->flush();
+}
+
+void WatchFeed::show_login(Login::Proof proof) {
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::Authenticate;
-  connection_->send(slot, payload.value());
-  connection_->flush();
+  connection_->send(slot, proof.payload);
+  security::wipe_memory(proof.payload);
+  nodes_.note_shown(proof.turn);
+}
+
+// Right behind the Hello, where the node before this one took logins. Never for the first one.
+void WatchFeed::log_in_early() {
+  if (nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies) {
+    return;
+  }
+  if (auto proof = nodes_.login()->early(); !proof.payload.empty()) {
+    show_login(std::move(proof));
+  }
 }
 
 void WatchFeed::on_authenticated(const protocol::ReplySlot& slot,
                                  std::span<const std::byte> payload) {
-  const Login::Outcome outcome = nodes_.login()->take(slot, payload, options_.clock->now());
+  const Login::Outcome outcome =
+      nodes_.login()->take({slot, payload, options_.clock->now(), nodes_.shown()});
   if (outcome.again) {
     return log_in();
   }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,6 +31,12 @@ class WatchNodes {
   void set_login(std::shared_ptr<Login> login) { login_ = std::move(login); }
 
   Login* login() const { return login_.get(); }
+
+  // Which proof the present connection shows (Login::Proof::turn), whose answer follows the
+  // Welcome; nothing: none yet.
+  void note_shown(std::optional<std::uint64_t> turn) { shown_ = turn; }
+
+  std::optional<std::uint64_t> shown() const { return shown_; }
 
   std::size_t size() const { return addresses_.size(); }
 
@@ -66,6 +73,7 @@ class WatchNodes {
   static constexpr std::size_t kAddressesMax = 256;
 
   std::shared_ptr<Login> login_;
+  std::optional<std::uint64_t> shown_;
   std::vector<std::string> addresses_;
   std::size_t at_ = 0;
   std::set<std::string> lacking_;  // Those that cannot do what a watch needs.

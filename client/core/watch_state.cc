@@ -2,6 +2,7 @@
 
 #include "client/net/failure.h"
 #include "gcoord/future.h"
+#include "protocol/lease_messages.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,7 +25,8 @@ WatchBatch batch_of(const protocol::WatchBlock& block, std::uint8_t kinds) {
                             .previous = {.kind = static_cast<PreviousKind>(event.previous.before),
                                          .token = event.previous.token.value,
                                          .session_id = event.previous.session.value,
-                                         .value = event.previous.value}});
+                                         .value = event.previous.value},
+                            .hidden = event.session == protocol::kHiddenSession});
   }
   return batch;
 }

@@ -31,8 +31,16 @@ bool concerns_token(ErrorCode code) {
 
 }  // namespace
 
+void wipe(Credentials& credentials) {
+  for (std::string* secret : {&credentials.password, &credentials.token}) {
+    secret->resize(secret->capacity());
+    security::wipe(*secret);
+  }
+}
+
 Login::~Login() {
   security::wipe(token_);
+  client::wipe(credentials_);
 }
 
 bool Login::wanted() const {
@@ -40,8 +48,7 @@ bool Login::wanted() const {
          !credentials_.token_file.empty();
 }
 
-gcoord::Result<std::vector<std::byte>> Login::next() {
-  const std::lock_guard lock{mutex_};
+gcoord::Result<std::string> Login::token_to_show() const {
   std::string token = token_;
   if (token.empty() && !token_refused_ && !credentials_.token.empty()) {
     token = credentials_.token;
@@ -55,27 +62,52 @@ gcoord::Result<std::vector<std::byte>> Login::next() {
     token = trimmed(read.value().text());
   }
   const bool has_password = !credentials_.user.empty() && !credentials_.password.empty();
-  showed_token_ = !token.empty() && !(token_refused_ && has_password && token_.empty());
-  if (showed_token_) {
-    return protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token});
+  if (token_refused_ && has_password && token_.empty()) {
+    security::wipe(token);
   }
-  return protocol::encode_authenticate({.method = AuthenticateMethod::Password,
-                                        .user = credentials_.user,
-                                        .password = credentials_.password});
+  return token;
 }
 
-Login::Outcome Login::take(const protocol::ReplySlot& slot,
-                           std::span<const std::byte> payload,
-                           TimePoint now) {
+// Wipes the token.
+Login::Proof Login::proof_of(std::string& token) const {
+  Proof proof{.by_password = token.empty(), .turn = turn_};
+  proof.payload =
+      token.empty()
+          ? protocol::encode_authenticate({.method = AuthenticateMethod::Password,
+                                           .user = credentials_.user,
+                                           .password = credentials_.password})
+          : protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token});
+  security::wipe(token);
+  return proof;
+}
+
+gcoord::Result<Login::Proof> Login::next() const {
+  const std::lock_guard lock{mutex_};
+  auto token = token_to_show();
+  if (!token.ok()) {
+    return token.status();
+  }
+  return proof_of(token.value());
+}
+
+Login::Proof Login::early() const {
+  const std::lock_guard lock{mutex_};
+  auto token = token_to_show();
+  return token.ok() && !token.value().empty() ? proof_of(token.value()) : Proof{};
+}
+
+Login::Outcome Login::take(const Heard& heard) {
+  const auto& [slot, payload, now, turn] = heard;
   const std::lock_guard lock{mutex_};
   if (slot.code != gcoord::StatusCode::Ok) {
     const auto code = static_cast<ErrorCode>(slot.detail);
-    const bool by_token = showed_token_ && concerns_token(code);
+    const bool by_token = concerns_token(code);
     const bool other =
         !token_.empty() || (!credentials_.user.empty() && !credentials_.password.empty());
-    if (by_token) {
+    if (by_token && turn.value_or(turn_) == turn_) {
       security::wipe(token_);
       token_refused_ = true;
+      ++turn_;
       renew_at_ = other && renew_at_ != kTimeNever ? now : kTimeNever;
     }
     const bool known = protocol::find_error(slot.detail) != nullptr;
@@ -92,6 +124,7 @@ Login::Outcome Login::take(const protocol::ReplySlot& slot,
     security::wipe(token_);
     token_ = std::move(said.token);
     token_refused_ = false;
+    ++turn_;
   }
   const TimePoint life = std::chrono::seconds{said.life_s};
   expires_at_ = now + life;

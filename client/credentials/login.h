@@ -14,6 +14,7 @@
 #include "protocol/request.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -22,9 +23,27 @@
 
 namespace gcoord::client {
 
+// Overwrites the password and the token, also what a moved text has left behind, and empties them.
+void wipe(Credentials& credentials);
+
+// The same at the end of a block, of what was moved or copied out of it meanwhile.
+class CredentialsWiper {
+ public:
+  explicit CredentialsWiper(Credentials& credentials) : credentials_(credentials) {}
+
+  ~CredentialsWiper() { wipe(credentials_); }
+
+  CredentialsWiper(const CredentialsWiper&) = delete;
+  CredentialsWiper& operator=(const CredentialsWiper&) = delete;
+
+ private:
+  Credentials& credentials_;
+};
+
 class Login {
  public:
-  explicit Login(Credentials credentials) : credentials_(std::move(credentials)) {}
+  // Copies them.
+  explicit Login(const Credentials& credentials) : credentials_(credentials) {}
 
   ~Login();
   Login(const Login&) = delete;
@@ -33,17 +52,36 @@ class Login {
   // Whether there is anything to show.
   bool wanted() const;
 
-  // The payload of the next Authenticate. GC6544: a file cannot be used.
-  gcoord::Result<std::vector<std::byte>> next();
+  // The payload of the next Authenticate, and what it shows. GC6544: a file cannot be used.
+  struct Proof {
+    std::vector<std::byte> payload;  // A secret, which whoever has sent it wipes.
+    bool by_password = false;
+    std::uint64_t turn = 0;  // Which token of the client's: they are counted.
+  };
+
+  gcoord::Result<Proof> next() const;
+
+  // The same where it shows a token, for a node that has not said yet who it is: it goes out with
+  // the Hello, which spares a round trip. Empty where a password is to be shown, which no node gets
+  // that did not answer, and where there is nothing to show.
+  Proof early() const;
 
   // What a node answered to it. Ok: it knows who this is. Else the failure; `again`: the next
-  // payload shows something else, and may do better.
+  // payload shows something else, and may do better. A refusal of a token that another one has
+  // replaced since it was shown, which `turn` says, is no word against that one.
   struct Outcome {
     gcoord::Status status;
     bool again = false;
   };
 
-  Outcome take(const protocol::ReplySlot& slot, std::span<const std::byte> payload, TimePoint now);
+  struct Heard {
+    const protocol::ReplySlot& slot;
+    std::span<const std::byte> payload;
+    TimePoint now;
+    std::optional<std::uint64_t> turn{};
+  };
+
+  Outcome take(const Heard& heard);
 
   // When to authenticate anew for another token; kTimeNever: there is none.
   TimePoint renew_at() const;
@@ -55,11 +93,15 @@ class Login {
   std::optional<Identity> identity(TimePoint now) const;
 
  private:
-  const Credentials credentials_;
+  // The token to show next; empty: a password. GC6544 as next(). Under the lock.
+  gcoord::Result<std::string> token_to_show() const;
+  Proof proof_of(std::string& token) const;
+
+  Credentials credentials_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::string token_;
   bool token_refused_ = false;  // The one that was given is not taken.
-  bool showed_token_ = false;   // With the last payload.
+  std::uint64_t turn_ = 0;      // Rises with each change of what is shown.
   TimePoint renew_at_ = TimePoint::max();
   TimePoint expires_at_{};
   std::optional<Identity> known_;

@@ -108,6 +108,34 @@ static gcoord_session* open_bound(gcoord_client* client) {
   return session;
 }
 
+/* Another client speaks for the session, with its key where nodes ask for keys, and releases its
+ * lock. Between two programs the key goes by a file of mode 0600, or by a file descriptor. */
+static void pass_on_key(gcoord_session* session) {
+  char key[GCOORD_SESSION_KEY_ROOM];
+  gcoord_client_options options;
+  gcoord_session_options how;
+  gcoord_client* other = NULL;
+  gcoord_session* attached = NULL;
+  gcoord_lock* lock = NULL;
+  expect_ok(gcoord_lock_acquire(session, "examples/c-key", 0, &lock, &error), "acquire");
+  expect_ok(gcoord_session_key(session, key, sizeof key, &error), "the key of the session");
+  gcoord_client_options_init(&options);
+  options.endpoints = getenv("GCOORD_ENDPOINTS");
+  expect_ok(gcoord_client_connect(&options, &other, &error), "connect another client");
+  gcoord_session_options_init(&how);
+  how.session_id = gcoord_session_id(session);
+  how.session_key = key;
+  expect_ok(gcoord_session_attach(other, &how, false, 1, &attached, &error), "attach");
+  memset(key, 0, sizeof key); /* The library has copied it. */
+  expect_ok(gcoord_session_release(attached, "examples/c-key", gcoord_lock_fence(lock), &error),
+            "release by the other client");
+  gcoord_session_detach(attached); /* Its end would close the session. */
+  gcoord_session_free(attached);
+  gcoord_client_free(other);
+  gcoord_lock_detach(lock);
+  gcoord_lock_free(lock);
+}
+
 static void lead_and_observe(gcoord_client* client, gcoord_session* session) {
   gcoord_campaign_options how;
   gcoord_election* election = NULL;
@@ -138,6 +166,7 @@ int main(void) {
   take_several(client, session);
   share_and_read(client, session);
   grant_a_lease(client);
+  pass_on_key(session);
   lead_and_observe(client, session);
   gcoord_session_free(session);
   gcoord_client_free(client);

@@ -2,11 +2,11 @@
 
 #include "client/net/failure.h"
 #include "protocol/limits/messages.h"
-#include "protocol/lock_messages.h"
 #include "security/limits/network.h"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,16 +37,10 @@ Denial denial_of(const protocol::DenialRow& row) {
           .reason = row.second.reason};
 }
 
-Result<LimitsReport> report_of(const Answer& answer) {
-  if (answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown)) {
-    return failure(ErrorCode::FeatureMissing, "limits");
-  }
-  if (!answer.status.ok()) {
-    return answer.status;
-  }
-  const auto decoded = protocol::decode_limits_answer(answer.payload);
+std::optional<LimitsReport> read_report(std::span<const std::byte> payload) {
+  const auto decoded = protocol::decode_limits_answer(payload);
   if (!decoded.ok()) {
-    return failure(ErrorCode::ReplyMalformed, "limits");
+    return std::nullopt;
   }
   const protocol::LimitsAnswer& said = decoded.value();
   LimitsReport report;
@@ -58,6 +52,11 @@ Result<LimitsReport> report_of(const Answer& answer) {
   std::ranges::transform(said.denials, std::back_inserter(report.denials), denial_of);
   return report;
 }
+
+constexpr StateRequest<LimitsReport> kGet{
+    protocol::RequestKind::LimitsGet, "limits", "limits", read_report};
+constexpr StateRequest<LimitsReport> kChange{
+    protocol::RequestKind::LimitsChange, "limits", "limits", read_report};
 
 // The one text of what can be written in several ways: a network, a serial.
 std::string canonical_network(const std::string& name) {
@@ -139,14 +138,8 @@ void limits(Core& core, const LimitsQuery& query, Callback<Result<LimitsReport>>
                                     .replica = query.node_id != 0,
                                     .after_scope = query.after_scope,
                                     .after_name = query.after_name};
-  constexpr auto kKind = protocol::RequestKind::LimitsGet;
-  auto operation = query.node_id == 0 ? system_operation(core, kKind)
-                                      : node_operation(core, kKind, NodeId{query.node_id});
-  operation->payload = protocol::text_of(protocol::encode_limits_query(asked));
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(report_of(answer));
-  };
-  core.submit(std::move(operation));
+  kGet.submit(
+      core, {NodeId{query.node_id}, protocol::encode_limits_query(asked)}, std::move(callback));
 }
 
 void change_limits(Core& core,
@@ -156,12 +149,7 @@ void change_limits(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  auto operation = system_operation(core, protocol::RequestKind::LimitsChange);
-  operation->payload = protocol::text_of(protocol::encode_limits_order(order.value()));
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(report_of(answer));
-  };
-  core.submit(std::move(operation));
+  kChange.submit(core, {{}, protocol::encode_limits_order(order.value())}, std::move(callback));
 }
 
 }  // namespace gcoord::client

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -79,16 +80,10 @@ MemberSighting sighting_of(const protocol::MemberSight& sight) {
   return seen;
 }
 
-Result<MembershipView> view_of(const Answer& answer) {
-  if (answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown)) {
-    return failure(ErrorCode::FeatureMissing, "the cluster view");
-  }
-  if (!answer.status.ok()) {
-    return answer.status;
-  }
-  const auto decoded = protocol::decode_view_answer(answer.payload);
+std::optional<MembershipView> read_view(std::span<const std::byte> payload) {
+  const auto decoded = protocol::decode_view_answer(payload);
   if (!decoded.ok()) {
-    return failure(ErrorCode::ReplyMalformed, "view");
+    return std::nullopt;
   }
   MembershipView view;
   view.epoch = decoded.value().view.epoch;
@@ -107,6 +102,11 @@ Result<MembershipView> view_of(const Answer& answer) {
   }
   return view;
 }
+
+constexpr StateRequest<MembershipView> kView{
+    protocol::RequestKind::ViewGet, "the cluster view", "view", read_view};
+constexpr StateRequest<MembershipView> kUpdate{
+    protocol::RequestKind::MemberUpdate, "the cluster view", "view", read_view};
 
 // A wait in parts that are short enough for a node that answers none to be found silent.
 class ViewWait : public std::enable_shared_from_this<ViewWait> {
@@ -138,7 +138,7 @@ class ViewWait : public std::enable_shared_from_this<ViewWait> {
 
  private:
   void on_answer(const Answer& answer) {
-    auto view = view_of(answer);
+    auto view = kView.outcome_of(answer);
     const bool absent =
         !view.ok() && view.status().detail() == static_cast<std::uint32_t>(ErrorCode::ViewAbsent);
     const bool behind =
@@ -167,19 +167,10 @@ MemberProgress progress_of(const protocol::MemberMoves& said) {
           .ready = said.ready};
 }
 
-// Of a request that a node of an earlier release does not know.
-Status failure_of(const Answer& answer) {
-  const bool unknown = answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown);
-  return unknown ? failure(ErrorCode::FeatureMissing, "changes of members") : answer.status;
-}
-
-Result<ChangedMember> changed_of(const Answer& answer) {
-  if (!answer.status.ok()) {
-    return failure_of(answer);
-  }
-  const auto decoded = protocol::decode_member_action_answer(answer.payload);
+std::optional<ChangedMember> read_changed(std::span<const std::byte> payload) {
+  const auto decoded = protocol::decode_member_action_answer(payload);
   if (!decoded.ok()) {
-    return failure(ErrorCode::ReplyMalformed, "member_change");
+    return std::nullopt;
   }
   const protocol::MemberActionAnswer& said = decoded.value();
   ChangedMember changed;
@@ -197,13 +188,9 @@ Result<ChangedMember> changed_of(const Answer& answer) {
   return changed;
 }
 
-Result<MemberProgress> read_progress(const Answer& answer) {
-  if (!answer.status.ok()) {
-    return failure_of(answer);
-  }
-  const auto decoded = protocol::decode_member_moves(answer.payload);
-  return decoded.ok() ? Result<MemberProgress>(progress_of(decoded.value()))
-                      : failure(ErrorCode::ReplyMalformed, "member_progress");
+std::optional<MemberProgress> read_progress(std::span<const std::byte> payload) {
+  const auto decoded = protocol::decode_member_moves(payload);
+  return decoded.ok() ? std::optional(progress_of(decoded.value())) : std::nullopt;
 }
 
 // Labels that a new node can have, by rising key.
@@ -300,33 +287,10 @@ Result<protocol::MemberOrder> order_of(const MemberUpdate& update) {
   return order;
 }
 
-void submit_order(Core& core,
-                  const Result<protocol::MemberActionOrder>& order,
-                  Callback<Result<ChangedMember>> callback) {
-  if (!order.ok()) {
-    return refuse<Result<ChangedMember>>(core, std::move(callback), order.status());
-  }
-  const bool moves = order.value().action == protocol::MemberAction::MoveLeaders;
-  constexpr auto kKind = protocol::RequestKind::MemberChange;
-  auto operation =
-      moves ? node_operation(core, kKind, order.value().node) : system_operation(core, kKind);
-  operation->payload = protocol::text_of(protocol::encode_member_action(order.value()));
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(changed_of(answer));
-  };
-  core.submit(std::move(operation));
-}
-
-Result<std::vector<ClusterAlarm>> alarms_of(const Answer& answer) {
-  if (answer.status.detail() == static_cast<std::uint32_t>(ErrorCode::KindUnknown)) {
-    return failure(ErrorCode::FeatureMissing, "alarms");
-  }
-  if (!answer.status.ok()) {
-    return answer.status;
-  }
-  const auto decoded = protocol::decode_alarm_rows(answer.payload);
+std::optional<std::vector<ClusterAlarm>> read_alarms(std::span<const std::byte> payload) {
+  const auto decoded = protocol::decode_alarm_rows(payload);
   if (!decoded.ok()) {
-    return failure(ErrorCode::ReplyMalformed, "member_alarms");
+    return std::nullopt;
   }
   std::vector<ClusterAlarm> alarms;
   for (const protocol::AlarmRow& row : decoded.value()) {
@@ -337,6 +301,27 @@ Result<std::vector<ClusterAlarm>> alarms_of(const Answer& answer) {
                       .text = row.text});
   }
   return alarms;
+}
+
+constexpr const char* kChanges = "changes of members";
+constexpr StateRequest<ChangedMember> kChange{
+    protocol::RequestKind::MemberChange, kChanges, "member_change", read_changed};
+constexpr StateRequest<MemberProgress> kProgress{
+    protocol::RequestKind::MemberProgress, kChanges, "member_progress", read_progress};
+constexpr StateRequest<std::vector<ClusterAlarm>> kAlarms{
+    protocol::RequestKind::MemberAlarms, "alarms", "member_alarms", read_alarms};
+
+void submit_order(Core& core,
+                  const Result<protocol::MemberActionOrder>& order,
+                  Callback<Result<ChangedMember>> callback) {
+  if (!order.ok()) {
+    return refuse<Result<ChangedMember>>(core, std::move(callback), order.status());
+  }
+  const bool moves = order.value().action == protocol::MemberAction::MoveLeaders;
+  kChange.submit(
+      core,
+      {moves ? order.value().node : NodeId{}, protocol::encode_member_action(order.value())},
+      std::move(callback));
 }
 
 }  // namespace
@@ -352,12 +337,7 @@ void update_member(Core& core,
   if (!order.ok()) {
     return refuse(core, std::move(callback), order.status());
   }
-  auto operation = system_operation(core, protocol::RequestKind::MemberUpdate);
-  operation->payload = protocol::text_of(protocol::encode_member_order(order.value()));
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(view_of(answer));
-  };
-  core.submit(std::move(operation));
+  kUpdate.submit(core, {{}, protocol::encode_member_order(order.value())}, std::move(callback));
 }
 
 void add_member(Core& core,
@@ -383,20 +363,16 @@ void alarms(Core& core,
   }
   order.node = NodeId{change.about};
   order.who = change.who.substr(0, protocol::kAlarmWhoBytesMax);
-  auto operation = node_operation(core, protocol::RequestKind::MemberAlarms, NodeId{call.node_id});
+  auto operation = node_operation(core, kAlarms.kind, NodeId{call.node_id});
   operation->payload = protocol::text_of(protocol::encode_alarm_order(order));
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(alarms_of(answer));
+    callback(kAlarms.outcome_of(answer));
   };
   core.submit(std::move(operation));
 }
 
 void member_progress(Core& core, Callback<Result<MemberProgress>> callback) {
-  auto operation = system_operation(core, protocol::RequestKind::MemberProgress);
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
-    callback(read_progress(answer));
-  };
-  core.submit(std::move(operation));
+  kProgress.submit(core, {}, std::move(callback));
 }
 
 }  // namespace gcoord::client

@@ -5,6 +5,7 @@
 #include "client/net/tls_access.h"
 #include "common/assert.h"
 #include "common/host/unix_socket.h"
+#include "security/secret/bytes.h"
 #include "security/tls/session.h"
 
 #include <asio/connect.hpp>
@@ -18,6 +19,26 @@
 
 namespace gcoord::client {
 namespace {
+
+// Whose payload is, or has in it, a password, a token or a key.
+bool is_secret(const protocol::RequestSlot& slot) {
+  return slot.kind == protocol::RequestKind::Authenticate ||
+         slot.kind == protocol::RequestKind::SessionAttach ||
+         slot.kind == protocol::RequestKind::AccessChange;
+}
+
+bool is_secret(const protocol::ReplySlot& slot) {
+  return slot.kind == protocol::RequestKind::Authenticate ||
+         slot.kind == protocol::RequestKind::SessionAttach ||
+         slot.kind == protocol::RequestKind::OpenSession ||
+         slot.kind == protocol::RequestKind::SessionGrant ||
+         slot.kind == protocol::RequestKind::MemberChange;
+}
+
+// Of a connection's own buffers, which nobody reads again.
+void wipe(std::span<const std::byte> bytes) {
+  security::wipe_memory({const_cast<std::byte*>(bytes.data()), bytes.size()});
+}
 
 // The first byte of an alert of TLS (RFC 8446, section 5.1), and of no frame.
 constexpr std::byte kTlsAlert{0x15};
@@ -82,7 +103,19 @@ struct Connection::Wire {
 Connection::Connection(asio::io_context& context, Clock& clock, std::shared_ptr<TlsAccess> tls)
     : clock_(clock), wire_(std::make_unique<Wire>(context, std::move(tls))) {}
 
-Connection::~Connection() = default;
+Connection::~Connection() {
+  if (secrets_queued_ && !builder_.empty()) {
+    builder_.finish(queued_);  // Which wipes what it had.
+  }
+  wipe_queued();
+  wipe(writing_bytes_);
+}
+
+void Connection::wipe_queued() {
+  if (std::exchange(secrets_queued_, !builder_.empty() && secrets_queued_)) {
+    wipe(queued_);
+  }
+}
 
 void Connection::connect(const std::string& address, Events events) {
   events_ = std::move(events);
@@ -158,6 +191,7 @@ void Connection::send(const protocol::RequestSlot& slot, std::span<const std::by
     ++frames_sent_;
   }
   builder_.add(slot, payload);
+  secrets_queued_ = secrets_queued_ || is_secret(slot);
 }
 
 void Connection::flush() {
@@ -177,11 +211,13 @@ void Connection::write() {
   writing_bytes_.clear();
   if (wire_->session == nullptr) {
     writing_bytes_.swap(queued_);
+    secrets_written_ = std::exchange(secrets_queued_, !builder_.empty() && secrets_queued_);
   } else {
     const gcoord::Status sent = queued_.empty() ? gcoord::Status{} : wire_->session->send(queued_);
     if (!sent.ok()) {
       return close(sent);
     }
+    wipe_queued();
     queued_.clear();
     wire_->session->take_output(writing_bytes_);
   }
@@ -190,6 +226,9 @@ void Connection::write() {
                     asio::buffer(writing_bytes_),
                     [self = shared_from_this()](const asio::error_code& error, std::size_t) {
                       self->writing_ = false;
+                      if (std::exchange(self->secrets_written_, false)) {
+                        wipe(self->writing_bytes_);
+                      }
                       if (!error) {
                         self->flush();
                       } else if (self->wire_->session == nullptr) {
@@ -300,6 +339,9 @@ bool Connection::deliver_frames() {
     for (std::size_t index = 0; index < frame.slot_count() && !closed_; ++index) {
       const protocol::ReplySlot slot = frame.reply(index);
       events_.on_reply(slot, frame.payload(slot));
+      if (is_secret(slot)) {
+        wipe(frame.payload(slot));
+      }
     }
   }
   return true;

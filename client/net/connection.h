@@ -93,6 +93,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_read(std::size_t byte_count);
   bool deliver_frames();
   bool deliver_plain(std::span<const std::byte> wire);
+  void wipe_queued();
   void on_bad_bytes();
   void write();
   void close(const gcoord::Status& failure);
@@ -112,6 +113,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   protocol::ErrorCode failure_code_ = protocol::ErrorCode::None;
   bool open_ = false;  // Frames may go out.
   bool writing_ = false;
+  bool secrets_queued_ = false;   // A password, a token or a key is in queued_ or the builder,
+  bool secrets_written_ = false;  // or in writing_bytes_.
   bool closed_ = false;
   bool abandoned_ = false;
 };

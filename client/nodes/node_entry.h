@@ -58,7 +58,17 @@ struct NodeEntry {
   std::shared_ptr<Connection> connection;
   // While it connects, and of one that has left: when nothing of it is under way any more.
   TimePoint give_up_at{};
-  bool greeted = false;        // The present connection is there, and the Hello on its way.
+  bool greeted = false;  // The present connection is there, and the Hello on its way.
+
+  // Of the present connection.
+  struct LoginState {
+    bool sent = false;         // Its answer follows the Welcome.
+    bool by_password = false;  // That is on its way, or was.
+    bool waits = false;        // For what another node says to the password.
+    std::uint64_t turn = 0;    // Of Login::Proof.
+  };
+
+  LoginState login;
   std::uint64_t features = 0;  // While it is ready.
   bool failed = false;
   std::string failure;

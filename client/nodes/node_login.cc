@@ -1,8 +1,11 @@
 #include "client/nodes/node_login.h"
 
 #include "protocol/error_codes.h"
+#include "security/secret/bytes.h"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace gcoord::client {
 namespace {
@@ -23,25 +26,62 @@ bool is_login(const protocol::ReplySlot& slot) {
   return slot.kind == protocol::RequestKind::Authenticate && slot.request_id == 0;
 }
 
-void log_in(NodeEntry& entry, Login& login) {
-  const auto payload = login.next();
-  if (!payload.ok()) {
-    entry.failure_code = static_cast<protocol::ErrorCode>(payload.status().detail());
-    return entry.connection->close(payload.status().message());
-  }
+namespace {
+
+void show(NodeEntry& entry, Login::Proof proof) {
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::Authenticate;
-  entry.connection->send(slot, payload.value());
+  entry.connection->send(slot, proof.payload);
+  security::wipe_memory(proof.payload);
+  entry.login = {.sent = true, .by_password = proof.by_password, .turn = proof.turn};
+}
+
+bool shows_password(const NodeEntry& entry) {
+  return entry.phase == NodeEntry::Phase::Connecting && entry.login.by_password;
+}
+
+}  // namespace
+
+void log_in(NodeEntry& entry, const NodeEntries& entries, const Login& login) {
+  auto proof = login.next();
+  if (!proof.ok()) {
+    entry.failure_code = static_cast<protocol::ErrorCode>(proof.status().detail());
+    return entry.connection->close(proof.status().message());
+  }
+  entry.login = {};
+  if (proof.value().by_password &&
+      std::ranges::any_of(entries, [](const auto& each) { return shows_password(*each); })) {
+    security::wipe_memory(proof.value().payload);
+    entry.login.waits = true;
+    return;
+  }
+  show(entry, std::move(proof).value());
   entry.connection->flush();
+}
+
+void resume_logins(const NodeEntries& entries, const Login& login) {
+  for (const auto& entry : entries) {
+    if (entry->phase == NodeEntry::Phase::Connecting && entry->login.waits) {
+      log_in(*entry, entries, login);
+    }
+  }
+}
+
+void log_in_early(NodeEntry& entry, const Login& login) {
+  if (auto proof = login.early(); !proof.payload.empty()) {
+    show(entry, std::move(proof));
+  }
 }
 
 bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!is_login(reply.slot)) {
     return false;
   }
-  const Login::Outcome outcome = login.take(reply.slot, reply.payload, reply.now);
+  const Login::Outcome outcome =
+      login.take({reply.slot, reply.payload, reply.now, entry.login.turn});
+  entry.login.by_password = false;
   if (outcome.again) {
-    log_in(entry, login);
+    log_in(entry, reply.entries, login);
     return false;
   }
   if (!outcome.status.ok()) {
@@ -54,14 +94,12 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   return outcome.status.ok();
 }
 
-void renew_login(Login& login,
-                 const std::vector<std::unique_ptr<NodeEntry>>& entries,
-                 TimePoint next_try) {
+void renew_login(Login& login, const NodeEntries& entries, TimePoint next_try) {
   login.put_off(next_try);
   constexpr auto kIdentities = static_cast<std::uint64_t>(protocol::Feature::Identities);
   for (const auto& entry : entries) {
     if (entry->phase == NodeEntry::Phase::Ready && (entry->features & kIdentities) != 0) {
-      return log_in(*entry, login);
+      return log_in(*entry, entries, login);
     }
   }
 }

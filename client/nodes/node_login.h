@@ -1,8 +1,8 @@
 // The login of one connection to a node, and the sessions that it attaches.
 //
-// A node with Feature::Identities takes a login right behind the Hello, and nothing else before it
-// has answered. What the node answered to one connection holds at all of them. The client's thread
-// only.
+// A node with Feature::Identities takes a login right behind the Hello, and this client sends
+// nothing else before it has answered: who is not known yet would be refused. What the node
+// answered to one connection holds at all of them. The client's thread only.
 #pragma once
 
 #include "client/credentials/login.h"
@@ -23,13 +23,25 @@ bool has_identities(const protocol::Welcome& welcome);
 // Whether this is an answer to what log_in() sent.
 bool is_login(const protocol::ReplySlot& slot);
 
-// Shows the login; closes the connection when there is none to show.
-void log_in(NodeEntry& entry, Login& login);
+using NodeEntries = std::vector<std::unique_ptr<NodeEntry>>;
+
+// Shows the login; closes the connection when there is none to show. A password costs a node much,
+// so it is shown to one node at a time: what comes for it, a token, serves at the others, which
+// wait for resume_logins().
+void log_in(NodeEntry& entry, const NodeEntries& entries, const Login& login);
+
+// After an answer to a login, and after the end of a connection: those that wait go on.
+void resume_logins(const NodeEntries& entries, const Login& login);
+
+// Shows a token right behind the Hello, if there is one: the node answers both in one round trip.
+// For nodes that are known to take logins.
+void log_in_early(NodeEntry& entry, const Login& login);
 
 struct LoginReply {
   const protocol::ReplySlot& slot;
   std::span<const std::byte> payload;
   TimePoint now;
+  const NodeEntries& entries;
 };
 
 // Whether the node knows now who this is. Else the login was shown again, or the connection is
@@ -38,9 +50,7 @@ struct LoginReply {
 bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login);
 
 // Shows the login to some node, for another token; again at this moment if nothing comes of it.
-void renew_login(Login& login,
-                 const std::vector<std::unique_ptr<NodeEntry>>& entries,
-                 TimePoint next_try);
+void renew_login(Login& login, const NodeEntries& entries, TimePoint next_try);
 
 // The connection, which began now, has attached nothing.
 void begin_attaching(NodeEntry& entry, TimePoint now);

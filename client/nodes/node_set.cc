@@ -326,6 +326,7 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.connection = std::make_shared<Connection>(context_, *options_.clock, tls_);
   Connection::Events events;
   entry.greeted = false;
+  entry.login = {};
   entry.welcome.reset();
   begin_attaching(entry, now);
   events.on_connected = [this, &entry] {
@@ -337,6 +338,9 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
     entry.connection->send(
         hello,
         protocol::encode(protocol::Hello{.cluster = cluster, .client = options_.client_name}));
+    if (welcomed_ && has_identities(cluster_)) {
+      log_in_early(entry, *access_.login);
+    }
   };
   events.on_reply = [this, &entry](const protocol::ReplySlot& slot, auto payload) {
     on_reply(entry, slot, payload);
@@ -352,12 +356,14 @@ void NodeSet::on_reply(Entry& entry,
   if (entry.phase == Phase::Ready && fetch_.take(entry.node, slot, options_.clock->now())) {
     take_view(slot, payload);
   } else if (entry.phase == Phase::Ready && is_login(slot)) {
-    access_.login->take(slot, payload, options_.clock->now());  // If not taken, it is sent again.
+    // If not taken, it is sent again.
+    access_.login->take({slot, payload, options_.clock->now(), entry.login.turn});
   } else if (entry.phase == Phase::Ready) {
     access_.keyring.hear(slot, payload);
     events_.on_reply(entry.node, slot, payload);
   } else if (entry.phase == Phase::Connecting) {
     on_welcome(entry, slot, payload);
+    resume_logins(entries_, *access_.login);
   }
 }
 
@@ -378,9 +384,9 @@ void NodeSet::on_welcome(Entry& entry,
     }
     entry.welcome = std::make_unique<protocol::Welcome>(std::move(welcome).value());
     if (has_identities(*entry.welcome) && access_.login->wanted()) {
-      return log_in(entry, *access_.login);  // It takes nothing else before.
+      return entry.login.sent ? void() : log_in(entry, entries_, *access_.login);
     }
-  } else if (!take_login(entry, {slot, payload, options_.clock->now()}, *access_.login)) {
+  } else if (!take_login(entry, {slot, payload, options_.clock->now(), entries_}, *access_.login)) {
     return;
   }
   const std::unique_ptr<protocol::Welcome> welcome = std::move(entry.welcome);
@@ -475,6 +481,7 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   }
   entry.connection.reset();
   entry.phase = Phase::Waiting;
+  resume_logins(entries_, *access_.login);
   const TimePoint now = options_.clock->now();
   if (known_.has_left(entry.node)) {
     entry.phase = Phase::Left;

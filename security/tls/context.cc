@@ -178,7 +178,7 @@ int on_ticket_received(SSL* session, SSL_SESSION* ticket) {
 
 bool set_rules(SSL_CTX* context) {
   SSL_CTX_set_options(context,
-                      SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
+                      SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CLEANSE_PLAINTEXT |
                           SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   // An idle connection then needs no buffers of records.
   // The chain is in the file of the certificate. Else OpenSSL would look for one in every

@@ -24,6 +24,7 @@ struct FakeCluster::Peer {
   asio::ip::tcp::socket socket;
   protocol::FrameDecoder decoder{protocol::FrameDirection::Requests};
   protocol::FrameBuilder builder{protocol::FrameDirection::Replies};
+  std::uint32_t answered_frames = 0;
 
   void hang_up() {
     asio::error_code ignored;
@@ -140,7 +141,10 @@ void FakeCluster::read(const std::shared_ptr<Peer>& peer) {
 void FakeCluster::on_frame(Peer& peer, const protocol::FrameView& frame) {
   for (std::size_t index = 0; index < frame.slot_count(); ++index) {
     const protocol::RequestSlot slot = frame.request(index);
-    const FakeRequest request{peer.node, slot, std::string{protocol::text_of(frame.payload(slot))}};
+    const FakeRequest request{peer.node,
+                              slot,
+                              std::string{protocol::text_of(frame.payload(slot))},
+                              peer.answered_frames + 1};
     const auto reply = reply_for(request);
     if (reply.has_value() && reply->hang_up) {
       return peer.hang_up();
@@ -155,6 +159,7 @@ void FakeCluster::on_frame(Peer& peer, const protocol::FrameView& frame) {
   if (!peer.builder.empty()) {
     std::vector<std::byte> bytes;
     peer.builder.finish(bytes);
+    ++peer.answered_frames;
     asio::error_code ignored;
     asio::write(peer.socket, asio::buffer(bytes), ignored);
   }

@@ -27,6 +27,8 @@ struct FakeRequest {
   NodeId node;
   protocol::RequestSlot slot;
   std::string payload;
+  // Frames of the connection that were answered before, and this one: round trips since it began.
+  std::uint32_t flight = 0;
 };
 
 struct FakeReply {

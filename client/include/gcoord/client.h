@@ -144,7 +144,7 @@ class GCOORD_API Client {
   // Takes a lock from its holders by force; the next in its queue gets it. The former holder is
   // notified (SessionOptions::on_lost), and the log records BreakOptions::who and reason. For
   // operators. GC6002 when nobody holds it, GC6003 when the token is not that of a hold, GC6034
-  // without who or reason.
+  // without who or reason, GC6560 without a token where its holder is hidden.
   Result<BrokenLock> break_lock(std::string_view name, BreakOptions options);
   Future<Result<BrokenLock>> break_lock_async(std::string_view name, BreakOptions options);
 
@@ -227,6 +227,8 @@ class GCOORD_API Client {
   // lock.read.details of the name), is left out. GC4005 by nodes of earlier releases.
   Result<std::vector<SessionOrigin>> session_origins(const std::vector<std::uint64_t>& sessions);
   Result<std::vector<SessionOrigin>> holder_origins(const std::string& name);
+  Future<Result<std::vector<SessionOrigin>>> session_origins_async(
+      const std::vector<std::uint64_t>& sessions);
   Future<Result<std::vector<SessionOrigin>>> holder_origins_async(const std::string& name);
 
   // Reads a node's description of itself, of some of its shards, or of one shard, as JSON. GC3001

@@ -31,8 +31,9 @@
 //  gcoord_client_free(client);
 //
 // The other headers of this interface: gcoord_locks.h (options of an acquire, several locks,
-// lists), gcoord_sessions.h (session options, health checks, events), gcoord_reads.h (reads by
-// freshness), gcoord_watch.h (watches), gcoord_cluster.h (status), gcoord_async.h (the other calls
+// lists), gcoord_sessions.h (session options, health checks, events, keys), gcoord_reads.h (reads
+// by freshness), gcoord_watch.h (watches), gcoord_cluster.h (status), gcoord_access.h (users and
+// roles, who the client is), gcoord_limits.h (limits and denials), gcoord_async.h (the other calls
 // without waiting), gcoord_stop.h (waits that can be stopped).
 #pragma once
 
@@ -140,7 +141,8 @@ typedef struct gcoord_client_options {
   bool tls;
 
   // Who the client is, as gcoord::client::Credentials has it; NULL: not said. The strings are
-  // copied by gcoord_client_connect.
+  // copied by gcoord_client_connect; the library wipes its copies when the client ends, and the
+  // caller may wipe its own as soon as the function returns.
   const char* user;
   const char* password;
   const char* token;
@@ -222,9 +224,15 @@ GCOORD_API gcoord_status gcoord_check_batch(gcoord_client* client,
                                             int32_t* verdicts,
                                             gcoord_error* error);
 
+// Stands for the session of a holder, waiter or candidate whom the client may not see: nodes that
+// check rights show it to those who lack lock.read.details of the name (watch.details in events).
+// No session has this id. Where it stands, the token, the epoch, the note and the value beside it
+// are zeros and empty, which says nothing of what they are.
+#define GCOORD_HIDDEN_SESSION UINT64_MAX
+
 // Holder of a lock, or leader of an election.
 typedef struct gcoord_holder {
-  uint64_t session_id;  // 0: nobody.
+  uint64_t session_id;  // 0: nobody; GCOORD_HIDDEN_SESSION: somebody, without token.
   uint64_t token;       // Fencing token, which is the epoch of an election.
   int64_t ttl_left_ms;
   uint32_t waiter_count;  // Sessions in line behind it.
@@ -242,7 +250,7 @@ GCOORD_API gcoord_status gcoord_get(gcoord_client* client,
 // required (GC6034) and recorded in the shard's log. The former holder gets GCOORD_LOCK_LOST.
 // `broken`, which may be NULL, gets the session and the token of the broken hold, without times and
 // waiters. For operators. GC6002 when nobody holds the lock, GC6003 when the token is not that of a
-// hold.
+// hold, GC6560 with token 0 where the holder is hidden.
 GCOORD_API gcoord_status gcoord_lock_break(gcoord_client* client,
                                            const char* name,
                                            uint64_t token,
@@ -271,7 +279,7 @@ GCOORD_API gcoord_status gcoord_leader(gcoord_client* client,
 // One candidate of an election. `value` has value_bytes bytes and lives during the callback;
 // waited_ms is measured by the node that answered.
 typedef struct gcoord_candidate {
-  uint64_t session_id;
+  uint64_t session_id;  // GCOORD_HIDDEN_SESSION: not shown, as is its value.
   int64_t waited_ms;
   uint32_t priority;
   const char* value;

@@ -159,7 +159,9 @@ typedef struct gcoord_description gcoord_description;
 typedef struct gcoord_lock_facts {
   const char* name;
   uint32_t shard;
-  uint64_t holder_session;  // 0: nobody.
+  // 0: nobody. GCOORD_HIDDEN_SESSION: somebody whom the client may not see; then token and note are
+  // left out, and waiters and sharers too.
+  uint64_t holder_session;
   uint64_t token;
   uint64_t acquired_index;  // The log entry that granted it.
   int64_t ttl_left_ms;

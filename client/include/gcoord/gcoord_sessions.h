@@ -69,10 +69,20 @@ typedef struct gcoord_session_options {
   const gcoord_health_check* checks;  // check_count of them; none unless given.
   size_t check_count;
   int32_t on_unhealthy;  // GCOORD_STARVE unless changed.
+  // Of attach: what gcoord_session_key said of the session, where nodes ask for keys
+  // (--session-keys); GC6540 when it is no key. NULL: none is shown. A secret, copied by the call.
+  const char* session_key;
 } gcoord_session_options;
 
-// Fills the options: the default TTL, any id, no callbacks, no checks. NULL is ignored.
+// Fills the options: the default TTL, any id, no callbacks, no checks, no key. A program calls
+// gcoord_session_options_init; the macro of that name passes the size that the program was compiled
+// with, so that a newer library fills only the fields that the program has. The function of that
+// name is for programs that were compiled with the first version of the library. NULL is ignored.
 GCOORD_API void gcoord_session_options_init(gcoord_session_options* options);
+GCOORD_API void gcoord_session_options_init_as(gcoord_session_options* options,
+                                               size_t struct_bytes);
+#define gcoord_session_options_init(options) \
+  gcoord_session_options_init_as((options), sizeof(gcoord_session_options))
 
 // Opens a session with options; otherwise as gcoord_session_open. Its health checks run first, and
 // all must pass: GC6350 when one fails, GC6352 when a check is not valid.
@@ -89,10 +99,11 @@ GCOORD_API gcoord_status gcoord_session_grant(gcoord_client* client,
                                               gcoord_session** session,
                                               gcoord_error* error);
 
-// Makes a handle for a session that another program opened, options->session_id, for example to
-// release its locks. Asks no node. keep_alive: renew it from here, too. Its acquires are numbered
-// from first_sequence on, which must be above all numbers used before in the session. Of such a
-// session on_lost does not run.
+// Makes a handle for a session that another program opened, options->session_id, with
+// options->session_key, for example to release its locks. Asks no node: nodes refuse requests of a
+// session whose key was not shown with GC6541. keep_alive: renew it from here, too. Its acquires
+// are numbered from first_sequence on, which must be above all numbers used before in the session.
+// Of such a session on_lost does not run.
 GCOORD_API gcoord_status gcoord_session_attach(gcoord_client* client,
                                                const gcoord_session_options* options,
                                                bool keep_alive,
@@ -162,6 +173,19 @@ GCOORD_API gcoord_status gcoord_lease_event_fd(gcoord_lease* lease, int* fd, gco
 // any more; a past moment, or 0, when it is lost.
 GCOORD_API int64_t gcoord_session_certain_until_ns(const gcoord_session* session);
 
+// Room for the text of a session's key and the NUL behind it.
+enum { GCOORD_SESSION_KEY_ROOM = 129 };
+
+// Writes the key of the session, by which another program attaches to it (gcoord_session_attach),
+// and a NUL into `key`, which has `room` bytes. Whoever has it speaks for the session: a secret.
+// Wipe the buffer when it has been passed on, and pass it on by a file of mode 0600 or a file
+// descriptor, not by arguments or the environment. "" where nodes give no keys. Asks no node.
+// GC1001 when it does not fit; GCOORD_SESSION_KEY_ROOM always does.
+GCOORD_API gcoord_status gcoord_session_key(const gcoord_session* session,
+                                            char* key,
+                                            size_t room,
+                                            gcoord_error* error);
+
 // False while one of its health checks fails; true for a session without checks.
 GCOORD_API bool gcoord_session_healthy(const gcoord_session* session);
 
@@ -218,6 +242,62 @@ gcoord_session_description_facts(const gcoord_session_description* description);
 GCOORD_API size_t gcoord_session_description_keys(const gcoord_session_description* description);
 GCOORD_API const char* gcoord_session_description_key(const gcoord_session_description* description,
                                                       size_t index);
+
+// Who is behind a session, as the ledger's notes say (gcoord::client::SessionOrigin). Text lives as
+// long as the handle that it comes from.
+typedef struct gcoord_session_origin {
+  uint64_t session_id;
+  uint64_t since_ms;           // Unix milliseconds: when it was opened.
+  const char* principal_kind;  // "anonymous", "certificate", "user" or "node".
+  const char* principal;       // Its name; "" for "anonymous".
+  const char* address_class;   // "loopback", "private", "public", "local" or "unknown".
+  const char* address;         // "192.0.2.7"; "-" where there is none.
+  const char* client;          // The name that the client gave itself, which proves nothing.
+} gcoord_session_origin;
+
+// The origins of several sessions.
+typedef struct gcoord_origins gcoord_origins;
+
+// Receives the outcome of the calls below: on success `origins`, which the callee frees with
+// gcoord_origins_free; on failure NULL, and `error`, which lives during the callback.
+typedef void (*gcoord_origins_callback)(void* user,
+                                        gcoord_origins* origins,
+                                        const gcoord_error* error);
+
+// Reads who is behind `count` sessions, at most 1000 of them, and makes *origins, which the caller
+// frees. What has no note, and what the client may not see (session.read.all), is left out. GC4005
+// by nodes of earlier releases.
+GCOORD_API gcoord_status gcoord_session_origins(gcoord_client* client,
+                                                const uint64_t* sessions,
+                                                size_t count,
+                                                gcoord_origins** origins,
+                                                gcoord_error* error);
+
+// The same of the holders of a name and of those who wait for it (lock.read.details).
+GCOORD_API gcoord_status gcoord_holder_origins(gcoord_client* client,
+                                               const char* name,
+                                               gcoord_origins** origins,
+                                               gcoord_error* error);
+
+// Both without waiting, as gcoord/gcoord_async.h says.
+GCOORD_API gcoord_status gcoord_session_origins_async(gcoord_client* client,
+                                                      const uint64_t* sessions,
+                                                      size_t count,
+                                                      gcoord_origins_callback callback,
+                                                      void* user,
+                                                      gcoord_error* error);
+GCOORD_API gcoord_status gcoord_holder_origins_async(gcoord_client* client,
+                                                     const char* name,
+                                                     gcoord_origins_callback callback,
+                                                     void* user,
+                                                     gcoord_error* error);
+
+// Frees the origins. NULL is allowed.
+GCOORD_API void gcoord_origins_free(gcoord_origins* origins);
+
+// Their number, and each of them; zeros beyond the end.
+GCOORD_API size_t gcoord_origins_size(const gcoord_origins* origins);
+GCOORD_API gcoord_session_origin gcoord_origins_get(const gcoord_origins* origins, size_t index);
 
 // Renews any session once, whoever opened it, and fills *facts with its state. facts->alive is
 // false for a session that has ended.

@@ -76,6 +76,7 @@ typedef struct gcoord_watch_options {
 typedef struct gcoord_watch_event {
   int32_t kind;
   uint64_t token;
+  // GCOORD_HIDDEN_SESSION: not shown, and neither are the token, the value and what was before.
   uint64_t session_id;
   const char* name;   // Lives as long as the batch, as the next does.
   const char* value;  // value_bytes of any bytes.
@@ -169,7 +170,7 @@ typedef struct gcoord_leader_stream gcoord_leader_stream;
 
 // One term of a leader: its session, its epoch, and its value.
 typedef struct gcoord_office {
-  uint64_t session_id;
+  uint64_t session_id;  // GCOORD_HIDDEN_SESSION: not shown, and the epoch is 0.
   uint64_t epoch;
   const char* value;  // value_bytes of any bytes; lives until the next call of next, or free.
   size_t value_bytes;
@@ -183,8 +184,8 @@ GCOORD_API gcoord_status gcoord_observe(gcoord_client* client,
                                         gcoord_leader_stream** stream,
                                         gcoord_error* error);
 
-// Takes the next leader. *office has epoch 0, with success, when none comes within timeout_ms. One
-// thread at a time. Errors are those of gcoord_watch_next.
+// Takes the next leader. *office has session_id 0, with success, when none comes within timeout_ms.
+// One thread at a time. Errors are those of gcoord_watch_next.
 GCOORD_API gcoord_status gcoord_leader_stream_next(gcoord_leader_stream* stream,
                                                    int64_t timeout_ms,
                                                    gcoord_office* office,

@@ -171,7 +171,8 @@ class GCOORD_API Session {
   std::uint64_t id() const;
 
   // Whoever has it speaks for the session, where nodes ask for keys (--session-keys): a secret, for
-  // AttachOptions::session_key. Empty where nodes give none.
+  // AttachOptions::session_key. Empty where nodes give none. The text is the caller's, who wipes it
+  // where that matters.
   std::string key() const;
   std::chrono::milliseconds ttl() const;
 

@@ -18,6 +18,11 @@
 
 namespace gcoord::client {
 
+// Stands for the session of a holder, waiter or candidate whom this client may not see: nodes that
+// check rights show it to those who lack lock.read.details of the name (watch.details in events).
+// No session has this id. `hidden` of the types below says the same.
+inline constexpr std::uint64_t kHiddenSession = ~std::uint64_t{0};
+
 // Result of an acquire: the lock is held by the session from now on (Session::acquire_async with a
 // callback; the other forms return a Lock, which keeps the grant).
 struct Grant {
@@ -66,13 +71,16 @@ struct Holder {
 };
 
 // State of a lock that is held or waited for (Client::get, list and read). A lock that is neither
-// has no description: get() returns GC6016 and read() an empty optional.
+// has no description: get() returns GC6016 and read() an empty optional. To who lacks
+// lock.read.details of the name, nodes say that it is held and not by whom: then `hidden` is true,
+// holder_session is kHiddenSession, and the token, note, waiters and holders are left out, which
+// says nothing of what they are.
 struct LockDescription {
   std::string name;
   // The shard that keeps the lock: that of its name, unless an operator moved the lock.
   std::uint32_t shard = 0;
   std::uint64_t holder_session = 0;  // 0: not held.
-  std::uint64_t token = 0;
+  std::uint64_t token = 0;           // 0 where hidden: it has one.
   std::uint64_t acquired_index = 0;  // The log entry that granted it.
   // The time that the holder's session has left at the node that answered.
   std::chrono::milliseconds ttl_left{0};
@@ -86,6 +94,8 @@ struct LockDescription {
   std::string note;               // What the holder left for others to read: any bytes.
   std::uint32_t permits_max = 0;  // Of a semaphore.
   std::vector<Holder> holders;    // Of a lock that is shared, oldest first; the first is above too.
+
+  bool hidden = false;  // Somebody holds it whom this client may not see.
 };
 
 // Result of Client::break_lock: the hold that an operator broke.
@@ -112,6 +122,10 @@ struct Leader {
   std::chrono::milliseconds ttl_left{0};
   std::uint32_t candidates_waiting = 0;  // In line behind the leader.
   std::string value;                     // What it said of itself: any bytes.
+
+  // There is a leader, whom this client may not see (lock.read.details): session_id is
+  // kHiddenSession, and epoch and value are left out.
+  bool hidden = false;
 };
 
 // One candidate in the queue of an election.
@@ -124,12 +138,16 @@ struct CandidateView {
   std::uint32_t priority = 0;
   // CampaignOptions::value: any bytes, at most 512.
   std::string value;
+
+  // As Leader::hidden: session_id is kHiddenSession, and value is left out.
+  bool hidden = false;
 };
 
 // State of an election: its leader and the queue of candidates (Client::candidates).
 struct ElectionView {
   Leader leader;
-  std::uint64_t wanted_session = 0;       // Who was asked for as the next leader; 0: nobody.
+  // Who was asked for as the next leader; 0: nobody; kHiddenSession: somebody.
+  std::uint64_t wanted_session = 0;
   std::vector<CandidateView> candidates;  // In the order of the line, the first 1,000.
 };
 

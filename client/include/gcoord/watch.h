@@ -76,6 +76,10 @@ struct WatchEvent {
   std::uint64_t session_id = 0;
   std::string value;      // Of Granted and ValueChanged: what the holder left with the name.
   PreviousHold previous;  // With WatchOptions::previous.
+
+  // Whose it is this client may not see (watch.details): session_id is kHiddenSession
+  // (gcoord/types.h), and the token, the value and what was before are left out.
+  bool hidden = false;
 };
 
 // A position in a shard's log; the revision of an event is the index of its log entry.
@@ -193,8 +197,12 @@ class GCOORD_API LeaderStream {
   // One term of a leader.
   struct Office {
     std::uint64_t session_id = 0;
-    std::uint64_t epoch = 0;
-    std::string value;  // What the leader left with the name.
+    std::uint64_t epoch = 0;  // 0 where hidden.
+    std::string value;        // What the leader left with the name.
+
+    // A term of whom this client may not see (lock.read.details, watch.details): session_id is
+    // kHiddenSession, epoch 0. Such a term may come twice, since nothing tells it from the next.
+    bool hidden = false;
   };
 
   ~LeaderStream();

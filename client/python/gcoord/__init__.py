@@ -14,31 +14,35 @@ asyncio.wrap_future; watches, sessions and leases have a fileno() for selectors 
 soon and call nothing that blocks (which fails there with GC4011).
 """
 
+from .access import AccessAction, AccessGrant, AccessReport, AccessRole, AccessSubject, AccessUser, Identity
 from .client import Client
 from .election import Election
 from .errors import (CheckFailing, Deadlock, ElectionVacant, GcoordError, HoldBroken, LockBusy, SessionExpired,
                      SessionUnhealthy, StatusCode, Unreachable, WaitCancelled, WaitTimedOut)
 from .group import Group, GroupMember, GroupMembership, GroupView, GroupViews
 from .lease import Lease
+from .limits import Denial, DenialScope, Limit, LimitScope, LimitsAction, LimitsReport
 from .multi_lock import MultiLock
 from .observe import LeaderStream
 from .rendezvous import Rendezvous, RendezvousMember, RendezvousRound, RendezvousState, RendezvousStates
 from .session import Lock, Session
-from .types import (BatchReading, BreakerState, Candidate, CheckReport, ClientStatistics, ClusterView, Consistency,
+from .types import (HIDDEN_SESSION, BatchReading, BreakerState, Candidate, CheckReport, ClientStatistics, ClusterView, Consistency,
                     Freshness, HealthCheck, Holder, Line, LockDescription, LockPage, LockReading, LostLock, NodeView,
-                    Office, Position, ReadPage, SessionDescription, SessionEvent, SessionFilter, SessionsPage, Sharer,
+                    Office, Position, ReadPage, SessionDescription, SessionEvent, SessionFilter, SessionOrigin, SessionsPage, Sharer,
                     UnhealthyAction, Verdict, VerdictReading, Waiter)
 from .watch import Batch, Event, EventKind, Previous, PreviousKind, Watch
 
 __all__ = [
-    "Batch", "BatchReading", "BreakerState", "Candidate", "CheckFailing", "CheckReport", "Client", "ClientStatistics",
-    "ClusterView", "Consistency", "Deadlock", "Election", "ElectionVacant", "Event", "EventKind", "Freshness",
-    "GcoordError", "Group", "GroupMember", "GroupMembership", "GroupView", "GroupViews", "HealthCheck", "HoldBroken",
-    "Holder", "LeaderStream", "Lease", "Line", "Lock", "LockBusy", "LockDescription", "LockPage", "LockReading",
-    "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous", "PreviousKind", "ReadPage", "Rendezvous",
-    "RendezvousMember", "RendezvousRound", "RendezvousState", "RendezvousStates", "Session",
-    "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter", "SessionUnhealthy", "SessionsPage",
-    "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict", "VerdictReading", "WaitCancelled",
-    "WaitTimedOut", "Waiter", "Watch",
+    "AccessAction", "AccessGrant", "AccessReport", "AccessRole", "AccessSubject", "AccessUser", "Batch",
+    "BatchReading", "BreakerState", "Candidate", "CheckFailing", "CheckReport", "Client", "ClientStatistics",
+    "ClusterView", "Consistency", "Deadlock", "Denial", "DenialScope", "Election", "ElectionVacant", "Event",
+    "EventKind", "Freshness", "GcoordError", "Group", "GroupMember", "GroupMembership", "GroupView", "GroupViews",
+    "HIDDEN_SESSION", "HealthCheck", "HoldBroken", "Holder", "Identity", "LeaderStream", "Lease", "Limit",
+    "LimitScope", "LimitsAction", "LimitsReport", "Line", "Lock", "LockBusy", "LockDescription", "LockPage",
+    "LockReading", "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous", "PreviousKind", "ReadPage",
+    "Rendezvous", "RendezvousMember", "RendezvousRound", "RendezvousState", "RendezvousStates", "Session",
+    "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter", "SessionOrigin", "SessionUnhealthy",
+    "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict", "VerdictReading",
+    "WaitCancelled", "WaitTimedOut", "Waiter", "Watch",
 ]
 __version__ = "0.1.0"

@@ -10,7 +10,8 @@ import math
 import os
 from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from types import TracebackType
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, Union
 
 from .errors import GcoordError, make_error
 
@@ -250,6 +251,59 @@ def text(value: str, what: str = "name") -> bytes:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raise refusal(1103, f"the {what} is not valid UTF-8. Use text that UTF-8 has") from None
+
+
+Secret = Union[str, bytes, bytearray]
+
+
+class SecretText:
+    """A password, a token or a key as the library takes it: copied once, and wiped at the end of the `with` block. What was
+    given is the caller's: a bytearray can be wiped, while a str or bytes, and the copy that a str needs, stay in memory until
+    Python uses that for something else."""
+
+    def __init__(self, value: Optional[Secret], what: str) -> None:
+        self._room: Any = None
+        if value is None:
+            return
+        given = text(value, what) if isinstance(value, str) else value
+        if not isinstance(given, (bytes, bytearray)):
+            raise refusal(1001, f"{type(value).__name__} where a {what} belongs. Use a str, bytes or a bytearray")
+        if 0 in given:
+            raise refusal(1114, f"the {what} contains a control character. Use printable characters")
+        self._room = (c_char * (len(given) + 1))()
+        if given:
+            source: Any = given if isinstance(given, bytes) else (c_char * len(given)).from_buffer(given)
+            ctypes.memmove(self._room, source, len(given))
+
+    @property
+    def pointer(self) -> Optional[c_char_p]:
+        """NULL where there is none. Lives as long as this object."""
+        return None if self._room is None else ctypes.cast(self._room, c_char_p)
+
+    def __enter__(self) -> "SecretText":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if self._room is not None:
+            ctypes.memset(self._room, 0, ctypes.sizeof(self._room))
+
+
+def secret_at(address: Optional[int]) -> bytearray:
+    """The text at an address, of which nothing but this is left in Python's memory."""
+    count = 0
+    while address and c_char.from_address(address + count).value != b"\0":
+        count += 1
+    return bytearray((c_char * count).from_address(address)) if address and count else bytearray()
+
+
+def said(value: Optional[bytes]) -> str:
+    """A text of the library's."""
+    return (value or b"").decode("utf-8", "surrogateescape")
+
+
+def texts_of(array: Any, count: int) -> List[str]:
+    return [said(each) for each in array[:count]]
 
 
 def octets(value: bytes) -> bytes:

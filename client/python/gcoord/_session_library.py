@@ -26,7 +26,7 @@ class Options(lib.Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("ttl_ms", c_int64), ("session_id", c_uint64), ("on_event", lib.EventCallback),
         ("on_lost", LostCallback), ("on_report", ReportCallback), ("user", c_void_p), ("checks", POINTER(_Check)),
-        ("check_count", c_size_t), ("on_unhealthy", c_int32),
+        ("check_count", c_size_t), ("on_unhealthy", c_int32), ("session_key", c_char_p),
     ]
 
 
@@ -37,6 +37,11 @@ class _Notice(ctypes.Structure):
 class Facts(ctypes.Structure):
     _fields_ = [("session_id", c_uint64), ("alive", c_bool), ("granted", c_bool), ("ttl_ms", c_int64),
                 ("remaining_ms", c_int64), ("shard_count", c_uint32), ("lock_count", c_uint32)]
+
+
+class Origin(ctypes.Structure):
+    _fields_ = [("session_id", c_uint64), ("since_ms", c_uint64), ("principal_kind", c_char_p), ("principal", c_char_p),
+                ("address_class", c_char_p), ("address", c_char_p), ("client", c_char_p)]
 
 
 class ListOptions(lib.Fields):
@@ -51,7 +56,16 @@ _ERROR = POINTER(lib.Error)
 
 # Before the library is loaded, which is at the first call.
 lib._FUNCTIONS.update({
-    "gcoord_session_options_init": (None, [POINTER(Options)]),
+    "gcoord_session_options_init_as": (None, [POINTER(Options), c_size_t]),
+    "gcoord_session_key": (c_int32, [_HANDLE, c_void_p, c_size_t, _ERROR]),
+    "gcoord_session_origins": (c_int32, [_HANDLE, POINTER(c_uint64), c_size_t, POINTER(c_void_p), _ERROR]),
+    "gcoord_session_origins_async": (
+        c_int32, [_HANDLE, POINTER(c_uint64), c_size_t, lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_holder_origins": (c_int32, [_HANDLE, c_char_p, POINTER(c_void_p), _ERROR]),
+    "gcoord_holder_origins_async": (c_int32, [_HANDLE, c_char_p, lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_origins_free": (None, [_HANDLE]),
+    "gcoord_origins_size": (c_size_t, [_HANDLE]),
+    "gcoord_origins_get": (Origin, [_HANDLE, c_size_t]),
     "gcoord_session_open_as": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
     "gcoord_session_grant": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
     "gcoord_session_open_as_async": (c_int32, [_HANDLE, POINTER(Options), lib.HandleCallback, c_void_p, _ERROR]),
@@ -151,7 +165,7 @@ class Eventful:
 def options_of(ttl: float, session_id: int, number: int, listeners: Listeners, checks: Sequence[HealthCheck],
                on_unhealthy: UnhealthyAction) -> Options:
     options = Options()
-    lib.library().gcoord_session_options_init(byref(options))
+    lib.library().gcoord_session_options_init_as(byref(options), ctypes.sizeof(options))
     options.ttl_ms, options.session_id, options.user = lib.milliseconds(ttl), session_id, number
     options.on_event = lib.on_event if listeners.on_event else lib.no_callback(lib.EventCallback)
     options.on_lost = _on_lost if listeners.on_lost else lib.no_callback(LostCallback)

@@ -4,14 +4,17 @@ import atexit
 import weakref
 from concurrent.futures import Future
 from ctypes import byref, c_int32, c_void_p, sizeof, string_at
+from dataclasses import replace
 from os import fspath
 from types import TracebackType
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
+from .access import Access
 from ._handle import Handle, wait_for
 from .group import GroupViews
 from .lease import Lease, take_async
+from .limits import Limits
 from .looks import Looks, checks_of
 from .looks_async import LooksAsync
 from .nodes import Nodes
@@ -48,7 +51,7 @@ def _close_all() -> None:
             pass
 
 
-class Client(Looks, LooksAsync, Nodes, Sessions):
+class Client(Looks, LooksAsync, Nodes, Sessions, Access, Limits):
     """Connections to all nodes. Leaving its `with` block closes it, and the sessions that are open."""
 
     def __init__(self, endpoints: Union[str, Sequence[str]], *, connect_timeout: float = 3.0,
@@ -57,13 +60,14 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
                  backoff_min: float = 0.005, backoff_max: float = 0.5, retry_budget: int = 10_000,
                  breaker_failures: int = 10, fail_fast: bool = False, tls: bool = False,
                  cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
-                 server_name: Optional[str] = None, user: Optional[str] = None, password: Optional[str] = None,
-                 token: Optional[str] = None, token_file: Optional[str] = None,
+                 server_name: Optional[str] = None, user: Optional[str] = None,
+                 password: Optional[lib.Secret] = None, token: Optional[lib.Secret] = None, token_file: Optional[str] = None,
                  clock: Optional[Callable[[], int]] = None) -> None:
         """endpoints: "host:port" of client ports, comma-separated or as a sequence. cacert, cert, key: PEM files, any of
         which means TLS 1.3, as tls does with the CAs of the system. user, password, token, token_file: who this is
-        (Credentials). clock: for tests, nanoseconds that never go back;
-        tell the client of moves by clock_moved(). The others are those of ClientOptions (gcoord/options.h); times are
+        (Credentials); a password or a token that is a bytearray may be wiped when this returns, and the library wipes its
+        own copies when the client ends. clock: for tests, nanoseconds that never go back; tell the client of moves by
+        clock_moved(). The others are those of ClientOptions (gcoord/options.h); times are
         seconds."""
         options = lib.ClientOptions()
         lib.library().gcoord_client_options_init_as(byref(options), sizeof(options))
@@ -82,14 +86,16 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
         options.fail_fast = fail_fast
         options.tls = tls
         for name, value in (("cacert", cacert), ("cert", cert), ("key", key), ("server_name", server_name),
-                            ("user", user), ("password", password), ("token", token), ("token_file", token_file)):
+                            ("user", user), ("token_file", token_file)):
             setattr(options, name, None if value is None else lib.text(fspath(value), name))
         # Kept for as long as the library may call it.
         self._clock = lib.no_callback(lib.ClockCallback) if clock is None else _clock_of(clock)
         options.now_ns = self._clock
         self._endpoints = joined
         handle = c_void_p()
-        lib.call("gcoord_client_connect", byref(options), byref(handle))
+        with lib.SecretText(password, "password") as word, lib.SecretText(token, "token") as shown:
+            options.password, options.token = word.pointer, shown.pointer
+            lib.call("gcoord_client_connect", byref(options), byref(handle))
         self._handle = Handle(handle.value or 0, "gcoord_client_free")
         _open.add(self)
 
@@ -130,13 +136,16 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
                              on_unhealthy).without_waiting()
 
     def attach_session(self, session_id: int, ttl: float = 10.0, first_sequence: int = 1, keep_alive: bool = False,
-                       on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
-                       on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                       on_event: Optional[EventCallback] = None, *, key: Optional[lib.Secret] = None,
+                       checks: Sequence[HealthCheck] = (), on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
                        on_report: Optional[ReportCallback] = None) -> Session:
         """Speaks for a session that another program opened. Its acquires are numbered from first_sequence on, which
-        must be above all that were used before."""
-        return self._opening("gcoord_session_attach", ttl, session_id, Listeners(on_event, None, on_report), checks,
-                             on_unhealthy).now(keep_alive, first_sequence)
+        must be above all that were used before. key: Session.key() of that program, where nodes ask for keys
+        (--session-keys): GC6540 when it is none, and GC6541 of the requests without it. A bytearray may be wiped when this
+        returns."""
+        opening = self._opening("gcoord_session_attach", ttl, session_id, Listeners(on_event, None, on_report), checks,
+                                on_unhealthy)
+        return replace(opening, key=key).now(keep_alive, first_sequence)
 
     def _opening(self, function: str, ttl: float, session_id: int, listeners: Listeners, checks: Sequence[HealthCheck],
                  on_unhealthy: UnhealthyAction) -> Opening:

@@ -38,7 +38,7 @@ class LeaderStream(Stream[Office]):
         """The next leader; None when there is none in time. Without a timeout it waits until there is one."""
         told = _Office()
         lib.call("gcoord_leader_stream_next", self._handle.pointer(), lib.wait_of(timeout), byref(told))
-        if told.epoch == 0:
+        if told.session_id == 0:
             return None
         value = ctypes.string_at(told.value, told.value_bytes) if told.value_bytes else b""
         return Office(told.session_id, told.epoch, value)

@@ -1,8 +1,8 @@
 """Sessions and the locks that they hold."""
 
 from concurrent.futures import Future
-from ctypes import byref, c_char_p, c_void_p
-from dataclasses import dataclass
+from ctypes import addressof, byref, c_char, c_char_p, c_void_p, memset
+from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Optional, Sequence
 
 from . import _library as lib
@@ -13,6 +13,8 @@ from .group import Group
 from .multi_lock import MultiLock, acquire_fields
 from .rendezvous import Rendezvous
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
+
+_KEY_ROOM = 129  # GCOORD_SESSION_KEY_ROOM.
 
 EventCallback = Callable[[SessionEvent], None]
 LostCallback = Callable[[LostLock], None]
@@ -95,6 +97,16 @@ class Session(Held, Eventful):
     @property
     def id(self) -> int:
         return lib.number("gcoord_session_id", self._handle.pointer())
+
+    def key(self) -> bytearray:
+        """What another program needs to speak for this session, for Client.attach_session, where nodes ask for keys
+        (--session-keys): a secret, which the caller wipes. Empty where nodes give none. Asks no node."""
+        room = (c_char * _KEY_ROOM)()
+        try:
+            lib.call("gcoord_session_key", self._handle.pointer(), addressof(room), _KEY_ROOM)
+            return lib.secret_at(addressof(room))
+        finally:
+            memset(room, 0, _KEY_ROOM)
 
     @property
     def ttl(self) -> float:
@@ -246,12 +258,16 @@ class Opening:
     listeners: Listeners
     checks: Sequence[HealthCheck]
     on_unhealthy: UnhealthyAction
+    key: Optional[lib.Secret] = field(default=None, repr=False)
 
     def now(self, *behind: Any) -> Session:
         """behind: what stands behind the options."""
         event, handle = lib.expect(self.listeners), c_void_p()
         try:
-            lib.call(self.function, self.pointer, byref(self._options(event)), *behind, byref(handle))
+            with lib.SecretText(self.key, "key") as secret:
+                options = self._options(event)
+                options.session_key = secret.pointer
+                lib.call(self.function, self.pointer, byref(options), *behind, byref(handle))
         except BaseException:
             lib.forget(event)
             raise

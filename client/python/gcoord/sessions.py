@@ -1,12 +1,12 @@
 """Sessions as the cluster knows them: described, listed, renewed."""
 
 from concurrent.futures import Future
-from ctypes import byref, c_void_p
-from typing import List, Optional
+from ctypes import byref, c_uint64, c_void_p
+from typing import Any, Iterable, List, Optional, Tuple
 
 from . import _library as lib
 from . import _session_library as sessions
-from .types import SessionDescription, SessionFilter, SessionsPage
+from .types import SessionDescription, SessionFilter, SessionOrigin, SessionsPage
 
 
 def _described(facts: sessions.Facts, keys: List[str]) -> SessionDescription:
@@ -25,6 +25,27 @@ def _taken(handle: int) -> SessionDescription:
         library.gcoord_session_description_free(handle)
 
 
+def _origin(row: sessions.Origin) -> SessionOrigin:
+    return SessionOrigin(row.session_id, row.since_ms / 1000, lib.said(row.principal_kind), lib.said(row.principal),
+                         lib.said(row.address_class), lib.said(row.address), lib.said(row.client))
+
+
+def _origins(handle: Optional[int]) -> List[SessionOrigin]:
+    """What they say, which are freed."""
+    library = lib.library()
+    try:
+        return [_origin(library.gcoord_origins_get(handle, k)) for k in range(library.gcoord_origins_size(handle))]
+    finally:
+        library.gcoord_origins_free(handle)
+
+
+def _ids(session_ids: Iterable[int]) -> Tuple[Any, int]:
+    given = list(session_ids)
+    for each in given:
+        lib.check_fits(c_uint64, each)
+    return (c_uint64 * len(given))(*given), len(given)
+
+
 class Sessions:
     """What Client offers for looking at sessions. Its handle is the client's."""
 
@@ -41,6 +62,31 @@ class Sessions:
         future: "Future[SessionDescription]" = Future()
         lib.start("gcoord_session_describe_async", future, lambda handle, _=self: _taken(handle),
                   (self._pointer(), session_id), lib.on_handle)
+        return future
+
+    def session_origins(self, session_ids: Iterable[int]) -> List[SessionOrigin]:
+        """Who is behind sessions, at most 1000 of them. What has no note, and what this client may not see
+        (session.read.all), is left out. GC4005 by nodes of earlier releases."""
+        found = c_void_p()
+        lib.call("gcoord_session_origins", self._pointer(), *_ids(session_ids), byref(found))
+        return _origins(found.value)
+
+    def session_origins_async(self, session_ids: Iterable[int]) -> "Future[List[SessionOrigin]]":
+        future: "Future[List[SessionOrigin]]" = Future()
+        lib.start("gcoord_session_origins_async", future, lambda handle, _=self: _origins(handle),
+                  (self._pointer(), *_ids(session_ids)), lib.on_handle)
+        return future
+
+    def holder_origins(self, name: str) -> List[SessionOrigin]:
+        """The same of the holders of a name and of those who wait for it (lock.read.details)."""
+        found = c_void_p()
+        lib.call("gcoord_holder_origins", self._pointer(), lib.text(name), byref(found))
+        return _origins(found.value)
+
+    def holder_origins_async(self, name: str) -> "Future[List[SessionOrigin]]":
+        future: "Future[List[SessionOrigin]]" = Future()
+        lib.start("gcoord_holder_origins_async", future, lambda handle, _=self: _origins(handle),
+                  (self._pointer(), lib.text(name)), lib.on_handle)
         return future
 
     def keep_alive_once(self, session_id: int) -> SessionDescription:

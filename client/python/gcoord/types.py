@@ -5,6 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 
+# Stands for the session of a holder, waiter or candidate whom this client may not see: nodes that check rights show it to
+# those who lack lock.read.details of the name (watch.details in events). No session has this id. The property `hidden` of
+# what has it says the same; the token, the epoch, the note and the value beside it are then left out, which says nothing of
+# what they are.
+HIDDEN_SESSION = 2**64 - 1
+
+
 class Verdict(enum.IntEnum):
     """What a token is worth. FREE: nobody holds the lock; STALE: it is held under another token."""
 
@@ -32,15 +39,25 @@ class Candidate:
     priority: int
     value: bytes
 
+    @property
+    def hidden(self) -> bool:
+        """Who it is, and its value, this client may not see."""
+        return self.session_id == HIDDEN_SESSION
+
 
 @dataclass(frozen=True)
 class Holder:
     """Who holds a lock, or leads in an election: then the token is the epoch."""
 
     session_id: int  # 0: nobody; the lock is only waited for.
-    token: int
+    token: int  # 0 where hidden.
     ttl_left: float
     waiter_count: int
+
+    @property
+    def hidden(self) -> bool:
+        """There is one whom this client may not see."""
+        return self.session_id == HIDDEN_SESSION
 
     @property
     def epoch(self) -> int:
@@ -98,6 +115,11 @@ class LockDescription:
     @property
     def session_id(self) -> int:
         return self.holder_session
+
+    @property
+    def hidden(self) -> bool:
+        """Somebody holds it whom this client may not see: token, note, waiters and holders are left out."""
+        return self.holder_session == HIDDEN_SESSION
 
 
 @dataclass(frozen=True)
@@ -240,8 +262,27 @@ class Office:
     """A term of a leader, as Client.observe tells of it."""
 
     session_id: int
-    epoch: int
+    epoch: int  # 0 where hidden.
     value: bytes
+
+    @property
+    def hidden(self) -> bool:
+        """Who it is this client may not see. Such a term may come twice, since nothing tells it from the next."""
+        return self.session_id == HIDDEN_SESSION
+
+
+@dataclass(frozen=True)
+class SessionOrigin:
+    """Who is behind a session, as the ledger's notes say: who a node has proven, where from, and what the client calls itself,
+    which proves nothing."""
+
+    session_id: int
+    since: float  # Unix time, in seconds: when it was opened.
+    principal_kind: str  # "anonymous", "certificate", "user" or "node".
+    principal: str  # Empty for anonymous.
+    address_class: str  # "loopback", "private", "public", "local" or "unknown".
+    address: str  # "-" where there is none.
+    client: str
 
 
 # ---- the cluster as a client sees it ---------------------------------------------------------------------------------

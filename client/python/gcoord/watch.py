@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple
 from . import _library as lib
 from ._stream import Stream
 from .errors import GcoordError
+from .types import HIDDEN_SESSION
 
 
 class EventKind(enum.IntEnum):
@@ -46,6 +47,11 @@ class Event:
     session_id: int
     value: bytes
     previous: Previous = Previous()
+
+    @property
+    def hidden(self) -> bool:
+        """Whose it is this client may not see (watch.details): token, value and what was before are left out."""
+        return self.session_id == HIDDEN_SESSION
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,13 @@ constexpr TimePoint kNow = std::chrono::seconds{1000};
 
 // "password ann/secret" or "token TEXT".
 std::string shown(Login& login) {
-  const auto payload = login.next();
-  if (!payload.ok()) {
-    return "GC" + std::to_string(payload.status().detail());
+  const auto proof = login.next();
+  if (!proof.ok()) {
+    return "GC" + std::to_string(proof.status().detail());
   }
-  const auto order = protocol::decode_authenticate(payload.value()).value();
+  const auto order = protocol::decode_authenticate(proof.value().payload).value();
+  EXPECT_EQ(proof.value().by_password, order.method == AuthenticateMethod::Password);
+  EXPECT_EQ(login.early().payload.empty(), proof.value().by_password);
   return order.method == AuthenticateMethod::Token
              ? "token " + std::string{order.token}
              : "password " + std::string{order.user} + "/" + std::string{order.password};
@@ -47,11 +49,9 @@ protocol::ReplySlot reply(ErrorCode code = ErrorCode::None) {
 }
 
 Login::Outcome accept(Login& login, const std::string& token, std::uint32_t life_s = 600) {
-  return login.take(
-      reply(),
-      protocol::encode_authenticated(
-          {.principal = {security::PrincipalKind::User, "ann"}, .life_s = life_s, .token = token}),
-      kNow);
+  const auto payload = protocol::encode_authenticated(
+      {.principal = {security::PrincipalKind::User, "ann"}, .life_s = life_s, .token = token});
+  return login.take({reply(), payload, kNow});
 }
 
 TEST(Login, WithoutCredentialsThereIsNothingToShow) {
@@ -82,17 +82,38 @@ TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
   EXPECT_EQ(shown(login), "password ann/secret");
   accept(login, "first");
   EXPECT_EQ(shown(login), "token first");
-  const Login::Outcome outcome = login.take(reply(ErrorCode::TokenExpired), {}, kNow);
+  const Login::Outcome outcome = login.take({reply(ErrorCode::TokenExpired), {}, kNow});
   EXPECT_TRUE(outcome.again);
   EXPECT_EQ(shown(login), "password ann/secret");
   EXPECT_TRUE(accept(login, "second").status.ok());
   EXPECT_EQ(shown(login), "token second");
 }
 
+TEST(Login, ARefusalOfATokenThatWasReplacedMeanwhileLeavesTheNewOne) {
+  Login login{{.user = "ann", .password = "secret"}};
+  accept(login, "first");
+  const std::uint64_t turn = login.next().value().turn;
+  EXPECT_TRUE(login.take({reply(ErrorCode::TokenExpired), {}, kNow, turn}).again);
+  accept(login, "second");
+  // Of another connection, which showed the first one too.
+  EXPECT_TRUE(login.take({reply(ErrorCode::TokenExpired), {}, kNow, turn}).again);
+  EXPECT_EQ(shown(login), "token second");
+}
+
+TEST(Login, AreWipedAlsoWhereAMoveLeftThem) {
+  Credentials kept{.user = "ann", .password = "a short one", .token = "a token"};
+  const char* const memory = kept.password.data();  // Within the object: short texts do not move.
+  const Credentials taken = std::move(kept);
+  EXPECT_EQ(taken.password, "a short one");
+  wipe(kept);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(std::string_view(memory, 11), std::string(11, '\0'));
+  EXPECT_TRUE(kept.password.empty());
+}
+
 TEST(Login, AWrongPasswordIsNotShownAgainByItself) {
   Login login{{.user = "ann", .password = "wrong"}};
   EXPECT_EQ(shown(login), "password ann/wrong");
-  const Login::Outcome outcome = login.take(reply(ErrorCode::AuthenticationFailed), {}, kNow);
+  const Login::Outcome outcome = login.take({reply(ErrorCode::AuthenticationFailed), {}, kNow});
   EXPECT_FALSE(outcome.again);
   EXPECT_EQ(outcome.status.detail(), 6531u);
 }
@@ -100,11 +121,11 @@ TEST(Login, AWrongPasswordIsNotShownAgainByItself) {
 TEST(Login, AGivenTokenGoesBeforeThePasswordAndAloneHasNoOther) {
   Login both{{.user = "ann", .password = "secret", .token = "given"}};
   EXPECT_EQ(shown(both), "token given");
-  EXPECT_TRUE(both.take(reply(ErrorCode::TokenRevoked), {}, kNow).again);
+  EXPECT_TRUE(both.take({reply(ErrorCode::TokenRevoked), {}, kNow}).again);
   EXPECT_EQ(shown(both), "password ann/secret");
   Login alone{{.token = "given"}};
   EXPECT_EQ(shown(alone), "token given");
-  EXPECT_FALSE(alone.take(reply(ErrorCode::TokenRevoked), {}, kNow).again);
+  EXPECT_FALSE(alone.take({reply(ErrorCode::TokenRevoked), {}, kNow}).again);
 }
 
 TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
@@ -128,7 +149,7 @@ TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
 TEST(Login, AnAnswerThatIsNoneIsAFailure) {
   Login login{{.user = "ann", .password = "secret"}};
   EXPECT_EQ(shown(login), "password ann/secret");
-  EXPECT_EQ(login.take(reply(), {}, kNow).status.detail(), 4014u);
+  EXPECT_EQ(login.take({reply(), {}, kNow}).status.detail(), 4014u);
   EXPECT_FALSE(login.identity(kNow).has_value());
 }
 

@@ -3,12 +3,15 @@
 from types import TracebackType
 from typing import Callable, Iterable, Mapping, Optional, Sequence, Tuple, Type, Union
 
+from .. import _library as lib
 from .. import client, lease, session
 from .. import observe as leaders
 from .. import watch as watches
+from ..access import Identity
 from ..types import CheckReport, HealthCheck, Holder, SessionDescription, UnhealthyAction
 from ._bridge import Bridge
 from ._pending import Pending
+from .access import Access
 from .group import GroupViews
 from .lease import Lease
 from .looks import Looks
@@ -35,7 +38,7 @@ def _in_loop(bridge: Bridge, on_report: Reports) -> Reports:
     return lambda report: bridge.post(lambda: told(report))
 
 
-class Client(Looks):
+class Client(Looks, Access):
     """Connections to all nodes. Entering its `async with` block connects, leaving it closes, also the sessions that are
     open. It belongs to the loop in which it was connected."""
 
@@ -45,10 +48,11 @@ class Client(Looks):
                  backoff_min: float = 0.005, backoff_max: float = 0.5, retry_budget: int = 10_000,
                  breaker_failures: int = 10, fail_fast: bool = False, tls: bool = False,
                  cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
-                 server_name: Optional[str] = None, user: Optional[str] = None, password: Optional[str] = None,
-                 token: Optional[str] = None, token_file: Optional[str] = None,
+                 server_name: Optional[str] = None, user: Optional[str] = None,
+                 password: Optional[lib.Secret] = None, token: Optional[lib.Secret] = None, token_file: Optional[str] = None,
                  clock: Optional[Callable[[], int]] = None) -> None:
-        """Arguments are those of gcoord.Client. Nothing is asked before connect() or `async with`."""
+        """Arguments are those of gcoord.Client. Nothing is asked before connect() or `async with`; a password or a token is
+        kept until this object goes, and one that is a bytearray may be wiped after the last connect()."""
         self._endpoints = endpoints
         self._open: Optional[Tuple[client.Client, Bridge]] = None
         self._make = lambda: client.Client(
@@ -121,12 +125,13 @@ class Client(Looks):
         return Pending(coming())
 
     def attach_session(self, session_id: int, ttl: float = 10.0, first_sequence: int = 1, keep_alive: bool = False, *,
-                       checks: Sequence[HealthCheck] = (), on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                       key: Optional[lib.Secret] = None, checks: Sequence[HealthCheck] = (), on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
                        on_report: Reports = None) -> Session:
-        """Speaks for a session that another program opened; asks no node, so there is nothing to await."""
+        """Speaks for a session that another program opened, with its key where nodes ask for keys; asks no node, so there
+        is nothing to await."""
         connected, bridge = self._connected()
-        return Session(bridge, connected.attach_session(session_id, ttl, first_sequence, keep_alive, checks=checks,
-                                                        on_unhealthy=on_unhealthy,
+        return Session(bridge, connected.attach_session(session_id, ttl, first_sequence, keep_alive, key=key,
+                                                        checks=checks, on_unhealthy=on_unhealthy,
                                                         on_report=_in_loop(bridge, on_report)))
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None, *,
@@ -199,6 +204,10 @@ class Client(Looks):
     async def ask_transfer(self, name: str, session_id: int, epoch: int = 0) -> None:
         """Asks the leader (of this epoch) to hand over to a candidate; one that looks at its line does."""
         await self._ask(client.Client.ask_transfer_async, name, session_id, epoch)
+
+    def identity(self) -> Identity:
+        """Who this client is to the nodes that it has logged in to; asks no node."""
+        return self._connected()[0].identity()
 
     def clock_moved(self) -> None:
         """Of a client with a clock of its own: it was moved, so that due timers run."""

@@ -122,6 +122,10 @@ class Session(Entered):
     def id(self) -> int:
         return self._session.id
 
+    def key(self) -> bytearray:
+        """What another program needs to speak for this session, where nodes ask for keys: a secret, which the caller wipes."""
+        return self._session.key()
+
     @property
     def ttl(self) -> float:
         return self._session.ttl

@@ -158,6 +158,10 @@ class ReplicatedLog {
   // By what way the shards' messages reach a peer, and why, if not by the peer's `transport`; empty
   // otherwise.
   virtual std::string shard_channel(NodeId) const { return {}; }
+
+  // Whether records of system kinds (log_record.h) may stand in it whatever features nodes have
+  // said: one on a device has had some, so that no node of a release without them can come back.
+  virtual bool has_records() const { return true; }
 };
 
 }  // namespace gcoord::server

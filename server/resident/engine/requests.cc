@@ -1,5 +1,6 @@
 #include "server/resident/engine/requests.h"
 
+#include "locks/commands/entry_record.h"
 #include "locks/state/demand.h"
 #include "server/device_turn/store.h"
 
@@ -14,6 +15,12 @@ std::uint32_t weight_of(const locks::LockCommand& command) {
   const locks::LockDemand demand = locks::demand_of(command);
   const std::uint32_t rows = std::max({demand.locks, demand.sessions, demand.requests});
   return std::max({1u, rows, (demand.name_blocks + kRoomNameBlocks - 1) / kRoomNameBlocks});
+}
+
+// A record takes no rows, but as many entries as a long name.
+std::uint32_t record_weight(std::size_t bytes) {
+  constexpr std::size_t kBytesOfOne = 512;
+  return 1 + static_cast<std::uint32_t>(bytes / kBytesOfOne);
 }
 
 // Room that is kept for what is under way on three nodes, and for releases besides.
@@ -74,6 +81,18 @@ void ResidentRequests::command(ShardId shard,
   enqueue(shard,
           locks::entries_of(command),
           Asked{AskedKind::Command, shard, weight_of(command), {cookie}});
+}
+
+bool ResidentRequests::may_take_record(ShardId shard, std::size_t bytes) const {
+  return lanes_[lane_of(shard)].weight + record_weight(bytes) <= kLaneWeightMax;
+}
+
+void ResidentRequests::record(ShardId shard,
+                              std::span<const std::byte> record,
+                              std::uint64_t cookie) {
+  enqueue(shard,
+          locks::record_entries(record),
+          Asked{AskedKind::Command, shard, record_weight(record.size()), {cookie}});
 }
 
 void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {

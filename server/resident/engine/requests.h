@@ -12,9 +12,11 @@
 #include "locks/commands/entry.h"
 #include "server/resident/node/node.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -48,6 +50,10 @@ class ResidentRequests {
 
   // Queues a command. The caller has asked may_take().
   void command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
+
+  // Whether a record of so many bytes fits now, as may_take(); and queues it.
+  bool may_take_record(ShardId shard, std::size_t bytes) const;
+  void record(ShardId shard, std::span<const std::byte> record, std::uint64_t cookie);
 
   // A linearizable moment of the shard: read cookies of one pass share a barrier.
   void barrier(ShardId shard, std::uint64_t cookie);

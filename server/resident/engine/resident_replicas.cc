@@ -1,6 +1,8 @@
 #include "server/resident/engine/resident_replicas.h"
 
+#include "locks/commands/entry_record.h"
 #include "server/interfaces/errors.h"
+#include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
 #include "server/platform/device_choice.h"
 #include "server/platform/service_message.h"
@@ -39,6 +41,13 @@ locks::LockCommand command_of(const ProposedCommand& proposed) {
   return decoded.value();
 }
 
+static_assert(kCommandBytesMax <= locks::kEntryRecordBytesMax);
+
+bool is_record(const ProposedCommand& proposed) {
+  const auto header = decode_record_header(proposed.bytes);
+  return proposed.command == nullptr && header && is_system_kind(header->kind);
+}
+
 Status refusal(StatusCode code, std::uint32_t detail) {
   return {code, "refused", detail};
 }
@@ -70,13 +79,25 @@ void ResidentReplicas::propose(ShardId shard,
                                const ProposedCommand& proposed,
                                std::uint64_t cookie) {
   const ShardView row = rows_->view(shard);
-  const locks::LockCommand command = command_of(proposed);
   if (row.role != consensus::Role::Leader) {
     refused_.add({cookie, false, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
-  } else if (!requests_->may_take(shard, command)) {
-    refused_.add({cookie, false, refusal(StatusCode::ResourceExhausted, kOverloaded), row.leader});
+    return;
+  }
+  bool taken = false;
+  if (is_record(proposed)) {
+    taken = requests_->may_take_record(shard, proposed.bytes.size());
+    if (taken) {
+      requests_->record(shard, proposed.bytes, cookie);
+    }
   } else {
-    requests_->command(shard, command, cookie);
+    const locks::LockCommand command = command_of(proposed);
+    taken = requests_->may_take(shard, command);
+    if (taken) {
+      requests_->command(shard, command, cookie);
+    }
+  }
+  if (!taken) {
+    refused_.add({cookie, false, refusal(StatusCode::ResourceExhausted, kOverloaded), row.leader});
   }
 }
 

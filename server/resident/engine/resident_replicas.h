@@ -107,6 +107,8 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
         .moves = false, .ends_max = locks::kEntryEndsMax, .on_device = true, .timed_leases = false};
   }
 
+  bool has_records() const override { return rows_->has_records(); }
+
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
   void note_gap() override;

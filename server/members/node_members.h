@@ -38,6 +38,8 @@ class NodeMembers final : public ViewListener {
     std::uint32_t tick_ms = 10;
     // Whether a node, which may be this one, has a feature. None: as all_have says.
     std::function<bool(NodeId, protocol::Feature)> has;
+    // Whether the log takes records now (ReplicatedLog::has_records); none: it does.
+    std::function<bool()> takes_records;
   };
 
   NodeMembers(const ViewKeeperOptions& options, const Environment& environment);
@@ -128,7 +130,6 @@ class NodeMembers final : public ViewListener {
   MembersUpkeep upkeep_;
   std::function<void(const ClusterMembers&)> on_members_;
   bool started_ = false;
-  bool proposes_ = true;
   bool has_news_ = false;  // The members are others than on_members_ was told.
   bool more_ = false;      // advance() has more to do at once.
 };

@@ -99,6 +99,8 @@ class ClientServices {
   Detection& detection() { return detection_; }
 
  private:
+  // Whether the log takes records of system kinds now, whatever else they need.
+  bool takes_records() const;
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
   AccessRequests::Environment access_environment();

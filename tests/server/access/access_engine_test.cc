@@ -410,7 +410,7 @@ TEST(RecoveryFile, ADamagedOrForeignMarkerIsNone) {
   EXPECT_EQ(read_recovery_marker(disk, marker).value(), std::nullopt);
 }
 
-TEST(AccessRequests, AreRefusedWhereTheTurnIsResident) {
+TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
   ToyService inner;
   AccessMachine machine{inner};
   EngineCluster cluster{1, 1};
@@ -423,13 +423,14 @@ TEST(AccessRequests, AreRefusedWhereTheTurnIsResident) {
                            .wall_ms = [] { return kNow; },
                            .proven = {},
                            .hash = {},
-                           .supported = false});
-  for (const auto kind : {protocol::RequestKind::AccessGet, protocol::RequestKind::AccessChange}) {
-    protocol::RequestSlot slot;
-    slot.kind = kind;
-    requests.on_request(protocol::ConnectionId{1}, slot, {});
-    EXPECT_EQ(replies.error(), ErrorCode::AccessUnsupported);
-  }
+                           .takes_records = [] { return false; }});
+  AccessOrder order;
+  order.kind = security::AccessKind::UserAdd;
+  order.name = "ann";
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::AccessChange;
+  requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_access_order(order));
+  EXPECT_EQ(replies.error(), ErrorCode::AccessNotReady);
 }
 
 }  // namespace

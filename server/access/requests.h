@@ -44,7 +44,7 @@ class AccessRequests {
     // The user that the connection has proven to be; empty: none. None: nobody proves anything.
     std::function<std::string(protocol::ConnectionId)> proven;
     HashPassword hash;  // None: users of this node have no passwords.
-    // Whether the log takes records now (ReplicatedLog::has_records); none: it does.
+    // Whether the log takes records now (Abilities::takes_records); none: it does.
     std::function<bool()> takes_records;
   };
 

@@ -40,7 +40,7 @@ class LimitRequests {
     std::function<std::string(protocol::ConnectionId)> proven;
     // What denials of the connection go by; nullptr: it is not known.
     std::function<const DenialSubject*(protocol::ConnectionId)> subject;
-    // Whether the log takes records now (ReplicatedLog::has_records); none: it does.
+    // Whether the log takes records now (Abilities::takes_records); none: it does.
     std::function<bool()> takes_records;
   };
 

@@ -38,8 +38,6 @@ class NodeMembers final : public ViewListener {
     std::uint32_t tick_ms = 10;
     // Whether a node, which may be this one, has a feature. None: as all_have says.
     std::function<bool(NodeId, protocol::Feature)> has;
-    // Whether the log takes records now (ReplicatedLog::has_records); none: it does.
-    std::function<bool()> takes_records;
   };
 
   NodeMembers(const ViewKeeperOptions& options, const Environment& environment);

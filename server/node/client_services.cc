@@ -116,7 +116,7 @@ SnapshotDownloads::Environment ClientServices::snapshot_environment() {
 }
 
 bool ClientServices::takes_records() const {
-  return environment_.engine.has_records() ||
+  return environment_.engine.abilities().takes_records ||
          environment_.service.all_have(protocol::Feature::SystemRecords);
 }
 
@@ -135,8 +135,7 @@ NodeMembers::Environment ClientServices::member_environment() {
           .has =
               [this](NodeId node, protocol::Feature feature) {
                 return node == environment_.options.node || environment_.service.has(node, feature);
-              },
-          .takes_records = [this] { return takes_records(); }};
+              }};
 }
 
 AccessRequests::Environment ClientServices::access_environment() {

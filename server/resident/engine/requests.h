@@ -10,6 +10,7 @@
 
 #include "common/ids.h"
 #include "locks/commands/entry.h"
+#include "server/interfaces/replicated_log.h"
 #include "server/resident/node/node.h"
 
 #include <cstddef>
@@ -43,6 +44,9 @@ class ResidentRequests {
 
   // Whether the log has room for what a command says, and a lane for what it may take, ever.
   static bool has_place(const locks::LockCommand& command);
+
+  // Queues what is proposed, a command or a record; false: it does not fit now.
+  bool take(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
 
   // Whether a command that has a place fits now: its lane is not too busy, and the pools of the
   // stripe have room for it.

@@ -1,9 +1,6 @@
 #include "server/resident/engine/resident_replicas.h"
 
-#include "locks/commands/entry_record.h"
 #include "server/interfaces/errors.h"
-#include "server/interfaces/log_limits.h"
-#include "server/interfaces/log_record.h"
 #include "server/platform/device_choice.h"
 #include "server/platform/service_message.h"
 #include "server/replicas/node_view.h"
@@ -31,22 +28,6 @@ constexpr std::uint64_t kDoubtUs = 1'000'000;
 
 // A kernel leaves within microseconds, unless its device is shared in slices of time.
 constexpr std::uint32_t kRestMs = 2000;
-
-locks::LockCommand command_of(const ProposedCommand& proposed) {
-  if (proposed.command != nullptr) {
-    return *proposed.command;
-  }
-  const auto decoded = locks::decode(record_body(proposed.bytes));
-  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
-  return decoded.value();
-}
-
-static_assert(kCommandBytesMax <= locks::kEntryRecordBytesMax);
-
-bool is_record(const ProposedCommand& proposed) {
-  const auto header = decode_record_header(proposed.bytes);
-  return proposed.command == nullptr && header && is_system_kind(header->kind);
-}
 
 Status refusal(StatusCode code, std::uint32_t detail) {
   return {code, "refused", detail};
@@ -83,20 +64,7 @@ void ResidentReplicas::propose(ShardId shard,
     refused_.add({cookie, false, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
     return;
   }
-  bool taken = false;
-  if (is_record(proposed)) {
-    taken = requests_->may_take_record(shard, proposed.bytes.size());
-    if (taken) {
-      requests_->record(shard, proposed.bytes, cookie);
-    }
-  } else {
-    const locks::LockCommand command = command_of(proposed);
-    taken = requests_->may_take(shard, command);
-    if (taken) {
-      requests_->command(shard, command, cookie);
-    }
-  }
-  if (!taken) {
+  if (!requests_->take(shard, proposed, cookie)) {
     refused_.add({cookie, false, refusal(StatusCode::ResourceExhausted, kOverloaded), row.leader});
   }
 }

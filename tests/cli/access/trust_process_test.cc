@@ -46,6 +46,17 @@ TEST_P(TrustTurnTest, EachMayDoWhatItsRolesSayAndNothingElse) {
   EXPECT_EQ(rows[0]["name"], "jobs/a");
 }
 
+TEST_P(TrustTurnTest, ALockSaysWhoIsBehindItsHolder) {
+  enable();
+  must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "60s"});
+  nlohmann::json clients;
+  for (int tries = 0; tries < 200 && clients.empty(); ++tries) {  // A client waits for no note.
+    clients = as(bob(), {"lock", "get", "jobs/a", "--details"}).json()["clients"];
+  }
+  ASSERT_EQ(clients.size(), 1u) << clients;
+  EXPECT_EQ(clients[0]["principal"], "bob");
+}
+
 TEST_F(TrustTest, APasswordIsCheckedOnceAndItsTokenCountsAtEveryNode) {
   enable();
   const std::string token = folder_.path() / "token";

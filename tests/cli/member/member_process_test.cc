@@ -155,7 +155,7 @@ class MemberTurnTest : public MemberProcessTest, public testing::WithParamInterf
   }
 };
 
-TEST_P(MemberTurnTest, TheFirstViewIsMadeShownAndWatched) {
+TEST_P(MemberTurnTest, TheFirstViewIsMadeShownAndHasTheMarksOfWhoFails) {
   const nlohmann::json first = watched({});
   EXPECT_EQ(first["view"], "1");
   ASSERT_EQ(first["members"].size(), kNodes);
@@ -167,10 +167,6 @@ TEST_P(MemberTurnTest, TheFirstViewIsMadeShownAndWatched) {
   for (const auto& member : listed["members"]) {
     EXPECT_EQ(member["seen_by"].size(), kNodes - 1) << listed.dump();
   }
-}
-
-TEST_P(MemberTurnTest, ANodeThatFailsIsMarkedAndNoLongerOnceItIsBack) {
-  ASSERT_EQ(watched({})["view"], "1");
   cluster_->kill(3);
   const std::string marked = follow_mark("1", 3, true);
   for (const auto& member : list()["members"]) {

@@ -58,7 +58,8 @@ class CopyService final : public StateMachine {
   }
 
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
-    bytes = locks.serialize(shard);
+    const std::vector<std::byte> state = locks.serialize(shard);
+    bytes.insert(bytes.end(), state.begin(), state.end());
   }
 
   Status install(ShardId shard, std::span<const std::byte> bytes) override {

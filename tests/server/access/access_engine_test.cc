@@ -415,6 +415,7 @@ TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
   AccessMachine machine{inner};
   EngineCluster cluster{1, 1};
   cluster.start(1);
+  cluster.run_until([&cluster] { return cluster.all_led(); });
   LastAnswer replies;
   AccessRequests requests({.log = cluster.engine(1),
                            .machine = machine,
@@ -427,6 +428,7 @@ TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
   AccessOrder order;
   order.kind = security::AccessKind::UserAdd;
   order.name = "ann";
+  order.number = 1;
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::AccessChange;
   requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_access_order(order));

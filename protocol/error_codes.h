@@ -367,6 +367,7 @@ enum class ErrorCode : std::uint32_t {
   JoinTokenLate = 6634,
   JoinFeaturesMissing = 6635,
   ViewsNotLeft = 6636,
+  MembersFixed = 6640,
   AlarmUnknown = 6641,
 
   DeviceBuild = 7001,

@@ -23,6 +23,14 @@ inline constexpr std::uint8_t kEntryPiece = 240;    // Bytes of a name or a text
 inline constexpr std::uint8_t kEntryBarrier = 241;  // Nothing happens; its turn is what is wanted.
 // Nothing to locks: whoever keeps the log says by it who keeps it. The words are its own.
 inline constexpr std::uint8_t kEntryConfiguration = 242;
+// Nothing to locks: what other services of the node decide, for its host (entry_record.h).
+inline constexpr std::uint8_t kEntryRecord = 243;
+
+// Whether tables of locks stay as they are, whatever the entry says; 0 is a no-op.
+GCOORD_HD constexpr bool is_nothing_to_locks(std::uint8_t kind) {
+  return kind == 0 || kind == kEntryPiece || kind == kEntryBarrier || kind == kEntryConfiguration ||
+         kind == kEntryRecord;
+}
 
 struct alignas(64) LockEntry {
   std::uint32_t head = 0;

@@ -7,11 +7,11 @@ namespace gcoord::membership {
 void append_view_part(const ViewCpu& state, std::vector<std::byte>& bytes) {
   const std::size_t begin = bytes.size();
   state.serialize(bytes);
-  end_marked_part(bytes, begin, kViewMark);
+  end_marked_part(bytes, begin, PartMark::View);
 }
 
 std::optional<ViewPart> split_view_part(std::span<const std::byte> bytes) {
-  const auto parts = split_marked_part(bytes, kViewMark);
+  const auto parts = split_marked_part(bytes, PartMark::View);
   return parts ? std::optional(ViewPart{parts->before, parts->part}) : std::nullopt;
 }
 

@@ -1,8 +1,8 @@
 // The view's state at the end of shard 0's bytes: the state, its length u32, and a mark u32.
 //
-// Without a view nothing stands there. The mark cannot be taken for what stood there in earlier
-// releases, the length of what is before it (server/history/publication_service.h). Pure;
-// thread-safe.
+// Without a view nothing stands there. The mark (common/marked_part.h) cannot be taken for what
+// stood there in earlier releases, the length of what is before it
+// (server/history/publication_service.h). Pure; thread-safe.
 #pragma once
 
 #include "membership/view/cpu.h"
@@ -14,8 +14,6 @@
 #include <vector>
 
 namespace gcoord::membership {
-
-inline constexpr std::uint32_t kViewMark = 0xffff'5601;
 
 struct ViewPart {
   std::span<const std::byte> before;

@@ -14,8 +14,6 @@
 
 namespace gcoord::security {
 
-inline constexpr std::uint32_t kLimitsMark = 0xffff'4c01;
-
 struct LimitsPart {
   std::span<const std::byte> before;
   std::span<const std::byte> limits;  // As LimitCpu::serialize gives it; empty: none.

@@ -15,8 +15,6 @@
 
 namespace gcoord::security {
 
-inline constexpr std::uint32_t kAccessMark = 0xffff'4101;
-
 struct AccessPart {
   std::span<const std::byte> before;
   std::span<const std::byte> access;  // As AccessCpu::serialize gives it; empty: none.

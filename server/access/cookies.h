@@ -1,16 +1,12 @@
-// Cookies of proposals of access control: a mark in the lower half, which no other service's has
-// (view_machine.h, publication_service.h), a number, and whose it is in the last bit. One thread.
+// Cookies of proposals of access control: their mark (cookie_marks.h), a number, and whose it is in
+// the last bit. One thread.
 #pragma once
+
+#include "server/interfaces/cookie_marks.h"
 
 #include <cstdint>
 
 namespace gcoord::server {
-
-inline constexpr std::uint64_t kAccessCookie = 0xc000'0000;
-
-constexpr bool is_access_cookie(std::uint64_t cookie) {
-  return (cookie & 0xe000'0000) == kAccessCookie;
-}
 
 enum class AccessProposer : std::uint8_t {
   Requests = 0,  // requests.h
@@ -23,7 +19,7 @@ class AccessCookies {
 
   std::uint64_t next() {
     number_ = (number_ + 1) % kNumbers;
-    return kAccessCookie | (number_ * 2u + static_cast<std::uint32_t>(whose_));
+    return cookie_of(CookieOwner::Access, number_ * 2u + static_cast<std::uint32_t>(whose_));
   }
 
  private:

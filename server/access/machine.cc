@@ -4,8 +4,8 @@
 #include "common/random.h"
 #include "security/roles/command.h"
 #include "security/roles/part.h"
-#include "server/access/cookies.h"
 #include "server/access/recovery.h"
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
@@ -43,7 +43,7 @@ void AccessMachine::tell() const {
 }
 
 void AccessMachine::apply(const AppliedEntry& entry) {
-  const bool own = is_access_cookie(entry.cookie);
+  const bool own = is_cookie_of(CookieOwner::Access, entry.cookie);
   AppliedEntry passed = entry;
   passed.cookie = own ? 0 : entry.cookie;
   inner_.apply(passed);
@@ -63,7 +63,7 @@ void AccessMachine::apply(const AppliedEntry& entry) {
 void AccessMachine::on_proposal_failed(std::uint64_t cookie,
                                        const Status& status,
                                        NodeId leader_hint) {
-  if (!is_access_cookie(cookie)) {
+  if (!is_cookie_of(CookieOwner::Access, cookie)) {
     inner_.on_proposal_failed(cookie, status, leader_hint);
   } else if (listener_ != nullptr) {
     listener_->on_access_lost(cookie, status, leader_hint);

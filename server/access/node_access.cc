@@ -25,8 +25,9 @@ NodeAccess::NodeAccess(AccessMachine& machine,
                  .machine = machine,
                  .all_have = environment.all_have,
                  .wall_ms = environment.wall_ms,
+                 .takes_records = environment.takes_records,
                  .self = environment.log.view().node},
-                environment.supported ? marker_in(data_dir, environment) : OwnMarker{}) {
+                marker_in(data_dir, environment)) {
   enabled_ = machine_.table().enabled;
   recoveries_ = machine_.table().recoveries;
   machine_.set_listener(this);

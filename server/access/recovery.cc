@@ -102,7 +102,8 @@ std::vector<security::RecoveryMark> AccessRecovery::quorum() const {
 
 void AccessRecovery::propose(std::vector<security::RecoveryMark> marks) {
   const security::AccessTable& table = environment_.machine.table();
-  if (table.epoch == 0 && !environment_.all_have()) {
+  const bool takes = !environment_.takes_records || environment_.takes_records();
+  if (!takes || (table.epoch == 0 && !environment_.all_have())) {
     return;
   }
   security::AccessCommand command;

@@ -139,9 +139,6 @@ void AccessRequests::on_request(protocol::ConnectionId connection,
   if (request.flags != 0) {
     return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
   }
-  if (!environment_.supported) {
-    return refuse(asker, protocol::make_error(ErrorCode::AccessUnsupported));
-  }
   if (request.kind == RequestKind::AccessChange) {
     return change(asker, payload);
   }
@@ -188,7 +185,8 @@ Status AccessRequests::check(const Asker& asker, const AccessOrder& order) const
     return protocol::make_error(ErrorCode::SlotInvalid);
   }
   const AccessTable& table = environment_.machine.table();
-  if (table.epoch == 0 && !environment_.all_have()) {
+  const bool takes = !environment_.takes_records || environment_.takes_records();
+  if (!takes || (table.epoch == 0 && !environment_.all_have())) {
     return protocol::make_error(ErrorCode::AccessNotReady);
   }
   if (order.kind == AccessKind::Enable) {

@@ -43,8 +43,9 @@ class AccessRequests {
     std::function<std::uint64_t()> wall_ms;
     // The user that the connection has proven to be; empty: none. None: nobody proves anything.
     std::function<std::string(protocol::ConnectionId)> proven;
-    HashPassword hash;      // None: users of this node have no passwords.
-    bool supported = true;  // The node's turn is on the host.
+    HashPassword hash;  // None: users of this node have no passwords.
+    // Whether the log takes records now (Abilities::takes_records); none: it does.
+    std::function<bool()> takes_records;
   };
 
   explicit AccessRequests(Environment environment) : environment_(std::move(environment)) {}

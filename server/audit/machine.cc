@@ -5,6 +5,7 @@
 #include "common/random.h"
 #include "locks/commands/command.h"
 #include "locks/commands/ends.h"
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
@@ -16,9 +17,6 @@ namespace gcoord::server {
 namespace {
 
 static_assert(kRecordHeaderBytes + security::kNoteBytesMax <= kCommandBytesMax);
-
-// Beside those of the view and of access control.
-constexpr std::uint32_t kNotesMark = 0xffff'4e01;
 
 using locks::LockCommandKind;
 
@@ -51,7 +49,7 @@ std::optional<security::AuditNote> note_of_record(std::span<const std::byte> rec
 
 void AuditMachine::apply(const AppliedEntry& entry) {
   AppliedEntry passed = entry;
-  passed.cookie = is_note_cookie(entry.cookie) ? 0 : entry.cookie;
+  passed.cookie = is_cookie_of(CookieOwner::Notes, entry.cookie) ? 0 : entry.cookie;
   inner_.apply(passed);
   const auto header = decode_record_header(entry.payload);
   if (entry.kind != consensus::EntryKind::Command || !header || !keeps_) {
@@ -102,7 +100,8 @@ void AuditMachine::note_ends(const AppliedEntry& entry) {
 void AuditMachine::on_proposal_failed(std::uint64_t cookie,
                                       const Status& status,
                                       NodeId leader_hint) {
-  if (!is_note_cookie(cookie)) {  // A note that is wanted still is proposed again.
+  if (!is_cookie_of(CookieOwner::Notes,
+                    cookie)) {  // A note that is wanted still is proposed again.
     inner_.on_proposal_failed(cookie, status, leader_hint);
   }
 }
@@ -118,7 +117,7 @@ void AuditMachine::on_peer_message(NodeId from, std::span<const std::byte> messa
 void AuditMachine::add_notes(ShardId shard, std::vector<std::byte>& bytes) const {
   const std::size_t begin = bytes.size();
   notes_.serialize(shard, bytes);
-  end_marked_part(bytes, begin, kNotesMark);
+  end_marked_part(bytes, begin, PartMark::SessionNotes);
 }
 
 void AuditMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) {
@@ -132,7 +131,7 @@ void AuditMachine::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
 }
 
 Status AuditMachine::install(ShardId shard, std::span<const std::byte> bytes) {
-  const auto parts = split_marked_part(bytes, kNotesMark);
+  const auto parts = split_marked_part(bytes, PartMark::SessionNotes);
   if (!parts || !notes_.plausible(parts->part)) {
     return Status{
         StatusCode::DataLoss,
@@ -145,12 +144,12 @@ Status AuditMachine::install(ShardId shard, std::span<const std::byte> bytes) {
 }
 
 bool AuditMachine::plausible(ShardId shard, std::span<const std::byte> bytes) const {
-  const auto parts = split_marked_part(bytes, kNotesMark);
+  const auto parts = split_marked_part(bytes, PartMark::SessionNotes);
   return parts && notes_.plausible(parts->part) && inner_.plausible(shard, parts->before);
 }
 
 bool AuditMachine::continues(ShardId shard, std::span<const std::byte> bytes) const {
-  const auto parts = split_marked_part(bytes, kNotesMark);
+  const auto parts = split_marked_part(bytes, PartMark::SessionNotes);
   return inner_.continues(shard, parts ? parts->before : bytes);
 }
 

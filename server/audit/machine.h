@@ -29,15 +29,6 @@ namespace gcoord::server {
 // First byte of the peer message with notes for the leaders of their shards. Never renumber.
 inline constexpr std::byte kSessionNotesKind{145};
 
-// Cookies of proposals of notes: a mark in the lower half, which no other service's has
-// (view_machine.h, server/access/cookies.h, server/limits/cookies.h, and kPublicationCookie, which
-// is all ones), and a number below 2^27.
-inline constexpr std::uint64_t kNoteCookie = 0xf000'0000;
-
-constexpr bool is_note_cookie(std::uint64_t cookie) {
-  return (cookie & 0xf800'0000) == kNoteCookie;
-}
-
 // The record that is proposed for a note. time_ms: Unix milliseconds.
 std::vector<std::byte> note_record(const security::AuditNote& note,
                                    protocol::RecordOrigin origin,

@@ -42,7 +42,7 @@ NodeAudit::~NodeAudit() {
 std::optional<security::ClientOrigin> NodeAudit::origin_of(
     protocol::ConnectionId connection) const {
   const ConnectionIdentity* const known = env_.connections.identity(connection);
-  if (known == nullptr || !options_.supported || options_.mode == SessionNotes::Off) {
+  if (known == nullptr || options_.mode == SessionNotes::Off) {
     return std::nullopt;
   }
   const bool anonymous = known->principal.kind == security::PrincipalKind::Anonymous;
@@ -178,9 +178,7 @@ void NodeAudit::on_noted(ShardId /*shard*/, const security::AuditNote& note) {
 }
 
 void NodeAudit::on_notes_message(NodeId /*from*/, std::span<const std::byte> message) {
-  if (options_.supported) {
-    queue_.on_message(message, env_.now_ms());
-  }
+  queue_.on_message(message, env_.now_ms());
 }
 
 }  // namespace gcoord::server

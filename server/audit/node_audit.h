@@ -42,7 +42,6 @@ class NodeAudit final : public NoteListener {
 
   struct Options {
     std::uint32_t shard_count = 1;
-    bool supported = true;  // The node's turn is on the host.
     SessionNotes mode = SessionNotes::Identified;
     std::function<std::uint64_t()> wall_ms;  // Unix time.
   };

@@ -2,6 +2,7 @@
 
 #include "common/bytes.h"
 #include "protocol/lease_messages.h"
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/log_record.h"
 
 #include <utility>
@@ -105,10 +106,10 @@ void NoteQueue::set_due(std::uint64_t number, Queued& queued, std::uint64_t due_
 }
 
 void NoteQueue::propose(const Item& item) {
-  proposals_ = (proposals_ + 1) & 0x07ff'ffffu;
+  ++proposals_;
   env_.log.propose(item.shard,
                    {note_record(item.note, item.origin, item.time_ms), nullptr},
-                   kNoteCookie | proposals_);
+                   cookie_of(CookieOwner::Notes, proposals_));
   proposed_.add();
 }
 

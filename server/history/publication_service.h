@@ -13,6 +13,7 @@
 
 #include "common/ids.h"
 #include "ledger/heads/entry.h"
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/state_machine.h"
 
 #include <cstddef>
@@ -37,7 +38,7 @@ class PublicationListener {
 };
 
 // Of all proposals of the publication; no other service has it.
-inline constexpr std::uint64_t kPublicationCookie = ~std::uint64_t{0};
+inline constexpr std::uint64_t kPublicationCookie = cookie_mark(CookieOwner::Publication).bits;
 
 // The record that is proposed for an entry. time_ms: Unix milliseconds.
 std::vector<std::byte> publication_record(std::span<const std::byte> entry, std::uint64_t time_ms);

@@ -431,6 +431,9 @@ RecordFacts device_facts(std::span<const std::byte> bytes) {
   if (entry.kind() == locks::kEntryConfiguration) {
     return configuration_facts(entry);
   }
+  if (entry.kind() == locks::kEntryRecord) {
+    return {{"kind", "record"}, {"bytes", std::to_string(entry.number())}};
+  }
   if (entry.kind() == locks::kEntryBarrier || entry.kind() == 0) {
     return {{"kind", entry.kind() == 0 ? "noop" : "barrier"}};
   }

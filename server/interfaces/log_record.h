@@ -36,6 +36,12 @@ enum class RecordKind : std::uint8_t {
   Limits = 9,         // Behind it: security/limits/command.h. Feature::Limits.
 };
 
+// Whether records of the kind change no locks: what a log on a device keeps as records
+// (locks/commands/entry_record.h). Kinds of newer releases are such, too.
+constexpr bool is_system_kind(RecordKind kind) {
+  return kind >= RecordKind::View;
+}
+
 struct RecordHeader {
   RecordKind kind = RecordKind::Noop;
   protocol::RecordOrigin origin = protocol::RecordOrigin::System;

@@ -30,7 +30,7 @@
 
 namespace gcoord::server {
 
-// What a replicated log can do; the same for its whole life.
+// What a replicated log can do; the same for its whole life but for the last.
 struct Abilities {
   // Its replicas apply moves of locks. A log that lives on a device has no room for them.
   bool moves = true;
@@ -42,6 +42,9 @@ struct Abilities {
   // ShardView::lease is judged by the clock whenever it is read. A log whose rows live on a device
   // only hears who led, and a host that stood still hears it late.
   bool timed_leases = true;
+  // It takes records of system kinds (log_record.h) whatever features nodes have said. One on a
+  // device does once it has had some, since no node of a release without them can come back then.
+  bool takes_records = true;
 };
 
 // An entry to be: its bytes, and beside them the lock command that they hold where the caller has

@@ -5,6 +5,8 @@
 // it never serves emptiness as what was decided. Pure; thread-safe.
 #pragma once
 
+#include "common/marked_part.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,7 +15,7 @@ namespace gcoord::server {
 
 // As a length at the end of bytes it is longer than they are, and it is too short for a head
 // (server/history/publication_service.h, ledger_service.h).
-inline constexpr std::uint32_t kWitnessMark = 0xffff'5701;
+inline constexpr auto kWitnessMark = static_cast<std::uint32_t>(PartMark::Witness);
 
 inline void append_witness_mark(std::vector<std::byte>& bytes) {
   for (std::uint32_t shift = 0; shift < 32; shift += 8) {

@@ -4,10 +4,10 @@
 #include "common/random.h"
 #include "security/limits/command.h"
 #include "security/limits/part.h"
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
-#include "server/limits/cookies.h"
 
 #include <utility>
 
@@ -42,7 +42,7 @@ void LimitsMachine::tell() const {
 }
 
 void LimitsMachine::apply(const AppliedEntry& entry) {
-  const bool own = is_limits_cookie(entry.cookie);
+  const bool own = is_cookie_of(CookieOwner::Limits, entry.cookie);
   AppliedEntry passed = entry;
   passed.cookie = own ? 0 : entry.cookie;
   inner_.apply(passed);
@@ -62,7 +62,7 @@ void LimitsMachine::apply(const AppliedEntry& entry) {
 void LimitsMachine::on_proposal_failed(std::uint64_t cookie,
                                        const Status& status,
                                        NodeId leader_hint) {
-  if (!is_limits_cookie(cookie)) {
+  if (!is_cookie_of(CookieOwner::Limits, cookie)) {
     inner_.on_proposal_failed(cookie, status, leader_hint);
   } else if (listener_ != nullptr) {
     listener_->on_limits_lost(cookie, status, leader_hint);

@@ -70,9 +70,6 @@ void LimitRequests::on_request(protocol::ConnectionId connection,
   if (request.flags != 0) {
     return refuse(asker, protocol::make_error(ErrorCode::SlotInvalid));
   }
-  if (!environment_.supported) {
-    return refuse(asker, protocol::make_error(ErrorCode::LimitsUnsupported));
-  }
   if (request.kind == RequestKind::LimitsChange) {
     return change(asker, payload);
   }
@@ -127,7 +124,8 @@ Status LimitRequests::check(const Asker& asker, const LimitsOrder& order) const 
   if (!is_printable(command.who) || !is_printable(command.denial.reason)) {
     return protocol::make_error(ErrorCode::SlotInvalid);
   }
-  if (environment_.machine.table().epoch == 0 && !environment_.all_have()) {
+  const bool takes = !environment_.takes_records || environment_.takes_records();
+  if (!takes || (environment_.machine.table().epoch == 0 && !environment_.all_have())) {
     return protocol::make_error(ErrorCode::LimitsNotReady);
   }
   const DenialSubject* const self = command.kind == LimitKind::Deny && environment_.subject

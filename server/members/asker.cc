@@ -10,15 +10,15 @@ namespace gcoord::server {
 
 using protocol::ErrorCode;
 
-bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool supported) {
+bool admit_asker(protocol::ReplySink& replies, const ViewAsker& asker, bool allowed) {
   if (asker.request.flags != 0) {
     refuse_asker(replies, asker, protocol::make_error(ErrorCode::SlotInvalid));
     return false;
   }
-  if (!supported) {
-    refuse_asker(replies, asker, protocol::make_error(ErrorCode::ViewUnsupported));
+  if (!allowed) {
+    refuse_asker(replies, asker, protocol::make_error(ErrorCode::MembersFixed));
   }
-  return supported;
+  return allowed;
 }
 
 void note_author(const security::Principal& principal, std::string& who) {

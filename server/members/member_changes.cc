@@ -80,7 +80,7 @@ void MemberChanges::on_request(protocol::ConnectionId connection,
                                const protocol::RequestSlot& request,
                                std::span<const std::byte> payload) {
   const Asker asker{connection, request};
-  if (!admit_asker(environment_.replies, asker, environment_.supported)) {
+  if (!admit_asker(environment_.replies, asker, !environment_.fixed)) {
     return;
   }
   if (request.kind == RequestKind::MemberChange) {

@@ -46,7 +46,7 @@ class MemberChanges {
     protocol::ReplySink& replies;
     std::function<bool(NodeId, protocol::Feature)> has;  // Of any node.
     std::function<std::uint64_t()> wall_ms;
-    bool supported = true;                // The node's turn is on the host.
+    bool fixed = false;                   // As ViewKeeperOptions::fixed.
     std::function<std::uint64_t()> draw;  // Random words for tokens; none: the system's.
   };
 

@@ -1,5 +1,7 @@
 #include "server/members/node_members.h"
 
+#include "server/members/change_rules.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -30,6 +32,14 @@ std::function<bool(NodeId, protocol::Feature)> has_of(const NodeMembers::Environ
   return [all_have = environment.all_have](NodeId, protocol::Feature) { return all_have(); };
 }
 
+// A log on a device has them once all nodes have said that they know them.
+std::function<bool()> takes_records_of(const NodeMembers::Environment& environment) {
+  return [&log = environment.log, &machine = environment.machine, has = has_of(environment)] {
+    return log.abilities().takes_records ||
+           first_lacking(machine.views().view(), protocol::Feature::SystemRecords, has).value == 0;
+  };
+}
+
 static_assert(ViewFollowers::kUnleftMax < membership::kViewChangesMax);
 
 // Nodes say their epochs about once a second.
@@ -47,7 +57,10 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                .metrics = environment.metrics,
                .all_have = environment.all_have,
                .wall_ms = environment.wall_ms,
-               .may_propose = [this] { return !followers_.is_full(); }}),
+               .may_propose =
+                   [this, takes = takes_records_of(environment)] {
+                     return !followers_.is_full() && takes();
+                   }}),
       requests_({.log = environment.log,
                  .machine = environment.machine,
                  .replies = environment.replies,
@@ -55,22 +68,21 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                  .epoch_of = [this](NodeId node) { return keeper_.epoch_of(node); },
                  .self = options.self.id,
                  .tick_ms = environment.tick_ms,
-                 .supported = options.proposes}),
+                 .fixed = options.fixed}),
       changes_({.log = environment.log,
                 .machine = environment.machine,
                 .keeper = keeper_,
                 .replies = environment.replies,
                 .has = has_of(environment),
                 .wall_ms = environment.wall_ms,
-                .supported = options.proposes,
+                .fixed = options.fixed,
                 .draw = options.draw}),
       upkeep_({.log = environment.log,
                .machine = environment.machine,
                .keeper = keeper_,
                .followers = followers_,
                .has = has_of(environment),
-               .wall_ms = environment.wall_ms}),
-      proposes_(options.proposes) {
+               .wall_ms = environment.wall_ms}) {
   requests_.set_followers(&followers_);
 }
 
@@ -125,9 +137,7 @@ void NodeMembers::advance(std::uint64_t now_ms) {
   keeper_.advance(now_ms);
   requests_.advance(now_ms);
   more_ = changes_.advance();
-  if (proposes_) {
-    upkeep_.advance(now_ms);
-  }
+  upkeep_.advance(now_ms);
 }
 
 std::vector<std::byte> NodeMembers::announcement() const {

@@ -128,7 +128,6 @@ class NodeMembers final : public ViewListener {
   MembersUpkeep upkeep_;
   std::function<void(const ClusterMembers&)> on_members_;
   bool started_ = false;
-  bool proposes_ = true;
   bool has_news_ = false;  // The members are others than on_members_ was told.
   bool more_ = false;      // advance() has more to do at once.
 };

@@ -1,8 +1,8 @@
 // Cookies of proposals of views, so that each part of a node knows its own: the mark that all have
-// (view_machine.h), a number, and whose it is in the last two bits. One thread.
+// (cookie_marks.h), a number, and whose it is in the last two bits. One thread.
 #pragma once
 
-#include "server/members/view_machine.h"
+#include "server/interfaces/cookie_marks.h"
 
 #include <cstdint>
 
@@ -21,7 +21,7 @@ class ViewCookies {
 
   std::uint64_t next() {
     number_ = (number_ + 1) % kNumbers;
-    return kViewCookie | (number_ * 4u + static_cast<std::uint32_t>(whose_));
+    return cookie_of(CookieOwner::View, number_ * 4u + static_cast<std::uint32_t>(whose_));
   }
 
  private:

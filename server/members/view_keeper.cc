@@ -188,7 +188,7 @@ void ViewKeeper::on_ended(std::uint64_t cookie) {
 }
 
 void ViewKeeper::advance(std::uint64_t now_ms) {
-  if (!options_.proposes || now_ms < next_ms_) {
+  if (now_ms < next_ms_) {
     return;
   }
   next_ms_ = now_ms + kLookMs;

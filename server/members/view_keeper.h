@@ -32,7 +32,7 @@ struct ViewKeeperOptions {
   membership::Member self;              // What this node says of itself.
   membership::ViewSettings settings;    // What it was started with.
   std::map<NodeId, std::string> peers;  // The other nodes, with the address in the fixed list.
-  bool proposes = true;                 // Its turn is on the host.
+  bool fixed = false;                   // The nodes stay those of the list: the log is on a device.
   // How long the way back to an earlier release stays open once all nodes could have a view.
   std::uint64_t pause_ms = 0;
   std::function<std::uint64_t()> draw;  // Random words for tokens; none: the system's.

@@ -3,6 +3,8 @@
 #include "common/crc32c.h"
 #include "common/random.h"
 #include "membership/view/part.h"
+#include "server/interfaces/cluster_members.h"
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
@@ -41,7 +43,7 @@ void ViewMachine::tell() const {
 }
 
 void ViewMachine::apply(const AppliedEntry& entry) {
-  const bool own = is_view_cookie(entry.cookie);
+  const bool own = is_cookie_of(CookieOwner::View, entry.cookie);
   AppliedEntry passed = entry;
   passed.cookie = own ? 0 : entry.cookie;
   inner_.apply(passed);
@@ -60,7 +62,7 @@ void ViewMachine::apply(const AppliedEntry& entry) {
 void ViewMachine::on_proposal_failed(std::uint64_t cookie,
                                      const Status& status,
                                      NodeId leader_hint) {
-  if (!is_view_cookie(cookie)) {
+  if (!is_cookie_of(CookieOwner::View, cookie)) {
     inner_.on_proposal_failed(cookie, status, leader_hint);
   } else if (listener_ != nullptr) {
     listener_->on_view_lost(cookie, status, leader_hint);

@@ -5,8 +5,8 @@
 // Every call is passed on. View commands (RecordKind::View in the log of shard 0) are taken here,
 // too, and change a state that is part of shard 0's: it is in its checkpoints, its snapshots and
 // its digest. The bytes of shard 0: what is passed on gives, the view's state, its length u32, and
-// kViewMark; without a view there is nothing behind what is passed on, as in earlier releases. What
-// was learned is told to a listener, which is set once the engine is open.
+// the view's mark; without a view there is nothing behind what is passed on, as in earlier
+// releases. What was learned is told to a listener, which is set once the engine is open.
 //
 // One thread, the engine's; the listener is called in its calls and must not block.
 #pragma once
@@ -22,13 +22,6 @@
 #include <vector>
 
 namespace gcoord::server {
-
-// Cookies of proposals of views: the lower half has this mark, which no other service's has.
-inline constexpr std::uint64_t kViewCookie = 0x8000'0000;
-
-constexpr bool is_view_cookie(std::uint64_t cookie) {
-  return (cookie & 0xc000'0000) == kViewCookie;
-}
 
 class ViewListener {
  public:

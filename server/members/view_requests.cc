@@ -67,10 +67,11 @@ void ViewRequests::on_request(protocol::ConnectionId connection,
                               const protocol::RequestSlot& request,
                               std::span<const std::byte> payload) {
   const Asker asker{connection, request};
-  if (!admit_asker(environment_.replies, asker, environment_.supported)) {
+  const bool changes = request.kind == RequestKind::MemberUpdate;
+  if (!admit_asker(environment_.replies, asker, !changes || !environment_.fixed)) {
     return;
   }
-  if (request.kind == RequestKind::MemberUpdate) {
+  if (changes) {
     return update(asker, payload);
   }
   GCOORD_ASSERT(request.kind == RequestKind::ViewGet);

@@ -38,7 +38,7 @@ class ViewRequests {
     std::function<std::uint64_t(NodeId)> epoch_of;  // As ViewKeeper::epoch_of.
     NodeId self;
     std::uint32_t tick_ms = 10;
-    bool supported = true;  // The node's turn is on the host.
+    bool fixed = false;  // As ViewKeeperOptions::fixed.
   };
 
   explicit ViewRequests(Environment environment) : environment_(std::move(environment)) {}

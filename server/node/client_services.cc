@@ -123,19 +123,27 @@ SnapshotDownloads::Environment ClientServices::snapshot_environment() {
           .disk_is_low = [this] { return space_.is_low(); }};
 }
 
+bool ClientServices::takes_records() const {
+  return environment_.engine.abilities().takes_records ||
+         environment_.service.all_have(protocol::Feature::SystemRecords);
+}
+
 NodeMembers::Environment ClientServices::member_environment() {
-  return {
-      .log = environment_.engine,
-      .machine = environment_.ledger.machine(),
-      .replies = environment_.replies,
-      .metrics = environment_.metrics,
-      .all_have = [this] { return environment_.service.all_have(protocol::Feature::ClusterView); },
-      .wall_ms = wall_ms,
-      .tick_ms = environment_.options.tick_ms,
-      .has =
-          [this](NodeId node, protocol::Feature feature) {
-            return node == environment_.options.node || environment_.service.has(node, feature);
-          }};
+  return {.log = environment_.engine,
+          .machine = environment_.ledger.machine(),
+          .replies = environment_.replies,
+          .metrics = environment_.metrics,
+          .all_have =
+              [this] {
+                return takes_records() &&
+                       environment_.service.all_have(protocol::Feature::ClusterView);
+              },
+          .wall_ms = wall_ms,
+          .tick_ms = environment_.options.tick_ms,
+          .has =
+              [this](NodeId node, protocol::Feature feature) {
+                return node == environment_.options.node || environment_.service.has(node, feature);
+              }};
 }
 
 AccessRequests::Environment ClientServices::access_environment() {
@@ -152,7 +160,7 @@ AccessRequests::Environment ClientServices::access_environment() {
               [this](std::string password, auto on_hashed) {
                 environment_.identities.hash_password(std::move(password), std::move(on_hashed));
               },
-          .supported = environment_.options.turn == TurnOption::Host};
+          .takes_records = [this] { return takes_records(); }};
 }
 
 NodeAudit::Environment ClientServices::audit_environment() {
@@ -162,14 +170,15 @@ NodeAudit::Environment ClientServices::audit_environment() {
           .connections = environment_.identities.connections(),
           .locks = environment_.service.locks(),
           .metrics = environment_.metrics,
-          .all_have = [this] { return environment_.service.all_have(protocol::Feature::Audit); },
+          .all_have =
+              [this] {
+                return takes_records() && environment_.service.all_have(protocol::Feature::Audit);
+              },
           .now_ms = [this] { return environment_.service.now_us() / 1000; }};
 }
 
-// The entries of a device's log have no room for notes.
 NodeAudit::Options ClientServices::audit_options() const {
   return {.shard_count = environment_.options.shards,
-          .supported = environment_.options.turn == TurnOption::Host,
           .mode = environment_.options.session_notes,
           .wall_ms = wall_ms};
 }
@@ -185,7 +194,7 @@ LimitRequests::Environment ClientServices::limits_environment() {
                 return environment_.identities.proven_user(connection);
               },
           .subject = {},
-          .supported = environment_.options.turn == TurnOption::Host};
+          .takes_records = [this] { return takes_records(); }};
 }
 
 LimitJudge::Environment ClientServices::judge_environment() {

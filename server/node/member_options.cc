@@ -21,7 +21,7 @@ ViewKeeperOptions member_options(const NodeOptions& options, const ReplicatedLog
     result.peers.emplace(each.id, to_string(each.peer));
   }
   result.settings = settings_of(options);
-  result.proposes = options.turn == TurnOption::Host;
+  result.fixed = options.turn == TurnOption::Resident;
   result.pause_ms = options.view_after_ms;
   return result;
 }

@@ -56,6 +56,24 @@ TEST_F(ResidentGpuTest, ANodeWhoseHostWasStoppedAndResumedServesAgain) {
   stop_and_resume();
 }
 
+// Each is in the logs of the devices, whose states are compared with their hosts' after every
+// command that follows.
+TEST_F(ResidentGpuTest, RecordsOfServicesPassTheDevicesBy) {
+  EXPECT_EQ(ctl_->json({"--timeout", "30s", "member", "watch", "--count", "1"})["view"], "1");
+  Finished added;
+  do {  // Nodes tell each other what they have about once a second.
+    added = (*ctl_)({"-o", "json", "--timeout", "30s", "role", "add", "ops", "read"});
+  } while (added.error_code() == "GC6518");
+  ASSERT_EQ(added.code, 0) << added.out << added.err;
+  const std::string longest(1000, 'p');
+  EXPECT_EQ(ctl_->json({"role", "grant", "ops", "write", "--prefix", longest})["epoch"], "2");
+  for (int i = 0; i < 32; ++i) {
+    acquire("lock" + std::to_string(i));
+  }
+  EXPECT_EQ(ctl_->json({"role", "list"})["roles"].size(), 1u);
+  EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
+}
+
 class ResidentAutoTest : public ResidentProcessTest {
  protected:
   ResidentAutoTest()

@@ -2,6 +2,7 @@
 // commands is what encode() takes and decode() gives back, and a node shows and applies each.
 #include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
+#include "locks/commands/entry_record.h"
 #include "locks/cpu/lock_cpu.h"
 #include "server/history/record_text.h"
 #include "server/resident/node/command_reassembler.h"
@@ -28,13 +29,24 @@ void judge(std::span<const std::byte> bytes) {
     LockEntry entry;
     std::memcpy(static_cast<void*>(&entry), bytes.data(), sizeof entry);
     GCOORD_ASSERT(!server::record_facts(bytes.first(sizeof entry)).empty());
-    if (commands.take(ShardId{0}, LogIndex{++index}, entry, command) !=
-        server::ReassembledKind::Command) {
+    const server::ReassembledKind kind =
+        commands.take(ShardId{0}, LogIndex{++index}, entry, command);
+    if (kind == server::ReassembledKind::Record) {
+      GCOORD_ASSERT(!command.empty() && command.size() <= kEntryRecordBytesMax);
+      GCOORD_ASSERT(record_entries(command).back().word[0] == entry.word[0]);
+    }
+    if (kind != server::ReassembledKind::Command) {
       continue;
     }
     LockEvents events{room.data(), static_cast<std::uint32_t>(room.size()), 0};
     locks.apply_bytes(ShardId{0}, LogIndex{index}, command, Tick{2}, events);
   }
+}
+
+FuzzInput input_of_entries(const std::vector<LockEntry>& entries) {
+  FuzzInput input(entries.size() * sizeof(LockEntry));
+  std::memcpy(input.data(), entries.data(), input.size());
+  return input;
 }
 
 // An acquire, so that the command finds something, and the command.
@@ -47,9 +59,7 @@ FuzzInput input_of(const LockCommand& command) {
   for (const LockEntry& entry : entries_of(command)) {
     entries.push_back(entry);
   }
-  FuzzInput input(entries.size() * sizeof(LockEntry));
-  std::memcpy(input.data(), entries.data(), input.size());
-  return input;
+  return input_of_entries(entries);
 }
 
 }  // namespace
@@ -74,7 +84,9 @@ std::vector<FuzzInput> fuzz_seeds() {
   const std::string crew = std::string("crew") + "\x01\x01" + "a";
   const std::vector<char> list =
       encode_ends(std::vector<SessionEnd>{{SessionId{1}, 1}, {SessionId{2}, 1}});
+  const std::vector<std::byte> record(300, std::byte{6});
   return {
+      input_of_entries(record_entries(record)),
       input_of(make_group_request({.session = SessionId{1},
                                    .sequence = RequestSequence{2},
                                    .ttl_ms = 1000,

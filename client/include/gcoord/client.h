@@ -249,8 +249,8 @@ class GCOORD_API Client {
   // Reads the cluster view: which nodes the cluster has, as it decided them. Any node may answer,
   // with a view that may be older than another node's, never a different one of that epoch. The
   // blocking form returns by options.wait and the time of a request. GC6601 while there is none
-  // yet, GC6603 when the node does not keep the view after `after` any more, GC6604 by nodes with
-  // --turn resident, GC4005 by nodes of releases that have no views.
+  // yet, GC6603 when the node does not keep the view after `after` any more, GC6604 by nodes
+  // with --turn resident of earlier releases, GC4005 by nodes of releases that have no views.
   Result<MembershipView> view(const ViewOptions& options = {});
   Future<Result<MembershipView>> view_async(const ViewOptions& options);
 
@@ -280,7 +280,7 @@ class GCOORD_API Client {
   Future<Result<MemberProgress>> member_progress_async();
 
   // Users and roles, and whether rights are checked. GC6501 and GC6503 for a name that nobody has,
-  // GC6517 by nodes with --turn resident, GC4005 by nodes of releases without them.
+  // GC6517 by older nodes with --turn resident, GC4005 by nodes of releases without them.
   Result<AccessReport> access(const AccessQuery& query);
   Future<Result<AccessReport>> access_async(const AccessQuery& query);
 
@@ -291,7 +291,7 @@ class GCOORD_API Client {
   Result<AccessReport> change_access(const AccessChange& change);
   Future<Result<AccessReport>> change_access_async(const AccessChange& change);
 
-  // Limits of clients, or who is denied the cluster. GC6588 by nodes with --turn resident, GC4005
+  // Limits of clients, or who is denied the cluster. GC6588 by older --turn resident, GC4005
   // by nodes of releases without them.
   Result<LimitsReport> limits(const LimitsQuery& query);
   Future<Result<LimitsReport>> limits_async(const LimitsQuery& query);

@@ -1,7 +1,11 @@
 #include "server/resident/engine/requests.h"
 
+#include "common/assert.h"
+#include "locks/commands/entry_record.h"
 #include "locks/state/demand.h"
 #include "server/device_turn/store.h"
+#include "server/interfaces/log_limits.h"
+#include "server/interfaces/log_record.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +18,28 @@ std::uint32_t weight_of(const locks::LockCommand& command) {
   const locks::LockDemand demand = locks::demand_of(command);
   const std::uint32_t rows = std::max({demand.locks, demand.sessions, demand.requests});
   return std::max({1u, rows, (demand.name_blocks + kRoomNameBlocks - 1) / kRoomNameBlocks});
+}
+
+static_assert(kCommandBytesMax <= locks::kEntryRecordBytesMax);
+
+bool is_record(const ProposedCommand& proposed) {
+  const auto header = decode_record_header(proposed.bytes);
+  return proposed.command == nullptr && header && is_system_kind(header->kind);
+}
+
+locks::LockCommand command_of(const ProposedCommand& proposed) {
+  if (proposed.command != nullptr) {
+    return *proposed.command;
+  }
+  const auto decoded = locks::decode(record_body(proposed.bytes));
+  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
+  return decoded.value();
+}
+
+// A record takes no rows, but as many entries as a long name.
+std::uint32_t record_weight(std::size_t bytes) {
+  constexpr std::size_t kBytesOfOne = 512;
+  return 1 + static_cast<std::uint32_t>(bytes / kBytesOfOne);
 }
 
 // Room that is kept for what is under way on three nodes, and for releases besides.
@@ -74,6 +100,34 @@ void ResidentRequests::command(ShardId shard,
   enqueue(shard,
           locks::entries_of(command),
           Asked{AskedKind::Command, shard, weight_of(command), {cookie}});
+}
+
+bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
+  if (is_record(proposed)) {
+    const bool fits = may_take_record(shard, proposed.bytes.size());
+    if (fits) {
+      record(shard, proposed.bytes, cookie);
+    }
+    return fits;
+  }
+  const locks::LockCommand asked = command_of(proposed);
+  const bool fits = may_take(shard, asked);
+  if (fits) {
+    command(shard, asked, cookie);
+  }
+  return fits;
+}
+
+bool ResidentRequests::may_take_record(ShardId shard, std::size_t bytes) const {
+  return lanes_[lane_of(shard)].weight + record_weight(bytes) <= kLaneWeightMax;
+}
+
+void ResidentRequests::record(ShardId shard,
+                              std::span<const std::byte> record,
+                              std::uint64_t cookie) {
+  enqueue(shard,
+          locks::record_entries(record),
+          Asked{AskedKind::Command, shard, record_weight(record.size()), {cookie}});
 }
 
 void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {

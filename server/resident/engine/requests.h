@@ -10,11 +10,14 @@
 
 #include "common/ids.h"
 #include "locks/commands/entry.h"
+#include "server/interfaces/replicated_log.h"
 #include "server/resident/node/node.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -42,12 +45,19 @@ class ResidentRequests {
   // Whether the log has room for what a command says, and a lane for what it may take, ever.
   static bool has_place(const locks::LockCommand& command);
 
+  // Queues what is proposed, a command or a record; false: it does not fit now.
+  bool take(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
+
   // Whether a command that has a place fits now: its lane is not too busy, and the pools of the
   // stripe have room for it.
   bool may_take(ShardId shard, const locks::LockCommand& command) const;
 
   // Queues a command. The caller has asked may_take().
   void command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
+
+  // Whether a record of so many bytes fits now, as may_take(); and queues it.
+  bool may_take_record(ShardId shard, std::size_t bytes) const;
+  void record(ShardId shard, std::span<const std::byte> record, std::uint64_t cookie);
 
   // A linearizable moment of the shard: read cookies of one pass share a barrier.
   void barrier(ShardId shard, std::uint64_t cookie);

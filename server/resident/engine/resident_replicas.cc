@@ -1,7 +1,6 @@
 #include "server/resident/engine/resident_replicas.h"
 
 #include "server/interfaces/errors.h"
-#include "server/interfaces/log_record.h"
 #include "server/platform/device_choice.h"
 #include "server/platform/service_message.h"
 #include "server/replicas/node_view.h"
@@ -29,15 +28,6 @@ constexpr std::uint64_t kDoubtUs = 1'000'000;
 
 // A kernel leaves within microseconds, unless its device is shared in slices of time.
 constexpr std::uint32_t kRestMs = 2000;
-
-locks::LockCommand command_of(const ProposedCommand& proposed) {
-  if (proposed.command != nullptr) {
-    return *proposed.command;
-  }
-  const auto decoded = locks::decode(record_body(proposed.bytes));
-  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
-  return decoded.value();
-}
 
 Status refusal(StatusCode code, std::uint32_t detail) {
   return {code, "refused", detail};
@@ -70,13 +60,12 @@ void ResidentReplicas::propose(ShardId shard,
                                const ProposedCommand& proposed,
                                std::uint64_t cookie) {
   const ShardView row = rows_->view(shard);
-  const locks::LockCommand command = command_of(proposed);
   if (row.role != consensus::Role::Leader) {
     refused_.add({cookie, false, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
-  } else if (!requests_->may_take(shard, command)) {
+    return;
+  }
+  if (!requests_->take(shard, proposed, cookie)) {
     refused_.add({cookie, false, refusal(StatusCode::ResourceExhausted, kOverloaded), row.leader});
-  } else {
-    requests_->command(shard, command, cookie);
   }
 }
 

@@ -103,8 +103,11 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   }
 
   Abilities abilities() const override {
-    return {
-        .moves = false, .ends_max = locks::kEntryEndsMax, .on_device = true, .timed_leases = false};
+    return {.moves = false,
+            .ends_max = locks::kEntryEndsMax,
+            .on_device = true,
+            .timed_leases = false,
+            .takes_records = rows_->has_records()};
   }
 
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;

@@ -219,7 +219,13 @@ AppliedEntry ResidentRows::entry_of(ShardId shard,
     return applied;
   }
   applied.leaf = std::as_bytes(std::span{&entry, 1});
-  if (kind == ReassembledKind::Command) {
+  if (kind == ReassembledKind::Record) {
+    // What tables of locks would have to have, too, is none of a record's business.
+    const auto header = decode_record_header(bytes_);
+    applied.payload = header && is_system_kind(header->kind) ? std::span<const std::byte>{bytes_}
+                                                             : std::span<const std::byte>{};
+    rows_[shard.value].has_records = has_records_ = true;
+  } else if (kind == ReassembledKind::Command) {
     record_.clear();
     put_record_header(record_, {RecordKind::LockCommand});
     record_.insert(record_.end(), bytes_.begin(), bytes_.end());
@@ -245,18 +251,19 @@ Status ResidentRows::apply(const HostEventSlot& told) {
   AppliedEntry entry = entry_of(shard, told.reply.index, told.entry, kind);
   entry.term = told.reply.term;
   entry.leader = leaders_.known(shard).leads();
-  if (kind == ReassembledKind::Command && asked.has_value()) {
+  const bool says = kind == ReassembledKind::Command || kind == ReassembledKind::Record;
+  if (says && asked.has_value()) {
     entry.cookie = asked->cookies.front();
   }
   service_.apply(entry);
-  if (kind == ReassembledKind::Command) {
+  if (says) {
     // Answered with its outcome.
   } else if (asked.has_value() && asked->kind == AskedKind::Barrier) {
     for (const std::uint64_t cookie : asked->cookies) {
       service_.on_read(cookie, Status{}, NodeId{});
     }
   } else if (asked.has_value()) {
-    // A name that did not arrive whole: nothing happened, as if there had been no room.
+    // A name or a record that did not arrive whole: nothing happened, as if there had been no room.
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
   }
   if (row.absent) {
@@ -342,7 +349,7 @@ struct StoredHead {
   std::uint64_t index = 0;
   std::uint64_t pieces_next = 0;
   std::uint32_t piece_count = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t has_records = 0;  // 0 of earlier releases.
 };
 
 static_assert(sizeof(StoredHead) == 24);
@@ -359,7 +366,8 @@ void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byt
   const CommandReassembler::Pieces pieces = commands_.pieces(shard);
   const StoredHead head{.index = rows_[shard.value].applied.value,
                         .pieces_next = pieces.next.value,
-                        .piece_count = static_cast<std::uint32_t>(pieces.entries.size())};
+                        .piece_count = static_cast<std::uint32_t>(pieces.entries.size()),
+                        .has_records = rows_[shard.value].has_records ? 1u : 0u};
   const auto add = [&bytes](std::span<const std::byte> more) {
     bytes.insert(bytes.end(), more.begin(), more.end());
   };
@@ -373,10 +381,10 @@ void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byt
 }
 
 bool ResidentRows::well_formed(std::span<const std::byte> bytes) {
-  return bytes.empty() ||
-         (bytes.size() >= sizeof(StoredHead) && head_of(bytes).piece_count <= locks::kPiecesMax &&
-          (bytes.size() - sizeof(StoredHead)) / sizeof(locks::LockEntry) >=
-              head_of(bytes).piece_count);
+  return bytes.empty() || (bytes.size() >= sizeof(StoredHead) &&
+                           head_of(bytes).piece_count <= locks::kRecordPiecesMax &&
+                           (bytes.size() - sizeof(StoredHead)) / sizeof(locks::LockEntry) >=
+                               head_of(bytes).piece_count);
 }
 
 Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
@@ -397,6 +405,8 @@ Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
   std::copy_n(
       bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
   row.applied = LogIndex{head.index};
+  row.has_records = head.has_records != 0;
+  has_records_ = has_records_ || row.has_records;
   commands_.put(shard, pieces);
   return service_.install(shard, bytes.subspan(piece_bytes));
 }

@@ -101,7 +101,7 @@ class ResidentRows {
 
   // --- What stable storage keeps of a shard
 
-  // Appends the host's state, its index, and the pieces of a name that is on its way.
+  // Appends the host's state, its index, and the pieces of a name or a record on its way.
   void encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const;
   // Takes such bytes in place of the shard's state; empty ones are the initial state.
   Status decode(ShardId shard, std::span<const std::byte> bytes);
@@ -112,6 +112,9 @@ class ResidentRows {
 
   // Pieces of a name whose command is still to come.
   CommandReassembler::Pieces pieces(ShardId shard) const { return commands_.pieces(shard); }
+
+  // Whether records (locks/commands/entry_record.h) are known to stand in a log here.
+  bool has_records() const { return has_records_; }
 
   // The device starts without the shard's state: this host applies alone.
   void set_absent(ShardId shard);
@@ -125,6 +128,7 @@ class ResidentRows {
     LogIndex own_index;          // Of the first entry of a term led here, as told last,
     std::uint32_t own_term = 0;  // and which term that was (low_term).
     bool absent = false;
+    bool has_records = false;  // As has_records(), of this shard.
   };
 
   struct Waiting {
@@ -162,6 +166,7 @@ class ResidentRows {
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ResidentRowCounts counts_;
+  bool has_records_ = false;
   std::vector<std::byte> bytes_;  // Kept warm, as the next.
   std::vector<std::byte> record_;
 };

@@ -159,7 +159,10 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   }
   const CommandReassembler::Pieces pieces = rows_.pieces(shard);
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
-    view.entry(row_index, pieces.next - (pieces.entries.size() - k)) = pieces.entries[k];
+    const LogIndex index = pieces.next - (pieces.entries.size() - k);
+    if (index > log.floor) {  // A device reads no piece of a record, so the first may be gone.
+      view.entry(row_index, index) = pieces.entries[k];
+    }
   }
   const bool behind = rows_.applied(shard) != log.applied;
   if (log.applied.value != 0 && (behind || !fill_locks(view, shard))) {

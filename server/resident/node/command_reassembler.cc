@@ -66,8 +66,8 @@ ReassembledKind CommandReassembler::take(ShardId shard,
     if (pieces.next != index) {
       pieces.entries.clear();
     }
-    if (pieces.entries.size() == locks::kPiecesMax) {
-      pieces.entries.erase(pieces.entries.begin());  // No command reaches back so far.
+    if (pieces.entries.size() == locks::kRecordPiecesMax) {
+      pieces.entries.erase(pieces.entries.begin());  // Nothing reaches back so far.
     }
     pieces.entries.push_back(entry);
     pieces.next = index + 1;
@@ -86,6 +86,11 @@ ReassembledKind CommandReassembler::take(ShardId shard,
   }
   if (pieces.next != index) {
     pieces = {.next = index, .entries = {}};
+  }
+  if (entry.kind() == locks::kEntryRecord) {
+    auto record = locks::record_of(pieces.entries, entry);
+    bytes = record ? *std::move(record) : std::move(bytes);
+    return record ? ReassembledKind::Record : ReassembledKind::Nothing;
   }
   const auto log = [&pieces, &entry](LogIndex at) {
     const std::uint64_t back = pieces.next.value - at.value;

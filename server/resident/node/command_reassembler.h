@@ -2,12 +2,14 @@
 // pieces, to the same bytes as an engine on the host has.
 //
 // Follows the entries of each shard in log order and keeps the pieces since the last entry that was
-// none; so it decides as the node did (locks/commands/entry.h) which commands are whole. Bounded:
-// the last kPiecesMax pieces per shard that has a command on its way. One thread.
+// none; so it decides as the node did (locks/commands/entry.h) which commands are whole. Which
+// records are, it decides alone, and as every other host. Bounded:
+// the last kRecordPiecesMax pieces per shard that has a command on its way. One thread.
 #pragma once
 
 #include "common/ids.h"
 #include "locks/commands/entry.h"
+#include "locks/commands/entry_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +23,14 @@ enum class ReassembledKind : std::uint8_t {
   Nothing,  // No command: a no-op, a piece, a configuration, or one whose pieces are missing.
   Barrier,
   Command,
+  Record,  // Of another service; see locks/commands/entry_record.h.
 };
 
 class CommandReassembler {
  public:
   // The next entry of a shard. For a command, `bytes` is replaced by its encoding
-  // (locks/commands/command.h); by one byte that no version decodes for one that cannot be.
+  // (locks/commands/command.h); by one byte that no version decodes for one that cannot be. For a
+  // record it is replaced by that.
   // command() is the same command until the next call.
   ReassembledKind take(ShardId shard,
                        LogIndex index,

@@ -34,7 +34,7 @@ namespace gcoord::server {
 
 // Never renumber.
 enum class LockTurnDone : std::uint64_t {
-  Nothing = 0,  // A piece, a barrier, a no-op, or a command whose pieces are missing.
+  Nothing = 0,  // A piece, a barrier, a record, a no-op, or a command whose pieces are missing.
   Applied = 1,  // Bits 8 to 15: the LockCode.
   Absent = 2,   // Not applied here; see above.
 };
@@ -146,9 +146,7 @@ struct LockTurnService {
                             const Entry& entry,
                             TurnResult& result) const {
     LockStripe& stripe = stripes[row / rows_per_stripe];
-    const std::uint8_t kind = entry.kind();
-    const bool says = kind != 0 && kind != locks::kEntryPiece && kind != locks::kEntryBarrier &&
-                      kind != locks::kEntryConfiguration;
+    const bool says = !locks::is_nothing_to_locks(entry.kind());
     if (absent[row] != 0) {
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent);
       return true;

@@ -1,5 +1,6 @@
 // Limits and denials on three real nodes: who sends too much is refused and nobody else, who is
-// denied is cut at every node and comes back by itself, and connections that say nothing end.
+// denied is cut at every node and comes back by itself, and connections that say nothing end. One
+// list for both turns; the resident one by the twins of the devices.
 #include "cli/top/samples/metrics_page.h"
 #include "common/http/client.h"
 #include "tests/cli/process_cluster.h"
@@ -23,17 +24,19 @@ struct SecretFile {
 
   std::string path() const { return folder.path("secret"); }
 
-  std::vector<std::vector<std::string>> arguments() const {
+  std::vector<std::vector<std::string>> arguments(const std::string& turn) const {
     return std::vector<std::vector<std::string>>(
-        3, {"--cluster-secret", path(), "--handshake-timeout", "1s"});
+        3, {"--cluster-secret", path(), "--handshake-timeout", "1s", "--turn", turn});
   }
 
   ScratchFolder folder;
 };
 
-class LimitsProcessTest : private SecretFile, public ProcessCluster {
+class LimitsProcessTest : private SecretFile,
+                          public ProcessCluster,
+                          public testing::WithParamInterface<std::string> {
  protected:
-  LimitsProcessTest() : ProcessCluster(4, arguments()) {}
+  LimitsProcessTest() : ProcessCluster(4, arguments(GetParam())) {}
 
   // Nodes tell each other what they have about once a second.
   void SetUp() override {
@@ -90,7 +93,7 @@ class LimitsProcessTest : private SecretFile, public ProcessCluster {
   }
 };
 
-TEST_F(LimitsProcessTest, WhoSendsAHundredTimesItsRateIsRefusedAndNobodyElse) {
+TEST_P(LimitsProcessTest, WhoSendsAHundredTimesItsRateIsRefusedAndNobodyElse) {
   told({"limit", "set", "--principal", "ann", "--rate", "1", "--burst", "1"});
   auto ann = connect_as("ann", std::chrono::milliseconds{500});
   auto bob = connect_as("bob", kPatience);
@@ -118,7 +121,7 @@ TEST_F(LimitsProcessTest, WhoSendsAHundredTimesItsRateIsRefusedAndNobodyElse) {
   EXPECT_NE(ann.value().get("a").status().detail(), 6580u);
 }
 
-TEST_F(LimitsProcessTest, WhoIsDeniedIsCutAtEveryNodeAndComesBackByItself) {
+TEST_P(LimitsProcessTest, WhoIsDeniedIsCutAtEveryNodeAndComesBackByItself) {
   auto ann = connect_as("ann", kPatience);
   ASSERT_TRUE(ann.ok());
   client::Session session = open(ann.value());
@@ -156,7 +159,7 @@ TEST_F(LimitsProcessTest, WhoIsDeniedIsCutAtEveryNodeAndComesBackByItself) {
   EXPECT_EQ(told({"deny", "list"})["denials"].size(), 0u);
 }
 
-TEST_F(LimitsProcessTest, WhoSaysNothingIsClosed) {
+TEST_P(LimitsProcessTest, WhoSaysNothingIsClosed) {
   asio::io_context context;
   asio::ip::tcp::socket socket(context);
   const std::string endpoint = cluster_->endpoints().front();
@@ -169,7 +172,7 @@ TEST_F(LimitsProcessTest, WhoSaysNothingIsClosed) {
   EXPECT_EQ(error, asio::error::eof);
 }
 
-TEST_F(LimitsProcessTest, TheLedgerSaysWhoLimitedWhom) {
+TEST_P(LimitsProcessTest, TheLedgerSaysWhoLimitedWhom) {
   told({"limit", "set", "--principal", "*", "--sessions", "5", "--as", "the operator"});
   told({"deny", "add", "--network", "198.51.100.0/24", "--for", "1m", "--reason", "a test"});
   const nlohmann::json limits = told({"limit", "list"});
@@ -186,6 +189,11 @@ TEST_F(LimitsProcessTest, TheLedgerSaysWhoLimitedWhom) {
   }
   EXPECT_EQ(told({"deny", "list"})["denials"].size(), 1u);
 }
+
+INSTANTIATE_TEST_SUITE_P(BothTurns,
+                         LimitsProcessTest,
+                         testing::Values("host", "resident"),
+                         [](const auto& turn) { return turn.param; });
 
 }  // namespace
 }  // namespace gcoord::cli

@@ -29,6 +29,9 @@ inline void write_private(const fs::path& path, const std::string& text) {
 
 class TrustTest : public testing::Test {
  protected:
+  // The flags of each node beside its file.
+  explicit TrustTest(Words flags = {}) : flags_(std::move(flags)) {}
+
   void SetUp() override {
     port_ = first_port();
     ASSERT_NE(port_, 0);
@@ -44,8 +47,8 @@ class TrustTest : public testing::Test {
                                "16"});
     ASSERT_EQ(made.code, 0) << made.err;
     for (int node = 1; node <= 3; ++node) {
-      auto child = ChildProcess::start(
-          program("gcoordd", {"--config", made_file("node-" + std::to_string(node) + ".toml")}));
+      const Words config = {"--config", made_file("node-" + std::to_string(node) + ".toml")};
+      auto child = ChildProcess::start(program("gcoordd", joined(config, flags_)));
       ASSERT_TRUE(child.ok());
       nodes_.push_back(std::move(child).value());
     }
@@ -107,6 +110,7 @@ class TrustTest : public testing::Test {
          {"user", "add", "bob", "--role", "jobs", "--password-file", folder_.path() / "bob.pw"});
   }
 
+  const Words flags_;
   const ScratchFolder folder_;
   std::uint16_t port_ = 0;
   std::vector<ChildProcess> nodes_;

@@ -9,6 +9,17 @@
 namespace gcoord::cli {
 namespace {
 
+// The resident turn by the twins of the devices.
+class TrustTurnTest : public TrustTest, public testing::WithParamInterface<std::string> {
+ protected:
+  TrustTurnTest() : TrustTest({"--turn", GetParam()}) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(BothTurns,
+                         TrustTurnTest,
+                         testing::Values("host", "resident"),
+                         [](const auto& turn) { return turn.param; });
+
 TEST_F(TrustTest, PortsSpeakTlsAndAreBelievedByWhoKnowsTheirCa) {
   must(nobody(), {"lock", "acquire", "first", "--ttl", "30s"});
   EXPECT_EQ(as(admin(), {"status"}).json()["nodes"].size(), 3u);
@@ -16,7 +27,7 @@ TEST_F(TrustTest, PortsSpeakTlsAndAreBelievedByWhoKnowsTheirCa) {
   refused({"-o", "json", "--tls"}, {"status"}, "GC3103");
 }
 
-TEST_F(TrustTest, EachMayDoWhatItsRolesSayAndNothingElse) {
+TEST_P(TrustTurnTest, EachMayDoWhatItsRolesSayAndNothingElse) {
   enable();
   must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "30s"});
   refused(bob(), {"lock", "acquire", "other", "--ttl", "30s"}, "GC6560");
@@ -33,6 +44,17 @@ TEST_F(TrustTest, EachMayDoWhatItsRolesSayAndNothingElse) {
   const auto rows = as(bob(), {"lock", "ls"}).json()["locks"];
   ASSERT_EQ(rows.size(), 1u) << rows;
   EXPECT_EQ(rows[0]["name"], "jobs/a");
+}
+
+TEST_P(TrustTurnTest, ALockSaysWhoIsBehindItsHolder) {
+  enable();
+  must(bob(), {"lock", "acquire", "jobs/a", "--ttl", "60s"});
+  nlohmann::json clients;
+  for (int tries = 0; tries < 200 && clients.empty(); ++tries) {  // A client waits for no note.
+    clients = as(bob(), {"lock", "get", "jobs/a", "--details"}).json()["clients"];
+  }
+  ASSERT_EQ(clients.size(), 1u) << clients;
+  EXPECT_EQ(clients[0]["principal"], "bob");
 }
 
 TEST_F(TrustTest, APasswordIsCheckedOnceAndItsTokenCountsAtEveryNode) {
@@ -75,7 +97,7 @@ TEST_F(TrustTest, ARightThatIsTakenAwayIsGoneAtEveryNodeAndEndsWatches) {
   EXPECT_EQ(watch.wait_for(kPatience).value_or(-1), 4);
 }
 
-TEST_F(TrustTest, SessionsBelongToWhoHasTheirKey) {
+TEST_P(TrustTurnTest, SessionsBelongToWhoHasTheirKey) {
   enable();
   const std::string key = folder_.path() / "key";
   const auto opened =

@@ -1,5 +1,6 @@
 // gcoordctl member on three real nodes: view 1 comes by itself, changes are for one view, a watch
-// goes on where another ended, and everything outlives restarts.
+// goes on where another ended, and everything outlives restarts. What does not change the members
+// is one list for both turns; the resident one by the twins of the devices.
 #include "tests/cli/process_cluster.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +18,8 @@ using testing::HasSubstr;
 
 class MemberProcessTest : public ProcessCluster {
  protected:
-  MemberProcessTest() : ProcessCluster(8) {}
+  explicit MemberProcessTest(const std::string& turn = "host")
+      : ProcessCluster(8, {3, {"--turn", turn}}) {}
 
   nlohmann::json update(const std::string& id, std::vector<std::string> more) const {
     std::vector<std::string> words = {"--timeout", "30s", "member", "update", id};
@@ -135,6 +137,74 @@ TEST_F(MemberProcessTest, TheViewOutlivesEveryNodeAndTheLedgerHasItsAuthor) {
   const nlohmann::json view = watched({"--after", "1"});
   EXPECT_EQ(view["view"], "2");
   EXPECT_EQ(view["members"][2]["labels"], (nlohmann::json{{"zone", "c"}}));
+}
+
+class MemberTurnTest : public MemberProcessTest, public testing::WithParamInterface<std::string> {
+ protected:
+  MemberTurnTest() : MemberProcessTest(GetParam()) {}
+
+  // Follows the views until the node is marked, or no longer; the epoch in which it is so.
+  std::string follow_mark(const std::string& from, std::size_t node, bool suspect) const {
+    nlohmann::json view = list();
+    std::string epoch = from;
+    while (view["members"][node - 1]["suspect"] != suspect) {
+      view = watched({"--after", epoch});
+      epoch = view["view"];
+    }
+    return epoch;
+  }
+};
+
+TEST_P(MemberTurnTest, TheFirstViewIsMadeShownAndHasTheMarksOfWhoFails) {
+  const nlohmann::json first = watched({});
+  EXPECT_EQ(first["view"], "1");
+  ASSERT_EQ(first["members"].size(), kNodes);
+  EXPECT_EQ(first["members"][2]["name"], "node-3");
+  EXPECT_EQ(first["members"][0]["client_address"], cluster_->endpoints()[0]);
+  const nlohmann::json listed = list();
+  EXPECT_EQ(listed["view"], "1");
+  EXPECT_EQ(listed["unreachable"].size(), 0u);
+  for (const auto& member : listed["members"]) {
+    EXPECT_EQ(member["seen_by"].size(), kNodes - 1) << listed.dump();
+  }
+  cluster_->kill(3);
+  const std::string marked = follow_mark("1", 3, true);
+  for (const auto& member : list()["members"]) {
+    EXPECT_EQ(member["suspect"], member["node"] == 3) << member.dump();
+  }
+  spawn(3);
+  follow_mark(marked, 3, false);
+  EXPECT_EQ(list()["members"][2]["state"], "active");
+}
+
+TEST_P(MemberTurnTest, TheViewOutlivesEveryNode) {
+  ASSERT_EQ(watched({})["view"], "1");
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    cluster_->kill(node);
+  }
+  ASSERT_TRUE(cluster_->start_all(kPatience).ok());
+  const nlohmann::json view = watched({});
+  EXPECT_GE(std::stoi(view["view"].get<std::string>()), 1);
+  EXPECT_EQ(view["members"].size(), kNodes);
+}
+
+INSTANTIATE_TEST_SUITE_P(BothTurns,
+                         MemberTurnTest,
+                         testing::Values("host", "resident"),
+                         [](const auto& turn) { return turn.param; });
+
+class ResidentMemberTest : public MemberProcessTest {
+ protected:
+  ResidentMemberTest() : MemberProcessTest("resident") {}
+};
+
+TEST_F(ResidentMemberTest, NodesStayTheOnesTheClusterBeganWith) {
+  ASSERT_EQ(watched({})["view"], "1");
+  EXPECT_EQ(refused({"2", "--label", "zone=a", "--view", "1"}), 6640);
+  EXPECT_EQ(refused_verb({"add", "--name", "db4"}), 6640);
+  EXPECT_EQ(refused_verb({"drain", "2"}), 6640);
+  EXPECT_EQ(refused_verb({"remove", "2"}), 6640);
+  EXPECT_EQ(watched({})["view"], "1");
 }
 
 TEST(MemberVerbs, ANodeSaysItsNameAndLabelsAndTheLedgerHasWhoChangedThem) {

@@ -451,11 +451,12 @@ TEST(RecoveryFile, ADamagedOrForeignMarkerIsNone) {
   EXPECT_EQ(read_recovery_marker(disk, marker).value(), std::nullopt);
 }
 
-TEST(AccessRequests, AreRefusedWhereTheTurnIsResident) {
+TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
   ToyService inner;
   AccessMachine machine{inner};
   EngineCluster cluster{1, 1};
   cluster.start(1);
+  cluster.run_until([&cluster] { return cluster.all_led(); });
   LastAnswer replies;
   AccessRequests requests({.log = cluster.engine(1),
                            .machine = machine,
@@ -464,13 +465,15 @@ TEST(AccessRequests, AreRefusedWhereTheTurnIsResident) {
                            .wall_ms = [] { return kNow; },
                            .proven = {},
                            .hash = {},
-                           .supported = false});
-  for (const auto kind : {protocol::RequestKind::AccessGet, protocol::RequestKind::AccessChange}) {
-    protocol::RequestSlot slot;
-    slot.kind = kind;
-    requests.on_request(protocol::ConnectionId{1}, slot, {});
-    EXPECT_EQ(replies.error(), ErrorCode::AccessUnsupported);
-  }
+                           .takes_records = [] { return false; }});
+  AccessOrder order;
+  order.kind = security::AccessKind::UserAdd;
+  order.name = "ann";
+  order.number = 1;
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::AccessChange;
+  requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_access_order(order));
+  EXPECT_EQ(replies.error(), ErrorCode::AccessNotReady);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "locks/commands/command.h"
 #include "server/audit/machine.h"
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/log_record.h"
 #include "server/interfaces/replicated_log.h"
 #include "tests/server/host_turn/engine_toy_service.h"

@@ -12,7 +12,7 @@ std::vector<std::byte> record(std::uint64_t session) {
 class AuditMachineTest : public AuditFixture {};
 
 TEST_F(AuditMachineTest, KnowsWhoIsBehindASessionUntilItsEnd) {
-  apply(record(5), kNoteCookie | 1);
+  apply(record(5), cookie_of(CookieOwner::Notes, 1));
   apply(record(6));
   ASSERT_NE(known(5), nullptr);
   EXPECT_EQ(known(5)->since_ms, 1000u);
@@ -31,12 +31,12 @@ TEST_F(AuditMachineTest, PassesOnWhatIsNotItsOwn) {
   const std::vector<std::byte> notes{kSessionNotesKind};
   machine_.on_peer_message(NodeId{2}, notes);
   EXPECT_EQ(plain_.peer_messages.size(), 1u);
-  machine_.on_proposal_failed(kNoteCookie | 3, Status{}, NodeId{});
+  machine_.on_proposal_failed(cookie_of(CookieOwner::Notes, 3), Status{}, NodeId{});
   EXPECT_TRUE(plain_.failed.empty());
   machine_.on_proposal_failed(17, Status{}, NodeId{});
   EXPECT_EQ(plain_.failed.count(17), 1u);
   for (const std::uint64_t other : {0x8000'0000u, 0xc000'0001u, 0xffff'ffffu, 5u}) {
-    EXPECT_FALSE(is_note_cookie(other)) << other;
+    EXPECT_FALSE(is_cookie_of(CookieOwner::Notes, other)) << other;
   }
 }
 

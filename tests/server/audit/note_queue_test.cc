@@ -4,6 +4,7 @@
 #include "common/bytes.h"
 #include "common/host/metrics.h"
 #include "protocol/lease_messages.h"
+#include "server/interfaces/cookie_marks.h"
 #include "tests/server/audit/audit_fixture.h"
 
 #include <optional>
@@ -50,7 +51,7 @@ TEST_F(NoteQueueTest, TheLeaderProposesANoteOnceAndForgetsItWhenItIsApplied) {
   add(5);
   queue_->advance(0);
   ASSERT_EQ(log_.proposals.size(), 1u);
-  EXPECT_TRUE(is_note_cookie(log_.proposals[0].cookie));
+  EXPECT_TRUE(is_cookie_of(CookieOwner::Notes, log_.proposals[0].cookie));
   EXPECT_EQ(note_of_record(log_.proposals[0].command), bobs_note(5));
   log_.decide(machine_);
   EXPECT_EQ(queue_->size(), 0u);

@@ -419,7 +419,7 @@ TEST_F(ViewEngineTest, WhoeverWaitsGetsTheNextViewOrTheNewestWhenItsTimeIsOver) 
   EXPECT_EQ(replies.error(), ErrorCode::SlotInvalid);
 }
 
-TEST(ViewRequests, AreRefusedWhereTheTurnIsResident) {
+TEST(ViewRequests, ChangesAreRefusedWhereNodesStayWhoTheyAre) {
   ToyService inner;
   ViewMachine machine{inner};
   EngineCluster cluster{1, 1};
@@ -431,13 +431,14 @@ TEST(ViewRequests, AreRefusedWhereTheTurnIsResident) {
                          .wall_ms = [] { return std::uint64_t{1}; },
                          .epoch_of = [](NodeId) { return std::uint64_t{0}; },
                          .self = NodeId{1},
-                         .supported = false});
-  for (const auto kind : {protocol::RequestKind::ViewGet, protocol::RequestKind::MemberUpdate}) {
-    protocol::RequestSlot slot;
-    slot.kind = kind;
-    requests.on_request(protocol::ConnectionId{1}, slot, {});
-    EXPECT_EQ(replies.error(), ErrorCode::ViewUnsupported);
-  }
+                         .fixed = true});
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::MemberUpdate;
+  requests.on_request(protocol::ConnectionId{1}, slot, {});
+  EXPECT_EQ(replies.error(), ErrorCode::MembersFixed);
+  slot.kind = protocol::RequestKind::ViewGet;
+  requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_view_query({}));
+  EXPECT_EQ(replies.error(), ErrorCode::ViewAbsent);
 }
 
 }  // namespace

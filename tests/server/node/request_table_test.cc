@@ -179,14 +179,14 @@ TEST(CookieMarks, AreOfOneServiceEach) {
   const std::uint64_t cookies[] = {ViewCookies{ViewProposer::Upkeep}.next(),
                                    AccessCookies{AccessProposer::Recovery}.next(),
                                    LimitsCookies{}.next(),
-                                   kNoteCookie | 1};
-  EXPECT_FALSE(is_view_cookie(kPublicationCookie) || is_access_cookie(kPublicationCookie) ||
-               is_limits_cookie(kPublicationCookie) || is_note_cookie(kPublicationCookie));
-  for (const std::uint64_t cookie : cookies) {
-    EXPECT_EQ(is_view_cookie(cookie) + is_access_cookie(cookie) + is_limits_cookie(cookie) +
-                  is_note_cookie(cookie),
-              1)
-        << cookie;
+                                   cookie_of(CookieOwner::Notes, ~std::uint64_t{0}),
+                                   kPublicationCookie};
+  for (std::size_t owner = 0; owner < kCookieMarks.size(); ++owner) {
+    for (std::size_t other = 0; other < kCookieMarks.size(); ++other) {
+      EXPECT_EQ(is_cookie_of(static_cast<CookieOwner>(other), cookies[owner]), owner == other)
+          << cookies[owner];
+    }
+    EXPECT_FALSE(is_cookie_of(static_cast<CookieOwner>(owner), 0x7fff'ffff));
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,11 @@ class CopyService final : public StateMachine {
  public:
   void apply(const AppliedEntry& entry) override {
     if (entry.payload.empty()) {
+      return;
+    }
+    if (decode_record_header(entry.payload)->kind != RecordKind::LockCommand) {
+      records.emplace_back(entry.payload.begin(), entry.payload.end());
+      noted.insert(entry.cookie);
       return;
     }
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
@@ -52,7 +58,8 @@ class CopyService final : public StateMachine {
   }
 
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
-    bytes = locks.serialize(shard);
+    const std::vector<std::byte> state = locks.serialize(shard);
+    bytes.insert(bytes.end(), state.begin(), state.end());
   }
 
   Status install(ShardId shard, std::span<const std::byte> bytes) override {
@@ -70,6 +77,8 @@ class CopyService final : public StateMachine {
   locks::LockCpu locks{
       locks::LockOptions{.shard_count = kShards, .index_seed = 5, .group_answers_apart = true}};
   std::map<std::uint64_t, locks::LockCode> applied;
+  std::vector<std::vector<std::byte>> records;  // Of other services.
+  std::set<std::uint64_t> noted;                // Cookies of those.
   std::map<std::uint64_t, StatusCode> failed;
   std::map<std::uint64_t, StatusCode> reads;
   std::map<std::uint32_t, bool> leads;  // As the service was told.

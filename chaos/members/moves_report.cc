@@ -34,12 +34,18 @@ std::string moves_report(const protocol::ClusterView& view,
   std::string text;
   for (const server::ReplicatedLog* log : logs) {
     const server::MembersProgress at = log->members_progress();
-    text += fmt::format(" [node {} at view {}: leads {}, settled {}, ready {}]",
-                        log->view().node.value,
+    const server::NodeView node = log->view();
+    text += fmt::format(" [node {} at view {}: leads {}, settled {}, ready {}, forgot {}, hears",
+                        node.node.value,
                         at.epoch,
                         at.led,
                         at.settled,
-                        at.ready);
+                        at.ready,
+                        node.forgotten_count);
+    for (const server::NodePeerView& peer : node.peers) {
+      text += peer.live ? fmt::format(" {}", peer.link.id.value) : std::string{};
+    }
+    text += "]";
   }
   const server::MembersTargets targets = server::members_targets(view);
   for (std::uint32_t shard = 0; shard < shard_count; ++shard) {

@@ -1,4 +1,4 @@
-// Whether the machines that are left decide by a view, and by those that may come next.
+// Majorities of the machines that are left, by a view and by those that may come next.
 //
 // An operator who knows that a machine is gone for ever orders nothing by which the others are no
 // majority: the cluster itself takes it for alive for as long as an election timeout. And no

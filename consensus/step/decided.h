@@ -1,4 +1,4 @@
-// How far a row's log is decided by what stable storage knows, while a configuration waits for it.
+// Commit index of a row by what stable storage knows, while a configuration waits for it.
 //
 // The commit index alone reaches storage with the next entries, so a replica that restarts may have
 // forgotten that a configuration is decided. Nodes that this one left behind, or made heavy, may be

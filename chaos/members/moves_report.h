@@ -1,5 +1,5 @@
-// Report about nodes that come and go and have not done so: how far the shards of each node are, and
-// the first one whose members are not what the view wants.
+// Report about nodes that come and go and have not done so: how far the shards of each node are,
+// and the first one whose members are not what the view wants.
 #pragma once
 
 #include "common/ids.h"

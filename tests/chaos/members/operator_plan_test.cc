@@ -204,10 +204,19 @@ TEST(OperatorPlan, NothingIsOrderedThatNeedsAMachineThatIsLost) {
   reweigh.weight = 2;
   cluster.carry_out(reweigh);
   cluster.lost.insert(NodeId{3});
+  MemberActionOrder add;
+  add.action = MemberAction::Add;
+  add.replaces = NodeId{3};
+  add.role = protocol::MemberRole::Voter;
+  add.weight = 1;
+  cluster.carry_out(add);
+  ASSERT_EQ(cluster.view().nodes.size(), 5u);
   SimRandom random{1, 1};
   std::size_t ordered = 0;
   for (int k = 0; k < 500; ++k) {
-    if (const auto order = next_order(cluster.facts(), random)) {
+    OperatorFacts facts = cluster.facts();
+    facts.size = 4;
+    if (const auto order = next_order(facts, random)) {
       EXPECT_TRUE(has_majority(after_order(cluster.view(), *order), cluster.lost))
           << member_action_name(order->action) << " " << order->node.value;
       ++ordered;

@@ -246,7 +246,7 @@ constexpr ErrorEntry kRows[] = {
     // Consensus and leaders.
     {ErrorCode::NoLeader, "NoLeader", StatusCode::Unavailable, ExitCode::Unavailable,
      "the shard has no leader at present",
-     "Try again after an election timeout; if the error stays, bring nodes back until a majority is up"},
+     "Try again after an election timeout; if the error stays, bring nodes back until a majority is up; with --durability memory, look for GC5008 in the nodes' logs"},
     {ErrorCode::NotLeader, "NotLeader", StatusCode::Unavailable, ExitCode::Unavailable,
      "this node does not lead the shard",
      "Ask the leader that the reply names"},

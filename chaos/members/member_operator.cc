@@ -1,9 +1,9 @@
 #include "chaos/members/member_operator.h"
 
+#include "chaos/members/survivors.h"
 #include "protocol/error_codes.h"
 #include "protocol/hello.h"
 #include "server/interfaces/cluster_members.h"
-#include "server/peers/members_target.h"
 
 #include <fmt/format.h>
 
@@ -32,20 +32,6 @@ MemberOperator::MemberOperator(Environment environment, std::uint64_t seed, std:
       pause_us_(pause_us),
       size_(random_.between(4, 7)) {}
 
-// Whether those that vote by a target are a majority without the node and those that are lost: by
-// weight, and machines that weigh more are not spare ones.
-bool MemberOperator::outlives(const consensus::MembersTarget& target, NodeId node) const {
-  std::uint32_t all = 0;
-  std::uint32_t left = 0;
-  for (std::uint32_t k = 0; k < target.count; ++k) {
-    const consensus::TargetNode& each = target.node[k];
-    const std::uint32_t weight = (each.flags & consensus::kTargetVoter) != 0 ? each.weight : 0;
-    all += weight;
-    left += each.node == node || has_lost(each.node) ? 0 : weight;
-  }
-  return 2 * left > all;
-}
-
 // An order that is under way may make it a machine without which nothing goes on.
 bool MemberOperator::may_lose(NodeId node) const {
   constexpr std::size_t kVotersMin = 3;
@@ -56,9 +42,13 @@ bool MemberOperator::may_lose(NodeId node) const {
   const bool one_is_lost = std::ranges::any_of(view.nodes, [this](const protocol::Member& each) {
     return each.state != protocol::MemberState::Removed && has_lost(each.id);
   });
-  const server::MembersTargets targets = server::members_targets(view);
-  return votes && !one_is_lost && server::voters_of(view).size() >= kVotersMin &&
-         asks_.count() == 0 && outlives(targets.shards, node) && outlives(targets.views, node);
+  const bool may =
+      votes && !one_is_lost && asks_.count() == 0 && server::voters_of(view).size() >= kVotersMin;
+  std::set<NodeId> without = lost_;
+  without.insert(node);
+  return may && std::ranges::all_of(coming_views(view), [&](const protocol::ClusterView& each) {
+           return has_majority(each, without);
+         });
 }
 
 OperatorFacts MemberOperator::facts() const {
@@ -82,7 +72,7 @@ void MemberOperator::pass(std::uint64_t now_us) {
     const std::uint64_t pause_us = ending_ ? pause_us_ / 4 : pause_us_ * 2;
     next_us_ = now_us + random_.below(static_cast<std::uint32_t>(pause_us));
     auto next = ending_ ? last_order(facts()) : next_order(facts(), random_);
-    if (next && !(removing_ && next->action == MemberAction::Remove)) {
+    if (next && may_order(*next)) {
       order(*std::move(next));
     }
   }
@@ -97,6 +87,15 @@ void MemberOperator::pass(std::uint64_t now_us) {
   asks_.pass(now_us);
 }
 
+// What is left after an order is counted by the view, so those that may make it too few come one
+// after the other.
+bool MemberOperator::may_order(const MemberActionOrder& order) const {
+  const bool one_is_lost = std::ranges::any_of(
+      lost_, [this](NodeId node) { return !server::has_left(environment_.view(), node); });
+  const bool waits = one_is_lost && !order.force && voting_ != 0 && changes_votes(order.action);
+  return !waits && !(removing_ && order.action == MemberAction::Remove);
+}
+
 void MemberOperator::order(MemberActionOrder order) {
   order.number = random_.word() | 1u;
   order.who = "operator";
@@ -107,11 +106,13 @@ void MemberOperator::order(MemberActionOrder order) {
       order.replaces == NodeId{} ? std::string{} : fmt::format(" for {}", order.replaces.value));
   environment_.tell(text);
   removing_ = removing_ || order.action == MemberAction::Remove;
+  voting_ += changes_votes(order.action) ? 1 : 0;
   const NodeId only = order.action == MemberAction::MoveLeaders ? order.node : NodeId{};
   asks_.begin({protocol::RequestKind::MemberChange, protocol::encode_member_action(order), only},
               [this, order, text](const protocol::ReplySlot& slot, auto payload) {
                 const auto answer = protocol::decode_member_action_answer(payload);
                 removing_ = removing_ && order.action != MemberAction::Remove;
+                voting_ -= changes_votes(order.action) ? 1 : 0;
                 const bool done = slot.code == StatusCode::Ok && answer.ok();
                 environment_.tell(done ? fmt::format("{}: view {}", text, answer.value().view.epoch)
                                        : fmt::format("{}: refused with {}", text, slot.detail));

@@ -9,7 +9,6 @@
 #include "chaos/members/operator_plan.h"
 #include "chaos/random/sim_random.h"
 #include "common/ids.h"
-#include "consensus/step/members_plan.h"
 #include "protocol/error_codes.h"
 #include "protocol/members/change_messages.h"
 #include "protocol/members/join_messages.h"
@@ -70,7 +69,7 @@ class MemberOperator {
   };
 
   OperatorFacts facts() const;
-  bool outlives(const consensus::MembersTarget& target, NodeId node) const;
+  bool may_order(const protocol::MemberActionOrder& order) const;
   void order(protocol::MemberActionOrder order);
   void on_refused(const protocol::MemberActionOrder& order, protocol::ErrorCode why);
   void on_added(const protocol::MemberActionAnswer& answer);
@@ -91,6 +90,7 @@ class MemberOperator {
   bool ending_ = false;
   std::uint64_t ending_since_us_ = 0;
   bool removing_ = false;  // One at a time: what is left is counted by the view.
+  int voting_ = 0;         // Orders under way that make other majorities.
 };
 
 }  // namespace gcoord::chaos

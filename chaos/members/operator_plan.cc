@@ -1,5 +1,7 @@
 #include "chaos/members/operator_plan.h"
 
+#include "chaos/members/survivors.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -125,9 +127,12 @@ std::optional<MemberActionOrder> change_of(const Member& node, SimRandom& random
   }
 }
 
-}  // namespace
+// A machine that is gone for ever counts as alive in the cluster for a while; the operator knows.
+bool is_outlived(const OperatorFacts& facts, const MemberActionOrder& order) {
+  return !changes_votes(order.action) || has_majority(after_order(facts.view, order), facts.lost);
+}
 
-std::optional<MemberActionOrder> next_order(const OperatorFacts& facts, SimRandom& random) {
+std::optional<MemberActionOrder> draw_order(const OperatorFacts& facts, SimRandom& random) {
   const Nodes voters = nodes_where(facts.view, is_voter);
   if (voters.empty()) {
     return std::nullopt;
@@ -165,6 +170,13 @@ std::optional<MemberActionOrder> next_order(const OperatorFacts& facts, SimRando
   return change_of(one_of(voters, random), random);
 }
 
+}  // namespace
+
+std::optional<MemberActionOrder> next_order(const OperatorFacts& facts, SimRandom& random) {
+  auto order = draw_order(facts, random);
+  return order && is_outlived(facts, *order) ? order : std::nullopt;
+}
+
 std::optional<MemberActionOrder> last_order(const OperatorFacts& facts) {
   const bool full = nodes_where(facts.view, is_voter).size() >= kVotersMax;
   for (const Member& node : facts.view.nodes) {
@@ -175,7 +187,11 @@ std::optional<MemberActionOrder> last_order(const OperatorFacts& facts) {
       continue;
     }
     if (comes && facts.running.contains(node.id)) {
-      return order_of(MemberAction::Promote, node.id);
+      const MemberActionOrder order = order_of(MemberAction::Promote, node.id);
+      if (is_outlived(facts, order)) {
+        return order;
+      }
+      continue;
     }
     if (!leaves && (gone || node.state == MemberState::Joining) &&
         !is_replaced(facts.view, node.id)) {

@@ -1,11 +1,9 @@
 #include "chaos/world/world.h"
 
+#include "chaos/members/moves_report.h"
 #include "chaos/world/history_audit.h"
 #include "chaos/world/nemesis.h"
 #include "common/assert.h"
-#include "consensus/scenario/names.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,24 +36,14 @@ WeakReads::Slack slack_of(const WorldOptions& options) {
           .grain_ns = options.quantum_ms * std::uint64_t{2'000'000}};
 }
 
-// A bracket for each node: what it knows of the shard.
-std::string shard_report(ShardId shard, const std::vector<WorldNode*>& nodes) {
-  std::string text = fmt::format("shard {}:", shard.value);
-  for (WorldNode* node : nodes) {
-    const server::ShardView view = node->engine().view(shard);
-    text += fmt::format(
-        " [node {} role {} leader {} vote {} term {} last {} commit {} applied {} of {}]",
-        node->id().value,
-        static_cast<int>(view.role),
-        view.leader.value,
-        view.vote.value,
-        view.term.value,
-        view.last.value,
-        view.commit.value,
-        view.applied.value,
-        consensus::scenario::text_of(view.configuration));
+RunningLogs running_logs(const std::vector<std::unique_ptr<WorldNode>>& nodes) {
+  RunningLogs logs;
+  for (const auto& node : nodes) {
+    if (node->running()) {
+      logs.push_back(&node->engine());
+    }
   }
-  return text;
+  return logs;
 }
 
 }  // namespace
@@ -351,18 +339,13 @@ bool World::remembers_all() {
 }
 
 std::string World::why_unled() {
-  std::vector<WorldNode*> nodes;
-  for (const auto& node : nodes_) {
-    if (node->running()) {
-      nodes.push_back(node.get());
-    }
-  }
+  const RunningLogs logs = running_logs(nodes_);
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    const bool led = std::ranges::any_of(nodes, [shard](WorldNode* node) {
-      return node->engine().view(ShardId{shard}).role == consensus::Role::Leader;
+    const bool led = std::ranges::any_of(logs, [shard](const server::ReplicatedLog* log) {
+      return log->view(ShardId{shard}).role == consensus::Role::Leader;
     });
     if (!led) {
-      return shard_report(ShardId{shard}, nodes);
+      return shard_report(ShardId{shard}, logs);
     }
   }
   return {};
@@ -436,7 +419,7 @@ bool World::converged() {
 
 std::string World::why_not_converged() {
   if (std::string why = why_members_move(); !why.empty()) {
-    return why;
+    return why + moves_report(members_->judge.newest(), running_logs(nodes_), options_.shard_count);
   }
   const std::vector<WorldNode*> nodes = present();
   for (WorldNode* node : nodes) {
@@ -451,7 +434,7 @@ std::string World::why_not_converged() {
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     if (!shard_converged(ShardId{shard})) {
-      return shard_report(ShardId{shard}, nodes);
+      return shard_report(ShardId{shard}, running_logs(nodes_));
     }
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {

@@ -59,6 +59,8 @@ void compare_log(FieldComparison& c, const RowCopy& a, const RowCopy& b) {
   c.field("log.verified", a.log.verified, b.log.verified);
   c.field("log.configuration_pending", a.log.configuration_pending, b.log.configuration_pending);
   c.field("log.run_count", a.log.run_count, b.log.run_count);
+  c.field("log.durable_ahead", a.log.durable_ahead, b.log.durable_ahead);
+  c.field("log.pending_ahead", a.log.pending_ahead, b.log.pending_ahead);
   for (std::uint32_t k = 0; k < a.log.run_count && k < kRunSlots; ++k) {
     c.field("runs[#].start_offset", a.runs.start_offset[k], b.runs.start_offset[k], k);
     c.field("runs[#].term_offset", a.runs.term_offset[k], b.runs.term_offset[k], k);

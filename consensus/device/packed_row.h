@@ -195,6 +195,7 @@ GCOORD_HD inline void pack_floor(RowPacker& packer, ShardRef row, PackedRow& pac
       packer.back_or_zero<std::uint16_t>(row.hot().term.value, log.floor_term.value);
   packer.require(log.run_count <= kPackedRuns);
   packer.require(log.run_count == 0 || row.runs().start_offset[0] == 1);
+  packer.require((log.durable_ahead | log.pending_ahead) == 0);
   packed.run_start = log.run_count > 1 ? row.runs().start_offset[1] : 0;
   packed.run_term[0] =
       log.run_count > 0 ? packer.narrow<std::uint16_t>(row.runs().term_offset[0]) : 0;

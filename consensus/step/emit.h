@@ -259,8 +259,8 @@ GCOORD_HD inline void forget_append(Election& election) {
 }
 
 // The acknowledgement owed to the leader. A success speaks for stable storage only; while some of
-// the verified entries are still being written it waits, unless storage has just brought part of
-// them.
+// the verified entries, or that a configuration is decided, are still being written it waits,
+// unless storage has just brought part of them.
 template <typename Row>
 GCOORD_HD inline bool emit_append_reply(const Row& r,
                                         const PeerLiveness& peer,
@@ -272,13 +272,15 @@ GCOORD_HD inline bool emit_append_reply(const Row& r,
   }
   const bool reject = (hot.flags & kRowAppendReject) != 0;
   const LogIndex ready = min_id(r.storage().durable, log.verified);
+  const LogIndex decided = firmly_decided(r);
+  const bool all_stored = (ready == log.verified) & (decided == log.commit);
   const bool term_durable = r.storage().durable_term == hot.term;
-  const bool useful = term_durable & ((ready == log.verified) | storage_moved);
+  const bool useful = term_durable & (all_stored | storage_moved);
   if ((!reject & !useful) || !has_credit(r, peer)) {
     return false;
   }
   Message m = message_to(r, hot.leader, MessageKind::AppendReply);
-  m.commit = log.commit;
+  m.commit = decided;
   m.context = r.election().append_context;
   if (reject) {
     const Term term = r.election().reject_term;
@@ -294,7 +296,7 @@ GCOORD_HD inline bool emit_append_reply(const Row& r,
     m.entry_term = peer.incarnation == hot.leader_incarnation ? peer.peer_tick.value : 0;
   }
   m.flags = static_cast<std::uint8_t>(m.flags | (is_forgetful(r) ? kFlagForgetful : 0));
-  const bool more_to_come = !reject && ready < log.verified;
+  const bool more_to_come = !reject && !all_stored;
   const auto done =
       static_cast<std::uint8_t>(more_to_come ? 0 : kRowAppendReply | kRowAppendReject);
   hot.flags = static_cast<std::uint8_t>(hot.flags & ~done);

@@ -7,6 +7,7 @@
 // device.
 #pragma once
 
+#include "consensus/step/decided.h"
 #include "consensus/step/step_row.h"
 
 namespace gcoord::consensus {
@@ -26,13 +27,14 @@ GCOORD_HD inline void keep_in_memory(const Row& r) {
                    (r.is_leader() && is_quorum(r.configuration(), self_mask(r))));
 }
 
-// Hands everything to storage that it does not have, one request at a time.
+// Hands everything to storage that it does not have, one request at a time. The commit index goes
+// along; by itself it is worth a request only where a configuration waits for it.
 template <typename Row>
 GCOORD_HD inline void emit_storage(const Row& r) {
   Storage& storage = r.storage();
   const Log& log = r.log();
-  const bool dirty =
-      !hard_state_durable(r) || storage.persist_from <= log.last || storage.snapshot_pending != 0;
+  const bool dirty = !hard_state_durable(r) || storage.persist_from <= log.last ||
+                     storage.snapshot_pending != 0 || decision_is_news(r);
   if (storage.request_pending != 0 || !dirty) {
     return;
   }
@@ -52,6 +54,7 @@ GCOORD_HD inline void emit_storage(const Row& r) {
   storage.snapshot_pending = 0;
   storage.pending_last = log.last;
   storage.persist_from = log.last + 1;
+  hand_over_decision(r);
 }
 
 // Storage finished the request under way. Entries that were cut meanwhile are not counted:
@@ -64,6 +67,7 @@ GCOORD_HD inline void on_storage_ack(const Row& r, const StorageAck& ack) {
   }
   storage.request_pending = 0;
   storage.durable = max_id(storage.durable, storage.pending_last);
+  keep_decision(r);
   const bool same_vote = ack.term == storage.durable_term && ack.vote == storage.durable_vote;
   if (!same_vote && !r.leaves_plain()) {
     storage.durable_term = ack.term;
@@ -88,7 +92,7 @@ GCOORD_HD inline bool store_at_once(const Row& r) {
 template <typename Row>
 GCOORD_HD inline void emit_apply(const Row& r) {
   const Log& log = r.log();
-  const LogIndex ready = min_id(log.commit, r.storage().durable);
+  const LogIndex ready = min_id(firmly_decided(r), r.storage().durable);
   if (r.storage().apply_pending != 0 || log.applied >= ready) {
     return;
   }

@@ -161,6 +161,8 @@ GCOORD_HD inline void install_snapshot(const Row& r,
   log.last = m.index;
   log.commit = m.index;
   log.applied = m.index;
+  log.durable_ahead = 0;
+  log.pending_ahead = 0;
   log.floor = m.index;
   log.floor_term = m.log_term;
   log.verified = m.index;

@@ -31,6 +31,8 @@ inline constexpr std::uint8_t kTargetLeads = 2;  // Voter: may keep the leadersh
 inline constexpr std::uint8_t kTargetLeadsAtNeed = 4;
 inline constexpr std::uint8_t kTargetJoining = 8;   // Learner: is to become more than that.
 inline constexpr std::uint8_t kTargetWitness = 16;  // Has no service state, now or once it votes.
+// Learner: is on its way out, and keeps its slot until it is; whoever joins waits for it.
+inline constexpr std::uint8_t kTargetLeaves = 32;
 
 struct TargetNode {
   NodeId node;
@@ -89,7 +91,8 @@ struct MembersPlan {
 struct SlotsOfTarget {
   SlotMask voters = 0;    // The target has the node as a voter,
   SlotMask learners = 0;  // as a learner,
-  SlotMask joining = 0;   // of these, to become more;
+  SlotMask joining = 0;   // of these, to become more,
+  SlotMask leaving = 0;   // or to be gone;
   SlotMask leads = 0;
   SlotMask leads_at_need = 0;
   SlotMask live = 0;   // Alive both ways and not forgetful, or this replica.
@@ -122,6 +125,7 @@ GCOORD_HD inline SlotsOfTarget slots_of_target(const Row& r, const MembersTarget
     add(slots.voters, (flags & kTargetVoter) != 0);
     add(slots.learners, wanted.found() && (flags & kTargetVoter) == 0);
     add(slots.joining, (flags & kTargetJoining) != 0);
+    add(slots.leaving, (flags & kTargetLeaves) != 0);
     add(slots.leads, (flags & kTargetLeads) != 0);
     add(slots.leads_at_need, (flags & kTargetLeadsAtNeed) != 0);
     const Found<PeerLiveness> peer = peer_at(r, slot);
@@ -163,8 +167,7 @@ GCOORD_HD inline void drop_learner(Configuration& configuration, std::uint32_t s
 }
 
 struct MissingKind {
-  bool voter = false;
-  bool joins = false;
+  std::uint8_t flags = 0;  // Those of kTargetVoter, kTargetJoining and kTargetLeaves that it has.
   bool live = false;
 };
 
@@ -172,9 +175,8 @@ struct MissingKind {
 GCOORD_HD inline bool missing(const MembersQuestion& q,
                               const TargetNode& wanted,
                               const MissingKind& kind) {
-  if (((wanted.flags & kTargetVoter) != 0) != kind.voter ||
-      ((wanted.flags & kTargetJoining) != 0) != kind.joins ||
-      slot_of(q.present(), wanted.node) != kSlotNone) {
+  constexpr std::uint8_t kKind = kTargetVoter | kTargetJoining | kTargetLeaves;
+  if ((wanted.flags & kKind) != kind.flags || slot_of(q.present(), wanted.node) != kSlotNone) {
     return false;
   }
   const Found<PeerLiveness> peer = find_peer(q.r.input, wanted.node);
@@ -182,24 +184,26 @@ GCOORD_HD inline bool missing(const MembersQuestion& q,
 }
 
 // Learners make room for living nodes that are to become more: dead ones first, then those that are
-// to stay learners, and for voters to be those that join. `room`: slots that are free now or are to
-// be.
+// to stay learners, and for voters to be those that join, and at last those that leave. `room`:
+// slots that are free now or are to be.
 GCOORD_HD inline void make_room(const MembersQuestion& q, std::uint32_t room, Configuration& next) {
   std::uint32_t voters = 0;
-  std::uint32_t joining = 0;
+  std::uint32_t moving = 0;
   for (std::uint32_t k = 0; k < q.target.count; ++k) {
     const TargetNode& node = q.target.node[k];
-    voters += missing(q, node, {.voter = true, .joins = false, .live = true}) ? 1u : 0u;
-    joining += missing(q, node, {.voter = false, .joins = true, .live = true}) ? 1u : 0u;
+    voters += missing(q, node, {.flags = kTargetVoter, .live = true}) ? 1u : 0u;
+    moving += missing(q, node, {.flags = kTargetJoining, .live = true}) ? 1u : 0u;
+    moving += missing(q, node, {.flags = kTargetLeaves, .live = true}) ? 1u : 0u;
   }
   const SlotMask victims_of_pass[] = {
       static_cast<SlotMask>(~q.slots.live),
-      static_cast<SlotMask>(q.slots.learners & ~q.slots.joining),
+      static_cast<SlotMask>(q.slots.learners & ~(q.slots.joining | q.slots.leaving)),
       q.slots.joining,
+      q.slots.leaving,
   };
-  for (std::uint32_t pass = 0; pass < 3; ++pass) {
+  for (std::uint32_t pass = 0; pass < 4; ++pass) {
     const auto victims = static_cast<SlotMask>(next.learners & victims_of_pass[pass]);
-    const std::uint32_t needed = pass < 2 ? voters + joining : voters;
+    const std::uint32_t needed = pass < 2 ? voters + moving : voters;
     for (std::uint32_t slot = 0; slot < kReplicaSlots && room < needed; ++slot) {
       if (has_slot(victims, slot)) {
         drop_learner(next, slot);
@@ -245,9 +249,10 @@ GCOORD_HD inline bool change_learners(const MembersQuestion& q, Configuration& n
   make_room(q, room, next);
   for (std::uint32_t pass = 0; pass < 2; ++pass) {
     const bool live = pass == 0;
-    place_missing(q, {.voter = true, .joins = false, .live = live}, next);
-    place_missing(q, {.voter = false, .joins = true, .live = live}, next);
-    place_missing(q, {.voter = false, .joins = false, .live = live}, next);
+    place_missing(q, {.flags = kTargetVoter, .live = live}, next);
+    place_missing(q, {.flags = kTargetLeaves, .live = live}, next);
+    place_missing(q, {.flags = kTargetJoining, .live = live}, next);
+    place_missing(q, {.flags = 0, .live = live}, next);
   }
   return next.learners != present.learners || weighed;
 }
@@ -394,7 +399,9 @@ GCOORD_HD inline bool as_wanted(const Configuration& configuration,
 }
 
 // Whether every joining node that lives is a member of the row that has the log. One for which
-// there is no slot waits for those before it: it is not asked for.
+// there is no slot waits for those before it: it is not asked for, unless one that leaves has the
+// slot. If that one went first, it would hear of nothing that is decided in this row any more; and
+// it may lead others.
 GCOORD_HD inline bool joiners_ready(ShardRef shard,
                                     const StepInput& input,
                                     const MembersTarget& target) {
@@ -411,7 +418,8 @@ GCOORD_HD inline bool joiners_ready(ShardRef shard,
     const std::uint8_t slot = slot_of(r.configuration(), target.node[k].node);
     const Found<PeerLiveness> peer = find_peer(input, target.node[k].node);
     const bool lives = peer.found() && peer->live != 0;
-    const bool ready = slot == kSlotNone ? !room : has_slot(slots.ready, slot);
+    const bool waits = !room && slots.leaving == 0;
+    const bool ready = slot == kSlotNone ? waits : has_slot(slots.ready, slot);
     if (lives && !ready) {
       return false;
     }

@@ -21,7 +21,7 @@ GCOORD_HD inline bool settle_applied(ShardRef shard, LogIndex applied) {
   Log& log = shard.log();
   GCOORD_ASSERT_ALL(applied > log.applied, applied <= log.commit);
   GCOORD_ASSERT(shard.storage().apply_pending != 0);
-  log.applied = applied;
+  move_applied(log, applied);
   shard.storage().apply_pending = 0;
   return applied < min_id(log.commit, shard.storage().durable);
 }

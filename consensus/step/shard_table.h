@@ -62,7 +62,11 @@ struct Log {
   LogIndex verified;  // Follower: matches the leader of `term` up to here. 0 in a new term.
   LogIndex configuration_pending;  // Newest configuration entry in the log, applied or not.
   std::uint32_t run_count = 0;
-  std::uint32_t reserved = 0;
+  // While a configuration is not applied, by how many entries beyond `applied` the log is decided,
+  // kAheadMax at most: by what stable storage knows, and by the request under way (decided.h). Both
+  // are 0 otherwise.
+  std::uint16_t durable_ahead = 0;
+  std::uint16_t pending_ahead = 0;
 };
 
 static_assert(sizeof(Log) == 64);

@@ -48,7 +48,11 @@ GCOORD_HD inline void on_applied(const Row& r, const InboxHead& in) {
   Log& log = r.log();
   if (in.applied > log.applied) {
     GCOORD_ASSERT(in.applied <= log.commit);
-    log.applied = in.applied;
+    if constexpr (Row::kIsPlain) {
+      log.applied = in.applied;
+    } else {
+      move_applied(log, in.applied);
+    }
   }
   if (in.applied.value != 0) {
     r.storage().apply_pending = 0;

@@ -76,9 +76,9 @@ void MembersMover::look_at_row(std::uint32_t row) {
   rows_.note(row, wants);
 }
 
-// Whether a majority knows that the row's configuration is decided. Whoever does not still goes by
-// the one before, which may need nodes that leave: when this leader dies, one that knows has to be
-// among those that are left.
+// Whether a majority knows that the row's configuration is decided, on its disks
+// (consensus/step/decided.h). Whoever does not still goes by the one before, which may need nodes
+// that leave: when this leader dies, one that knows has to be among those that are left.
 bool MembersMover::is_known(std::uint32_t row) const {
   const consensus::Configuration& configuration = columns_.configuration[row];
   const ShardRef shard(columns_, row);

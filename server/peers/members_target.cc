@@ -62,10 +62,11 @@ MembersTargets members_targets(const protocol::ClusterView& view) {
   for (const Member& member : view.nodes) {
     if (member.state == MemberState::Leaving) {
       const bool witness = member.role == MemberRole::Witness;
+      const std::uint8_t kind = witness ? consensus::kTargetWitness : std::uint8_t{0};
       add_target(targets.views,
                  {.node = member.id,
                   .weight = 0,
-                  .flags = witness ? consensus::kTargetWitness : std::uint8_t{0}});
+                  .flags = static_cast<std::uint8_t>(kind | consensus::kTargetLeaves)});
     }
   }
   return targets;

@@ -22,6 +22,11 @@ inline constexpr std::uint64_t kEntriesKept = 64;
 inline constexpr std::uint64_t kEntriesHeldMax = 256;
 // A live peer that lags further than this gets a snapshot: four windows of entries in flight.
 inline constexpr std::uint64_t kLaggardEntriesMax = 4096;
+// Entries that a leader keeps for a peer that is down and lacks no more than those. A snapshot is
+// not only larger: the peer's history begins anew behind it, so watches that want what came before
+// end there, and in the whole cluster once every node was away for a while. Few, as all idle shards
+// may keep them.
+inline constexpr std::uint64_t kAbsentEntriesMax = 16;
 
 // Up to where the log may be forgotten if `kept` applied entries stay; LogIndex{0} if that is no
 // news.
@@ -36,11 +41,12 @@ inline LogIndex compaction_target(consensus::ShardRef shard,
   const bool leads = shard.hot().role == consensus::Role::Leader;
   for (const consensus::PeerLiveness& peer : peers) {
     const std::uint8_t slot = consensus::slot_of(shard.configuration(), peer.node);
-    if (!leads || peer.live == 0 || slot >= shard.slot_count()) {
+    if (!leads || slot >= shard.slot_count()) {
       continue;
     }
     const LogIndex match = shard.progress(slot).match;
-    const bool laggard = log.applied > match && log.applied - match > kLaggardEntriesMax;
+    const std::uint64_t lag_max = peer.live != 0 ? kLaggardEntriesMax : kAbsentEntriesMax;
+    const bool laggard = log.applied > match && log.applied - match > lag_max;
     target = laggard ? target : min_id(target, match);
   }
   return target > log.floor ? target : LogIndex{0};

@@ -2,6 +2,7 @@
 #include "chaos/members/operator_plan.h"
 
 #include "chaos/members/member_judge.h"
+#include "chaos/members/survivors.h"
 #include "membership/view/cpu.h"
 
 #include <gtest/gtest.h>
@@ -192,6 +193,58 @@ TEST(OperatorPlan, WhoIsLostIsVouchedForOnceMoreWhereItsViewCannotEndByItself) {
   EXPECT_EQ(order->action, MemberAction::Remove);
   EXPECT_EQ(order->node, NodeId{4});
   EXPECT_TRUE(order->force);
+}
+
+// World 6831: node 3 weighed two, its machine was gone, and the cluster took it for alive.
+TEST(OperatorPlan, NothingIsOrderedThatNeedsAMachineThatIsLost) {
+  Cluster cluster(4);
+  MemberActionOrder reweigh;
+  reweigh.action = MemberAction::Reweigh;
+  reweigh.node = NodeId{3};
+  reweigh.weight = 2;
+  cluster.carry_out(reweigh);
+  cluster.lost.insert(NodeId{3});
+  MemberActionOrder add;
+  add.action = MemberAction::Add;
+  add.replaces = NodeId{3};
+  add.role = protocol::MemberRole::Voter;
+  add.weight = 1;
+  cluster.carry_out(add);
+  ASSERT_EQ(cluster.view().nodes.size(), 5u);
+  SimRandom random{1, 1};
+  std::size_t ordered = 0;
+  for (int k = 0; k < 500; ++k) {
+    OperatorFacts facts = cluster.facts();
+    facts.size = 4;
+    if (const auto order = next_order(facts, random)) {
+      EXPECT_TRUE(has_majority(after_order(cluster.view(), *order), cluster.lost))
+          << member_action_name(order->action) << " " << order->node.value;
+      ++ordered;
+    }
+  }
+  EXPECT_GT(ordered, 0u);
+}
+
+TEST(Survivors, CountByWeightAndByTheViewsThatMayCome) {
+  Cluster cluster(3);
+  EXPECT_TRUE(has_majority(cluster.view(), {NodeId{1}}));
+  EXPECT_FALSE(has_majority(cluster.view(), {NodeId{1}, NodeId{2}}));
+  protocol::ClusterView heavy = cluster.view();
+  heavy.nodes[2].weight = 2;
+  EXPECT_FALSE(has_majority(heavy, {NodeId{3}}));
+  // Node 4 takes the place of node 2 by itself, and then nodes 1 and 4 are the majority.
+  protocol::ClusterView joining = cluster.view();
+  Member heir;
+  heir.id = NodeId{4};
+  heir.state = MemberState::Joining;
+  heir.auto_promote = true;
+  heir.replaces = NodeId{2};
+  heir.weight = 3;
+  joining.nodes.push_back(heir);
+  const auto views = coming_views(joining);
+  EXPECT_TRUE(has_majority(views.front(), {NodeId{4}}));
+  EXPECT_FALSE(has_majority(views.back(), {NodeId{4}}));
+  EXPECT_TRUE(has_majority(views.back(), {NodeId{1}, NodeId{2}}));
 }
 
 // --- The judge

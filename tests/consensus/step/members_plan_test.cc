@@ -131,6 +131,11 @@ class Shard {
     return plan_readmission(shard, input());
   }
 
+  bool is_ready(const MembersTarget& target) {
+    const ShardRef shard = row();
+    return joiners_ready(shard, input(), target);
+  }
+
   SlotMask live_slots() const {
     SlotMask mask = 0;
     for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
@@ -361,6 +366,39 @@ TEST(MembersPlan, AnObserverMakesRoomForOneThatJoins) {
   EXPECT_NE(slot_of(shard.configuration(), NodeId{9}), kSlotNone);
   EXPECT_EQ(shard.plan(target).step, MembersStep::None);
   EXPECT_TRUE(as_wanted(shard.configuration(), target, kReplicaSlots));
+}
+
+// World 7540: a node that leaves lost its slot of the views to one that joins, went on leading
+// shards by a view that was old for ever, and neither could come to an end.
+TEST(MembersPlan, WhoJoinsWaitsForASlotOfOneThatLeaves) {
+  Shard shard(with_learner(voting({1, 2, 3, 4, 5, 6, 7}), 8));
+  MembersTarget target = voters_of({1, 2, 3, 4, 5, 6, 7});
+  add_learner(target, 8, kTargetLeaves);
+  add_learner(target, 9, kTargetJoining);
+  EXPECT_EQ(shard.plan(target).step, MembersStep::None);
+  EXPECT_TRUE(as_wanted(shard.configuration(), target, kReplicaSlots));
+  EXPECT_FALSE(shard.is_ready(target)) << "it would be promoted without a slot";
+  MembersTarget gone = voters_of({1, 2, 3, 4, 5, 6, 7});
+  add_learner(gone, 9, kTargetJoining);
+  for (int changes = 0; changes < 2; ++changes) {
+    const MembersPlan plan = shard.plan(gone);
+    ASSERT_EQ(plan.step, MembersStep::Learners);
+    shard.decide(plan.configuration);
+  }
+  EXPECT_NE(slot_of(shard.configuration(), NodeId{9}), kSlotNone);
+  EXPECT_TRUE(shard.is_ready(gone));
+}
+
+// The slot that it had as a voter is free for a moment.
+TEST(MembersPlan, WhoLeavesGetsASlotBeforeWhoJoins) {
+  Shard shard(voting({1, 2, 3, 4, 5, 6, 7}));
+  MembersTarget target = voters_of({1, 2, 3, 4, 5, 6, 7});
+  add_learner(target, 9, kTargetJoining);
+  add_learner(target, 8, kTargetLeaves);
+  const MembersPlan plan = shard.plan(target);
+  ASSERT_EQ(plan.step, MembersStep::Learners);
+  EXPECT_NE(slot_of(plan.configuration, NodeId{8}), kSlotNone);
+  EXPECT_EQ(slot_of(plan.configuration, NodeId{9}), kSlotNone);
 }
 
 TEST(MembersPlan, WithoutATargetNothingIsWanted) {

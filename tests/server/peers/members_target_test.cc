@@ -84,9 +84,9 @@ TEST(MembersTarget, WhoLeavesGoesOnHearingTheViewsUntilItHasLeft) {
   EXPECT_EQ(views.count, 3u);
   EXPECT_EQ(views.voter_count, 1u);
   EXPECT_EQ(views.joining_count, 0u);
-  EXPECT_EQ(flags_of(views, 2), 0);
+  EXPECT_EQ(flags_of(views, 2), consensus::kTargetLeaves);
   EXPECT_EQ(find_target(views, NodeId{2})->weight, 0) << "it has no vote any more";
-  EXPECT_EQ(flags_of(views, 3), 0);
+  EXPECT_EQ(flags_of(views, 3), consensus::kTargetLeaves);
   EXPECT_EQ(flags_of(views, 4), 0xff);
   EXPECT_EQ(targets.of(ShardId{1}).count, 1u);
 }

@@ -31,18 +31,7 @@ ChangeVerb add_change(Command& group, Context& context, const AccessVerb& verb) 
   if (verb.subject != nullptr) {
     command->add_option(verb.subject, flags->name, "its name")->required();
   }
-  command
-      ->add_option("--epoch",
-                   flags->epoch,
-                   "epoch of users and roles that the change is for (default: the newest)")
-      ->type_name("EPOCH");
-  command->add_flag(
-      "--dry-run", flags->dry_run, "say whether it would be made, and change nothing");
-  command
-      ->add_option("--as",
-                   flags->who,
-                   "author for the ledger where the connection proves nobody (default: user@host)")
-      ->type_name("WHO");
+  add_change_flags(*command, flags->change, {.of = "epoch of users and roles"});
   return {command, *flags};  // The body keeps them.
 }
 

@@ -26,17 +26,7 @@ ChangeVerb add_change(Command& group, Context& context, const LimitVerb& verb) {
   const auto flags = std::make_shared<LimitFlags>();
   flags->action = verb.action;
   Command* command = add_verb(group, context, flags, verb.name, verb.help, &change_limits);
-  command
-      ->add_option(
-          "--epoch", flags->epoch, "epoch of limits that the change is for (default: the newest)")
-      ->type_name("EPOCH");
-  command->add_flag(
-      "--dry-run", flags->dry_run, "say whether it would be made, and change nothing");
-  command
-      ->add_option("--as",
-                   flags->who,
-                   "author for the ledger where the connection proves nobody (default: user@host)")
-      ->type_name("WHO");
+  add_change_flags(*command, flags->change, {.of = "epoch of limits"});
   return {command, *flags};  // The body keeps them.
 }
 

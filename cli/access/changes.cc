@@ -47,7 +47,8 @@ int change_access(Context& context, const AccessFlags& flags) {
   if (!client) {
     return context.exit_code();
   }
-  return end_change(context, *client, flags.change, client->change_access(change), &state_json);
+  return ChangeEnd{context, *client, flags.change}.print(client->change_access(change),
+                                                         &state_json);
 }
 
 }  // namespace gcoord::cli

@@ -197,7 +197,8 @@ int change_limits(Context& context, const LimitFlags& flags) {
   if (!client) {
     return context.exit_code();
   }
-  return end_change(context, *client, flags.change, client->change_limits(change), &state_json);
+  return ChangeEnd{context, *client, flags.change}.print(client->change_limits(change),
+                                                         &state_json);
 }
 
 }  // namespace gcoord::cli

@@ -64,7 +64,7 @@ void print_addition(const Order& order, const client::ChangedMember& added) {
       known ? trust_of(order.client, order.context.globals().tls_options().enabled) : JoinTrust{};
   json["certificate_command"] = known ? certificate_command(added, trust) : "";
   json["command"] = known ? join_command(added, trust) : "";
-  print_change(order.context, order.flags.change.base, json, added);
+  end_change(order.context, order.flags.change.base, change_result(std::move(json), added));
   if (known && (trust.clients || trust.peers)) {
     talk(
         "First make its certificate where the CA is, and copy it, its key, ca.crt and ca.crl to "

@@ -34,8 +34,8 @@ int change_member(Context& context, const MemberChangeFlags& flags, const Verb& 
   if (!changed.ok()) {
     return context.fail(named->client, changed.status());
   }
-  const int code =
-      print_change(context, flags.base, changed_json(changed.value()), changed.value());
+  const int code = end_change(
+      context, flags.base, change_result(changed_json(changed.value()), changed.value()));
   return flags.waits() && verb.goal
              ? await_member(context, named->client, {.node_id = named->id, .goal = *verb.goal})
              : code;
@@ -71,10 +71,7 @@ Json changed_json(const client::ChangedMember& changed) {
           {"moves", progress_json(changed.progress)}};
 }
 
-int print_change(const Context& context,
-                 const ChangeFlags& flags,
-                 const Json& json,
-                 const client::ChangedMember& changed) {
+ChangeResult change_result(Json json, const client::ChangedMember& changed) {
   Json facts = json;
   const auto spoken = [](const client::MemberTolerance& tolerance) {
     const bool holds = tolerance.alive >= tolerance.needed;
@@ -84,9 +81,9 @@ int print_change(const Context& context,
   };
   facts["before"] = spoken(changed.before);
   facts["after"] = spoken(changed.after);
-  facts["moves"] = std::to_string(changed.progress.settled) + " of " +
-                   std::to_string(changed.progress.shards) + " shards settled";
-  return end_change(context, flags, {.json = json, .facts = std::move(facts)});
+  facts["moves"] = std::to_string(std::min(changed.progress.settled, changed.progress.shards)) +
+                   " of " + std::to_string(changed.progress.shards) + " shards settled";
+  return {.json = std::move(json), .facts = std::move(facts)};
 }
 
 int promote_member(Context& context, const MemberChangeFlags& flags) {

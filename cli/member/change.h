@@ -35,11 +35,8 @@ client::MemberChange change_of(client::MemberAction action,
 // {"view": "4", "node": 2, ..., "before": {...}, "after": {...}, "moves": {...}}.
 Json changed_json(const client::ChangedMember& changed);
 
-// Prints that JSON, or for people what it says of votes and shards. The exit code, 0.
-int print_change(const Context& context,
-                 const ChangeFlags& flags,
-                 const Json& json,
-                 const client::ChangedMember& changed);
+// That JSON, and for people what it says of votes and shards.
+ChangeResult change_result(Json json, const client::ChangedMember& changed);
 
 int promote_member(Context& context, const MemberChangeFlags& flags);
 int remove_member(Context& context, const MemberChangeFlags& flags);

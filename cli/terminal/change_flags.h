@@ -56,17 +56,20 @@ struct ChangeResult {
 // Prints it. The exit code, 0.
 int end_change(const Context& context, const ChangeFlags& flags, ChangeResult result);
 
-// The end of a change whose result is all that it has to print: `json_of` makes it of the report.
-template <typename Report, typename JsonOf>
-int end_change(const Context& context,
-               const client::Client& client,
-               const ChangeFlags& flags,
-               const client::Result<Report>& report,
-               const JsonOf& json_of) {
-  if (!report.ok()) {
-    return context.fail(client, report.status());
+// The end of a change whose report is all that it has to print.
+struct ChangeEnd {
+  const Context& context;
+  const client::Client& client;
+  const ChangeFlags& flags;
+
+  // `json_of` makes the JSON of the report. The exit code.
+  template <typename Report, typename JsonOf>
+  int print(const client::Result<Report>& report, const JsonOf& json_of) const {
+    if (!report.ok()) {
+      return context.fail(client, report.status());
+    }
+    return end_change(context, flags, {.json = json_of(report.value()), .facts = std::nullopt});
   }
-  return end_change(context, flags, {.json = json_of(report.value()), .facts = std::nullopt});
-}
+};
 
 }  // namespace gcoord::cli

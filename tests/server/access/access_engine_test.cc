@@ -279,7 +279,8 @@ TEST_F(AccessEngineTest, ReadsAreTheLeadersUnlessAnyReplicaWillDo) {
 TEST_F(AccessEngineTest, EveryNodeSaysToAClientWhoItIsAndNoMore) {
   start_all();
   auto base = order(AccessKind::RoleAdd, "base");
-  base.grants = {{.prefix = "a/", .exact = false, .rights = 1}};
+  base.grants = {
+      {.prefix = "a/", .exact = false, .rights = security::bit_of(security::Right::LockRead)}};
   ASSERT_EQ(change(base).error(), ErrorCode::None);
   ASSERT_EQ(change(with_roles(AccessKind::RoleAdd, "ops", {"base"})).error(), ErrorCode::None);
   ASSERT_EQ(change(with_roles(AccessKind::UserAdd, "ann", {"ops"})).error(), ErrorCode::None);
@@ -291,6 +292,10 @@ TEST_F(AccessEngineTest, EveryNodeSaysToAClientWhoItIsAndNoMore) {
                                   protocol::RequestKind::AccessGet,
                                   protocol::encode_access_query({.subject = AccessSubject::Self}));
     EXPECT_EQ(said.error(), ErrorCode::None);
+    const std::span whole{said.bytes};
+    for (std::size_t cut = 1; cut < 20; ++cut) {  // Within what is behind the rows.
+      EXPECT_FALSE(protocol::decode_access_answer(whole.first(whole.size() - cut)).ok()) << cut;
+    }
     return protocol::decode_access_answer(said.bytes).value();
   };
   const protocol::AccessAnswer ann = self("ann");

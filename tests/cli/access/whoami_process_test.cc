@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <sstream>
 #include <string>
 
 namespace gcoord::cli {
@@ -128,6 +129,32 @@ TEST_F(WhoamiTest, NamesAreCompletedForWhoMayReadThemAndErrorsSayWhatToDoNext) {
   const Finished open = ask(admin(), {"user", "passwd", "bob", "--password-file", file});
   EXPECT_EQ(open.error_code(), "GC6544") << open.out;
   EXPECT_EQ(ask(joined(nobody(), {"--cert", file}), {"lock", "list"}).error_code(), "GC1002");
+  // A folder of a CA counts for more than --cacert, and its list is looked at.
+  const Finished verified =
+      ask(nobody(), {"cert", "verify", made_file("admin.crt"), "--dir", made_file("ca")});
+  EXPECT_EQ(verified.json()["crl"], made_file("ca/ca.crl")) << verified.out;
+}
+
+TEST_F(WhoamiTest, TheLedgerSaysWhoDeniedAndWhomAndRefusesStrangers) {
+  enable();
+  make(admin(), {"deny", "add", "--principal", "ci", "--for", "1h"});
+  const std::string port = std::to_string(port_ + 300);
+  const Words secure = {"--ledger", "https://127.0.0.1:" + port};
+  // Until the entry is in a signed head.
+  std::string row;
+  for (int tries = 0; tries < 100 && row.empty(); ++tries) {
+    const Finished got = as(table(admin()), joined({"ledger", "get", "--principal", "ci"}, secure));
+    std::istringstream lines{got.out};
+    for (std::string line; std::getline(lines, line);) {
+      row = line.find("deny_add") != std::string::npos ? line : row;
+    }
+  }
+  EXPECT_THAT(row, HasSubstr("  admin  "));
+  EXPECT_THAT(row, testing::EndsWith(" ci"));
+  const Words keys = {"ledger", "get", "--principal", "ci"};
+  EXPECT_EQ(ask(nobody(), joined(keys, secure)).error_code(), "GC6560");
+  EXPECT_EQ(ask(admin(), joined(keys, {"--ledger", "http://127.0.0.1:" + port})).error_code(),
+            "GC3113");
 }
 
 }  // namespace

@@ -192,7 +192,8 @@ void add_whoami(Command& group, Context& context) {
 }
 
 void add_auth_commands(Command& app, Context& context) {
-  Command* auth = app.add_subcommand("auth", "who you are, and whether rights are checked")->require_subcommand(1);
+  Command* auth = app.add_subcommand("auth", "who you are, and whether rights are checked")
+                      ->require_subcommand(1);
   add_change(*auth,
              context,
              {"enable",

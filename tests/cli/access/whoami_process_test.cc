@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -15,7 +16,10 @@ using testing::HasSubstr;
 class WhoamiTest : public TrustTest {
  protected:
   // With time that only bounds a failure.
-  static Words patient(const Words& who) { return joined(who, {"--timeout", "1m"}); }
+  static Words patient(const Words& who) {
+    const bool given = std::ranges::find(who, "--timeout") != who.end();
+    return given ? who : joined(who, {"--timeout", "1m"});
+  }
 
   // For people.
   static Words table(const Words& who) {

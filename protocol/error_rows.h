@@ -122,7 +122,7 @@ inline constexpr ErrorEntry kSecurityErrors[] = {
      "Give the client a certificate and its key"},
     {ErrorCode::TlsRefused, "TlsRefused", StatusCode::Unauthenticated, ExitCode::Auth,
      "the other side refuses the certificate of this one, or misses one",
-     "Give a certificate of an authority that the other side trusts"},
+     "Give a certificate of an authority that the other side trusts, not ended and not revoked: see gcoordctl cert verify with --crl"},
     {ErrorCode::TlsNotSpoken, "TlsNotSpoken", StatusCode::FailedPrecondition, ExitCode::Unreachable,
      "the other side does not speak TLS",
      "Check the port, and whether TLS is on at the other side"},
@@ -235,7 +235,7 @@ inline constexpr ErrorEntry kIdentityErrors[] = {
      "Get a token with gcoordctl auth login; if it is new, compare the clocks"},
     {ErrorCode::TokenRevoked, "TokenRevoked", StatusCode::Unauthenticated, ExitCode::Auth,
      "the token's user is gone or disabled, or has another password now",
-     "Authenticate with the present password"},
+     "Log in again with the present password; gcoordctl user enable lets a disabled user back in"},
     {ErrorCode::UsersBehind, "UsersBehind", StatusCode::Unavailable, ExitCode::Unavailable,
      "this node has not heard of the newest users yet",
      "Try again, or at another node"},
@@ -259,7 +259,7 @@ inline constexpr ErrorEntry kIdentityErrors[] = {
      "Check the path and what is in it, and let nobody but its owner read it (chmod 600)"},
     {ErrorCode::NotAllowed, "NotAllowed", StatusCode::PermissionDenied, ExitCode::Auth,
      "the client's principal has no right to this",
-     "Ask an administrator for the right that is named; docs/reference/rights.md says which request needs which"},
+     "See gcoordctl whoami; an administrator grants the right that is named with gcoordctl role grant (docs/reference/rights.md)"},
     {ErrorCode::RightsUnconfirmed, "RightsUnconfirmed", StatusCode::Unavailable, ExitCode::Unavailable,
      "the node could not confirm in time that it knows the newest roles, so it begins no changes",
      "Try another node; if all say so, shard 0 has no leader"},
@@ -304,7 +304,7 @@ inline constexpr ErrorEntry kLimitErrors[] = {
      "Take one from gcoordctl deny list"},
     {ErrorCode::DeniesSelf, "DeniesSelf", StatusCode::FailedPrecondition, ExitCode::Negative,
      "the denial would be of the client that makes it",
-     "Make it as somebody else, or over another connection"},
+     "Make it as somebody else, over another connection; loopback is never denied, so that operators get in"},
 };
 
 inline constexpr ErrorEntry kAccessErrors[] = {

@@ -2,7 +2,6 @@
 
 #include "cli/access/password.h"
 #include "cli/access/queries.h"
-#include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 
 #include <utility>
@@ -43,21 +42,13 @@ int change_access(Context& context, const AccessFlags& flags) {
                              .prefix = exact ? flags.exact_name : flags.prefix,
                              .exact = exact});
   }
-  change.epoch = flags.epoch;
-  change.dry_run = flags.dry_run;
-  change.who = flags.who.empty() ? author() : flags.who;
+  flags.change.fill(change);
   auto client = context.connect();
   if (!client) {
     return context.exit_code();
   }
-  const auto report = client->change_access(change);
-  if (!report.ok()) {
-    return context.fail(*client, report.status());
-  }
-  Json json = state_json(report.value());
-  json["dry_run"] = flags.dry_run;
-  context.output().print_facts(json);
-  return 0;
+  return ChangeEnd{context, *client, flags.change}.print(client->change_access(change),
+                                                         &state_json);
 }
 
 }  // namespace gcoord::cli

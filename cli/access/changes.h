@@ -1,9 +1,9 @@
 // gcoordctl user, role and auth: verbs that change something. One thread.
 #pragma once
 
+#include "cli/terminal/change_flags.h"
 #include "gcoord/access.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +11,6 @@ namespace gcoord::cli {
 
 class Context;
 
-// Flags of all changes.
 struct AccessFlags {
   client::AccessAction action = client::AccessAction::UserAdd;
   std::string name;                // Of the user or the role.
@@ -21,9 +20,7 @@ struct AccessFlags {
   std::string exact_name;  // --only; not together with a prefix.
   std::string password_file;
   bool no_password = false;
-  std::uint64_t epoch = 0;  // Change that one only; 0: whichever is the newest.
-  bool dry_run = false;
-  std::string who;
+  ChangeFlags change;
 };
 
 // Makes the change, and prints the state that it made.

@@ -2,14 +2,18 @@
 
 #include "common/text/printable.h"
 #include "protocol/error_codes.h"
+#include "security/secret/file.h"
 
 #include <termios.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <istream>
+#include <sstream>
+#include <system_error>
 
 namespace gcoord::cli {
 
@@ -54,6 +58,11 @@ class Unseen {
   bool shown_ = true;
 };
 
+bool is_fifo(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_fifo(path, ignored);
+}
+
 Result<std::string> ask(const std::string& question) {
   std::cerr << question << std::flush;
   const Unseen unseen;
@@ -68,11 +77,15 @@ Result<std::string> password_of_file(const std::string& path) {
   if (path == "-") {
     return line_of(std::cin);
   }
-  std::ifstream file(path);
-  if (!file) {
-    return protocol::make_error(ErrorCode::OptionInvalid,
-                                "--password-file " + shown(path) + " cannot be read");
+  if (!is_fifo(path)) {  // As of a shell's <(...).
+    const auto read = security::read_secret_file(path, kBytesMax + 2);
+    if (!read.ok()) {
+      return protocol::make_error(ErrorCode::CredentialsUnreadable, read.status().message());
+    }
+    std::istringstream text{std::string{read.value().text()}};
+    return line_of(text);
   }
+  std::ifstream file(path);
   return line_of(file);
 }
 

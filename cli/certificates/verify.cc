@@ -24,7 +24,7 @@ struct ShowText {
 
 struct VerifyText {
   std::string file;
-  std::string directory = "gcoord-ca";
+  std::string directory;  // Empty: the default, unless --cacert names a CA.
   std::string revocations;
   std::string host;
   std::string holder;
@@ -115,12 +115,14 @@ struct CheckInput {
   std::string certificate;
   std::string authority;
   std::string revocations;
+  std::string list;  // Its file; empty: there is none.
   std::optional<certs::PrivateKey> key;
 };
 
 Result<CheckInput> read_all(Context& context, const VerifyText& text) {
-  const certs::AuthorityFolder folder{text.directory};
-  const std::string& given = context.globals().cacert;
+  // A folder that was given counts for more than --cacert, which may come from a context.
+  const certs::AuthorityFolder folder{text.directory.empty() ? "gcoord-ca" : text.directory};
+  const std::string given = text.directory.empty() ? context.globals().cacert : "";
   CheckInput input;
   GCOORD_TRY(input.certificate, certs::read_public_file(text.file));
   std::error_code ignored;
@@ -134,6 +136,7 @@ Result<CheckInput> read_all(Context& context, const VerifyText& text) {
                                                   : fs::path{};
   if (!text.revocations.empty() || (!list.empty() && fs::exists(list, ignored))) {
     GCOORD_TRY(input.revocations, certs::read_public_file(list));
+    input.list = list;
   }
   if (!text.private_key.empty()) {
     GCOORD_TRY(certs::PrivateKey key, certs::PrivateKey::read(text.private_key));
@@ -142,8 +145,7 @@ Result<CheckInput> read_all(Context& context, const VerifyText& text) {
   return input;
 }
 
-Result<certs::CertificateFacts> verified(Context& context, const VerifyText& text) {
-  GCOORD_TRY(const CheckInput input, read_all(context, text));
+Result<certs::CertificateFacts> verified(const CheckInput& input, const VerifyText& text) {
   GCOORD_TRY(const auto facts, certs::read_certificates(input.certificate));
   GCOORD_TRY(const auto holder, wanted_holder(text.holder, facts.front()));
   GCOORD_TRY_STATUS(
@@ -158,14 +160,20 @@ Result<certs::CertificateFacts> verified(Context& context, const VerifyText& tex
 }
 
 int verify(Context& context, const VerifyText& text) {
-  const auto facts = verified(context, text);
+  const auto input = read_all(context, text);
+  const auto facts =
+      input.ok() ? verified(input.value(), text) : Result<certs::CertificateFacts>{input.status()};
   if (!facts.ok()) {
     return context.fail(certificate_failure(facts.status()));
   }
   Json json = json_of(facts.value());
   json["file"] = text.file;
   json["valid"] = true;
+  json["crl"] = input.value().list;
   context.output().print_facts(json);
+  if (input.value().list.empty()) {
+    talk("no revocation list was given (--crl): a revoked certificate would be called valid, too");
+  }
   return 0;
 }
 

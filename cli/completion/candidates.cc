@@ -29,8 +29,7 @@ void add_values(const OptionFacts& option, Candidates& found) {
   for (const std::string& choice : option.choices) {
     add(found, found.before + choice);
   }
-  found.lock_names = option.lock_name;
-  found.node_names = option.node_name;
+  found.names_of = option.names_of;
   found.files = among(kFileValues, option.value_name);
 }
 

@@ -14,10 +14,9 @@ struct Candidates {
   std::vector<std::string> words;  // Verbs, options and values that begin with what is there.
   bool files = false;              // Names of files belong there, which the shell knows.
   bool commands = false;           // So do words of another command line, behind `lock run ... --`.
-  bool lock_names = false;         // So do names of locks, which the cluster knows.
-  bool node_names = false;         // So do names of nodes, which it knows, too.
-  std::string beginning;           // Of the file, the lock or the node, as far as it is there.
-  std::string before;              // Stands before it in the same word: "--prefix=".
+  NamesOf names_of = NamesOf::Nothing;  // So do names that the cluster knows.
+  std::string beginning;                // Of the file or the name, as far as it is there.
+  std::string before;                   // Stands before it in the same word: "--prefix=".
 };
 
 // `words` is the line without the program's name; the last one, which may be empty, is unfinished.

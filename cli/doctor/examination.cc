@@ -43,10 +43,18 @@ std::string text_of(std::uint64_t number) {
 
 void check_reachable(const Inspection& inspected) {
   std::size_t reachable = 0;
-  inspected.each_report([&](const NodeFacts&) { ++reachable; });
+  for (const NodeFacts& node : inspected.facts.nodes) {
+    reachable += node.reachable() || node.refused ? 1 : 0;
+  }
   const bool majority = reachable > inspected.facts.nodes.size() / 2;
   for (const NodeFacts& node : inspected.facts.nodes) {
-    if (!node.reachable()) {
+    if (node.refused) {
+      inspected.add(
+          Severity::Error,
+          node.node,
+          {node.endpoint + " answers and shows nothing: " + node.error,
+           "Nothing is known of it: ask as somebody with cluster.read (gcoordctl whoami)."});
+    } else if (!node.reachable()) {
       inspected.add(majority ? Severity::Warning : Severity::Error,
                     node.node,
                     {node.endpoint + " does not answer: " + node.error,

@@ -17,8 +17,9 @@ namespace gcoord::cli {
 struct NodeFacts {
   std::uint32_t node = 0;
   std::string endpoint;
-  std::string error;  // Why there is no report; empty when there is one.
-  Json report;        // As `gcoordctl -o json status` prints it.
+  std::string error;     // Why there is no report; empty when there is one.
+  bool refused = false;  // It answers, and the user has no right to its report.
+  Json report;           // As `gcoordctl -o json status` prints it.
   // Unix milliseconds of the machine that asked, before the question and after the answer.
   std::uint64_t asked_ms = 0;
   std::uint64_t answered_ms = 0;

@@ -1,6 +1,7 @@
 #include "cli/doctor/inquiry.h"
 
 #include "common/json/text.h"
+#include "protocol/error_codes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -45,6 +46,8 @@ NodeFacts ask_node(client::Client& client, const client::NodeView& node) {
   facts.report = status.ok() ? parse_json(status.value()) : Json{};
   if (!facts.report.is_object()) {
     facts.error = status.ok() ? "its report is no JSON object" : status.status().to_string();
+    facts.refused =
+        status.status().detail() == static_cast<std::uint32_t>(protocol::ErrorCode::NotAllowed);
   }
   return facts;
 }

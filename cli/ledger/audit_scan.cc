@@ -36,7 +36,16 @@ std::string hash_text(std::string_view name) {
   return text;
 }
 
+bool is_about_principal(const Facts& facts) {
+  const std::string_view kind = fact_of(facts, "kind");
+  return kind.starts_with("limit_") || kind.starts_with("deny_");
+}
+
+// As its author, or as whom a limit or a denial is about.
 bool names_principal(const Facts& facts, std::string_view wanted) {
+  if (is_about_principal(facts) && author_of(facts) == wanted) {
+    return true;
+  }
   const std::string_view name = fact_of(facts, "principal");
   if (name.empty()) {
     return false;
@@ -86,6 +95,10 @@ Status walk_log(const OpenLog& log,
 }
 
 }  // namespace
+
+std::string_view author_of(const Facts& facts) {
+  return fact_of(facts, is_about_principal(facts) ? "by_principal" : "principal");
+}
 
 std::optional<EntryIndex> parse_audit_cursor(std::string_view text) {
   EntryIndex at;

@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::cli {
@@ -32,6 +33,10 @@ struct AuditFilter {
 // "3:120"; nothing for text that is none.
 std::optional<EntryIndex> parse_audit_cursor(std::string_view text);
 std::string audit_cursor_text(const EntryIndex& index);
+
+// The principal that ordered an entry, as the connection had proven it; empty: it does not say. The
+// "principal" of a limit or a denial is whom it is about.
+std::string_view author_of(const server::RecordFacts& facts);
 
 struct AuditNoteAt {
   EntryIndex at;

@@ -29,6 +29,17 @@ Status refusal(const HttpResponse& answer, const std::string& path) {
       path + ": HTTP " + std::to_string(answer.status) + " " +
       answer.body.substr(0, std::min<std::size_t>(answer.body.find('\n'), 200));
   switch (answer.status) {
+    case 400:
+      if (answer.body.starts_with("this port speaks HTTPS only")) {
+        return protocol::make_error(protocol::ErrorCode::TlsPlaintext,
+                                    "write https:// for http:// in --ledger");
+      }
+      return unreachable(what);
+    case 401:
+    case 403:
+      return protocol::make_error(protocol::ErrorCode::NotAllowed,
+                                  "the ledger takes ledger.read: give --cert and --key, or "
+                                  "--token-file");
     case 404:
       return Status{StatusCode::NotFound, what, ledger::kLedgerAbsent};
     case 410:

@@ -26,58 +26,57 @@ ChangeVerb add_change(Command& group, Context& context, const LimitVerb& verb) {
   const auto flags = std::make_shared<LimitFlags>();
   flags->action = verb.action;
   Command* command = add_verb(group, context, flags, verb.name, verb.help, &change_limits);
-  command
-      ->add_option(
-          "--epoch", flags->epoch, "epoch of limits that the change is for (default: the newest)")
-      ->type_name("EPOCH");
-  command->add_flag(
-      "--dry-run", flags->dry_run, "say whether it would be made, and change nothing");
-  command
-      ->add_option("--as",
-                   flags->who,
-                   "author for the ledger where the connection proves nobody (default: user@host)")
-      ->type_name("WHO");
+  add_change_flags(*command, flags->change, {.of = "epoch of limits"});
   return {command, *flags};  // The body keeps them.
 }
 
 void add_limit_subject(const ChangeVerb& verb) {
   LimitSubjectFlags& subject = verb.flags.subject;
+  const bool sets = verb.flags.action == LimitsAction::Set;
   Option* principal =
       verb.command
           ->add_option("--principal",
                        subject.principal,
                        "of this principal; -: of each address that has proven nobody; *: of each "
                        "that has no limit of its own")
-          ->type_name("NAME");
+          ->type_name("NAME")
+          ->names(sets ? NamesOf::Principals : NamesOf::LimitPrincipals);
   Option* prefix =
       verb.command
           ->add_option(
               "--prefix", subject.prefix, "of all clients together, on names that begin so")
           ->type_name("PREFIX")
+          ->names(sets ? NamesOf::Locks : NamesOf::LimitPrefixes)
           ->excludes(principal);
   verb.command->add_option("--network", subject.network, "of all addresses of a network together")
       ->type_name("ADDRESS/BITS")
+      ->names(NamesOf::LimitNetworks)
       ->excludes(principal)
       ->excludes(prefix);
 }
 
 void add_denial_subject(const ChangeVerb& verb) {
   LimitSubjectFlags& subject = verb.flags.subject;
+  const bool adds = verb.flags.action == LimitsAction::Deny;
   Option* principal = verb.command->add_option("--principal", subject.principal, "this principal")
-                          ->type_name("NAME");
+                          ->type_name("NAME")
+                          ->names(adds ? NamesOf::Principals : NamesOf::DeniedPrincipals);
   Option* serial =
       verb.command->add_option("--serial", subject.serial, "the certificate with this serial")
           ->type_name("HEX")
+          ->names(adds ? NamesOf::Nothing : NamesOf::DeniedSerials)
           ->excludes(principal);
   Option* name = verb.command
                      ->add_option("--name",
                                   subject.name,
                                   "certificates with this subject alternative name or common name")
                      ->type_name("NAME")
+                     ->names(adds ? NamesOf::Nothing : NamesOf::DeniedNames)
                      ->excludes(principal)
                      ->excludes(serial);
   verb.command->add_option("--network", subject.network, "an address, or all of a network")
       ->type_name("ADDRESS[/BITS]")
+      ->names(adds ? NamesOf::Nothing : NamesOf::DeniedNetworks)
       ->excludes(principal)
       ->excludes(serial)
       ->excludes(name);

@@ -1,6 +1,5 @@
 #include "cli/limits/limits.h"
 
-#include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 #include "common/text/utc_text.h"
 #include "security/limits/facts.h"
@@ -193,21 +192,13 @@ int change_limits(Context& context, const LimitFlags& flags) {
     return context.exit_code();
   }
   change.duration_ms = static_cast<std::uint64_t>(duration.count());
-  change.epoch = flags.epoch;
-  change.dry_run = flags.dry_run;
-  change.who = flags.who.empty() ? author() : flags.who;
+  flags.change.fill(change);
   auto client = context.connect();
   if (!client) {
     return context.exit_code();
   }
-  const auto report = client->change_limits(change);
-  if (!report.ok()) {
-    return context.fail(*client, report.status());
-  }
-  Json json = state_json(report.value());
-  json["dry_run"] = flags.dry_run;
-  context.output().print_facts(json);
-  return 0;
+  return ChangeEnd{context, *client, flags.change}.print(client->change_limits(change),
+                                                         &state_json);
 }
 
 }  // namespace gcoord::cli

@@ -1,9 +1,9 @@
 // gcoordctl limit and deny: what the verbs do. One thread.
 #pragma once
 
+#include "cli/terminal/change_flags.h"
 #include "gcoord/limits.h"
 
-#include <cstdint>
 #include <string>
 
 namespace gcoord::cli {
@@ -25,9 +25,7 @@ struct LimitFlags {
   client::Limit limit;
   std::string duration;  // Of a denial.
   std::string reason;
-  std::uint64_t epoch = 0;  // Change that one only; 0: whichever is the newest.
-  bool dry_run = false;
-  std::string who;
+  ChangeFlags change;
 };
 
 struct LimitListFlags {

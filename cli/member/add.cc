@@ -4,7 +4,6 @@
 #include "cli/member/join_command.h"
 #include "cli/member/named.h"
 #include "cli/member/wait.h"
-#include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 #include "protocol/error_codes.h"
 
@@ -26,10 +25,10 @@ std::optional<client::MemberAddition> addition_of(Context& context, const Member
   addition.weight = flags.weight.value_or(1);
   addition.auto_promote = !flags.learner;
   addition.name = flags.name;
-  addition.view = flags.change.view;
-  addition.dry_run = flags.change.dry_run;
+  addition.view = flags.change.base.epoch;
+  addition.dry_run = flags.change.base.dry_run;
   addition.force = flags.change.force;
-  addition.who = flags.change.who.empty() ? author() : flags.change.who;
+  addition.who = flags.change.base.author();
   for (const std::string& text : flags.labels) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
@@ -51,15 +50,13 @@ struct Order {
   Context& context;
   client::Client& client;
   const MemberAddFlags& flags;
-
-  bool waits() const { return flags.change.wait && !flags.change.dry_run; }
 };
 
 // Prints first: the token is needed before there is anything to wait for.
 void print_addition(const Order& order, const client::ChangedMember& added) {
   const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
       added.token_deadline.time_since_epoch());
-  Json json = changed_json(added, order.flags.change.dry_run);
+  Json json = changed_json(added);
   json["token"] = added.token;
   json["deadline_ms"] = std::to_string(deadline.count());
   const bool known = !added.token.empty();
@@ -67,7 +64,7 @@ void print_addition(const Order& order, const client::ChangedMember& added) {
       known ? trust_of(order.client, order.context.globals().tls_options().enabled) : JoinTrust{};
   json["certificate_command"] = known ? certificate_command(added, trust) : "";
   json["command"] = known ? join_command(added, trust) : "";
-  print_change(order.context, json, added);
+  end_change(order.context, order.flags.change.base, change_result(std::move(json), added));
   if (known && (trust.clients || trust.peers)) {
     talk(
         "First make its certificate where the CA is, and copy it, its key, ca.crt and ca.crl to "
@@ -90,7 +87,7 @@ int add(const Order& order, const client::MemberAddition& addition) {
                         .goal = order.flags.learner ? MemberGoal::Joined : MemberGoal::Active,
                         .replaces = addition.replaces,
                         .invited_until = added.value().token_deadline};
-  return order.waits() ? await_member(order.context, order.client, wait) : 0;
+  return order.flags.change.waits() ? await_member(order.context, order.client, wait) : 0;
 }
 
 // A node that joins already takes the place at once.
@@ -103,7 +100,7 @@ int promote_in_place(const Order& order, std::uint32_t node, std::uint32_t repla
   }
   print_addition(order, changed.value());
   const MemberWait wait{.node_id = node, .goal = MemberGoal::Active, .replaces = replaced};
-  return order.waits() ? await_member(order.context, order.client, wait) : 0;
+  return order.flags.change.waits() ? await_member(order.context, order.client, wait) : 0;
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include "cli/member/description.h"
 #include "cli/member/named.h"
-#include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::cli {
 
@@ -34,10 +34,11 @@ int change_member(Context& context, const MemberChangeFlags& flags, const Verb& 
   if (!changed.ok()) {
     return context.fail(named->client, changed.status());
   }
-  print_change(context, changed_json(changed.value(), flags.dry_run), changed.value());
-  const bool waits = flags.wait && !flags.dry_run && verb.goal;
-  return waits ? await_member(context, named->client, {.node_id = named->id, .goal = *verb.goal})
-               : 0;
+  const int code = end_change(
+      context, flags.base, change_result(changed_json(changed.value()), changed.value()));
+  return flags.waits() && verb.goal
+             ? await_member(context, named->client, {.node_id = named->id, .goal = *verb.goal})
+             : code;
 }
 
 }  // namespace
@@ -48,14 +49,14 @@ client::MemberChange change_of(client::MemberAction action,
   client::MemberChange change;
   change.action = action;
   change.node_id = node_id;
-  change.view = flags.view;
-  change.dry_run = flags.dry_run;
+  change.view = flags.base.epoch;
+  change.dry_run = flags.base.dry_run;
   change.force = flags.force;
-  change.who = flags.who.empty() ? author() : flags.who;
+  change.who = flags.base.author();
   return change;
 }
 
-Json changed_json(const client::ChangedMember& changed, bool dry_run) {
+Json changed_json(const client::ChangedMember& changed) {
   const auto member =
       std::ranges::find(changed.view.members, changed.node_id, &client::MemberDescription::node_id);
   const bool known = member != changed.view.members.end();
@@ -67,14 +68,10 @@ Json changed_json(const client::ChangedMember& changed, bool dry_run) {
           {"handed_over", changed.handed_over},
           {"before", tolerance_json(changed.before)},
           {"after", tolerance_json(changed.after)},
-          {"moves", progress_json(changed.progress)},
-          {"dry_run", dry_run}};
+          {"moves", progress_json(changed.progress)}};
 }
 
-void print_change(const Context& context, const Json& json, const client::ChangedMember& changed) {
-  if (context.output().format() != Format::Tables) {
-    return context.output().print_facts(json);
-  }
+ChangeResult change_result(Json json, const client::ChangedMember& changed) {
   Json facts = json;
   const auto spoken = [](const client::MemberTolerance& tolerance) {
     const bool holds = tolerance.alive >= tolerance.needed;
@@ -84,9 +81,9 @@ void print_change(const Context& context, const Json& json, const client::Change
   };
   facts["before"] = spoken(changed.before);
   facts["after"] = spoken(changed.after);
-  facts["moves"] = std::to_string(changed.progress.settled) + " of " +
-                   std::to_string(changed.progress.shards) + " shards settled";
-  context.output().print_facts(facts);
+  facts["moves"] = std::to_string(std::min(changed.progress.settled, changed.progress.shards)) +
+                   " of " + std::to_string(changed.progress.shards) + " shards settled";
+  return {.json = std::move(json), .facts = std::move(facts)};
 }
 
 int promote_member(Context& context, const MemberChangeFlags& flags) {

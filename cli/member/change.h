@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/member/wait.h"
+#include "cli/terminal/change_flags.h"
 #include "cli/terminal/output.h"
 #include "gcoord/client.h"
 
@@ -15,23 +16,27 @@ class Context;
 
 // What all changes take.
 struct MemberChangeFlags {
-  std::string node;        // By id or name.
-  std::uint64_t view = 0;  // The epoch that it is for; 0: the newest.
-  bool dry_run = false;
+  std::string node;  // By id or name.
+  ChangeFlags base;  // Its epoch is that of the view.
   bool force = false;
   bool wait = false;
-  std::string who;
+
+  bool waits() const { return wait && !base.dry_run; }
 };
+
+// --view, as the help of all these verbs names it.
+inline constexpr EpochWords kViewWords{
+    .flag = "--view,--epoch", .value = "VIEW", .of = "epoch of the view"};
 
 client::MemberChange change_of(client::MemberAction action,
                                std::uint32_t node_id,
                                const MemberChangeFlags& flags);
 
 // {"view": "4", "node": 2, ..., "before": {...}, "after": {...}, "moves": {...}}.
-Json changed_json(const client::ChangedMember& changed, bool dry_run);
+Json changed_json(const client::ChangedMember& changed);
 
-// Prints that JSON, or for people what it says of votes and shards.
-void print_change(const Context& context, const Json& json, const client::ChangedMember& changed);
+// That JSON, and for people what it says of votes and shards.
+ChangeResult change_result(Json json, const client::ChangedMember& changed);
 
 int promote_member(Context& context, const MemberChangeFlags& flags);
 int remove_member(Context& context, const MemberChangeFlags& flags);

@@ -60,13 +60,9 @@ void add_update(Command& member, Context& context) {
       ->type_name("N")
       ->excludes(name)
       ->excludes(label);
-  verb->add_option("--view", flags->view, "epoch of the view that the change is for")
-      ->required()
-      ->type_name("VIEW");
-  verb->add_flag("--dry-run", flags->dry_run, "show what would be, and change nothing");
-  verb->add_option(
-          "--as", flags->who, "author for the ledger (default: user@host); up to 128 bytes")
-      ->type_name("WHO");
+  EpochWords words = kViewWords;
+  words.required = true;
+  add_change_flags(*verb, flags->change, words);
 }
 
 void add_forget_directory(Command& member, Context& context) {
@@ -86,20 +82,13 @@ void add_forget_directory(Command& member, Context& context) {
 
 // Options that all changes take.
 void add_change_options(Command& verb, MemberChangeFlags& flags, bool waits) {
-  verb.add_option(
-          "--view", flags.view, "epoch of the view that the change is for (default: the newest)")
-      ->type_name("VIEW");
-  verb.add_flag("--dry-run",
-                flags.dry_run,
-                "show what would be and whether a quorum is left, and change nothing");
+  add_change_flags(verb, flags.base, kViewWords);
   verb.add_flag("--force",
                 flags.force,
                 "change it also where a quorum of live nodes would be lost, or the node lags");
   if (waits) {
     verb.add_flag("--wait", flags.wait, "wait until it has come about, and show how far it is");
   }
-  verb.add_option("--as", flags.who, "author for the ledger (default: user@host); up to 128 bytes")
-      ->type_name("WHO");
 }
 
 struct ChangeVerb {

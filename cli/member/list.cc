@@ -142,10 +142,11 @@ Table MemberRows::table(std::uint64_t now_ms) const {
     }
   }
   if (progress_) {
-    table.notes.push_back("moving: " + std::to_string(progress_->settled) + " of " +
-                          std::to_string(progress_->shards) + " shards have the nodes of view " +
-                          std::to_string(progress_->epoch) + ", " +
-                          std::to_string(progress_->ready) + " are on all that join");
+    table.notes.push_back(
+        "moving: " + std::to_string(std::min(progress_->settled, progress_->shards)) + " of " +
+        std::to_string(progress_->shards) + " shards have the nodes of view " +
+        std::to_string(progress_->epoch) + ", " + std::to_string(progress_->ready) +
+        " are on all that join");
   }
   for (const auto& [node, status] : unreachable_) {
     table.notes.push_back("node " + std::to_string(node) + ": " + status.to_string());

@@ -2,7 +2,6 @@
 
 #include "cli/member/description.h"
 #include "cli/member/named.h"
-#include "cli/terminal/author.h"
 #include "cli/terminal/command.h"
 #include "protocol/error_codes.h"
 
@@ -15,11 +14,11 @@ namespace {
 
 std::optional<client::MemberUpdate> update_of(Context& context, const MemberUpdateFlags& flags) {
   client::MemberUpdate update{.node_id = 0,
-                              .view = flags.view,
+                              .view = flags.change.epoch,
                               .name = flags.name,
                               .labels = {},
-                              .dry_run = flags.dry_run,
-                              .who = flags.who.empty() ? author() : flags.who};
+                              .dry_run = flags.change.dry_run,
+                              .who = flags.change.author()};
   for (const std::string& text : flags.labels) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
@@ -86,13 +85,10 @@ int update_member(Context& context, const MemberUpdateFlags& flags) {
                {"node", member->node_id},
                {"name", member->name},
                {"weight", member->weight},
-               {"labels", labels},
-               {"dry_run", flags.dry_run}};
-  if (context.output().format() == Format::Tables) {
-    json["labels"] = labels_text(*member);
-  }
-  context.output().print_facts(json);
-  return 0;
+               {"labels", labels}};
+  Json facts = json;
+  facts["labels"] = labels_text(*member);
+  return end_change(context, flags.change, {.json = std::move(json), .facts = std::move(facts)});
 }
 
 }  // namespace gcoord::cli

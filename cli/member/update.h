@@ -1,6 +1,8 @@
 // gcoordctl member update: changes what is said of a node, for one view. One thread.
 #pragma once
 
+#include "cli/terminal/change_flags.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,9 +17,7 @@ struct MemberUpdateFlags {
   std::optional<std::string> name;
   std::vector<std::string> labels;      // "zone=a"; "zone=": taken away.
   std::optional<std::uint32_t> weight;  // Without the others.
-  std::uint64_t view = 0;
-  bool dry_run = false;
-  std::string who;
+  ChangeFlags change;                   // Its epoch is that of the view.
 };
 
 int update_member(Context& context, const MemberUpdateFlags& flags);

@@ -162,7 +162,9 @@ bool is_late(const MemberWait& wait, const client::MembershipView& view, Deadlin
 std::string progress_line(const MemberWait& wait,
                           const client::MemberProgress& progress,
                           const std::string& state) {
-  const std::uint32_t done = wait.goal == MemberGoal::Joined ? progress.ready : progress.settled;
+  // Two nodes count a shard while its leadership moves from one to the other.
+  const std::uint32_t done = std::min(
+      wait.goal == MemberGoal::Joined ? progress.ready : progress.settled, progress.shards);
   const std::uint64_t shards = std::max<std::uint32_t>(progress.shards, 1);
   const auto filled =
       static_cast<std::size_t>(std::min<std::uint64_t>(done, shards) * kBarWidth / shards);

@@ -40,6 +40,22 @@ std::string chosen_endpoints(const Globals& globals) {
   return variable != nullptr && *variable != '\0' ? variable : kDefaultEndpoint;
 }
 
+// What would fail at every node alike is said before any is asked.
+Status check_files(const Globals& globals) {
+  if (!globals.cert.empty() && globals.key.empty()) {
+    return protocol::make_error(protocol::ErrorCode::OptionMissing,
+                                "--key, the private key of --cert " + globals.cert);
+  }
+  if (globals.login.token_file.empty()) {
+    return {};
+  }
+  const auto read =
+      security::read_secret_file(globals.login.token_file, security::kTokenBytesMax + 2);
+  return read.ok() ? Status{}
+                   : protocol::make_error(protocol::ErrorCode::CredentialsUnreadable,
+                                          read.status().message());
+}
+
 // The token for pages of nodes. Without one that can be read a page that wants one says so.
 std::string token_in(const std::string& path) {
   if (path.empty()) {
@@ -146,6 +162,10 @@ std::optional<client::Client> Context::connect() {
   }
   options.credentials = std::move(credentials).value();
   options.tls = globals_.tls_options();
+  if (const Status usable = check_files(globals_); !usable.ok()) {
+    refuse(usable);
+    return std::nullopt;
+  }
   auto connected = client::Client::connect(std::move(options));
   if (!connected.ok()) {
     // A table's reader sees the evidence in the message already.

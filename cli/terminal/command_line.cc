@@ -189,8 +189,7 @@ OptionFacts Option::facts() const {
   OptionFacts facts{.names = names_of(*parsed_)};
   facts.value_name = facts.names.empty() ? parsed_->get_name(true) : parsed_->get_type_name();
   facts.choices = choices_;
-  facts.lock_name = names_locks_;
-  facts.node_name = names_nodes_;
+  facts.names_of = names_of_;
   facts.takes_value = parsed_->get_items_expected_max() > 0;
   facts.many = facts.names.empty() && parsed_->get_items_expected_max() > 1;
   return facts;
@@ -202,13 +201,13 @@ Option* Option::one_of(const std::vector<std::string>& words) {
   return this;
 }
 
-Option* Option::names_locks() {
-  names_locks_ = true;
+Option* Option::proposes(const std::vector<std::string>& words) {
+  choices_ = words;
   return this;
 }
 
-Option* Option::names_nodes() {
-  names_nodes_ = true;
+Option* Option::names(NamesOf what) {
+  names_of_ = what;
   return this;
 }
 

@@ -21,15 +21,33 @@ class Option;
 
 namespace gcoord::cli {
 
+// Names that only the cluster knows, which a value is one of, or the beginning of one.
+enum class NamesOf : std::uint8_t {
+  Nothing,
+  Locks,  // Elections and groups, too.
+  Nodes,
+  Users,
+  Roles,
+  Principals,  // Users, and principals that have a limit.
+  // Of limits, and of denials that have not ended.
+  LimitPrincipals,
+  LimitPrefixes,
+  LimitNetworks,
+  DeniedPrincipals,
+  DeniedSerials,
+  DeniedNames,
+  DeniedNetworks,
+};
+
 // What an option or a positional argument accepts.
 struct OptionFacts {
-  std::vector<std::string> names;    // "-o", "--output"; none of a positional argument.
-  std::string value_name;            // "FORMAT"; of a positional argument its own name.
-  std::vector<std::string> choices;  // The only values, if they were named.
+  std::vector<std::string> names;  // "-o", "--output"; none of a positional argument.
+  std::string value_name;          // "FORMAT"; of a positional argument its own name.
+  std::vector<std::string>
+      choices;  // The only values, or those that are proposed, if they were named.
   bool takes_value = true;
-  bool lock_name = false;  // The value is a name of a lock or an election, or the beginning of one.
-  bool node_name = false;  // The value is a name of a node of the cluster, or its id.
-  bool many = false;       // A positional argument that takes all further ones.
+  NamesOf names_of = NamesOf::Nothing;
+  bool many = false;  // A positional argument that takes all further ones.
 };
 
 // One option or positional argument of a command. What changes it returns it.
@@ -54,15 +72,18 @@ class Option {
   Option* in_range(std::uint32_t least, std::uint32_t most);
   Option* one_of(const std::vector<std::string>& words);
 
-  // For completion: OptionFacts::lock_name, node_name.
-  Option* names_locks();
-  Option* names_nodes();
+  // For completion: OptionFacts::choices, of which a value need not be one, and names_of.
+  Option* proposes(const std::vector<std::string>& words);
+  Option* names(NamesOf what);
+
+  Option* names_locks() { return names(NamesOf::Locks); }
+
+  Option* names_nodes() { return names(NamesOf::Nodes); }
 
  private:
   CLI::Option* parsed_;
   std::vector<std::string> choices_;
-  bool names_locks_ = false;
-  bool names_nodes_ = false;
+  NamesOf names_of_ = NamesOf::Nothing;
 };
 
 // A verb, a group of verbs, or the program itself.

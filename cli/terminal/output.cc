@@ -118,7 +118,22 @@ void Output::print_facts(const Json& json) const {
   }
 }
 
-int Output::fail(const Status& status, const std::vector<std::string>& evidence) const {
+namespace {
+
+// A node refuses in words of its own, which do not say what to do next.
+Status with_next_step(const Status& status) {
+  const protocol::ErrorEntry* const entry = protocol::find_error(status.detail());
+  if (entry == nullptr || entry->exit != protocol::ExitCode::Auth ||
+      status.message().find(entry->fix) != std::string::npos) {
+    return status;
+  }
+  return {status.code(), status.message() + ". " + std::string{entry->fix} + ".", status.detail()};
+}
+
+}  // namespace
+
+int Output::fail(const Status& refused, const std::vector<std::string>& evidence) const {
+  const Status status = with_next_step(refused);
   if (format_ == Format::JsonLines) {
     Json error = {{"code", status.detail() == 0 ? "" : code_text(status.detail())},
                   {"status", status_code_name(status.code())},

@@ -1,3 +1,4 @@
+#include "cli/terminal/hidden.h"
 #include "cli/top/figures.h"
 #include "cli/top/tables.h"
 #include "cli/top/view.h"
@@ -13,8 +14,8 @@ namespace {
 // All lines of a page are made anew with each key.
 constexpr std::size_t kWaitersShown = 1'000;
 
-std::string session_text(std::uint64_t session) {
-  return "session " + std::to_string(session);
+std::string session_of(std::uint64_t session) {
+  return is_hidden(session) ? "session hidden" : "session " + std::to_string(session);
 }
 
 // Collects the lines of a page; each can be selected, so that a long page scrolls.
@@ -33,16 +34,16 @@ class Rows {
 };
 
 // "session 7 (user bob, 192.0.2.7, build)", as far as it is known.
-std::string session_text(std::uint64_t session, const LockReading& reading) {
+std::string session_of(std::uint64_t session, const LockReading& reading) {
   const auto found =
       std::ranges::find(reading.origins, session, &client::SessionOrigin::session_id);
   if (found == reading.origins.end()) {
-    return session_text(session);
+    return session_of(session);
   }
   const std::string who = found->principal.empty()
                               ? found->principal_kind
                               : found->principal_kind + " " + shown(found->principal);
-  return session_text(session) + " (" + who + ", " + found->address + ", " + shown(found->client) +
+  return session_of(session) + " (" + who + ", " + found->address + ", " + shown(found->client) +
          ", since " + utc_text(found->since_ms) + ")";
 }
 
@@ -51,13 +52,16 @@ void add_holder(const LockReading& reading, Rows& rows) {
   if (lock.holder_session == 0 && lock.holders.empty()) {
     return rows.line("nobody");
   }
+  if (is_hidden(lock.holder_session)) {
+    return rows.line(hidden_line("who holds it and who waits are", kHolderRight), Style::Faint);
+  }
   if (lock.holders.empty()) {
-    return rows.line(session_text(lock.holder_session, reading) + "  token " +
+    return rows.line(session_of(lock.holder_session, reading) + "  token " +
                      std::to_string(lock.token) + "  " + std::to_string(lock.ttl_left.count()) +
                      " ms left  since entry " + std::to_string(lock.acquired_index));
   }
   for (const client::Holder& each : lock.holders) {
-    rows.line(session_text(each.session_id, reading) + "  token " + std::to_string(each.token) +
+    rows.line(session_of(each.session_id, reading) + "  token " + std::to_string(each.token) +
               "  " + std::to_string(each.permits) + " permits  since entry " +
               std::to_string(each.acquired_index));
   }
@@ -85,7 +89,7 @@ void add_lock(const LockReading& reading, const Model& model, Rows& rows) {
                        Style::Faint);
     }
     rows.line(padded(std::to_string(++position), 3, Side::Right) + "  " +
-              session_text(each.session_id, reading) + "  for " +
+              session_of(each.session_id, reading) + "  for " +
               age_text(static_cast<std::uint64_t>(std::max<std::int64_t>(each.waited.count(), 0))));
   }
 }
@@ -99,7 +103,7 @@ void add_changes(const Model& model, Rows& rows) {
     const std::uint64_t ago_ms = model.at_ms() - std::min(model.at_ms(), each.at_ms);
     rows.line(padded(age_text(ago_ms) + " ago", 10, Side::Right) + "  " +
               padded(client::event_name(each.kind), 13, Side::Left) + "  " +
-              session_text(each.session_id) +
+              session_of(each.session_id) +
               (each.token == 0 ? "" : "  token " + std::to_string(each.token)) + "  entry " +
               std::to_string(each.shard) + ":" + std::to_string(each.revision));
   }

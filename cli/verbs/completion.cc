@@ -2,8 +2,7 @@
 #include "cli/verbs/completion.h"
 
 #include "cli/completion/candidates.h"
-#include "cli/completion/lock_names.h"
-#include "cli/completion/node_names.h"
+#include "cli/completion/cluster_names.h"
 #include "cli/completion/scripts.h"
 #include "cli/contexts/contexts.h"
 #include "cli/credentials/login_options.h"
@@ -24,7 +23,7 @@ namespace gcoord::cli {
 
 namespace {
 
-// More than all of it takes (cli/completion/lock_names.h), but for a look-up of a host's name,
+// More than all of it takes (cli/completion/cluster_names.h), but for a look-up of a host's name,
 // which nothing ends.
 constexpr std::chrono::milliseconds kLongest{1500};
 
@@ -90,15 +89,14 @@ int complete(const Command& program, std::span<const std::string> words) {
   if (found.commands) {
     std::cout << kCommandsLine << "\n";
   }
-  if (found.lock_names || found.node_names) {
+  if (found.names_of != NamesOf::Nothing) {
     std::cout << std::flush;
     std::thread{[] {
       std::this_thread::sleep_for(kLongest);
       std::_Exit(0);
     }}.detach();
-    const auto names = found.lock_names ? lock_names(access_of(words), found.beginning)
-                                        : node_names(access_of(words), found.beginning);
-    for (const std::string& name : names) {
+    for (const std::string& name :
+         cluster_names({.what = found.names_of, .beginning = found.beginning}, access_of(words))) {
       std::cout << found.before << name << "\n";
     }
   }
@@ -115,7 +113,9 @@ void add_completion_command(Command& app, Context& context) {
       "bash: source <(gcoordctl completion bash)\n"
       "zsh:  source <(gcoordctl completion zsh), after compinit\n"
       "fish: gcoordctl completion fish | source\n"
-      "Names of locks and of nodes are those of the cluster that the finished line would ask.");
+      "Names of locks, nodes, users, roles and limits are those of the cluster that the finished\n"
+      "line would ask, with the credentials that it would show; users, roles and limits need the\n"
+      "right auth.admin.");
   verb->callback([&context, shell] {
     context.choose([shell](Context&) {
       std::cout << completion_script(*shell);

@@ -8,7 +8,7 @@
 
 namespace gcoord::cli {
 
-// Prints a candidate a line; asks the cluster for names of locks, for at most a second, where they
+// Prints a candidate a line; asks the cluster for names, for at most a second, where they
 // belong. `words` is an unfinished line without the program's name. The exit code, which is 0.
 int complete(const Command& program, std::span<const std::string> words);
 

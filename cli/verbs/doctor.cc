@@ -28,6 +28,9 @@ int examine_cluster(Context& context) {
                   " nodes, " + std::to_string(check_names().size()) + " checks";
   context.output().print(examination_json(facts, findings), table);
   const bool all = std::ranges::all_of(facts.nodes, &NodeFacts::reachable);
+  if (!facts.nodes.empty() && std::ranges::all_of(facts.nodes, &NodeFacts::refused)) {
+    return static_cast<int>(protocol::ExitCode::Auth);
+  }
   return static_cast<int>(healthy ? protocol::ExitCode::Ok
                           : all   ? protocol::ExitCode::Negative
                                   : protocol::ExitCode::Unreachable);
@@ -36,9 +39,11 @@ int examine_cluster(Context& context) {
 }  // namespace
 
 void add_doctor_command(Command& app, Context& context) {
-  app.add_subcommand("doctor",
-                     "check the cluster: nodes, versions, clocks, disks, leaders and ledger; "
-                     "exit 1 if something needs attention, 3 if a node does not answer")
+  app.add_subcommand(
+         "doctor",
+         "check the cluster: nodes, versions, clocks, disks, leaders and ledger; "
+         "exit 1 if something needs attention, 3 if a node does not answer, 4 if none shows its "
+         "report to you")
       ->callback([&context] { context.choose(examine_cluster); });
 }
 

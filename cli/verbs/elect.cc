@@ -194,12 +194,21 @@ int leader(Context& context, const ElectOptions& options) {
   if (!found.ok()) {
     return context.fail(*client, found.status());
   }
-  context.output().print_facts({{"name", options.name},
-                                {"session", session_value(found.value().session_id)},
-                                {"epoch", std::to_string(found.value().epoch)},
-                                {"ttl_ms", found.value().ttl_left.count()},
-                                {"candidates_waiting", found.value().candidates_waiting},
-                                {"value", found.value().value}});
+  const client::Leader& leader = found.value();
+  const bool hidden = is_hidden(leader.session_id);
+  Json json = {{"name", options.name},
+               {"session", session_value(leader.session_id)},
+               {"epoch", token_value(leader.session_id, leader.epoch)},
+               {"ttl_ms", leader.ttl_left.count()},
+               {"candidates_waiting", leader.candidates_waiting},
+               {"value", value_unless(hidden, leader.value)}};
+  if (context.output().format() != Format::Tables) {
+    add_hidden(json, hidden, kHolderRight);
+  } else if (hidden) {
+    json["session"] = json["epoch"] = json["value"] = "hidden";
+    talk(hidden_line("who leads is", kHolderRight));
+  }
+  context.output().print_facts(json);
   return 0;
 }
 

@@ -42,7 +42,7 @@ Json candidate_json(const client::CandidateView& candidate, std::size_t place) {
           {"session", session_value(candidate.session_id)},
           {"priority", candidate.priority},
           {"waited_ms", candidate.waited.count()},
-          {"value", candidate.value}};
+          {"value", value_unless(is_hidden(candidate.session_id), candidate.value)}};
 }
 
 int candidates(Context& context, const LineOptions& options) {
@@ -57,9 +57,11 @@ int candidates(Context& context, const LineOptions& options) {
   const client::Leader& leader = found.value().leader;
   Json line = Json::array();
   Table table{{"PLACE", "SESSION", "PRIORITY", "WAITED_MS", "VALUE"}, {}, "", {}};
-  table.caption = options.name + ": session " + session_text(leader.session_id) +
-                  " leads in epoch " + std::to_string(leader.epoch) +
-                  (leader.value.empty() ? "" : ": " + leader.value);
+  const bool hidden = is_hidden(leader.session_id);
+  table.caption = hidden ? options.name + ": who leads is hidden"
+                         : options.name + ": session " + session_text(leader.session_id) +
+                               " leads in epoch " + std::to_string(leader.epoch) +
+                               (leader.value.empty() ? "" : ": " + leader.value);
   for (const client::CandidateView& candidate : found.value().candidates) {
     const std::size_t place = line.size() + 1;
     line.push_back(candidate_json(candidate, place));
@@ -67,15 +69,19 @@ int candidates(Context& context, const LineOptions& options) {
                           session_text(candidate.session_id),
                           std::to_string(candidate.priority),
                           std::to_string(candidate.waited.count()),
-                          candidate.value});
+                          text_unless(is_hidden(candidate.session_id), candidate.value)});
   }
-  context.output().print({{"name", options.name},
-                          {"session", session_value(leader.session_id)},
-                          {"epoch", std::to_string(leader.epoch)},
-                          {"value", leader.value},
-                          {"candidates_waiting", leader.candidates_waiting},
-                          {"candidates", line}},
-                         table);
+  Json json = {{"name", options.name},
+               {"session", session_value(leader.session_id)},
+               {"epoch", token_value(leader.session_id, leader.epoch)},
+               {"value", value_unless(hidden, leader.value)},
+               {"candidates_waiting", leader.candidates_waiting},
+               {"candidates", line}};
+  add_hidden(json, hidden, kHolderRight);
+  context.output().print(json, table);
+  if (hidden && context.output().format() == Format::Tables) {
+    talk(hidden_line("the leader and the candidates are", kHolderRight));
+  }
   return 0;
 }
 

@@ -42,6 +42,7 @@ constexpr std::array kExamples = {
     VerbExample{"member forget-directory", "2 --data-dir /var/lib/gcoord"},
     VerbExample{"auth login", "--user ann --password-file ann.password --out ann.token"},
     VerbExample{"auth whoami", "--token-file ann.token"},
+    VerbExample{"whoami", "--cert ann.crt --key ann.key --cacert ca.crt"},
     VerbExample{"alarm list", "-o json"},
     VerbExample{"alarm disarm", "suspect-for-long:3"},
     VerbExample{"user add", "ann --role ops --no-password"},

@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* kFooter =
     "Exit codes: 0 success, 1 a negative answer or failed check, 2 wrong usage, 3 unreachable,\n"
-    "4 not allowed, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
+    "4 not allowed (see gcoordctl whoami), 5 no leader or too busy, 6 held by another.\n"
+    "stdout is data, stderr is talk.\n"
     "Environment: an option that is not given is read from GCOORD_<NAME>: --endpoints from\n"
     "GCOORD_ENDPOINTS (host[:port],...; 127.0.0.1 and 7400 if not given), --ttl from GCOORD_TTL.\n"
     "--id, --node, --to, --count, --session, --token, --name, --label, --view, --after,\n"
@@ -153,6 +154,14 @@ Status command_not_apart() {
                               "the command, after --: lock run NAME -- CMD ARGUMENTS");
 }
 
+// `help lock acquire` and `lock help` are `lock acquire --help` and `lock --help`.
+void take_help(const Command& app, std::vector<std::string>& arguments) {
+  if (read_words(app, arguments).unknown_verb == "help") {
+    arguments.erase(std::ranges::find(arguments, "help"));
+    arguments.push_back("--help");
+  }
+}
+
 // What is wrong with words that the parser refused.
 Status mistake_in(const CommandWords& words, ParseOutcome outcome, const std::string& error) {
   if (!words.unknown_option.empty()) {
@@ -180,6 +189,7 @@ int main_of(std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments.front() == kCompleteVerb) {
     return complete(app, std::span{arguments}.subspan(1));
   }
+  take_help(app, arguments);
   context.set_child_command(cut_child_command(app, arguments));
   const Output output(wants_json(arguments) ? Format::JsonLines : Format::Tables);
   const CommandWords words = read_words(app, arguments);

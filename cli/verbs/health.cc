@@ -2,7 +2,8 @@
 //
 // It asks each node over the client's protocol, so that it needs no HTTP port. A node that answers
 // is live; it is ready when all of its required checks hold. Exit codes: 0 every node is ready, 1
-// some node is not, 3 some node does not answer. With --node the same of that node alone.
+// some node is not, 3 some node does not answer, 4 all refuse it for a right (cluster.read). With
+// --node the same of that node alone.
 #include "cli/terminal/command.h"
 #include "common/json/text.h"
 #include "protocol/error_codes.h"
@@ -45,6 +46,11 @@ Json examine(client::Client& client, const client::NodeView& node) {
   }
   const auto status = client.node_status(node.node_id);
   if (!status.ok()) {
+    const bool refused =
+        status.status().detail() == static_cast<std::uint32_t>(protocol::ErrorCode::NotAllowed);
+    if (refused) {
+      json["refused"] = true;
+    }
     return unreachable(json, status.status().to_string());
   }
   json["reachable"] = true;
@@ -81,7 +87,7 @@ std::string joined(const std::vector<std::string>& lines) {
 Table table_of(const Json& nodes) {
   Table table{{"NODE", "ENDPOINT", "LIVE", "READY", "WHY NOT"}, {}, {}, {}};
   for (const Json& node : nodes) {
-    const bool live = node.value("live", false);
+    const bool live = node.value("live", false) || node.value("refused", false);
     const bool ready = node.value("ready", false);
     const std::string error = node.value("error", std::string{});
     const std::string why = error.empty() ? joined(failing(node, true)) : error;
@@ -103,7 +109,8 @@ protocol::ExitCode exit_code_of(const Json& nodes) {
         nodes.begin(), nodes.end(), [field](const Json& node) { return node.value(field, false); });
   };
   if (!all("reachable")) {
-    return protocol::ExitCode::Unreachable;
+    return nodes.size() != 0 && all("refused") ? protocol::ExitCode::Auth
+                                               : protocol::ExitCode::Unreachable;
   }
   return all("ready") ? protocol::ExitCode::Ok : protocol::ExitCode::Negative;
 }
@@ -133,6 +140,9 @@ int show_health(Context& context, const HealthOptions& options) {
   const protocol::ExitCode code = exit_code_of(nodes);
   context.output().print({{"ready", code == protocol::ExitCode::Ok}, {"nodes", nodes}},
                          table_of(nodes));
+  if (code == protocol::ExitCode::Auth) {
+    talk(protocol::make_error(protocol::ErrorCode::NotAllowed, "cluster.read").to_string());
+  }
   return static_cast<int>(code);
 }
 

@@ -75,7 +75,7 @@ std::string cell(std::string_view value) {
 
 // Who an entry is by: a principal, or in brackets the word of who proved nothing.
 std::string who_of(const AuditRow& row) {
-  if (const auto proven = fact_of(row.facts, "principal"); !proven.empty()) {
+  if (const auto proven = author_of(row.facts); !proven.empty()) {
     return std::string{proven};
   }
   if (row.note) {
@@ -90,6 +90,9 @@ std::vector<std::string> cells_of(const AuditRow& row) {
   std::string what{fact_of(row.facts, "name")};
   if (what.empty()) {
     what = fact_of(row.facts, "object");
+  }
+  if (what.empty() && author_of(row.facts) != fact_of(row.facts, "principal")) {
+    what = fact_of(row.facts, "principal");  // Whom a limit or a denial is about.
   }
   return {std::to_string(row.at.shard),
           std::to_string(row.at.index),
@@ -174,8 +177,11 @@ Result<AuditQuery> query_of(const AuditFlags& flags, const LedgerFlags& ledger) 
 void add_audit_flags(Command& verb, AuditFlags& flags) {
   verb.add_option("--principal",
                   flags.principal,
-                  "entries of sessions and orders of this principal: a name, or a kind and a name")
-      ->type_name("P");
+                  "entries of sessions and orders of this principal, and denials and limits of it: "
+                  "a name, or "
+                  "a kind and a name")
+      ->type_name("P")
+      ->names(NamesOf::Principals);
   verb.add_option("--name", flags.name, "entries about this lock, election or group")
       ->type_name("NAME");
   verb.add_option("--since",

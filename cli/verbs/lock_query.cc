@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace gcoord::cli {
 
@@ -26,6 +27,18 @@ struct QueryOptions {
   std::optional<std::uint64_t> at_index;
   ReadFlags read;
 };
+
+// Whether rights hide who holds the lock, or who waits for it where that was asked for.
+bool hides(const client::LockDescription& lock, bool waiters) {
+  return is_hidden(lock.holder_session) ||
+         (waiters && lock.waiters.empty() && lock.waiter_count > 0);
+}
+
+void tell_hidden(const Context& context, bool hidden) {
+  if (hidden && context.output().format() == Format::Tables) {
+    talk(hidden_line("holders, their tokens and notes, and who waits are", kHolderRight));
+  }
+}
 
 Json lock_json(const client::LockDescription& lock) {
   Json waiters = Json::array();
@@ -80,13 +93,38 @@ Json details_json(const client::LockDescription& lock) {
                                {"acquired_index", std::to_string(holder.acquired_index)},
                                {"permits", holder.permits}});
   }
-  if (utf8_well_formed(lock.note)) {
+  if (is_hidden(lock.holder_session)) {
+    json["note"] = nullptr;
+  } else if (utf8_well_formed(lock.note)) {
     json["note"] = lock.note;
   } else {
     json["note_hex"] = hexadecimal(lock.note);
   }
   json["held"] = true;
   return json;
+}
+
+struct ShownLock {
+  const client::LockDescription& lock;
+  bool with_waiters = false;
+};
+
+// Prints it; for people with a word in the place of what is hidden.
+void print_details(const Context& context, const ShownLock& shown, Json json) {
+  const client::LockDescription& lock = shown.lock;
+  const bool hidden = hides(lock, shown.with_waiters);
+  if (context.output().format() != Format::Tables) {
+    add_hidden(json, hidden, kHolderRight);
+  } else if (hidden) {
+    if (is_hidden(lock.holder_session)) {
+      json["session"] = json["token"] = json["note"] = json["holders"] = "hidden";
+    }
+    if (lock.waiter_count > 0) {
+      json["waiters"] = "hidden";
+    }
+  }
+  context.output().print_facts(json);
+  tell_hidden(context, hidden);
 }
 
 // Of a lock that is neither held nor waited for, however it was asked for.
@@ -100,7 +138,11 @@ int print_reading(Context& context,
   const bool held = reading.lock.has_value();
   Json json = held ? details_json(*reading.lock) : absent_json(options.name);
   add_freshness(json, reading.at);
-  context.output().print_facts(json);
+  if (held) {
+    print_details(context, {*reading.lock, options.waiters}, std::move(json));
+  } else {
+    context.output().print_facts(json);
+  }
   return static_cast<int>(held ? protocol::ExitCode::Ok : protocol::ExitCode::Negative);
 }
 
@@ -156,7 +198,7 @@ int get(Context& context, const QueryOptions& options) {
       json["clients"].push_back(origin_json(origin));
     }
   }
-  context.output().print_facts(json);
+  print_details(context, {lock.value(), options.waiters}, std::move(json));
   return 0;
 }
 
@@ -199,6 +241,10 @@ void add_queue(const client::LockDescription& lock, Table& table) {
                         session_text(lock.holder_session),
                         "",
                         token_text(lock.holder_session, lock.token)});
+  if (hides(lock, true) && lock.waiter_count > 0) {
+    table.rows.push_back(
+        {lock.name, "1-" + std::to_string(lock.waiter_count), "hidden", "hidden", ""});
+  }
   for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
     const client::Waiter& waiter = lock.waiters[place];
     table.rows.push_back({lock.name,
@@ -271,12 +317,16 @@ int list(Context& context, const QueryOptions& options) {
     return context.fail(*client, listed.status());
   }
   Json locks = Json::array();
+  bool hidden = false;
   Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}, ""};
   if (options.waiters) {
     table = {{"NAME", "POSITION", "SESSION", "WAITED_MS", "TOKEN"}, {}, ""};
   }
   for (const client::LockDescription& lock : listed.value().locks) {
+    const bool hides_some = hides(lock, options.waiters);
     locks.push_back(lock_json(lock));
+    add_hidden(locks.back(), hides_some, kHolderRight);
+    hidden = hidden || hides_some;
     if (options.waiters) {
       add_queue(lock, table);
       continue;
@@ -290,6 +340,7 @@ int list(Context& context, const QueryOptions& options) {
   }
   context.output().print({{"locks", locks}, {"complete", listed.value().gaps.complete()}}, table);
   tell_gaps(listed.value().gaps);
+  tell_hidden(context, hidden);
   return 0;
 }
 

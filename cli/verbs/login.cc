@@ -1,4 +1,4 @@
-// gcoordctl auth login and whoami: a token for a password, and who the nodes say one is.
+// gcoordctl auth login: a token for a password.
 #include "cli/terminal/command.h"
 #include "protocol/error_codes.h"
 #include "security/secret/file.h"
@@ -40,19 +40,6 @@ int login(Context& context, const LoginFlags& flags) {
   return 0;
 }
 
-int whoami(Context& context, const LoginFlags&) {
-  auto client = context.connect();
-  if (!client.has_value()) {
-    return context.exit_code();
-  }
-  const client::Identity identity = client->identity();
-  context.output().print_facts(
-      Json{{"kind", identity.kind},
-           {"name", identity.name},
-           {"token_left_s", static_cast<std::int64_t>(identity.token_left.count())}});
-  return 0;
-}
-
 }  // namespace
 
 void add_login_commands(Command& app, Context& context) {
@@ -65,12 +52,6 @@ void add_login_commands(Command& app, Context& context) {
       *auth, context, flags, "login", "show a password, and print or keep the token for it", &login)
       ->add_option("--out", flags->out, "put the token into this file, mode 0600")
       ->type_name("FILE");
-  add_verb<LoginFlags>(*auth,
-                       context,
-                       flags,
-                       "whoami",
-                       "print who the nodes say that you are, by your login",
-                       &whoami);
 }
 
 }  // namespace gcoord::cli

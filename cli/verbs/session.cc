@@ -4,8 +4,10 @@
 // A session that is opened so is registered at once and outlives this process for its TTL: what
 // other systems call a lease. Locks are taken in it with `lock acquire --session`.
 #include "cli/audit/origins.h"
+#include "cli/terminal/any_node.h"
 #include "cli/terminal/check_flags.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/hidden.h"
 #include "cli/terminal/living_session.h"
 #include "cli/terminal/wake_sources.h"
 #include "common/json/text.h"
@@ -297,6 +299,31 @@ int close(Context& context, const SessionFlags& flags) {
   return 0;
 }
 
+// Whether nodes leave out sessions of others: rights are checked, and the one that shows them is
+// not granted. A node of an earlier release does not say.
+bool hides_others(client::Client& client) {
+  client::AccessQuery query;
+  query.subject = client::AccessSubject::Self;
+  query.node_id = any_node(client);
+  const auto self = client.access(query);
+  if (!self.ok() || !self.value().enabled) {
+    return false;
+  }
+  const auto shows = [](const client::AccessGrant& grant) {
+    return grant.prefix.empty() &&
+           std::ranges::find(grant.rights, kSessionsRight) != grant.rights.end();
+  };
+  return std::ranges::none_of(self.value().roles, [&shows](const client::AccessRole& role) {
+    return std::ranges::any_of(role.grants, shows);
+  });
+}
+
+void tell_hidden(const Context& context, bool hidden) {
+  if (hidden && context.output().format() == Format::Tables) {
+    talk(hidden_line("sessions of other clients are", kSessionsRight));
+  }
+}
+
 struct ListedSessions {
   std::vector<client::SessionDescription> sessions;
   std::uint64_t count = 0;
@@ -390,12 +417,14 @@ int list(Context& context, const SessionFlags& flags) {
     return context.fail(*client, listed.status());
   }
   const ListGaps& gaps = listed.value().gaps;
-  const Json summary = {{"count", listed.value().count}, {"complete", gaps.complete()}};
+  Json summary = {{"count", listed.value().count}, {"complete", gaps.complete()}};
   if (flags.count) {
     context.output().print_facts(summary);
     tell_gaps(gaps);
     return 0;
   }
+  const bool hidden = hides_others(*client);
+  add_hidden(summary, hidden, kSessionsRight);
   OriginMap origins;
   if (flags.clients) {
     auto read = origins_of(*client, ids_of(listed.value().sessions));
@@ -406,6 +435,7 @@ int list(Context& context, const SessionFlags& flags) {
   }
   print_sessions(context, {listed.value().sessions, flags.clients ? &origins : nullptr}, summary);
   tell_gaps(gaps);
+  tell_hidden(context, hidden);
   return 0;
 }
 

@@ -28,6 +28,13 @@ std::string text_of(const Json& node, const char* field) {
   return node[field].is_string() ? node[field].text() : node[field].dump();
 }
 
+std::string reach_text(const Json& node) {
+  if (node.value("refused", false)) {
+    return "yes, and shows nothing";
+  }
+  return node.value("reachable", false) ? "yes" : text_of(node, "error");
+}
+
 // `refused`: whether the node answers and refuses it for a right.
 Json describe(client::Client& client, const client::NodeView& node, bool& refused) {
   refused = false;
@@ -43,6 +50,9 @@ Json describe(client::Client& client, const client::NodeView& node, bool& refuse
     refused =
         status.status().detail() == static_cast<std::uint32_t>(protocol::ErrorCode::NotAllowed);
     json["error"] = status.status().to_string();
+    if (refused) {
+      json["refused"] = true;
+    }
     return json;
   }
   const Json told = parse_json(status.value());
@@ -262,7 +272,7 @@ Table table_of(const Json& nodes) {
     }
     table.rows.push_back({text_of(node, "node"),
                           text_of(node, "endpoint"),
-                          node.value("reachable", false) ? "yes" : text_of(node, "error"),
+                          reach_text(node),
                           node.value("witness", false) ? "witness" : text_of(node, "leaders"),
                           text_of(node, "locks"),
                           text_of(node, "waiters"),
@@ -340,6 +350,9 @@ int show_status(Context& context) {
   add_strangers(json, table.notes, cluster);
   context.output().print(json, table);
   const bool not_allowed = all_refuse && nodes.size() != 0;
+  if (not_allowed && context.output().format() == Format::Tables) {
+    talk(protocol::make_error(protocol::ErrorCode::NotAllowed, "cluster.read").to_string());
+  }
   return static_cast<int>(all_reachable ? protocol::ExitCode::Ok
                           : not_allowed ? protocol::ExitCode::Auth
                                         : protocol::ExitCode::Unreachable);

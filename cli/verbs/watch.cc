@@ -56,7 +56,7 @@ void add_previous(Json& json, const client::PreviousHold& previous) {
   if (previous.kind != client::PreviousKind::Hold) {
     return;
   }
-  json["previous_token"] = std::to_string(previous.token);
+  json["previous_token"] = token_value(previous.session_id, previous.token);
   json["previous_session"] = session_value(previous.session_id);
   if (!previous.value.empty()) {
     json["previous_value"] = previous.value;
@@ -66,7 +66,7 @@ void add_previous(Json& json, const client::PreviousHold& previous) {
 Json event_json(const WatchFlags& flags, const WatchBatch& batch, const WatchEvent& event) {
   Json json = {{"event", client::event_name(event.kind)},
                {"name", event.name},
-               {"token", std::to_string(event.token)},
+               {"token", token_value(event.session_id, event.token)},
                {"session", session_value(event.session_id)},
                {"shard", batch.shard},
                {"revision", std::to_string(batch.revision)}};

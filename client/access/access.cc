@@ -47,6 +47,30 @@ AccessUser user_of(const protocol::UserRow& row) {
           .changed = row.changed};
 }
 
+const char* proof_text(protocol::ProofKind proof) {
+  switch (proof) {
+    case protocol::ProofKind::None:
+      return "none";
+    case protocol::ProofKind::Certificate:
+      return "certificate";
+    case protocol::ProofKind::Password:
+      return "password";
+    case protocol::ProofKind::Token:
+      return "token";
+    case protocol::ProofKind::UnixSocket:
+      return "unix-socket";
+  }
+  return "unknown";  // Of a later release.
+}
+
+AccessSelf self_of(const protocol::AccessSelf& said) {
+  return {.kind = std::string{security::principal_kind_name(said.principal.kind)},
+          .name = said.principal.name,
+          .proof = proof_text(said.proof),
+          .until_ms = said.until_ms,
+          .address = said.address};
+}
+
 std::optional<AccessReport> read_report(std::span<const std::byte> payload) {
   const auto decoded = protocol::decode_access_answer(payload);
   if (!decoded.ok()) {
@@ -60,6 +84,9 @@ std::optional<AccessReport> read_report(std::span<const std::byte> payload) {
   report.user_count = said.user_count;
   report.role_count = said.role_count;
   report.more = said.more;
+  if (said.self) {
+    report.self = self_of(*said.self);
+  }
   std::ranges::transform(said.users, std::back_inserter(report.users), user_of);
   std::ranges::transform(said.roles, std::back_inserter(report.roles), role_of);
   return report;

@@ -213,13 +213,27 @@ bool NodeSet::tried() const {
          });
 }
 
+namespace {
+
+// Of a whole message its cause: how to mend it is said once, behind all of them.
+std::string cause_of(std::string why, protocol::ErrorCode code) {
+  const protocol::ErrorEntry* const entry = protocol::find_error(static_cast<std::uint32_t>(code));
+  const std::string fix = entry == nullptr ? "" : ". " + std::string{entry->fix} + ".";
+  if (!fix.empty() && why.ends_with(fix)) {
+    why.resize(why.size() - fix.size());
+  }
+  return why;
+}
+
+}  // namespace
+
 std::string NodeSet::evidence() const {
   std::string text;
   for (const auto& entry : entries_) {
     const bool works = entry->phase == Phase::Ready && entry->breaker.closed();
     if (!works && entry->is_used()) {
       text += text.empty() ? "" : "; ";
-      text += entry->address + ": " + entry->why_not_ready();
+      text += entry->address + ": " + cause_of(entry->why_not_ready(), entry->failure_code);
     }
   }
   return text;

@@ -52,6 +52,26 @@ RoleRow read_role(ByteReader& reader) {
   return row;
 }
 
+constexpr std::size_t kAddressBytesMax = 128;
+
+void write_self(ByteWriter& writer, const AccessSelf& self) {
+  writer.integer(static_cast<std::uint8_t>(self.principal.kind));
+  writer.integer(static_cast<std::uint8_t>(self.proof));
+  writer.integer(self.until_ms);
+  writer.text(self.principal.name);
+  writer.text(self.address);
+}
+
+AccessSelf read_self(ByteReader& reader) {
+  AccessSelf self;
+  self.principal.kind = static_cast<security::PrincipalKind>(reader.integer<std::uint8_t>());
+  self.proof = static_cast<ProofKind>(reader.integer<std::uint8_t>());
+  self.until_ms = reader.integer<std::uint64_t>();
+  self.principal.name = reader.text(security::kPrincipalNameBytesMax);
+  self.address = reader.text(kAddressBytesMax);
+  return self;
+}
+
 bool is_ordered(AccessKind kind) {
   return kind >= AccessKind::UserAdd && kind <= AccessKind::Disable;
 }
@@ -78,7 +98,7 @@ Result<AccessQuery> decode_access_query(std::span<const std::byte> payload) {
   query.limit = reader.integer<std::uint32_t>();
   query.name = reader.text(security::kUserNameBytesMax);
   query.after = reader.text(security::kUserNameBytesMax);
-  const bool sound = reader.complete() && query.subject <= AccessSubject::Roles && replica <= 1 &&
+  const bool sound = reader.complete() && query.subject <= AccessSubject::Self && replica <= 1 &&
                      query.limit >= 1 && query.limit <= kAccessRowsMax;
   if (!sound) {
     return malformed("access_get");
@@ -105,6 +125,9 @@ std::vector<std::byte> encode_access_answer(const AccessAnswer& answer) {
     security::write_grants(writer, role.grants);
     security::write_texts(writer, role.includes);
   }
+  if (answer.self) {
+    write_self(writer, *answer.self);
+  }
   return bytes;
 }
 
@@ -124,6 +147,9 @@ Result<AccessAnswer> decode_access_answer(std::span<const std::byte> payload) {
   const std::uint32_t roles = reader.count(kRoleRowBytesMin, kAccessRowsMax);
   for (std::uint32_t k = 0; k < roles && reader.ok(); ++k) {
     answer.roles.push_back(read_role(reader));
+  }
+  if (reader.ok() && reader.rest_bytes() > 0) {
+    answer.self = read_self(reader);
   }
   if (!reader.ok()) {
     return malformed("access");

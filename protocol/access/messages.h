@@ -6,10 +6,12 @@
 #pragma once
 
 #include "common/status.h"
+#include "security/credentials/principal.h"
 #include "security/roles/command.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,8 +24,37 @@ inline constexpr std::size_t kPasswordBytesMax = 1024;
 inline constexpr std::uint32_t kAccessRowsMax = 1'000;
 inline constexpr std::size_t kAccessAnswerBytes = std::size_t{256} << 10;
 
-// Of which rows are wanted.
-enum class AccessSubject : std::uint8_t { Status = 0, Users = 1, Roles = 2 };
+// Of which rows are wanted. Never renumber.
+enum class AccessSubject : std::uint8_t {
+  Status = 0,
+  Users = 1,
+  Roles = 2,
+  // The client itself, as the node that is asked knows it: any node answers, to everybody, whether
+  // rights are checked or not. The rows are its user and all roles that it has by it.
+  Self = 3,
+};
+
+// By what a connection has proven its principal. Never renumber.
+enum class ProofKind : std::uint8_t {
+  None = 0,  // Anonymous.
+  Certificate = 1,
+  Password = 2,
+  Token = 3,
+  UnixSocket = 4,  // The kernel's word about the user at the other end.
+};
+
+// A client as a node knows it. Payload, behind the rows of an answer: u8 kind of principal, u8
+// proof, u64 until_ms, name, address (texts).
+struct AccessSelf {
+  security::Principal principal;
+  ProofKind proof = ProofKind::None;
+  // Unix time in milliseconds at which the certificate or the token ends, so that another
+  // connection needs a new one; 0: it has no end.
+  std::uint64_t until_ms = 0;
+  std::string address;  // "192.0.2.7:41234", "[2001:db8::1]:41234" or "unix".
+
+  friend bool operator==(const AccessSelf& a, const AccessSelf& b) = default;
+};
 
 // Payload: subject 1, replica 1, limit 4, name, after (texts).
 struct AccessQuery {
@@ -62,6 +93,7 @@ struct AccessAnswer {
   std::uint32_t role_count = 0;  // Without `root`.
   std::vector<UserRow> users;
   std::vector<RoleRow> roles;
+  std::optional<AccessSelf> self;  // Of AccessSubject::Self alone.
 
   friend bool operator==(const AccessAnswer& a, const AccessAnswer& b) = default;
 };

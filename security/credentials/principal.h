@@ -47,6 +47,12 @@ struct Principal {
   friend bool operator==(const Principal&, const Principal&) = default;
 };
 
+// Whether users and their roles are looked up by the principal's name.
+constexpr bool may_be_user(PrincipalKind kind) {
+  return kind == PrincipalKind::Certificate || kind == PrincipalKind::User ||
+         kind == PrincipalKind::Local;
+}
+
 // "user ann", "certificate db1.example.org", "node 2", "anonymous".
 std::string to_string(const Principal& principal);
 

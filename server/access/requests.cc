@@ -98,6 +98,29 @@ bool take_named(const Rows& rows, const std::string& name, std::vector<Into>& in
   return true;
 }
 
+// The user of this name, and all roles that it has by its own; a disabled one has none.
+void take_user(const AccessTable& table, const std::string& name, AccessAnswer& answer) {
+  const auto user = table.users.find(name);
+  if (user == table.users.end()) {
+    return;
+  }
+  answer.users.push_back(row_of(user->first, user->second));
+  if (user->second.disabled) {
+    return;
+  }
+  std::size_t bytes = 0;
+  for (const std::string_view role : security::closure_of(table, user->second.roles)) {
+    const auto row = table.roles.find(role);
+    const security::Role& granted = row == table.roles.end() ? root_role() : row->second;
+    bytes += security::bytes_of(role, granted);
+    if (bytes > protocol::kAccessAnswerBytes && !answer.roles.empty()) {
+      answer.more = true;
+      return;
+    }
+    answer.roles.emplace_back(role, granted);
+  }
+}
+
 Result<AccessAnswer> answer_of(const AccessTable& table, const AccessQuery& query) {
   AccessAnswer answer = state_of(table);
   const bool users = query.subject == AccessSubject::Users;
@@ -146,6 +169,23 @@ void AccessRequests::on_request(protocol::ConnectionId connection,
   get(asker, payload);
 }
 
+// The principal is of the connection, so any node answers. Nobody hears more than that rights are
+// checked.
+void AccessRequests::get_self(const Asker& asker) {
+  const AccessTable& table = environment_.machine.table();
+  AccessAnswer said;
+  said.enabled = table.enabled;
+  said.self = self(asker);
+  const security::PrincipalKind kind = said.self->principal.kind;
+  if (kind != security::PrincipalKind::Anonymous) {
+    said.epoch = table.epoch;
+  }
+  if (security::may_be_user(kind)) {
+    take_user(table, said.self->principal.name, said);
+  }
+  answer(asker, std::move(said));
+}
+
 bool AccessRequests::leads(const Asker& asker) {
   const ShardView shard = environment_.log.view(kAccessShard);
   if (shard.role == consensus::Role::Leader) {
@@ -163,6 +203,12 @@ void AccessRequests::answer(const Asker& asker, AccessAnswer answer) {
 
 void AccessRequests::get(const Asker& asker, std::span<const std::byte> payload) {
   const auto query = protocol::decode_access_query(payload);
+  if (query.ok() && query.value().subject == AccessSubject::Self) {
+    return get_self(asker);
+  }
+  if (!environment_.supported) {
+    return refuse(asker, protocol::make_error(ErrorCode::AccessUnsupported));
+  }
   if (!query.ok()) {
     return refuse(asker, query.status());
   }
@@ -176,8 +222,13 @@ void AccessRequests::get(const Asker& asker, std::span<const std::byte> payload)
   answer(asker, std::move(found).value());
 }
 
+protocol::AccessSelf AccessRequests::self(const Asker& asker) const {
+  return environment_.self ? environment_.self(asker.connection) : protocol::AccessSelf{};
+}
+
 std::string AccessRequests::proven(const Asker& asker) const {
-  return environment_.proven ? environment_.proven(asker.connection) : std::string{};
+  const security::Principal principal = self(asker).principal;
+  return security::may_be_user(principal.kind) ? principal.name : std::string{};
 }
 
 Status AccessRequests::check(const Asker& asker, const AccessOrder& order) const {

@@ -1,9 +1,9 @@
 // Requests about users and roles: AccessGet and AccessChange.
 //
 // The leader of shard 0 takes changes, and answers reads unless the asker says that any replica
-// will do. A password is hashed here, by the node that was asked, before anything is proposed: the
-// log never holds one. Refused changes are not proposed, where the newest table already says so.
-// One thread, the node's loop.
+// will do; who it is itself, every node tells a client. A password is hashed here, by the node that
+// was asked, before anything is proposed: the log never holds one. Refused changes are not
+// proposed, where the newest table already says so. One thread, the node's loop.
 #pragma once
 
 #include "protocol/access/messages.h"
@@ -41,8 +41,8 @@ class AccessRequests {
     protocol::ReplySink& replies;
     std::function<bool()> all_have;  // Whether all nodes have Feature::Roles.
     std::function<std::uint64_t()> wall_ms;
-    // The user that the connection has proven to be; empty: none. None: nobody proves anything.
-    std::function<std::string(protocol::ConnectionId)> proven;
+    // Who a connection has proven to be, and by what. None: nobody proves anything.
+    std::function<protocol::AccessSelf(protocol::ConnectionId)> self;
     HashPassword hash;  // None: users of this node have no passwords.
     // Whether the log takes records now (Abilities::takes_records); none: it does.
     std::function<bool()> takes_records;
@@ -76,11 +76,14 @@ class AccessRequests {
   };
 
   void get(const Asker& asker, std::span<const std::byte> payload);
+  void get_self(const Asker& asker);
   void change(const Asker& asker, std::span<const std::byte> payload);
   // Whether this node leads shard 0; else the request is answered.
   bool leads(const Asker& asker);
   // What is judged before the table is.
   Status check(const Asker& asker, const protocol::AccessOrder& order) const;
+  protocol::AccessSelf self(const Asker& asker) const;
+  // The user that it has proven to be; empty: none.
   std::string proven(const Asker& asker) const;
   security::AccessCommand command_of(const Asker& asker, const protocol::AccessOrder& order) const;
   void hash(Change change, std::string password);

@@ -2,6 +2,7 @@
 
 #include "protocol/error_codes.h"
 #include "server/endpoints/client_lines.h"
+#include "server/identities/connection_proof.h"
 #include "server/interfaces/replies.h"
 
 #include <asio/ip/address_v6.hpp>
@@ -73,6 +74,18 @@ bool may_stay(ConnectionJudge* judge,
     connection.close_after_flush(reason_of(error));
   }
   return error == protocol::ErrorCode::None;
+}
+
+ConnectionOrigin origin_of(const Connection& connection) {
+  const Connection::Client& client = connection.client;
+  ConnectionOrigin origin{.peer = connection.peer()};
+  if (client.local.has_value()) {
+    origin.local_user = client.local->uid;
+  } else {
+    origin.address = address_bits(client.address.address());
+    origin.port = client.address.port();
+  }
+  return origin;
 }
 
 protocol::RequestSlot request_of(const protocol::ReplySlot& reply) {
@@ -309,17 +322,9 @@ void FrontEnd::on_hello(Connection& connection,
   }
   connection.set_welcomed();
   connection.identity.features = welcome.features;
-  if (const security::TlsPeer* const peer = connection.peer(); peer != nullptr) {
-    connection.identity.principal =
-        security::principal_of({peer->uris, peer->dns, peer->common_name}, welcome.cluster);
-  } else if (connection.client.local.has_value()) {
-    connection.identity.principal = security::local_principal(connection.client.local->uid);
-  }
+  prove_by_origin(connection.identity, origin_of(connection), welcome.cluster);
   connection.client.name = hello.value().client.substr(0, kClientNameBytesKept);
   connection.identity.client = connection.client.name;
-  if (!connection.client.local.has_value()) {
-    connection.identity.address = address_bits(connection.client.address.address());
-  }
   if (!may_stay(sessions_.judge, connection, request)) {
     return;
   }

@@ -4,8 +4,7 @@ namespace gcoord::server {
 
 const std::shared_ptr<const security::RightsOf>& RightsCache::rights(
     const security::AccessTable& table, const security::Principal& principal) {
-  using security::PrincipalKind;
-  if (principal.kind == PrincipalKind::Anonymous || principal.kind == PrincipalKind::Node) {
+  if (!security::may_be_user(principal.kind)) {
     return none_;
   }
   if (epoch_ != table.epoch) {

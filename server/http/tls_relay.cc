@@ -51,7 +51,7 @@ std::array<pollfd, 2> TlsRelay::wanted() const {
   }
   if (!to_plain_.empty()) {
     plain.events |= POLLOUT;
-  } else if (!ending_) {
+  } else if (!ending_ && !end_told_) {
     wire.events |= POLLIN;
   }
   // An end that nobody wants to hear of now, or that is known, would wake the thread again and
@@ -81,7 +81,7 @@ void TlsRelay::move(const std::array<pollfd, 2>& ready) {
       state_ = State::Over;
       return;
     }
-    if (to_plain_.empty() && !ending_) {
+    if (to_plain_.empty() && !ending_ && !end_told_) {
       read_wire();
     }
   }
@@ -92,6 +92,9 @@ void TlsRelay::move(const std::array<pollfd, 2>& ready) {
     if (to_wire_.empty() && !ending_) {
       read_plain();
     }
+  }
+  if (end_told_ && to_plain_.empty()) {
+    ::shutdown(plain_, SHUT_WR);
   }
   if (ending_ && to_wire_.empty() && to_plain_.empty()) {
     state_ = State::Over;
@@ -143,11 +146,16 @@ void TlsRelay::read_wire() {
   if (count < 0 && is_later()) {
     return;
   }
-  if (count <= 0) {
+  if (count == 0 && client_ended_) {
+    end_told_ = true;
+    return;
+  }
+  if (count <= 0 || client_ended_) {
     end();
     return;
   }
   tls_.receive(std::span{bytes}.first(static_cast<std::size_t>(count)), to_plain_);
+  owed_ = owed_ || !to_plain_.empty();
   tls_.take_output(to_wire_);
   flush(client_.socket, to_wire_);
   if (tls_.state() != news_.state) {
@@ -166,6 +174,15 @@ void TlsRelay::read_wire() {
     end();
   }
   if (tls_.ended()) {
+    on_client_end();
+  }
+}
+
+// In order, by close_notify, or by a failure.
+void TlsRelay::on_client_end() {
+  if (owed_ && plain_ >= 0 && tls_.news().failure.ok()) {
+    client_ended_ = true;
+  } else {
     end();
   }
 }
@@ -180,6 +197,8 @@ void TlsRelay::read_plain() {
     end();
     return;
   }
+  owed_ = false;
+  end_told_ = end_told_ || client_ended_;
   tls_.take_output(to_wire_);
   if (!flush(client_.socket, to_wire_)) {
     end();

@@ -1,6 +1,10 @@
 // TLS of one HTTP connection, before the library that serves it: encrypted bytes on the socket of
 // the client, plain ones on a pair of sockets whose other end the library has.
 //
+// A client may say by TLS that it sends nothing more (close_notify) while it waits for an answer:
+// it gets that first. The library hears of the end once the answer has begun, or when the client's
+// TCP connection ends, too, as it would in plain text.
+//
 // Nothing waits: whoever polls the sockets says what is ready. At most one read waits in each
 // direction, so a side that takes nothing stops the other. One thread.
 #pragma once
@@ -73,6 +77,7 @@ class TlsRelay {
   void read_wire();
   void read_plain();
   bool flush(int socket, std::vector<std::byte>& bytes);
+  void on_client_end();
   void end();
 
   HttpArrival client_;
@@ -83,8 +88,11 @@ class TlsRelay {
   TlsNews news_;
   int plain_ = -1;  // This end of the pair, and the library's until it is taken.
   int served_ = -1;
-  bool begun_ = false;   // The first byte was seen.
-  bool ending_ = false;  // Nothing more is read; what is here goes out.
+  bool begun_ = false;         // The first byte was seen.
+  bool ending_ = false;        // Nothing more is read; what is here goes out.
+  bool owed_ = false;          // Something came from the client, and no answer has begun since.
+  bool client_ended_ = false;  // It sends nothing more and waits for what it is owed.
+  bool end_told_ = false;      // The library has heard of it, or is to with the last bytes.
   std::optional<std::uint64_t> ending_since_ms_;
   std::vector<std::byte> to_wire_;
   std::vector<std::byte> to_plain_;

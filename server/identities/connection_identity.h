@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include "protocol/access/messages.h"
 #include "protocol/hello.h"
 #include "protocol/reply_sink.h"
 #include "security/credentials/principal.h"
@@ -18,6 +19,12 @@ namespace gcoord::server {
 
 // An IPv6 address, or the first half of one: as many bits as failed attempts are counted by.
 using SourceBits = std::array<unsigned char, 16>;
+
+// By what a principal was proven, and until when that holds.
+struct ConnectionProof {
+  protocol::ProofKind kind = protocol::ProofKind::None;
+  std::uint64_t until_s = 0;  // Unix time; 0: it has no end.
+};
 
 struct ConnectionIdentity {
   explicit ConnectionIdentity(AttachmentBudget* budget = nullptr) : attached(budget) {}
@@ -42,10 +49,12 @@ struct ConnectionIdentity {
   static constexpr std::size_t kClosedKept = 64;
 
   security::Principal principal;
+  ConnectionProof proof;       // Of the principal; of no meaning while it is Anonymous.
   std::uint64_t features = 0;  // That both ends have; 0 before the Welcome.
   SourceBits source{};
-  SourceBits address{};  // All of it, IPv4 mapped into IPv6.
-  std::string client;    // What the client calls itself; not printable perhaps.
+  SourceBits address{};    // All of it, IPv4 mapped into IPv6.
+  std::uint16_t port = 0;  // Of that address; 0 of a Unix socket.
+  std::string client;      // What the client calls itself; not printable perhaps.
   AttachedSessions attached;
   std::deque<SessionId> closed;
   std::uint32_t attempts_failed = 0;
@@ -61,5 +70,9 @@ class ConnectionIdentities {
  protected:
   ~ConnectionIdentities() = default;
 };
+
+// What a node says to the client of a connection about itself; of one that is gone nobody. Defined
+// in connection_proof.cc.
+protocol::AccessSelf self_of(ConnectionIdentities& connections, protocol::ConnectionId connection);
 
 }  // namespace gcoord::server

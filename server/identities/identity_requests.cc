@@ -120,8 +120,10 @@ void IdentityRequests::on_checked(const Checked& checked, bool fits) {
   if (keys_.tokens.empty()) {
     return refuse(checked.connection, checked.request, ErrorCode::AuthenticationUnsupported);
   }
-  become(*connection, {security::PrincipalKind::User, checked.user});
   const std::uint64_t now = now_s();
+  become(*connection,
+         {security::PrincipalKind::User, checked.user},
+         {protocol::ProofKind::Password, now + kTokenLifeSeconds});
   const TokenClaims claims{
       .principal = connection->principal, .roles_epoch = env_.users.epoch(), .proven_s = now};
   const protocol::AuthenticateAnswer answer{
@@ -173,7 +175,8 @@ void IdentityRequests::check_token(const ClientRequest& request,
     return refuse(request.connection, request.slot, static_cast<ErrorCode>(status.detail()));
   }
   env_.metrics.tokens_good.add();
-  become(connection, claims.value().principal);
+  become(
+      connection, claims.value().principal, {protocol::ProofKind::Token, claims.value().expires_s});
   const std::uint64_t now = now_s();
   const std::uint64_t expires_s = claims.value().expires_s;
   protocol::AuthenticateAnswer answer{.principal = connection.principal};
@@ -188,6 +191,7 @@ void IdentityRequests::check_token(const ClientRequest& request,
     next.roles_epoch = env_.users.epoch();
     answer.token = keys_.tokens.issue(next, now, kTokenLifeSeconds);
     answer.life_s = static_cast<std::uint32_t>(end - now);
+    connection.proof.until_s = end;
   } else {
     answer.life_s = static_cast<std::uint32_t>(expires_s - now);
   }
@@ -195,10 +199,13 @@ void IdentityRequests::check_token(const ClientRequest& request,
       request.connection, protocol::reply_to(request.slot), protocol::encode_authenticated(answer));
 }
 
-void IdentityRequests::become(ConnectionIdentity& connection, security::Principal principal) {
+void IdentityRequests::become(ConnectionIdentity& connection,
+                              security::Principal principal,
+                              const ConnectionProof& proof) {
   const bool was_known = connection.principal.kind != security::PrincipalKind::Anonymous;
   reidentified_ += was_known && connection.principal != principal ? 1 : 0;
   connection.principal = std::move(principal);
+  connection.proof = proof;
 }
 
 void IdentityRequests::attach(const ClientRequest& request, ConnectionIdentity& connection) {
@@ -315,10 +322,7 @@ void IdentityRequests::hash_password(std::string password,
 
 std::string IdentityRequests::proven_user(protocol::ConnectionId connection) const {
   const security::Principal& principal = env_.replies.principal(connection);
-  const bool user = principal.kind == security::PrincipalKind::User ||
-                    principal.kind == security::PrincipalKind::Certificate ||
-                    principal.kind == security::PrincipalKind::Local;
-  return user ? principal.name : std::string{};
+  return security::may_be_user(principal.kind) ? principal.name : std::string{};
 }
 
 bool IdentityRequests::advance() {

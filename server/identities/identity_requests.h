@@ -128,7 +128,9 @@ class IdentityRequests {
                    ConnectionIdentity& connection,
                    std::string_view token);
   Result<security::TokenClaims> verify(std::string_view token, ConnectionIdentity& connection);
-  void become(ConnectionIdentity& connection, security::Principal principal);
+  void become(ConnectionIdentity& connection,
+              security::Principal principal,
+              const ConnectionProof& proof);
   void attach(const ClientRequest& request, ConnectionIdentity& connection);
   void refuse(protocol::ConnectionId connection,
               const protocol::RequestSlot& request,

@@ -152,9 +152,9 @@ AccessRequests::Environment ClientServices::access_environment() {
           .replies = environment_.replies,
           .all_have = [this] { return environment_.service.all_have(protocol::Feature::Roles); },
           .wall_ms = wall_ms,
-          .proven =
+          .self =
               [this](protocol::ConnectionId connection) {
-                return environment_.identities.proven_user(connection);
+                return self_of(environment_.identities.connections(), connection);
               },
           .hash =
               [this](std::string password, auto on_hashed) {

@@ -92,6 +92,7 @@ constexpr DemandRow kRows[] = {
     // Whoever proves something is nobody before.
     {RequestKind::Authenticate, Always, Anyone},
     {RequestKind::SessionAttach, Always, Cluster, SessionOwn},
+    {RequestKind::AccessGet, Self, Anyone},
     {RequestKind::AccessGet, Status, Identified},
     {RequestKind::AccessGet, Rows, Cluster, AuthAdmin},
     {RequestKind::AccessChange, Always, Cluster, AuthAdmin},
@@ -195,6 +196,8 @@ std::string_view demand_case_text(DemandCase when) {
       return "target session, with queue or previous";
     case SessionOfOthers:
       return "target session of others";
+    case Self:
+      return "the client itself";
   }
   return "";
 }

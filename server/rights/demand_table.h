@@ -48,9 +48,10 @@ enum class DemandCase : std::uint8_t {
   PrefixDetails,
   SessionDetails,
   SessionOfOthers,
+  Self,  // AccessGet: who the client is itself.
 };
 
-inline constexpr std::size_t kDemandCaseCount = 17;
+inline constexpr std::size_t kDemandCaseCount = 18;
 
 struct DemandRow {
   protocol::RequestKind kind{};

@@ -137,8 +137,12 @@ void add_access(RequestDemands& demands, Payload payload) {
   const auto query = protocol::decode_access_query(payload);
   demands.malformed = !query.ok();
   if (query.ok()) {
-    const bool status = query.value().subject == protocol::AccessSubject::Status;
-    add(demands, status ? DemandCase::Status : DemandCase::Rows);
+    using protocol::AccessSubject;
+    const AccessSubject subject = query.value().subject;
+    add(demands,
+        subject == AccessSubject::Self     ? DemandCase::Self
+        : subject == AccessSubject::Status ? DemandCase::Status
+                                           : DemandCase::Rows);
   }
 }
 

@@ -301,6 +301,7 @@ def the_rest(c: Cluster) -> None:
     c.run("debug bundle", "--seconds", "1", "--out", "bundle", code=1)  # This node has no pages.
     c.run("cluster init", "--dir", "made")
     c.run("auth whoami")
+    c.run("whoami")
     c.run("context set", "here", "--endpoints", c.client)
     c.run("context list")
     c.run("context show")

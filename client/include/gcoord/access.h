@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ enum class AccessSubject : std::uint8_t {
   Status = 0,  // No rows.
   Users = 1,
   Roles = 2,
+  Self = 3,  // AccessReport::self; its user, and all roles that it has by it, are the rows.
 };
 
 struct AccessQuery {
@@ -61,7 +63,8 @@ struct AccessQuery {
   std::string name;            // That one only; empty: all,
   std::string after;           // with greater names than this,
   std::uint32_t limit = 1000;  // at most so many, 1 to 1000.
-  // Read what this node has applied, which may be older; 0: what the leader has.
+  // Read what this node has applied, which may be older; 0: what the leader has. Of Self: the node
+  // whose knowledge of this client is wanted; 0: of the leader's.
   std::uint32_t node_id = 0;
 };
 
@@ -79,6 +82,17 @@ struct AccessRole {
   std::vector<std::string> includes;
 };
 
+// This client as a node knows it, which decides by it what the client may do.
+struct AccessSelf {
+  std::string kind;   // "anonymous", "certificate", "user", "node" or "local".
+  std::string name;   // By which users are looked up; empty for anonymous.
+  std::string proof;  // "none", "certificate", "password", "token" or "unix-socket".
+  // When the certificate or the token ends, in milliseconds since 1970; 0: the proof has no end.
+  // A connection that stands is not closed then; the next one needs another proof.
+  std::uint64_t until_ms = 0;
+  std::string address;  // Where the node sees the client: "192.0.2.7:41234" or "unix".
+};
+
 struct AccessReport {
   std::uint64_t epoch = 0;  // 0: there are neither users nor roles, and never were.
   bool enabled = false;
@@ -87,7 +101,8 @@ struct AccessReport {
   std::uint32_t role_count = 0;  // Without root.
   std::vector<AccessUser> users;
   std::vector<AccessRole> roles;
-  bool more = false;  // Rows behind the last one were left out.
+  bool more = false;               // Rows behind the last one were left out.
+  std::optional<AccessSelf> self;  // Of AccessSubject::Self alone.
 };
 
 }  // namespace gcoord::client

@@ -71,17 +71,17 @@ TEST_F(CandidatesTest, ValuesFollowTheOptionThatStandsOpen) {
 }
 
 TEST_F(CandidatesTest, NamesOfLocksFollowWhereALockIsNamed) {
-  EXPECT_TRUE(after({"lock", "acquire", ""}).lock_names);
-  EXPECT_TRUE(after({"lock", "acquire", "a", "jo"}).lock_names) << "it takes several";
+  EXPECT_EQ(after({"lock", "acquire", ""}).names_of, NamesOf::Locks);
+  EXPECT_EQ(after({"lock", "acquire", "a", "jo"}).names_of, NamesOf::Locks) << "it takes several";
   EXPECT_EQ(after({"lock", "acquire", "a", "jo"}).beginning, "jo");
-  EXPECT_TRUE(after({"lock", "ls", ""}).lock_names);
-  EXPECT_FALSE(after({"lock", "ls", "a", ""}).lock_names);
-  EXPECT_FALSE(after({"lock", ""}).lock_names);
-  EXPECT_FALSE(after({"--context", ""}).lock_names) << "a name of something else";
-  EXPECT_TRUE(after({"drain", "no"}).node_names);
-  EXPECT_FALSE(after({"drain", "no"}).lock_names);
-  EXPECT_FALSE(after({"drain", "node-1", ""}).node_names);
-  EXPECT_FALSE(after({"lock", "acquire", ""}).node_names);
+  EXPECT_EQ(after({"lock", "ls", ""}).names_of, NamesOf::Locks);
+  EXPECT_NE(after({"lock", "ls", "a", ""}).names_of, NamesOf::Locks);
+  EXPECT_NE(after({"lock", ""}).names_of, NamesOf::Locks);
+  EXPECT_NE(after({"--context", ""}).names_of, NamesOf::Locks) << "a name of something else";
+  EXPECT_EQ(after({"drain", "no"}).names_of, NamesOf::Nodes);
+  EXPECT_NE(after({"drain", "no"}).names_of, NamesOf::Locks);
+  EXPECT_NE(after({"drain", "node-1", ""}).names_of, NamesOf::Nodes);
+  EXPECT_NE(after({"lock", "acquire", ""}).names_of, NamesOf::Nodes);
 }
 
 TEST_F(CandidatesTest, ACommandFollowsTheDashesOfLockRun) {

@@ -73,6 +73,19 @@ TEST(Front, AVerbThatDoesNotExistHasNoHelp) {
   }
 }
 
+TEST(Front, HelpIsAVerbOfEveryGroup) {
+  const std::vector<std::vector<std::string>> pairs[] = {
+      {{"help"}, {"--help"}},
+      {{"help", "lock", "acquire"}, {"lock", "acquire", "--help"}},
+      {{"lock", "help"}, {"lock", "--help"}}};
+  for (const auto& pair : pairs) {
+    const Finished helped = run("gcoordctl", pair.front());
+    EXPECT_EQ(helped.code, 0) << helped.err;
+    EXPECT_EQ(helped.out, run("gcoordctl", pair.back()).out);
+    EXPECT_THAT(helped.out, HasSubstr("Usage: gcoordctl"));
+  }
+}
+
 TEST(Front, TheVersionIsAFlagToo) {
   const Finished finished = run("gcoordctl", {"--version"});
   EXPECT_EQ(finished.code, 0);

@@ -55,6 +55,17 @@ class LastAnswer final : public protocol::ReplySink {
   std::vector<std::byte> bytes;
 };
 
+// A client that has proven to be this user; of no name an anonymous one.
+protocol::AccessSelf self_of(const std::string& user) {
+  if (user.empty()) {
+    return {.address = "192.0.2.7:4711"};
+  }
+  return {.principal = {security::PrincipalKind::User, user},
+          .proof = protocol::ProofKind::Token,
+          .until_ms = 123'000,
+          .address = "192.0.2.7:4711"};
+}
+
 class AccessEngineTest : public testing::Test {
  protected:
   // Around one node's engine.
@@ -98,7 +109,7 @@ class AccessEngineTest : public testing::Test {
             .replies = around.replies,
             .all_have = [this] { return all_have_; },
             .wall_ms = [] { return kNow; },
-            .proven = [&around](protocol::ConnectionId) { return around.proven; },
+            .self = [&around](protocol::ConnectionId) { return self_of(around.proven); },
             .hash =
                 [&around](std::string password,
                           std::function<void(Result<security::Verifier>)> on_hashed) {
@@ -263,6 +274,48 @@ TEST_F(AccessEngineTest, ReadsAreTheLeadersUnlessAnyReplicaWillDo) {
   EXPECT_EQ(any.error(), ErrorCode::None);
   EXPECT_EQ(any.last.extra, 4u);
   EXPECT_EQ(send(leader(), kGet, std::vector<std::byte>(3)).error(), ErrorCode::PayloadMalformed);
+}
+
+TEST_F(AccessEngineTest, EveryNodeSaysToAClientWhoItIsAndNoMore) {
+  start_all();
+  auto base = order(AccessKind::RoleAdd, "base");
+  base.grants = {
+      {.prefix = "a/", .exact = false, .rights = security::bit_of(security::Right::LockRead)}};
+  ASSERT_EQ(change(base).error(), ErrorCode::None);
+  ASSERT_EQ(change(with_roles(AccessKind::RoleAdd, "ops", {"base"})).error(), ErrorCode::None);
+  ASSERT_EQ(change(with_roles(AccessKind::UserAdd, "ann", {"ops"})).error(), ErrorCode::None);
+  await_epoch(3);
+  const std::uint32_t follower = leader() % kNodes + 1;
+  const auto self = [&](const std::string& user) {
+    around_[follower].proven = user;
+    const LastAnswer& said = send(follower,
+                                  protocol::RequestKind::AccessGet,
+                                  protocol::encode_access_query({.subject = AccessSubject::Self}));
+    EXPECT_EQ(said.error(), ErrorCode::None);
+    const std::span whole{said.bytes};
+    for (std::size_t cut = 1; cut < 20; ++cut) {  // Within what is behind the rows.
+      EXPECT_FALSE(protocol::decode_access_answer(whole.first(whole.size() - cut)).ok()) << cut;
+    }
+    return protocol::decode_access_answer(said.bytes).value();
+  };
+  const protocol::AccessAnswer ann = self("ann");
+  EXPECT_EQ(ann.self, self_of("ann"));
+  EXPECT_EQ(ann.epoch, 3u);
+  ASSERT_EQ(ann.users.size(), 1u);
+  EXPECT_EQ(ann.users[0].roles, std::vector<std::string>{"ops"});
+  ASSERT_EQ(ann.roles.size(), 2u) << "with the role that its own one includes";
+  EXPECT_EQ(ann.roles[0].first, "base");
+  EXPECT_EQ(ann.roles[0].second.grants, base.grants);
+  const protocol::AccessAnswer stranger = self("nobody has this name");
+  EXPECT_TRUE(stranger.users.empty() && stranger.roles.empty());
+  const protocol::AccessAnswer nobody = self("");
+  EXPECT_EQ(nobody.self, self_of(""));
+  EXPECT_TRUE(nobody.epoch == 0 && nobody.user_count == 0 && nobody.users.empty());
+  ASSERT_EQ(change(order(AccessKind::UserDisable, "ann")).error(), ErrorCode::None);
+  await_epoch(4);
+  const protocol::AccessAnswer disabled = self("ann");
+  ASSERT_EQ(disabled.users.size(), 1u);
+  EXPECT_TRUE(disabled.users[0].disabled && disabled.roles.empty());
 }
 
 TEST_F(AccessEngineTest, NothingIsMadeWhileANodeLacksTheFeature) {
@@ -463,7 +516,7 @@ TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
                            .replies = replies,
                            .all_have = [] { return true; },
                            .wall_ms = [] { return kNow; },
-                           .proven = {},
+                           .self = {},
                            .hash = {},
                            .takes_records = [] { return false; }});
   AccessOrder order;

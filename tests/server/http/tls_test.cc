@@ -203,6 +203,41 @@ TEST_F(HttpTlsTest, OtherProgramsReadPagesByTls13AndByNothingOlder) {
   EXPECT_EQ(status(request), 0);
 }
 
+// gnutls-cli does so at the end of its input, and once got no answer.
+TEST_F(HttpTlsTest, AClientThatHasShutItsHalfGetsItsAnswerWhole) {
+  open(TlsMode::Required);
+  for (const bool ends_tcp : {false, true}) {
+    RawHttp client(server_->port());
+    TlsSession tls = session();
+    ASSERT_TRUE(tls.send(security::bytes_of("GET /page HTTP/1.1\r\nHost: x\r\n\r\n")).ok());
+    send_output(tls, client);
+    read(tls, client, "the page\n");
+    ASSERT_TRUE(tls.send(security::bytes_of("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")).ok());
+    tls.shut();
+    send_output(tls, client);
+    if (ends_tcp) {
+      ::shutdown(client.socket(), SHUT_WR);
+    }
+    const std::string text = read(tls, client, "");
+    EXPECT_THAT(text, StartsWith("HTTP/1.1 200")) << ends_tcp;
+    EXPECT_EQ(text.size() - text.find("\r\n\r\n") - 4, kLargeBytes) << ends_tcp;
+    EXPECT_TRUE(tls.ended() && tls.failure().ok()) << ends_tcp;
+  }
+}
+
+TEST_F(HttpTlsTest, AClientThatHasShutAndIsOwedNothingIsShutAtOnce) {
+  open(TlsMode::Required, {.idle_time = std::chrono::hours{1}});
+  RawHttp client(server_->port());
+  TlsSession tls = session();
+  ASSERT_TRUE(tls.send(security::bytes_of("GET /page HTTP/1.1\r\nHost: x\r\n\r\n")).ok());
+  send_output(tls, client);
+  EXPECT_THAT(read(tls, client, "the page\n"), HasSubstr("the page\n"));
+  tls.shut();
+  send_output(tls, client);
+  read(tls, client, "");
+  EXPECT_TRUE(tls.ended() && tls.failure().ok());
+}
+
 TEST_F(HttpTlsTest, GarbageEndsItsConnectionAlone) {
   open(TlsMode::Required);
   RawHttp client(server_->port());

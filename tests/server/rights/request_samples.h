@@ -228,6 +228,10 @@ inline void add_cluster(std::vector<Sample>& samples) {
                      protocol::encode_access_query({.subject = protocol::AccessSubject::Users}),
                      SessionStanding::Own,
                      "rows"});
+  samples.push_back({slot_of(AccessGet),
+                     protocol::encode_access_query({.subject = protocol::AccessSubject::Self}),
+                     SessionStanding::Own,
+                     "itself"});
   samples.push_back({slot_of(LogLevels),
                      protocol::encode_log_levels({"debug", "me"}),
                      SessionStanding::Own,

@@ -203,14 +203,11 @@ void AccessRequests::answer(const Asker& asker, AccessAnswer answer) {
 
 void AccessRequests::get(const Asker& asker, std::span<const std::byte> payload) {
   const auto query = protocol::decode_access_query(payload);
-  if (query.ok() && query.value().subject == AccessSubject::Self) {
-    return get_self(asker);
-  }
-  if (!environment_.supported) {
-    return refuse(asker, protocol::make_error(ErrorCode::AccessUnsupported));
-  }
   if (!query.ok()) {
     return refuse(asker, query.status());
+  }
+  if (query.value().subject == AccessSubject::Self) {
+    return get_self(asker);
   }
   if (!query.value().replica && !leads(asker)) {
     return;

@@ -97,7 +97,9 @@ class Nemesis {
   void flip_bit(std::uint32_t index);
   void replace_disk(std::uint32_t index);
   void bring_old_disk(std::uint32_t index);
-  void intrude(std::uint32_t index, std::unique_ptr<WorldDisk> disk);
+  void intrude(std::uint32_t index, FaultClass fault, std::unique_ptr<WorldDisk> disk);
+  void bring_true_disk(std::uint32_t index);
+  void watch_intruder(std::uint32_t index);
   void miss_snapshot(std::uint32_t index);
   void partition();
   void swizzle();

@@ -1,4 +1,5 @@
 // What befalls machines: their processes, disks and clocks.
+#include "chaos/members/moves_report.h"
 #include "chaos/world/nemesis.h"
 #include "chaos/world/world.h"
 #include "common/assert.h"
@@ -18,6 +19,23 @@ bool known_to_all(WorldNode& node) {
   return std::ranges::all_of(view.peers, [](const server::NodePeerView& peer) {
     return peer.link.state == netcore::LinkState::Up && peer.live;
   });
+}
+
+// Whether the node is a majority of the shard by its own weight, as far as it knows. On a disk that
+// is not its own it then elects itself before it has met anybody, which no protocol can help, as
+// with a single voter.
+bool decides_alone(WorldNode& node, ShardId shard) {
+  const consensus::Configuration members = node.engine().view(shard).configuration;
+  const std::uint8_t slot = consensus::slot_of(members, node.id());
+  return slot != consensus::kSlotNone && consensus::is_quorum(members, consensus::slot_bit(slot));
+}
+
+bool decides_anything_alone(WorldNode& node, std::uint32_t shard_count) {
+  std::uint32_t shard = 0;
+  while (shard < shard_count && !decides_alone(node, ShardId{shard})) {
+    ++shard;
+  }
+  return shard < shard_count;
 }
 
 }  // namespace
@@ -358,8 +376,7 @@ void Nemesis::replace_disk(std::uint32_t index) {
     return;
   }
   stop(index, false);
-  count(FaultClass::ReplacedDisk);
-  intrude(index, std::make_unique<WorldDisk>());
+  intrude(index, FaultClass::ReplacedDisk, std::make_unique<WorldDisk>());
 }
 
 void Nemesis::bring_old_disk(std::uint32_t index) {
@@ -372,27 +389,52 @@ void Nemesis::bring_old_disk(std::uint32_t index) {
   machine.old_disk = nullptr;
   stop(index, false);
   machine.old_disk = nullptr;
-  count(FaultClass::OldDisk);
-  intrude(index, std::move(old));
+  intrude(index, FaultClass::OldDisk, std::move(old));
 }
 
 // A node under an id that is not its own any more: it must neither vote nor lead. For a while; then
 // the true disk is put back.
-void Nemesis::intrude(std::uint32_t index, std::unique_ptr<WorldDisk> disk) {
+void Nemesis::intrude(std::uint32_t index, FaultClass fault, std::unique_ptr<WorldDisk> disk) {
   WorldNode& node = world_.node(index);
   machines_[index].true_disk = node.swap_disk(std::move(disk));
   start(index);
-  after(some_ms(15, 40), [this, index] {
-    Machine& machine = machines_[index];
-    if (machine.true_disk == nullptr) {
-      return;
+  if (node.running() && decides_anything_alone(node, world_.options().shard_count)) {
+    return bring_true_disk(index);
+  }
+  count(fault);
+  after(some_ms(15, 40), [this, index] { bring_true_disk(index); });
+}
+
+void Nemesis::bring_true_disk(std::uint32_t index) {
+  Machine& machine = machines_[index];
+  if (machine.true_disk == nullptr) {
+    return;
+  }
+  WorldNode& intruder = world_.node(index);
+  intruder.stop();
+  intruder.swap_disk(std::move(machine.true_disk));
+  machine.true_disk = nullptr;
+  start(index);
+}
+
+// What is decided in its log is applied only after it has started, so its weight is looked at
+// again.
+void Nemesis::watch_intruder(std::uint32_t index) {
+  WorldNode& node = world_.node(index);
+  if (machines_[index].true_disk == nullptr || !node.running()) {
+    return;
+  }
+  for (std::uint32_t number = 0; number < world_.options().shard_count; ++number) {
+    const ShardId shard{number};
+    const bool leads = node.engine().view(shard).role == consensus::Role::Leader;
+    if (leads && !decides_alone(node, shard)) {
+      return world_.judge().report("a node with a disk that is not its own leads: " +
+                                   shard_report(shard, {&node.engine()}));
     }
-    WorldNode& intruder = world_.node(index);
-    intruder.stop();
-    intruder.swap_disk(std::move(machine.true_disk));
-    machine.true_disk = nullptr;
-    start(index);
-  });
+  }
+  if (decides_anything_alone(node, world_.options().shard_count)) {
+    bring_true_disk(index);
+  }
 }
 
 // Long enough away that the others compact what it misses.
@@ -422,10 +464,7 @@ void Nemesis::watch_memory() {
         count(FaultClass::Membership);
       }
     }
-    if (machine.true_disk != nullptr && world_.node(index).running() &&
-        world_.node(index).engine().view().leader_count != 0) {
-      world_.judge().report("a node with a disk that is not its own leads");
-    }
+    watch_intruder(index);
   }
 }
 

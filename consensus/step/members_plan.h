@@ -31,7 +31,7 @@ inline constexpr std::uint8_t kTargetLeads = 2;  // Voter: may keep the leadersh
 inline constexpr std::uint8_t kTargetLeadsAtNeed = 4;
 inline constexpr std::uint8_t kTargetJoining = 8;   // Learner: is to become more than that.
 inline constexpr std::uint8_t kTargetWitness = 16;  // Has no service state, now or once it votes.
-// Learner: is on its way out, and keeps its slot until it is; whoever joins waits for it.
+// Learner: is on its way out, and has a slot until it is; whoever joins waits for it.
 inline constexpr std::uint8_t kTargetLeaves = 32;
 
 struct TargetNode {
@@ -183,28 +183,36 @@ GCOORD_HD inline bool missing(const MembersQuestion& q,
   return (peer.found() && peer->live != 0) == kind.live;
 }
 
-// Learners make room for living nodes that are to become more: dead ones first, then those that are
-// to stay learners, and for voters to be those that join, and at last those that leave. `room`:
-// slots that are free now or are to be.
+// Learners make room for living nodes that move: dead ones first, then those that are to stay
+// learners; those that join for voters to be and for those that leave, and at last those that leave
+// for voters to be. `room`: slots that are free now or are to be.
 GCOORD_HD inline void make_room(const MembersQuestion& q, std::uint32_t room, Configuration& next) {
   std::uint32_t voters = 0;
-  std::uint32_t moving = 0;
+  std::uint32_t joining = 0;
+  std::uint32_t leaving = 0;
   for (std::uint32_t k = 0; k < q.target.count; ++k) {
     const TargetNode& node = q.target.node[k];
     voters += missing(q, node, {.flags = kTargetVoter, .live = true}) ? 1u : 0u;
-    moving += missing(q, node, {.flags = kTargetJoining, .live = true}) ? 1u : 0u;
-    moving += missing(q, node, {.flags = kTargetLeaves, .live = true}) ? 1u : 0u;
+    joining += missing(q, node, {.flags = kTargetJoining, .live = true}) ? 1u : 0u;
+    leaving += missing(q, node, {.flags = kTargetLeaves, .live = true}) ? 1u : 0u;
   }
-  const SlotMask victims_of_pass[] = {
-      static_cast<SlotMask>(~q.slots.live),
-      static_cast<SlotMask>(q.slots.learners & ~(q.slots.joining | q.slots.leaving)),
-      q.slots.joining,
-      q.slots.leaving,
+
+  struct Pass {
+    SlotMask victims;
+    std::uint32_t needed;
   };
-  for (std::uint32_t pass = 0; pass < 4; ++pass) {
-    const auto victims = static_cast<SlotMask>(next.learners & victims_of_pass[pass]);
-    const std::uint32_t needed = pass < 2 ? voters + moving : voters;
-    for (std::uint32_t slot = 0; slot < kReplicaSlots && room < needed; ++slot) {
+
+  const auto staying =
+      static_cast<SlotMask>(q.slots.learners & ~(q.slots.joining | q.slots.leaving));
+  const Pass passes[] = {
+      {static_cast<SlotMask>(~q.slots.live), voters + joining + leaving},
+      {staying, voters + joining + leaving},
+      {q.slots.joining, voters + leaving},
+      {q.slots.leaving, voters},
+  };
+  for (const Pass& pass : passes) {
+    const auto victims = static_cast<SlotMask>(next.learners & pass.victims);
+    for (std::uint32_t slot = 0; slot < kReplicaSlots && room < pass.needed; ++slot) {
       if (has_slot(victims, slot)) {
         drop_learner(next, slot);
         ++room;

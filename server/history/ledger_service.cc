@@ -3,7 +3,7 @@
 #include "common/bytes.h"
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/frontier_growth.h"
-#include "server/history/ledger_head.h"
+#include "ledger/merkle/hash.h"
 #include "server/interfaces/errors.h"
 
 #include <algorithm>
@@ -29,6 +29,13 @@ void put(std::vector<std::byte>& bytes, T value) {
   std::array<std::byte, sizeof value> stored{};
   store(stored.data(), value);
   bytes.insert(bytes.end(), stored.begin(), stored.end());
+}
+
+void put(std::vector<std::byte>& bytes, const MerkleFrontier& frontier) {
+  put(bytes, frontier.size);
+  for (const ledger::MerkleHash& peak : frontier.peaks) {
+    bytes.insert(bytes.end(), peak.begin(), peak.end());
+  }
 }
 
 }  // namespace
@@ -82,14 +89,21 @@ void LedgerService::apply(const AppliedEntry& entry) {
     failure_ = failure_.ok() ? gap(entry, applied) : failure_;
     return;
   }
-  add(entry.shard, applied, ledger_leaf(entry, leaf_));
+  const std::span<const std::byte> leaf = ledger_leaf(entry, leaf_);
+  add(entry.shard, applied, leaf);
   ++applied;
+  if (!behind_.empty()) {
+    grow_frontier(entry.shard, leaf);
+  }
   inner_.apply(entry);
 }
 
 // The tree as the worker has it, or will have it, over no more than was applied: after a crash
 // history may be ahead, since it is durable before the engine knows again what is decided.
 MerkleFrontier LedgerService::frontier_of(ShardId shard) {
+  if (const auto behind = behind_.find(shard.value); behind != behind_.end()) {
+    return behind->second;
+  }
   if (const auto begun = begun_.find(shard.value); begun != begun_.end()) {
     if (worker_->begun() < begun->second.number) {
       return begun->second.frontier;
@@ -134,10 +148,7 @@ void LedgerService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
   const MerkleFrontier frontier = frontier_of(shard);
   const auto tail = tail_of(shard, frontier.size);
   put_ledger_head(bytes, {LedgerHeadKind::Snapshot, tail.size(), size});
-  put(bytes, frontier.size);
-  for (const ledger::MerkleHash& peak : frontier.peaks) {
-    bytes.insert(bytes.end(), peak.begin(), peak.end());
-  }
+  put(bytes, frontier);
   for (const std::span<const std::byte> entry : tail) {
     put(bytes, static_cast<std::uint32_t>(entry.size()));
     bytes.insert(bytes.end(), entry.begin(), entry.end());
@@ -153,7 +164,12 @@ void LedgerService::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
   hand_over();  // What the checkpoint covers is durable first: it settles what was handed over.
   const std::size_t begin = bytes.size();
   const std::uint64_t size = applied_[shard.value];
-  put_ledger_head(bytes, {LedgerHeadKind::Checkpoint, 0, size});
+  const auto behind = behind_.find(shard.value);
+  const bool tells = behind != behind_.end();
+  put_ledger_head(bytes, {tells ? LedgerHeadKind::Snapshot : LedgerHeadKind::Checkpoint, 0, size});
+  if (tells) {
+    put(bytes, behind->second);
+  }
   inner_.checkpoint(shard, bytes);
   if (size == 0 && bytes.size() == begin + kLedgerHeadBytes) {
     bytes.resize(begin);
@@ -162,11 +178,37 @@ void LedgerService::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
   checkpointed_[shard.value] = size;
 }
 
+// A state was installed: whether history begins behind it. That may have come from an earlier
+// life, whose log of record does not say so.
+void LedgerService::note_frontier(ShardId shard, const LedgerHead& head) {
+  behind_.erase(shard.value);
+  if (!head.frontier || worker_->history()->first(shard) <= head.size) {
+    return;
+  }
+  MerkleFrontier frontier = *head.frontier;
+  for (const std::span<const std::byte> leaf : head.tail) {
+    append_leaf(frontier, ledger::hash_leaf(leaf));
+  }
+  behind_.emplace(shard.value, std::move(frontier));
+}
+
+void LedgerService::grow_frontier(ShardId shard, std::span<const std::byte> leaf) {
+  const auto behind = behind_.find(shard.value);
+  if (behind == behind_.end()) {
+    return;
+  }
+  append_leaf(behind->second, ledger::hash_leaf(leaf));
+  if (behind->second.size >= worker_->history()->first(shard)) {
+    behind_.erase(behind);
+  }
+}
+
 Status LedgerService::install(ShardId shard, std::span<const std::byte> bytes) {
   const auto head = decode_ledger_head(bytes);
   if (!head) {
     return {StatusCode::DataLoss, "has a state without a history", kCheckpointImpossible};
   }
+  note_frontier(shard, *head);
   if (head->frontier) {
     hand_over();
     begun_[shard.value] = {worker_->begin_at(shard, *head->frontier), *head->frontier};

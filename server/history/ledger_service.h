@@ -11,7 +11,10 @@
 // The service's bytes get a head in front: how many entries were applied and, for snapshots, the
 // tree's frontier, so that who installs them goes on with the same roots. The worker may be behind:
 // the entries that it has not hashed then go along. A checkpoint has no frontier, since its node's
-// own history is durable before it (ledger/history/worker.h: settle). Bytes, little-endian:
+// own history is durable before it (ledger/history/worker.h: settle); unless that begins behind it:
+// a snapshot was in history, and a crash came before the log of record had it. A lesser snapshot
+// may come then, of which this history says nothing, so that its frontier is kept until history
+// begins again. Bytes, little-endian:
 //
 //   version 1, kind 1 (0: checkpoint, 1: snapshot), reserved 2, entry count 4, size 8
 //   of a snapshot: the frontier's size 8, its peaks 32 each, then per entry length 4 and bytes
@@ -22,6 +25,7 @@
 #pragma once
 
 #include "ledger/history/worker.h"
+#include "server/history/ledger_head.h"
 #include "server/interfaces/passing_machine.h"
 
 #include <atomic>
@@ -86,6 +90,8 @@ class LedgerService final : public PassingMachine {
   };
 
   void add(ShardId shard, std::uint64_t index, std::span<const std::byte> leaf);
+  void note_frontier(ShardId shard, const LedgerHead& head);
+  void grow_frontier(ShardId shard, std::span<const std::byte> leaf);
   void hand_over();
   void forget_hashed();
   ledger::MerkleFrontier frontier_of(ShardId shard);
@@ -100,7 +106,9 @@ class LedgerService final : public PassingMachine {
   std::deque<Batch> handed_over_;                   // Not known to be hashed.
   std::uint64_t hashed_ = 0;                        // Batches of them that were taken off.
   std::unordered_map<std::uint32_t, Begun> begun_;  // By shard.
-  std::vector<std::byte> leaf_;                     // Kept warm.
+  // By shard, where history begins behind what was applied: the tree of that. Nothing there tells.
+  std::unordered_map<std::uint32_t, ledger::MerkleFrontier> behind_;
+  std::vector<std::byte> leaf_;  // Kept warm.
 };
 
 }  // namespace gcoord::server

@@ -401,6 +401,34 @@ TEST(MembersPlan, WhoLeavesGetsASlotBeforeWhoJoins) {
   EXPECT_EQ(slot_of(plan.configuration, NodeId{9}), kSlotNone);
 }
 
+// World 7163: it was away when it lost its slot to one that joins, and came back.
+TEST(MembersPlan, WhoJoinsGivesItsSlotToOneThatLeaves) {
+  Configuration members = voting({1, 4, 6, 5});
+  for (const std::uint32_t node : {7u, 8u, 9u, 10u}) {
+    members = with_learner(members, node);
+  }
+  Shard shard(members);
+  MembersTarget target = voters_of({1, 4, 6});
+  for (const std::uint32_t node : {8u, 9u, 10u}) {
+    add_learner(target, node, kTargetJoining);
+  }
+  for (const std::uint32_t node : {2u, 5u, 7u}) {
+    add_learner(target, node, kTargetLeaves);
+  }
+  int changes = 0;
+  for (MembersPlan plan = shard.plan(target); plan.step != MembersStep::None && changes < 16;
+       plan = shard.plan(target), ++changes) {
+    shard.decide(plan.configuration);
+  }
+  ASSERT_LT(changes, 16);
+  for (const std::uint32_t node : {2u, 5u, 7u}) {
+    EXPECT_TRUE(shard.learns(node)) << node;
+  }
+  EXPECT_EQ(count_slots(shard.configuration().learners), 5u) << "two that join, and three leave";
+  EXPECT_TRUE(as_wanted(shard.configuration(), target, kReplicaSlots));
+  EXPECT_FALSE(shard.is_ready(target));
+}
+
 TEST(MembersPlan, WithoutATargetNothingIsWanted) {
   Shard shard(with_learner(voting({1, 2, 3}), 4));
   EXPECT_EQ(shard.plan({}).step, MembersStep::None);

@@ -222,6 +222,70 @@ TEST(LedgerService, ASnapshotIsOfWhatWasAppliedThoughHistoryIsAhead) {
   EXPECT_EQ(other.head(), source.head());
 }
 
+std::vector<std::byte> snapshot_of(Kept& kept) {
+  std::vector<std::byte> bytes;
+  kept.service().serialize(ShardId{1}, bytes);
+  return bytes;
+}
+
+void grow(Kept& kept, std::uint64_t from, std::uint64_t to) {
+  for (std::uint64_t index = from; index <= to; ++index) {
+    kept.apply(index, "entry " + std::to_string(index));
+  }
+  ASSERT_TRUE(kept.history->end_turn(true).ok());
+}
+
+// Whether a node that installs it comes to the root that the source has for as many entries.
+void expect_leads_on(std::span<const std::byte> snapshot, std::uint64_t size, Kept& source) {
+  ledger::HistoryMedium medium;
+  Kept other(medium);
+  ASSERT_TRUE(other.service().plausible(ShardId{1}, snapshot));
+  ASSERT_TRUE(other.service().install(ShardId{1}, snapshot).ok());
+  EXPECT_EQ(other.head().size, size);
+  grow(other, size + 1, 40);
+  EXPECT_EQ(other.head(), source.head());
+}
+
+// A snapshot was in history when its node crashed, and not in the log of record; the next leader
+// sent a lesser one. World 3876: what the node wrote of it could not be read any more.
+TEST(LedgerService, ASnapshotFromBeforeHistoryBeginsIsPassedOnAndKept) {
+  ledger::HistoryMedium source_medium;
+  Kept source(source_medium);
+  grow(source, 1, 20);
+  const auto lesser = snapshot_of(source);
+  grow(source, 21, 30);
+  const auto greater = snapshot_of(source);
+  grow(source, 31, 40);
+  ledger::HistoryMedium medium;
+  {
+    Kept earlier(medium);
+    ASSERT_TRUE(earlier.service().install(ShardId{1}, greater).ok());
+    ASSERT_TRUE(earlier.history->settle().ok());
+  }
+  std::vector<std::byte> checkpoint;
+  {
+    Kept next(medium);
+    next.history->recovered();
+    ASSERT_TRUE(next.service().install(ShardId{1}, lesser).ok());
+    EXPECT_EQ(next.history->worker().history()->first(ShardId{1}), 30u);
+    expect_leads_on(snapshot_of(next), 20, source);
+    grow(next, 21, 25);
+    expect_leads_on(snapshot_of(next), 25, source);
+    next.service().checkpoint(ShardId{1}, checkpoint);
+    ASSERT_TRUE(next.history->settle().ok());
+  }
+  Kept last(medium);
+  ASSERT_TRUE(last.service().continues(ShardId{1}, checkpoint));
+  ASSERT_TRUE(last.service().install(ShardId{1}, checkpoint).ok());
+  last.history->recovered();
+  expect_leads_on(snapshot_of(last), 25, source);
+  grow(last, 26, 35);
+  expect_leads_on(snapshot_of(last), 35, source);
+  grow(last, 36, 40);
+  EXPECT_EQ(last.head(), source.head());
+  EXPECT_TRUE(last.history->settle().ok());
+}
+
 TEST(LedgerService, APeersStateHasAFrontierAndASizeThatATreeCanHave) {
   ledger::HistoryMedium medium;
   Kept kept(medium);

@@ -95,11 +95,9 @@ class Nemesis {
   void lose_power_of_all();
   void on_removed(std::uint32_t index);
   void flip_bit(std::uint32_t index);
-  void replace_disk(std::uint32_t index);
-  void bring_old_disk(std::uint32_t index);
+  void bring_disk(std::uint32_t index, FaultClass fault);
   void intrude(std::uint32_t index, FaultClass fault, std::unique_ptr<WorldDisk> disk);
   void bring_true_disk(std::uint32_t index);
-  void watch_intruder(std::uint32_t index);
   void miss_snapshot(std::uint32_t index);
   void partition();
   void swizzle();

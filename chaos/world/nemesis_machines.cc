@@ -38,6 +38,19 @@ bool decides_anything_alone(WorldNode& node, std::uint32_t shard_count) {
   return shard < shard_count;
 }
 
+// What a node on a disk that is not its own leads though it needs others for that. Empty: nothing.
+std::string led_by_intruder(WorldNode& node, std::uint32_t shard_count) {
+  for (std::uint32_t number = 0; number < shard_count; ++number) {
+    const ShardId shard{number};
+    const bool leads = node.engine().view(shard).role == consensus::Role::Leader;
+    if (leads && !decides_alone(node, shard)) {
+      return "a node with a disk that is not its own leads: " +
+             shard_report(shard, {&node.engine()});
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool Nemesis::idle(std::uint32_t index) const {
@@ -251,9 +264,8 @@ void Nemesis::strike_machine(FaultClass fault) {
     case FaultClass::BitFlip:
       return flip_bit(index);
     case FaultClass::ReplacedDisk:
-      return replace_disk(index);
     case FaultClass::OldDisk:
-      return bring_old_disk(index);
+      return bring_disk(index, fault);
     case FaultClass::Snapshot:
       miss_snapshot(index);
       break;
@@ -370,26 +382,23 @@ void Nemesis::flip_bit(std::uint32_t index) {
   }
 }
 
-void Nemesis::replace_disk(std::uint32_t index) {
-  // Whoever joined would have to be let in again.
-  if (index >= world_.options().node_count || !known_to_all(world_.node(index))) {
-    return;
-  }
-  stop(index, false);
-  intrude(index, FaultClass::ReplacedDisk, std::make_unique<WorldDisk>());
-}
-
-void Nemesis::bring_old_disk(std::uint32_t index) {
+// A new disk or an old copy, in place of the machine's own.
+void Nemesis::bring_disk(std::uint32_t index, FaultClass fault) {
   Machine& machine = machines_[index];
+  const bool is_new = fault == FaultClass::ReplacedDisk;
   const bool same_life = machine.lives_at_old == world_.node(index).life_count();
-  if (machine.old_disk == nullptr || same_life || !known_to_all(world_.node(index))) {
+  // With a new disk, whoever joined would have to be let in again.
+  const bool may =
+      is_new ? index < world_.options().node_count : machine.old_disk != nullptr && !same_life;
+  if (!may || !known_to_all(world_.node(index))) {
     return;
   }
-  auto old = std::move(machine.old_disk);
-  machine.old_disk = nullptr;
+  auto disk = is_new ? std::make_unique<WorldDisk>() : std::move(machine.old_disk);
   stop(index, false);
-  machine.old_disk = nullptr;
-  intrude(index, FaultClass::OldDisk, std::move(old));
+  if (!is_new) {
+    machine.old_disk = nullptr;
+  }
+  intrude(index, fault, std::move(disk));
 }
 
 // A node under an id that is not its own any more: it must neither vote nor lead. For a while; then
@@ -415,26 +424,6 @@ void Nemesis::bring_true_disk(std::uint32_t index) {
   intruder.swap_disk(std::move(machine.true_disk));
   machine.true_disk = nullptr;
   start(index);
-}
-
-// What is decided in its log is applied only after it has started, so its weight is looked at
-// again.
-void Nemesis::watch_intruder(std::uint32_t index) {
-  WorldNode& node = world_.node(index);
-  if (machines_[index].true_disk == nullptr || !node.running()) {
-    return;
-  }
-  for (std::uint32_t number = 0; number < world_.options().shard_count; ++number) {
-    const ShardId shard{number};
-    const bool leads = node.engine().view(shard).role == consensus::Role::Leader;
-    if (leads && !decides_alone(node, shard)) {
-      return world_.judge().report("a node with a disk that is not its own leads: " +
-                                   shard_report(shard, {&node.engine()}));
-    }
-  }
-  if (decides_anything_alone(node, world_.options().shard_count)) {
-    bring_true_disk(index);
-  }
 }
 
 // Long enough away that the others compact what it misses.
@@ -464,7 +453,16 @@ void Nemesis::watch_memory() {
         count(FaultClass::Membership);
       }
     }
-    watch_intruder(index);
+    if (machine.true_disk == nullptr || !world_.node(index).running()) {
+      continue;
+    }
+    const std::string led = led_by_intruder(world_.node(index), world_.options().shard_count);
+    if (!led.empty()) {
+      world_.judge().report(led);
+    } else if (decides_anything_alone(world_.node(index), world_.options().shard_count)) {
+      // What is decided in its log is applied only after it has started.
+      bring_true_disk(index);
+    }
   }
 }
 

@@ -20,9 +20,10 @@ GCOORD_HD inline bool configuration_waits(const Log& log) {
   return log.configuration_pending > log.applied;
 }
 
-// Memory mode, or an owner whose memory is all the storage there is.
-GCOORD_HD inline bool stores_at_once(const StepInput& input) {
-  return in_memory_mode(input) || input.stored_at_once != 0;
+// Whether what is decided counts as soon as it is: in memory mode, for an owner whose memory is all
+// the storage there is, and for one that asks for it.
+GCOORD_HD inline bool decides_at_once(const StepInput& input) {
+  return in_memory_mode(input) || input.stored_at_once != 0 || input.decided_at_once != 0;
 }
 
 // Entries beyond `applied` that are decided, as Log::durable_ahead tells them.
@@ -38,7 +39,7 @@ GCOORD_HD inline LogIndex firmly_decided(const Row& r) {
   if constexpr (Row::kIsPlain) {
     return log.commit;  // plain_log
   } else {
-    const bool firm = !configuration_waits(log) || stores_at_once(r.input);
+    const bool firm = !configuration_waits(log) || decides_at_once(r.input);
     return firm ? log.commit : min_id(log.commit, log.applied + log.durable_ahead);
   }
 }
@@ -50,7 +51,7 @@ GCOORD_HD inline bool decision_is_news(const Row& r) {
     return false;
   } else {
     const Log& log = r.log();
-    return configuration_waits(log) && !stores_at_once(r.input) &&
+    return configuration_waits(log) && !decides_at_once(r.input) &&
            log.durable_ahead < decided_ahead(log);
   }
 }
@@ -60,7 +61,8 @@ template <typename Row>
 GCOORD_HD inline void hand_over_decision(const Row& r) {
   if constexpr (!Row::kIsPlain) {
     Log& log = r.log();
-    log.pending_ahead = configuration_waits(log) ? decided_ahead(log) : std::uint16_t{0};
+    const bool tells = configuration_waits(log) && !decides_at_once(r.input);
+    log.pending_ahead = tells ? decided_ahead(log) : std::uint16_t{0};
   }
 }
 

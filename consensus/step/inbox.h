@@ -96,6 +96,9 @@ struct StepInput {
   // 1: in durable mode, too, there may be replicas here or at peers that have forgotten what they
   // promised, because a data directory was replaced.
   std::uint8_t lives_end = 0;
+  // 1: a configuration counts once it is decided, whether or not storage knows that it is. For
+  // owners that keep rows packed, where a row that waits would have no place (docs/adr/0132).
+  std::uint8_t decided_at_once = 0;
   // 1: this node is a witness, for its whole life: it votes and has the log, and never campaigns.
   std::uint8_t witness = 0;
 };

@@ -173,6 +173,7 @@ class NodeClock {
     reading.input.timing = timing_.timing;
     reading.input.limits = timing_.limits;
     reading.input.stored_at_once = timing_.stored_at_once;
+    reading.input.decided_at_once = 1;
     reading.input.incarnation = timing_.incarnation;
     reading.input.durability = timing_.durability;
     reading.input.peer = nullptr;

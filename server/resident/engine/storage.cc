@@ -159,9 +159,9 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   }
   const CommandReassembler::Pieces pieces = rows_.pieces(shard);
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
-    const LogIndex index = pieces.next - (pieces.entries.size() - k);
-    if (index > log.floor) {  // A device reads no piece of a record, so the first may be gone.
-      view.entry(row_index, index) = pieces.entries[k];
+    const std::size_t back = pieces.entries.size() - k;
+    if (back <= locks::kPiecesMax) {  // Those before are a record's, of which a device reads none.
+      view.entry(row_index, pieces.next - back) = pieces.entries[k];
     }
   }
   const bool behind = rows_.applied(shard) != log.applied;

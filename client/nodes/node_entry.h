@@ -58,7 +58,7 @@ struct NodeEntry {
   std::shared_ptr<Connection> connection;
   // While it connects, and of one that has left: when nothing of it is under way any more.
   TimePoint give_up_at{};
-  bool greeted = false;  // The present connection is there, and the Hello on its way.
+  bool greeted = false;  // The present connection is there; the Hello has no answer yet.
 
   // Of the present connection.
   struct LoginState {

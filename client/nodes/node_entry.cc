@@ -51,12 +51,12 @@ void NodeEntry::let_go(TimePoint until) {
   }
 }
 
-// Another program, or another port of a node, takes the connection and waits for its own protocol.
 std::string NodeEntry::why_not_ready() const {
-  const bool silent = phase == Phase::Connecting && greeted;
-  return !failure.empty() ? failure
-         : silent ? "it takes connections and does not answer; is this a node's port for clients?"
-                  : "no answer yet";
+  if (!failure.empty()) {
+    return failure;
+  }
+  return is_unanswered() ? "it takes connections and does not answer" + std::string{kWhichPort}
+                         : "no answer yet";
 }
 
 }  // namespace gcoord::client

@@ -18,6 +18,9 @@
 
 namespace gcoord::client {
 
+// Behind the reason why a Hello had no answer.
+inline constexpr std::string_view kWhichPort = "; is this a node's port for clients?";
+
 struct NodeEntry {
   enum class Phase : std::uint8_t {
     Waiting,     // For its breaker.
@@ -43,6 +46,10 @@ struct NodeEntry {
   void let_go(TimePoint until);
 
   std::string why_not_ready() const;
+
+  // Whether a Hello has had no answer yet: it may be another program, or another port of a node,
+  // which waits for its own protocol or ends what it does not understand.
+  bool is_unanswered() const { return phase == Phase::Connecting && greeted; }
 
   bool is_used() const { return phase != Phase::Alias && phase != Phase::Left; }
 

@@ -490,9 +490,8 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
     return;
   }
   const bool was_ready = entry.phase == Phase::Ready;
-  // Another port of a node, or another program, may end what it does not understand.
-  const bool unanswered = entry.phase == Phase::Connecting && entry.greeted &&
-                          entry.connection->failure_code() == protocol::ErrorCode::None;
+  const bool unanswered =
+      entry.is_unanswered() && entry.connection->failure_code() == protocol::ErrorCode::None;
   frames_before_ += entry.connection->frames_sent();
   if (entry.connection->failure_code() != protocol::ErrorCode::None) {
     entry.failure_code = entry.connection->failure_code();
@@ -506,7 +505,7 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
     entry.give_up_at = now + kLeavingTime;
   }
   entry.failed = true;
-  entry.failure = unanswered ? reason + "; is this a node's port for clients?" : reason;
+  entry.failure = unanswered ? reason + std::string{kWhichPort} : reason;
   entry.breaker.trip(now);
   if (!was_ready) {
     entry.change_address();

@@ -5,6 +5,7 @@
 #include "client/net/tls_access.h"
 #include "common/assert.h"
 #include "common/host/unix_socket.h"
+#include "protocol/identities/secret_kinds.h"
 #include "security/secret/bytes.h"
 #include "security/tls/session.h"
 
@@ -19,21 +20,6 @@
 
 namespace gcoord::client {
 namespace {
-
-// Whose payload is, or has in it, a password, a token or a key.
-bool is_secret(const protocol::RequestSlot& slot) {
-  return slot.kind == protocol::RequestKind::Authenticate ||
-         slot.kind == protocol::RequestKind::SessionAttach ||
-         slot.kind == protocol::RequestKind::AccessChange;
-}
-
-bool is_secret(const protocol::ReplySlot& slot) {
-  return slot.kind == protocol::RequestKind::Authenticate ||
-         slot.kind == protocol::RequestKind::SessionAttach ||
-         slot.kind == protocol::RequestKind::OpenSession ||
-         slot.kind == protocol::RequestKind::SessionGrant ||
-         slot.kind == protocol::RequestKind::MemberChange;
-}
 
 // Of a connection's own buffers, which nobody reads again.
 void wipe(std::span<const std::byte> bytes) {
@@ -191,7 +177,7 @@ void Connection::send(const protocol::RequestSlot& slot, std::span<const std::by
     ++frames_sent_;
   }
   builder_.add(slot, payload);
-  secrets_queued_ = secrets_queued_ || is_secret(slot);
+  secrets_queued_ = secrets_queued_ || protocol::request_has_secret(slot.kind);
 }
 
 void Connection::flush() {
@@ -339,7 +325,7 @@ bool Connection::deliver_frames() {
     for (std::size_t index = 0; index < frame.slot_count() && !closed_; ++index) {
       const protocol::ReplySlot slot = frame.reply(index);
       events_.on_reply(slot, frame.payload(slot));
-      if (is_secret(slot)) {
+      if (protocol::reply_has_secret(slot.kind)) {
         wipe(frame.payload(slot));
       }
     }

@@ -1,5 +1,8 @@
 #include "server/endpoints/connection.h"
 
+#include "protocol/identities/secret_kinds.h"
+
+#include <cstring>
 #include <utility>
 
 namespace gcoord::server {
@@ -261,6 +264,12 @@ void Connection::close(CloseReason reason) {
   socket_->close();
   share_.give_back();
   events_.on_closed(*this, reason);
+}
+
+void forget_secret(const protocol::RequestSlot& request, std::span<const std::byte> payload) {
+  if (protocol::request_has_secret(request.kind)) {
+    ::explicit_bzero(const_cast<std::byte*>(payload.data()), payload.size());
+  }
 }
 
 }  // namespace gcoord::server

@@ -236,4 +236,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   CloseReason closing_reason_ = CloseReason::ByClient;
 };
 
+// Overwrites the payload of a request that was served, where it has a secret (secret_kinds.h):
+// whoever needs it for longer has a copy. The bytes are the connection's own, and nobody reads them
+// again.
+void forget_secret(const protocol::RequestSlot& request, std::span<const std::byte> payload);
+
 }  // namespace gcoord::server

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -258,32 +257,13 @@ const security::TlsPeer* FrontEnd::peer(protocol::ConnectionId connection) const
   return found == nullptr ? nullptr : found->peer();
 }
 
-namespace {
-
-// Requests with a password, a token or a key in them.
-bool carries_secret(protocol::RequestKind kind) {
-  return kind == protocol::RequestKind::Authenticate ||
-         kind == protocol::RequestKind::SessionAttach ||
-         kind == protocol::RequestKind::AccessChange;
-}
-
-// Of a request that was served: whoever needs it for longer has a copy. The bytes are the
-// connection's own, and nobody reads them again.
-void wipe(std::span<const std::byte> payload) {
-  ::explicit_bzero(const_cast<std::byte*>(payload.data()), payload.size());
-}
-
-}  // namespace
-
 void FrontEnd::on_request(Connection& connection,
                           const protocol::RequestSlot& request,
                           std::span<const std::byte> payload) {
   connection.swept.active = true;
   if (connection.welcomed()) {
     handler_(connection.id(), request, payload);
-    if (carries_secret(request.kind)) {
-      wipe(payload);
-    }
+    forget_secret(request, payload);
   } else {
     on_hello(connection, request, payload);
   }

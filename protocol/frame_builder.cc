@@ -1,5 +1,6 @@
 #include "common/assert.h"
 #include "common/crc32c.h"
+#include "common/wipe.h"
 #include "protocol/frame.h"
 
 #include <algorithm>
@@ -11,13 +12,8 @@ namespace gcoord::protocol {
 
 namespace {
 
-// Passwords, tokens and keys pass through here, so memory is wiped before it is given back: a
-// buffer that grew, and payloads that were sent on.
-void wipe(std::vector<std::byte>& bytes) {
-  ::explicit_bzero(bytes.data(), bytes.size());
-}
-
-// Room for so many bytes more.
+// Room for so many bytes more. Passwords, tokens and keys pass through here, so memory is wiped
+// before it is given back: a buffer that grew, and payloads that were sent on.
 void grow(std::vector<std::byte>& bytes, std::size_t count) {
   if (bytes.capacity() - bytes.size() >= count) {
     return;

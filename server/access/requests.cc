@@ -2,13 +2,14 @@
 
 #include "common/assert.h"
 #include "common/text/printable.h"
+#include "common/wipe.h"
 #include "protocol/error_codes.h"
 #include "security/roles/authorize.h"
 #include "security/roles/command.h"
 #include "server/access/command_errors.h"
 #include "server/interfaces/replies.h"
 
-#include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,16 +35,16 @@ security::Verifier some_verifier() {
 }
 
 // Overwrites all that the text has room for: a short one is in there also after it was moved.
-void wipe(std::string& text) {
+void wipe_room(std::string& text) {
   text.resize(text.capacity());
-  ::explicit_bzero(text.data(), text.size());
+  wipe(std::as_writable_bytes(std::span{text}));
   text.clear();
 }
 
 struct Password {
   std::string text;
 
-  ~Password() { wipe(text); }
+  ~Password() { wipe_room(text); }
 };
 
 AccessAnswer state_of(const AccessTable& table) {
@@ -277,7 +278,7 @@ void AccessRequests::change(const Asker& asker, std::span<const std::byte> paylo
   }
   AccessOrder& order = decoded.value();
   Password password{order.password};
-  wipe(order.password);
+  wipe_room(order.password);
   order.password = password.text.empty() ? "" : "x";  // That there is one is all that is judged.
   if (!leads(asker)) {
     return;

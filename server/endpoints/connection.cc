@@ -1,8 +1,8 @@
 #include "server/endpoints/connection.h"
 
+#include "common/wipe.h"
 #include "protocol/identities/secret_kinds.h"
 
-#include <cstring>
 #include <utility>
 
 namespace gcoord::server {
@@ -268,7 +268,7 @@ void Connection::close(CloseReason reason) {
 
 void forget_secret(const protocol::RequestSlot& request, std::span<const std::byte> payload) {
   if (protocol::request_has_secret(request.kind)) {
-    ::explicit_bzero(const_cast<std::byte*>(payload.data()), payload.size());
+    wipe({const_cast<std::byte*>(payload.data()), payload.size()});
   }
 }
 

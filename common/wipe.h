@@ -1,0 +1,18 @@
+#pragma once
+
+#include <strings.h>
+
+#include <cstddef>
+#include <span>
+
+namespace gcoord {
+
+/// Overwrites bytes that held a secret, in a way that no compiler leaves out. An empty span may be
+/// without memory: it is left alone, as the C library forbids a null pointer even for no bytes.
+inline void wipe(std::span<std::byte> bytes) {
+  if (!bytes.empty()) {
+    ::explicit_bzero(bytes.data(), bytes.size());
+  }
+}
+
+}  // namespace gcoord

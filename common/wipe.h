@@ -1,3 +1,6 @@
+// Overwriting of secrets in memory, so that what is freed or reused shows none of them.
+//
+// Host only. Any thread, on bytes that are its own.
 #pragma once
 
 #include <strings.h>

@@ -1,5 +1,6 @@
 #include "server/platform/device_choice.h"
 
+#include "common/assert.h"
 #include "common/device/device_errors.h"
 #include "consensus/device/device_stepper.h"
 #include "consensus/device/stand_in_device.h"
@@ -49,17 +50,47 @@ std::string name_with_product(const consensus::Stepper& stepper) {
   return report.name + " (" + report.product + ")";
 }
 
-ChosenStepper first_usable(const StepperOptions& options) {
-  auto stepper = open_first(consensus::cuda_device_count(),
-                            [&](std::uint32_t index) { return open_cuda(index, options); });
-  if (!stepper.ok()) {
-    return cpu(options, "auto: the CPU, because " + stepper.status().message());
-  }
-  std::string why = "auto: " + name_with_product(*stepper.value()) + " can be used";
-  return {std::move(stepper).value(), std::move(why)};
+// What a stepper of this kind takes for a turn; a small one, which is gone afterwards.
+template <typename Open>
+Result<TrialTime> try_out(const StepperOptions& options, const Open& open) {
+  StepperOptions small = options;
+  small.row_count = options.trial.rows;
+  small.fault = {};
+  GCOORD_TRY(const std::unique_ptr<consensus::Stepper> stepper, open(small));
+  GCOORD_TRY(const std::chrono::nanoseconds turn, time_turn(*stepper, options.trial));
+  const bool on_cpu = stepper->report().product.empty();
+  return TrialTime{on_cpu ? "the CPU" : name_with_product(*stepper), turn};
+}
+
+Result<std::unique_ptr<consensus::Stepper>> open_cpu(const StepperOptions& options) {
+  return consensus::make_cpu_stepper(options.row_count, options.slot_count);
 }
 
 }  // namespace
+
+ChosenStepper choose_faster(const StepperOptions& options,
+                            std::uint32_t count,
+                            const OpenDevice& open) {
+  std::uint32_t index = 0;
+  const auto device = open_first(count, [&](std::uint32_t each) {
+    index = each;
+    return try_out(options, [&](const StepperOptions& small) { return open(each, small); });
+  });
+  if (!device.ok()) {
+    return cpu(options, "auto: the CPU, because " + device.status().message());
+  }
+  const auto processor = try_out(options, open_cpu);
+  GCOORD_ASSERT(processor.ok());  // It never fails.
+  if (processor.value().turn <= device.value().turn) {
+    return cpu(options, "auto: " + compare_times(processor.value(), device.value(), options.trial));
+  }
+  auto stepper = open(index, options);
+  if (!stepper.ok()) {
+    return cpu(options, "auto: the CPU, because " + stepper.status().message());
+  }
+  return {std::move(stepper).value(),
+          "auto: " + compare_times(device.value(), processor.value(), options.trial)};
+}
 
 Result<DeviceChoice> parse_device_choice(std::string_view text) {
   constexpr std::string_view kPrefix = "cuda:";
@@ -91,7 +122,7 @@ Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
     case DeviceChoice::Kind::Cpu:
       return cpu(options, "cpu was requested, or is the default");
     case DeviceChoice::Kind::Auto:
-      return first_usable(options);
+      return choose_faster(options, consensus::cuda_device_count(), open_cuda);
     case DeviceChoice::Kind::Cuda:
     case DeviceChoice::Kind::Twin:
       break;

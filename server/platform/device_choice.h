@@ -1,17 +1,19 @@
 // Choice of the device on which a node steps its shards: the operator's request, and the result.
 //
 // A device that was asked for by name is never replaced: if it cannot be used, the node does not
-// start, with one line, a stable number and one fix. `auto` takes the first device that can be used
-// and the CPU without one, and says which and why. One thread.
+// start, with one line, a stable number and one fix. `auto` measures the first device that can be
+// used beside the CPU (step_trial.h), takes the faster one, and says which and why. One thread.
 #pragma once
 
 #include "common/device/device_calls.h"
 #include "common/status.h"
 #include "consensus/device/device_check.h"
 #include "consensus/step/stepper.h"
+#include "server/platform/step_trial.h"
 #include "sessions/sweep_device.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,6 +46,7 @@ struct StepperOptions {
   std::uint32_t check_one_in = consensus::kDeviceCheckOneIn;  // --device-check
   std::uint32_t row_count = 0;
   std::uint32_t slot_count = 0;
+  TrialTurns trial = {};  // Of `auto`.
 };
 
 // A stepper, and why it is this one: one line for the operator.
@@ -64,6 +67,16 @@ auto open_first(std::uint32_t count, const Open& open) -> decltype(open(0u)) {
   }
   return first;
 }
+
+// Opens a device by its index.
+using OpenDevice = std::function<Result<std::unique_ptr<consensus::Stepper>>(
+    std::uint32_t index, const StepperOptions& options)>;
+
+// What `auto` stands for where there are `count` devices. Blocks for a fraction of a second, unless
+// there are none.
+ChosenStepper choose_faster(const StepperOptions& options,
+                            std::uint32_t count,
+                            const OpenDevice& open);
 
 // Failures carry a number of protocol/error_codes.h: DeviceBuild, DeviceAbsent and their
 // neighbours.

@@ -1,11 +1,14 @@
 #include "server/platform/device_choice.h"
 
 #include "common/device/device_errors.h"
+#include "consensus/device/device_stepper.h"
+#include "consensus/device/stand_in_device.h"
 #include "consensus/device/stepper_cuda.h"
 #include "server/options/options.h"
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <map>
 
 namespace gcoord::server {
@@ -111,6 +114,41 @@ TEST(DeviceChoice, AutoIsTheCpuWithAReasonWhereNoDeviceIs) {
   EXPECT_THAT(chosen.value().why, StartsWith("auto: the CPU, because "));
 }
 
+// A clock by which each turn of the device takes so long, and each of the CPU, which comes second.
+TrialTurns trial_of(std::chrono::nanoseconds device, std::chrono::nanoseconds processor) {
+  TrialTurns trial{.rows = 4, .count = 3};
+  const std::uint32_t looks = trial.count + 1;  // One before the turns, and one after each.
+  trial.now = [=, now = std::chrono::nanoseconds{0}, seen = 0u]() mutable {
+    return now += seen++ < looks ? device : processor;
+  };
+  return trial;
+}
+
+ChosenStepper choose_by(const TrialTurns& trial) {
+  const auto open = [](std::uint32_t, const StepperOptions& options) {
+    return consensus::make_device_stepper(
+        std::make_unique<consensus::StandInDevice>(options.fault),
+        {.row_count = options.row_count, .slot_count = options.slot_count});
+  };
+  return choose_faster({.row_count = kRows, .slot_count = 3, .trial = trial}, 1, open);
+}
+
+TEST(DeviceChoice, AutoTakesTheFasterOneAndSaysBothTimes) {
+  using std::chrono::microseconds;
+  const ChosenStepper slow = choose_by(trial_of(microseconds{61}, microseconds{9}));
+  EXPECT_EQ(slow.stepper->report().name, "cpu");
+  EXPECT_EQ(slow.why,
+            "auto: the CPU takes 9.0 us for a turn of 4 shards, twin (memory of the host) takes "
+            "61.0 us");
+  const ChosenStepper fast = choose_by(trial_of(microseconds{8}, microseconds{9}));
+  EXPECT_EQ(fast.stepper->report().name, "twin");
+  EXPECT_EQ(fast.why,
+            "auto: twin (memory of the host) takes 8.0 us for a turn of 4 shards, the CPU takes "
+            "9.0 us");
+  EXPECT_EQ(fast.stepper->columns().row_count, kRows);
+  EXPECT_EQ(fast.stepper->columns().log[0].last, LogIndex{0}) << "a stepper of the trial";
+}
+
 TEST(DeviceChoice, ADeviceByNameIsNeverReplaced) {
   const auto chosen = choose("cuda:250");
   ASSERT_FALSE(chosen.ok());
@@ -120,14 +158,16 @@ TEST(DeviceChoice, ADeviceByNameIsNeverReplaced) {
   EXPECT_EQ(chosen.status().message().find('\n'), std::string::npos);
 }
 
-TEST(DeviceChoiceOnGpu, AutoTakesTheFirstDevice) {
+TEST(DeviceChoiceOnGpu, AutoMeasuresTheFirstDeviceBesideTheCpu) {
   if (consensus::cuda_device_count() == 0) {
     GTEST_SKIP() << "skipped: no CUDA device here";
   }
   const auto chosen = choose("auto");
   ASSERT_TRUE(chosen.ok());
-  EXPECT_EQ(chosen.value().stepper->report().name, "cuda:0") << chosen.value().why;
-  EXPECT_GT(chosen.value().stepper->report().device_memory_bytes, 0u);
+  const bool on_device = chosen.value().stepper->report().name == "cuda:0";
+  EXPECT_THAT(chosen.value().why, StartsWith(on_device ? "auto: cuda:0 (" : "auto: the CPU takes"));
+  EXPECT_THAT(chosen.value().why, HasSubstr("cuda:0"));
+  EXPECT_THAT(chosen.value().why, HasSubstr("the CPU takes"));
 }
 
 TEST(DeviceChoiceOnGpu, TooLittleMemoryIsARefusalThatSaysHowMuchThereIs) {

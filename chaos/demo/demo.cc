@@ -1,18 +1,16 @@
 #include "chaos/demo/demo.h"
 
 #include "chaos/check/checks.h"
+#include "chaos/demo/cluster.h"
 #include "chaos/demo/demo_summary.h"
-#include "chaos/demo/device_pick.h"
 #include "chaos/demo/final_sweep.h"
 #include "chaos/demo/interrupt.h"
+#include "chaos/demo/way_trial.h"
 #include "chaos/process/client_processes.h"
-#include "chaos/process/cluster_trust.h"
 #include "chaos/process/cluster_watch.h"
-#include "chaos/process/local_cluster.h"
 #include "chaos/process/resource_usage.h"
 #include "chaos/process/run_times.h"
 #include "chaos/process/scratch_directory.h"
-#include "common/comma_list.h"
 #include "common/json/members.h"
 #include "common/json/value.h"
 #include "gcoord/client.h"
@@ -21,7 +19,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <random>
 
 namespace gcoord::chaos {
 
@@ -29,7 +26,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kNodes = 3;
 constexpr std::chrono::seconds kFailoverTimeout{30};
 
 // For a million shards on two busy cores.
@@ -39,15 +35,10 @@ constexpr std::chrono::milliseconds kVotesPoll{50};
 // Beyond a worker's own deadlines: whatever is under way at the end is answered by then.
 constexpr std::chrono::seconds kWorkerEnd{60};
 
-std::int64_t unix_now_s() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
-}
-
 // Whether every node that this one reaches is reached over TLS.
 bool reaches_all_over_tls(const Json& status) {
   const Json peers = status.value("peers", Json::array());
-  return peers.size() + 1 == kNodes && std::ranges::all_of(peers, [](const Json& peer) {
+  return peers.size() + 1 == kDemoNodes && std::ranges::all_of(peers, [](const Json& peer) {
            return peer.value("transport", std::string{}).find("with tls") != std::string::npos;
          });
 }
@@ -56,24 +47,15 @@ Status interrupted() {
   return Status{StatusCode::Cancelled, "interrupted"};
 }
 
-// The nodes, and how they and their clients prove who they are.
-struct TrustedCluster {
-  LocalCluster nodes;
-  ClusterTrust trust;
-};
-
 class Demo {
  public:
+  // The directory is the cluster's. `options` outlives it.
   Demo(const DemoOptions& options,
        const std::filesystem::path& directory,
-       const DevicePick& pick,
-       TrustedCluster cluster)
-      : options_(options),
-        directory_(directory),
-        tls_(cluster.trust.client()),
-        cluster_(std::move(cluster.nodes)),
-        workers_(directory / "workers.log") {
-    result_.device_reason = pick.why;
+       const DemoWay& way,
+       DemoCluster cluster)
+      : options_(options), cluster_(std::move(cluster)), workers_(directory / "workers.log") {
+    result_.device_reason = way.devices.why;
   }
 
   Result<DemoResult> run() {
@@ -92,7 +74,7 @@ class Demo {
   void stop() {
     workers_.each().clear();
     client_.reset();
-    cluster_.stop_all(kRunTimes.stop);
+    cluster_.nodes().stop_all(kRunTimes.stop);
   }
 
  private:
@@ -110,20 +92,6 @@ class Demo {
     std::fflush(stdout);
   }
 
-  std::vector<std::uint32_t> node_ids() const {
-    std::vector<std::uint32_t> ids;
-    for (std::uint32_t id = 1; id <= kNodes; ++id) {
-      if (cluster_.running(id)) {
-        ids.push_back(id);
-      }
-    }
-    return ids;
-  }
-
-  AllLedOptions all_led(std::chrono::milliseconds timeout) const {
-    return {.node_ids = node_ids(), .shards = options_.shards, .timeout = timeout};
-  }
-
   // The first fault is what the demo reports; the counters tell the rest.
   void fault(std::string text) {
     if (result_.first_fault.empty()) {
@@ -132,27 +100,16 @@ class Demo {
   }
 
   Status start_cluster() {
-    step("start {} nodes on loopback with {} shards each", kNodes, options_.shards);
+    step("start {} nodes on loopback with {} shards each", kDemoNodes, options_.shards);
     detail("{}", result_.device_reason);
     detail("TLS 1.3 on every port, with certificates of this run; nodes share a secret");
     const auto began = Clock::now();
-    GCOORD_TRY_STATUS(cluster_.start_all(kRunTimes.start));
+    GCOORD_TRY_STATUS(cluster_.start());
     detail("ready after {:.0f} ms", milliseconds_since(began));
-    client::ClientOptions client_options;
-    client_options.endpoints = cluster_.endpoints();
-    client_options.tls = tls_;
-    client_options.client_name = "gcoord-demo";
-    auto client = client::Client::connect(client_options);
-    if (!client.ok()) {
-      return from_client(client.status());
-    }
-    client_ = std::make_unique<client::Client>(std::move(client).value());
-    if (const auto all = client_->wait_for_all_nodes(kRunTimes.start); !all.ok()) {
-      return from_client(all);
-    }
-    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kRunTimes.start)));
+    GCOORD_TRY(client_, cluster_.connect());
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, cluster_.all_led(kRunTimes.start)));
     GCOORD_TRY(const auto status, node_status(*client_, 1));
-    result_.nodes = kNodes;
+    result_.nodes = kDemoNodes;
     result_.shards = JsonMembers(status).number<std::uint32_t>("shards");
     result_.stepper = status.value("stepper", std::string{});
     result_.turn = status.value("turn", std::string{});
@@ -166,10 +123,6 @@ class Demo {
     return Status{};
   }
 
-  std::filesystem::path history_file(std::uint32_t worker) const {
-    return directory_ / fmt::format("history-{}.jsonl", worker);
-  }
-
   Status start_workers() {
     step(
         "load: {} client processes, {} requests at once in each, for {:.0f} s: lock, wait, "
@@ -177,29 +130,7 @@ class Demo {
         options_.clients,
         options_.lanes,
         std::chrono::duration<double>(options_.length).count());
-    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
-      GCOORD_TRY_STATUS(workers_.start({options_.self.string(),
-                                        "worker",
-                                        "--endpoints",
-                                        comma_list(cluster_.endpoints()),
-                                        "--cacert",
-                                        tls_.cacert,
-                                        "--cert",
-                                        tls_.cert,
-                                        "--key",
-                                        tls_.key,
-                                        "--history",
-                                        history_file(number).string(),
-                                        "--number",
-                                        std::to_string(number),
-                                        "--lanes",
-                                        std::to_string(options_.lanes),
-                                        "--seed",
-                                        std::to_string(std::random_device{}()),
-                                        "--length-ms",
-                                        std::to_string(options_.length.count())}));
-    }
-    GCOORD_TRY_STATUS(workers_.await_ready(kRunTimes.start));
+    GCOORD_TRY_STATUS(cluster_.load(workers_, options_.length));
     load_began_ = Clock::now();
     return Status{};
   }
@@ -208,15 +139,15 @@ class Demo {
     if (!interrupt_.wait_until(load_began_ + options_.length * 2 / 5)) {
       return interrupted();
     }
-    auto ids = node_ids();
+    const auto ids = cluster_.all_led({}).node_ids;
     GCOORD_TRY(const auto leaders, leader_counts(*client_, ids));
     const auto most = std::max_element(leaders.begin(), leaders.end());
     result_.kill.node = ids[static_cast<std::size_t>(most - leaders.begin())];
     result_.kill.leaders = *most;
     step("kill -9 of node {}, which leads {} shards", result_.kill.node, *most);
     const auto began = Clock::now();
-    cluster_.kill(result_.kill.node);
-    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kFailoverTimeout)));
+    cluster_.nodes().kill(result_.kill.node);
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, cluster_.all_led(kFailoverTimeout)));
     result_.kill.failover_ms = static_cast<double>(led.count());
     detail("all shards have a leader again after {} ms", led.count());
     return Status{};
@@ -228,8 +159,8 @@ class Demo {
     }
     step("start node {} again with its data", result_.kill.node);
     const auto began = Clock::now();
-    GCOORD_TRY_STATUS(cluster_.spawn(result_.kill.node));
-    GCOORD_TRY_STATUS(cluster_.wait_ready(result_.kill.node, kRunTimes.start));
+    GCOORD_TRY_STATUS(cluster_.nodes().spawn(result_.kill.node));
+    GCOORD_TRY_STATUS(cluster_.nodes().wait_ready(result_.kill.node, kRunTimes.start));
     result_.kill.restart_ms = milliseconds_since(began);
     detail("node is ready after {:.0f} ms", result_.kill.restart_ms);
     return options_.durability == "memory" ? await_votes(began) : Status{};
@@ -263,10 +194,7 @@ class Demo {
   }
 
   Status judge_history() {
-    History history;
-    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
-      GCOORD_TRY_STATUS(read_history(history_file(number), history));
-    }
+    GCOORD_TRY(History history, cluster_.history());
     summarize_history(history.operations, result_);
     step("check {} operations; then acquire every name once more", history.operations.size());
     GCOORD_TRY(SweepResult sweep, sweep_names(*client_, history.operations, kRunTimes.sweep));
@@ -298,7 +226,7 @@ class Demo {
 
   Status compare_all_replicas() {
     step("compare the replicas of every shard");
-    GCOORD_TRY(const auto agreement, compare_replicas(*client_, all_led(kRunTimes.agree)));
+    GCOORD_TRY(const auto agreement, compare_replicas(*client_, cluster_.all_led(kRunTimes.agree)));
     result_.shards_compared = agreement.shards_compared;
     result_.shards_different = agreement.shards_different + agreement.shards_behind;
     result_.roots_agree = agreement.agree() && agreement.shards_compared == options_.shards;
@@ -310,18 +238,18 @@ class Demo {
     }
     detail("{} shards on {} nodes: {}",
            agreement.shards_compared,
-           node_ids().size(),
+           cluster_.all_led({}).node_ids.size(),
            result_.roots_agree ? "equal" : "NOT equal");
     return Status{};
   }
 
   Status fill_node_table() {
-    for (const std::uint32_t id : node_ids()) {
+    for (const std::uint32_t id : cluster_.all_led({}).node_ids) {
       GCOORD_TRY(const auto status, node_status(*client_, id));
-      GCOORD_TRY(const auto usage, resource_usage(cluster_.pid(id)));
+      GCOORD_TRY(const auto usage, resource_usage(cluster_.nodes().pid(id)));
       result_.node_rows.push_back(
           {.node_id = id,
-           .client_address = cluster_.endpoints()[id - 1],
+           .client_address = cluster_.nodes().endpoints()[id - 1],
            .leaders = JsonMembers(status).number<std::uint32_t>("leaders"),
            .resident_mib = static_cast<double>(usage.resident_bytes) / (1024.0 * 1024.0),
            .cpu_seconds = std::chrono::duration<double>(usage.cpu).count(),
@@ -332,9 +260,7 @@ class Demo {
   }
 
   const DemoOptions& options_;
-  const std::filesystem::path& directory_;
-  const client::TlsOptions tls_;
-  LocalCluster cluster_;
+  DemoCluster cluster_;
   Interrupt interrupt_;
   std::unique_ptr<client::Client> client_;
   ClientProcesses workers_;
@@ -346,26 +272,19 @@ class Demo {
 }  // namespace
 
 Result<DemoResult> run_demo(const DemoOptions& options) {
-  GCOORD_TRY(const DevicePick pick, pick_devices(options.device, kNodes, devices_here()));
   GCOORD_TRY(auto scratch, ScratchDirectory::make(options.directory, "gcoord-demo"));
-  LocalClusterOptions cluster_options;
-  cluster_options.program = options.gcoordd;
-  cluster_options.directory = scratch.path();
-  cluster_options.node_count = kNodes;
-  cluster_options.shards = options.shards;
-  GCOORD_TRY(auto trust,
-             ClusterTrust::make({.folder = scratch.path() / "tls",
-                                 .node_count = kNodes,
-                                 .cluster = std::random_device{}() + std::uint64_t{1},
-                                 .now_s = unix_now_s()}));
-  for (std::uint32_t id = 1; id <= kNodes; ++id) {
-    auto arguments = trust.arguments(id);
-    arguments.insert(arguments.end(), {"--device", pick.device_of_node[id - 1]});
-    cluster_options.arguments_of_node.push_back(std::move(arguments));
+  GCOORD_TRY(auto ways, pick_ways({options.turn, options.device}, kDemoNodes, devices_here()));
+  if (ways.size() > 1) {
+    std::printf("0. try %zu ways to run the nodes, each for %.0f s of load\n",
+                ways.size(),
+                std::chrono::duration<double>(kWayTrial).count());
+    std::fflush(stdout);
   }
-  cluster_options.node_arguments = {"--durability", options.durability, "--turn", options.turn};
-  GCOORD_TRY(auto cluster, LocalCluster::plan(std::move(cluster_options)));
-  Demo demo{options, scratch.path(), pick, {std::move(cluster), std::move(trust)}};
+  GCOORD_TRY(const DemoWay way, fastest_way(std::move(ways), [&](const DemoWay& each) {
+               return try_way(options, each, scratch.path());
+             }));
+  GCOORD_TRY(auto cluster, DemoCluster::plan(options, way, scratch.path()));
+  Demo demo{options, scratch.path(), way, std::move(cluster)};
   auto result = demo.run();
   demo.stop();
   const bool cancelled = !result.ok() && result.status().code() == StatusCode::Cancelled;

@@ -25,8 +25,9 @@ struct DemoOptions {
   std::uint32_t lanes = 16;   // Requests that each of them keeps under way.
   std::chrono::milliseconds length{10'000};
   std::string durability = "durable";  // Or memory.
-  // Or resident: the turn on the device itself (docs/reference/devices.md).
-  std::string turn = "host";
+  // host, resident (the turn on the device itself, docs/reference/devices.md), or auto: where there
+  // are GPUs each way is tried for a moment, and the fastest is taken (way_trial.h).
+  std::string turn = "auto";
   bool keep = false;
 };
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace gcoord::chaos {
 
 DevicesHere devices_here() {
@@ -58,6 +60,26 @@ Result<DevicePick> pick_devices(const std::string& wish,
     pick.why = fmt::format("a GPU for each node: {} of {} ({})", node_count, found, product);
   }
   return pick;
+}
+
+Result<std::vector<DemoWay>> pick_ways(const DemoWish& wish,
+                                       std::uint32_t node_count,
+                                       const DevicesHere& here) {
+  GCOORD_TRY(DevicePick devices, pick_devices(wish.device, node_count, here));
+  if (wish.turn != "auto") {
+    return std::vector<DemoWay>{{"as asked", wish.turn, std::move(devices)}};
+  }
+  GCOORD_TRY(DevicePick processors, pick_devices("cpu", node_count, here));
+  if (devices.device_of_node == processors.device_of_node) {
+    return std::vector<DemoWay>{{"the host's turn on CPUs", "host", std::move(devices)}};
+  }
+  std::vector<DemoWay> ways;
+  if (wish.device == "auto") {
+    ways.push_back({"the host's turn on CPUs", "host", std::move(processors)});
+  }
+  ways.push_back({"the host's turn with steps on GPUs", "host", devices});
+  ways.push_back({"the resident turn on GPUs", "resident", std::move(devices)});
+  return ways;
 }
 
 }  // namespace gcoord::chaos

@@ -1,4 +1,5 @@
-// Choice of a device for each node of the demo, with the reason, made once before anything starts.
+// Choice of a device for each node of the demo, with the reason, made once before anything starts,
+// and of the ways in which nodes could run on what there is.
 //
 // A GPU is taken when there is one that this build can use: one for each node where there are as
 // many, else the nodes share those there are, in turn. What was asked for by name is not replaced.
@@ -29,5 +30,25 @@ DevicesHere devices_here();
 Result<DevicePick> pick_devices(const std::string& wish,
                                 std::uint32_t node_count,
                                 const DevicesHere& here);
+
+// One way for all nodes to run.
+struct DemoWay {
+  std::string name;  // For a person: "the host's turn on CPUs".
+  std::string turn;  // What gcoordd is given as --turn.
+  DevicePick devices;
+};
+
+// What the user asked for.
+struct DemoWish {
+  std::string turn = "auto";    // auto, host or resident.
+  std::string device = "auto";  // As pick_devices takes it.
+};
+
+// The ways that a wish leaves open: one where both are said, or
+// where there is no GPU to choose; else those whose speed only a trial tells (way_trial.h). Fails
+// as pick_devices does.
+Result<std::vector<DemoWay>> pick_ways(const DemoWish& wish,
+                                       std::uint32_t node_count,
+                                       const DevicesHere& here);
 
 }  // namespace gcoord::chaos

@@ -66,10 +66,12 @@ int main_of(int argc, char** argv) {
   app.add_option(
          "--durability", demo.durability, "durability of the cluster: durable (default) or memory")
       ->check(CLI::IsMember({"durable", "memory"}));
-  app.add_option("--turn",
-                 demo.turn,
-                 "turn of the nodes: host (default), or resident, which runs on the device itself")
-      ->check(CLI::IsMember({"host", "resident"}));
+  app.add_option(
+         "--turn",
+         demo.turn,
+         "turn of the nodes: host, resident, which runs on the device itself, or auto: where there "
+         "is a GPU, the fastest way of a short trial (default auto)")
+      ->check(CLI::IsMember({"auto", "host", "resident"}));
   app.add_option("--directory", demo.directory, "parent of the run's directory");
 
   WorkerOptions worker;

@@ -40,8 +40,6 @@ class LimitRequests {
     std::function<std::string(protocol::ConnectionId)> proven;
     // What denials of the connection go by; nullptr: it is not known.
     std::function<const DenialSubject*(protocol::ConnectionId)> subject;
-    // Whether the log takes records now (Abilities::takes_records); none: it does.
-    std::function<bool()> takes_records;
   };
 
   explicit LimitRequests(Environment environment) : environment_(std::move(environment)) {}

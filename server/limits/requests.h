@@ -86,7 +86,7 @@ class LimitRequests {
 
   Environment environment_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
-  LimitsCookies cookies_;
+  LimitsCookies cookies_{LimitsProposer::Requests};
 };
 
 }  // namespace gcoord::server

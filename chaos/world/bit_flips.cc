@@ -1,8 +1,8 @@
 #include "chaos/world/bit_flips.h"
 
+#include "chaos/disks/rocksdb_copy.h"
 #include "chaos/world/apart.h"
 #include "chaos/world/lone_node.h"
-#include "chaos/world/rocksdb_copy.h"
 #include "chaos/world/world.h"
 #include "common/json/members.h"
 #include "common/json/text.h"

@@ -5,11 +5,11 @@
 // One thread.
 #pragma once
 
+#include "chaos/disks/world_disk.h"
 #include "chaos/random/sim_random.h"
 #include "chaos/world/bad_moments.h"
 #include "chaos/world/fault_class.h"
 #include "chaos/world/power_count.h"
-#include "chaos/world/world_disk.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "ledger/base/power_supply.h"

@@ -1,12 +1,6 @@
 #include "chaos/world/world_node.h"
 
-#include "chaos/mutants/mutant_stepper.h"
-#include "chaos/world/witness_stepper.h"
 #include "common/assert.h"
-#include "consensus/device/device_stepper.h"
-#include "consensus/device/stand_in_device.h"
-#include "consensus/device/stepper_cuda.h"
-#include "netcore/transport/transport_simulated.h"
 #include "sessions/sweep_guard.h"
 
 #include <fmt/format.h>
@@ -17,16 +11,11 @@
 namespace gcoord::chaos {
 namespace {
 
-constexpr ClusterId kCluster{7};
 constexpr std::uint64_t kNoWake = ~std::uint64_t{0};
 // Of an idle log, as in ledger/wal/writer.h.
 constexpr std::uint64_t kSealDelayUs = 100'000;
-// Small, so that logs roll and drop within a run.
-constexpr std::uint64_t kSegmentBytes = 64 * 1024;
 // Passes without a pause in between: a node that is busy for longer hears its peers first.
 constexpr int kPassesMax = 4;
-// Names the draw of a life's turn threads.
-constexpr std::uint64_t kThreadsDraw = 0x7478;
 
 // Whatever their size, and every time the host looks, too.
 Status start_sweeps(server::DeviceChoice device, server::LockService& service) {
@@ -36,27 +25,6 @@ Status start_sweeps(server::DeviceChoice device, server::LockService& service) {
   }
   return service.sweeps().start(std::move(opened),
                                 {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
-}
-
-// Who is in the cluster, as the disk says; epoch 0: it says nothing.
-server::ClusterMembers kept_on(const WorldDisk& disk) {
-  return disk.members.value_or(server::ClusterMembers{});
-}
-
-// Of the view that the disk has, or the fixed list.
-std::vector<NodeId> nodes_known(const WorldOptions& options, const server::ClusterMembers& kept) {
-  std::vector<NodeId> nodes = server::nodes_of(kept.view);
-  for (std::uint32_t node = 1; kept.view.epoch == 0 && node <= options.node_count; ++node) {
-    nodes.push_back(NodeId{node});
-  }
-  return nodes;
-}
-
-membership::ViewSettings settings_of(const WorldOptions& options) {
-  return {.shards = options.shard_count,
-          .tick_ms = options.tick_ms,
-          .election_ms = static_cast<std::uint32_t>(options.election_ms()),
-          .heartbeat_ms = options.tick_ms * options.heartbeat_ticks};
 }
 
 // Whether a majority of the other voters that the node knows is there to say that it has left: it
@@ -89,132 +57,6 @@ WorldNode::~WorldNode() {
   stop();
 }
 
-server::LockServiceOptions WorldNode::service_options() const {
-  server::LockServiceOptions result;
-  result.node = id_;
-  result.nodes = nodes_known(options_, kept_on(*disk_));
-  result.coordinator = options_.coordinator;
-  result.tick_ms = options_.tick_ms;
-  result.election_ticks = options_.election_ticks;
-  result.limits = {options_.shard_count, options_.tick_ms * 2, protocol::kTtlMsMax};
-  result.caps = {4096, 4096, 4096, 16384};
-  result.index_seed = random64(options_.seed, id_.value, life_count_);
-  result.wall_ms = [this] { return clock_.at(now_us_) / 1000; };
-  return result;
-}
-
-locks::LockOptions WorldNode::lock_options() const {
-  const server::LockServiceOptions service = service_options();
-  locks::LockOptions result;
-  result.shard_count = options_.shard_count;
-  result.limits = service.caps;
-  result.clock.tick_ms = service.tick_ms;
-  result.index_seed = service.index_seed;
-  return result;
-}
-
-std::uint32_t WorldNode::turn_threads() const {
-  if (options_.device.names_device()) {
-    return 1;
-  }
-  return options_.turn_threads != 0
-             ? options_.turn_threads
-             : 1 + static_cast<std::uint32_t>(
-                       random64(options_.seed, kThreadsDraw + id_.value, life_count_) % 4);
-}
-
-server::ReplicaOptions WorldNode::engine_options() {
-  server::ReplicaOptions result;
-  result.cluster = kCluster;
-  result.node = id_;
-  result.shard_count = options_.shard_count;
-  const server::ClusterMembers kept = kept_on(*disk_);
-  for (const NodeId node : nodes_known(options_, kept)) {
-    if (node != id_) {
-      result.peers.push_back({node, "simulated", static_cast<std::uint16_t>(node.value)});
-    }
-  }
-  for (const protocol::Member& member : kept.view.nodes) {
-    if (member.state == protocol::MemberState::Removed && member.id != id_) {
-      result.removed.push_back(member.id);
-    }
-  }
-  result.members_epoch = kept.view.epoch;
-  result.joins = id_.value > options_.node_count && options_.mutant != Mutant::JoinerVotesEarly;
-  result.transport = netcore::make_simulated_transport(
-      environment_.network, id_, life_count_, netcore::SimulatedTime::OfDriver);
-  result.identity_disk = &disk_->identity;
-  result.wal_disk = &disk_->log;
-  result.open_checkpoint_store = [this] {
-    if (!disk_->rocksdb_directory.empty()) {
-      return ledger::CheckpointStore::open(disk_->rocksdb_directory);
-    }
-    return Result<std::unique_ptr<ledger::CheckpointStore>>{
-        ledger::open_memory_checkpoint_store(disk_->checkpoints)};
-  };
-  result.storage_driver = ledger::StorageDriver::Owner;
-  result.wal_segment_bytes = kSegmentBytes;
-  result.durability = options_.durability;
-  result.tick_ms = options_.tick_ms;
-  result.timing.election_ticks = options_.election_ticks;
-  result.timing.resend_ticks = options_.heartbeat_ticks;
-  result.timing.stagger_ticks = 2;
-  result.timing.lease_margin_ticks = std::max(1u, options_.election_ticks / 10);
-  result.checkpoint_interval_ms = options_.election_ms() * 4;
-  result.seed = random64(options_.seed, id_.value, life_count_) | 1u;
-  result.turn_threads = turn_threads();
-  result.lanes_by_turns = true;
-  result.clock_us = [this] { return clock_.at(now_us_); };
-  result.make_stepper = [this](std::uint32_t rows, std::uint32_t slots) {
-    return make_stepper(rows, slots);
-  };
-  result.trace = [this](const server::ShardTransition& t) { environment_.trace(t, life_count_); };
-  return result;
-}
-
-Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_t rows,
-                                                                    std::uint32_t slots) {
-  std::unique_ptr<consensus::Stepper> stepper;
-  if (options_.device.names_device()) {
-    GCOORD_TRY(stepper, make_device_stepper(rows, slots));
-  } else {
-    stepper = consensus::make_cpu_stepper(rows, slots);
-  }
-  if (of_stepper(options_.mutant)) {
-    stepper = make_mutant_stepper(options_.mutant, lane_++, std::move(stepper));
-  }
-  return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
-      std::move(stepper),
-      options_.steps_only ? WitnessStepper::Settling::Never : WitnessStepper::Settling::AsInner,
-      WitnessStepper::Witness{.on_message =
-                                  [this](const consensus::Message& message) {
-                                    environment_.on_message(message, life_count_);
-                                  },
-                              .on_step =
-                                  [this](const consensus::ShardRef& row,
-                                         const consensus::Inbox& in,
-                                         const consensus::Outbox& out) {
-                                    environment_.on_step({id_, row, in, out});
-                                  }})};
-}
-
-// Every step is done again: the device has to be what the CPU is under every fault.
-Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_device_stepper(std::uint32_t rows,
-                                                                           std::uint32_t slots) {
-  std::unique_ptr<consensus::StepDevice> device;
-  if (options_.device.kind == server::DeviceChoice::Kind::Twin) {
-    device = std::make_unique<consensus::StandInDevice>();
-  } else {
-    GCOORD_TRY(device,
-               consensus::open_cuda_device({.device = static_cast<int>(options_.device.index),
-                                            .row_count = rows,
-                                            .slot_count = slots}));
-  }
-  device_ = device.get();
-  return consensus::make_device_stepper(
-      std::move(device), {.row_count = rows, .slot_count = slots, .check_one_in = 1});
-}
-
 void WorldNode::inject_device(DeviceFaultPlan plan) {
   if (running() && device_ != nullptr) {
     device_->inject(plan);
@@ -223,61 +65,6 @@ void WorldNode::inject_device(DeviceFaultPlan plan) {
 
 std::uint64_t WorldNode::steps_checked() const {
   return steps_checked_ + (running() ? life_->engine->view().stepper.steps_checked : 0);
-}
-
-void WorldNode::plant_mistakes(Life& life, server::ReplicaOptions& engine) {
-  const Mutant mutant = options_.mutant;
-  if (mutant == Mutant::IdentityNotSynced) {
-    life.mutant_identity = make_mutant_disk(mutant, disk_->identity);
-    engine.identity_disk = life.mutant_identity.get();
-  } else {
-    life.mutant_log = make_mutant_disk(mutant, disk_->log);
-    engine.wal_disk = life.mutant_log.get();
-  }
-  engine.open_checkpoint_store = [this, mutant] {
-    return Result<std::unique_ptr<ledger::CheckpointStore>>{
-        make_mutant_store(mutant, ledger::open_memory_checkpoint_store(disk_->checkpoints))};
-  };
-}
-
-// What the engine calls. A mistake is the lock service's, but where it is one of history.
-server::StateMachine& WorldNode::open_services(Life& life, server::ReplicaOptions& engine) {
-  const Mutant mutant = options_.mutant;
-  if (mutant != Mutant::None) {
-    plant_mistakes(life, engine);
-  }
-  server::StateMachine* inner = &life.service;
-  if (mutant != Mutant::None && mutant != Mutant::HistoryRewritten) {
-    life.mutant_service =
-        std::make_unique<MutantStateMachine>(mutant, MutantNode{id_, turn_threads()}, *inner);
-    inner = life.mutant_service.get();
-  }
-  server::NodeHistoryOptions options;
-  options.shard_count = options_.shard_count;
-  options.durable = options_.durability == consensus::Durability::Durable;
-  options.driver = ledger::StorageDriver::Owner;
-  life.history = std::make_unique<server::NodeHistory>(std::move(options), *inner);
-  engine.on_directory = [this, history = life.history.get()] {
-    return history->open(ledger::open_memory_history_store(disk_->history));
-  };
-  engine.before_checkpoint = [history = life.history.get()] { return history->settle(); };
-  if (mutant == Mutant::HistoryRewritten) {
-    life.mutant_service =
-        std::make_unique<MutantStateMachine>(mutant, MutantNode{id_}, life.history->service());
-    return *life.mutant_service;
-  }
-  if (!options_.changes_members()) {
-    return life.history->service();
-  }
-  life.views = std::make_unique<MemberViews>(
-      MemberViews::Options{id_,
-                           options_.node_count,
-                           settings_of(options_),
-                           mutant,
-                           random64(options_.seed, id_.value, 77)},
-      life.history->service(),
-      [this](const SeenView& seen) { environment_.on_view(id_, seen); });
-  return life.views->machine();
 }
 
 void WorldNode::start_views(Life& life) {
@@ -291,7 +78,7 @@ void WorldNode::start_views(Life& life) {
                      .metrics = life.metrics,
                      .wall_ms = [this] { return clock_.at(now_us_) / 1000; },
                      .keep = [this](const auto& members) { disk_->members = members; }},
-                    kept_on(*disk_));
+                    disk_->kept_members());
   life.router.emplace(
       server::RequestOwners{.service = life.service, .members = &life.views->members()});
 }
@@ -301,7 +88,8 @@ std::string WorldNode::why_differs(const protocol::Member& wanted,
                                    std::size_t nodes) {
   const std::string name = "node " + std::to_string(id_.value);
   if (wanted.state == protocol::MemberState::Removed || !running()) {
-    const std::string by = running() ? who_says_that_it_left(id_, kept_on(*disk_).view, view) : "";
+    const std::string by =
+        running() ? who_says_that_it_left(id_, disk_->kept_members().view, view) : "";
     return by.empty() ? by : name + " goes on although it has left; that could say" + by;
   }
   const std::uint64_t epoch = life_->views == nullptr ? 0 : life_->views->epoch();
@@ -333,7 +121,7 @@ Status WorldNode::start(std::uint64_t now_us) {
   GCOORD_ASSERT(!running());
   now_us_ = now_us;
   ++life_count_;
-  if (server::has_left(kept_on(*disk_).view, id_)) {
+  if (server::has_left(disk_->kept_members().view, id_)) {
     return {
         StatusCode::FailedPrecondition, "its directory says that it left", server::kNodeRemoved};
   }

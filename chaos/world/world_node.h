@@ -6,12 +6,12 @@
 // decided by whoever stops it. One thread.
 #pragma once
 
+#include "chaos/disks/world_disk.h"
 #include "chaos/members/node_view.h"
 #include "chaos/mutants/mutant_seams.h"
 #include "chaos/promises/turn_watch.h"
 #include "chaos/random/sim_random.h"
 #include "chaos/world/world_clock.h"
-#include "chaos/world/world_disk.h"
 #include "chaos/world/world_options.h"
 #include "consensus/device/step_device.h"
 #include "netcore/transport/simulated_network.h"

@@ -1,7 +1,7 @@
 #include "client/core/ledger_prune.h"
 
 #include "client/net/failure.h"
-#include "protocol/ledger_messages.h"
+#include "protocol/ledger/prune_messages.h"
 #include "protocol/lock_messages.h"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// One node's ledger, pruned (protocol/ledger_messages.h). Thread-safe; the callback runs on the
-// client's thread.
+// One node's ledger, pruned (protocol/ledger/prune_messages.h). Thread-safe; the callback runs on
+// the client's thread.
 #pragma once
 
 #include "client/core/calls.h"

@@ -1,9 +1,9 @@
-// A snapshot of one node, read piece by piece (protocol/snapshot_messages.h). Thread-safe;
+// A snapshot of one node, read piece by piece (protocol/ledger/snapshot_messages.h). Thread-safe;
 // callbacks run on the client's thread.
 #pragma once
 
 #include "client/core/calls.h"
-#include "protocol/snapshot_messages.h"
+#include "protocol/ledger/snapshot_messages.h"
 
 #include <cstddef>
 #include <cstdint>

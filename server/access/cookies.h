@@ -1,8 +1,7 @@
-// Cookies of proposals of access control: their mark (cookie_marks.h), a number, and whose it is in
-// the last bit. One thread.
+// Cookies of proposals of access control, by the part of a node that proposes. One thread.
 #pragma once
 
-#include "server/interfaces/cookie_marks.h"
+#include "server/interfaces/proposal_cookies.h"
 
 #include <cstdint>
 
@@ -13,20 +12,6 @@ enum class AccessProposer : std::uint8_t {
   Recovery = 1,  // recovery.h
 };
 
-class AccessCookies {
- public:
-  explicit AccessCookies(AccessProposer whose) : whose_(whose) {}
-
-  std::uint64_t next() {
-    number_ = (number_ + 1) % kNumbers;
-    return cookie_of(CookieOwner::Access, number_ * 2u + static_cast<std::uint32_t>(whose_));
-  }
-
- private:
-  static constexpr std::uint32_t kNumbers = 1u << 28;
-
-  AccessProposer whose_;
-  std::uint32_t number_ = 0;
-};
+using AccessCookies = ProposalCookies<CookieOwner::Access, AccessProposer, 2>;
 
 }  // namespace gcoord::server

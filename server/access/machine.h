@@ -12,16 +12,16 @@
 // One thread, the engine's; the listener is called in its calls and must not block.
 #pragma once
 
-#include "common/ids.h"
+#include "common/random.h"
 #include "protocol/reply_sink.h"
+#include "security/roles/command.h"
 #include "security/roles/role_cpu.h"
-#include "server/interfaces/cluster_members.h"
-#include "server/interfaces/passing_machine.h"
+#include "server/interfaces/command_machine.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
@@ -43,42 +43,43 @@ class AccessListener {
 };
 
 // The record that is proposed for a command. time_ms: Unix milliseconds.
-std::vector<std::byte> access_record(std::span<const std::byte> command,
-                                     protocol::RecordOrigin origin,
-                                     std::uint64_t time_ms);
+inline std::vector<std::byte> access_record(std::span<const std::byte> command,
+                                            protocol::RecordOrigin origin,
+                                            std::uint64_t time_ms) {
+  return make_record({RecordKind::Access, origin, time_ms}, command);
+}
 
-class AccessMachine final : public PassingMachine {
+// See command_machine.h.
+struct AccessPolicy {
+  using State = security::AccessCpu;
+  using Code = security::AccessCode;
+  using Listener = AccessListener;
+
+  static constexpr CookieOwner kOwner = CookieOwner::Access;
+  static constexpr RecordKind kRecord = RecordKind::Access;
+  static constexpr PartMark kMark = PartMark::Access;
+  static constexpr std::string_view kName = "users and roles";
+  static constexpr std::size_t kCommandBytes = security::kAccessCommandBytesMax;
+  static constexpr auto kOnChanged = &AccessListener::on_access;
+  static constexpr auto kOnDecided = &AccessListener::on_access_decided;
+  static constexpr auto kOnLost = &AccessListener::on_access_lost;
+
+  // Apart from that of the view, which mixes its own in a similar way.
+  static std::uint64_t mix(std::uint64_t inner, std::uint32_t digest) {
+    return mix64(inner ^ mix64(digest));
+  }
+};
+
+class AccessMachine final : public CommandMachine<AccessPolicy> {
  public:
-  // inner outlives it.
-  explicit AccessMachine(StateMachine& inner) : PassingMachine(inner) {}
+  using CommandMachine::CommandMachine;
 
-  // nullptr: nobody listens any more. Whoever listens looks at table() first.
-  void set_listener(AccessListener* listener) { listener_ = listener; }
+  const security::AccessTable& table() const { return state_now().table(); }
 
-  const security::AccessTable& table() const { return state_.table(); }
-
-  const security::AccessCpu& state_of_access() const { return state_; }
+  const security::AccessCpu& state_of_access() const { return state_now(); }
 
   // server/interfaces/state_machine.h
-  void apply(const AppliedEntry& entry) override;
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
-  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
-  std::uint64_t state_hash(ShardId shard) const override;
-  void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
-  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
-  void witness_state(ShardId shard, std::vector<std::byte>& bytes) override;
-  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
-  bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
-  Status install(ShardId shard, std::span<const std::byte> bytes) override;
-
- private:
-  void add_state(ShardId shard, std::vector<std::byte>& bytes) const;
-  void tell() const;
-
-  AccessListener* listener_ = nullptr;
-  security::AccessCpu state_;
-  // Of the state's bytes; none: not computed since it changed.
-  mutable std::optional<std::uint32_t> digest_;
 };
 
 }  // namespace gcoord::server

@@ -25,7 +25,6 @@ NodeAccess::NodeAccess(AccessMachine& machine,
                  .machine = machine,
                  .all_have = environment.all_have,
                  .wall_ms = environment.wall_ms,
-                 .takes_records = environment.takes_records,
                  .self = environment.log.view().node},
                 marker_in(data_dir, environment)) {
   enabled_ = machine_.table().enabled;

@@ -102,7 +102,7 @@ std::vector<security::RecoveryMark> AccessRecovery::quorum() const {
 
 void AccessRecovery::propose(std::vector<security::RecoveryMark> marks) {
   const security::AccessTable& table = environment_.machine.table();
-  const bool takes = !environment_.takes_records || environment_.takes_records();
+  const bool takes = environment_.log.abilities().takes_records;
   if (!takes || (table.epoch == 0 && !environment_.all_have())) {
     return;
   }

@@ -51,7 +51,6 @@ class AccessRecovery {
     const AccessMachine& machine;
     std::function<bool()> all_have;  // Whether all nodes have Feature::Roles.
     std::function<std::uint64_t()> wall_ms;
-    std::function<bool()> takes_records;  // As AccessRequests::Environment.
     NodeId self;
   };
 

@@ -234,7 +234,7 @@ Status AccessRequests::check(const Asker& asker, const AccessOrder& order) const
     return protocol::make_error(ErrorCode::SlotInvalid);
   }
   const AccessTable& table = environment_.machine.table();
-  const bool takes = !environment_.takes_records || environment_.takes_records();
+  const bool takes = environment_.log.abilities().takes_records;
   if (!takes || (table.epoch == 0 && !environment_.all_have())) {
     return protocol::make_error(ErrorCode::AccessNotReady);
   }

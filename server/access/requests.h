@@ -44,8 +44,6 @@ class AccessRequests {
     // Who a connection has proven to be, and by what. None: nobody proves anything.
     std::function<protocol::AccessSelf(protocol::ConnectionId)> self;
     HashPassword hash;  // None: users of this node have no passwords.
-    // Whether the log takes records now (Abilities::takes_records); none: it does.
-    std::function<bool()> takes_records;
   };
 
   explicit AccessRequests(Environment environment) : environment_(std::move(environment)) {}

@@ -1,12 +1,8 @@
 #include "server/audit/machine.h"
 
 #include "common/crc32c.h"
-#include "common/marked_part.h"
-#include "common/random.h"
 #include "locks/commands/command.h"
 #include "locks/commands/ends.h"
-#include "server/interfaces/cookie_marks.h"
-#include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
 
@@ -48,16 +44,14 @@ std::optional<security::AuditNote> note_of_record(std::span<const std::byte> rec
 }
 
 void AuditMachine::apply(const AppliedEntry& entry) {
-  AppliedEntry passed = entry;
-  passed.cookie = is_cookie_of(CookieOwner::Notes, entry.cookie) ? 0 : entry.cookie;
-  inner_.apply(passed);
+  pass_on(entry);
   const auto header = decode_record_header(entry.payload);
-  if (entry.kind != consensus::EntryKind::Command || !header || !keeps_) {
+  if (entry.kind != consensus::EntryKind::Command || !header || !part_.keeps()) {
     return;
   }
   if (header->kind == RecordKind::SessionNote) {
     apply_note(entry, header->time_ms);
-  } else if (header->kind == RecordKind::LockCommand && !notes_.is_empty(entry.shard)) {
+  } else if (header->kind == RecordKind::LockCommand && !part_.is_empty(entry.shard)) {
     note_ends(entry);
   }
 }
@@ -68,7 +62,7 @@ void AuditMachine::apply_note(const AppliedEntry& entry, std::uint64_t time_ms) 
     return;
   }
   if (note->kind == security::NoteKind::Session) {
-    notes_.note(entry.shard, *note, time_ms);
+    part_.notes().note(entry.shard, *note, time_ms);
   }
   if (listener_ != nullptr) {
     listener_->on_noted(entry.shard, *note);
@@ -90,18 +84,17 @@ void AuditMachine::note_ends(const AppliedEntry& entry) {
   if (command.kind == LockCommandKind::ExpireSessions) {
     const std::uint32_t count = locks::ends_count(command);
     for (std::uint32_t k = 0; k < count; ++k) {
-      notes_.end(entry.shard, locks::session_end(command, k).session);
+      part_.notes().end(entry.shard, locks::session_end(command, k).session);
     }
   } else {
-    notes_.end(entry.shard, command.session);
+    part_.notes().end(entry.shard, command.session);
   }
 }
 
 void AuditMachine::on_proposal_failed(std::uint64_t cookie,
                                       const Status& status,
                                       NodeId leader_hint) {
-  if (!is_cookie_of(CookieOwner::Notes,
-                    cookie)) {  // A note that is wanted still is proposed again.
+  if (!is_own(cookie)) {  // A note that is wanted still is proposed again.
     inner_.on_proposal_failed(cookie, status, leader_hint);
   }
 }
@@ -114,54 +107,10 @@ void AuditMachine::on_peer_message(NodeId from, std::span<const std::byte> messa
   }
 }
 
-void AuditMachine::add_notes(ShardId shard, std::vector<std::byte>& bytes) const {
-  const std::size_t begin = bytes.size();
-  notes_.serialize(shard, bytes);
-  end_marked_part(bytes, begin, PartMark::SessionNotes);
-}
-
-void AuditMachine::serialize(ShardId shard, std::vector<std::byte>& bytes) {
-  inner_.serialize(shard, bytes);
-  add_notes(shard, bytes);
-}
-
-void AuditMachine::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
-  inner_.checkpoint(shard, bytes);
-  add_notes(shard, bytes);
-}
-
-Status AuditMachine::install(ShardId shard, std::span<const std::byte> bytes) {
-  const auto parts = split_marked_part(bytes, PartMark::SessionNotes);
-  if (!parts || !notes_.plausible(parts->part)) {
-    return Status{
-        StatusCode::DataLoss,
-        "the notes of sessions in shard " + std::to_string(shard.value) + " cannot be decoded",
-        kCheckpointImpossible};
-  }
-  GCOORD_TRY_STATUS(inner_.install(shard, parts->before));
-  notes_.install(shard, keeps_ ? parts->part : std::span<const std::byte>{});
-  return Status{};
-}
-
-bool AuditMachine::plausible(ShardId shard, std::span<const std::byte> bytes) const {
-  const auto parts = split_marked_part(bytes, PartMark::SessionNotes);
-  return parts && notes_.plausible(parts->part) && inner_.plausible(shard, parts->before);
-}
-
-bool AuditMachine::continues(ShardId shard, std::span<const std::byte> bytes) const {
-  const auto parts = split_marked_part(bytes, PartMark::SessionNotes);
-  return inner_.continues(shard, parts ? parts->before : bytes);
-}
-
-std::uint64_t AuditMachine::state_hash(ShardId shard) const {
-  const std::uint64_t inner = inner_.state_hash(shard);
-  if (notes_.is_empty(shard)) {
-    return inner;
-  }
+std::uint32_t NotePart::digest(ShardId shard) const {
   std::vector<std::byte> bytes;
   notes_.serialize(shard, bytes);
-  // Apart from those of the view and of access control, which mix theirs in the same way.
-  return mix64(inner + mix64(crc32c(bytes)));
+  return crc32c(bytes);
 }
 
 }  // namespace gcoord::server

@@ -12,16 +12,17 @@
 // One thread, the engine's; the listener is called in its calls and must not block.
 #pragma once
 
-#include "common/ids.h"
+#include "common/random.h"
 #include "protocol/reply_sink.h"
 #include "security/audit/note.h"
 #include "security/audit/note_table.h"
-#include "server/interfaces/passing_machine.h"
+#include "server/interfaces/part_machine.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
@@ -52,36 +53,72 @@ struct AuditMachineOptions {
   bool keeps = true;  // Not on a witness.
 };
 
-class AuditMachine final : public PassingMachine {
+// Notes of all shards, as a part of the state of each (part_machine.h).
+class NotePart {
+ public:
+  static constexpr CookieOwner kOwner = CookieOwner::Notes;
+  static constexpr PartMark kMark = PartMark::SessionNotes;
+  static constexpr std::string_view kName = "notes of sessions";
+  static constexpr bool kOnWitness = false;
+
+  explicit NotePart(const AuditMachineOptions& options)
+      : keeps_(options.keeps), notes_(options.shard_count) {}
+
+  bool keeps() const { return keeps_; }
+
+  security::NoteTable& notes() { return notes_; }
+
+  const security::NoteTable& notes() const { return notes_; }
+
+  bool in(ShardId) const { return true; }
+
+  bool is_empty(ShardId shard) const { return notes_.is_empty(shard); }
+
+  void serialize(ShardId shard, std::vector<std::byte>& bytes) const {
+    notes_.serialize(shard, bytes);
+  }
+
+  std::optional<std::span<const std::byte>> parse(std::span<const std::byte> bytes) const {
+    return notes_.plausible(bytes) ? std::optional(bytes) : std::nullopt;
+  }
+
+  void take(ShardId shard, std::span<const std::byte> bytes) {
+    notes_.install(shard, keeps_ ? bytes : std::span<const std::byte>{});
+  }
+
+  std::uint32_t digest(ShardId shard) const;
+
+  // Apart from those of the view and of access control, which mix theirs in a similar way.
+  static std::uint64_t mix(std::uint64_t inner, std::uint32_t digest) {
+    return mix64(inner + mix64(digest));
+  }
+
+ private:
+  const bool keeps_;
+  security::NoteTable notes_;
+};
+
+class AuditMachine final : public PartMachine<NotePart> {
  public:
   // inner outlives it.
   AuditMachine(StateMachine& inner, const AuditMachineOptions& options)
-      : PassingMachine(inner), keeps_(options.keeps), notes_(options.shard_count) {}
+      : PartMachine(inner, NotePart{options}) {}
 
   // nullptr: nobody listens any more.
   void set_listener(NoteListener* listener) { listener_ = listener; }
 
-  const security::NoteTable& notes() const { return notes_; }
+  const security::NoteTable& notes() const { return part_.notes(); }
 
   // server/interfaces/state_machine.h
   void apply(const AppliedEntry& entry) override;
   void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
-  void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
-  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
-  Status install(ShardId shard, std::span<const std::byte> bytes) override;
-  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
-  bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
-  std::uint64_t state_hash(ShardId shard) const override;
 
  private:
-  void add_notes(ShardId shard, std::vector<std::byte>& bytes) const;
   void apply_note(const AppliedEntry& entry, std::uint64_t time_ms);
   void note_ends(const AppliedEntry& entry);
 
   NoteListener* listener_ = nullptr;
-  const bool keeps_;
-  security::NoteTable notes_;
 };
 
 }  // namespace gcoord::server

@@ -2,7 +2,7 @@
 
 #include "protocol/access/messages.h"
 #include "protocol/force_messages.h"
-#include "protocol/ledger_messages.h"
+#include "protocol/ledger/prune_messages.h"
 #include "protocol/members/change_messages.h"
 #include "protocol/members/view_messages.h"
 #include "protocol/move_messages.h"

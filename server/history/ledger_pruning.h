@@ -1,5 +1,5 @@
 // Has this node let go of old entries of its ledger when an operator asks
-// (protocol/ledger_messages.h).
+// (protocol/ledger/prune_messages.h).
 //
 //   request -> the thread that keeps the log looks through it -> answer when that is durable
 //
@@ -9,7 +9,7 @@
 #pragma once
 
 #include "ledger/history/pruning.h"
-#include "protocol/ledger_messages.h"
+#include "protocol/ledger/prune_messages.h"
 #include "protocol/reply_sink.h"
 #include "protocol/request.h"
 

@@ -4,6 +4,7 @@
 #include "common/host/event_level.h"
 #include "common/host/thread_name.h"
 #include "server/http/connection_table.h"
+#include "server/http/exchange.h"
 #include "server/http/listen_socket.h"
 #include "server/http/port_lines.h"
 #include "server/http/tls_front.h"
@@ -40,95 +41,6 @@ constexpr std::uint64_t kWaitMs = 1000;
 
 std::uint64_t now_ms() {
   return boot_time_us() / 1000;
-}
-
-// From a whole header to the end of the answer. The handler has it while `connection` is suspended.
-struct Exchange {
-  MHD_Connection* connection = nullptr;
-  HttpRequest request;
-  HttpAnswer answer;
-  bool answered = false;
-  std::stop_source gone;  // Its client.
-  std::string method;     // As it was sent.
-};
-
-int socket_of(MHD_Connection* connection) {
-  return ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-}
-
-const sockaddr* address_of(MHD_Connection* connection) {
-  return ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-}
-
-// Whether the header says that a body follows.
-bool has_body(MHD_Connection* connection) {
-  const char* length =
-      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-  return (length != nullptr && std::string_view(length) != "0") ||
-         MHD_lookup_connection_value(
-             connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr;
-}
-
-// The token of "Authorization: Bearer TOKEN" (RFC 6750, section 2.1); empty: there is none.
-std::string bearer_of(MHD_Connection* connection) {
-  const char* const header =
-      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-  const std::string_view text = header == nullptr ? "" : header;
-  constexpr std::string_view kScheme = "bearer ";
-  const bool bearer =
-      text.size() > kScheme.size() &&
-      std::ranges::equal(text.substr(0, kScheme.size()), kScheme, [](char given, char wanted) {
-        return given == wanted || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == wanted);
-      });
-  if (!bearer) {
-    return {};
-  }
-  const std::string_view token = text.substr(kScheme.size());
-  return std::string{token.substr(std::min(token.find_first_not_of(' '), token.size()))};
-}
-
-// The library misses the end of what a client sends if it came together with the rest: it is told
-// of a change once, and takes a short read for the last one. Our own end it does not miss.
-void cut_if_ended(int socket) {
-  char byte = 0;
-  if (::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
-    ::shutdown(socket, SHUT_RDWR);
-  }
-}
-
-// Whatever was sent before the end and is not read yet.
-bool has_ended(int socket) {
-  pollfd end{socket, POLLRDHUP, 0};
-  return ::poll(&end, 1, 0) > 0;
-}
-
-// Paths are for the handler as they were sent: what is decoded twice is a hole.
-std::size_t leave_escaped(void*, MHD_Connection*, char* text) {
-  return std::string_view(text).size();
-}
-
-MHD_Result send_answer(Exchange& exchange) {
-  HttpAnswer& answer = exchange.answer;
-  auto* body = new std::string(std::move(answer.body));
-  MHD_Response* response = MHD_create_response_from_buffer_with_free_callback_cls(
-      body->size(), body->data(), [](void* text) { delete static_cast<std::string*>(text); }, body);
-  if (response == nullptr) {
-    delete body;
-    return MHD_NO;
-  }
-  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type.c_str());
-  MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, answer.cache_control.c_str());
-  if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    const char* allowed = exchange.request.head ? "GET" : "GET, HEAD";
-    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
-  }
-  if (answer.status == MHD_HTTP_UNAUTHORIZED) {
-    MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"gcoord\"");
-  }
-  const MHD_Result queued =
-      MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
-  MHD_destroy_response(response);
-  return queued;
 }
 
 struct Figures {
@@ -225,16 +137,16 @@ class HttpServer::Impl {
                                                     void** exchange) {
       auto* impl = static_cast<Impl*>(self);
       if (*exchange == nullptr) {
-        auto* fresh = new Exchange{.connection = connection, .request = {.path = path}};
+        auto* fresh = new HttpExchange{.connection = connection, .request = {.path = path}};
         fresh->request.gone = fresh->gone.get_token();
         *exchange = fresh;
         return impl->on_header(*fresh, method);
       }
-      return impl->on_body(*static_cast<Exchange*>(*exchange), *body_bytes);
+      return impl->on_body(*static_cast<HttpExchange*>(*exchange), *body_bytes);
     };
     const MHD_RequestCompletedCallback completing =
         [](void* self, MHD_Connection* connection, void** exchange, MHD_RequestTerminationCode) {
-          delete static_cast<Exchange*>(*exchange);
+          delete static_cast<HttpExchange*>(*exchange);
           *exchange = nullptr;
           static_cast<Impl*>(self)->table_.on_answered(socket_of(connection), now_ms());
         };
@@ -301,7 +213,7 @@ class HttpServer::Impl {
 
   // The header is whole. An answer that is queued here makes the library close the connection,
   // which is right only before a body that nobody reads.
-  MHD_Result on_header(Exchange& exchange, std::string_view method) {
+  MHD_Result on_header(HttpExchange& exchange, std::string_view method) {
     table_.on_header(socket_of(exchange.connection), now_ms());
     figures_.requests.add();
     const bool body = has_body(exchange.connection);
@@ -318,7 +230,7 @@ class HttpServer::Impl {
   }
 
   // Later calls: with more of a body, when the request is whole, and after resume().
-  MHD_Result on_body(Exchange& exchange, std::size_t& bytes) {
+  MHD_Result on_body(HttpExchange& exchange, std::size_t& bytes) {
     if (bytes > 0) {
       bytes = 0;  // Of a request that is refused already.
       return MHD_YES;
@@ -326,7 +238,7 @@ class HttpServer::Impl {
     return exchange.answered ? finish(exchange) : begin(exchange);
   }
 
-  MHD_Result finish(Exchange& exchange) {
+  MHD_Result finish(HttpExchange& exchange) {
     const HttpAnswer& answer = exchange.answer;
     if (answer.status >= 400 && answer.status < 500) {
       lines_.on_refused({.line = exchange.method + " " + exchange.request.path,
@@ -336,7 +248,7 @@ class HttpServer::Impl {
     return send_answer(exchange);
   }
 
-  void take_credentials(Exchange& exchange) const {
+  void take_credentials(HttpExchange& exchange) const {
     if (const auto peer = peers_.find(socket_of(exchange.connection)); peer != peers_.end()) {
       exchange.request.peer = peer->second;
     }
@@ -345,21 +257,14 @@ class HttpServer::Impl {
 
   // The request is whole: it is answered at once, or a thread of the handlers has it from here to
   // resume().
-  MHD_Result begin(Exchange& exchange) {
+  MHD_Result begin(HttpExchange& exchange) {
     take_credentials(exchange);
     if (stop_.load()) {  // No handler is left to end a suspension.
       exchange.answer = {.status = 503, .body = "the node stops\n"};
       exchange.answered = true;
       return finish(exchange);
     }
-    const MHD_KeyValueIterator add =
-        [](void* arguments, MHD_ValueKind, const char* name, const char* value) {
-          static_cast<std::vector<HttpArgument>*>(arguments)->push_back(
-              {name, value == nullptr ? "" : value});
-          return MHD_YES;
-        };
-    MHD_get_connection_values(
-        exchange.connection, MHD_GET_ARGUMENT_KIND, add, &exchange.request.arguments);
+    exchange.request.arguments = arguments_of(exchange.connection);
     if (auto answer = options_.at_once ? options_.at_once(exchange.request) : std::nullopt) {
       exchange.answer = *std::move(answer);
       exchange.answered = true;
@@ -388,7 +293,7 @@ class HttpServer::Impl {
   void turn() {
     while (!stop_.load()) {
       wait();
-      for (Exchange* exchange : take_done()) {
+      for (HttpExchange* exchange : take_done()) {
         resume(*exchange);
       }
       MHD_run(daemon_);
@@ -408,7 +313,7 @@ class HttpServer::Impl {
     if (time_ms >= next_look_ms_) {
       next_look_ms_ = time_ms + kWaitMs;
       std::ranges::for_each(table_.waiting(), &cut_if_ended);
-      for (Exchange* exchange : suspended_) {  // The library does not look at them.
+      for (HttpExchange* exchange : suspended_) {  // The library does not look at them.
         if (has_ended(socket_of(exchange->connection))) {
           exchange->gone.request_stop();
         }
@@ -446,13 +351,13 @@ class HttpServer::Impl {
     }
   }
 
-  std::vector<Exchange*> take_done() {
+  std::vector<HttpExchange*> take_done() {
     const std::lock_guard lock(mutex_);
     wake_.set(false);
     return std::exchange(done_, {});
   }
 
-  void resume(Exchange& exchange) {
+  void resume(HttpExchange& exchange) {
     exchange.answered = true;
     suspended_.erase(&exchange);
     MHD_resume_connection(exchange.connection);
@@ -469,11 +374,11 @@ class HttpServer::Impl {
     if (daemon_ == nullptr) {
       return;
     }
-    for (Exchange* exchange : take_done()) {
+    for (HttpExchange* exchange : take_done()) {
       resume(*exchange);
     }
     while (!suspended_.empty()) {
-      Exchange& exchange = **suspended_.begin();
+      HttpExchange& exchange = **suspended_.begin();
       exchange.answer = {.status = 503, .body = "the node stops\n"};
       resume(exchange);
     }
@@ -496,10 +401,10 @@ class HttpServer::Impl {
   HttpConnectionTable table_;
   std::unordered_map<int, std::shared_ptr<const security::TlsPeer>> peers_;  // By socket.
   std::uint64_t next_look_ms_ = 0;
-  std::unordered_set<Exchange*> suspended_;
+  std::unordered_set<HttpExchange*> suspended_;
   std::mutex mutex_;
-  std::vector<Exchange*> done_;  // Under mutex_: the handler has answered, not resumed yet.
-  EventLevel wake_;              // Under mutex_: some are done, or stop_.
+  std::vector<HttpExchange*> done_;  // Under mutex_: the handler has answered, not resumed yet.
+  EventLevel wake_;                  // Under mutex_: some are done, or stop_.
   int wake_fd_ = -1;
   std::atomic<bool> stop_{false};
   asio::thread_pool handlers_;

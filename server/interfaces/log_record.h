@@ -65,6 +65,16 @@ inline void put_record_header(std::vector<std::byte>& record, const RecordHeader
   record.insert(record.end(), bytes.begin(), bytes.end());
 }
 
+// The record of a command's bytes.
+inline std::vector<std::byte> make_record(const RecordHeader& header,
+                                          std::span<const std::byte> command) {
+  std::vector<std::byte> record;
+  record.reserve(kRecordHeaderBytes + command.size());
+  put_record_header(record, header);
+  record.insert(record.end(), command.begin(), command.end());
+  return record;
+}
+
 // Nothing for bytes that are too short. Kind and origin may be ones that a newer release knows.
 inline std::optional<RecordHeader> decode_record_header(std::span<const std::byte> record) {
   if (record.size() < kRecordHeaderBytes) {

@@ -42,8 +42,9 @@ struct Abilities {
   // ShardView::lease is judged by the clock whenever it is read. A log whose rows live on a device
   // only hears who led, and a host that stood still hears it late.
   bool timed_leases = true;
-  // It takes records of system kinds (log_record.h) whatever features nodes have said. One on a
-  // device does once it has had some, since no node of a release without them can come back then.
+  // It takes records of system kinds (log_record.h) now. One on a device does while all nodes are
+  // known to have Feature::SystemRecords, and for ever once it has had some, since no node of a
+  // release without them can come back then.
   bool takes_records = true;
 };
 

@@ -1,23 +1,14 @@
-// Cookies of proposals of limits: their mark (cookie_marks.h), and a number. One thread.
+// Cookies of proposals of limits. One thread.
 #pragma once
 
-#include "server/interfaces/cookie_marks.h"
+#include "server/interfaces/proposal_cookies.h"
 
 #include <cstdint>
 
 namespace gcoord::server {
 
-class LimitsCookies {
- public:
-  std::uint64_t next() {
-    number_ = (number_ + 1) % kNumbers;
-    return cookie_of(CookieOwner::Limits, number_);
-  }
+enum class LimitsProposer : std::uint8_t { Requests = 0 };
 
- private:
-  static constexpr std::uint32_t kNumbers = 1u << 28;
-
-  std::uint32_t number_ = 0;
-};
+using LimitsCookies = ProposalCookies<CookieOwner::Limits, LimitsProposer, 1>;
 
 }  // namespace gcoord::server

@@ -11,16 +11,16 @@
 // One thread, the engine's; the listener is called in its calls and must not block.
 #pragma once
 
-#include "common/ids.h"
+#include "common/random.h"
 #include "protocol/reply_sink.h"
+#include "security/limits/command.h"
 #include "security/limits/limit_cpu.h"
-#include "server/interfaces/cluster_members.h"
-#include "server/interfaces/passing_machine.h"
+#include "server/interfaces/command_machine.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
@@ -40,41 +40,40 @@ class LimitsListener {
 };
 
 // The record that is proposed for a command. time_ms: Unix milliseconds.
-std::vector<std::byte> limits_record(std::span<const std::byte> command,
-                                     protocol::RecordOrigin origin,
-                                     std::uint64_t time_ms);
+inline std::vector<std::byte> limits_record(std::span<const std::byte> command,
+                                            protocol::RecordOrigin origin,
+                                            std::uint64_t time_ms) {
+  return make_record({RecordKind::Limits, origin, time_ms}, command);
+}
 
-class LimitsMachine final : public PassingMachine {
+// See command_machine.h.
+struct LimitsPolicy {
+  using State = security::LimitCpu;
+  using Code = security::LimitCode;
+  using Listener = LimitsListener;
+
+  static constexpr CookieOwner kOwner = CookieOwner::Limits;
+  static constexpr RecordKind kRecord = RecordKind::Limits;
+  static constexpr PartMark kMark = PartMark::Limits;
+  static constexpr std::string_view kName = "limits";
+  static constexpr std::size_t kCommandBytes = security::kLimitCommandBytesMax;
+  static constexpr auto kOnChanged = &LimitsListener::on_limits;
+  static constexpr auto kOnDecided = &LimitsListener::on_limits_decided;
+  static constexpr auto kOnLost = &LimitsListener::on_limits_lost;
+
+  // Behind the view, and users and roles, which mix theirs in first.
+  static std::uint64_t mix(std::uint64_t inner, std::uint32_t digest) {
+    return mix64(inner ^ mix64(digest));
+  }
+};
+
+class LimitsMachine final : public CommandMachine<LimitsPolicy> {
  public:
-  // inner outlives it.
-  explicit LimitsMachine(StateMachine& inner) : PassingMachine(inner) {}
+  using CommandMachine::CommandMachine;
 
-  // nullptr: nobody listens any more. Whoever listens looks at table() first.
-  void set_listener(LimitsListener* listener) { listener_ = listener; }
+  const security::LimitTable& table() const { return state_now().table(); }
 
-  const security::LimitTable& table() const { return state_.table(); }
-
-  const security::LimitCpu& state_of_limits() const { return state_; }
-
-  // server/interfaces/state_machine.h
-  void apply(const AppliedEntry& entry) override;
-  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
-  std::uint64_t state_hash(ShardId shard) const override;
-  void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
-  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
-  void witness_state(ShardId shard, std::vector<std::byte>& bytes) override;
-  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
-  bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
-  Status install(ShardId shard, std::span<const std::byte> bytes) override;
-
- private:
-  void add_state(ShardId shard, std::vector<std::byte>& bytes) const;
-  void tell() const;
-
-  LimitsListener* listener_ = nullptr;
-  security::LimitCpu state_;
-  // Of the state's bytes; none: not computed since it changed.
-  mutable std::optional<std::uint32_t> digest_;
+  const security::LimitCpu& state_of_limits() const { return state_now(); }
 };
 
 }  // namespace gcoord::server

@@ -124,7 +124,7 @@ Status LimitRequests::check(const Asker& asker, const LimitsOrder& order) const 
   if (!is_printable(command.who) || !is_printable(command.denial.reason)) {
     return protocol::make_error(ErrorCode::SlotInvalid);
   }
-  const bool takes = !environment_.takes_records || environment_.takes_records();
+  const bool takes = environment_.log.abilities().takes_records;
   if (!takes || (environment_.machine.table().epoch == 0 && !environment_.all_have())) {
     return protocol::make_error(ErrorCode::LimitsNotReady);
   }

@@ -40,8 +40,6 @@ class LimitRequests {
     std::function<std::string(protocol::ConnectionId)> proven;
     // What denials of the connection go by; nullptr: it is not known.
     std::function<const DenialSubject*(protocol::ConnectionId)> subject;
-    // Whether the log takes records now (Abilities::takes_records); none: it does.
-    std::function<bool()> takes_records;
   };
 
   explicit LimitRequests(Environment environment) : environment_(std::move(environment)) {}
@@ -88,7 +86,7 @@ class LimitRequests {
 
   Environment environment_;
   std::map<std::uint64_t, Change> changes_;  // By cookie.
-  LimitsCookies cookies_;
+  LimitsCookies cookies_{LimitsProposer::Requests};
 };
 
 }  // namespace gcoord::server

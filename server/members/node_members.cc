@@ -1,7 +1,5 @@
 #include "server/members/node_members.h"
 
-#include "server/members/change_rules.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -32,14 +30,6 @@ std::function<bool(NodeId, protocol::Feature)> has_of(const NodeMembers::Environ
   return [all_have = environment.all_have](NodeId, protocol::Feature) { return all_have(); };
 }
 
-// A log on a device has them once all nodes have said that they know them.
-std::function<bool()> takes_records_of(const NodeMembers::Environment& environment) {
-  return [&log = environment.log, &machine = environment.machine, has = has_of(environment)] {
-    return log.abilities().takes_records ||
-           first_lacking(machine.views().view(), protocol::Feature::SystemRecords, has).value == 0;
-  };
-}
-
 static_assert(ViewFollowers::kUnleftMax < membership::kViewChangesMax);
 
 // Nodes say their epochs about once a second.
@@ -58,8 +48,8 @@ NodeMembers::NodeMembers(const ViewKeeperOptions& options, const Environment& en
                .all_have = environment.all_have,
                .wall_ms = environment.wall_ms,
                .may_propose =
-                   [this, takes = takes_records_of(environment)] {
-                     return !followers_.is_full() && takes();
+                   [this, &log = environment.log] {
+                     return !followers_.is_full() && log.abilities().takes_records;
                    }}),
       requests_({.log = environment.log,
                  .machine = environment.machine,

@@ -11,14 +11,16 @@
 // One thread, the engine's; the listener is called in its calls and must not block.
 #pragma once
 
-#include "common/ids.h"
+#include "common/random.h"
+#include "membership/view/command.h"
 #include "membership/view/cpu.h"
 #include "protocol/reply_sink.h"
-#include "server/interfaces/passing_machine.h"
+#include "server/interfaces/command_machine.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
@@ -35,37 +37,37 @@ class ViewListener {
 };
 
 // The record that is proposed for a command. time_ms: Unix milliseconds.
-std::vector<std::byte> view_record(std::span<const std::byte> command,
-                                   protocol::RecordOrigin origin,
-                                   std::uint64_t time_ms);
+inline std::vector<std::byte> view_record(std::span<const std::byte> command,
+                                          protocol::RecordOrigin origin,
+                                          std::uint64_t time_ms) {
+  return make_record({RecordKind::View, origin, time_ms}, command);
+}
 
-class ViewMachine final : public PassingMachine {
+// See command_machine.h.
+struct ViewPolicy {
+  using State = membership::ViewCpu;
+  using Code = membership::ViewCode;
+  using Listener = ViewListener;
+
+  static constexpr CookieOwner kOwner = CookieOwner::View;
+  static constexpr RecordKind kRecord = RecordKind::View;
+  static constexpr PartMark kMark = PartMark::View;
+  static constexpr std::string_view kName = "cluster view";
+  static constexpr std::size_t kCommandBytes = membership::kViewCommandBytesMax;
+  static constexpr auto kOnChanged = &ViewListener::on_view;
+  static constexpr auto kOnDecided = &ViewListener::on_view_decided;
+  static constexpr auto kOnLost = &ViewListener::on_view_lost;
+
+  static std::uint64_t mix(std::uint64_t inner, std::uint32_t digest) {
+    return mix64(inner ^ digest);
+  }
+};
+
+class ViewMachine final : public CommandMachine<ViewPolicy> {
  public:
-  // inner outlives it.
-  explicit ViewMachine(StateMachine& inner) : PassingMachine(inner) {}
+  using CommandMachine::CommandMachine;
 
-  // nullptr: nobody listens any more. Whoever listens looks at views() first.
-  void set_listener(ViewListener* listener) { listener_ = listener; }
-
-  const membership::ViewCpu& views() const { return views_; }
-
-  // server/interfaces/state_machine.h
-  void apply(const AppliedEntry& entry) override;
-  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
-  void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
-  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
-  void witness_state(ShardId shard, std::vector<std::byte>& bytes) override;
-  Status install(ShardId shard, std::span<const std::byte> bytes) override;
-  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
-  bool continues(ShardId shard, std::span<const std::byte> bytes) const override;
-  std::uint64_t state_hash(ShardId shard) const override;
-
- private:
-  void add_state(ShardId shard, std::vector<std::byte>& bytes) const;
-  void tell() const;
-
-  ViewListener* listener_ = nullptr;
-  membership::ViewCpu views_;
+  const membership::ViewCpu& views() const { return state_now(); }
 };
 
 }  // namespace gcoord::server

@@ -123,9 +123,8 @@ SnapshotDownloads::Environment ClientServices::snapshot_environment() {
           .disk_is_low = [this] { return space_.is_low(); }};
 }
 
-bool ClientServices::takes_records() const {
-  return environment_.engine.abilities().takes_records ||
-         environment_.service.all_have(protocol::Feature::SystemRecords);
+bool ClientServices::may_record(protocol::Feature feature) const {
+  return environment_.engine.abilities().takes_records && environment_.service.all_have(feature);
 }
 
 NodeMembers::Environment ClientServices::member_environment() {
@@ -133,11 +132,7 @@ NodeMembers::Environment ClientServices::member_environment() {
           .machine = environment_.ledger.machine(),
           .replies = environment_.replies,
           .metrics = environment_.metrics,
-          .all_have =
-              [this] {
-                return takes_records() &&
-                       environment_.service.all_have(protocol::Feature::ClusterView);
-              },
+          .all_have = [this] { return may_record(protocol::Feature::ClusterView); },
           .wall_ms = wall_ms,
           .tick_ms = environment_.options.tick_ms,
           .has =
@@ -159,8 +154,7 @@ AccessRequests::Environment ClientServices::access_environment() {
           .hash =
               [this](std::string password, auto on_hashed) {
                 environment_.identities.hash_password(std::move(password), std::move(on_hashed));
-              },
-          .takes_records = [this] { return takes_records(); }};
+              }};
 }
 
 NodeAudit::Environment ClientServices::audit_environment() {
@@ -170,10 +164,7 @@ NodeAudit::Environment ClientServices::audit_environment() {
           .connections = environment_.identities.connections(),
           .locks = environment_.service.locks(),
           .metrics = environment_.metrics,
-          .all_have =
-              [this] {
-                return takes_records() && environment_.service.all_have(protocol::Feature::Audit);
-              },
+          .all_have = [this] { return may_record(protocol::Feature::Audit); },
           .now_ms = [this] { return environment_.service.now_us() / 1000; }};
 }
 
@@ -193,8 +184,7 @@ LimitRequests::Environment ClientServices::limits_environment() {
               [this](protocol::ConnectionId connection) {
                 return environment_.identities.proven_user(connection);
               },
-          .subject = {},
-          .takes_records = [this] { return takes_records(); }};
+          .subject = {}};
 }
 
 LimitJudge::Environment ClientServices::judge_environment() {

@@ -102,8 +102,8 @@ class ClientServices {
   bool knows_roles() const { return !roles_.missing(environment_.service.now_us()); }
 
  private:
-  // Whether the log takes records of system kinds now, whatever else they need.
-  bool takes_records() const;
+  // Whether the log takes records now, and all nodes have the feature that one of a kind needs.
+  bool may_record(protocol::Feature feature) const;
   SnapshotDownloads::Environment snapshot_environment();
   NodeMembers::Environment member_environment();
   AccessRequests::Environment access_environment();

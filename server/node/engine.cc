@@ -25,7 +25,10 @@ Result<std::unique_ptr<ReplicatedLog>> open_engine(const NodeOptions& options, E
   std::unique_ptr<ReplicatedLog> engine;
   if (options.turn == TurnOption::Resident) {
     GCOORD_TRY(engine,
-               ResidentReplicas::open({std::move(parts.options), options.locks_max, draw_random()},
+               ResidentReplicas::open({.engine = std::move(parts.options),
+                                       .locks_max = options.locks_max,
+                                       .index_seed = draw_random(),
+                                       .nodes_take_records = std::move(parts.nodes_take_records)},
                                       parts.machine,
                                       parts.metrics));
   } else {

@@ -14,6 +14,7 @@
 #include "server/replicas/options.h"
 #include "server/trust/node_trust.h"
 
+#include <functional>
 #include <memory>
 
 namespace gcoord::server {
@@ -32,6 +33,7 @@ struct EngineParts {
   ReplicaOptions options;
   StateMachine& machine;
   MetricsRegistry& metrics;
+  std::function<bool()> nodes_take_records;  // As ResidentReplicasOptions.
 };
 
 // Errors: those of HostReplicas::open and ResidentReplicas::open, and ListenFailed.

@@ -1,8 +1,8 @@
 #include "server/snapshots/downloads.h"
 
 #include "protocol/error_codes.h"
+#include "protocol/ledger/snapshot_messages.h"
 #include "protocol/lock_messages.h"
-#include "protocol/snapshot_messages.h"
 #include "server/platform/operator_log.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Serves snapshots of this node to clients that save them (protocol/snapshot_messages.h).
+// Serves snapshots of this node to clients that save them (protocol/ledger/snapshot_messages.h).
 //
 //   open -> a checkpoint of all that is applied now -> its store is read by a thread -> pieces
 //

@@ -1,6 +1,6 @@
 #include "server/snapshots/stream.h"
 
-#include "protocol/snapshot_messages.h"
+#include "protocol/ledger/snapshot_messages.h"
 #include "server/interfaces/errors.h"
 #include "server/replicas/ledger_state.h"
 #include "server/replicas/shard_codec.h"

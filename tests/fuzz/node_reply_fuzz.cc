@@ -9,7 +9,7 @@
 #include "protocol/force_messages.h"
 #include "protocol/hello.h"
 #include "protocol/lease_messages.h"
-#include "protocol/ledger_messages.h"
+#include "protocol/ledger/prune_messages.h"
 #include "protocol/lock_messages.h"
 #include "protocol/past_messages.h"
 #include "protocol/read_messages.h"

@@ -1,8 +1,8 @@
 #include "protocol/error_codes.h"
 #include "protocol/hello.h"
+#include "protocol/ledger/snapshot_messages.h"
 #include "protocol/lock_messages.h"
 #include "protocol/session_messages.h"
-#include "protocol/snapshot_messages.h"
 
 #include <gtest/gtest.h>
 

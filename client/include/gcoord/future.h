@@ -11,7 +11,12 @@
 //
 // A future that is dropped forgets its outcome: a lock that comes afterwards is released at once.
 // A coroutine may be destroyed while it is suspended on a future, as long as it has not been handed
-// to an executor. Use a future from one thread at a time.
+// to an executor. Use a future from one thread at a time; different futures are independent, and
+// one may be handed to another thread between calls.
+//
+// Which form to take: get() where a thread may block; then() for programs of callbacks, with on()
+// for those that have an event loop of their own; co_await for coroutines of any library, as the
+// type is an awaitable and needs no task type of this one.
 #pragma once
 
 #include "gcoord/api.h"
@@ -31,7 +36,11 @@
 namespace gcoord::client {
 
 // Runs a function soon, on a thread of its choice: the "post" of an event loop. It must run each
-// function exactly once.
+// function exactly once: one that it drops is a callback that never comes, and a coroutine that is
+// never resumed. It is called on the client's thread, or by then() itself, so it must not wait. Of
+// an asio program:
+//
+//   Executor executor = [&io](std::function<void()> work) { asio::post(io, std::move(work)); };
 using Executor = std::function<void(std::function<void()>)>;
 
 // The failure GC4011 of a blocking function on the client's own thread, which would wait for
@@ -112,12 +121,23 @@ class FutureState {
   std::function<void()> next_;
 };
 
-// R is Status or Result<T>.
+// The outcome of one call; R is Status or Result<T>. Moved, never copied: one owner takes the
+// outcome, once. Moving from a future leaves one that is not valid(); assigning to a future
+// exchanges both.
+//
+// A failure is an outcome as any other, and nothing throws: it is the one of the blocking namesake,
+// GC4009 when no answer came by the call's deadline, or GC4010 when the client was closed first.
+// After GC4009 the call may have had its effect, unless its own words say what became of it. The
+// functions that wait block the caller's thread alone: the client goes on, and other futures become
+// ready meanwhile.
 template <typename R>
 class [[nodiscard]] Future {
  public:
+  // For the library: programs get futures from functions that end in _async.
   explicit Future(std::shared_ptr<FutureState<R>> state) : state_(std::move(state)) {}
 
+  // Drops what was not taken. Does not wait, and does not end the call: what it brings is
+  // forgotten, and a lock that comes is released.
   ~Future() {
     if (state_ != nullptr) {
       state_->forget_next();
@@ -136,14 +156,17 @@ class [[nodiscard]] Future {
   // The functions below end the program when it is false.
   bool valid() const { return state_ != nullptr; }
 
-  // Whether get() would return at once.
+  // Whether get() would return at once: for programs that ask now and then, between other work, and
+  // must not be held up.
   bool ready() const { return checked().ready(); }
 
-  // Waits at most so long by the system's clock; whether it is ready now.
+  // Waits at most so long by the system's clock; whether it is ready now. Not on the client's own
+  // thread, which it only delays: no outcome comes while that waits.
   bool wait_for(std::chrono::nanoseconds timeout) const { return checked().wait_for(timeout); }
 
-  // Waits for the outcome and takes it. Blocks by the system's clock until the call's deadline at
-  // most. GC4011 on the client's own thread, unless the outcome is there.
+  // Waits for the outcome and takes it, as a failure, too; the future is not valid() afterwards.
+  // Blocks by the system's clock until the call's deadline at most. GC4011 on the client's own
+  // thread, unless the outcome is there.
   R get() {
     const auto state = std::exchange(state_, nullptr);
     if (state == nullptr) {
@@ -153,14 +176,16 @@ class [[nodiscard]] Future {
   }
 
   // Chooses the executor of a later then() or co_await; without it they continue on the client's
-  // thread.
+  // thread. Of a temporary, so that it reads in one line: `call().on(executor).then(callback)`. The
+  // executor is kept until the callback has been handed to it.
   Future&& on(Executor executor) && {
     executor_ = std::move(executor);
     return std::move(*this);
   }
 
   // The callback runs once: on the executor if there is one, else on the client's thread, or here
-  // and now if the future is ready.
+  // and now if the future is ready. It gets failures, too, as every call ends. It must not
+  // throw, and may start other calls.
   void then(std::function<void(R)> callback) && {
     const auto state = std::exchange(state_, nullptr);
     if (state == nullptr) {
@@ -175,7 +200,9 @@ class [[nodiscard]] Future {
   }
 
   // The interface of co_await; programs do not call it. Resumes on the executor if there is one,
-  // otherwise on the client's thread.
+  // otherwise on the client's thread; goes on at once if the outcome is there and no executor is
+  // chosen. The coroutine then runs where blocking functions fail with GC4011, so it awaits other
+  // calls, too, or moves away by on().
   bool await_ready() const { return executor_ == nullptr && checked().ready(); }
 
   bool await_suspend(std::coroutine_handle<> waiting) {

@@ -37,6 +37,9 @@ typedef struct gcoord_group_membership {
   uint32_t rank;   // Set by join.
 } gcoord_group_membership;
 
+// What an arrival at a barrier says. The caller sets both; times are milliseconds. GC6413 for a
+// size that is not 1 to 256. What an arrival at a barrier says. Both are set by the caller; a size
+// of 0, or above 256, is GC1001 or the refusal of the nodes.
 typedef struct gcoord_barrier_options {
   uint32_t size;       // How many sessions, the same number for all of them.
   int64_t timeout_ms;  // After it the arrival is taken back.
@@ -50,13 +53,16 @@ typedef struct gcoord_group_member {
   size_t payload_bytes;
 } gcoord_group_member;
 
-// Asks no node. The session may be freed before the group; freeing the group leaves nothing.
+// Asks no node. The session may be freed before the group; freeing the group leaves nothing, so the
+// session stays a member until it leaves or ends. NULL may be freed. Any thread may call the
+// functions of a group; one of them frees it, when no call of it is under way.
 GCOORD_API gcoord_group* gcoord_group_make(gcoord_session* session,
                                            const char* name,
                                            gcoord_error* error);
 GCOORD_API void gcoord_group_free(gcoord_group* group);
 
-// Becomes a member. GC6401 to GC6403, GC6409 to GC6412 as in gcoord/group.h.
+// Becomes a member, exactly once however often the request is sent; again under the same id it
+// answers the rank of now. GC6401 to GC6403, GC6409 to GC6412 as in gcoord/group.h.
 GCOORD_API gcoord_status gcoord_group_join(gcoord_group* group,
                                            gcoord_group_membership* member,
                                            gcoord_error* error);
@@ -101,13 +107,15 @@ GCOORD_API gcoord_status gcoord_group_barrier_async(gcoord_group* group,
                                                     void* user,
                                                     gcoord_error* error);
 
-// Asks no node. The client outlives the views.
+// Asks no node. The client outlives the views, and a view outlives the views that it is of. Takes
+// no part in the group.
 GCOORD_API gcoord_group_views* gcoord_group_views_open(gcoord_client* client,
                                                        const char* name,
                                                        gcoord_error* error);
 GCOORD_API void gcoord_group_views_free(gcoord_group_views* views);
 
-// The view of now, whatever next has shown.
+// The view of now, linearizable, whatever next has shown. The caller frees it; a group that nobody
+// is in has a view of size 0.
 GCOORD_API gcoord_group_view* gcoord_group_views_now(gcoord_group_views* views,
                                                      gcoord_error* error);
 
@@ -132,7 +140,11 @@ GCOORD_API gcoord_status gcoord_group_views_next_async(gcoord_group_views* views
                                                        void* user,
                                                        gcoord_error* error);
 
+// A view does not change: any thread may read it, and what its members point to lives until it is
+// freed.
 GCOORD_API void gcoord_group_view_free(gcoord_group_view* view);
+
+// Rises by one with every change of the members; no epoch of a name is used twice.
 GCOORD_API uint64_t gcoord_group_view_epoch(const gcoord_group_view* view);
 
 // Whether views may be missing before this one.

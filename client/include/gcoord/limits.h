@@ -5,7 +5,12 @@
 // comes to it, so a rate counts at each node. A request beyond a rate is refused with GC6580 and
 // says how long to wait, which this client does by itself; beyond a quota with GC6581. What keeps
 // alive or gives back is never limited. A denial closes the connections that it is about, on all
-// nodes, and ends by itself. Plain values; no thread rules.
+// nodes, and ends by itself. docs/reference/limits.md has the bounds. Plain values; no thread
+// rules.
+//
+//  LimitsChange change{.action = LimitsAction::Set};
+//  change.limit = {.scope = LimitScope::Principal, .name = "batch", .rate = 100, .burst = 200};
+//  auto report = client.change_limits(change);
 #pragma once
 
 #include <cstdint>
@@ -14,7 +19,7 @@
 
 namespace gcoord::client {
 
-// Never renumber: they are in requests.
+// Whom a limit is about, by its name. Never renumber: they are in requests.
 enum class LimitScope : std::uint8_t {
   // A principal, by its name; "-": each address of clients that have proven nobody; "*": each
   // principal and address without a limit of its own.
@@ -23,7 +28,8 @@ enum class LimitScope : std::uint8_t {
   Network = 3,  // All addresses of a network, as "192.0.2.0/24": connections.
 };
 
-// 0: no limit of this kind.
+// A limit. A field that is 0 limits nothing of its kind. All but rate and burst count what one
+// identity has at each node; one more is refused with GC6581, and a connection with GC6582.
 struct Limit {
   LimitScope scope = LimitScope::Principal;
   std::string name;
@@ -37,7 +43,7 @@ struct Limit {
   std::uint64_t bytes = 0;  // Of replies that a node keeps because its clients do not read.
 };
 
-// Never renumber: they are in requests.
+// Whom a denial is about, by its name. Never renumber: they are in requests.
 enum class DenialScope : std::uint8_t {
   Principal = 1,
   Serial = 2,           // Of a certificate, in hexadecimal digits.
@@ -45,6 +51,8 @@ enum class DenialScope : std::uint8_t {
   Network = 4,          // An address or a network; loopback cannot be denied.
 };
 
+// A denial: no node serves connections that it is about before its end. Its sessions are not closed
+// by it; they live for their TTL.
 struct Denial {
   DenialScope scope = DenialScope::Principal;
   std::string name;
@@ -52,7 +60,7 @@ struct Denial {
   std::string reason;          // For operators.
 };
 
-// Never renumber: they are in requests.
+// What a change does, with the fields that it goes by. Never renumber: they are in requests.
 enum class LimitsAction : std::uint8_t {
   Set = 1,     // `limit`, in the place of one of that scope and name.
   Remove = 2,  // The limit of limit.scope and limit.name.
@@ -60,25 +68,33 @@ enum class LimitsAction : std::uint8_t {
   Allow = 4,   // Ends the denial of denial.scope and denial.name.
 };
 
+// Argument of Client::change_limits: one change, which happens as a whole or not at all.
 struct LimitsChange {
   LimitsAction action = LimitsAction::Set;
   Limit limit;
   Denial denial;
   std::uint64_t duration_ms = 0;  // Of a denial: 1 second to 30 days.
-  std::uint64_t epoch = 0;        // Change this epoch only; 0: whichever is the newest.
-  bool dry_run = false;           // Judge it, and change nothing.
-  std::string who;                // For the ledger, where the connection proves nobody.
+  // Change this epoch only, or fail with GC6586; 0: whichever is the newest.
+  std::uint64_t epoch = 0;
+  bool dry_run = false;  // Judge it, and change nothing.
+  std::string who;       // For the ledger, where the connection proves nobody.
 };
 
+// Argument of Client::limits, for one kind of rows: in the order of their scopes, then of their
+// names. LimitsReport::more says that there are other rows, which a query that
+// begins after the last one reads.
 struct LimitsQuery {
   bool denials = false;  // Those, or limits.
   // Rows behind that of this scope and name; 0: from the first.
   std::uint8_t after_scope = 0;
   std::string after_name;
-  // Read what this node has applied, which may be older; 0: what the leader has.
+  // Read what this node has applied, which may be older, and is what it enforces; 0: what the
+  // leader has.
   std::uint32_t node_id = 0;
 };
 
+// The state of limits and denials, as of `epoch`, with the rows that were wanted. What clients use
+// up is no part of it: that is each node's own, in its metrics.
 struct LimitsReport {
   std::uint64_t epoch = 0;  // 0: there are none, and never were.
   std::uint32_t limit_count = 0;

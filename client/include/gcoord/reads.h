@@ -18,7 +18,10 @@
 
 namespace gcoord::client {
 
-// Freshness that a read must have. Never renumber.
+// Freshness that a read must have, from the strictest to the loosest but for the last. What a read
+// costs: Linearizable a round of messages between nodes, the others none. A node that cannot keep
+// its word in time refuses with the number that stands beside it: ask another one, or allow more.
+// Never renumber.
 enum class Consistency : std::uint8_t {
   Linearizable = 1,  // All that was acknowledged before; a quorum confirms it, no clock is trusted.
   Lease = 2,         // The same while clocks keep their margin; costs no message.
@@ -27,7 +30,9 @@ enum class Consistency : std::uint8_t {
   Monotonic = 5,  // All that this client has written and read, and all up to `after`; else GC6305.
 };
 
-// A position in one shard's log. An answer that shows a position shows every entry up to it.
+// A position in one shard's log, for ReadOptions::after and Client::read_at. Indices only rise, and
+// name the same entry on every node; those of two shards cannot be compared. An answer that shows a
+// position shows every entry up to it.
 struct Position {
   std::uint32_t shard = 0;
   std::uint64_t index = 0;
@@ -44,7 +49,7 @@ struct ReadOptions {
   std::uint32_t node_id = 0;
 };
 
-// Freshness of an answer for one shard.
+// Freshness of an answer for one shard, by the clock of the node that answered, when it did.
 struct Freshness {
   std::uint32_t shard = 0;
   std::uint64_t index = 0;  // The answer shows everything up to here.

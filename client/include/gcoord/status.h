@@ -46,7 +46,9 @@ enum class StatusCode : std::uint8_t {
 };
 
 // Numbers that programs branch on most often, as Status::detail() gives them;
-// docs/reference/errors.md has the whole table.
+// docs/reference/errors.md has the whole table. A number never changes its meaning and is never
+// used again. Nodes of a later release may answer with numbers that a program does not know: their
+// code says enough to go on.
 inline constexpr std::uint32_t kDetailUnreachable = 3001;  // No node can be reached.
 inline constexpr std::uint32_t kDetailCircuitOpen =
     3011;  // All endpoints failed recently (ClientOptions::fail_fast).
@@ -63,13 +65,16 @@ inline constexpr std::uint32_t kDetailElectionVacant = 6101;  // The election ha
 inline constexpr std::uint32_t kDetailOfficeLost = 6110;      // This candidate does not lead.
 inline constexpr std::uint32_t kDetailCandidateAbsent = 6111;  // No such candidate waits.
 
-// Success, or what went wrong. Copying one is as cheap as copying its message.
+// Success, or what went wrong. Copying one is as cheap as copying its message. A result that nobody
+// looks at is a warning of the compiler; write static_cast<void>(...) where that is meant.
 class [[nodiscard]] Status {
  public:
   // Success.
   Status() = default;
 
-  // A failure; code is not Ok. detail 0 when there is no stable number.
+  // A failure; code is not Ok. detail 0 when there is no stable number. For programs that answer in
+  // the library's words, such as a SnapshotSink that ends a reading; the library takes it as it is,
+  // and does not ask whether the number is one of its own.
   Status(StatusCode code, std::string message, std::uint32_t detail = 0)
       : code_(code), detail_(detail), message_(std::move(message)) {}
 
@@ -86,7 +91,8 @@ class [[nodiscard]] Status {
   // For people: the cause, the evidence in brackets, and what to do. Its words may change.
   const std::string& message() const { return message_; }
 
-  // "ABORTED: the lock is held by another session (GC6001)", or "OK".
+  // "ABORTED: the lock is held by another session (GC6001)", or "OK": one line, for logs and for
+  // people.
   GCOORD_API std::string to_string() const;
 
  private:
@@ -115,9 +121,10 @@ class [[nodiscard]] Result {
   // Whether there is a value.
   bool ok() const { return value_.has_value(); }
 
-  // Success when there is a value.
+  // Success when there is a value; else why there is none.
   const Status& status() const { return status_; }
 
+  // The value; of a temporary it is moved out: `Lock lock = session.acquire(name).value();`.
   // Only when ok(); anything else ends the program, for a missing value must not be used.
   T& value() & { return checked(value_); }
 

@@ -73,6 +73,9 @@ struct ResidentReplicasOptions {
   ReplicaOptions engine;
   std::uint32_t locks_max = 1u << 20;  // What the lock tables of the node are sized for.
   std::uint64_t index_seed = 0;
+  // Whether all nodes of the cluster are known to have Feature::SystemRecords now
+  // (Abilities::takes_records); none: they are not.
+  std::function<bool()> nodes_take_records;
 };
 
 // How long the host may stand still before its device falls silent: half of what peers wait for.
@@ -107,7 +110,8 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
             .ends_max = locks::kEntryEndsMax,
             .on_device = true,
             .timed_leases = false,
-            .takes_records = rows_->has_records()};
+            .takes_records = rows_->has_records() ||
+                             (options_.nodes_take_records && options_.nodes_take_records())};
   }
 
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;

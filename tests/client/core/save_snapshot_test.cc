@@ -1,8 +1,8 @@
 // Reading a snapshot of one node, through answers that are late, lost or wrong.
 #include "client/core/save_snapshot.h"
 
+#include "protocol/ledger/snapshot_messages.h"
 #include "protocol/lock_messages.h"
-#include "protocol/snapshot_messages.h"
 #include "tests/client/client_fixture.h"
 
 #include <atomic>

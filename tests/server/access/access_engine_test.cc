@@ -504,21 +504,42 @@ TEST(RecoveryFile, ADamagedOrForeignMarkerIsNone) {
   EXPECT_EQ(read_recovery_marker(disk, marker).value(), std::nullopt);
 }
 
+// Leads, and takes records or does not.
+class DeviceLog final : public ReplicatedLog {
+ public:
+  void propose(ShardId, const ProposedCommand&, std::uint64_t) override { ++proposals; }
+
+  void read(ShardId, std::uint64_t) override {}
+
+  bool send_peer_message(NodeId, std::span<const std::byte>) override { return true; }
+
+  Abilities abilities() const override { return {.takes_records = takes}; }
+
+  ShardView view(ShardId shard) const override {
+    ShardView row;
+    row.shard = shard;
+    row.role = consensus::Role::Leader;
+    return row;
+  }
+
+  NodeView view() const override { return {}; }
+
+  bool takes = false;
+  int proposals = 0;
+};
+
 TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
   ToyService inner;
   AccessMachine machine{inner};
-  EngineCluster cluster{1, 1};
-  cluster.start(1);
-  cluster.run_until([&cluster] { return cluster.all_led(); });
+  DeviceLog log;
   LastAnswer replies;
-  AccessRequests requests({.log = cluster.engine(1),
+  AccessRequests requests({.log = log,
                            .machine = machine,
                            .replies = replies,
                            .all_have = [] { return true; },
                            .wall_ms = [] { return kNow; },
                            .self = {},
-                           .hash = {},
-                           .takes_records = [] { return false; }});
+                           .hash = {}});
   AccessOrder order;
   order.kind = security::AccessKind::UserAdd;
   order.name = "ann";
@@ -527,6 +548,10 @@ TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
   slot.kind = protocol::RequestKind::AccessChange;
   requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_access_order(order));
   EXPECT_EQ(replies.error(), ErrorCode::AccessNotReady);
+  EXPECT_EQ(log.proposals, 0);
+  log.takes = true;
+  requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_access_order(order));
+  EXPECT_EQ(log.proposals, 1);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include "ledger/base/error_details.h"
 #include "ledger/checkpoint/memory_checkpoint_store.h"
-#include "protocol/snapshot_messages.h"
+#include "protocol/ledger/snapshot_messages.h"
 #include "server/replicas/first_configuration.h"
 #include "server/replicas/shard_codec.h"
 #include "tests/ledger/snapshot/snapshot_samples.h"

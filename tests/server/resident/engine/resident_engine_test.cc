@@ -159,6 +159,7 @@ class ResidentEngineTest : public testing::Test {
     engine.clock_us = [this] { return now_ms_ * 1000; };
     engine.make_memory = [this] { return std::make_unique<ScarceMemory>(scarce_); };
     options.locks_max = 1 << 10;
+    options.nodes_take_records = [this] { return nodes_take_records_; };
     auto opened = ResidentReplicas::open(std::move(options), service_, registry_);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     engine_ = std::move(opened).value();
@@ -236,6 +237,7 @@ class ResidentEngineTest : public testing::Test {
   MetricsRegistry registry_;
   ToyService service_;
   bool scarce_ = false;
+  bool nodes_take_records_ = false;
   std::uint64_t now_ms_ = 1000;
   std::unique_ptr<ResidentReplicas> engine_;
   std::unique_ptr<Talker> peer_;
@@ -255,6 +257,14 @@ TEST_F(ResidentEngineTest, AnEpochThatNobodyReachesByJoiningIsDroppedAndThePairG
   say_proxy(1);
   EXPECT_TRUE(pass(500, [this] { return has_proxy(1); }));
   EXPECT_TRUE(engine_->failure().ok());
+}
+
+TEST_F(ResidentEngineTest, TakesRecordsWhileAllNodesAreKnownToTakeThem) {
+  EXPECT_FALSE(engine_->abilities().takes_records);
+  nodes_take_records_ = true;
+  EXPECT_TRUE(engine_->abilities().takes_records);
+  nodes_take_records_ = false;
+  EXPECT_FALSE(engine_->abilities().takes_records) << "its log has none yet";
 }
 
 TEST_F(ResidentEngineTest, WhatNoNodeSaysIsDroppedAndCounted) {

@@ -1,4 +1,4 @@
-#include "protocol/ledger_messages.h"
+#include "protocol/ledger/prune_messages.h"
 
 #include "common/bytes.h"
 #include "protocol/error_codes.h"

@@ -1,4 +1,4 @@
-#include "protocol/snapshot_messages.h"
+#include "protocol/ledger/snapshot_messages.h"
 
 #include "common/bytes.h"
 #include "protocol/error_codes.h"

@@ -1,5 +1,5 @@
 // Payloads of orders to prune, and of what became of them.
-#include "protocol/ledger_messages.h"
+#include "protocol/ledger/prune_messages.h"
 
 #include "protocol/error_codes.h"
 #include "protocol/request.h"

@@ -1,4 +1,4 @@
-#include "chaos/world/rocksdb_copy.h"
+#include "chaos/disks/rocksdb_copy.h"
 
 #include "common/assert.h"
 #include "common/random.h"

@@ -1,4 +1,4 @@
-#include "chaos/world/world_disk.h"
+#include "chaos/disks/world_disk.h"
 
 #include "common/random.h"
 

@@ -32,6 +32,9 @@ struct WorldDisk {
   std::optional<server::ClusterMembers> members;
   std::string rocksdb_directory;  // In place of `checkpoints` where not empty: a real store.
 
+  // Who is in the cluster; epoch 0: it does not say.
+  server::ClusterMembers kept_members() const { return members.value_or(server::ClusterMembers{}); }
+
   // What is readable now, on a disk without faults.
   std::unique_ptr<WorldDisk> copy() const;
 

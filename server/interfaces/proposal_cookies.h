@@ -1,0 +1,31 @@
+// Cookies of the proposals of one owner (cookie_marks.h), so that each of its parts knows its own:
+// the owner's mark, a number, and whose it is in the last bits. One thread.
+#pragma once
+
+#include "server/interfaces/cookie_marks.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+// Proposer: an enum of the owner's parts, below `kProposers`.
+template <CookieOwner kOwner, typename Proposer, std::uint32_t kProposers>
+class ProposalCookies {
+ public:
+  explicit ProposalCookies(Proposer whose) : whose_(whose) {}
+
+  std::uint64_t next() {
+    number_ = (number_ + 1) % kNumbers;
+    return cookie_of(kOwner, number_ * kProposers + static_cast<std::uint32_t>(whose_));
+  }
+
+ private:
+  static constexpr std::uint32_t kNumbers = 1u << 28;
+  static_assert((~cookie_mark(kOwner).mask & 0xffff'ffffu) + 1 >=
+                std::uint64_t{kNumbers} * kProposers);
+
+  Proposer whose_;
+  std::uint32_t number_ = 0;
+};
+
+}  // namespace gcoord::server

@@ -494,6 +494,9 @@ inline constexpr ErrorEntry kMemberErrors[] = {
     {ErrorCode::AlarmUnknown, "AlarmUnknown", StatusCode::NotFound, ExitCode::Negative,
      "there is no such alarm",
      "Take an alarm from gcoordctl alarm list, as KIND:NODE or KIND, or all"},
+    {ErrorCode::CredentialsExposed, "CredentialsExposed", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "a password or a token would go beyond this machine in plain TCP, where others can read it",
+     "Speak TLS (--cacert) or use the node's Unix socket; where nobody else is on the network, allow it with --insecure-credentials"},
 };
 
 // clang-format on

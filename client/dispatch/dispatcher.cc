@@ -224,6 +224,13 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
     }
     return park(id, operation);
   }
+  Connection& connection = *nodes_.ready(node);
+  if (operation.secret && !nodes_.access().login->may_go_over(connection.privacy())) {
+    return fail(
+        id,
+        failure(protocol::ErrorCode::CredentialsExposed,
+                "node " + std::to_string(node.value) + " is reached in plain TCP beyond loopback"));
+  }
   nodes_.on_request(node);
   const TimePoint now = options_.clock->now();
   operation.phase = OperationPhase::Sent;
@@ -240,7 +247,7 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
   if (operation.registers() && nodes_.has(node, protocol::Feature::NamedTerms)) {
     leaders_.name_term(slot);
   }
-  nodes_.ready(node)->send(slot, protocol::bytes_of(operation.payload));
+  connection.send(slot, protocol::bytes_of(operation.payload));
   schedule(operation);
 }
 

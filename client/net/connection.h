@@ -30,6 +30,12 @@ namespace gcoord::client {
 
 class TlsAccess;
 
+// Who can read what a connection sends, besides the node.
+enum class Privacy : std::uint8_t {
+  Readable,  // Whoever sees the network: plain TCP to another machine.
+  Private,   // Nobody but this machine: TLS, a Unix socket, or TCP on loopback.
+};
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Events {
@@ -71,6 +77,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes without a word: nothing is called any more.
   void abandon();
 
+  // By the address that it has reached, from on_connected on; Readable before.
+  Privacy privacy() const { return privacy_; }
+
   // Nothing queued and no write under way.
   bool idle() const { return !writing_ && builder_.empty() && queued_.empty(); }
 
@@ -111,6 +120,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t frames_sent_ = 0;
   std::uint64_t number_ = 0;
   protocol::ErrorCode failure_code_ = protocol::ErrorCode::None;
+  Privacy privacy_ = Privacy::Readable;
   bool open_ = false;  // Frames may go out.
   bool writing_ = false;
   bool secrets_queued_ = false;   // A password, a token or a key is in queued_ or the builder,

@@ -43,9 +43,9 @@ bool shows_password(const NodeEntry& entry) {
 }  // namespace
 
 void log_in(NodeEntry& entry, const NodeEntries& entries, const Login& login) {
-  auto proof = login.next();
+  auto proof = login.next(entry.connection->privacy());
   if (!proof.ok()) {
-    entry.failure_code = static_cast<protocol::ErrorCode>(proof.status().detail());
+    entry.failure.code = static_cast<protocol::ErrorCode>(proof.status().detail());
     return entry.connection->close(proof.status().message());
   }
   entry.login = {};
@@ -68,7 +68,7 @@ void resume_logins(const NodeEntries& entries, const Login& login) {
 }
 
 void log_in_early(NodeEntry& entry, const Login& login) {
-  if (auto proof = login.early(); !proof.payload.empty()) {
+  if (auto proof = login.early(entry.connection->privacy()); !proof.payload.empty()) {
     show(entry, std::move(proof));
   }
 }
@@ -87,7 +87,7 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
     const bool passing = protocol::is_passing(code);
-    entry.failure_code = passing ? protocol::ErrorCode::None : code;
+    entry.failure.code = passing ? protocol::ErrorCode::None : code;
     entry.rests_until = passing ? reply.now : reply.now + kRefusedRest;
     entry.connection->close(outcome.status.message());
   }

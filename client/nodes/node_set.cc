@@ -37,6 +37,15 @@ const std::vector<protocol::NodeAddress> kNone;
 // The client waits so long for answers of a node that goes.
 constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
 
+std::shared_ptr<Login> login_of(const ClientOptions& options) {
+  return std::make_shared<Login>(
+      options.credentials, options.insecure_credentials ? Exposure::Allowed : Exposure::Refused);
+}
+
+// A node that no login may go to is not greeted again for so long: only another address, or a name
+// that leads elsewhere by then, would mend that.
+constexpr TimePoint kExposedRest = std::chrono::seconds{30};
+
 // The number of a refusal that trying again does not mend: somebody is not allowed.
 protocol::ErrorCode lasting_code(std::uint32_t number) {
   const auto* row = protocol::find_error(number);
@@ -50,7 +59,7 @@ NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events
     : context_(context),
       options_(options),
       tls_(TlsAccess::for_options(options.tls)),
-      access_{std::make_shared<Login>(options.credentials), {}},
+      access_{login_of(options), {}},
       events_(std::move(events)),
       fetch_(TimePoint{options.request_timeout} / 4) {}
 
@@ -145,7 +154,7 @@ bool NodeSet::on_answer(NodeId node) {
 void NodeSet::on_request_failed(NodeId node, const std::string& reason) {
   if (Entry* entry = find_ready(node)) {
     entry->breaker.on_failure(options_.clock->now());
-    entry->failure = reason;
+    entry->failure.evidence = reason;
   }
 }
 
@@ -213,27 +222,13 @@ bool NodeSet::tried() const {
          });
 }
 
-namespace {
-
-// Of a whole message its cause: how to mend it is said once, behind all of them.
-std::string cause_of(std::string why, protocol::ErrorCode code) {
-  const protocol::ErrorEntry* const entry = protocol::find_error(static_cast<std::uint32_t>(code));
-  const std::string fix = entry == nullptr ? "" : ". " + std::string{entry->fix} + ".";
-  if (!fix.empty() && why.ends_with(fix)) {
-    why.resize(why.size() - fix.size());
-  }
-  return why;
-}
-
-}  // namespace
-
 std::string NodeSet::evidence() const {
   std::string text;
   for (const auto& entry : entries_) {
     const bool works = entry->phase == Phase::Ready && entry->breaker.closed();
     if (!works && entry->is_used()) {
       text += text.empty() ? "" : "; ";
-      text += entry->address + ": " + cause_of(entry->why_not_ready(), entry->failure_code);
+      text += entry->address + ": " + entry->why_not_ready();
     }
   }
   return text;
@@ -345,7 +340,7 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   begin_attaching(entry, now);
   events.on_connected = [this, &entry] {
     entry.greeted = true;
-    entry.failure_code = protocol::ErrorCode::None;  // Whatever refused the one before.
+    entry.failure.code = protocol::ErrorCode::None;  // Whatever refused the one before.
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
     const ClusterId cluster = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
@@ -387,7 +382,7 @@ void NodeSet::on_welcome(Entry& entry,
                          std::span<const std::byte> payload) {
   if (entry.welcome == nullptr) {
     if (slot.code != gcoord::StatusCode::Ok) {
-      entry.failure_code = lasting_code(slot.detail);
+      entry.failure.code = lasting_code(slot.detail);
       return entry.connection->close(refusal(slot, payload));
     }
     auto welcome = protocol::decode_welcome(payload);
@@ -428,7 +423,7 @@ void NodeSet::on_welcome(Entry& entry,
   }
   entry.breaker.on_success();
   entry.failed = false;
-  entry.failure.clear();
+  entry.failure.evidence.clear();
   if (!welcomed_) {
     cluster_ = *welcome;
     welcomed_ = true;
@@ -494,7 +489,7 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
       entry.is_unanswered() && entry.connection->failure_code() == protocol::ErrorCode::None;
   frames_before_ += entry.connection->frames_sent();
   if (entry.connection->failure_code() != protocol::ErrorCode::None) {
-    entry.failure_code = entry.connection->failure_code();
+    entry.failure.code = entry.connection->failure_code();
   }
   entry.connection.reset();
   entry.phase = Phase::Waiting;
@@ -505,8 +500,11 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
     entry.give_up_at = now + kLeavingTime;
   }
   entry.failed = true;
-  entry.failure = unanswered ? reason + std::string{kWhichPort} : reason;
+  entry.failure.evidence = unanswered ? reason + std::string{kWhichPort} : reason;
   entry.breaker.trip(now);
+  if (entry.failure.code == protocol::ErrorCode::CredentialsExposed) {
+    entry.rests_until = now + kExposedRest;
+  }
   if (!was_ready) {
     entry.change_address();
   }
@@ -551,8 +549,8 @@ std::vector<NodeView> NodeSet::views() const {
            .address = entry->address,
            .connected = ready,
            .breaker = entry->breaker.state(),
-           .last_error = works ? std::string{} : entry->failure,
-           .last_error_number = works ? 0 : static_cast<std::uint32_t>(entry->failure_code)});
+           .last_error = works ? std::string{} : entry->failure.evidence,
+           .last_error_number = works ? 0 : static_cast<std::uint32_t>(entry->failure.code)});
     }
   }
   for (const protocol::NodeAddress& node : cluster_.nodes) {

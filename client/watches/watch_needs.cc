@@ -45,7 +45,7 @@ bool WatchFeed::seeks_another() {
 }
 
 void WatchFeed::log_in() {
-  auto proof = nodes_.login()->next();
+  auto proof = nodes_.login()->next(connection_->privacy());
   if (!proof.ok()) {
     return move_on(proof.status().message());
   }
@@ -66,7 +66,7 @@ void WatchFeed::log_in_early() {
   if (nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies) {
     return;
   }
-  if (auto proof = nodes_.login()->early(); !proof.payload.empty()) {
+  if (auto proof = nodes_.login()->early(connection_->privacy()); !proof.payload.empty()) {
     show_login(std::move(proof));
   }
 }

@@ -58,4 +58,7 @@ class GCOORD_HIDDEN Client::Impl::Watches {
   bool closed_ = false;
 };
 
+// What is known of the cluster. On the client's thread.
+ClusterView view_of(Core& core);
+
 }  // namespace gcoord::client

@@ -1,6 +1,7 @@
 // Sending, answers and their consequences. Time is in dispatcher_time.cc.
 #include "client/dispatch/dispatcher.h"
 
+#include "client/dispatch/answers.h"
 #include "client/net/failure.h"
 #include "common/assert.h"
 #include "protocol/lock_messages.h"
@@ -18,97 +19,6 @@ constexpr std::uint32_t kRedirectsMax = 3;
 // One hint leads home and one from there to the lock. More is a circle: two shards that each say
 // "the other", because the lock is on its way home and the home has yet to hear of it.
 constexpr std::uint32_t kMovesAtOnceMax = 2;
-
-// A release, or a break, that was sent again, under another number or under none, finds its work
-// done: the first one was executed.
-bool released_before(const Operation& operation, protocol::ErrorCode code) {
-  const bool breaks = operation.slot.kind == protocol::RequestKind::LockBreak;
-  const bool by_token = operation.by_token() || breaks;
-  const bool again = operation.tries.renumbered || (by_token && operation.tries.outcome_unknown);
-  return again && (breaks || operation.slot.kind == protocol::RequestKind::LockRelease) &&
-         (code == protocol::ErrorCode::LockNotHeld || code == protocol::ErrorCode::TokenStale ||
-          code == protocol::ErrorCode::HolderOther);
-}
-
-// What says that this node does not take the shard's requests now, not that this one is refused.
-bool refuses_shard(protocol::ErrorCode code) {
-  return code == protocol::ErrorCode::NotLeader || code == protocol::ErrorCode::NoLeader ||
-         code == protocol::ErrorCode::Overloaded || code == protocol::ErrorCode::ProposalDropped ||
-         code == protocol::ErrorCode::QuorumUnavailable || code == protocol::ErrorCode::DiskLow;
-}
-
-// Sent to a node that was taken for the leader, or to any, because none was known.
-bool asks_a_witness(const Operation& operation, protocol::ErrorCode code) {
-  return operation.target == Target::ShardLeader && code == protocol::ErrorCode::WitnessHasNoState;
-}
-
-// The wait has ended, or has nobody that it could grant anything to: no place is left of it.
-bool ends_wait(protocol::ErrorCode code) {
-  switch (code) {
-    case protocol::ErrorCode::WaitTimedOut:
-    case protocol::ErrorCode::WaitCancelled:
-    case protocol::ErrorCode::Deadlock:
-    case protocol::ErrorCode::SessionUnknown:
-    case protocol::ErrorCode::SessionExpired:
-    case protocol::ErrorCode::SessionClosed:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// A copy of the wait came late, over a connection that was lost, and bound the wait to that one: no
-// answer would come here any more. Each copy can do so once.
-bool replaced_by_copy(const Operation& operation, protocol::ErrorCode code) {
-  return code == protocol::ErrorCode::SequenceReused && operation.lines_up() &&
-         operation.tries.copies != 0;
-}
-
-Status status_of(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
-  if (slot.code == gcoord::StatusCode::Ok) {
-    return {};
-  }
-  const auto code = static_cast<StatusCode>(slot.code);
-  if (!payload.empty()) {
-    return {code, reason_in(payload), slot.detail};
-  }
-  if (protocol::find_error(slot.detail) == nullptr) {
-    return {code, "the node refused for a reason that is unknown to this client", slot.detail};
-  }
-  const bool names_holder =
-      slot.detail == static_cast<std::uint32_t>(protocol::ErrorCode::LockBusy);
-  // No session: the node does not say who it is to whom may not know it.
-  const std::string holder = slot.extra == 0 ? "a session that you may not see"
-                                             : "session " + std::to_string(slot.extra) +
-                                                   ", token " + std::to_string(slot.token);
-  return failure(static_cast<protocol::ErrorCode>(slot.detail),
-                 names_holder ? holder : std::string{});
-}
-
-// Whether somebody may want to find the request in the node's log: the node failed, or could not.
-// A lock that is held, a token that is stale and words that are wrong explain themselves.
-bool is_trouble(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::Unknown:
-    case StatusCode::Internal:
-    case StatusCode::DataLoss:
-    case StatusCode::Unavailable:
-    case StatusCode::ResourceExhausted:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// " (request 7.1/42 of node 2)", as the node's log names it; empty where the node does not say what
-// it calls the connection.
-std::string request_text(NodeId node, const Connection* connection, std::uint64_t request_id) {
-  if (connection == nullptr || connection->number() == 0) {
-    return {};
-  }
-  return " (request " + protocol::connection_name(protocol::ConnectionId{connection->number()}) +
-         "/" + std::to_string(request_id) + " of node " + std::to_string(node.value) + ")";
-}
 
 // Whether its answer may be that a hold was broken by force.
 bool may_tell_broken(protocol::RequestKind kind) {

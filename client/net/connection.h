@@ -71,7 +71,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes; on_closed follows with this reason unless the connection was closed before.
   void close(const std::string& reason);
 
-  // Why it was closed, where that has a number of its own: those of TLS. None otherwise.
+  // The same for a reason with a number (client/net/failure.h): its evidence is what on_closed
+  // gets.
+  void close(const gcoord::Status& failure);
+
+  // The number of why it was closed; None where that has none.
   protocol::ErrorCode failure_code() const { return failure_code_; }
 
   // Closes without a word: nothing is called any more.
@@ -105,7 +109,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void wipe_queued();
   void on_bad_bytes();
   void write();
-  void close(const gcoord::Status& failure);
   void shut();
 
   Clock& clock_;

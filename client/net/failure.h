@@ -4,6 +4,7 @@
 #include "common/status.h"
 #include "gcoord/status.h"
 #include "protocol/error_codes.h"
+#include "protocol/request.h"
 
 #include <cstddef>
 #include <span>
@@ -24,6 +25,10 @@ inline gcoord::Status numbered(protocol::ErrorCode code, const std::string& evid
 // The words in which a node refused, as it sent them: their first protocol::kReasonBytesMax bytes,
 // no letter cut in two.
 std::string reason_in(std::span<const std::byte> payload);
+
+// Why a node refused a Hello: its words, else what its number means; with the number where trying
+// again does not mend it, because somebody is not allowed.
+gcoord::Status refusal_of(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
 
 Status public_status(const gcoord::Status& status);
 

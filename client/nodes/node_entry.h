@@ -95,4 +95,6 @@ struct NodeEntry {
   TimePoint attached_until{};         // Then it attaches them anew.
 };
 
+using NodeEntries = std::vector<std::unique_ptr<NodeEntry>>;
+
 }  // namespace gcoord::client

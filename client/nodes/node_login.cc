@@ -1,5 +1,6 @@
 #include "client/nodes/node_login.h"
 
+#include "client/net/failure.h"
 #include "protocol/error_codes.h"
 #include "security/secret/bytes.h"
 
@@ -45,8 +46,7 @@ bool shows_password(const NodeEntry& entry) {
 void log_in(NodeEntry& entry, const NodeEntries& entries, const Login& login) {
   auto proof = login.next(entry.connection->privacy());
   if (!proof.ok()) {
-    entry.failure.code = static_cast<protocol::ErrorCode>(proof.status().detail());
-    return entry.connection->close(proof.status().message());
+    return entry.connection->close(proof.status());
   }
   entry.login = {};
   if (proof.value().by_password &&
@@ -87,9 +87,9 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
     const bool passing = protocol::is_passing(code);
-    entry.failure.code = passing ? protocol::ErrorCode::None : code;
     entry.rests_until = passing ? reply.now : reply.now + kRefusedRest;
-    entry.connection->close(outcome.status.message());
+    entry.connection->close(
+        numbered(passing ? protocol::ErrorCode::None : code, outcome.status.message()));
   }
   return outcome.status.ok();
 }

@@ -26,9 +26,13 @@ class ExposedLoginProcessTest : public testing::Test {
     if (!beyond) {
       GTEST_SKIP() << "this machine has no address beyond loopback";
     }
+    const std::string secret = folder_.path() / "secret";
+    ASSERT_EQ(run("gcoordctl", {"cluster", "secret", "new", secret}).code, 0);
     ChildOptions options = program("gcoordd",
                                    {"dev",
                                     "--insecure",
+                                    "--cluster-secret",
+                                    secret,
                                     "--listen-client",
                                     *beyond + ":0",
                                     "--shards",

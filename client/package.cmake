@@ -9,9 +9,11 @@ include(CMakePackageConfigHelpers)
 # Programs that were linked against one number run with any later library of that number.
 set(client_abi 0)
 
-set(client_rooms client/access client/audit client/c client/core client/credentials client/discovery client/groups client/health client/limits
-  client/members client/net client/nodes client/rendezvous protocol protocol/access protocol/audit protocol/groups protocol/identities
-  protocol/limits protocol/logs protocol/members protocol/rendezvous common common/host common/text security/audit security/credentials
+set(client_rooms client/access client/api client/audit client/c client/core client/credentials client/discovery
+  client/dispatch client/elections client/groups client/health client/ledger client/limits client/locks client/members
+  client/net client/nodes client/notices client/reads client/records client/rendezvous client/sessions client/watches
+  protocol protocol/access protocol/audit protocol/groups protocol/identities protocol/limits protocol/logs
+  protocol/members protocol/rendezvous common common/host common/text security/audit security/credentials
   security/limits security/roles security/secret security/tls)
 list(TRANSFORM client_rooms REPLACE "/" "_")
 gcoord_packaged(${client_rooms})

@@ -369,6 +369,7 @@ enum class ErrorCode : std::uint32_t {
   ViewsNotLeft = 6636,
   MembersFixed = 6640,
   AlarmUnknown = 6641,
+  CredentialsExposed = 6685,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,

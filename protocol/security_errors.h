@@ -264,6 +264,9 @@ inline constexpr ErrorEntry kIdentityErrors[] = {
     {ErrorCode::RightsUnconfirmed, "RightsUnconfirmed", StatusCode::Unavailable, ExitCode::Unavailable,
      "the node could not confirm in time that it knows the newest roles, so it begins no changes",
      "Try another node; if all say so, shard 0 has no leader"},
+    {ErrorCode::CredentialsExposed, "CredentialsExposed", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "a password or a token would go beyond this machine in plain TCP, where others can read it",
+     "Speak TLS (--cacert) or use the node's Unix socket; where nobody else is on the network, allow it with --insecure-credentials"},
 };
 
 inline constexpr ErrorEntry kAccessErrors[] = {

@@ -6,8 +6,8 @@
 
 #include "chaos/groups/group_judge.h"
 #include "chaos/random/sim_random.h"
-#include "client/core/sequence_window.h"
 #include "client/net/leader_cache.h"
+#include "client/records/sequence_window.h"
 #include "common/ids.h"
 #include "protocol/error_codes.h"
 #include "protocol/groups/messages.h"

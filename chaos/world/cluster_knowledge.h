@@ -3,7 +3,7 @@
 // What it says may be of the past: whoever is asked says so. One thread.
 #pragma once
 
-#include "client/core/moved_names.h"
+#include "client/dispatch/moved_names.h"
 #include "client/net/leader_cache.h"
 #include "common/name_hash.h"
 #include "protocol/request.h"

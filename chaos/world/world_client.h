@@ -16,9 +16,9 @@
 #include "chaos/world/cluster_knowledge.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_options.h"
-#include "client/core/sequence_window.h"
-#include "client/core/session_lease.h"
 #include "client/net/backoff.h"
+#include "client/records/sequence_window.h"
+#include "client/records/session_lease.h"
 #include "protocol/error_codes.h"
 #include "protocol/request.h"
 

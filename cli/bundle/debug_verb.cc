@@ -59,6 +59,7 @@ client::Result<client::Client> connect(const CollectionRequest& request, const G
                           credentials.status().detail()};
   }
   options.credentials = credentials.value();
+  options.insecure_credentials = globals.insecure_credentials;
   // To connect, to wait for the other nodes and to hear their reports.
   options.connect_timeout = std::min(kRequestTimeout, deadline.left() / 3);
   options.request_timeout = options.connect_timeout;

@@ -25,7 +25,8 @@ const std::vector<std::string>& context_options() {
                                                 "key",
                                                 "user",
                                                 "password-file",
-                                                "token-file"};
+                                                "token-file",
+                                                "insecure-credentials"};
   return options;
 }
 

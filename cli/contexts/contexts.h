@@ -15,8 +15,8 @@
 namespace gcoord::cli {
 
 // The options that a context may have, by their names without dashes, with their values as they are
-// typed: endpoints, timeout, output, tls, cacert, cert, key, user, password-file, token-file. Files
-// of keys are named, never held, and no context has a password.
+// typed: endpoints, timeout, output, tls, cacert, cert, key, user, password-file, token-file,
+// insecure-credentials. Files of keys are named, never held, and no context has a password.
 using ContextValues = std::map<std::string, std::string>;
 
 const std::vector<std::string>& context_options();

@@ -20,7 +20,7 @@ std::string variable(const std::string& name) {
 std::string variable_of(const std::string& option) {
   std::string name = "GCOORD_" + option;
   std::ranges::transform(name, name.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::toupper(letter));
+    return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
   });
   return variable(name);
 }

@@ -69,8 +69,9 @@ std::string token_in(const std::string& path) {
 }  // namespace
 
 void Globals::take(const std::string& option, const std::string& value) {
-  if (option == "tls") {
-    tls = value == "true" || value == "1" || value == "yes" || value == "on";
+  if (option == "tls" || option == "insecure-credentials") {
+    (option == "tls" ? tls : insecure_credentials) =
+        value == "true" || value == "1" || value == "yes" || value == "on";
     return;
   }
   if (option == "user" && login.user.starts_with(value + ":")) {
@@ -105,7 +106,8 @@ HttpTls Globals::http_tls() const {
           .cacert = options.cacert,
           .cert = options.cert,
           .key = options.key,
-          .bearer = token_in(login.token_file)};
+          .bearer = token_in(login.token_file),
+          .bearer_in_plain = insecure_credentials};
 }
 
 void Context::take_context() {
@@ -161,6 +163,7 @@ std::optional<client::Client> Context::connect() {
     return std::nullopt;
   }
   options.credentials = std::move(credentials).value();
+  options.insecure_credentials = globals_.insecure_credentials;
   options.tls = globals_.tls_options();
   if (const Status usable = check_files(globals_); !usable.ok()) {
     refuse(usable);

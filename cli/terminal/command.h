@@ -33,7 +33,8 @@ struct Globals {
   std::string cacert;
   std::string cert;
   std::string key;
-  const Command* program = nullptr;  // That they are options of.
+  bool insecure_credentials = false;  // Passwords and tokens in plain TCP beyond loopback.
+  const Command* program = nullptr;   // That they are options of.
   // The verb is about contexts: it runs also where the one in use cannot be read.
   bool keeps_contexts = false;
 
@@ -50,7 +51,8 @@ struct Globals {
             {"key", key},
             {"user", login.user.substr(0, login.user.find(':'))},
             {"password-file", login.password_file},
-            {"token-file", login.token_file}};
+            {"token-file", login.token_file},
+            {"insecure-credentials", insecure_credentials ? "true" : ""}};
   }
 
   // What a context or the environment says of an option.

@@ -44,8 +44,10 @@ ContextValues typed_of(std::span<const std::string> words) {
   if (const std::string context = given_value(words, "--context"); !context.empty()) {
     typed["context"] = context;
   }
-  if (std::ranges::find(words, "--tls") != words.end()) {
-    typed["tls"] = "true";
+  for (const std::string flag : {"tls", "insecure-credentials"}) {
+    if (std::ranges::find(words, "--" + flag) != words.end()) {
+      typed[flag] = "true";
+    }
   }
   return typed;
 }
@@ -73,7 +75,8 @@ client::ClientOptions access_of(std::span<const std::string> words) {
   const auto endpoints = parse_endpoints(globals.endpoints);
   return {.endpoints = endpoints.ok() ? endpoints.value() : std::vector<std::string>{},
           .tls = globals.tls_options(),
-          .credentials = credentials_at_once(globals.login)};
+          .credentials = credentials_at_once(globals.login),
+          .insecure_credentials = globals.insecure_credentials};
 }
 
 }  // namespace

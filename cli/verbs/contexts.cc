@@ -113,8 +113,9 @@ int set(Context& context, const ContextText& text) {
   if (typed.empty()) {
     return context.fail(
         protocol::make_error(protocol::ErrorCode::OptionMissing,
-                             "--endpoints, --timeout, --output, --tls, --cacert, --cert or "
-                             "--key to remember"));
+                             "--endpoints, --timeout, --output, --tls, --cacert, --cert, --key, "
+                             "--user, --password-file, --token-file or --insecure-credentials "
+                             "to remember"));
   }
   if (const auto given = typed.find("endpoints"); given != typed.end()) {
     if (const auto parsed = parse_endpoints(given->second); !parsed.ok()) {
@@ -161,8 +162,10 @@ int forget(Context& context, const ContextText& text) {
 
 constexpr const char* kFooter =
     "A value comes from the command line, else from the context that --context names, else from\n"
-    "GCOORD_ENDPOINTS, GCOORD_TIMEOUT, GCOORD_OUTPUT, GCOORD_TLS, GCOORD_CACERT, GCOORD_CERT or\n"
-    "GCOORD_KEY, else from the context that GCOORD_CONTEXT names, else from the one in use, else\n"
+    "GCOORD_ENDPOINTS, GCOORD_TIMEOUT, GCOORD_OUTPUT, GCOORD_TLS, GCOORD_CACERT, GCOORD_CERT,\n"
+    "GCOORD_KEY, GCOORD_USER, GCOORD_PASSWORD_FILE, GCOORD_TOKEN_FILE or\n"
+    "GCOORD_INSECURE_CREDENTIALS, else from the context that GCOORD_CONTEXT names, else from the "
+    "one in use, else\n"
     "from a default. Contexts are in gcoord/contexts.json in $XDG_CONFIG_HOME or ~/.config.";
 
 }  // namespace

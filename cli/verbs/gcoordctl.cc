@@ -74,6 +74,10 @@ void add_globals(Command& app, Globals& globals) {
   app.add_option(
          "--key", globals.key, "private key of --cert, else GCOORD_KEY; only its owner may read it")
       ->type_name("FILE");
+  app.add_flag("--insecure-credentials",
+               globals.insecure_credentials,
+               "show passwords and tokens also in plain TCP beyond loopback, where others can "
+               "read them");
   globals.program = &app;
 }
 

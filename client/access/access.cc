@@ -168,6 +168,7 @@ struct SentChange {
 
   Core& core;
   security::SecretBytes payload;  // With the number by which its repetitions are one change.
+  bool has_password = false;
   TimePoint deadline;
   Callback<Result<AccessReport>> callback;
 };
@@ -196,7 +197,7 @@ bool put_off(const std::shared_ptr<SentChange>& sent, const Answer& answer) {
 
 void send_change(const std::shared_ptr<SentChange>& sent) {
   auto operation = system_operation(sent->core, kChange.kind);
-  operation->secret = true;  // It may have a password.
+  operation->secret = sent->has_password;
   operation->payload = sent->payload.text();
   operation->deadline = sent->deadline;
   operation->callback = [sent](const Answer& answer) {
@@ -232,8 +233,10 @@ void change_access(Core& core,
     return refuse(core, std::move(callback), order.status());
   }
   security::SecretBytes payload{protocol::encode_access_order(order.value())};
+  const auto sent = std::make_shared<SentChange>(core, std::move(payload), std::move(callback));
+  sent->has_password = !order.value().password.empty();
   security::wipe(order.value().password);
-  send_change(std::make_shared<SentChange>(core, std::move(payload), std::move(callback)));
+  send_change(sent);
 }
 
 }  // namespace gcoord::client

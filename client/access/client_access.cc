@@ -1,6 +1,6 @@
 // The calls of Client about users and roles.
 #include "client/access/access.h"
-#include "client/core/client_impl.h"
+#include "client/api/client_impl.h"
 #include "client/core/future_of.h"
 
 namespace gcoord::client {

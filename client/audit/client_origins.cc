@@ -1,6 +1,6 @@
 // The calls of Client about who is behind sessions.
+#include "client/api/client_impl.h"
 #include "client/audit/origins.h"
-#include "client/core/client_impl.h"
 #include "client/core/future_of.h"
 
 namespace gcoord::client {

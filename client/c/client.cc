@@ -47,6 +47,7 @@ gcoord_client_options default_options() {
   options.retry_budget = defaults.retry_budget;
   options.breaker_failures = defaults.breaker_failures;
   options.fail_fast = defaults.fail_fast;
+  options.insecure_credentials = defaults.insecure_credentials;
   return options;
 }
 
@@ -96,6 +97,7 @@ ClientOptions options_of(const gcoord_client_options& given,
   options.fail_fast = given.fail_fast;
   options.tls = tls_of(given);
   options.credentials = credentials_of(given);
+  options.insecure_credentials = given.insecure_credentials;
   if (clock != nullptr) {
     options.clock = clock;
   }

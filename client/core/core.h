@@ -8,10 +8,10 @@
 // submitted operation fails at once with ErrorCode::ClientClosed, on the caller's thread.
 #pragma once
 
-#include "client/core/dispatcher.h"
-#include "client/core/operation.h"
 #include "client/core/read_positions.h"
 #include "client/core/session_keeper.h"
+#include "client/dispatch/dispatcher.h"
+#include "client/dispatch/operation.h"
 #include "client/net/wake_timer.h"
 #include "client/nodes/node_set.h"
 #include "gcoord/options.h"

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "client/core/core.h"
-#include "client/core/session_record.h"
 #include "client/health/health_probe.h"
+#include "client/records/session_record.h"
 #include "gcoord/health.h"
 
 #include <cstdint>

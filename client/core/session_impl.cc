@@ -1,10 +1,10 @@
 #include "client/core/session_impl.h"
 
 #include "client/core/session_checks.h"
-#include "client/core/session_notices.h"
-#include "client/core/withdrawals.h"
+#include "client/core/stoppable.h"
 #include "client/health/health_target.h"
 #include "client/net/failure.h"
+#include "client/notices/session_notices.h"
 #include "protocol/validate.h"
 #include "security/credentials/password.h"
 

@@ -3,8 +3,8 @@
 
 #include "client/core/calls.h"
 #include "client/core/core.h"
-#include "client/core/session_record.h"
-#include "client/core/term_fence.h"
+#include "client/records/session_record.h"
+#include "client/records/term_fence.h"
 #include "gcoord/options.h"
 #include "gcoord/session.h"
 

@@ -1,8 +1,8 @@
 #include "client/core/session_keeper.h"
 
 #include "client/core/session_checks.h"
-#include "client/core/session_notices.h"
 #include "client/net/failure.h"
+#include "client/notices/session_notices.h"
 #include "protocol/force_messages.h"
 #include "protocol/limits.h"
 #include "protocol/lock_messages.h"

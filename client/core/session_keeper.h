@@ -7,9 +7,9 @@
 // event first, then its operations fail. Runs on the client's thread only.
 #pragma once
 
-#include "client/core/dispatcher.h"
-#include "client/core/session_record.h"
+#include "client/dispatch/dispatcher.h"
 #include "client/nodes/node_set.h"
+#include "client/records/session_record.h"
 
 #include <functional>
 #include <memory>

@@ -75,32 +75,4 @@ void SessionImpl::transfer(std::string_view name,
   change_office(std::move(operation), token, std::move(callback));
 }
 
-Status Session::proclaim(std::string_view name, std::uint64_t token, std::string_view value) {
-  return await<Status>(impl_->core(), [&](auto callback) {
-    impl_->proclaim(name, token, value, std::move(callback));
-  });
-}
-
-Future<Status> Session::proclaim_async(std::string_view name,
-                                       std::uint64_t token,
-                                       std::string_view value) {
-  return future_of<Status>(impl_->core(), [&](auto callback) {
-    impl_->proclaim(name, token, value, std::move(callback));
-  });
-}
-
-Future<Status> Session::transfer_async(std::string_view name,
-                                       std::uint64_t token,
-                                       std::uint64_t session_id) {
-  return future_of<Status>(impl_->core(), [&](auto callback) {
-    impl_->transfer(name, token, SessionId{session_id}, std::move(callback));
-  });
-}
-
-Status Session::transfer(std::string_view name, std::uint64_t token, std::uint64_t session_id) {
-  return await<Status>(impl_->core(), [&](auto callback) {
-    impl_->transfer(name, token, SessionId{session_id}, std::move(callback));
-  });
-}
-
 }  // namespace gcoord::client

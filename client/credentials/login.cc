@@ -1,5 +1,6 @@
 #include "client/credentials/login.h"
 
+#include "client/net/failure.h"
 #include "client/net/time_never.h"
 #include "protocol/error_codes.h"
 #include "protocol/identities/authenticate_messages.h"
@@ -22,6 +23,9 @@ std::string_view trimmed(std::string_view text) {
   return first == text.npos ? std::string_view{}
                             : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
+
+// Of a number that only a later release knows.
+constexpr std::string_view kRefused = "the node refused the credentials";
 
 // Whether another token may be taken where this one was not.
 bool concerns_token(ErrorCode code) {
@@ -57,7 +61,7 @@ gcoord::Result<std::string> Login::token_to_show() const {
     const auto read =
         security::read_secret_file(credentials_.token_file, security::kTokenBytesMax + 2);
     if (!read.ok()) {
-      return protocol::make_error(ErrorCode::CredentialsUnreadable, read.status().message());
+      return numbered(ErrorCode::CredentialsUnreadable, read.status().message());
     }
     token = trimmed(read.value().text());
   }
@@ -81,7 +85,10 @@ Login::Proof Login::proof_of(std::string& token) const {
   return proof;
 }
 
-gcoord::Result<Login::Proof> Login::next() const {
+gcoord::Result<Login::Proof> Login::next(Privacy privacy) const {
+  if (!may_go_over(privacy)) {
+    return numbered(ErrorCode::CredentialsExposed, "reached in plain TCP beyond loopback");
+  }
   const std::lock_guard lock{mutex_};
   auto token = token_to_show();
   if (!token.ok()) {
@@ -90,7 +97,10 @@ gcoord::Result<Login::Proof> Login::next() const {
   return proof_of(token.value());
 }
 
-Login::Proof Login::early() const {
+Login::Proof Login::early(Privacy privacy) const {
+  if (!may_go_over(privacy)) {
+    return {};
+  }
   const std::lock_guard lock{mutex_};
   auto token = token_to_show();
   return token.ok() && !token.value().empty() ? proof_of(token.value()) : Proof{};
@@ -110,14 +120,14 @@ Login::Outcome Login::take(const Heard& heard) {
       ++turn_;
       renew_at_ = other && renew_at_ != kTimeNever ? now : kTimeNever;
     }
-    const bool known = protocol::find_error(slot.detail) != nullptr;
-    return {known ? protocol::make_error(code)
-                  : gcoord::Status{slot.code, "the node refused the credentials", slot.detail},
+    const protocol::ErrorEntry* const known = protocol::find_error(slot.detail);
+    return {numbered(code, std::string{known != nullptr ? known->cause : kRefused}),
             by_token && other};
   }
   auto answer = protocol::decode_authenticated(payload);
   if (!answer.ok()) {
-    return {protocol::make_error(ErrorCode::ReplyMalformed, "authenticate"), false};
+    return {numbered(ErrorCode::ReplyMalformed, "its answer to the login cannot be decoded"),
+            false};
   }
   protocol::AuthenticateAnswer& said = answer.value();
   if (!said.token.empty()) {

@@ -7,6 +7,7 @@
 // are on several threads. Secrets are wiped at the end.
 #pragma once
 
+#include "client/net/connection.h"
 #include "common/status.h"
 #include "gcoord/clock.h"
 #include "gcoord/options.h"
@@ -40,10 +41,14 @@ class CredentialsWiper {
   Credentials& credentials_;
 };
 
+// Whether passwords and tokens may go where others can read them.
+enum class Exposure : std::uint8_t { Refused, Allowed };
+
 class Login {
  public:
   // Copies them.
-  explicit Login(const Credentials& credentials) : credentials_(credentials) {}
+  explicit Login(const Credentials& credentials, Exposure exposure = Exposure::Refused)
+      : credentials_(credentials), exposure_(exposure) {}
 
   ~Login();
   Login(const Login&) = delete;
@@ -52,23 +57,30 @@ class Login {
   // Whether there is anything to show.
   bool wanted() const;
 
-  // The payload of the next Authenticate, and what it shows. GC6544: a file cannot be used.
+  // Whether passwords and tokens may go over such a connection.
+  bool may_go_over(Privacy privacy) const {
+    return privacy == Privacy::Private || exposure_ == Exposure::Allowed;
+  }
+
+  // The payload of the next Authenticate over such a connection, and what it shows. Failures are
+  // evidence with a number (client/net/failure.h). GC6685: others could read it. GC6544: a file
+  // cannot be used.
   struct Proof {
     std::vector<std::byte> payload;  // A secret, which whoever has sent it wipes.
     bool by_password = false;
     std::uint64_t turn = 0;  // Which token of the client's: they are counted.
   };
 
-  gcoord::Result<Proof> next() const;
+  gcoord::Result<Proof> next(Privacy privacy) const;
 
   // The same where it shows a token, for a node that has not said yet who it is: it goes out with
   // the Hello, which spares a round trip. Empty where a password is to be shown, which no node gets
-  // that did not answer, and where there is nothing to show.
-  Proof early() const;
+  // that did not answer, and where there is nothing to show, or others could read it.
+  Proof early(Privacy privacy) const;
 
-  // What a node answered to it. Ok: it knows who this is. Else the failure; `again`: the next
-  // payload shows something else, and may do better. A refusal of a token that another one has
-  // replaced since it was shown, which `turn` says, is no word against that one.
+  // What a node answered to it. Ok: it knows who this is. Else the failure, as of next(); `again`:
+  // the next payload shows something else, and may do better. A refusal of a token that another one
+  // has replaced since it was shown, which `turn` says, is no word against that one.
   struct Outcome {
     gcoord::Status status;
     bool again = false;
@@ -93,11 +105,12 @@ class Login {
   std::optional<Identity> identity(TimePoint now) const;
 
  private:
-  // The token to show next; empty: a password. GC6544 as next(). Under the lock.
+  // The token to show next; empty: a password. Failures as of next(). Under the lock.
   gcoord::Result<std::string> token_to_show() const;
   Proof proof_of(std::string& token) const;
 
   Credentials credentials_;
+  const Exposure exposure_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::string token_;
   bool token_refused_ = false;  // The one that was given is not taken.

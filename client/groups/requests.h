@@ -4,8 +4,8 @@
 #pragma once
 
 #include "client/core/calls.h"
-#include "client/core/operation.h"
 #include "client/core/session_impl.h"
+#include "client/dispatch/operation.h"
 #include "protocol/error_codes.h"
 #include "protocol/hello.h"
 

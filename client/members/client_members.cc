@@ -1,5 +1,5 @@
 // The calls of Client about the nodes of the cluster.
-#include "client/core/client_impl.h"
+#include "client/api/client_impl.h"
 #include "client/core/future_of.h"
 #include "client/members/members.h"
 

@@ -1,7 +1,7 @@
 #include "client/members/join.h"
 
 #include "client/core/blocking.h"
-#include "client/core/operation.h"
+#include "client/dispatch/operation.h"
 #include "client/net/failure.h"
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"

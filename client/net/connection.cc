@@ -1,7 +1,9 @@
 #include "client/net/connection.h"
 
 #include "client/net/asio.h"
+#include "client/net/failure.h"
 #include "client/net/host_port.h"
+#include "client/net/loopback.h"
 #include "client/net/tls_access.h"
 #include "common/assert.h"
 #include "common/host/unix_socket.h"
@@ -74,6 +76,15 @@ struct Connection::Wire {
   // Of a connection that is there: whether this is the node, as far as the machine knows.
   gcoord::Status judge_server() {
     return local.has_value() ? judge_unix_server(socket.native_handle(), *local) : gcoord::Status{};
+  }
+
+  // Of a connection that is there: a name may have several addresses, and TCP has chosen one.
+  Privacy privacy() const {
+    asio::error_code error;
+    const auto reached = socket.remote_endpoint(error);
+    const bool own =
+        session != nullptr || local.has_value() || (!error && is_loopback(*reached.data()));
+    return own ? Privacy::Private : Privacy::Readable;
   }
 
   asio::ip::tcp::resolver resolver;
@@ -155,6 +166,7 @@ void Connection::on_open(const std::error_code& error) {
   if (const gcoord::Status judged = wire_->judge_server(); !judged.ok()) {
     return close(judged);
   }
+  privacy_ = wire_->privacy();
   asio::error_code ignored;
   // Batching is done here, so the kernel's own delays would only add latency.
   wire_->socket.set_option(asio::ip::tcp::no_delay{true}, ignored);

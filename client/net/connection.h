@@ -30,6 +30,12 @@ namespace gcoord::client {
 
 class TlsAccess;
 
+// Who can read what a connection sends, besides the node.
+enum class Privacy : std::uint8_t {
+  Readable,  // Whoever sees the network: plain TCP to another machine.
+  Private,   // Nobody but this machine: TLS, a Unix socket, or TCP on loopback.
+};
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Events {
@@ -65,11 +71,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes; on_closed follows with this reason unless the connection was closed before.
   void close(const std::string& reason);
 
-  // Why it was closed, where that has a number of its own: those of TLS. None otherwise.
+  // The same for a reason with a number (client/net/failure.h): its evidence is what on_closed
+  // gets.
+  void close(const gcoord::Status& failure);
+
+  // The number of why it was closed; None where that has none.
   protocol::ErrorCode failure_code() const { return failure_code_; }
 
   // Closes without a word: nothing is called any more.
   void abandon();
+
+  // By the address that it has reached, from on_connected on; Readable before.
+  Privacy privacy() const { return privacy_; }
 
   // Nothing queued and no write under way.
   bool idle() const { return !writing_ && builder_.empty() && queued_.empty(); }
@@ -96,7 +109,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void wipe_queued();
   void on_bad_bytes();
   void write();
-  void close(const gcoord::Status& failure);
   void shut();
 
   Clock& clock_;
@@ -111,6 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t frames_sent_ = 0;
   std::uint64_t number_ = 0;
   protocol::ErrorCode failure_code_ = protocol::ErrorCode::None;
+  Privacy privacy_ = Privacy::Readable;
   bool open_ = false;  // Frames may go out.
   bool writing_ = false;
   bool secrets_queued_ = false;   // A password, a token or a key is in queued_ or the builder,

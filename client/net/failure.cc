@@ -23,6 +23,14 @@ std::string reason_in(std::span<const std::byte> payload) {
   return std::string{text.substr(0, end)};
 }
 
+gcoord::Status refusal_of(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
+  const protocol::ErrorEntry* const row = protocol::find_error(slot.detail);
+  const bool lasts = row != nullptr && row->exit == protocol::ExitCode::Auth;
+  const std::string meaning{row != nullptr ? row->cause : "refused"};
+  return numbered(lasts ? row->code : protocol::ErrorCode::None,
+                  payload.empty() ? meaning : reason_in(payload));
+}
+
 bool decides_release(const Status& status) {
   switch (static_cast<protocol::ErrorCode>(status.detail())) {
     case protocol::ErrorCode::LockNotHeld:

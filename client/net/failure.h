@@ -4,6 +4,7 @@
 #include "common/status.h"
 #include "gcoord/status.h"
 #include "protocol/error_codes.h"
+#include "protocol/request.h"
 
 #include <cstddef>
 #include <span>
@@ -15,9 +16,19 @@ namespace gcoord::client {
 // Cause, evidence and fix of the table. code is not None.
 Status failure(protocol::ErrorCode code, std::string_view evidence = {});
 
+// Why one node cannot be used: a number, or none, and evidence alone. Cause and fix are not in it:
+// whoever reports it adds them once for all nodes.
+inline gcoord::Status numbered(protocol::ErrorCode code, const std::string& evidence) {
+  return {gcoord::StatusCode::Unavailable, evidence, static_cast<std::uint32_t>(code)};
+}
+
 // The words in which a node refused, as it sent them: their first protocol::kReasonBytesMax bytes,
 // no letter cut in two.
 std::string reason_in(std::span<const std::byte> payload);
+
+// Why a node refused a Hello: its words, else what its number means; with the number where trying
+// again does not mend it, because somebody is not allowed.
+gcoord::Status refusal_of(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
 
 Status public_status(const gcoord::Status& status);
 

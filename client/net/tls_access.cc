@@ -1,5 +1,6 @@
 #include "client/net/tls_access.h"
 
+#include "client/net/failure.h"
 #include "client/net/host_port.h"
 #include "protocol/error_codes.h"
 #include "security/tls/errors.h"

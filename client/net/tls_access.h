@@ -7,7 +7,6 @@
 
 #include "common/status.h"
 #include "gcoord/options.h"
-#include "protocol/error_codes.h"
 
 #include <memory>
 #include <mutex>
@@ -19,11 +18,6 @@ class TlsSource;
 }  // namespace gcoord::security
 
 namespace gcoord::client {
-
-// A failure with its evidence alone: whoever reports it adds cause and fix once for all nodes.
-inline gcoord::Status numbered(protocol::ErrorCode code, const std::string& evidence) {
-  return {gcoord::StatusCode::Unavailable, evidence, static_cast<std::uint32_t>(code)};
-}
 
 class TlsAccess {
  public:

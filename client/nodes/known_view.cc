@@ -59,4 +59,18 @@ bool KnownView::is_witness(NodeId node) const {
   return member != nullptr && member->role == protocol::MemberRole::Witness;
 }
 
+std::vector<protocol::NodeAddress> addresses_of(const protocol::ClusterView& view,
+                                                std::span<const protocol::NodeAddress> known) {
+  std::vector<protocol::NodeAddress> nodes;
+  for (const NodeId node : protocol::view_nodes(view)) {
+    const auto place = std::ranges::find(known, node, &protocol::NodeAddress::node);
+    std::string address = protocol::find_member(view, node)->client_address;
+    if (address.empty() && place != known.end()) {
+      address = place->address;
+    }
+    nodes.push_back({node, std::move(address)});
+  }
+  return nodes;
+}
+
 }  // namespace gcoord::client

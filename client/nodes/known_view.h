@@ -68,4 +68,8 @@ class KnownView {
   VoterLists voters_;
 };
 
+// Where the nodes of a view are: as it says, else where they were known to be.
+std::vector<protocol::NodeAddress> addresses_of(const protocol::ClusterView& view,
+                                                std::span<const protocol::NodeAddress> known);
+
 }  // namespace gcoord::client

@@ -52,8 +52,8 @@ void NodeEntry::let_go(TimePoint until) {
 }
 
 std::string NodeEntry::why_not_ready() const {
-  if (!failure.empty()) {
-    return failure;
+  if (!failure.evidence.empty()) {
+    return failure.evidence;
   }
   return is_unanswered() ? "it takes connections and does not answer" + std::string{kWhichPort}
                          : "no answer yet";

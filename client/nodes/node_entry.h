@@ -45,6 +45,7 @@ struct NodeEntry {
   // there may be answered yet; any other is not used any more.
   void let_go(TimePoint until);
 
+  // The evidence alone.
   std::string why_not_ready() const;
 
   // Whether a Hello has had no answer yet: it may be another program, or another port of a node,
@@ -78,13 +79,22 @@ struct NodeEntry {
   LoginState login;
   std::uint64_t features = 0;  // While it is ready.
   bool failed = false;
-  std::string failure;
-  protocol::ErrorCode failure_code = protocol::ErrorCode::None;
+
+  // Why it is not ready, or does not work. The words are evidence: how to mend it follows from the
+  // number, and is said once behind the evidence of all nodes.
+  struct Failure {
+    std::string evidence;
+    protocol::ErrorCode code = protocol::ErrorCode::None;  // Of what trying again does not mend.
+  };
+
+  Failure failure;
   TimePoint rests_until{};  // It refused the login and is not tried again before.
   // What it said, while it looks at the login.
   std::unique_ptr<protocol::Welcome> welcome;
   SessionKeyring::Attached attached;  // By the present connection.
   TimePoint attached_until{};         // Then it attaches them anew.
 };
+
+using NodeEntries = std::vector<std::unique_ptr<NodeEntry>>;
 
 }  // namespace gcoord::client

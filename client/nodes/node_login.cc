@@ -1,5 +1,6 @@
 #include "client/nodes/node_login.h"
 
+#include "client/net/failure.h"
 #include "protocol/error_codes.h"
 #include "security/secret/bytes.h"
 
@@ -43,10 +44,9 @@ bool shows_password(const NodeEntry& entry) {
 }  // namespace
 
 void log_in(NodeEntry& entry, const NodeEntries& entries, const Login& login) {
-  auto proof = login.next();
+  auto proof = login.next(entry.connection->privacy());
   if (!proof.ok()) {
-    entry.failure_code = static_cast<protocol::ErrorCode>(proof.status().detail());
-    return entry.connection->close(proof.status().message());
+    return entry.connection->close(proof.status());
   }
   entry.login = {};
   if (proof.value().by_password &&
@@ -68,7 +68,7 @@ void resume_logins(const NodeEntries& entries, const Login& login) {
 }
 
 void log_in_early(NodeEntry& entry, const Login& login) {
-  if (auto proof = login.early(); !proof.payload.empty()) {
+  if (auto proof = login.early(entry.connection->privacy()); !proof.payload.empty()) {
     show(entry, std::move(proof));
   }
 }
@@ -87,9 +87,9 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
     const bool passing = protocol::is_passing(code);
-    entry.failure_code = passing ? protocol::ErrorCode::None : code;
     entry.rests_until = passing ? reply.now : reply.now + kRefusedRest;
-    entry.connection->close(outcome.status.message());
+    entry.connection->close(
+        numbered(passing ? protocol::ErrorCode::None : code, outcome.status.message()));
   }
   return outcome.status.ok();
 }

@@ -23,8 +23,6 @@ bool has_identities(const protocol::Welcome& welcome);
 // Whether this is an answer to what log_in() sent.
 bool is_login(const protocol::ReplySlot& slot);
 
-using NodeEntries = std::vector<std::unique_ptr<NodeEntry>>;
-
 // Shows the login; closes the connection when there is none to show. A password costs a node much,
 // so it is shown to one node at a time: what comes for it, a token, serves at the others, which
 // wait for resume_logins().

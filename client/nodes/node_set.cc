@@ -18,15 +18,6 @@ namespace {
 // meanwhile. A node that names others each time would else be given a connection for each.
 constexpr std::size_t kLearntMax = 2 * std::size_t{protocol::kNodesMax};
 
-// What a node said when it refused, or what its number means.
-std::string refusal(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
-  if (!payload.empty()) {
-    return reason_in(payload);
-  }
-  const protocol::ErrorEntry* entry = protocol::find_error(slot.detail);
-  return entry != nullptr ? std::string{entry->cause} : "refused";
-}
-
 // Given as a Unix socket, and neither known to be a node's nor known not to be there.
 bool awaits_local(const NodeEntry& entry) {
   return entry.is_used() && entry.node == NodeId{} && !entry.failed && unix_path(entry.address);
@@ -37,12 +28,14 @@ const std::vector<protocol::NodeAddress> kNone;
 // The client waits so long for answers of a node that goes.
 constexpr TimePoint kLeavingTime = std::chrono::seconds{1};
 
-// The number of a refusal that trying again does not mend: somebody is not allowed.
-protocol::ErrorCode lasting_code(std::uint32_t number) {
-  const auto* row = protocol::find_error(number);
-  return row != nullptr && row->exit == protocol::ExitCode::Auth ? row->code
-                                                                 : protocol::ErrorCode::None;
+std::shared_ptr<Login> login_of(const ClientOptions& options) {
+  return std::make_shared<Login>(
+      options.credentials, options.insecure_credentials ? Exposure::Allowed : Exposure::Refused);
 }
+
+// A node that no login may go to is not greeted again for so long: only another address, or a name
+// that leads elsewhere by then, would mend that.
+constexpr TimePoint kExposedRest = std::chrono::seconds{30};
 
 }  // namespace
 
@@ -50,7 +43,7 @@ NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events
     : context_(context),
       options_(options),
       tls_(TlsAccess::for_options(options.tls)),
-      access_{std::make_shared<Login>(options.credentials), {}},
+      access_{login_of(options), {}},
       events_(std::move(events)),
       fetch_(TimePoint{options.request_timeout} / 4) {}
 
@@ -145,7 +138,7 @@ bool NodeSet::on_answer(NodeId node) {
 void NodeSet::on_request_failed(NodeId node, const std::string& reason) {
   if (Entry* entry = find_ready(node)) {
     entry->breaker.on_failure(options_.clock->now());
-    entry->failure = reason;
+    entry->failure = {.evidence = reason};
   }
 }
 
@@ -180,14 +173,6 @@ bool NodeSet::has_majority() const {
   return !lists.empty() && VoterLists{{lists.front()}}.is_majority(connected);
 }
 
-Status majority(const NodeSet& nodes) {
-  if (nodes.ready_count() == 0) {
-    return client::failure(protocol::ErrorCode::Unreachable, nodes.evidence());
-  }
-  return nodes.has_majority() ? Status{}
-                              : client::failure(protocol::ErrorCode::NoLeader, reachable(nodes));
-}
-
 bool NodeSet::failed(NodeId node) const {
   const Entry* entry = find(node);
   return entry == nullptr || entry->failed;
@@ -211,32 +196,6 @@ bool NodeSet::tried() const {
            const Entry* entry = find(node.node);
            return entry == nullptr || entry->phase == Phase::Ready || entry->failed;
          });
-}
-
-namespace {
-
-// Of a whole message its cause: how to mend it is said once, behind all of them.
-std::string cause_of(std::string why, protocol::ErrorCode code) {
-  const protocol::ErrorEntry* const entry = protocol::find_error(static_cast<std::uint32_t>(code));
-  const std::string fix = entry == nullptr ? "" : ". " + std::string{entry->fix} + ".";
-  if (!fix.empty() && why.ends_with(fix)) {
-    why.resize(why.size() - fix.size());
-  }
-  return why;
-}
-
-}  // namespace
-
-std::string NodeSet::evidence() const {
-  std::string text;
-  for (const auto& entry : entries_) {
-    const bool works = entry->phase == Phase::Ready && entry->breaker.closed();
-    if (!works && entry->is_used()) {
-      text += text.empty() ? "" : "; ";
-      text += entry->address + ": " + cause_of(entry->why_not_ready(), entry->failure_code);
-    }
-  }
-  return text;
 }
 
 Status NodeSet::why_silent(NodeId node) const {
@@ -296,16 +255,7 @@ void NodeSet::take_view(const protocol::ReplySlot& slot, std::span<const std::by
   if (slot.code != gcoord::StatusCode::Ok || !answer.ok() || !known_.take(answer.value())) {
     return;
   }
-  std::vector<protocol::NodeAddress> nodes;
-  for (const NodeId node : protocol::view_nodes(known_.view())) {
-    const auto known = std::ranges::find(cluster_.nodes, node, &protocol::NodeAddress::node);
-    std::string address = protocol::find_member(known_.view(), node)->client_address;
-    if (address.empty() && known != cluster_.nodes.end()) {
-      address = known->address;
-    }
-    nodes.push_back({node, std::move(address)});
-  }
-  cluster_.nodes = std::move(nodes);
+  cluster_.nodes = addresses_of(known_.view(), cluster_.nodes);
   for (const protocol::NodeAddress& node : cluster_.nodes) {
     learn_address(node);
   }
@@ -345,7 +295,6 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   begin_attaching(entry, now);
   events.on_connected = [this, &entry] {
     entry.greeted = true;
-    entry.failure_code = protocol::ErrorCode::None;  // Whatever refused the one before.
     protocol::RequestSlot hello;
     hello.kind = protocol::RequestKind::Hello;
     const ClusterId cluster = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
@@ -387,8 +336,7 @@ void NodeSet::on_welcome(Entry& entry,
                          std::span<const std::byte> payload) {
   if (entry.welcome == nullptr) {
     if (slot.code != gcoord::StatusCode::Ok) {
-      entry.failure_code = lasting_code(slot.detail);
-      return entry.connection->close(refusal(slot, payload));
+      return entry.connection->close(refusal_of(slot, payload));
     }
     auto welcome = protocol::decode_welcome(payload);
     if (!welcome.ok()) {
@@ -428,7 +376,7 @@ void NodeSet::on_welcome(Entry& entry,
   }
   entry.breaker.on_success();
   entry.failed = false;
-  entry.failure.clear();
+  entry.failure = {};
   if (!welcomed_) {
     cluster_ = *welcome;
     welcomed_ = true;
@@ -490,12 +438,9 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
     return;
   }
   const bool was_ready = entry.phase == Phase::Ready;
-  const bool unanswered =
-      entry.is_unanswered() && entry.connection->failure_code() == protocol::ErrorCode::None;
+  const protocol::ErrorCode code = entry.connection->failure_code();
+  const bool unanswered = entry.is_unanswered() && code == protocol::ErrorCode::None;
   frames_before_ += entry.connection->frames_sent();
-  if (entry.connection->failure_code() != protocol::ErrorCode::None) {
-    entry.failure_code = entry.connection->failure_code();
-  }
   entry.connection.reset();
   entry.phase = Phase::Waiting;
   resume_logins(entries_, *access_.login);
@@ -505,8 +450,11 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
     entry.give_up_at = now + kLeavingTime;
   }
   entry.failed = true;
-  entry.failure = unanswered ? reason + std::string{kWhichPort} : reason;
+  entry.failure = {unanswered ? reason + std::string{kWhichPort} : reason, code};
   entry.breaker.trip(now);
+  if (code == protocol::ErrorCode::CredentialsExposed) {
+    entry.rests_until = now + kExposedRest;
+  }
   if (!was_ready) {
     entry.change_address();
   }
@@ -540,54 +488,12 @@ NodeSet::Entry* NodeSet::find_ready(NodeId node) const {
   return entry != nullptr && entry->phase == Phase::Ready ? entry : nullptr;
 }
 
-std::vector<NodeView> NodeSet::views() const {
-  std::vector<NodeView> views;
-  for (const auto& entry : entries_) {
-    if (entry->is_used()) {
-      const bool ready = entry->phase == Phase::Ready;
-      const bool works = ready && entry->breaker.closed();
-      views.push_back(
-          {.node_id = entry->node.value,
-           .address = entry->address,
-           .connected = ready,
-           .breaker = entry->breaker.state(),
-           .last_error = works ? std::string{} : entry->failure,
-           .last_error_number = works ? 0 : static_cast<std::uint32_t>(entry->failure_code)});
-    }
-  }
-  for (const protocol::NodeAddress& node : cluster_.nodes) {
-    if (find(node.node) == nullptr) {
-      views.push_back({.node_id = node.node.value, .last_error = "its address is not known yet"});
-    }
-  }
-  std::ranges::sort(views, {}, &NodeView::node_id);
-  return views;
-}
-
 std::uint64_t NodeSet::frames_sent() const {
   std::uint64_t sent = frames_before_;
   for (const auto& entry : entries_) {
     sent += entry->connection != nullptr ? entry->connection->frames_sent() : 0;
   }
   return sent;
-}
-
-Status unreachable(const NodeSet& nodes) {
-  std::uint32_t number = 0;
-  for (const NodeView& node : nodes.views()) {
-    if (!node.last_error.empty() && node.last_error_number == 0) {
-      return failure(protocol::ErrorCode::Unreachable, nodes.evidence());
-    }
-    number = std::max(number, node.last_error_number);
-  }
-  return failure(
-      number == 0 ? protocol::ErrorCode::Unreachable : static_cast<protocol::ErrorCode>(number),
-      nodes.evidence());
-}
-
-std::string reachable(const NodeSet& nodes) {
-  return std::to_string(nodes.ready_count()) + " of " +
-         std::to_string(nodes.cluster()->nodes.size()) + " nodes can be reached";
 }
 
 }  // namespace gcoord::client

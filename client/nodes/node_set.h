@@ -14,6 +14,7 @@
 #include "client/credentials/client_access.h"
 #include "client/net/connection.h"
 #include "client/net/tls_access.h"
+#include "client/nodes/evidence.h"
 #include "client/nodes/known_view.h"
 #include "client/nodes/node_entry.h"
 #include "client/nodes/view_fetch.h"
@@ -112,7 +113,7 @@ class NodeSet {
   bool tried() const;
 
   // "127.0.0.1:7001: Connection refused; ...": why nodes that are not ready are not.
-  std::string evidence() const;
+  std::string evidence() const { return evidence_of(entries_); }
 
   // Why a request to this node alone fails: GC3001, or GC1001 when the cluster has no such node.
   Status why_silent(NodeId node) const;
@@ -137,7 +138,7 @@ class NodeSet {
   ClientAccess& access() { return access_; }
 
   // Endpoints and nodes of the cluster, those without a known address too.
-  std::vector<NodeView> views() const;
+  std::vector<NodeView> views() const { return views_of(entries_, cluster_.nodes); }
 
   // Frames sent and connections lost since the start.
   std::uint64_t frames_sent() const;
@@ -169,7 +170,7 @@ class NodeSet {
   const std::shared_ptr<TlsAccess> tls_;  // nullptr: plain TCP.
   ClientAccess access_;
   Events events_;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  NodeEntries entries_;
   protocol::Welcome cluster_;
   KnownView known_;
   ViewFetch fetch_;
@@ -179,17 +180,5 @@ class NodeSet {
   std::uint64_t reconnects_ = 0;
   std::uint64_t frames_before_ = 0;  // Of connections that are gone.
 };
-
-// Ok when a majority of the cluster is connected, without which nobody can answer for all of it:
-// lists would look empty, and watches would wait in silence. Else GC5001 with how many of how many
-// can be reached; GC3001 when none can be.
-Status majority(const NodeSet& nodes);
-
-// Why no node is ready: GC3001, or where all of them failed for a reason with a number, the highest
-// of these, which trying again does not mend.
-Status unreachable(const NodeSet& nodes);
-
-// Evidence: "1 of 3 nodes can be reached". Once a node has told of the cluster.
-std::string reachable(const NodeSet& nodes);
 
 }  // namespace gcoord::client

@@ -1,7 +1,7 @@
 #include "gcoord/rendezvous.h"
 
+#include "client/api/client_impl.h"
 #include "client/core/blocking.h"
-#include "client/core/client_impl.h"
 #include "client/core/future_of.h"
 #include "client/core/session_impl.h"
 #include "client/groups/requests.h"

@@ -278,7 +278,8 @@ class HttpClient::Handle {
 
   // libcurl gives it to no other host.
   void set_bearer() {
-    if (!options_.tls.bearer.empty() && (options_.tls.enabled || is_loopback(origin_.host))) {
+    const HttpTls& tls = options_.tls;
+    if (!tls.bearer.empty() && (tls.enabled || tls.bearer_in_plain || is_loopback(origin_.host))) {
       set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
       set(CURLOPT_XOAUTH2_BEARER, options_.tls.bearer.c_str());
     }

@@ -72,9 +72,10 @@ struct HttpTls {
   std::string cacert{};
   std::string cert{};  // Of the client, where the server demands one, with
   std::string key{};   // its key.
-  // Sent as "Authorization: Bearer", with TLS and to loopback, and never on to where a redirect
-  // leads; empty: none.
+  // Sent as "Authorization: Bearer", with TLS and to loopback alone, and never on to where a
+  // redirect leads; empty: none.
   std::string bearer{};
+  bool bearer_in_plain = false;  // Also without TLS beyond loopback, where others can read it.
 };
 
 struct HttpOptions {

@@ -23,7 +23,7 @@ inline constexpr std::uint8_t kHoldDowngrade = 4;
 
 // The lock is wanted alone, by a candidate of the rank that `permits` says: higher ones are
 // preferred. The tables keep it with the wait and show it; who acts on it is the leader
-// (client/core/succession.h).
+// (client/elections/succession.h).
 inline constexpr std::uint8_t kHoldRanked = 64;
 
 inline constexpr std::uint8_t kHoldFlags =

@@ -1,7 +1,7 @@
 // What a leader does with its line: it says a value, hands over when it is asked or by priority,
 // and never leads while somebody else may.
-#include "client/core/succession.h"
-#include "client/core/term_fence.h"
+#include "client/elections/succession.h"
+#include "client/records/term_fence.h"
 #include "gcoord/election.h"
 #include "protocol/election_messages.h"
 #include "protocol/lock_messages.h"

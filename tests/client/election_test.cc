@@ -1,7 +1,7 @@
 // Elections: who leads, until when that is certain, and what resigning does.
 #include "gcoord/election.h"
 
-#include "client/core/term_fence.h"
+#include "client/records/term_fence.h"
 #include "protocol/lock_messages.h"
 #include "protocol/session_messages.h"
 #include "tests/client/client_fixture.h"

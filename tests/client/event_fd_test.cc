@@ -1,6 +1,6 @@
 // The descriptor of a watch: readable exactly while next(0) would not come back empty.
-#include "client/core/event_descriptor.h"
-#include "client/core/watch_state.h"
+#include "client/notices/event_descriptor.h"
+#include "client/watches/watch_state.h"
 #include "tests/client/client_fixture.h"
 #include "tests/client/fake_watches.h"
 

@@ -14,6 +14,7 @@ namespace gcoord::client {
 
 struct FakeCluster::Node {
   NodeId id;
+  asio::ip::address host;
   asio::ip::tcp::acceptor acceptor;
   std::uint16_t port = 0;
   std::vector<std::weak_ptr<Peer>> peers;
@@ -32,11 +33,15 @@ struct FakeCluster::Peer {
   }
 };
 
-FakeCluster::FakeCluster(std::uint32_t node_count, std::uint32_t shard_count)
+FakeCluster::FakeCluster(std::uint32_t node_count,
+                         std::uint32_t shard_count,
+                         const std::vector<std::string>& hosts)
     : shard_count_(shard_count), answer_(friendly_reply) {
   for (std::uint32_t index = 0; index < node_count; ++index) {
+    const auto host =
+        asio::ip::make_address(index < hosts.size() ? hosts[index] : std::string{"127.0.0.1"});
     nodes_.push_back(
-        std::make_unique<Node>(Node{NodeId{index + 1}, asio::ip::tcp::acceptor{context_}}));
+        std::make_unique<Node>(Node{NodeId{index + 1}, host, asio::ip::tcp::acceptor{context_}}));
     listen(*nodes_.back());
   }
   thread_ = std::thread{[this] {
@@ -53,7 +58,7 @@ FakeCluster::~FakeCluster() {
 std::vector<std::string> FakeCluster::endpoints() const {
   std::vector<std::string> addresses;
   for (const auto& node : nodes_) {
-    addresses.push_back("127.0.0.1:" + std::to_string(node->port));
+    addresses.push_back(node->host.to_string() + ":" + std::to_string(node->port));
   }
   return addresses;
 }
@@ -99,7 +104,7 @@ void FakeCluster::go_on(NodeId node) {
 }
 
 void FakeCluster::listen(Node& node) {
-  const asio::ip::tcp::endpoint endpoint{asio::ip::address_v4::loopback(), node.port};
+  const asio::ip::tcp::endpoint endpoint{node.host, node.port};
   node.acceptor.open(endpoint.protocol());
   node.acceptor.set_option(asio::socket_base::reuse_address{true});
   node.acceptor.bind(endpoint);
@@ -236,7 +241,7 @@ protocol::Welcome FakeCluster::welcome(NodeId node) const {
       continue;
     }
     const bool hidden = node == NodeId{1} && each->id == hidden_;
-    const std::string address = "127.0.0.1:" + std::to_string(each->port);
+    const std::string address = each->host.to_string() + ":" + std::to_string(each->port);
     const bool misplaced = node == NodeId{1} && each->id == misplaced_.first;
     welcome.nodes.push_back({each->id,
                              hidden      ? std::string{}

@@ -1,4 +1,5 @@
-// Nodes that speak the client protocol on loopback and otherwise do what a test tells them.
+// Nodes that speak the client protocol, on loopback unless a test wants more, and otherwise do what
+// a test tells them.
 //
 // Every request except Hello goes to the test's answer function, on the cluster's own thread; it
 // returns a reply, or nothing to leave the request unanswered. What arrived is kept for the test to
@@ -42,7 +43,10 @@ class FakeCluster {
  public:
   using Answer = std::function<std::optional<FakeReply>(const FakeRequest&)>;
 
-  explicit FakeCluster(std::uint32_t node_count, std::uint32_t shard_count = 16);
+  // Each node listens at its address of `hosts`, those behind them on loopback.
+  explicit FakeCluster(std::uint32_t node_count,
+                       std::uint32_t shard_count = 16,
+                       const std::vector<std::string>& hosts = {});
   ~FakeCluster();
 
   // Addresses of all nodes, node 1 first.

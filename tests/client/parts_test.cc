@@ -1,9 +1,9 @@
 // The small pure parts: numbers of requests, back-off, the table of operations.
-#include "client/core/operation.h"
-#include "client/core/sequence_window.h"
-#include "client/core/session_record.h"
+#include "client/dispatch/operation.h"
 #include "client/net/backoff.h"
 #include "client/net/leader_cache.h"
+#include "client/records/sequence_window.h"
+#include "client/records/session_record.h"
 
 #include <gtest/gtest.h>
 

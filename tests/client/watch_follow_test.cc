@@ -1,6 +1,6 @@
 // Watches of names at nodes that follow moved locks and at nodes that do not (L19, ADR 0055): what
 // is asked for, and where a watch goes on that has followed its lock.
-#include "client/core/watch_state.h"
+#include "client/watches/watch_state.h"
 #include "common/name_hash.h"
 #include "protocol/lock_messages.h"
 #include "protocol/watch_messages.h"

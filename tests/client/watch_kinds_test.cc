@@ -1,6 +1,6 @@
 // Watches of some kinds of events (W2): what nodes are asked for, and what the library leaves out
 // where nodes are of a release that cannot.
-#include "client/core/watch_state.h"
+#include "client/watches/watch_state.h"
 #include "protocol/watch_messages.h"
 #include "tests/client/client_fixture.h"
 #include "tests/client/fake_watches.h"

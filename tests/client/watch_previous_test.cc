@@ -1,7 +1,7 @@
 // Watches that ask what was held before each event (W2): what nodes are asked for, what comes of
 // the answer, and where nodes are of a release that cannot say it.
-#include "client/core/watch_feed.h"
-#include "client/core/watch_state.h"
+#include "client/watches/watch_feed.h"
+#include "client/watches/watch_state.h"
 #include "protocol/watch_messages.h"
 #include "tests/client/client_fixture.h"
 #include "tests/client/fake_watches.h"

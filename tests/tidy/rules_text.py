@@ -18,7 +18,7 @@ FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 70
 KERNEL_LINES_MAX = 15
 COMMENT_SHARE = 1 / 3
-C_INTERFACE = "client/c"  # Implements gcoord_*.h; gcoord/client.h and its like are the C++ interface, of client/core.
+C_INTERFACE = "client/c"  # Implements gcoord_*.h; gcoord/client.h and its like are the C++ interface, of client/api.
 QUESTION_WORDS = {"what", "whatever", "who", "whoever", "whose", "whom", "which", "where", "when", "why", "how", "whether"}
 
 

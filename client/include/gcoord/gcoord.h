@@ -147,6 +147,9 @@ typedef struct gcoord_client_options {
   const char* password;
   const char* token;
   const char* token_file;
+  // Show passwords and tokens also in plain TCP to addresses beyond loopback, where others can read
+  // them; else that is GC6685.
+  bool insecure_credentials;
 } gcoord_client_options;
 
 // Fills the options with their defaults. A program calls gcoord_client_options_init; the macro of

@@ -71,6 +71,12 @@ struct ClientOptions {
   // Nobody, unless something is set here.
   Credentials credentials{};
 
+  // Passwords and tokens go out over TLS, to Unix sockets and to loopback. In plain TCP to any
+  // other address a client does not show them, and fails with GC6685; true: it does. Whoever can
+  // read the network then knows them. Each connection counts by the address that it has reached.
+  // Keys of sessions, which nodes hand out over the same connections, are not held back.
+  bool insecure_credentials = false;
+
   // How long connect() may take, and one attempt at one node. Before that, looking up "srv:..."
   // may take as long.
   std::chrono::milliseconds connect_timeout{3000};

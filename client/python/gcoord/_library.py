@@ -81,6 +81,7 @@ class ClientOptions(Fields):
         ("retry_budget", c_uint32), ("breaker_failures", c_uint32), ("fail_fast", c_bool),
         ("cacert", c_char_p), ("cert", c_char_p), ("key", c_char_p), ("server_name", c_char_p), ("tls", c_bool),
         ("user", c_char_p), ("password", c_char_p), ("token", c_char_p), ("token_file", c_char_p),
+        ("insecure_credentials", c_bool),
     ]
 
 

@@ -62,11 +62,12 @@ class Client(Looks, LooksAsync, Nodes, Sessions, Access, Limits):
                  cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
                  server_name: Optional[str] = None, user: Optional[str] = None,
                  password: Optional[lib.Secret] = None, token: Optional[lib.Secret] = None, token_file: Optional[str] = None,
+                 insecure_credentials: bool = False,
                  clock: Optional[Callable[[], int]] = None) -> None:
         """endpoints: "host:port" of client ports, comma-separated or as a sequence. cacert, cert, key: PEM files, any of
         which means TLS 1.3, as tls does with the CAs of the system. user, password, token, token_file: who this is
         (Credentials); a password or a token that is a bytearray may be wiped when this returns, and the library wipes its
-        own copies when the client ends. clock: for tests, nanoseconds that never go back; tell the client of moves by
+        own copies when the client ends. insecure_credentials: show them also in plain TCP beyond loopback (GC6685). clock: for tests, nanoseconds that never go back; tell the client of moves by
         clock_moved(). The others are those of ClientOptions (gcoord/options.h); times are
         seconds."""
         options = lib.ClientOptions()
@@ -84,7 +85,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions, Access, Limits):
         options.backoff_max_ms = lib.milliseconds(backoff_max)
         options.retry_budget, options.breaker_failures = retry_budget, breaker_failures
         options.fail_fast = fail_fast
-        options.tls = tls
+        options.tls, options.insecure_credentials = tls, insecure_credentials
         for name, value in (("cacert", cacert), ("cert", cert), ("key", key), ("server_name", server_name),
                             ("user", user), ("token_file", token_file)):
             setattr(options, name, None if value is None else lib.text(fspath(value), name))

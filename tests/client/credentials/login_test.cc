@@ -27,13 +27,13 @@ constexpr TimePoint kNow = std::chrono::seconds{1000};
 
 // "password ann/secret" or "token TEXT".
 std::string shown(Login& login) {
-  const auto proof = login.next();
+  const auto proof = login.next(Privacy::Private);
   if (!proof.ok()) {
     return "GC" + std::to_string(proof.status().detail());
   }
   const auto order = protocol::decode_authenticate(proof.value().payload).value();
   EXPECT_EQ(proof.value().by_password, order.method == AuthenticateMethod::Password);
-  EXPECT_EQ(login.early().payload.empty(), proof.value().by_password);
+  EXPECT_EQ(login.early(Privacy::Private).payload.empty(), proof.value().by_password);
   return order.method == AuthenticateMethod::Token
              ? "token " + std::string{order.token}
              : "password " + std::string{order.user} + "/" + std::string{order.password};
@@ -92,7 +92,7 @@ TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
 TEST(Login, ARefusalOfATokenThatWasReplacedMeanwhileLeavesTheNewOne) {
   Login login{{.user = "ann", .password = "secret"}};
   accept(login, "first");
-  const std::uint64_t turn = login.next().value().turn;
+  const std::uint64_t turn = login.next(Privacy::Private).value().turn;
   EXPECT_TRUE(login.take({reply(ErrorCode::TokenExpired), {}, kNow, turn}).again);
   accept(login, "second");
   // Of another connection, which showed the first one too.
@@ -144,6 +144,31 @@ TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
   std::filesystem::permissions(path, std::filesystem::perms::all);
   EXPECT_EQ(shown(login), "GC6544");
   EXPECT_EQ(shown(*std::make_unique<Login>(Credentials{.token_file = path + ".none"})), "GC6544");
+}
+
+TEST(Login, WhatOthersCouldReadIsNotShown) {
+  for (const Credentials& each : {Credentials{.user = "ann", .password = "secret"},
+                                  Credentials{.token = "given"},
+                                  Credentials{.token_file = "/nonexistent"}}) {
+    const Login login{each};
+    EXPECT_EQ(login.next(Privacy::Readable).status().detail(), 6685u);
+    EXPECT_TRUE(login.early(Privacy::Readable).payload.empty());
+  }
+  const Login allowed{{.token = "given"}, Exposure::Allowed};
+  EXPECT_TRUE(allowed.next(Privacy::Readable).ok());
+  EXPECT_FALSE(allowed.early(Privacy::Readable).payload.empty());
+}
+
+// What is said of each node; what to do about it is said once, behind all of them.
+TEST(Login, FailuresAreEvidenceWithANumber) {
+  Login login{{.user = "ann", .password = "wrong"}};
+  const auto* row = protocol::find_error(6531);
+  const Login::Outcome outcome = login.take({reply(ErrorCode::AuthenticationFailed), {}, kNow});
+  EXPECT_EQ(outcome.status.message(), row->cause);
+  const Login absent{{.token_file = "/nonexistent"}};
+  const auto unreadable = absent.next(Privacy::Private);
+  EXPECT_EQ(unreadable.status().detail(), 6544u);
+  EXPECT_EQ(unreadable.status().message().find(protocol::find_error(6544)->fix), std::string::npos);
 }
 
 TEST(Login, AnAnswerThatIsNoneIsAFailure) {

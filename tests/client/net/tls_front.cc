@@ -59,11 +59,14 @@ struct TlsFront::Line {
 
 TlsFront::TlsFront(const security::TlsFiles& files,
                    const security::TlsPolicy& policy,
-                   const std::string& behind)
+                   const Ends& ends)
     : context_(security::TlsContext::load(security::TlsSide::Server, files, policy).value()),
-      behind_(static_cast<std::uint16_t>(std::stoi(behind.substr(behind.rfind(':') + 1)))),
+      host_(ends.host),
+      behind_(
+          static_cast<std::uint16_t>(std::stoi(ends.behind.substr(ends.behind.rfind(':') + 1)))),
       listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address = loopback(0);
+  GCOORD_ASSERT(::inet_pton(AF_INET, host_.c_str(), &address.sin_addr) == 1);
   GCOORD_ASSERT(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   GCOORD_ASSERT(::listen(listener_, 16) == 0);
   socklen_t bytes = sizeof address;

@@ -17,16 +17,18 @@ namespace gcoord::client {
 
 class TlsFront {
  public:
-  // `behind` is "127.0.0.1:PORT".
-  TlsFront(const security::TlsFiles& files,
-           const security::TlsPolicy& policy,
-           const std::string& behind);
+  struct Ends {
+    std::string behind;              // "127.0.0.1:PORT".
+    std::string host = "127.0.0.1";  // Where it listens.
+  };
+
+  TlsFront(const security::TlsFiles& files, const security::TlsPolicy& policy, const Ends& ends);
   ~TlsFront();
 
   // "HOST:PORT" at which clients connect.
-  std::string endpoint(const std::string& host = "127.0.0.1") const {
-    return host + ":" + std::to_string(port_);
-  }
+  std::string endpoint(const std::string& host) const { return host + ":" + std::to_string(port_); }
+
+  std::string endpoint() const { return endpoint(host_); }
 
   // Of every handshake that was done: who came, and whether by a ticket.
   struct Guest {
@@ -47,6 +49,7 @@ class TlsFront {
   void note(const security::TlsSession& session);
 
   std::shared_ptr<const security::TlsContext> context_;
+  const std::string host_;
   std::uint16_t behind_;
   int listener_ = -1;
   std::uint16_t port_ = 0;

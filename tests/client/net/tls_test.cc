@@ -1,8 +1,11 @@
 // The client library over TLS, against a front with a real TLS server.
 #include "gcoord/client.h"
 #include "gcoord/gcoord.h"
+#include "protocol/identities/authenticate_messages.h"
+#include "protocol/lock_messages.h"
 #include "tests/client/fake_cluster.h"
 #include "tests/client/net/tls_front.h"
+#include "tests/own_address.h"
 #include "tests/scratch_folder.h"
 #include "tests/security/certificates.h"
 
@@ -44,13 +47,15 @@ class ClientTlsTest : public testing::Test {
     write_certificate(scratch_.path().string(), name, authority.issue(wish));
   }
 
-  TlsFront& front(const security::TlsPolicy& policy = {}, const std::string& name = "server") {
+  TlsFront& front(const security::TlsPolicy& policy = {},
+                  const std::string& name = "server",
+                  const std::string& host = "127.0.0.1") {
     front_ = std::make_unique<TlsFront>(security::TlsFiles{.certificate = path(name + ".crt"),
                                                            .key = path(name + ".key"),
                                                            .authority = path("ca.crt"),
                                                            .revoked = {}},
                                         policy,
-                                        cluster_.endpoints().front());
+                                        TlsFront::Ends{cluster_.endpoints().front(), host});
     return *front_;
   }
 
@@ -247,6 +252,31 @@ TEST_F(ClientTlsTest, CTakesTheSameFiles) {
   options.key = key.c_str();
   ASSERT_EQ(gcoord_client_connect(&options, &client, &error), GCOORD_OK) << error.message;
   EXPECT_EQ(gcoord_client_free(client), GCOORD_OK);
+}
+
+// What is encrypted may go anywhere.
+TEST_F(ClientTlsTest, APasswordGoesBeyondLoopback) {
+  const auto beyond = own_address_beyond_loopback();
+  if (!beyond) {
+    GTEST_SKIP() << "this machine has no address beyond loopback";
+  }
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind == protocol::RequestKind::Authenticate) {
+      reply.payload = protocol::text_of(protocol::encode_authenticated(
+          {.principal = {security::PrincipalKind::User, "bob"}, .life_s = 3600, .token = "t"}));
+    }
+    return reply;
+  });
+  TlsOptions tls = of_ca();
+  tls.server_name = "127.0.0.1";
+  auto client = Client::connect({.endpoints = {front({}, "server", *beyond).endpoint()},
+                                 .tls = tls,
+                                 .credentials = {.user = "bob", .password = "a password of bob's"},
+                                 .connect_timeout = kPatience,
+                                 .seed = 1});
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  EXPECT_EQ(client.value().identity().name, "bob");
 }
 
 }  // namespace

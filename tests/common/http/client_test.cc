@@ -46,6 +46,26 @@ TEST(HttpClient, AKeptConnectionCarriesRequestAfterRequest) {
   EXPECT_TRUE(requests[2].starts_with("GET /c?x=%20 HTTP/1.1\r\n"));
 }
 
+TEST(HttpClient, ATokenGoesInPlainTextBeyondLoopbackOnlyWhereThatIsAllowed) {
+  ScriptedServer server({{kEmpty}, {kEmpty}, {kEmpty}});
+  const HttpOrigin own = server.origin();
+  // The same server by an address that the client does not take for loopback.
+  const HttpOrigin other{"::ffff:127.0.0.1", own.port};
+  const HttpTls token{.bearer = "t"};
+  const HttpTls allowed{.bearer = "t", .bearer_in_plain = true};
+  EXPECT_TRUE(HttpClient(own, {.tls = token}).get("/", kLimits).ok());
+  EXPECT_TRUE(HttpClient(other, {.tls = token}).get("/", kLimits).ok());
+  EXPECT_TRUE(HttpClient(other, {.tls = allowed}).get("/", kLimits).ok());
+  const auto& requests = server.end();
+  ASSERT_EQ(requests.size(), 3u);
+  const auto shows = [&](std::size_t at) {
+    return requests[at].find("Authorization: Bearer t") != std::string::npos;
+  };
+  EXPECT_TRUE(shows(0));
+  EXPECT_FALSE(shows(1));
+  EXPECT_TRUE(shows(2));
+}
+
 TEST(HttpClient, AConnectionThatEndedIsOpenedAgain) {
   ScriptedServer server({{kEmpty}, {kEmpty}});
   HttpClient client(server.origin(), kept());

@@ -38,7 +38,7 @@ class HttpsTest : public testing::Test {
                            .authority = path("ca.crt"),
                            .revoked = {}},
         security::TlsPolicy{.demand_certificate = demand_certificate},
-        "127.0.0.1:" + server_->origin().port);
+        client::TlsFront::Ends{"127.0.0.1:" + server_->origin().port});
   }
 
   // At the front, by the host that the certificate names or another one.

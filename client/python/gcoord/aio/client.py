@@ -50,6 +50,7 @@ class Client(Looks, Access):
                  cacert: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
                  server_name: Optional[str] = None, user: Optional[str] = None,
                  password: Optional[lib.Secret] = None, token: Optional[lib.Secret] = None, token_file: Optional[str] = None,
+                 insecure_credentials: bool = False,
                  clock: Optional[Callable[[], int]] = None) -> None:
         """Arguments are those of gcoord.Client. Nothing is asked before connect() or `async with`; a password or a token is
         kept until this object goes, and one that is a bytearray may be wiped after the last connect()."""
@@ -61,7 +62,7 @@ class Client(Looks, Access):
             backoff_min=backoff_min, backoff_max=backoff_max, retry_budget=retry_budget,
             breaker_failures=breaker_failures, fail_fast=fail_fast, tls=tls, cacert=cacert, cert=cert,
             key=key, server_name=server_name, user=user, password=password, token=token, token_file=token_file,
-            clock=clock)
+            insecure_credentials=insecure_credentials, clock=clock)
 
     def __repr__(self) -> str:
         endpoints = self._endpoints if isinstance(self._endpoints, str) else ",".join(self._endpoints)

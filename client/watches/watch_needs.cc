@@ -1,0 +1,97 @@
+// What the watches of a client need of a node: nodes of an earlier release do less, and some nodes
+// ask who the client is.
+#include "client/watches/watch_feed.h"
+#include "security/secret/bytes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+
+WatchFeed::NodeFeatures WatchFeed::NodeFeatures::of(std::uint64_t features) {
+  const auto has = [features](protocol::Feature feature) {
+    return (features & static_cast<std::uint64_t>(feature)) != 0;
+  };
+  return {.follows = has(protocol::Feature::WatchFollow),
+          .filters = has(protocol::Feature::WatchKinds),
+          .tells_previous = has(protocol::Feature::WatchPrevious),
+          .identifies = has(protocol::Feature::Identities)};
+}
+
+// Whether a watch has followed a name out of its home, and goes on from there.
+bool WatchFeed::is_away() const {
+  return std::ranges::any_of(entries_, [](const auto& each) {
+    const Entry& entry = each.second;
+    const auto& places = entry.state->queued_to();
+    return entry.state->of_name() && !entry.streams.empty() && !places.empty() &&
+           !places.contains(entry.streams.front().shard_first);
+  });
+}
+
+// Whether the node cannot do what a watch needs.
+bool WatchFeed::lacks() const {
+  return (!node_.follows && is_away()) ||
+         (!node_.tells_previous && std::ranges::any_of(entries_, [](const auto& each) {
+           return each.second.state->options().previous;
+         }));
+}
+
+bool WatchFeed::seeks_another() {
+  if (!lacks()) {
+    nodes_.forget_lacking();
+    return false;
+  }
+  return nodes_.seeks_another();
+}
+
+void WatchFeed::log_in() {
+  auto proof = nodes_.login()->next(connection_->privacy());
+  if (!proof.ok()) {
+    return move_on(proof.status().message());
+  }
+  show_login(std::move(proof).value());
+  connection_->flush();
+}
+
+void WatchFeed::show_login(Login::Proof proof) {
+  protocol::RequestSlot slot;
+  slot.kind = protocol::RequestKind::Authenticate;
+  connection_->send(slot, proof.payload);
+  security::wipe_memory(proof.payload);
+  nodes_.note_shown(proof.turn);
+}
+
+// Right behind the Hello, where the node before this one took logins. Never for the first one.
+void WatchFeed::log_in_early() {
+  if (nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies) {
+    return;
+  }
+  if (auto proof = nodes_.login()->early(connection_->privacy()); !proof.payload.empty()) {
+    show_login(std::move(proof));
+  }
+}
+
+void WatchFeed::on_authenticated(const protocol::ReplySlot& slot,
+                                 std::span<const std::byte> payload) {
+  const Login::Outcome outcome =
+      nodes_.login()->take({slot, payload, options_.clock->now(), nodes_.shown()});
+  if (outcome.again) {
+    return log_in();
+  }
+  if (!outcome.status.ok()) {
+    return move_on(outcome.status.message());
+  }
+  begin();
+}
+
+// The node takes watches from now on.
+void WatchFeed::begin() {
+  phase_ = Phase::Ready;
+  pace_.ready_at = options_.clock->now();
+  for (auto& [number, entry] : entries_) {
+    open(entry);
+  }
+  connection_->flush();
+}
+
+}  // namespace gcoord::client

@@ -38,9 +38,9 @@ double sum_of(const NodeCounts& counts,
   return sum;
 }
 
-// Three digits behind the point: a batch costs hundredths of a call for each request.
+// Null of nothing.
 Json share(double part, double whole) {
-  return whole > 0 ? Json(rounded(part * 1000 / whole) / 1000) : Json(nullptr);
+  return whole > 0 ? Json(rounded(part / whole)) : Json(nullptr);
 }
 
 }  // namespace

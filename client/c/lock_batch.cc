@@ -20,6 +20,7 @@ struct gcoord_lock_batch {
   std::vector<std::string> names;
   std::vector<Status> outcomes;
   std::vector<Lock> locks;
+  bool detached = false;
 };
 
 namespace {
@@ -72,11 +73,11 @@ Status first_of(const Result<std::vector<Status>>& released) {
   return failed == released.value().end() ? Status{} : *failed;
 }
 
-// What was granted and not given back.
+// What was granted and is to be given back.
 std::vector<Lock> take_held(gcoord_lock_batch& batch) {
   std::vector<Lock> held;
   for (Lock& lock : batch.locks) {
-    if (lock.fence() != 0) {
+    if (!batch.detached && lock.fence() != 0) {
       held.push_back(std::exchange(lock, Lock{}));
     }
   }
@@ -193,6 +194,7 @@ gcoord_status gcoord_lock_batch_release_async(gcoord_lock_batch* batch,
 
 void gcoord_lock_batch_detach(gcoord_lock_batch* batch) {
   if (batch != nullptr) {
+    batch->detached = true;
     for (Lock& lock : batch->locks) {
       lock.detach();
     }

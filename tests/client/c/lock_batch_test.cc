@@ -65,6 +65,9 @@ TEST_F(CLockBatchTest, AFreedBatchIsReleasedAndADetachedOneIsNot) {
   ASSERT_EQ(gcoord_lock_acquire_many(session_, kNames.data(), 2, nullptr, &batch, &error_),
             GCOORD_OK);
   gcoord_lock_batch_detach(batch);
+  EXPECT_EQ(gcoord_lock_batch_release(batch, &error_), GCOORD_OK) << error_.message;
+  EXPECT_EQ(gcoord_lock_batch_fence(batch, 0), 7u) << "for whoever releases by token";
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
   gcoord_lock_batch_free(batch);
   ASSERT_EQ(gcoord_lock_acquire_many(session_, kNames.data(), 3, nullptr, &batch, &error_),
             GCOORD_OK);

@@ -3,6 +3,7 @@
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional
 
 from .. import multi_lock, session
+from .._handle import Held
 from ..errors import GcoordError
 from ._bridge import Bridge
 from ._held_locks import HeldLocks

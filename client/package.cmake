@@ -9,7 +9,7 @@ include(CMakePackageConfigHelpers)
 # Programs that were linked against one number run with any later library of that number.
 set(client_abi 0)
 
-set(client_rooms client/access client/audit client/c client/core client/credentials client/discovery client/groups client/health client/limits
+set(client_rooms client/access client/audit client/batches client/c client/core client/credentials client/discovery client/groups client/health client/limits
   client/members client/net client/nodes client/rendezvous protocol protocol/access protocol/audit protocol/groups protocol/identities
   protocol/limits protocol/logs protocol/members protocol/rendezvous common common/host common/text security/audit security/credentials
   security/limits security/roles security/secret security/tls)

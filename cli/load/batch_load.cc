@@ -139,13 +139,7 @@ void BatchLoad::on_released(Lane& lane,
 
 void BatchLoad::note_error(const client::Status& status) {
   const std::lock_guard lock(mutex_);
-  ++results_.errors;
-  if (results_.first_error.empty()) {
-    results_.first_error = status.to_string();
-  }
-  // A lost session would fail for ever, and at once.
-  if (status.detail() == client::kDetailSessionExpired ||
-      status.detail() == client::kDetailUnreachable) {
+  if (note_failure(results_, status)) {
     stopping_.store(true, std::memory_order_relaxed);
   }
 }

@@ -31,23 +31,16 @@ class BatchLoad {
  public:
   explicit BatchLoad(BatchLoadOptions options) : options_(std::move(options)) {}
 
-  // Opens the sessions; no request is sent yet.
+  // As of LockLoad; a pair is a name that was acquired and released.
   client::Status open(client::Client& client);
-
-  // Runs for this long, then waits for what is outstanding. A pair is a name that was acquired and
-  // released.
   LockLoadResults run(std::chrono::milliseconds length);
-
-  // Ends open() and run() early. Any thread.
   void stop();
-
-  // Closes the sessions, and waits for the answers.
   void close();
 
  private:
   struct Lane {
-    client::Session* session = nullptr;
     std::vector<std::string> names;
+    client::Session* session = nullptr;
     std::chrono::steady_clock::time_point called;
   };
 
@@ -60,12 +53,12 @@ class BatchLoad {
 
   BatchLoadOptions options_;
   std::vector<client::Session> sessions_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
   std::atomic<bool> stopping_{false};
-  std::mutex mutex_;  // Guards what follows.
+  std::vector<std::unique_ptr<Lane>> lanes_;  // One of each session.
+  std::mutex mutex_;                          // Guards what follows.
+  LockLoadResults results_;
   std::condition_variable idle_;
   std::size_t busy_lanes_ = 0;
-  LockLoadResults results_;
 };
 
 }  // namespace gcoord::cli

@@ -22,6 +22,9 @@ struct LockBatch {
                       const AcquireOptions& options,
                       Session::GrantsCallback callback);
 
+  // What a release of these would be refused for; ok: nothing.
+  static Status check_releases(const std::vector<HeldToken>& holds);
+
   // The same of releases.
   static void release(const std::shared_ptr<SessionImpl>& session,
                       const std::vector<HeldToken>& holds,

@@ -3,7 +3,6 @@
 
 #include "client/c/border.h"
 #include "client/net/failure.h"
-#include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_batch.h"
 
 #include <algorithm>

@@ -17,6 +17,7 @@
 //  }
 #pragma once
 
+#include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_locks.h"
 #include "gcoord/gcoord_stop.h"
 

@@ -1,5 +1,4 @@
 // Batches of locks by the C interface.
-#include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_batch.h"
 #include "tests/client/c_interface.h"
 

@@ -74,6 +74,14 @@ Json cost_json(const NodeCounts& counts, std::uint64_t pairs) {
            share(sum_of(counts, "", {"processor_us"}), static_cast<double>(pairs))}};
 }
 
+std::string cost_sentence(const Json& cost) {
+  const auto figure = [&cost](const char* name) { return cost[std::string_view{name}].dump(); };
+  return "At the nodes: " + figure("requests_per_frame") + " requests in a frame; for each " +
+         "request " + figure("socket_calls_per_request") + " system calls of sockets and " +
+         figure("bytes_copied_per_request") + " bytes copied; " + figure("processor_us_per_pair") +
+         " us of processor time for each operation.";
+}
+
 std::map<std::uint32_t, NodeCounts> NodeCostMeter::read() {
   std::map<std::uint32_t, NodeCounts> nodes;
   for (const client::NodeView& node : client_.cluster().nodes) {

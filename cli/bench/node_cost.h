@@ -23,7 +23,7 @@ class NodeCostMeter {
   explicit NodeCostMeter(client::Client& client) : client_(client), begin_(read()) {}
 
   // Since the beginning: an object of figures, or null where no node counts. `pairs` is the number
-  // of acquires and releases that the run has made.
+  // of pairs of acquire and release that the run has made, or of its operations.
   Json cost(std::uint64_t pairs);
 
  private:
@@ -39,5 +39,8 @@ NodeCounts counts_of(const std::string& report);
 // The figures of these counts: for each request the system calls, the bytes copied, and how many
 // requests and replies a frame has; for each pair the time of processors. Pure.
 Json cost_json(const NodeCounts& counts, std::uint64_t pairs);
+
+// Such an object as a sentence.
+std::string cost_sentence(const Json& cost);
 
 }  // namespace gcoord::cli

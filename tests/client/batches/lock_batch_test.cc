@@ -191,6 +191,21 @@ TEST_F(LockBatchTest, LocksOfTwoSessionsAreNoBatch) {
   EXPECT_EQ(Session::release_many(locks).status().detail(), detail(ErrorCode::LockBatchForeign));
   EXPECT_TRUE(locks[0].valid());
   EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
+  const auto refused = Session::release_many_async(std::move(locks)).get();
+  EXPECT_EQ(refused.status().detail(), detail(ErrorCode::LockBatchForeign));
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 2).size(), 2u) << "as objects that go";
+  EXPECT_EQ(Session::release_many_async(std::vector<Lock>{}).get().status().detail(),
+            detail(ErrorCode::LockBatchEmpty));
+}
+
+TEST_F(LockBatchTest, LocksThatAFutureTakesOverHoldNothingAtOnce) {
+  Client client = connect();
+  Session session = open(client);
+  auto locks = granted(session.acquire_many(names_of(3)).value());
+  auto released = Session::release_many_async(std::move(locks)).get();
+  ASSERT_TRUE(released.ok());
+  EXPECT_TRUE(std::ranges::all_of(released.value(), [](const Status& each) { return each.ok(); }));
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 3u) << "once each";
 }
 
 TEST_F(LockBatchTest, TheSlowestNameEndsByItsDeadline) {

@@ -108,11 +108,7 @@ protocol::ExitCode exit_code_of(const BenchPlan& plan, const OpenLoopResult& res
   return good ? protocol::ExitCode::Ok : protocol::ExitCode::Negative;
 }
 
-// The exit code, unless a signal says it.
-int print(Context& context,
-          const BenchFlags& flags,
-          const BenchReport& report,
-          const Json& node_cost) {
+void print(const Context& context, const BenchReport& report, const Json& node_cost) {
   Json answer = answer_json(report);
   answer["node_cost"] = node_cost;
   Table table = answer_table(report);
@@ -120,6 +116,10 @@ int print(Context& context,
     table.notes.push_back(cost_sentence(node_cost));
   }
   context.output().print(answer, table);
+}
+
+// The exit code, unless a signal says it.
+int keep(Context& context, const BenchFlags& flags, const BenchReport& report) {
   const Status written = write_files(flags, report);
   return written.ok() ? static_cast<int>(exit_code_of(report.plan, report.targets.front().result))
                       : context.fail(written);
@@ -208,7 +208,8 @@ int bench_open(Context& context, const BenchFlags& flags) {
     report.targets.push_back({"etcd", std::move(other.value().result).value()});
     signal = other.value().signal;
   }
-  const int code = print(context, flags, report, run->node_cost);
+  print(context, report, run->node_cost);
+  const int code = keep(context, flags, report);
   return signal != 0 ? 128 + signal : code;
 }
 

@@ -371,6 +371,11 @@ enum class ErrorCode : std::uint32_t {
   AlarmUnknown = 6641,
   CredentialsExposed = 6685,
 
+  LockBatchEmpty = 6705,
+  LockBatchTooLarge = 6706,
+  LockBatchNameTwice = 6707,
+  LockBatchForeign = 6708,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -222,6 +222,18 @@ inline constexpr ErrorEntry kLockErrors[] = {
     {ErrorCode::CheckInvalid, "CheckInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "the health check is not valid",
      "Give at most 16 checks, as tcp:HOST:PORT, http://HOST:PORT/PATH or command:LINE"},
+    {ErrorCode::LockBatchEmpty, "LockBatchEmpty", StatusCode::InvalidArgument, ExitCode::Usage,
+     "a batch of locks has no names",
+     "Give it 1 to 4096 names"},
+    {ErrorCode::LockBatchTooLarge, "LockBatchTooLarge", StatusCode::InvalidArgument, ExitCode::Usage,
+     "a batch of locks has more than 4096 names",
+     "Split it into several batches"},
+    {ErrorCode::LockBatchNameTwice, "LockBatchNameTwice", StatusCode::InvalidArgument, ExitCode::Usage,
+     "a batch of locks has one name twice",
+     "Give each name once; a batch keeps no order between its commands"},
+    {ErrorCode::LockBatchForeign, "LockBatchForeign", StatusCode::InvalidArgument, ExitCode::Usage,
+     "a batch of locks has one of another session, or one that is given back",
+     "Release each lock in a batch of its own session"},
 };
 
 // clang-format on

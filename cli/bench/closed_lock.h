@@ -11,6 +11,7 @@ namespace gcoord::cli {
 struct ClosedLockFlags {
   std::uint32_t clients = 16;
   std::uint32_t pipeline = 1;
+  std::uint32_t batch = 0;  // Names of one call; 0: single calls.
   std::chrono::milliseconds length{5'000};
   std::chrono::milliseconds ttl{10'000};
   bool shared_name = false;

@@ -113,6 +113,11 @@ void add_closed_flags(Command& verb, BenchFlags& flags) {
                   "closed loop: lock requests in flight per session (default 1)")
       ->in_range(1, 1'000)
       ->type_name("P");
+  verb.add_option("--batch",
+                  flags.batch,
+                  "closed loop: names that a session acquires in one call and releases in another")
+      ->in_range(1, 4096)
+      ->type_name("N");
   verb.add_option("--names",
                   flags.names,
                   "closed loop: lock names of the sessions, distinct or shared (default distinct)")
@@ -126,6 +131,7 @@ void add_closed_flags(Command& verb, BenchFlags& flags) {
 std::optional<BenchPlan> plan_of(Context& context, const BenchFlags& flags) {
   if (refuse_misplaced(context,
                        {{"--pipeline", flags.pipeline.has_value()},
+                        {"--batch", flags.batch.has_value()},
                         {"--names", !flags.names.empty()},
                         {"--history", !flags.history.empty()}},
                        "belongs to the closed loop: leave out --rate and --load")) {
@@ -171,9 +177,18 @@ std::optional<ClosedLockFlags> closed_plan_of(Context& context, const BenchFlags
                        "needs --rate or --load")) {
     return std::nullopt;
   }
+  const bool batch = flags.batch.has_value();
+  if (refuse_misplaced(context,
+                       {{"--pipeline", batch && flags.pipeline.has_value()},
+                        {"--names", batch && !flags.names.empty()},
+                        {"--history", batch && !flags.history.empty()}},
+                       "does not go with --batch: leave one of them out")) {
+    return std::nullopt;
+  }
   ClosedLockFlags closed;
   closed.clients = flags.clients.value_or(closed.clients);
   closed.pipeline = flags.pipeline.value_or(closed.pipeline);
+  closed.batch = flags.batch.value_or(closed.batch);
   closed.shared_name = flags.names == "shared";
   closed.history = flags.history;
   const bool read = read_length(context, flags, closed.length) &&

@@ -31,6 +31,7 @@ struct BenchFlags {
   // Of the closed loop of `bench lock`.
   std::string seconds;
   std::optional<std::uint32_t> pipeline;
+  std::optional<std::uint32_t> batch;
   std::string names;
   std::string history;
 

@@ -2,6 +2,7 @@
 
 #include "cli/bench/etcd/operations.h"
 #include "cli/bench/load/open_loop.h"
+#include "cli/bench/node_cost.h"
 #include "cli/bench/operations/operations.h"
 #include "cli/bench/report/answer.h"
 #include "cli/bench/report/csv.h"
@@ -83,6 +84,7 @@ std::optional<std::vector<client::Client>> connect(Context& context, std::uint32
 struct Run {
   Result<OpenLoopResult> result;
   int signal = 0;  // The one that stopped it.
+  Json node_cost{};
 };
 
 // The work is closed when it returns.
@@ -106,9 +108,18 @@ protocol::ExitCode exit_code_of(const BenchPlan& plan, const OpenLoopResult& res
   return good ? protocol::ExitCode::Ok : protocol::ExitCode::Negative;
 }
 
+void print(const Context& context, const BenchReport& report, const Json& node_cost) {
+  Json answer = answer_json(report);
+  answer["node_cost"] = node_cost;
+  Table table = answer_table(report);
+  if (!node_cost.is_null()) {
+    table.notes.push_back(cost_sentence(node_cost));
+  }
+  context.output().print(answer, table);
+}
+
 // The exit code, unless a signal says it.
-int print(Context& context, const BenchFlags& flags, const BenchReport& report) {
-  context.output().print(answer_json(report), answer_table(report));
+int keep(Context& context, const BenchFlags& flags, const BenchReport& report) {
   const Status written = write_files(flags, report);
   return written.ok() ? static_cast<int>(exit_code_of(report.plan, report.targets.front().result))
                       : context.fail(written);
@@ -119,7 +130,8 @@ std::optional<Run> measure_gcoord(Context& context,
                                   const BenchPlan& plan,
                                   const SignalFd& signals) {
   auto connections = connect(context, plan.connections);
-  if (!connections.has_value()) {
+  auto reader = connections.has_value() ? context.connect_to_all() : std::nullopt;
+  if (!reader.has_value()) {
     return std::nullopt;
   }
   auto work = open_operation(plan, std::move(*connections));
@@ -127,11 +139,13 @@ std::optional<Run> measure_gcoord(Context& context,
     context.refuse(to_status(work.status()));
     return std::nullopt;
   }
+  NodeCostMeter meter(*reader);
   Run run = measure(plan, *work.value(), signals);
   if (!run.result.ok()) {
     context.refuse(run.result.status());
     return std::nullopt;
   }
+  run.node_cost = meter.cost(run.result.value().record.answered());
   return run;
 }
 
@@ -194,7 +208,8 @@ int bench_open(Context& context, const BenchFlags& flags) {
     report.targets.push_back({"etcd", std::move(other.value().result).value()});
     signal = other.value().signal;
   }
-  const int code = print(context, flags, report);
+  print(context, report, run->node_cost);
+  const int code = keep(context, flags, report);
   return signal != 0 ? 128 + signal : code;
 }
 

@@ -78,6 +78,15 @@ std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double percen
   return sorted[std::min(index, sorted.size() - 1)];
 }
 
+bool note_failure(LockLoadResults& results, const client::Status& status) {
+  ++results.errors;
+  if (results.first_error.empty()) {
+    results.first_error = status.to_string();
+  }
+  return status.detail() == client::kDetailSessionExpired ||
+         status.detail() == client::kDetailUnreachable;
+}
+
 LockLoad::LockLoad(LockLoadOptions options, History* history)
     : options_(std::move(options)), history_(history) {}
 
@@ -220,13 +229,7 @@ void LockLoad::on_released(Lane& lane, std::uint64_t token, const client::Status
 
 void LockLoad::note_error(const client::Status& status) {
   const std::lock_guard lock(mutex_);
-  ++results_.errors;
-  if (results_.first_error.empty()) {
-    results_.first_error = status.to_string();
-  }
-  // A lost session would fail for ever, and at once.
-  if (status.detail() == client::kDetailSessionExpired ||
-      status.detail() == client::kDetailUnreachable) {
+  if (note_failure(results_, status)) {
     stopping_.store(true, std::memory_order_relaxed);
   }
 }

@@ -38,6 +38,9 @@ struct LockLoadResults {
   std::vector<std::uint32_t> release_us;  // Sorted.
 };
 
+// Counts a failure. Whether every later request would fail as well, and at once: a lost session.
+bool note_failure(LockLoadResults& results, const client::Status& status);
+
 // The value below which `percent` of the sorted samples lie; 0 without samples.
 std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double percent);
 

@@ -6,6 +6,7 @@
 #include "common/assert.h"
 
 #include <algorithm>
+#include <iterator>
 #include <latch>
 #include <random>
 #include <utility>
@@ -181,6 +182,23 @@ void Core::submit(OperationPtr operation) {
   }
   if (operation->callback) {
     operation->callback(Answer{failure(protocol::ErrorCode::ClientClosed), {}, {}});
+  }
+}
+
+void Core::submit_all(std::vector<OperationPtr> operations) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!mailbox_closed_) {
+      mailbox_operations_.insert(mailbox_operations_.end(),
+                                 std::make_move_iterator(operations.begin()),
+                                 std::make_move_iterator(operations.end()));
+      return wake_thread();
+    }
+  }
+  for (const OperationPtr& operation : operations) {
+    if (operation->callback) {
+      operation->callback(Answer{failure(protocol::ErrorCode::ClientClosed), {}, {}});
+    }
   }
 }
 

@@ -58,6 +58,10 @@ class Core : public std::enable_shared_from_this<Core> {
 
   void submit(OperationPtr operation);
 
+  // All of them at once, so that they leave in one frame for each node. Without a thread that takes
+  // them they end here, in their order.
+  void submit_all(std::vector<OperationPtr> operations);
+
   // Runs the command on the client's thread; false when that takes none any more. It may be about
   // its last work then: see wait_ended().
   bool post(std::function<void()> command);

@@ -287,14 +287,24 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
 void SessionImpl::acquire(std::string_view name,
                           AcquireOptions options,
                           Session::GrantCallback callback) {
-  protocol::ErrorCode code = check_options(*core_, name, options);
-  if (code == protocol::ErrorCode::None && record_->withheld.load(std::memory_order_relaxed) &&
-      alive()) {
-    code = protocol::ErrorCode::SessionUnhealthy;
-  }
+  const protocol::ErrorCode code = check_acquire(name, options);
   if (code != protocol::ErrorCode::None) {
     return refuse<Result<Grant>>(*core_, std::move(callback), failure(code));
   }
+  submit_stoppable(*core_, make_acquire(name, options, std::move(callback)), options.stop);
+}
+
+protocol::ErrorCode SessionImpl::check_acquire(std::string_view name,
+                                               const AcquireOptions& options) const {
+  const protocol::ErrorCode code = check_options(*core_, name, options);
+  const bool withheld = record_->withheld.load(std::memory_order_relaxed) && alive();
+  return code == protocol::ErrorCode::None && withheld ? protocol::ErrorCode::SessionUnhealthy
+                                                       : code;
+}
+
+OperationPtr SessionImpl::make_acquire(std::string_view name,
+                                       const AcquireOptions& options,
+                                       Session::GrantCallback callback) {
   OperationPtr operation = acquire_operation(*core_, name, options);
   if (operation->counted) {
     record_->counts_holds.store(true, std::memory_order_relaxed);
@@ -331,19 +341,27 @@ void SessionImpl::acquire(std::string_view name,
     callback(answer.status.ok() ? Result<Grant>{grant_of(answer.slot)}
                                 : Result<Grant>{answer.status});
   };
-  submit_stoppable(*core_, std::move(operation), options.stop);
+  return operation;
 }
 
 void SessionImpl::release(std::string_view name,
                           std::uint64_t token,
                           Session::StatusCallback callback) {
-  auto code = protocol::check_name(name);
-  if (code == protocol::ErrorCode::None && token == 0) {
-    code = protocol::ErrorCode::TokenZero;
-  }
+  const protocol::ErrorCode code = check_release(name, token);
   if (code != protocol::ErrorCode::None) {
     return refuse<Status>(*core_, std::move(callback), failure(code));
   }
+  core_->submit(make_release(name, token, std::move(callback)));
+}
+
+protocol::ErrorCode SessionImpl::check_release(std::string_view name, std::uint64_t token) {
+  const protocol::ErrorCode code = protocol::check_name(name);
+  return code == protocol::ErrorCode::None && token == 0 ? protocol::ErrorCode::TokenZero : code;
+}
+
+OperationPtr SessionImpl::make_release(std::string_view name,
+                                       std::uint64_t token,
+                                       Session::StatusCallback callback) {
   OperationPtr operation = name_operation(*core_, protocol::RequestKind::LockRelease, name);
   operation->slot.session = record_->id.value;
   operation->slot.token = token;
@@ -367,7 +385,7 @@ void SessionImpl::release(std::string_view name,
     }
     callback(sound.ok() ? answer.status : sound);
   };
-  core_->submit(std::move(operation));
+  return operation;
 }
 
 // Where holds are counted each handle is one of them.

@@ -51,6 +51,17 @@ class SessionImpl {
   void acquire(std::string_view name, AcquireOptions options, Session::GrantCallback callback);
   void release(std::string_view name, std::uint64_t token, Session::StatusCallback callback);
 
+  // The same in two steps, for those who submit many: what would be refused, and else the operation
+  // of a sound acquire or release, which is not submitted.
+  protocol::ErrorCode check_acquire(std::string_view name, const AcquireOptions& options) const;
+  static protocol::ErrorCode check_release(std::string_view name, std::uint64_t token);
+  OperationPtr make_acquire(std::string_view name,
+                            const AcquireOptions& options,
+                            Session::GrantCallback callback);
+  OperationPtr make_release(std::string_view name,
+                            std::uint64_t token,
+                            Session::StatusCallback callback);
+
   // What the holder changes by its token; exactly once, or under another error not known. In
   // session_office.cc.
   void proclaim(std::string_view name,

@@ -1,10 +1,5 @@
 #include "gcoord/multi_lock.h"
 
-#include "client/core/blocking.h"
-#include "client/core/future_of.h"
-#include "client/locks/multi_acquire.h"
-#include "client/net/failure.h"
-
 #include <algorithm>
 #include <mutex>
 #include <thread>
@@ -75,30 +70,6 @@ void MultiLock::detach() {
   for (Lock& lock : locks_) {
     lock.detach();
   }
-}
-
-Result<MultiLock> Session::acquire_all(std::vector<std::string> names, AcquireOptions options) {
-  if (impl_->core().on_own_thread()) {
-    return failure(protocol::ErrorCode::BlockedCallback);
-  }
-  return acquire_all_async(std::move(names), options).get();
-}
-
-Future<Result<MultiLock>> Session::acquire_all_async(std::vector<std::string> names,
-                                                     AcquireOptions options) {
-  return future_of<Result<MultiLock>>(impl_->core(), [&](auto callback) {
-    const auto granted = [session = impl_, callback](const Result<MultiAcquire::Grants>& grants) {
-      if (!grants.ok()) {
-        return callback(grants.status());
-      }
-      std::vector<Lock> locks;
-      for (const auto& [name, grant] : grants.value()) {
-        locks.push_back(Lock{session, name, grant});
-      }
-      callback(MultiLock{std::move(locks)});
-    };
-    MultiAcquire::start(impl_, std::move(names), options, granted);
-  });
 }
 
 }  // namespace gcoord::client

@@ -196,6 +196,22 @@ Future<Status> Session::renew_async() {
                            [&](auto callback) { impl_->renew(std::move(callback)); });
 }
 
+Result<TimePoint> Session::renew_until() {
+  if (impl_->core().on_own_thread()) {
+    return failure(protocol::ErrorCode::BlockedCallback);
+  }
+  return renew_until_async().get();
+}
+
+Future<Result<TimePoint>> Session::renew_until_async() {
+  return future_of<Result<TimePoint>>(impl_->core(), [&](auto callback) {
+    impl_->renew([session = impl_, callback](const Status& status) {
+      callback(status.ok() ? Result<TimePoint>{session->certain_until()}
+                           : Result<TimePoint>{status});
+    });
+  });
+}
+
 Future<Status> Session::close_async() {
   return future_of<Status>(impl_->core(),
                            [&](auto callback) { impl_->close(std::move(callback)); });

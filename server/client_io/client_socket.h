@@ -8,6 +8,7 @@
 #pragma once
 
 #include "protocol/frame.h"
+#include "server/client_io/io_tally.h"
 #include "server/client_io/reply_outbox.h"
 #include "server/tls/connection_tls.h"
 
@@ -60,6 +61,17 @@ class ClientSocket {
 
   // Once, before anything else; the owner has this socket.
   void bind(SocketOwner& owner) { owner_ = &owner; }
+
+  // Where the loop's thread counts what this socket costs; it outlives the socket.
+  void set_tally(IoTally& tally) { tally_ = &tally; }
+
+  // As IoTally::add; counts nothing without a tally.
+  template <typename... Counted>
+  void count(Counted... counted) {
+    if (tally_ != nullptr) {
+      tally_->add(counted...);
+    }
+  }
 
   virtual bool open() const = 0;
 
@@ -124,6 +136,7 @@ class ClientSocket {
 
  private:
   SocketOwner* owner_ = nullptr;
+  IoTally* tally_ = nullptr;
   std::unique_ptr<TlsNews> tls_;
 };
 

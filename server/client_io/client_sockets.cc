@@ -32,6 +32,13 @@ Status ClientSockets::start() {
 
 std::unique_ptr<ClientSocket> ClientSockets::make(asio::generic::stream_protocol::socket socket,
                                                   Use use) {
+  auto made = make_socket(std::move(socket), use);
+  made->set_tally(tally_);
+  return made;
+}
+
+std::unique_ptr<ClientSocket> ClientSockets::make_socket(
+    asio::generic::stream_protocol::socket socket, Use use) {
   asio::error_code ignored;
   // Replies of a turn leave in one write; waiting for more would only add latency. A Unix socket
   // has neither option, nor the need for them.
@@ -52,12 +59,14 @@ std::unique_ptr<ClientSocket> ClientSockets::make(asio::generic::stream_protocol
 }
 
 void ClientSockets::take_reports() {
+  tally_.add(IoCall::Loop);  // By which the pass began.
   if (threads_ != nullptr) {
     threads_->take_reports();
   }
 }
 
 void ClientSockets::hand_over() {
+  counters_.take(tally_);
   if (threads_ != nullptr) {
     threads_->hand_over();
   }
@@ -65,6 +74,7 @@ void ClientSockets::hand_over() {
 
 bool ClientSockets::arm() {
   if (threads_ == nullptr || threads_->arm()) {
+    tally_.add(IoCall::Loop);  // In which the loop sleeps.
     return true;
   }
   threads_->take_reports();

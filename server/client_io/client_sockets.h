@@ -59,6 +59,9 @@ class ClientSockets {
   // A socket that was accepted.
   std::unique_ptr<ClientSocket> make(asio::generic::stream_protocol::socket socket, Use use);
 
+  // What client I/O has cost so far, as of the last hand_over(). Any thread.
+  const IoCounters& counters() const { return counters_; }
+
   // First in a pass: what has happened to handed sockets.
   void take_reports();
 
@@ -77,10 +80,13 @@ class ClientSockets {
   void settle();
 
  private:
+  std::unique_ptr<ClientSocket> make_socket(asio::generic::stream_protocol::socket socket, Use use);
+
   asio::io_context& context_;
   ClientIoOptions options_;
   MetricsRegistry& metrics_;
   IoCounters counters_;
+  IoTally tally_;  // Of the loop's thread.
   DirectSocket::Scratch scratch_;
   std::uint32_t stalled_ = 0;  // As of the last sweep.
   std::unique_ptr<IoThreads> threads_;

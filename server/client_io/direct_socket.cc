@@ -27,15 +27,18 @@ void DirectSocket::await_input() {
 
 ClientSocket::Read DirectSocket::read() {
   asio::error_code error;
+  count(IoCall::Receive);
   const std::size_t byte_count =
       socket_.read_some(asio::buffer(scratch_.wire.data(), scratch_.wire.size()), error);
   if (error && error != asio::error::would_block) {
     lost_ = true;
     return {.gone = true};
   }
+  count(IoCopy::Receive, byte_count);
   if (tls_ != nullptr) {
     return decrypt(byte_count);
   }
+  count(IoCopy::Frame, byte_count);
   decoder_.append(std::span{scratch_.wire}.first(byte_count));
   return {.more = byte_count == scratch_.wire.size()};
 }
@@ -47,6 +50,8 @@ ClientSocket::Read DirectSocket::decrypt(std::size_t byte_count) {
   tls_->receive(std::span{scratch_.wire}.first(byte_count), scratch_.plain);
   tls_->take_output(wire_);
   const bool sent = send_wire();
+  count(IoCopy::Decrypt, scratch_.plain.size());
+  count(IoCopy::Frame, scratch_.plain.size());
   decoder_.append(scratch_.plain);
   const TlsState state = tls_->state();
   const bool ended = tls_->ended();
@@ -72,8 +77,11 @@ void DirectSocket::release_input() {
 bool DirectSocket::send_wire() {
   while (!blocked_ && wire_begin_ < wire_.size()) {
     asio::error_code error;
-    wire_begin_ += socket_.write_some(
+    count(IoCall::Send);
+    const std::size_t sent = socket_.write_some(
         asio::buffer(wire_.data() + wire_begin_, wire_.size() - wire_begin_), error);
+    count(IoCopy::Send, sent);
+    wire_begin_ += sent;
     if (error == asio::error::would_block) {
       await_room();
     } else if (error) {
@@ -96,9 +104,10 @@ bool DirectSocket::write(ReplyOutbox& out, bool /*tell*/) {
   }
   bool sent = send_wire();
   while (sent && wire_.empty() && out.bytes() > 0) {
-    const std::size_t count = std::min(out.bytes(), kEncryptedBytes);
-    sent = tls_->send(out.waiting().first(count));
-    out.take(count);
+    const std::size_t plain_bytes = std::min(out.bytes(), kEncryptedBytes);
+    sent = tls_->send(out.waiting().first(plain_bytes));
+    count(IoCopy::Encrypt, plain_bytes);
+    out.take(plain_bytes);
     tls_->take_output(wire_);
     sent = sent && send_wire();
   }
@@ -108,8 +117,10 @@ bool DirectSocket::write(ReplyOutbox& out, bool /*tell*/) {
 bool DirectSocket::write_plain(ReplyOutbox& out) {
   while (!blocked_ && out.bytes() > 0) {
     asio::error_code error;
+    count(IoCall::Send);
     const std::size_t sent =
         socket_.write_some(asio::buffer(out.waiting().data(), out.bytes()), error);
+    count(IoCopy::Send, sent);
     out.take(sent);
     if (error == asio::error::would_block) {
       await_room();

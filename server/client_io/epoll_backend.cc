@@ -105,12 +105,14 @@ void EpollBackend::advance(Sink& sink, int timeout_ms) {
 
 // Whether anything has come.
 bool EpollBackend::take_events(int timeout_ms) {
+  tally().add(IoCall::Wait);
   const int count =
       ::epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout_ms);
   for (int k = 0; k < count; ++k) {
     const epoll_event& event = events_[static_cast<std::size_t>(k)];
     if (event.data.ptr == nullptr) {
       std::uint64_t rung = 0;
+      tally().add(IoCall::Wake);
       [[maybe_unused]] const ssize_t read = ::read(bell_, &rung, sizeof rung);
       continue;
     }
@@ -126,6 +128,7 @@ bool EpollBackend::take_events(int timeout_ms) {
 // A read that does not fill the buffer has emptied the socket: what comes after it is a new edge,
 // but for an end that has been seen.
 void EpollBackend::try_receive(IoSocket& socket, Sink& sink) {
+  tally().add(IoCall::Receive);
   const ssize_t count = ::recv(socket.fd, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
     socket.readable = errno == EINTR;
@@ -144,6 +147,7 @@ void EpollBackend::try_receive(IoSocket& socket, Sink& sink) {
 }
 
 void EpollBackend::try_send(IoSocket& socket, Sink& sink) {
+  tally().add(IoCall::Send);
   const ssize_t count =
       ::send(socket.fd, socket.sending.data(), socket.sending.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (count < 0 && errno == EINTR) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/status.h"
+#include "server/client_io/io_tally.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -79,6 +80,12 @@ class IoBackend {
 
   // Any thread: the next or present advance() does not sleep.
   virtual void wake() = 0;
+
+  // What the thread of advance() has counted; the backend counts its system calls.
+  IoTally& tally() { return tally_; }
+
+ private:
+  IoTally tally_;
 };
 
 }  // namespace gcoord::server

@@ -56,6 +56,7 @@ void IoThread::probe() {
 void IoThread::hand_over() {
   if (!posted_.empty() && mailbox_.put(posted_, now_us_())) {
     counters_.wakes.add();
+    counters_.calls[static_cast<std::size_t>(IoCall::Wake)]->add();
     backend_->wake();
   }
 }
@@ -85,6 +86,7 @@ void IoThread::run_to_end() {
     const bool sleeps = mailbox_.arm();
     const int longest_ms = reporting_.empty() ? -1 : kRetryMs;
     backend_->advance(*this, sleeps ? longest_ms : 0);
+    counters_.take(backend_->tally());
     push_reports();
   }
   for (IoCommand& command : commands_) {
@@ -164,6 +166,7 @@ void IoThread::send(Socket& socket, IoCommand& command) {
     send_on(socket);
     return;
   }
+  backend_->tally().add(IoCopy::Join, command.bytes.size());
   socket.output_next.insert(socket.output_next.end(), command.bytes.begin(), command.bytes.end());
   socket.next_charge += plain_bytes;
   socket.report.freed_bytes += memory_bytes - plain_bytes;
@@ -179,6 +182,7 @@ bool IoThread::encrypt(Socket& socket, std::vector<std::byte>& bytes) {
     end(socket);
     return false;
   }
+  backend_->tally().add(IoCopy::Encrypt, bytes.size());
   bytes.clear();
   socket.tls->take_output(bytes);
   return true;
@@ -192,6 +196,7 @@ std::span<const std::byte> IoThread::decrypt(Socket& socket, std::span<const std
   plain_.clear();
   const TlsState before = socket.tls->state();
   socket.tls->receive(bytes, plain_);
+  backend_->tally().add(IoCopy::Decrypt, plain_.size());
   if (socket.tls->state() != before) {
     socket.report.tls = std::make_unique<TlsNews>(socket.tls->news());
     note(socket, true);
@@ -283,6 +288,7 @@ void IoThread::push_reports() {
 void IoThread::on_received(IoSocket& received, std::span<const std::byte> bytes, bool more) {
   Socket& socket = static_cast<Socket&>(received);
   counters_.reads.add();
+  backend_->tally().add(IoCopy::Receive, bytes.size());
   const std::span<const std::byte> plain = decrypt(socket, bytes);
   if (plain.empty()) {
     if (!socket.report.gone && (socket.tls == nullptr || !socket.tls->plain_text())) {
@@ -290,6 +296,7 @@ void IoThread::on_received(IoSocket& received, std::span<const std::byte> bytes,
     }
     return;
   }
+  backend_->tally().add(IoCopy::Frame, plain.size());
   socket.input->append(plain);
   socket.report.input = std::move(socket.input);
   socket.report.more = more;
@@ -299,6 +306,7 @@ void IoThread::on_received(IoSocket& received, std::span<const std::byte> bytes,
 void IoThread::on_sent(IoSocket& sent, std::size_t byte_count) {
   Socket& socket = static_cast<Socket&>(sent);
   counters_.sends.add();
+  backend_->tally().add(IoCopy::Send, byte_count);
   const bool was_blocked = std::exchange(socket.report.blocked, false);
   const std::size_t plain_bytes = std::min(byte_count, socket.unsent_plain);
   socket.unsent_plain -= plain_bytes;

@@ -45,6 +45,7 @@ void IoThreads::await_bell() {
                               [this](const asio::error_code& error) {
                                 if (!error) {
                                   counters_.loop_wakes.add();
+                                  counters_.calls[static_cast<std::size_t>(IoCall::Wake)]->add(2);
                                   bell_.answer();
                                   take_reports();
                                   await_bell();

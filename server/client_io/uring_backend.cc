@@ -140,6 +140,7 @@ bool UringBackend::add(IoSocket& socket) {
 io_uring_sqe& UringBackend::next_request() {
   io_uring_sqe* request = ::io_uring_get_sqe(&ring_);
   while (request == nullptr) {  // The queue is full of requests that were not given yet.
+    tally().add(IoCall::Wait);
     judge(::io_uring_submit(&ring_));
     reap();  // It may refuse because too many completions wait.
     request = ::io_uring_get_sqe(&ring_);
@@ -212,6 +213,9 @@ void UringBackend::reap() {
 }
 
 int UringBackend::submit(int timeout_ms) {
+  if (timeout_ms != 0 || ::io_uring_sq_ready(&ring_) > 0) {
+    tally().add(IoCall::Wait);  // Else the library makes no call.
+  }
   if (timeout_ms == 0) {
     return ::io_uring_submit(&ring_);
   }
@@ -263,6 +267,7 @@ void UringBackend::complete(const Completion& completion, Sink& sink) {
 // Its bytes are here, or its end. To ask for it anew would have the kernel look at all of a round
 // again for every 64 of them.
 void UringBackend::receive_now(IoSocket& socket, Sink& sink) {
+  tally().add(IoCall::Receive);
   const ssize_t count = ::recv(socket.fd, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
     ask(socket, Request::Receive, 0);

@@ -70,7 +70,7 @@ bool Connection::take_turn(std::size_t request_count_max) {
     more = read_some();
     take_requests(until);
   }
-  more = more || client.requests >= until;
+  more = more || (client.requests >= until && may_read() && has_request());
   if (may_read()) {  // Else the flush that makes room goes on.
     if (more) {
       input_ = Input::Queued;
@@ -98,15 +98,21 @@ bool Connection::next_frame() {
   if (step == protocol::DecodeStep::Bad) {
     events_.on_bad_frame(*this, socket_->bad());
   }
+  socket_->count(IoEvent::FrameIn, step == protocol::DecodeStep::Frame ? 1 : 0);
   return step == protocol::DecodeStep::Frame;
+}
+
+// Whether one is here already; a frame that is just as long as a turn leaves nothing behind.
+bool Connection::has_request() {
+  return slot_next_ < frame_.slot_count() || next_frame();
 }
 
 // Until so many came in all. Each slot is asked for anew whether there is room, because one frame
 // may hold 16,000 of them.
 void Connection::take_requests(std::uint64_t until) {
   taking_frames_ = true;
-  while (may_read() && client.requests < until &&
-         (slot_next_ < frame_.slot_count() || next_frame())) {
+  const std::uint64_t before = client.requests;
+  while (may_read() && client.requests < until && has_request()) {
     const protocol::RequestSlot request = frame_.request(slot_next_);
     ++slot_next_;
     ++outstanding_;
@@ -114,6 +120,8 @@ void Connection::take_requests(std::uint64_t until) {
     events_.on_request(*this, request, frame_.payload(request));
   }
   taking_frames_ = false;
+  socket_->count(IoEvent::Request, client.requests - before);
+  socket_->count(IoCopy::Slot, (client.requests - before) * protocol::kSlotBytes);
 }
 
 // Nothing is left to take when the connection may read on: then a frame has begun, or none has.
@@ -188,7 +196,7 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
     return;
   }
   if (!out_.fits(payload.size())) {
-    out_.finish_frame();
+    finish_frame();
   }
   if (unsent_bytes() > kUnsentBytesMax) {
     close(CloseReason::SlowReader);
@@ -200,6 +208,8 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
     return;
   }
   out_.add(slot, payload);
+  socket_->count(IoEvent::Reply, 1);
+  socket_->count(IoCopy::Reply, protocol::kSlotBytes + payload.size());
   note_dirty();
   // Hundreds of replies leave in a turn, and few of them need more memory.
   if (output_memory_bytes() != share_.held(HeldBytes::Out)) {
@@ -207,12 +217,19 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
   }
 }
 
+void Connection::finish_frame() {
+  const std::size_t before = out_.bytes();
+  out_.finish_frame();
+  socket_->count(IoCopy::Assemble, out_.bytes() - before);
+  socket_->count(IoEvent::FrameOut, out_.bytes() != before ? 1 : 0);
+}
+
 void Connection::flush() {
   dirty_ = false;
   if (!open()) {
     return;
   }
-  out_.finish_frame();
+  finish_frame();
   full_ = full_ || unsent_bytes() >= kUnsentBytesBlocked;
   write();
   if (!open()) {

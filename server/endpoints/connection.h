@@ -205,6 +205,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   bool read_some();
   void take_requests(std::uint64_t until);
   bool next_frame();
+  bool has_request();
+  void finish_frame();
   bool may_read() const;
   void note_dirty();
   void write();

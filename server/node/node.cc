@@ -228,7 +228,8 @@ class Node::Impl {
                       [this] {
                         return client_services_ == nullptr ? Json(nullptr)
                                                            : client_services_->detection().report();
-                      }});
+                      },
+                      [this] { return &client_port_.frontend.sockets().counters(); }});
   }
 
   void set_identity_secret() {

@@ -6,6 +6,8 @@
 #include "server/platform/boot_time.h"
 #include "server/platform/version.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -93,6 +95,35 @@ Json ledger_json(const ledger::HistoryWorker& worker) {
           {"pruned", std::to_string(counts.pruned)},
           {"keep", ledger::keep_policy_text(worker.policy())},
           {"bytes_max", ledger::bytes_max_text(worker.bytes_max())}};
+}
+
+// How much processor time this process has had.
+std::uint64_t processor_us() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec) / 1000;
+}
+
+// Counts of this node's life.
+Json client_io_json(const IoCounters& counters) {
+  Json calls = Json::object();
+  for (std::size_t k = 0; k < counters.calls.size(); ++k) {
+    const auto call = static_cast<IoCall>(k);
+    calls[std::string(io_call_name(call))] = std::to_string(counters.of(call));
+  }
+  Json copied = Json::object();
+  for (std::size_t k = 0; k < counters.copied.size(); ++k) {
+    const auto stage = static_cast<IoCopy>(k);
+    copied[std::string(io_copy_name(stage))] = std::to_string(counters.of(stage));
+  }
+  Json json = {
+      {"calls", calls}, {"copied_bytes", copied}, {"processor_us", std::to_string(processor_us())}};
+  for (std::size_t k = 0; k < counters.events.size(); ++k) {
+    const auto event = static_cast<IoEvent>(k);
+    json[std::string(io_event_name(event))] = std::to_string(counters.of(event));
+  }
+  return json;
 }
 
 Json disk_json(const ledger::SpaceReport& space) {
@@ -238,6 +269,7 @@ std::string StatusReports::node_status() const {
                {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                {"coordinator", coordinator_json(sources_.service->coordinator())},
                {"connections", sources_.connection_count()},
+               {"client_io", client_io_json(*sources_.client_io())},
                {"metrics", sources_.metrics_address()},
                {"health", health_json(sources_.health->report())},
                {"uptime_ms", std::to_string(sources_.uptime_ms())},

@@ -12,6 +12,7 @@
 #include "common/json/value.h"
 #include "ledger/history/worker.h"
 #include "ledger/space/guard.h"
+#include "server/client_io/counters.h"
 #include "server/health/board.h"
 #include "server/history/node_ledger.h"
 #include "server/interfaces/node_reports.h"
@@ -42,6 +43,7 @@ struct StatusSources {
       device_link;  // Whether shards' messages go from device to device.
   std::function<std::string()> metrics_address;  // Where /metrics is; empty: off.
   std::function<Json()> detector;                // As detector_json(); null before it begins.
+  std::function<const IoCounters*()> client_io;
 };
 
 class StatusReports final : public NodeReports {

@@ -91,6 +91,11 @@ class GCOORD_API Lease {
   // The same without waiting.
   Future<Status> renew_async() { return session_->renew_async(); }
 
+  // As Session::renew_until.
+  Result<TimePoint> renew_until() { return session_->renew_until(); }
+
+  Future<Result<TimePoint>> renew_until_async() { return session_->renew_until_async(); }
+
   // Gives it back and ends its session. Ok when the name was free for others after that, also when
   // this lease had been lost before.
   Status release();

@@ -45,6 +45,12 @@ struct SessionNotice {
   LostLock lost{};
 };
 
+// A hold by its name and its fencing token, for Session::release_many.
+struct HeldToken {
+  std::string name;
+  std::uint64_t token = 0;
+};
+
 // A held lock. It is released when the object is destroyed; of several objects of one hold, by the
 // last. Movable and not copyable.
 class GCOORD_API Lock {
@@ -112,9 +118,11 @@ class GCOORD_API Lock {
 // copyable.
 class GCOORD_API Session {
  public:
-  // Outcomes of the callback forms; both run on the client's thread.
+  // Outcomes of the callback forms; all run on the client's thread.
   using GrantCallback = std::function<void(Result<Grant>)>;
   using StatusCallback = std::function<void(Status)>;
+  using GrantsCallback = std::function<void(Result<std::vector<Result<Grant>>>)>;
+  using StatusesCallback = std::function<void(Result<std::vector<Status>>)>;
 
   // Closes the session without waiting for the answers; call close() to know.
   ~Session();
@@ -137,6 +145,30 @@ class GCOORD_API Session {
   Result<MultiLock> acquire_all(std::vector<std::string> names, AcquireOptions options = {});
   Future<Result<MultiLock>> acquire_all_async(std::vector<std::string> names,
                                               AcquireOptions options = {});
+
+  // Acquires each of the names on its own, in few frames (gcoord/lock_batch.h): a result for each,
+  // in the order of the names, errors as of acquire(). By default it waits for none of them. The
+  // call fails, with nothing sent, for no names (GC6705), more than 4,096 (GC6706), a name that
+  // occurs twice (GC6707), and a name or options that acquire() would refuse.
+  Result<std::vector<Result<Lock>>> acquire_many(std::vector<std::string> names,
+                                                 AcquireOptions options = without_wait());
+  Future<Result<std::vector<Result<Lock>>>> acquire_many_async(
+      std::vector<std::string> names, AcquireOptions options = without_wait());
+  void acquire_many_async(std::vector<std::string> names,
+                          AcquireOptions options,
+                          GrantsCallback callback);
+
+  // Releases locks of one session in few frames; a result for each, in their order, as of release()
+  // below. The objects whose release was decided hold nothing afterwards. The call fails, with
+  // nothing sent, as acquire_many(), and with GC6708 for locks of several sessions, or one that
+  // holds nothing. The form with a future takes the objects over.
+  static Result<std::vector<Status>> release_many(std::vector<Lock>& locks);
+  static Future<Result<std::vector<Status>>> release_many_async(std::vector<Lock> locks);
+
+  // The same of this session by tokens, for locks without Lock objects here.
+  Result<std::vector<Status>> release_many(std::vector<HeldToken> holds);
+  Future<Result<std::vector<Status>>> release_many_async(std::vector<HeldToken> holds);
+  void release_many_async(std::vector<HeldToken> holds, StatusesCallback callback);
 
   // The forms with a future, which can be waited for, polled, or used with co_await
   // (gcoord/future.h). A future that is dropped releases the lock that comes afterwards.
@@ -188,6 +220,11 @@ class GCOORD_API Session {
   Status renew();
   Future<Status> renew_async();
 
+  // The same, and the moment of the client's clock until which the session and its locks are
+  // certain to live now (certain_until()).
+  Result<TimePoint> renew_until();
+  Future<Result<TimePoint>> renew_until_async();
+
   // False once the session has run out by the local clock, even before the event was delivered.
   // Asks no node.
   bool alive() const;
@@ -222,6 +259,8 @@ class GCOORD_API Session {
   friend class Rendezvous;
   friend class Lease;
   explicit Session(std::shared_ptr<SessionImpl> impl);
+
+  static AcquireOptions without_wait() { return {.wait = std::chrono::milliseconds{0}}; }
 
   std::shared_ptr<SessionImpl> impl_;
 };

@@ -22,6 +22,7 @@ from .errors import (CheckFailing, Deadlock, ElectionVacant, GcoordError, HoldBr
 from .group import Group, GroupMember, GroupMembership, GroupView, GroupViews
 from .lease import Lease
 from .limits import Denial, DenialScope, Limit, LimitScope, LimitsAction, LimitsReport
+from .lock_batch import LockBatch
 from .multi_lock import MultiLock
 from .observe import LeaderStream
 from .rendezvous import Rendezvous, RendezvousMember, RendezvousRound, RendezvousState, RendezvousStates
@@ -38,8 +39,8 @@ __all__ = [
     "ClusterView", "Consistency", "Deadlock", "Denial", "DenialScope", "Election", "ElectionVacant", "Event",
     "EventKind", "Freshness", "GcoordError", "Group", "GroupMember", "GroupMembership", "GroupView", "GroupViews",
     "HIDDEN_SESSION", "HealthCheck", "HoldBroken", "Holder", "Identity", "LeaderStream", "Lease", "Limit",
-    "LimitScope", "LimitsAction", "LimitsReport", "Line", "Lock", "LockBusy", "LockDescription", "LockPage",
-    "LockReading", "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous", "PreviousKind", "ReadPage",
+    "LimitScope", "LimitsAction", "LimitsReport", "Line", "Lock", "LockBatch", "LockBusy", "LockDescription",
+    "LockPage", "LockReading", "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous", "PreviousKind", "ReadPage",
     "Rendezvous", "RendezvousMember", "RendezvousRound", "RendezvousState", "RendezvousStates", "Session",
     "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter", "SessionOrigin", "SessionUnhealthy",
     "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict", "VerdictReading",

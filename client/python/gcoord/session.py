@@ -1,15 +1,17 @@
 """Sessions and the locks that they hold."""
 
 from concurrent.futures import Future
-from ctypes import addressof, byref, c_char, c_char_p, c_void_p, memset
+from ctypes import addressof, byref, c_char, c_char_p, c_int64, c_void_p, memset
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence
 
 from . import _library as lib
 from ._handle import Held, Owner, wait_for
 from ._session_library import Eventful, Listeners, Options, options_of
 from .election import Election
+from .errors import GcoordError
 from .group import Group
+from .lock_batch import LockBatch, release_many_async
 from .multi_lock import MultiLock, acquire_fields
 from .rendezvous import Rendezvous
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
@@ -190,6 +192,40 @@ class Session(Held, Eventful):
         stop.follow(future)
         return future
 
+    def acquire_many(self, names: Iterable[str], wait: Optional[float] = 0, *, note: bytes = b"", holds_max: int = 0,
+                     shared: bool = False, permits: int = 1, permits_max: int = 0, detect_deadlock: bool = False,
+                     downgrade: bool = False, priority: int = 0, delay: float = 0) -> LockBatch:
+        """Each of the names on its own, in few frames: a batch that says which were granted. By default it waits for none;
+        options as of acquire. Raises, with nothing sent, for no names, more than 4,096, and a name that occurs twice."""
+        future = self.acquire_many_async(names, wait, note=note, holds_max=holds_max, shared=shared, permits=permits,
+                                         permits_max=permits_max, detect_deadlock=detect_deadlock, downgrade=downgrade,
+                                         priority=priority, delay=delay)
+        return wait_for(future, lambda late: late._handle.free())
+
+    def acquire_many_async(self, names: Iterable[str], wait: Optional[float] = 0, *, note: bytes = b"",
+                           holds_max: int = 0, shared: bool = False, permits: int = 1, permits_max: int = 0,
+                           detect_deadlock: bool = False, downgrade: bool = False, priority: int = 0,
+                           delay: float = 0) -> "Future[LockBatch]":
+        """Cancelling the future ends the waits at the nodes, too."""
+        fields = acquire_fields(wait, note=note, holds_max=holds_max, shared=shared, permits=permits,
+                                permits_max=permits_max, detect_deadlock=detect_deadlock, downgrade=downgrade,
+                                priority=priority, delay=delay)
+        future: "Future[LockBatch]" = Future()
+        asked = [lib.text(name) for name in names]
+        stop = lib.Stop()
+        lib.start("gcoord_lock_acquire_many_async", future, lambda handle: LockBatch(self, handle),
+                  (self._handle.pointer(), (c_char_p * len(asked))(*asked), len(asked),
+                   byref(fields), stop.pointer), lib.on_handle)
+        stop.follow(future)
+        return future
+
+    def release_many(self, holds: Mapping[str, int]) -> Dict[str, Optional[GcoordError]]:
+        """By names and tokens, in few frames: for each name why it was not released, or None."""
+        return self.release_many_async(holds).result()
+
+    def release_many_async(self, holds: Mapping[str, int]) -> "Future[Dict[str, Optional[GcoordError]]]":
+        return release_many_async(self, holds)
+
     def release(self, name: str, token: int) -> None:
         """By token, for a lock that has no object here."""
         lib.call("gcoord_session_release", self._handle.pointer(), lib.text(name), token)
@@ -229,6 +265,12 @@ class Session(Held, Eventful):
     def renew(self) -> None:
         """Keeps it alive now; returns when a majority of the nodes has acknowledged that."""
         lib.call("gcoord_session_renew", self._handle.pointer())
+
+    def renew_until(self) -> int:
+        """The same; the moment of Client.now_ns() until which it and its locks are certain to live now."""
+        until = c_int64()
+        lib.call("gcoord_session_renew_until", self._handle.pointer(), byref(until))
+        return until.value
 
     def renew_async(self) -> "Future[None]":
         return lib.start_done("gcoord_session_renew_async", self, self._handle.pointer())

@@ -49,6 +49,7 @@ TEST_P(BenchVerb, AnswersWhatIsDueAndWritesItsFiles) {
   EXPECT_GT(answer["latency_ms"]["p50"].get<double>(), 0);
   EXPECT_GE(answer["latency_ms"]["max"], answer["latency_ms"]["p50"]);
   EXPECT_TRUE(answer["bound"].is_string());
+  EXPECT_GT(answer["node_cost"]["socket_calls_per_request"].get<double>(), 0) << answer;
   EXPECT_NE(file_text(csv).find("\ngcoord," + GetParam() + ",0,0.5,50,50,0,"), std::string::npos)
       << file_text(csv);
   EXPECT_NE(file_text(html).find("</html>"), std::string::npos);
@@ -93,6 +94,17 @@ TEST(BenchProcessTest, WithoutARateLocksAreTakenInAClosedLoopAsBefore) {
   EXPECT_GT(std::stoi(answer["pairs"].get<std::string>()), 0);
   EXPECT_EQ(answer["pipeline"], 2);
   EXPECT_FALSE(answer.contains("rate"));
+  EXPECT_GT(answer["node_cost"]["requests_per_frame"].get<double>(), 0) << answer;
+}
+
+TEST(BenchProcessTest, BatchesAreTakenInAClosedLoop) {
+  const DevNode node;
+  const json answer =
+      node.ctl().json({"bench", "lock", "--seconds", "0.2", "--clients", "2", "--batch", "16"});
+  EXPECT_EQ(answer["batch"], 16);
+  EXPECT_EQ(answer["errors"], "0") << answer;
+  EXPECT_GT(std::stoi(answer["pairs"].get<std::string>()), 0);
+  EXPECT_GT(answer["node_cost"]["requests_per_frame"].get<double>(), 8) << answer;
 }
 
 TEST(BenchProcessTest, OptionsThatCannotBeUsedAreNamed) {
@@ -104,6 +116,10 @@ TEST(BenchProcessTest, OptionsThatCannotBeUsedAreNamed) {
       {{"bench", "lock", "--load", "xxl"}, "--load"},
       {{"bench", "lock", "--load", "s", "--rate", "7"}, "--rate is part of --load"},
       {{"bench", "lock", "--csv", "a.csv"}, "--csv needs --rate or --load"},
+      {{"bench", "lock", "--batch", "0"}, "--batch"},
+      {{"bench", "lock", "--batch", "4097"}, "--batch"},
+      {{"bench", "lock", "--rate", "7", "--batch", "2"}, "--batch belongs to the closed loop"},
+      {{"bench", "lock", "--batch", "2", "--pipeline", "2"}, "--pipeline does not go with --batch"},
       {{"bench", "lock", "--rate", "7", "--history", "h"}, "--history belongs to the closed loop"},
       {{"bench", "read", "--distribution", "normal"}, "--distribution"},
       {{"bench", "read", "--csv", "/nonexistent/a.csv"}, "--csv '/nonexistent/a.csv'"},

@@ -102,6 +102,35 @@ TEST_P(InputBudgetTest, PollingTakesNoRequestsAndAPassNoMoreThanItsTime) {
   EXPECT_LE(requests_, InputQueue::kPassUs / request_us_ + 2 * InputQueue::kRequestsOfTurn);
 }
 
+// A batch that fills a turn leaves nothing behind: it is no bulk, and its socket is read once.
+TEST_P(InputBudgetTest, AFrameThatFillsATurnIsNoBulkAndCostsOneRead) {
+  Client& client = add();
+  const IoCounters& counters = frontend_->sockets().counters();
+  const auto reads_before = counters.of(IoCall::Receive) + counters.of(IoCall::Wait);
+  const auto requests_before = counters.of(IoEvent::Request);
+  const auto frames_before = counters.of(IoEvent::FrameIn);
+  const auto bulk = [this] {
+    return metrics_.counter({"gcoord_server_client_turns_total", "", "kind", "bulk"}).value();
+  };
+  const auto bulk_before = bulk();
+  client.send(1, InputQueue::kRequestsOfTurn);
+  poll_until(1);
+  pass();
+  pass();
+  EXPECT_EQ(requests_, InputQueue::kRequestsOfTurn);
+  EXPECT_EQ(bulk(), bulk_before);
+  EXPECT_EQ(counters.of(IoEvent::Request) - requests_before, InputQueue::kRequestsOfTurn);
+  EXPECT_EQ(counters.of(IoEvent::FrameIn) - frames_before, 1u);
+  if (GetParam().thread_count == 0) {
+    EXPECT_EQ(counters.of(IoCall::Receive) + counters.of(IoCall::Wait) - reads_before, 1u);
+  }
+  client.send(2, InputQueue::kRequestsOfTurn + 1);
+  poll_until(1);
+  pass();
+  EXPECT_EQ(bulk(), bulk_before + 1) << "one request more is a turn more";
+  EXPECT_EQ(requests_, 2 * InputQueue::kRequestsOfTurn + 1);
+}
+
 TEST_P(InputBudgetTest, ConnectionsHaveTheirTurnsOneAfterTheOther) {
   request_us_ = 10;
   add_many(5, 900);

@@ -23,8 +23,9 @@ from .group import Group, GroupViews
 from .lease import Lease
 from .observe import LeaderStream
 from .rendezvous import Rendezvous, RendezvousStates
+from .lock_batch import LockBatch
 from .session import Lock, MultiLock, Session
 from .watch import Watch
 
-__all__ = ["Client", "Election", "Events", "Group", "GroupViews", "LeaderStream", "Lease", "Lock", "MultiLock", "Pending",
-           "Rendezvous", "RendezvousStates", "Session", "Watch"]
+__all__ = ["Client", "Election", "Events", "Group", "GroupViews", "LeaderStream", "Lease", "Lock", "LockBatch", "MultiLock",
+           "Pending", "Rendezvous", "RendezvousStates", "Session", "Watch"]

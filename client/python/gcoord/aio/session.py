@@ -1,45 +1,21 @@
 """Sessions and the locks that they hold, for asyncio."""
 
-from typing import Any, Callable, Dict, Iterable, Optional
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional
 
 from .. import multi_lock, session
 from .._handle import Held
+from ..errors import GcoordError
 from ._bridge import Bridge
+from ._held_locks import HeldLocks
 from ._pending import Entered, Pending
 from .election import Election
 from .events import Events
 from .group import Group
+from .lock_batch import LockBatch
 from .rendezvous import Rendezvous
 
 
-class _HeldLocks(Entered):
-    """What Lock and MultiLock have in common: `held` is what the package without asyncio has for it."""
-
-    def __init__(self, bridge: Bridge, held: Held) -> None:
-        self._bridge = bridge
-        self._held = held
-
-    def __repr__(self) -> str:
-        return repr(self._held).replace("<gcoord.", "<gcoord.aio.", 1)
-
-    async def _give_back(self) -> None:
-        self._bridge.check_loop()
-        await self._bridge.outcome(self._held._give_back_async())
-
-    def _let_go(self) -> None:
-        self._held._handle.free()
-
-    async def release(self) -> None:
-        """Gives back, and waits for the answer. The object holds nothing any more from the call on: a cancelled release is
-        carried out all the same."""
-        await self._give_back()
-
-    def detach(self) -> None:
-        """Gives nothing back: it lives on with its session."""
-        self._held.detach()
-
-
-class Lock(_HeldLocks):
+class Lock(HeldLocks):
     """A held lock. Leaving its `async with` block releases it; so does losing the object, without waiting for the
     answer."""
 
@@ -81,7 +57,7 @@ class Lock(_HeldLocks):
         return self._lock.certain_until_ns
 
 
-class MultiLock(_HeldLocks):
+class MultiLock(HeldLocks):
     """Held locks, each with a token of its own. Made by Session.acquire_all."""
 
     def __init__(self, bridge: Bridge, locks: multi_lock.MultiLock) -> None:
@@ -189,6 +165,26 @@ class Session(Entered):
 
         return Pending(coming())
 
+    def acquire_many(self, names: Iterable[str], wait: Optional[float] = 0, *, note: bytes = b"", holds_max: int = 0,
+                     shared: bool = False, permits: int = 1, permits_max: int = 0, detect_deadlock: bool = False,
+                     downgrade: bool = False, priority: int = 0, delay: float = 0) -> "Pending[LockBatch]":
+        """Each of the names on its own, in few frames. Arguments are those of gcoord.Session.acquire_many. A cancelled wait
+        leaves none held."""
+        async def coming() -> LockBatch:
+            self._bridge.check_loop()
+            future = self._session.acquire_many_async(
+                names, wait, note=note, holds_max=holds_max, shared=shared, permits=permits, permits_max=permits_max,
+                detect_deadlock=detect_deadlock, downgrade=downgrade, priority=priority, delay=delay)
+            return LockBatch(self._bridge, await self._bridge.outcome(future, _free))
+
+        return Pending(coming())
+
+    async def release_many(self, holds: Mapping[str, int]) -> Dict[str, Optional[GcoordError]]:
+        """By names and tokens, in few frames: for each name why it was not released, or None."""
+        released: Dict[str, Optional[GcoordError]] = await self._bridge.outcome(
+            self._started(self._session.release_many_async, holds))
+        return released
+
     async def release(self, name: str, token: int) -> None:
         """By token, for a lock that has no object here."""
         await self._bridge.outcome(self._started(self._session.release_async, name, token))
@@ -217,6 +213,11 @@ class Session(Entered):
     async def renew(self) -> None:
         """Keeps it alive now; returns when a majority of the nodes has acknowledged that."""
         await self._bridge.outcome(self._started(self._session.renew_async))
+
+    async def renew_until(self) -> int:
+        """The same; the moment of Client.now_ns() until which it and its locks are certain to live now."""
+        await self.renew()
+        return self._session.certain_until_ns
 
     async def close(self) -> None:
         """Ends it; its locks go to their next waiters. A cancelled close is carried out all the same."""

@@ -285,7 +285,9 @@ class Node::Impl {
     client_port_.frontend.set_filter(client_services_->gate().replies);
     client_port_.frontend.set_judge(client_services_->limits().judge());
     client_services_->limits().judge().set_cut(
-        [this](protocol::ConnectionId connection) { client_port_.frontend.cut(connection); });
+        [this](auto connection) { client_port_.frontend.cut(connection, CloseReason::Denied); });
+    links_.identities->requests().set_cut(
+        [this](auto connection) { client_port_.frontend.cut(connection, CloseReason::Revoked); });
     client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           const auto key = links_.identities->requests().on_opened(connection, reply);

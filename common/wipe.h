@@ -3,7 +3,7 @@
 // Host only. Any thread, on bytes that are its own.
 #pragma once
 
-#include <strings.h>
+#include <string.h>  // explicit_bzero is not in std.
 
 #include <cstddef>
 #include <span>

@@ -4,6 +4,7 @@
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/tree_proof.h"
 #include "ledger/tiles/directory_tiles.h"
+#include "ledger/tiles/hidden_entry.h"
 #include "ledger/tiles/tlog_tiles.h"
 
 #include <fcntl.h>
@@ -141,6 +142,7 @@ Result<ExportReport> export_log(const LedgerAddress& place,
   GCOORD_TRY(const OpenLog log, open_log(std::move(copying), shard, trust));
   GCOORD_TRY_STATUS(check_target(folder, log));
   const std::uint64_t size = log.checkpoint.size;
+  std::uint64_t hidden = 0;
   for (std::uint64_t index = 0; index < size; index += kTileWidth) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kTileWidth, size - index));
     const auto entries = log.reader->entries(index, count);
@@ -150,11 +152,16 @@ Result<ExportReport> export_log(const LedgerAddress& place,
     if (!entries.ok()) {
       return entries.status();
     }
+    hidden +=
+        static_cast<std::uint64_t>(std::ranges::count_if(entries.value(), [](const auto& each) {
+          return ledger::parse_hidden_entry(each).has_value();
+        }));
     GCOORD_TRY_STATUS(copy.write());
   }
   GCOORD_TRY_STATUS(copy.write());
   GCOORD_TRY_STATUS(write_file(folder + "/checkpoint", log.note));
-  return ExportReport{.size = size, .written = copy.written(), .kept = copy.kept()};
+  return ExportReport{
+      .size = size, .written = copy.written(), .kept = copy.kept(), .hidden = hidden};
 }
 
 }  // namespace gcoord::cli

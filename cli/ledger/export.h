@@ -17,6 +17,7 @@ struct ExportReport {
   std::uint64_t size = 0;     // Entries of the log.
   std::uint64_t written = 0;  // Files.
   std::uint64_t kept = 0;     // Files that were there and are right.
+  std::uint64_t hidden = 0;   // Entries of which there is a stand-in, for want of a right.
 };
 
 // The log into `directory`/log_folder(). ExportForeign if another log is there; ProofBackwards and

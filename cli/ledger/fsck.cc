@@ -3,6 +3,7 @@
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/tree_proof.h"
 #include "ledger/notes/shard_head.h"
+#include "ledger/tiles/hidden_entry.h"
 #include "ledger/tiles/tlog_tiles.h"
 #include "server/history/record_text.h"
 
@@ -67,13 +68,14 @@ class LogCheck {
       fault(bundle.status());
       return;
     }
-    const auto& [entries, wrong] = bundle.value();
+    const auto& [entries, wrong, hidden] = bundle.value();
     for (const std::uint64_t index : wrong) {
       fault(Status{StatusCode::DataLoss,
                    "entry " + std::to_string(index) + " is not the one that was hashed",
                    ledger::kEntryHash});
     }
-    report_.entries += count - wrong.size();
+    report_.entries += count - wrong.size() - hidden.size();
+    report_.hidden += hidden.size();
     if (shard_ && wrong.empty()) {
       report_.unread += static_cast<std::uint64_t>(
           std::count_if(entries.begin(), entries.end(), [](const auto& entry) {
@@ -134,7 +136,7 @@ class LogCheck {
                  source.read(to_string(entries), ledger::tile_bytes_max(entries)));
       GCOORD_TRY(const auto bundle, ledger::decode_bundle(bytes, path.width));
       for (const auto& entry : bundle) {
-        hashes.push_back(ledger::hash_leaf(entry));
+        hashes.push_back(ledger::leaf_of_entry(entry));
       }
       return hashes;
     }

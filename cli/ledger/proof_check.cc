@@ -4,6 +4,7 @@
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/proof.h"
 #include "ledger/notes/shard_head.h"
+#include "ledger/tiles/hidden_entry.h"
 
 #include <variant>
 
@@ -21,6 +22,11 @@ Status at(const char* place, const Status& status) {
              : Status{status.code(), std::string{place} + ": " + status.message(), status.detail()};
 }
 
+// Of a stand-in the hash is proven, and nothing that it says.
+bool is_hidden(const EntryProof& proof) {
+  return ledger::parse_hidden_entry(proof.entry).has_value();
+}
+
 Status check_entry(const EntryProof& proof) {
   if (server::record_facts(proof.entry) != proof.decoded) {
     return contradiction("/entry/decoded contradicts /entry/bytes");
@@ -28,7 +34,7 @@ Status check_entry(const EntryProof& proof) {
   return at("/shard_head/inclusion",
             ledger::verify_inclusion({.leaf_index = proof.index,
                                       .tree_size = proof.shard_size,
-                                      .leaf = ledger::hash_leaf(proof.entry),
+                                      .leaf = ledger::leaf_of_entry(proof.entry),
                                       .root = proof.shard_root},
                                      proof.entry_inclusion));
 }
@@ -118,6 +124,9 @@ Status ProofChecker::check_proof(const GrowthProof& proof) {
 Status ProofChecker::check_proof(const NotedProof& proof) {
   GCOORD_TRY_STATUS(at("/proof", check_proof(proof.entry)));
   GCOORD_TRY_STATUS(at("/note", check_proof(proof.note)));
+  if (is_hidden(proof.entry) || is_hidden(proof.note)) {
+    return contradiction("an entry with a note, and a note, are never hidden");
+  }
   const bool same = proof.entry.cluster == proof.note.cluster &&
                     fact_of(proof.note.decoded, "kind") == "session_note" &&
                     is_of_session(proof.entry.decoded, fact_of(proof.note.decoded, "session"));

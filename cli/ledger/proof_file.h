@@ -3,7 +3,9 @@
 // An entry's proof says: these bytes are entry INDEX of shard SHARD; the shard's tree of SIZE
 // leaves and that ROOT has them (inclusion); the cluster log has this head as leaf LEAF_INDEX
 // (inclusion); and this signed note is a checkpoint of that cluster log. A log's growth is two
-// signed notes and a consistency proof. proof_check.h says whether it is true.
+// signed notes and a consistency proof. proof_check.h says whether it is true. The bytes of an
+// entry that its node hides are its stand-in (ledger/tiles/hidden_entry.h), and "decoded" says so:
+// the proof is of its hash alone.
 //
 //   {"format": "gcoord-entry-proof/1", "cluster": "7", "shard": "3",
 //    "entry": {"index": "41", "bytes": BASE64, "decoded": {"kind": "acquire", ...}},

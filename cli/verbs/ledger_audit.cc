@@ -61,6 +61,9 @@ Json json_of(const AuditRow& row) {
                {"index", std::to_string(row.at.index)},
                {"decoded", json_of(row.facts)},
                {"bytes", to_base64(row.entry)}};
+  if (!fact_of(row.facts, "hidden").empty()) {
+    json["hidden"] = true;
+  }
   if (row.note) {
     json["note"] = {{"shard", row.note->at.shard},
                     {"index", std::to_string(row.note->at.index)},
@@ -94,6 +97,7 @@ std::vector<std::string> cells_of(const AuditRow& row) {
   if (what.empty() && author_of(row.facts) != fact_of(row.facts, "principal")) {
     what = fact_of(row.facts, "principal");  // Whom a limit or a denial is about.
   }
+  const bool hidden = !fact_of(row.facts, "hidden").empty();
   return {std::to_string(row.at.shard),
           std::to_string(row.at.index),
           cell(fact_of(row.facts, "time")),
@@ -101,7 +105,7 @@ std::vector<std::string> cells_of(const AuditRow& row) {
           cell(fact_of(note, "address")),
           cell(fact_of(note, "client")),
           cell(fact_of(row.facts, "session")),
-          cell(fact_of(row.facts, "kind")),
+          cell(fact_of(row.facts, "kind")) + (hidden ? " (hidden)" : ""),
           cell(what.empty() ? fact_of(row.facts, "name_hash") : what)};
 }
 

@@ -54,6 +54,7 @@ int fsck(Context& context, const CopyFlags& flags) {
                {"logs", std::to_string(report.logs)},
                {"entries", std::to_string(report.entries)},
                {"unread", std::to_string(report.unread)},
+               {"hidden", std::to_string(report.hidden)},
                {"pruned", std::to_string(report.pruned)},
                {"heads_pruned", std::to_string(report.heads_pruned)},
                {"unkept", std::to_string(report.unkept)},
@@ -69,6 +70,11 @@ int fsck(Context& context, const CopyFlags& flags) {
     table.notes.push_back(
         std::to_string(report.unread) + " entries: " +
         ledger_failure(Status{StatusCode::DataLoss, "", ledger::kEntryMalformed}).to_string());
+  }
+  if (report.hidden != 0) {
+    table.notes.push_back(std::to_string(report.hidden) +
+                          " entries are hidden from who may not manage users (auth.admin): their "
+                          "hashes are correct, what they say was not read");
   }
   if (failed != nullptr) {
     json["code"] = "GC" + std::to_string(static_cast<std::uint32_t>(failed->code));
@@ -93,6 +99,7 @@ int export_logs(Context& context, const CopyFlags& flags) {
            {"size", std::to_string(report.value().size)},
            {"written", std::to_string(report.value().written)},
            {"kept", std::to_string(report.value().kept)},
+           {"hidden", std::to_string(report.value().hidden)},
            {"believed", trust_text(trust.value())}});
   return 0;
 }

@@ -82,6 +82,9 @@ struct EntryRows {
     }
     json.push_back(
         {{"index", std::to_string(index)}, {"decoded", decoded}, {"bytes", to_base64(entry)}});
+    if (decoded.contains("hidden")) {
+      json.back()["hidden"] = true;
+    }
     table.rows.push_back({std::to_string(index),
                           fact(facts, "time"),
                           fact(facts, "origin"),

@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/tree_proof.h"
+#include "ledger/tiles/hidden_entry.h"
 #include "ledger/tiles/tlog_tiles.h"
 
 #include <algorithm>
@@ -177,10 +178,12 @@ Result<TileReader::Bundle> TileReader::bundle(std::uint64_t tile_index) const {
   }
   GCOORD_TRY(auto entries, read_bundle(tile_index));
   GCOORD_TRY(const Tile leaves, checked_tile(0, tile_index));
-  Bundle bundle{.entries = std::move(entries), .wrong = {}};
+  Bundle bundle{.entries = std::move(entries), .wrong = {}, .hidden = {}};
   for (std::size_t i = 0; i < bundle.entries.size(); ++i) {
-    if (hash_leaf(bundle.entries[i]) != leaves->at(i)) {
-      bundle.wrong.push_back(tile_index * kTileWidth + i);
+    const EntryMatch match = match_entry(bundle.entries[i], leaves->at(i));
+    if (match != EntryMatch::Whole) {
+      (match == EntryMatch::Hidden ? bundle.hidden : bundle.wrong)
+          .push_back(tile_index * kTileWidth + i);
     }
   }
   return bundle;

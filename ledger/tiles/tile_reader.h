@@ -4,8 +4,9 @@
 // The hashes at the right edge of a tree lead to its root (they are what the root is made of); a
 // full tile leads to one hash of the tile above it; an entry to one hash of its tile. So every
 // answer is checked, up to the root, before it is given, and what does not fit is named: the tile
-// (kTileHash), the entry (kEntryHash). Failures of the source pass through. Tiles that were checked
-// are kept, up to kTilesKept. Thread-safe.
+// (kTileHash), the entry (kEntryHash). An entry that the source hides comes as its stand-in
+// (hidden_entry.h), whose hash is checked. Failures of the source pass through. Tiles that were
+// checked are kept, up to kTilesKept. Thread-safe.
 #pragma once
 
 #include "ledger/merkle/tree_reader.h"
@@ -43,10 +44,12 @@ class TileReader final : public TreeReader {
   Result<std::vector<std::vector<std::byte>>> entries(std::uint64_t index,
                                                       std::size_t count) const override;
 
-  // A bundle as it is there, and what of it is not what was hashed.
+  // A bundle as it is there, and what of it is not what was hashed. Numbers of entries of the log,
+  // rising.
   struct Bundle {
     std::vector<std::vector<std::byte>> entries;
-    std::vector<std::uint64_t> wrong;  // Numbers of entries of the log, rising.
+    std::vector<std::uint64_t> wrong;
+    std::vector<std::uint64_t> hidden;  // The source gives a stand-in with the right hash.
   };
 
   Result<Bundle> bundle(std::uint64_t tile_index) const;

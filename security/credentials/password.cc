@@ -169,7 +169,9 @@ bool verifier_valid(std::string_view verifier) {
   return parse(verifier).has_value();
 }
 
+// All that the text has room for: a short one is in there also after it was moved.
 void wipe(std::string& secret) {
+  secret.resize(secret.capacity());
   OPENSSL_cleanse(secret.data(), secret.size());
   secret.clear();
 }

@@ -308,7 +308,9 @@ void AccessRequests::change(const Asker& asker, std::span<const std::byte> paylo
 
 void AccessRequests::hash(Change change, std::string password) {
   ++*hashing_;
-  environment_.hash(std::move(password),
+  // Who hashes has a copy of its own, and wipes that.
+  const Password given{std::exchange(password, {})};
+  environment_.hash(given.text,
                     [this,
                      alive = std::weak_ptr<std::size_t>(hashing_),
                      change = std::move(change)](Result<security::Verifier> verifier) mutable {
@@ -335,8 +337,11 @@ bool AccessRequests::still_may(const AccessCommand& command) const {
                                 ->allows_all_below(security::Right::AuthAdmin, {}));
 }
 
+// Nor is a change made for a connection that is somebody else by now, or nobody: whoever proved it
+// by a password of before may have sent it. A client that only hung up sends it again.
 void AccessRequests::propose(Change change) {
-  if (!still_may(change.command)) {
+  const bool is_same = !change.command.proven || proven(change.asker) == change.command.who;
+  if (!is_same || !still_may(change.command)) {
     return refuse(change.asker,
                   protocol::make_error(ErrorCode::NotAllowed,
                                        shown(change.command.who) + " has no right auth.admin now"));

@@ -68,7 +68,8 @@ enum class CloseReason : std::uint8_t {
   Tls = 10,       // TLS failed, or the client speaks plain text where it may not.
   Denied = 11,    // By an administrator (server/limits).
   Identity = 12,  // Its identity, or its network, has as many connections as it may have.
-  Count = 13,
+  Revoked = 13,   // Its password or token counts no more: the user was changed or is gone.
+  Count = 14,
 };
 
 class Connection final : public std::enable_shared_from_this<Connection>, private SocketOwner {

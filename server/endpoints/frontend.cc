@@ -208,9 +208,12 @@ void FrontEnd::on_accepted(AcceptedClient client) {
   connection->start();
 }
 
-void FrontEnd::cut(protocol::ConnectionId connection) {
-  if (Connection* found = table_.find(connection); found != nullptr && found->open()) {
-    found->close(CloseReason::Denied);
+void FrontEnd::cut(protocol::ConnectionId connection, CloseReason reason) {
+  Connection* const found = table_.find(connection);
+  if (found != nullptr && reason == CloseReason::Denied && found->open()) {
+    found->close(reason);
+  } else if (found != nullptr) {
+    found->close_after_flush(reason);
   }
 }
 

@@ -97,8 +97,9 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   // Who judges the connections that come from now on. It outlives the last of them, or stop().
   void set_judge(ConnectionJudge& judge) { sessions_.judge = &judge; }
 
-  // Closes a connection that is denied (CloseReason::Denied).
-  void cut(protocol::ConnectionId connection);
+  // Closes a connection for this reason: at once one that is denied, any other after what is queued
+  // for it was sent.
+  void cut(protocol::ConnectionId connection, CloseReason reason);
 
   // Binds and accepts (client_listeners.h). FailedPrecondition: the kernel refuses the I/O backend.
   Status listen();

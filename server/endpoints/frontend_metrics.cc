@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Cou
     "slow_frame",
     "tls",
     "denied",
-    "identity"};
+    "identity",
+    "revoked"};
 
 constexpr std::array<std::string_view, kHeldKinds> kHeldNames = {"in", "begun", "out"};
 

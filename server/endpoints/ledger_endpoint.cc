@@ -14,10 +14,11 @@ constexpr std::uint32_t kLedgerThreads = 4;
 HttpAnswer answer_of(LedgerPage page, bool is_private) {
   const char* const kept =
       is_private ? "private, max-age=31536000, immutable" : "public, max-age=31536000, immutable";
+  const char* const changing = page.secret ? "private, no-store" : "no-cache";
   return {
       .status = page.status,
       .content_type = page.content_type,
-      .cache_control = page.immutable ? kept : "no-cache",
+      .cache_control = page.immutable ? kept : changing,
       .body = std::move(page.body),
   };
 }
@@ -35,13 +36,16 @@ Result<std::unique_ptr<LedgerEndpoint>> LedgerEndpoint::open(const std::string& 
   const auto handler = [&view,
                         judge = environment.refusal,
                         is_private = environment.is_private,
+                        may_see = environment.may_see_secrets,
                         &given = counter("given"),
                         &refused = counter("refused")](const HttpRequest& request) {
     if (auto refusal = judge ? judge(request) : std::nullopt) {
       refused.add();
       return *std::move(refusal);
     }
-    HttpAnswer answer = answer_of(ledger_page(view, request.path), is_private && is_private());
+    const auto may_see_secrets = [&] { return may_see && may_see(request); };
+    HttpAnswer answer =
+        answer_of(ledger_page(view, request.path, may_see_secrets), is_private && is_private());
     (answer.status == 200 ? given : refused).add();
     return answer;
   };

@@ -28,6 +28,9 @@ class LedgerEndpoint {
     std::function<std::optional<HttpAnswer>(const HttpRequest&)> refusal = {};
     // Whether pages are for some clients only. Empty: never.
     std::function<bool()> is_private = {};
+    // Whether a client may have entries with secrets whole; by all threads of the port. Empty:
+    // nobody may.
+    std::function<bool(const HttpRequest&)> may_see_secrets = {};
   };
 
   // `address` is "HOST:PORT"; with port 0 the system chooses. ListenFailed when it cannot be bound.

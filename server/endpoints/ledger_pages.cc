@@ -3,6 +3,7 @@
 #include "ledger/base/error_details.h"
 #include "ledger/tiles/tlog_tiles.h"
 #include "protocol/error_codes.h"
+#include "server/history/hidden_records.h"
 
 #include <charconv>
 #include <optional>
@@ -12,6 +13,11 @@ namespace {
 
 constexpr std::string_view kShard = "/shard/";
 constexpr std::string_view kCheckpoint = "/checkpoint";
+
+struct TilePage {
+  std::string_view text;  // "tile/..."
+  const MaySeeSecrets& may_see;
+};
 
 LedgerPage failure(int status, std::uint32_t detail, const std::string& message) {
   LedgerPage page{.status = status};
@@ -83,7 +89,25 @@ std::optional<ShardId> take_shard(std::string_view& rest, std::uint32_t shard_co
   return ShardId{shard};
 }
 
-LedgerPage shard_page(const LedgerView& view, std::string_view rest) {
+// Of a shard. Whether a bundle has an entry with a secret is seen by what hides it.
+LedgerPage shard_tile_page(const LedgerView& view, ShardId shard, const TilePage& asked) {
+  const auto tree = view.shard(shard);
+  if (tree == nullptr) {
+    return tile_page(nullptr, asked.text);
+  }
+  const OpenTree open(shard, tree);
+  LedgerPage hidden = tile_page(&open, asked.text);
+  if (hidden.status != 200 || !open.has_hidden()) {
+    return hidden;
+  }
+  LedgerPage page =
+      asked.may_see && asked.may_see() ? tile_page(tree.get(), asked.text) : std::move(hidden);
+  page.immutable = false;
+  page.secret = true;
+  return page;
+}
+
+LedgerPage shard_page(const LedgerView& view, std::string_view rest, const MaySeeSecrets& may_see) {
   const auto shard = take_shard(rest, view.shard_count());
   if (!shard) {
     return absent("shards are 0 to " + std::to_string(view.shard_count() - 1));
@@ -91,7 +115,7 @@ LedgerPage shard_page(const LedgerView& view, std::string_view rest) {
   if (rest == kCheckpoint) {
     return text_page(view.shard_checkpoint(*shard));
   }
-  return rest.starts_with('/') ? tile_page(view.shard(*shard).get(), rest.substr(1))
+  return rest.starts_with('/') ? shard_tile_page(view, *shard, {rest.substr(1), may_see})
                                : failure(400, ledger::kTilePath, "a path is /shard/N/...");
 }
 
@@ -105,7 +129,9 @@ LedgerPage key_page(const LedgerView& view) {
 
 }  // namespace
 
-LedgerPage ledger_page(const LedgerView& view, std::string_view path) {
+LedgerPage ledger_page(const LedgerView& view,
+                       std::string_view path,
+                       const MaySeeSecrets& may_see) {
   if (path == kCheckpoint) {
     return text_page(view.checkpoint());
   }
@@ -113,7 +139,7 @@ LedgerPage ledger_page(const LedgerView& view, std::string_view path) {
     return key_page(view);
   }
   if (path.starts_with(kShard)) {
-    return shard_page(view, path.substr(kShard.size()));
+    return shard_page(view, path.substr(kShard.size()), may_see);
   }
   return tile_page(view.cluster_log().get(), path.substr(path.empty() ? 0 : 1));
 }

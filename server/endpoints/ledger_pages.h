@@ -14,6 +14,7 @@
 #include "server/interfaces/ledger_view.h"
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,16 @@ struct LedgerPage {
   int status = 200;
   const char* content_type = "text/plain; charset=utf-8";
   bool immutable = false;  // Never another answer to this path: whoever has it may keep it.
+  bool secret = false;     // Another reader may get another answer: nobody may keep it.
   std::string body;
 };
 
-LedgerPage ledger_page(const LedgerView& view, std::string_view path);
+// Whether the reader may have entries with secrets whole (server/history/hidden_records.h); called
+// for pages that have such entries alone, since the answer costs a signature. Empty: it may not.
+using MaySeeSecrets = std::function<bool()>;
+
+LedgerPage ledger_page(const LedgerView& view,
+                       std::string_view path,
+                       const MaySeeSecrets& may_see = {});
 
 }  // namespace gcoord::server

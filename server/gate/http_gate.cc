@@ -34,18 +34,19 @@ void HttpGate::set_tokens(security::TokenRing tokens) {
   const std::lock_guard lock(mutex_);
   tokens_ = std::move(tokens);
   if (rules_ != nullptr) {
-    rules_ = std::make_shared<const Rules>(Rules{rules_->table, tokens_});
+    rules_ = std::make_shared<const Rules>(Rules{rules_->table, tokens_, rules_->stand});
   }
 }
 
-void HttpGate::publish(const security::AccessTable& table) {
-  if (table.enabled == published_on_ && (!table.enabled || table.epoch == published_epoch_)) {
+void HttpGate::publish(const security::AccessTable& table, RolesStand stand) {
+  const Published now{.epoch = table.epoch, .enabled = table.enabled, .stand = stand};
+  if (now == published_) {
     return;
   }
-  published_on_ = table.enabled;
-  published_epoch_ = table.epoch;
+  published_ = now;
+  const bool open = stand == RolesStand::Known && !table.enabled && table.epoch == 0;
   const std::lock_guard lock(mutex_);
-  rules_ = table.enabled ? std::make_shared<const Rules>(Rules{table, tokens_}) : nullptr;
+  rules_ = open ? nullptr : std::make_shared<const Rules>(Rules{table, tokens_, stand});
 }
 
 std::shared_ptr<const HttpGate::Rules> HttpGate::rules() const {
@@ -54,7 +55,8 @@ std::shared_ptr<const HttpGate::Rules> HttpGate::rules() const {
 }
 
 bool HttpGate::on() const {
-  return rules() != nullptr;
+  const auto now = rules();
+  return now != nullptr && (now->table.enabled || !now->known());
 }
 
 Result<security::Principal> HttpGate::principal_of_request(const Rules& rules,
@@ -79,11 +81,26 @@ bool HttpGate::allows(const Rules& rules,
   return cache_.rights(rules.table, principal)->allows_all_below(right, "");
 }
 
+bool HttpGate::may_see_verifiers(const HttpRequest& request) {
+  const std::shared_ptr<const Rules> now = rules();
+  if (now == nullptr || !now->known()) {
+    return false;
+  }
+  const auto who = principal_of_request(*now, request);
+  return who.ok() && allows(*now, who.value(), security::Right::AuthAdmin);
+}
+
 std::optional<HttpAnswer> HttpGate::refusal(HttpPort port, const HttpRequest& request) {
   const auto right = page_right(port, request.path);
   const std::shared_ptr<const Rules> now = right ? rules() : nullptr;
-  if (now == nullptr) {
+  if (now == nullptr || (now->known() && !now->table.enabled)) {
     return std::nullopt;
+  }
+  if (!now->known()) {
+    const bool of_health = now->stand == RolesStand::Unconfirmed && port == HttpPort::Metrics;
+    return of_health ? std::nullopt
+                     : std::optional(
+                           answer_of(protocol::make_error(protocol::ErrorCode::RightsUnconfirmed)));
   }
   const auto principal = principal_of_request(*now, request);
   if (!principal.ok()) {

@@ -3,8 +3,8 @@
 //
 // A client is who its certificate names, or with a token the token's user. The threads of the
 // ports decide by a copy of the roles that the loop publishes, so that no page waits for the loop:
-// metrics are wanted most when that hangs. A copy is made for each epoch while rights are on; it is
-// as old as the loop's last pass.
+// metrics are wanted most when that hangs. A copy is made for each epoch of the roles; it is as old
+// as the loop's last pass.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -12,6 +12,7 @@
 #include "security/credentials/token_ring.h"
 #include "security/roles/role_table.h"
 #include "server/gate/rights_cache.h"
+#include "server/gate/roles_copy.h"
 #include "server/http/message.h"
 #include "server/rights/page_table.h"
 
@@ -37,21 +38,31 @@ class HttpGate {
   // Keys by which tokens are believed; the loop's thread.
   void set_tokens(security::TokenRing tokens);
 
-  // Once per pass; the loop's thread. It costs a look while nothing has changed.
-  void publish(const security::AccessTable& table);
+  // Before the first request and once per pass; the loop's thread. It costs a look while nothing
+  // has changed. While the table is not known to be the cluster's, rights may be checked: pages
+  // that need one are given to nobody then, but for those of the metrics port of a node that does
+  // not join.
+  void publish(const security::AccessTable& table, RolesStand stand);
 
   // The answer to a request that may not have its page: 401 where nobody that is known asks, 403
-  // without the right, 503 where another node knows the user and this one does not yet. Nothing: it
-  // may. Any thread.
+  // without the right, 503 where the roles are not known yet, or another node knows the user and
+  // this one does not. Nothing: it may. Any thread.
   std::optional<HttpAnswer> refusal(HttpPort port, const HttpRequest& request);
 
   // Whether pages are for some clients only, so that no cache between may give them to others.
   bool on() const;
 
+  // Whether the client has proven to be somebody who may manage users, so that verifiers are not
+  // hidden from it; whether rights are checked or not. Any thread.
+  bool may_see_verifiers(const HttpRequest& request);
+
  private:
   struct Rules {
     security::AccessTable table;
     security::TokenRing tokens;
+    RolesStand stand = RolesStand::Known;
+
+    bool known() const { return stand == RolesStand::Known; }
   };
 
   std::shared_ptr<const Rules> rules() const;
@@ -61,14 +72,23 @@ class HttpGate {
 
   std::function<std::uint64_t()> wall_s_;
   ClusterId cluster_;
-  std::uint64_t published_epoch_ = 0;  // Of the loop's thread.
-  bool published_on_ = false;
+
+  // As published last; of the loop's thread.
+  struct Published {
+    std::uint64_t epoch = 0;
+    bool enabled = false;
+    RolesStand stand = RolesStand::Known;
+
+    friend bool operator==(const Published&, const Published&) = default;
+  };
+
+  Published published_;
   std::array<Counter*, security::kRightCount> by_right_{};
   Counter& unidentified_;
 
   mutable std::mutex mutex_;  // Guards what follows.
   security::TokenRing tokens_;
-  std::shared_ptr<const Rules> rules_;  // None while rights are off.
+  std::shared_ptr<const Rules> rules_;  // None while there are no users.
   RightsCache cache_;
 };
 

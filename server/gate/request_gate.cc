@@ -32,6 +32,20 @@ bool names_holder(RequestKind kind) {
   }
 }
 
+// Kinds that say how a node and its cluster are, and nothing of locks, sessions or users.
+bool is_of_health(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::NodeStatus:
+    case RequestKind::ShardList:
+    case RequestKind::ShardShow:
+    case RequestKind::LeaderMap:
+    case RequestKind::ViewGet:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 RequestGate::RequestGate(MetricsRegistry& metrics)
@@ -100,10 +114,23 @@ void RequestGate::refuse_unconfirmed(protocol::ConnectionId connection,
   environment_->clients.reply(connection, error_reply(slot, ErrorCode::RightsUnconfirmed), {});
 }
 
+// While the roles are not known.
+bool RequestGate::pass_unknown(protocol::ConnectionId connection,
+                               const protocol::RequestSlot& slot) const {
+  const RolesStand stand = environment_->stand();
+  if (stand == RolesStand::Known || slot.kind == RequestKind::MemberJoin) {
+    return true;  // The token of a join is its proof.
+  }
+  const protocol::ReplySink& clients = environment_->clients;
+  const bool near = clients.origin(connection) == protocol::RecordOrigin::Loopback ||
+                    clients.principal(connection).kind != security::PrincipalKind::Anonymous;
+  return stand == RolesStand::Unconfirmed && is_of_health(slot.kind) && near;
+}
+
 bool RequestGate::pass(protocol::ConnectionId connection,
                        protocol::RequestSlot& slot,
                        std::span<const std::byte> payload) {
-  if (environment_ && slot.kind != RequestKind::MemberJoin && environment_->missing()) {
+  if (environment_ && !pass_unknown(connection, slot)) {
     refuse_unconfirmed(connection, slot);
     return false;
   }

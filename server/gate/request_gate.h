@@ -7,8 +7,10 @@
 // the roles as they are at that moment; what it compiles is kept per principal and epoch. Where
 // this node's copy of the roles may be older than an election timeout, what begins a change is
 // refused (RightsUnconfirmed): so an acknowledged change of roles holds at every node after that
-// time. A node that has no copy yet, because it joins, serves nobody: it does not know whether
-// rights are checked. docs/adr/0123 has the reasons. One thread, the node's loop.
+// time. A node that has begun without a copy serves nobody until it has one: it does not know
+// whether rights are checked. Unless it joins, it says how it and its cluster are to clients of its
+// host and to those that have proven who they are: a cluster without a majority has to be seen.
+// docs/adr/0123 has the reasons. One thread, the node's loop.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -18,6 +20,7 @@
 #include "security/roles/authorize.h"
 #include "server/gate/refusals.h"
 #include "server/gate/rights_cache.h"
+#include "server/gate/roles_copy.h"
 #include "server/rights/demands.h"
 
 #include <cstddef>
@@ -40,8 +43,7 @@ class RequestGate {
     // Whether this node's copy of the roles shows all that was acknowledged an election timeout
     // ago.
     std::function<bool()> confirmed;
-    // Whether this node has no copy of the roles yet.
-    std::function<bool()> missing;
+    std::function<RolesStand()> stand;
     std::function<SessionStanding(protocol::ConnectionId, SessionId)> standing;
     std::function<std::uint64_t()> now_ms;
     // How often connections that were somebody have become somebody else.
@@ -95,6 +97,7 @@ class RequestGate {
   Refusals& refusals() { return refusals_; }
 
  private:
+  bool pass_unknown(protocol::ConnectionId connection, const protocol::RequestSlot& slot) const;
   bool pass_confirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
   void refuse_unconfirmed(protocol::ConnectionId connection, const protocol::RequestSlot& slot);
   SessionStanding standing_of(protocol::ConnectionId connection,

@@ -6,6 +6,9 @@ namespace {
 
 constexpr ShardId kRolesShard{0};
 
+// While nobody is served for want of the roles. Without a leader that is known nothing is sent.
+constexpr std::uint64_t kQuestionsPerLimitWithoutRoles = 64;
+
 }  // namespace
 
 bool RolesCopy::confirmed(std::uint64_t now_us) const {
@@ -14,11 +17,12 @@ bool RolesCopy::confirmed(std::uint64_t now_us) const {
 }
 
 void RolesCopy::advance(std::uint64_t now_us) {
-  missing_ = missing(now_us);
+  begun_ = stand(now_us);
   if (now_us < next_us_) {
     return;
   }
-  next_us_ = now_us + limit_us_ / kQuestionsPerLimit;
+  next_us_ = now_us + limit_us_ / (begun_ == RolesStand::Known ? kQuestionsPerLimit
+                                                               : kQuestionsPerLimitWithoutRoles);
   ages_.want(kRolesShard, now_us);
 }
 

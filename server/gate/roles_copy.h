@@ -11,6 +11,14 @@
 
 namespace gcoord::server {
 
+// What a node that has just begun knows of the roles.
+enum class RolesStand : std::uint8_t {
+  Known,        // A copy was confirmed, or its own directory had the roles.
+  Unconfirmed,  // It has begun without a copy of the roles, which the cluster may have: in memory
+                // mode, with a new directory, or with one whose shard it has forgotten.
+  Joining,      // The same of one that joins a cluster, which is there.
+};
+
 class RolesCopy {
  public:
   // `ages` outlives it. `limit_us`: the election timeout.
@@ -19,12 +27,13 @@ class RolesCopy {
   // Whether the copy shows all that was acknowledged longer than the limit ago.
   bool confirmed(std::uint64_t now_us) const;
 
-  // The node has begun without anything of the shard, as one does that joins, or has lost its
-  // state.
-  void begin_missing() { missing_ = true; }
+  // How the node has begun; Known until this is called.
+  void begin(RolesStand stand) { begun_ = stand; }
 
-  // Whether it has not had a copy yet: whether rights are checked is not known then.
-  bool missing(std::uint64_t now_us) const { return missing_ && !confirmed(now_us); }
+  // Known from the first confirmed copy on. Until then it is not known whether rights are checked.
+  RolesStand stand(std::uint64_t now_us) const {
+    return begun_ == RolesStand::Known || confirmed(now_us) ? RolesStand::Known : begun_;
+  }
 
   // Once per pass, while rights are checked, or may be.
   void advance(std::uint64_t now_us);
@@ -38,7 +47,7 @@ class RolesCopy {
   ReplicaAges& ages_;
   std::uint64_t limit_us_;
   std::uint64_t next_us_ = 0;
-  bool missing_ = false;
+  RolesStand begun_ = RolesStand::Known;
 };
 
 }  // namespace gcoord::server

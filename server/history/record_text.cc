@@ -2,6 +2,7 @@
 
 #include "common/base64.h"
 #include "consensus/step/configuration.h"
+#include "ledger/tiles/hidden_entry.h"
 #include "locks/commands/command.h"
 #include "locks/commands/ends.h"
 #include "locks/commands/entry.h"
@@ -16,6 +17,7 @@
 #include "security/limits/facts.h"
 #include "security/roles/command.h"
 #include "security/roles/facts.h"
+#include "security/roles/rights.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
@@ -30,6 +32,9 @@ namespace {
 
 using locks::LockCommand;
 using locks::LockCommandKind;
+
+// Without it a reader gets changes of users without verifiers (hidden_records.h).
+constexpr security::Right kHidingRight = security::Right::AuthAdmin;
 
 std::string name_of(LockCommandKind kind) {
   switch (kind) {
@@ -402,14 +407,6 @@ RecordFacts unknown(std::span<const std::byte> entry) {
   return {{"kind", "unknown"}, {"bytes", to_base64(entry)}};
 }
 
-// The high bytes of a time are zero in 1970 only; of an entry of a device they always are.
-bool is_device_entry(std::span<const std::byte> entry) {
-  return entry.size() == sizeof(locks::LockEntry) &&
-         std::all_of(entry.begin() + 4, entry.begin() + 8, [](std::byte each) {
-           return each == std::byte{0};
-         });
-}
-
 // Of the turn on a device: nodes by their numbers, 1 for the least id of the cluster.
 RecordFacts configuration_facts(const locks::LockEntry& entry) {
   RecordFacts facts = {{"kind", "configuration"}, {"nodes", "by number"}};
@@ -446,12 +443,7 @@ RecordFacts device_facts(std::span<const std::byte> bytes) {
   return facts;
 }
 
-}  // namespace
-
-RecordFacts record_facts(std::span<const std::byte> entry) {
-  if (is_device_entry(entry)) {
-    return device_facts(entry);
-  }
+RecordFacts host_facts(std::span<const std::byte> entry) {
   const auto header = decode_record_header(entry);
   if (!header) {
     return unknown(entry);
@@ -461,6 +453,38 @@ RecordFacts record_facts(std::span<const std::byte> entry) {
     facts.emplace_back("time", time_text(header->time_ms));
   }
   return add_body(facts, header->kind, record_body(entry)) ? facts : unknown(entry);
+}
+
+// What nodes hide are changes of users; nothing else is believed of a stand-in, since anybody can
+// write one.
+RecordFacts hidden_facts(const ledger::HiddenEntry& hidden) {
+  const auto header = decode_record_header(hidden.shown);
+  const auto command = header && header->kind == RecordKind::Access
+                           ? security::decode_access_command(record_body(hidden.shown))
+                           : std::nullopt;
+  const bool said = command && command->verifier.bytes.empty();
+  RecordFacts facts = said ? host_facts(hidden.shown) : RecordFacts{{"kind", "hidden"}};
+  facts.emplace_back("hidden", "yes");
+  facts.emplace_back("right_missing", std::string{security::right_name(kHidingRight)});
+  facts.emplace_back("leaf", to_base64(hidden.leaf));
+  return facts;
+}
+
+}  // namespace
+
+// The high bytes of a time are zero in 1970 only; of an entry of a device they always are.
+bool is_device_entry(std::span<const std::byte> entry) {
+  return entry.size() == sizeof(locks::LockEntry) &&
+         std::all_of(entry.begin() + 4, entry.begin() + 8, [](std::byte each) {
+           return each == std::byte{0};
+         });
+}
+
+RecordFacts record_facts(std::span<const std::byte> entry) {
+  if (const auto hidden = ledger::parse_hidden_entry(entry)) {
+    return hidden_facts(*hidden);
+  }
+  return is_device_entry(entry) ? device_facts(entry) : host_facts(entry);
 }
 
 }  // namespace gcoord::server

@@ -3,7 +3,9 @@
 // An entry is one of a turn on the host (log_record.h) or of a turn on a device
 // (locks/commands/entry.h), which has 64 bytes with none where the other has the high bytes of its
 // time. Any bytes are safe: what cannot be read is of kind "unknown", with its bytes in base64.
-// Names and values never change their meaning: proof files carry them. Pure; thread-safe.
+// Names and values never change their meaning: proof files carry them. The stand-in of an entry
+// that a node hides (ledger/tiles/hidden_entry.h) has the facts "hidden", "right_missing" and
+// "leaf"; what it says besides is of a change of users and is the node's word. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,5 +21,8 @@ namespace gcoord::server {
 using RecordFacts = std::vector<std::pair<std::string, std::string>>;
 
 RecordFacts record_facts(std::span<const std::byte> entry);
+
+// Whether the bytes have the form of an entry of the turn on a device.
+bool is_device_entry(std::span<const std::byte> entry);
 
 }  // namespace gcoord::server

@@ -24,6 +24,8 @@ using SourceBits = std::array<unsigned char, 16>;
 struct ConnectionProof {
   protocol::ProofKind kind = protocol::ProofKind::None;
   std::uint64_t until_s = 0;  // Unix time; 0: it has no end.
+  // Of the users as of which it holds; of a password and a token.
+  std::uint64_t roles_epoch = 0;
 };
 
 struct ConnectionIdentity {

@@ -1,7 +1,6 @@
 #include "server/identities/identity_requests.h"
 
 #include "common/assert.h"
-#include "protocol/error_codes.h"
 #include "security/credentials/error_details.h"
 #include "security/credentials/password.h"
 #include "server/identities/table_users.h"
@@ -23,7 +22,7 @@ static_assert(static_cast<std::uint32_t>(ErrorCode::SessionKeyInvalid) ==
               security::kSessionKeyInvalid);
 
 IdentityRequests::IdentityRequests(Environment environment, SessionKeyMode mode)
-    : env_(std::move(environment)), mode_(mode) {}
+    : env_(std::move(environment)), mode_(mode), proven_(env_.connections, env_.users) {}
 
 void IdentityRequests::set_keys(IdentityKeys keys) {
   keys_ = std::move(keys);
@@ -123,7 +122,8 @@ void IdentityRequests::on_checked(const Checked& checked, bool fits) {
   const std::uint64_t now = now_s();
   become(*connection,
          {security::PrincipalKind::User, checked.user},
-         {protocol::ProofKind::Password, now + kTokenLifeSeconds});
+         {protocol::ProofKind::Password, now + kTokenLifeSeconds, env_.users.epoch()});
+  proven_.add(checked.connection);
   const TokenClaims claims{
       .principal = connection->principal, .roles_epoch = env_.users.epoch(), .proven_s = now};
   const protocol::AuthenticateAnswer answer{
@@ -157,11 +157,9 @@ Status check_token_user(const UserDirectory& users, const TokenClaims& claims) {
   if (claims.roles_epoch > users.epoch()) {
     return protocol::make_error(ErrorCode::UsersBehind);
   }
-  const auto user = users.find(claims.principal.name);
-  if (!user || user->disabled || user->changed > claims.roles_epoch) {
-    return protocol::make_error(ErrorCode::TokenRevoked);
-  }
-  return Status{};
+  return proof_holds(users, claims.principal.name, claims.roles_epoch)
+             ? Status{}
+             : protocol::make_error(ErrorCode::TokenRevoked);
 }
 
 void IdentityRequests::check_token(const ClientRequest& request,
@@ -175,8 +173,10 @@ void IdentityRequests::check_token(const ClientRequest& request,
     return refuse(request.connection, request.slot, static_cast<ErrorCode>(status.detail()));
   }
   env_.metrics.tokens_good.add();
-  become(
-      connection, claims.value().principal, {protocol::ProofKind::Token, claims.value().expires_s});
+  become(connection,
+         claims.value().principal,
+         {protocol::ProofKind::Token, claims.value().expires_s, claims.value().roles_epoch});
+  proven_.add(request.connection);
   const std::uint64_t now = now_s();
   const std::uint64_t expires_s = claims.value().expires_s;
   protocol::AuthenticateAnswer answer{.principal = connection.principal};
@@ -329,6 +329,10 @@ bool IdentityRequests::advance() {
   const bool any = env_.passwords.take_done();
   if (any) {
     env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
+  }
+  if (proven_.end_outdated()) {
+    ++reidentified_;
+    return true;
   }
   return any;
 }

@@ -19,6 +19,7 @@
 #include "server/identities/connection_identity.h"
 #include "server/identities/identity_metrics.h"
 #include "server/identities/password_worker.h"
+#include "server/identities/proven_connections.h"
 #include "server/identities/session_gate.h"
 #include "server/identities/token_cache.h"
 #include "server/identities/user_directory.h"
@@ -76,6 +77,9 @@ class IdentityRequests {
     on_attached_ = std::move(on_attached);
   }
 
+  // Closes connections whose proof has ended (proven_connections.h).
+  void set_cut(std::function<void(protocol::ConnectionId)> cut) { proven_.set_cut(std::move(cut)); }
+
   // Authenticate or SessionAttach. Answered now, or when the password was checked.
   void on_request(const ClientRequest& request);
 
@@ -106,7 +110,7 @@ class IdentityRequests {
   // The user that the connection has proven to be, by a certificate too; empty: none.
   std::string proven_user(protocol::ConnectionId connection) const;
 
-  // Once per pass: passwords that were checked. Whether there were any.
+  // Once per pass: passwords that were checked, and proofs that have ended. Whether there were any.
   bool advance();
 
  private:
@@ -146,6 +150,7 @@ class IdentityRequests {
   TokenCache known_;
   AttemptLimits limits_;
   std::map<SourceBits, std::uint32_t> checking_;  // Of those that have any.
+  ProvenConnections proven_;
   std::uint64_t reidentified_ = 0;
   security::SessionKey granted_;  // See on_opened().
   std::function<void(protocol::ConnectionId, SessionId)> on_attached_;

@@ -25,14 +25,19 @@ PasswordWorker::~PasswordWorker() {
   }
 }
 
+// A short password stays where it was moved from, so each place is wiped.
 bool PasswordWorker::check(std::string verifier,
                            std::string password,
                            std::function<void(bool)> done) {
-  return submit({std::move(verifier), std::move(password), std::move(done), {}});
+  const bool queued = submit({std::move(verifier), std::move(password), std::move(done), {}});
+  security::wipe(password);
+  return queued;
 }
 
 bool PasswordWorker::hash(std::string password, std::function<void(Result<std::string>)> done) {
-  return submit({{}, std::move(password), {}, std::move(done)});
+  const bool queued = submit({{}, std::move(password), {}, std::move(done)});
+  security::wipe(password);
+  return queued;
 }
 
 bool PasswordWorker::submit(Job job) {
@@ -44,6 +49,7 @@ bool PasswordWorker::submit(Job job) {
     }
     jobs_.push_back(std::move(job));
   }
+  security::wipe(job.password);
   if (!thread_.joinable()) {
     thread_ = std::thread{[this] { run(); }};
   }
@@ -61,6 +67,7 @@ void PasswordWorker::run() {
       return;
     }
     Job job = std::move(jobs_.front());
+    security::wipe(jobs_.front().password);
     jobs_.pop_front();
     lock.unlock();
     std::function<void()> done = work(job);

@@ -30,16 +30,24 @@ ClientServices::ClientServices(Environment parts, const ledger::SpaceGuard& spac
       detection_(environment_.options, detector_environment(), environment_.replies),
       dear_(environment_.replies, environment_.service.slow_requests(), environment_.metrics) {
   gate_.requests.start(gate_environment());
-  // One that joins. One that has lost what it had may have lost it together with all others, and
-  // must be able to say so.
-  const ShardView roles = environment_.engine.view(kAccessShard);
-  if (environment_.options.turn == TurnOption::Host && roles.applied.value == 0 &&
-      roles.configuration.voters_either() == 0 && environment_.engine.view().forgotten_count == 0) {
-    roles_.begin_missing();
-  }
+  roles_.begin(stand_at_start());
   environment_.service.set_tap(&watches_);
   environment_.service.set_wait_judge(&gate_.waits);
   members_.set_verdicts([this] { return detection_.verdicts(); });
+}
+
+// A directory that has the roles is believed as far as its age allows (RequestGate). One that joins
+// has no configuration of the shard. One that has lost what it had may have lost it together with
+// all others, and must be able to say so.
+RolesStand ClientServices::stand_at_start() const {
+  const ShardView roles = environment_.engine.view(kAccessShard);
+  const bool forgotten = environment_.engine.view().forgotten_count != 0;
+  if (access_.table().epoch != 0 || (roles.applied.value != 0 && !forgotten)) {
+    return RolesStand::Known;
+  }
+  const bool joins = environment_.options.turn == TurnOption::Host && !forgotten &&
+                     roles.configuration.voters_either() == 0;
+  return joins ? RolesStand::Joining : RolesStand::Unconfirmed;
 }
 
 RequestRouter ClientServices::router(std::function<std::uint64_t()> now_ms) {
@@ -102,7 +110,7 @@ RequestGate::Environment ClientServices::gate_environment() {
   return {.clients = environment_.replies,
           .table = [this]() -> const security::AccessTable& { return access_.table(); },
           .confirmed = [this] { return roles_.confirmed(environment_.service.now_us()); },
-          .missing = [this] { return roles_.missing(environment_.service.now_us()); },
+          .stand = [this] { return roles_stand(); },
           .standing =
               [this](protocol::ConnectionId connection, SessionId session) {
                 return environment_.identities.has_attached(connection, session)

@@ -98,8 +98,8 @@ class ClientServices {
 
   Detection& detection() { return detection_; }
 
-  // Whether clients are served: a node that joins may not have the roles yet.
-  bool knows_roles() const { return !roles_.missing(environment_.service.now_us()); }
+  // What is known of the roles: a node that has just begun may not have them yet.
+  RolesStand roles_stand() const { return roles_.stand(environment_.service.now_us()); }
 
  private:
   // Whether the log takes records now, and all nodes have the feature that one of a kind needs.
@@ -119,7 +119,11 @@ class ClientServices {
   RequestGate::Environment gate_environment();
 
   // Whether the age of this node's copy of the roles matters.
-  bool follows_roles() const { return gate_.requests.follows_roles() || !knows_roles(); }
+  bool follows_roles() const {
+    return gate_.requests.follows_roles() || roles_stand() != RolesStand::Known;
+  }
+
+  RolesStand stand_at_start() const;
 
   Environment environment_;
   const ledger::SpaceGuard& space_;

@@ -114,7 +114,11 @@ Status HttpEndpoints::open(const NodeOptions& options, const Pages& pages) {
                                          [this](const HttpRequest& request) {
                                            return gate_.refusal(HttpPort::Ledger, request);
                                          },
-                                     .is_private = [this] { return gate_.on(); }}));
+                                     .is_private = [this] { return gate_.on(); },
+                                     .may_see_secrets =
+                                         [this](const HttpRequest& request) {
+                                           return gate_.may_see_verifiers(request);
+                                         }}));
   }
   return Status{};
 }

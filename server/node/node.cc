@@ -122,6 +122,7 @@ class Node::Impl {
     client_services_->members().start(own_address(options(), welcome_));
     GCOORD_TRY_STATUS(client_services_->members().failure());
     tell_settings(options(), metrics_);
+    publish_roles();
     GCOORD_TRY_STATUS(endpoints_.open(options(),
                                       {.health = health_,
                                        .ledger = ledger_stack_.ledger(),
@@ -157,8 +158,7 @@ class Node::Impl {
   Status run(const Events& events) {
     bool ready = false;
     while (!events_.stopping()) {
-      if (!ready && client_services_->knows_roles() &&
-          is_ready(engine_->view(), membership_->members())) {
+      if (!ready && has_roles() && is_ready(engine_->view(), membership_->members())) {
         ready = true;
         look_at_health();
         health_.on_ready();
@@ -288,7 +288,9 @@ class Node::Impl {
     client_port_.frontend.set_filter(client_services_->gate().replies);
     client_port_.frontend.set_judge(client_services_->limits().judge());
     client_services_->limits().judge().set_cut(
-        [this](protocol::ConnectionId connection) { client_port_.frontend.cut(connection); });
+        [this](auto connection) { client_port_.frontend.cut(connection, CloseReason::Denied); });
+    links_.identities->requests().set_cut(
+        [this](auto connection) { client_port_.frontend.cut(connection, CloseReason::Revoked); });
     client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           const auto key = links_.identities->requests().on_opened(connection, reply);
@@ -373,7 +375,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(client_services_->members().failure());
     GCOORD_TRY_STATUS(membership_->advance(before_ms));
     client_services_->members().set_kept_epoch(membership_->kept_epoch());
-    endpoints_.gate().publish(client_services_->access().table());
+    publish_roles();
     loop_metrics_.turns.add();
     time_.read();
     GCOORD_TRY_STATUS(time_.failure());  // Leases were read in this turn: no reply leaves.
@@ -385,6 +387,16 @@ class Node::Impl {
       sleep();
     }
     return Status{};
+  }
+
+  // Or may never have them, together with all others.
+  bool has_roles() const {
+    return client_services_->roles_stand() == RolesStand::Known ||
+           engine_->view().forgotten_count != 0;
+  }
+
+  void publish_roles() {
+    endpoints_.gate().publish(client_services_->access().table(), client_services_->roles_stand());
   }
 
   bool serve_dear() {

@@ -1,6 +1,7 @@
 // Batches of locks: in which frames they leave, what comes back for each name, and what is refused.
 #include "client/locks/lock_batch.h"
 
+#include "gcoord/lock_batch.h"
 #include "tests/client/client_fixture.h"
 
 #include <algorithm>

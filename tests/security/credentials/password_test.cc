@@ -74,6 +74,22 @@ TEST(Password, AVerifierThatIsNoneKnowsNobody) {
   }
 }
 
+TEST(Password, AWipedTextLeavesNothingInItsRoom) {
+  for (const std::string text :
+       {"hunter2", "a passphrase that is longer than what lies in place"}) {
+    std::string secret = text;
+    secret.resize(2);  // As after it was moved: the rest is still there.
+    const char* const room = secret.data();
+    const std::size_t bytes = secret.capacity();
+    wipe(secret);
+    EXPECT_TRUE(secret.empty());
+    EXPECT_EQ(secret.data(), room);
+    secret.resize(bytes, '\1');
+    EXPECT_EQ(secret, std::string(bytes, '\1'));
+    EXPECT_EQ(secret.data(), room) << "nothing was wiped elsewhere";
+  }
+}
+
 TEST(Password, TheDecoyCostsAsMuchAndOpensForNobody) {
   EXPECT_TRUE(decoy_verifier().starts_with("$scrypt$ln=15,r=8,p=1$"));
   EXPECT_TRUE(verifier_valid(decoy_verifier()));

@@ -369,8 +369,10 @@ TEST_F(AccessEngineTest, AChangeThatWaitedIsNotMadeOnceItsRightIsGone) {
   const auto hashed = std::exchange(around.hashed, {});
   around.proven = "ann";
   ASSERT_EQ(change(with_roles(AccessKind::UserRevoke, "eve", {"root"})).error(), ErrorCode::None);
+  around.proven = "eve";
   hashed();
   EXPECT_EQ(around.replies.error(), ErrorCode::NotAllowed);
+  around.proven = "ann";
   await_epoch(4);
   EXPECT_FALSE(table(id).users.contains("mallory"));
   // Both are on their way at once: the second is not made for the epoch behind the first.
@@ -388,6 +390,30 @@ TEST_F(AccessEngineTest, AChangeThatWaitedIsNotMadeOnceItsRightIsGone) {
   cluster_.run_until([&] { return around.replies.count == before + 2; });
   EXPECT_EQ(around.replies.error(), ErrorCode::NotAllowed);
   EXPECT_FALSE(table(id).users.contains("mallory"));
+}
+
+// An administrator's password was changed while a change of its earlier one waited for a hash: the
+// connection is nobody's by then (server/identities/proven_connections.h).
+TEST_F(AccessEngineTest, AChangeThatWaitedIsNotMadeForAConnectionThatIsNobodyByThen) {
+  start_all();
+  ASSERT_EQ(change(with_roles(AccessKind::UserAdd, "eve", {"root"})).error(), ErrorCode::None);
+  const std::uint32_t id = leader();
+  Around& around = around_[id];
+  for (const bool enabled : {false, true}) {
+    around.proven = "eve";
+    if (enabled) {
+      ASSERT_EQ(change(order(AccessKind::Enable)).error(), ErrorCode::None);
+    }
+    AccessOrder add = with_roles(AccessKind::UserAdd, "mallory", {"root"});
+    add.password = "secret";
+    send(id, protocol::RequestKind::AccessChange, protocol::encode_access_order(add));
+    ASSERT_TRUE(around.hashed);
+    const auto hashed = std::exchange(around.hashed, {});
+    around.proven = "";
+    hashed();
+    EXPECT_EQ(around.replies.error(), ErrorCode::NotAllowed);
+    EXPECT_FALSE(table(id).users.contains("mallory"));
+  }
 }
 
 TEST_F(AccessEngineTest, ARestartAndASnapshotKeepThem) {

@@ -43,6 +43,30 @@ TEST_P(FrontEndTest, RepliesOfATurnLeaveInOneFrame) {
   EXPECT_EQ(client.frames, 1u);
 }
 
+// Its client hears the answer to what it did last, such as to change its own password.
+TEST_P(FrontEndTest, AConnectionWhoseProofHasEndedIsClosedBehindWhatItIsOwed) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.replies.clear();
+  requests_ = 0;
+  answer_ =
+      [&](protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+        frontend_->reply(connection, protocol::reply_to(request), payload);
+        frontend_->cut(connection, CloseReason::Revoked);
+      };
+  builder.add(request(9));
+  builder.add(request(10));
+  client.send(frame_of(builder));
+  ASSERT_TRUE(closed(client));
+  ASSERT_EQ(client.replies.size(), 1u);
+  EXPECT_EQ(client.replies[0].request_id, 9u);
+  EXPECT_EQ(requests_, 1u) << "nothing is taken any more";
+  EXPECT_EQ(
+      metrics_.counter({"gcoord_server_connections_closed_total", "", "reason", "revoked"}).value(),
+      1u);
+}
+
 // A node that fails in a turn says nothing of that turn.
 TEST_P(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
   RawClient client = connect();

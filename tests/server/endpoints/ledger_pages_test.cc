@@ -3,6 +3,7 @@
 #include "ledger/notes/checkpoint_note.h"
 #include "ledger/tiles/tlog_tiles.h"
 #include "tests/server/endpoints/fake_ledger.h"
+#include "tests/server/history/access_records.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +49,43 @@ TEST(LedgerPages, CheckpointsAreSignedNotes) {
   EXPECT_EQ(shard.value().size, 300u);
   EXPECT_EQ(ledger::cluster_place(shard.value()).value(), (ledger::ClusterPosition{1, 2}));
   EXPECT_THAT(ledger_page(ledger, "/key").body, StartsWith(key.text() + "\n"));
+}
+
+// A bundle of the shard of users, with a verifier in its last entry.
+TEST(LedgerPages, AVerifierIsGivenToThoseWhoMayHaveItAndIsKeptByNoCache) {
+  FakeLedger ledger(2);
+  ledger.append(0, 3);
+  ledger.append(1, 3);
+  ledger.tree(0).append(access_entry(security::AccessKind::UserPassword, kSomeVerifier));
+  ledger.publish();
+  int judged = 0;
+  const MaySeeSecrets may = [&judged] { return ++judged > 0; };
+  const MaySeeSecrets may_not = [&judged] { return ++judged < 0; };
+  for (const char* path :
+       {"/shard/0/tile/entries/000.p/4", "/shard/00/../0/tile/entries/000.p/4"}) {
+    const LedgerPage hidden = ledger_page(ledger, path);
+    EXPECT_EQ(hidden.body.find("scrypt"), std::string::npos) << path;
+  }
+  const LedgerPage refused = ledger_page(ledger, "/shard/0/tile/entries/000.p/4", may_not);
+  EXPECT_EQ(refused.status, 200);
+  EXPECT_EQ(refused.body.find("scrypt"), std::string::npos);
+  EXPECT_TRUE(refused.secret);
+  EXPECT_FALSE(refused.immutable);
+  const LedgerPage whole = ledger_page(ledger, "/shard/0/tile/entries/000.p/4", may);
+  EXPECT_EQ(whole.body, bytes_of(ledger.tree(0), "tile/entries/000.p/4"));
+  EXPECT_TRUE(whole.secret);
+  EXPECT_FALSE(whole.immutable);
+  EXPECT_EQ(judged, 2);
+  // Hashes, entries before it, and other shards are as they were, and nobody is judged for them.
+  for (const char* path : {"/shard/0/tile/0/000.p/4",
+                           "/shard/0/tile/entries/000.p/3",
+                           "/shard/1/tile/entries/000.p/3"}) {
+    const LedgerPage page = ledger_page(ledger, path, may_not);
+    EXPECT_EQ(page.status, 200) << path;
+    EXPECT_TRUE(page.immutable) << path;
+    EXPECT_FALSE(page.secret) << path;
+  }
+  EXPECT_EQ(judged, 2);
 }
 
 TEST(LedgerPages, WhatIsNotThereHasAStatusAndANumber) {

@@ -43,11 +43,14 @@ class NamedClients final : public protocol::ReplySink {
     return found == principals.end() ? kNobody : found->second;
   }
 
+  protocol::RecordOrigin origin(protocol::ConnectionId) const override { return origins; }
+
   std::optional<std::size_t> backlog_bytes(protocol::ConnectionId connection) const override {
     return gone.contains(connection.value) ? std::nullopt : std::optional<std::size_t>{0};
   }
 
   std::vector<Answer> answers;
+  protocol::RecordOrigin origins = protocol::RecordOrigin::Remote;  // Of all of them.
   std::set<std::uint64_t> gone;
   std::map<std::uint64_t, security::Principal> principals;
 };
@@ -57,7 +60,7 @@ struct FakeGate {
     gate.start({.clients = clients,
                 .table = [this]() -> const security::AccessTable& { return table; },
                 .confirmed = [this] { return confirmed; },
-                .missing = [this] { return missing; },
+                .stand = [this] { return stand; },
                 .standing =
                     [this](protocol::ConnectionId connection, SessionId session) {
                       return own.contains({connection.value, session.value})
@@ -98,7 +101,7 @@ struct FakeGate {
   MetricsRegistry metrics;
   security::AccessTable table;
   bool confirmed = true;
-  bool missing = false;
+  RolesStand stand = RolesStand::Known;
   std::set<std::pair<std::uint64_t, std::uint64_t>> own;
   std::uint64_t now_ms = 1;
   std::uint64_t reidentified = 0;

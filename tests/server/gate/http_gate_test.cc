@@ -27,8 +27,10 @@ class HttpGateTest : public testing::Test {
     grant("ann", {Right::MetricsRead});
     grant("eve", {Right::LockRead});
     table_.enabled = true;
-    gate_.publish(table_);
+    publish();
   }
+
+  void publish(RolesStand stand = RolesStand::Known) { gate_.publish(table_, stand); }
 
   void grant(const std::string& user, std::initializer_list<Right> rights) {
     security::RightMask mask = 0;
@@ -131,7 +133,7 @@ TEST_F(HttpGateTest, ATokenThatIsForgedExpiredOrEndedOpensNothing) {
   EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 200);
   table_.users["ann"].disabled = true;
   ++table_.epoch;
-  gate_.publish(table_);
+  publish();
   EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 401);
   EXPECT_THAT(body_, HasSubstr("GC6537"));
   EXPECT_EQ(refused_for("identity"), 4u);
@@ -147,20 +149,61 @@ TEST_F(HttpGateTest, ARightThatIsTakenAwayIsGoneWithTheNextPass) {
   EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 200);
   table_.roles["ann"].grants.clear();
   ++table_.epoch;
-  gate_.publish(table_);
+  publish();
   EXPECT_EQ(status(HttpPort::Metrics, "/metrics", good), 403);
 }
 
 TEST_F(HttpGateTest, WhileRightsAreOffEverythingIsForEverybody) {
   EXPECT_TRUE(gate_.on());
   table_.enabled = false;
-  gate_.publish(table_);
+  publish();
   EXPECT_FALSE(gate_.on());
   EXPECT_EQ(status(HttpPort::Metrics, "/metrics"), 200);
   EXPECT_EQ(status(HttpPort::Ledger, "/tile/0/000", "nonsense"), 200);
   table_.enabled = true;
-  gate_.publish(table_);
+  publish();
   EXPECT_EQ(status(HttpPort::Metrics, "/metrics"), 401);
+}
+
+TEST_F(HttpGateTest, VerifiersAreForThoseWhoMayManageUsersWhetherRightsAreOnOrOff) {
+  grant("admin", {Right::AuthAdmin});
+  grant("auditor", {Right::LedgerRead});
+  for (const bool enabled : {true, false}) {
+    table_.enabled = enabled;
+    ++table_.epoch;
+    publish();
+    const auto may = [&](const std::string& bearer) {
+      return gate_.may_see_verifiers({.path = "/shard/0/tile/entries/000", .bearer = bearer});
+    };
+    EXPECT_TRUE(may(token("admin")));
+    EXPECT_FALSE(may(token("auditor")));
+    EXPECT_FALSE(may(""));
+    EXPECT_FALSE(may("gcoord1.forged"));
+    EXPECT_TRUE(gate_.may_see_verifiers(shows("gcoord://7/user/admin")));
+    EXPECT_FALSE(gate_.may_see_verifiers(shows("gcoord://8/user/admin")));
+  }
+  table_.users["admin"].disabled = true;
+  ++table_.epoch;
+  publish();
+  EXPECT_FALSE(gate_.may_see_verifiers(shows("gcoord://7/user/admin")));
+}
+
+TEST_F(HttpGateTest, WithoutTheRolesNothingButHealthIsGiven) {
+  table_ = {};
+  for (const RolesStand stand : {RolesStand::Joining, RolesStand::Unconfirmed}) {
+    publish(stand);
+    EXPECT_TRUE(gate_.on());
+    EXPECT_EQ(status(HttpPort::Ledger, "/shard/0/tile/entries/000", token("ann")), 503);
+    EXPECT_THAT(body_, HasSubstr("GC6561"));
+    EXPECT_EQ(status(HttpPort::Metrics, "/debug/log"), stand == RolesStand::Joining ? 503 : 200);
+    EXPECT_EQ(status(HttpPort::Metrics, "/livez"), 200);
+    EXPECT_EQ(status(HttpPort::Metrics, "/no/such/page"), stand == RolesStand::Joining ? 503 : 200);
+    EXPECT_EQ(status(HttpPort::Metrics, "/metrics"), stand == RolesStand::Joining ? 503 : 200);
+    EXPECT_FALSE(gate_.may_see_verifiers(shows("gcoord://7/user/ann")));
+  }
+  publish();
+  EXPECT_FALSE(gate_.on());
+  EXPECT_EQ(status(HttpPort::Ledger, "/shard/0/tile/entries/000"), 200);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST_F(RequestGateTest, WithUsersButWithoutRightsAnOldCopyBeginsNoChange) {
 // One that joined served all that it had to everybody until it had the roles.
 TEST_F(RequestGateTest, ANodeWithoutACopyOfTheRolesServesNobody) {
   bench_.table = {};
-  bench_.missing = true;
+  bench_.stand = RolesStand::Joining;
   for (const RequestKind kind : {RequestKind::NodeStatus,
                                  RequestKind::SnapshotOpen,
                                  RequestKind::LockReadList,
@@ -86,8 +86,37 @@ TEST_F(RequestGateTest, ANodeWithoutACopyOfTheRolesServesNobody) {
     EXPECT_EQ(answered(), ErrorCode::RightsUnconfirmed);
   }
   EXPECT_TRUE(pass(kNobody, RequestKind::MemberJoin, "")) << "its token is its proof";
-  bench_.missing = false;
+  bench_.stand = RolesStand::Known;
   EXPECT_TRUE(pass(kNobody, RequestKind::NodeStatus, ""));
+}
+
+// In memory mode, or with a new directory: rights may be checked, and the cluster may be without a
+// majority for long, which has to be seen.
+TEST_F(RequestGateTest, ANodeThatBeganWithoutTheRolesSaysHowItIsAndNoMore) {
+  bench_.table = {};
+  bench_.stand = RolesStand::Unconfirmed;
+  for (const RequestKind kind : {RequestKind::OpenSession,
+                                 RequestKind::LockAcquire,
+                                 RequestKind::LockReadList,
+                                 RequestKind::SnapshotOpen,
+                                 RequestKind::WatchOpen,
+                                 RequestKind::AccessChange,
+                                 RequestKind::AccessGet,
+                                 RequestKind::LedgerPrune,
+                                 RequestKind::Authenticate}) {
+    EXPECT_FALSE(pass(kAnn, kind, "jobs/1")) << protocol::request_kind_name(kind);
+    EXPECT_EQ(answered(), ErrorCode::RightsUnconfirmed);
+  }
+  for (const RequestKind kind : {RequestKind::NodeStatus, RequestKind::LeaderMap}) {
+    EXPECT_TRUE(pass(kAnn, kind, "")) << "a certificate";
+    clients_.origins = protocol::RecordOrigin::Loopback;
+    EXPECT_TRUE(pass(kNobody, kind, "")) << "of the node's host";
+    clients_.origins = protocol::RecordOrigin::Remote;
+    EXPECT_FALSE(pass(kNobody, kind, ""));
+    EXPECT_EQ(answered(), ErrorCode::RightsUnconfirmed);
+  }
+  bench_.stand = RolesStand::Known;
+  EXPECT_TRUE(pass(kNobody, RequestKind::LockAcquire, "jobs/1"));
 }
 
 TEST_F(RequestGateTest, AGateThatWasNotStartedLetsAllPass) {

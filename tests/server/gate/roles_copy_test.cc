@@ -47,5 +47,26 @@ TEST(RolesCopyTest, TheLeaderIsAskedFourTimesInTheLimitAndNotMoreOften) {
   EXPECT_EQ(asked, 4u);
 }
 
+TEST(RolesCopyTest, ANodeThatBeganWithoutTheRolesKnowsThemFromTheFirstConfirmedCopyOn) {
+  for (const RolesStand begun : {RolesStand::Joining, RolesStand::Unconfirmed}) {
+    LockBench bench;
+    bench.lead_all();
+    bench.engine.lease = false;
+    RolesCopy copy(bench.service->handlers().reads.ages(), kLimitUs);
+    EXPECT_EQ(copy.stand(bench.now_us), RolesStand::Known);
+    copy.begin(begun);
+    EXPECT_EQ(copy.stand(bench.now_us), begun);
+    copy.advance(bench.now_us);
+    bench.pass_ms(10);
+    EXPECT_EQ(copy.stand(bench.now_us), begun);
+    bench.engine.confirm_reads(*bench.service);
+    copy.advance(bench.now_us);
+    EXPECT_EQ(copy.stand(bench.now_us), RolesStand::Known);
+    bench.pass_ms(5'000);  // Too old for changes, and known all the same.
+    copy.advance(bench.now_us);
+    EXPECT_EQ(copy.stand(bench.now_us), RolesStand::Known);
+  }
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -1,0 +1,111 @@
+// Connections that were proven by a password or a token, after the user has changed.
+#include "server/identities/proven_connections.h"
+
+#include "tests/server/identities/identities_fixture.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::ProofKind;
+
+class ProvenConnectionsTest : public IdentitiesFixture {
+ protected:
+  ProvenConnectionsTest() {
+    users_.add("ann", "open sesame");
+    users_.add("bob", "bob's");
+    requests_.set_cut([this](protocol::ConnectionId connection) { cut_.push_back(connection); });
+    by_password_ = connections_.add();
+    token_ = protocol::decode_authenticated(log_in(by_password_, "ann", "open sesame").payload)
+                 .value()
+                 .token;
+    by_token_ = connections_.add();
+    EXPECT_EQ(error_in(show(by_token_, token_)), ErrorCode::None);
+    other_ = connections_.add();
+    EXPECT_EQ(error_in(log_in(other_, "bob", "bob's")), ErrorCode::None);
+    by_certificate_ = connections_.add();
+    ConnectionIdentity& shown = *connections_.identity(by_certificate_);
+    shown.principal = {security::PrincipalKind::Certificate, "ann"};
+    shown.proof.kind = ProofKind::Certificate;
+    requests_.advance();
+    EXPECT_TRUE(cut_.empty());
+  }
+
+  // Of ann's both, and of nothing else.
+  void expect_ended() {
+    const std::uint64_t before = requests_.reidentified();
+    EXPECT_TRUE(requests_.advance());
+    EXPECT_EQ(requests_.reidentified(), before + 1) << "watches and waits are judged anew";
+    EXPECT_EQ(cut_, (std::vector{by_password_, by_token_}));
+    EXPECT_EQ(principal(by_password_), "anonymous");
+    EXPECT_EQ(principal(by_token_), "anonymous");
+    EXPECT_EQ(connections_.identity(by_token_)->proof.kind, ProofKind::None);
+    EXPECT_EQ(principal(other_), "user bob");
+    EXPECT_EQ(principal(by_certificate_), "certificate ann");
+    EXPECT_EQ(error_in(show(connections_.add(), token_)), ErrorCode::TokenRevoked);
+    EXPECT_FALSE(requests_.advance());
+    EXPECT_EQ(cut_.size(), 2u);
+  }
+
+  std::vector<protocol::ConnectionId> cut_;
+  std::string token_;
+  protocol::ConnectionId by_password_;
+  protocol::ConnectionId by_token_;
+  protocol::ConnectionId by_certificate_;
+  protocol::ConnectionId other_;
+};
+
+TEST_F(ProvenConnectionsTest, AnotherPasswordEndsThoseOfTheEarlierOne) {
+  users_.add("ann", "another");
+  expect_ended();
+  const auto anew = connections_.add();
+  EXPECT_EQ(error_in(log_in(anew, "ann", "another")), ErrorCode::None);
+  requests_.advance();
+  EXPECT_EQ(principal(anew), "user ann");
+}
+
+TEST_F(ProvenConnectionsTest, ADeletedUserHasNone) {
+  users_.users.erase("ann");
+  ++users_.now;
+  expect_ended();
+}
+
+TEST_F(ProvenConnectionsTest, ADisabledUserHasNone) {
+  users_.users["ann"].disabled = true;
+  ++users_.now;
+  expect_ended();
+}
+
+TEST_F(ProvenConnectionsTest, OtherChangesOfUsersEndNothing) {
+  ++users_.now;  // Of a role, or of what the user may.
+  EXPECT_FALSE(requests_.advance());
+  EXPECT_TRUE(cut_.empty());
+  EXPECT_EQ(principal(by_token_), "user ann");
+}
+
+// The same connection says who it is once more, and another one becomes somebody else.
+TEST_F(ProvenConnectionsTest, TheProofThatCountsIsTheLastOne) {
+  users_.add("ann", "another");
+  EXPECT_EQ(error_in(log_in(by_password_, "ann", "another")), ErrorCode::None);
+  EXPECT_EQ(error_in(log_in(by_token_, "bob", "bob's")), ErrorCode::None);
+  cut_.clear();
+  EXPECT_FALSE(requests_.advance());
+  EXPECT_EQ(principal(by_password_), "user ann");
+  EXPECT_EQ(principal(by_token_), "user bob");
+}
+
+TEST_F(ProvenConnectionsTest, ConnectionsThatAreGoneAreNotKept) {
+  ProvenConnections proven(connections_, users_);
+  for (int k = 0; k < 100'000; ++k) {
+    const auto connection = connections_.add();
+    proven.add(connection);
+    proven.add(connection);
+    connections_.open.erase(connection.value);
+  }
+  EXPECT_LE(proven.size(), 1'100u);
+}
+
+}  // namespace
+}  // namespace gcoord::server

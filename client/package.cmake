@@ -10,7 +10,7 @@ include(CMakePackageConfigHelpers)
 set(client_abi 0)
 
 set(client_rooms client/access client/audit client/c client/core client/credentials client/discovery client/groups client/health client/limits
-  client/members client/net client/nodes client/rendezvous protocol protocol/access protocol/audit protocol/groups protocol/identities
+  client/members client/net client/nodes client/rendezvous netcore/client_ring protocol protocol/access protocol/audit protocol/groups protocol/identities
   protocol/limits protocol/logs protocol/members protocol/rendezvous common common/host common/text security/audit security/credentials
   security/limits security/roles security/secret security/tls)
 list(TRANSFORM client_rooms REPLACE "/" "_")

@@ -767,7 +767,7 @@ constexpr auto kTable = [] {
   std::array<ErrorEntry,
              std::size(kRows) + std::size(kSecurityErrors) + std::size(kIdentityErrors) +
                  std::size(kGroupErrors) + std::size(kMemberErrors) + std::size(kAccessErrors) +
-                 std::size(kLimitErrors)>
+                 std::size(kLimitErrors) + std::size(kShmErrors)>
       table{};
   auto* end = std::copy(std::begin(kRows), std::end(kRows), table.begin());
   end = std::copy(std::begin(kSecurityErrors), std::end(kSecurityErrors), end);
@@ -775,7 +775,8 @@ constexpr auto kTable = [] {
   end = std::copy(std::begin(kGroupErrors), std::end(kGroupErrors), end);
   end = std::copy(std::begin(kMemberErrors), std::end(kMemberErrors), end);
   end = std::copy(std::begin(kAccessErrors), std::end(kAccessErrors), end);
-  std::copy(std::begin(kLimitErrors), std::end(kLimitErrors), end);
+  end = std::copy(std::begin(kLimitErrors), std::end(kLimitErrors), end);
+  std::copy(std::begin(kShmErrors), std::end(kShmErrors), end);
   std::ranges::sort(table, {}, &ErrorEntry::code);
   return table;
 }();

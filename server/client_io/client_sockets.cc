@@ -32,6 +32,10 @@ Status ClientSockets::start() {
 
 std::unique_ptr<ClientSocket> ClientSockets::make(asio::generic::stream_protocol::socket socket,
                                                   Use use) {
+  if (use == Use::Ring || use == Use::BriefRing) {
+    const auto size = use == Use::Ring ? RingSocket::Size::Full : RingSocket::Size::Smallest;
+    return std::make_unique<RingSocket>(std::move(socket), rings_, size);
+  }
   asio::error_code ignored;
   // Replies of a turn leave in one write; waiting for more would only add latency. A Unix socket
   // has neither option, nor the need for them.
@@ -52,6 +56,7 @@ std::unique_ptr<ClientSocket> ClientSockets::make(asio::generic::stream_protocol
 }
 
 void ClientSockets::take_reports() {
+  rings_.polls.poll();
   if (threads_ != nullptr) {
     threads_->take_reports();
   }
@@ -64,6 +69,9 @@ void ClientSockets::hand_over() {
 }
 
 bool ClientSockets::arm() {
+  if (!rings_.polls.arm()) {
+    return false;
+  }
   if (threads_ == nullptr || threads_->arm()) {
     return true;
   }

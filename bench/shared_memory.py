@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Locks and unlocks of one client process over TCP on loopback and through shared memory, in turns, on the nodes' own host.
+
+Each round measures every way with one client and with many in one process (gcoordctl bench lock in a closed loop), and which way comes
+first changes. The nodes and the client share the host's processors, so the ratios count, not the figures. Prints one JSON object, and
+with --results keeps it there. Exit code 1: an operation failed.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from three_nodes import Cluster, report, wait_for  # noqa: E402
+
+WAYS = ("tcp", "shm")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default="build/cpu/bin", help="where gcoordd and gcoordctl are")
+    parser.add_argument("--seconds", type=float, default=5, help="of one measurement")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 256])
+    parser.add_argument("--durability", nargs="+", default=["memory", "durable"])
+    parser.add_argument("--results", default="bench/results", help="directory that the raw figures are kept in; empty: none")
+    parser.add_argument("--json", action="store_true", help="accepted for uniformity: the output is always one JSON object")
+    return parser.parse_args()
+
+
+def endpoints(cluster: Cluster, way: str) -> str:
+    if way == "tcp":
+        return cluster.endpoints()
+    return ",".join(f"shm:{cluster.directory / str(node)}/client.shm" for node in cluster.nodes)
+
+
+def load(cluster: Cluster, way: str, clients: int, seconds: float) -> dict:
+    before = cluster.total("gcoord_server_shm_wakes_total")
+    run = subprocess.run([str(cluster.bin / "gcoordctl"), "--endpoints", endpoints(cluster, way), "-o", "json", "bench", "lock",
+                          "--seconds", str(seconds), "--clients", str(clients)], capture_output=True, text=True, check=False)
+    found = json.loads(run.stdout)
+    wakes = {key: value - before.get(key, 0) for key, value in cluster.total("gcoord_server_shm_wakes_total").items()}
+    return {"way": way, "clients": clients, "exit": run.returncode, "bench": found, "wakes": wakes, "load_average": os.getloadavg()[0]}
+
+
+def rate_of(run: dict) -> float:
+    return run["bench"]["pairs_per_s"]
+
+
+def p50_of(run: dict) -> float:
+    return run["bench"]["acquire_p50_ms"]
+
+
+def measure(durability: str, options: argparse.Namespace) -> list:
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(options.bin, Path(folder), shards=64, nodes=options.nodes, durability=durability)
+        try:
+            wait_for("a leader", lambda: cluster.ctl("lock", "acquire", "first", "--ttl", "1s").get("name") == "first")
+            for number in range(options.rounds):
+                for clients in options.clients:
+                    for way in WAYS if number % 2 == 0 else WAYS[::-1]:
+                        run = load(cluster, way, clients, options.seconds)
+                        runs.append({"durability": durability, "round": number, **run})
+                        print(f"  {durability} {clients} {way}: {run['bench']}", file=sys.stderr)
+        finally:
+            cluster.end()
+    return runs
+
+
+def summary(runs: list) -> list:
+    rows = []
+    for durability, clients in sorted({(run["durability"], run["clients"]) for run in runs}):
+        row = {"durability": durability, "clients": clients}
+        for name, value in (("pairs_per_s", rate_of), ("acquire_p50_ms", p50_of)):
+            ratios = []
+            for number in sorted({run["round"] for run in runs}):
+                pair = {run["way"]: value(run) for run in runs
+                        if (run["durability"], run["clients"], run["round"]) == (durability, clients, number)}
+                ratios.append(pair["shm"] / pair["tcp"])
+            for way in WAYS:
+                row[f"{way}_{name}"] = statistics.median(value(run) for run in runs if (run["durability"], run["clients"], run["way"]) ==
+                                                         (durability, clients, way))
+            row[f"{name}_ratios"] = [round(ratio, 3) for ratio in ratios]
+            row[f"{name}_ratio"] = round(statistics.median(ratios), 3)
+        rows.append(row)
+    return rows
+
+
+def main() -> int:
+    options = parse()
+    runs = [run for durability in options.durability for run in measure(durability, options)]
+    report("shared-memory", {"options": {key: value for key, value in vars(options).items() if key not in ("bin", "results", "json")},
+                             "summary": summary(runs), "runs": runs}, options.results)
+    return 1 if any(run["exit"] != 0 for run in runs) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -51,7 +51,12 @@ std::span<const std::byte> RingLink::read() {
 }
 
 bool RingLink::take_bells() {
-  return netcore::take_bells(socket_) != netcore::Bells::Gone;
+  const netcore::Bells bells = netcore::take_bells(socket_);
+  if (bells == netcore::Bells::Rung) {  // Each sleep has one: what sleeps on does so anew.
+    reader_.disarm();
+    writer_.disarm();
+  }
+  return bells != netcore::Bells::Gone;
 }
 
 }  // namespace gcoord::client

@@ -6,9 +6,9 @@
 // cursor or a piece that cannot be makes the ring broken, for ever; then nothing is taken or
 // written any more. Neither end ever waits.
 //
-// An end that has nothing to do says so with arm() and sleeps until the other side rings, by
-// whatever means both have agreed on; write, read and arm() of the two sides are ordered so that no
-// wake-up is lost (WakeOrder). While both are busy nobody rings.
+// An end that has nothing to do says so with arm() and sleeps until the other side rings, which it
+// does once per sleep: after a bell comes disarm(), and arm() for another sleep. All is ordered so
+// that no wake-up is lost (WakeOrder). While both are busy nobody rings.
 //
 // Host and device. One thread, or on a device one thread of a group, has an end.
 #pragma once

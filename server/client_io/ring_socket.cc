@@ -50,7 +50,11 @@ void RingSocket::on_socket() {
   } else if (!lost_) {
     const netcore::Bells bells = netcore::take_bells(socket_.native_handle());
     lost_ = bells == netcore::Bells::Gone;
-    shared_.counters.loop_wakes.add(bells == netcore::Bells::Rung ? 1 : 0);
+    if (bells == netcore::Bells::Rung) {  // Each sleep has one: what sleeps on does so anew.
+      shared_.counters.loop_wakes.add();
+      reader_.disarm();
+      writer_.disarm();
+    }
   }
   if (!open()) {
     return;

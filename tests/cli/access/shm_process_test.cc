@@ -101,7 +101,7 @@ TEST_P(ShmTest, SessionsLocksAndWatchesGoThroughMemoryInTheDataDirectory) {
   EXPECT_THAT(watch.read_line(kPatience).value_or(""), HasSubstr("jobs/a"));
   EXPECT_EQ(local().json({"lock", "get", "jobs/a"})["name"], "jobs/a");
   EXPECT_TRUE(lock.value().release().ok());
-  EXPECT_EQ(local().json({"whoami"})["principal"], "unix:uid:" + std::to_string(::geteuid()));
+  EXPECT_EQ(local().json({"whoami"})["name"], "unix:uid:" + std::to_string(::geteuid()));
   node_->child().signal(SIGTERM);
   EXPECT_EQ(node_->child().wait_for(kPatience), 0);
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -122,7 +122,7 @@ TEST_P(ShmTest, RequestsAndRepliesMayBeLargerThanTheRings) {
     ASSERT_TRUE(lock.ok()) << lock.status().to_string();
     lock.value().detach();
   }
-  const Finished listed = local()({"-o", "json", "lock", "list"});
+  const Finished listed = local()({"-o", "json", "lock", "list", "--limit", "3000"});
   EXPECT_EQ(listed.code, 0) << listed.err;
   EXPECT_GT(listed.out.size(), 600'000u);
 }
@@ -345,14 +345,9 @@ TEST_P(HostileShmTest, WhoDoesNotAskForRingsGetsNoneAndIsCounted) {
   EXPECT_EQ(refused_by("layout"), 1u);
 }
 
-const auto kThreads = testing::Values("0", "2");
-
-INSTANTIATE_TEST_SUITE_P(Threads, ShmTest, kThreads, [](const auto& test) {
-  return std::string{"Io"} + test.param;
-});
-INSTANTIATE_TEST_SUITE_P(Threads, HostileShmTest, kThreads, [](const auto& test) {
-  return std::string{"Io"} + test.param;
-});
+// The loop serves rings itself, whoever serves other sockets.
+INSTANTIATE_TEST_SUITE_P(Threads, ShmTest, testing::Values("2"));
+INSTANTIATE_TEST_SUITE_P(Threads, HostileShmTest, testing::Values("0"));
 
 // Three nodes of one host; no client ever uses TCP.
 class ShmClusterTest : public ProcessCluster {

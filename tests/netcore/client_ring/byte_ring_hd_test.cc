@@ -119,7 +119,8 @@ HD_TEST(ByteRing, APieceThatCannotBeBreaksTheRing) {
   // A bit of the stamp, or of the length: with 96 more bytes the piece would end behind what came.
   const std::uint32_t bit = seed % 96;
   const bool length = bit >= 64;
-  ring.bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+  std::byte& hit = ring.bytes[bit / 8];
+  hit = static_cast<std::byte>(static_cast<unsigned>(hit) ^ 1u << bit % 8);
   std::byte taken[kSampleCapacity];
   const RingTaken found = reader.take(taken, sizeof(taken));
   RingPiece piece;

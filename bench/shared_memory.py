@@ -2,13 +2,15 @@
 """Locks and unlocks of one client process over TCP on loopback and through shared memory, in turns, on the nodes' own host.
 
 Each round measures every way with one client and with many in one process (gcoordctl bench lock in a closed loop), and which way comes
-first changes. The nodes and the client share the host's processors, so the ratios count, not the figures. Prints one JSON object, and
+first changes. The nodes and the client share the host's processors, so the ratios count, not the figures; processor time of a pair is
+least disturbed by others. Prints one JSON object, and
 with --results keeps it there. Exit code 1: an operation failed.
 """
 
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -40,17 +42,39 @@ def endpoints(cluster: Cluster, way: str) -> str:
     return ",".join(f"shm:{cluster.directory / str(node)}/client.shm" for node in cluster.nodes)
 
 
+def node_seconds(cluster: Cluster) -> float:
+    """Processor time of the nodes so far."""
+    ticks = 0
+    for process in cluster.processes.values():
+        fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def child_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def load(cluster: Cluster, way: str, clients: int, seconds: float) -> dict:
     before = cluster.total("gcoord_server_shm_wakes_total")
+    nodes, children = node_seconds(cluster), child_seconds()
     run = subprocess.run([str(cluster.bin / "gcoordctl"), "--endpoints", endpoints(cluster, way), "-o", "json", "bench", "lock",
                           "--seconds", str(seconds), "--clients", str(clients)], capture_output=True, text=True, check=False)
     found = json.loads(run.stdout)
+    pairs = max(int(found["pairs"]), 1)
+    used = {"node_us_per_pair": round((node_seconds(cluster) - nodes) * 1e6 / pairs, 2),
+            "client_us_per_pair": round((child_seconds() - children) * 1e6 / pairs, 2)}
     wakes = {key: value - before.get(key, 0) for key, value in cluster.total("gcoord_server_shm_wakes_total").items()}
-    return {"way": way, "clients": clients, "exit": run.returncode, "bench": found, "wakes": wakes, "load_average": os.getloadavg()[0]}
+    return {"way": way, "clients": clients, "exit": run.returncode, "bench": found, **used, "wakes": wakes, "load_average": os.getloadavg()[0]}
 
 
 def rate_of(run: dict) -> float:
     return run["bench"]["pairs_per_s"]
+
+
+def processor_of(run: dict) -> float:
+    return run["node_us_per_pair"] + run["client_us_per_pair"]
 
 
 def p50_of(run: dict) -> float:
@@ -78,7 +102,7 @@ def summary(runs: list) -> list:
     rows = []
     for durability, clients in sorted({(run["durability"], run["clients"]) for run in runs}):
         row = {"durability": durability, "clients": clients}
-        for name, value in (("pairs_per_s", rate_of), ("acquire_p50_ms", p50_of)):
+        for name, value in (("pairs_per_s", rate_of), ("acquire_p50_ms", p50_of), ("processor_us_per_pair", processor_of)):
             ratios = []
             for number in sorted({run["round"] for run in runs}):
                 pair = {run["way"]: value(run) for run in runs

@@ -28,7 +28,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--bin", default="build/cpu/bin", help="where gcoordd and gcoordctl are")
     parser.add_argument("--seconds", type=float, default=5, help="of one measurement")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[1, 3], help="of a cluster; one after the other")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 256])
     parser.add_argument("--durability", nargs="+", default=["memory", "durable"])
     parser.add_argument("--results", default="bench/results", help="directory that the raw figures are kept in; empty: none")
@@ -81,18 +81,18 @@ def p50_of(run: dict) -> float:
     return run["bench"]["acquire_p50_ms"]
 
 
-def measure(durability: str, options: argparse.Namespace) -> list:
+def measure(nodes: int, durability: str, options: argparse.Namespace) -> list:
     runs = []
     with tempfile.TemporaryDirectory() as folder:
-        cluster = Cluster(options.bin, Path(folder), shards=64, nodes=options.nodes, durability=durability)
+        cluster = Cluster(options.bin, Path(folder), shards=64, nodes=nodes, durability=durability)
         try:
             wait_for("a leader", lambda: cluster.ctl("lock", "acquire", "first", "--ttl", "1s").get("name") == "first")
             for number in range(options.rounds):
                 for clients in options.clients:
                     for way in WAYS if number % 2 == 0 else WAYS[::-1]:
                         run = load(cluster, way, clients, options.seconds)
-                        runs.append({"durability": durability, "round": number, **run})
-                        print(f"  {durability} {clients} {way}: {run['bench']}", file=sys.stderr)
+                        runs.append({"nodes": nodes, "durability": durability, "round": number, **run})
+                        print(f"  {nodes} {durability} {clients} {way}: {run['bench']}", file=sys.stderr)
         finally:
             cluster.end()
     return runs
@@ -100,17 +100,16 @@ def measure(durability: str, options: argparse.Namespace) -> list:
 
 def summary(runs: list) -> list:
     rows = []
-    for durability, clients in sorted({(run["durability"], run["clients"]) for run in runs}):
-        row = {"durability": durability, "clients": clients}
+    for key in sorted({(run["nodes"], run["durability"], run["clients"]) for run in runs}):
+        mine = [run for run in runs if (run["nodes"], run["durability"], run["clients"]) == key]
+        row = dict(zip(("nodes", "durability", "clients"), key))
         for name, value in (("pairs_per_s", rate_of), ("acquire_p50_ms", p50_of), ("processor_us_per_pair", processor_of)):
             ratios = []
-            for number in sorted({run["round"] for run in runs}):
-                pair = {run["way"]: value(run) for run in runs
-                        if (run["durability"], run["clients"], run["round"]) == (durability, clients, number)}
+            for number in sorted({run["round"] for run in mine}):
+                pair = {run["way"]: value(run) for run in mine if run["round"] == number}
                 ratios.append(pair["shm"] / pair["tcp"])
             for way in WAYS:
-                row[f"{way}_{name}"] = statistics.median(value(run) for run in runs if (run["durability"], run["clients"], run["way"]) ==
-                                                         (durability, clients, way))
+                row[f"{way}_{name}"] = round(statistics.median(value(run) for run in mine if run["way"] == way), 3)
             row[f"{name}_ratios"] = [round(ratio, 3) for ratio in ratios]
             row[f"{name}_ratio"] = round(statistics.median(ratios), 3)
         rows.append(row)
@@ -119,7 +118,7 @@ def summary(runs: list) -> list:
 
 def main() -> int:
     options = parse()
-    runs = [run for durability in options.durability for run in measure(durability, options)]
+    runs = [run for nodes in options.nodes for durability in options.durability for run in measure(nodes, durability, options)]
     report("shared-memory", {"options": {key: value for key, value in vars(options).items() if key not in ("bin", "results", "json")},
                              "summary": summary(runs), "runs": runs}, options.results)
     return 1 if any(run["exit"] != 0 for run in runs) else 0

@@ -4,6 +4,7 @@
 #include "tests/cli/access/raw_rings.h"
 #include "tests/cli/process_cluster.h"
 #include "tests/cli/programs.h"
+#include "tests/cli/resident_cluster.h"
 #include "tests/server/http/raw_http.h"
 #include "tests/source_dir.h"
 
@@ -388,6 +389,21 @@ TEST_F(ShmClusterTest, LeadersAreFoundByTheirMemoryAndAFailoverIsSurvived) {
     }
   }
   EXPECT_THAT(addresses(), testing::UnorderedElementsAreArray(places()));
+}
+
+TEST_F(ResidentProcessTest, ClientsOfAResidentTurnTakeSharedMemoryToo) {
+  std::vector<std::string> places;
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    places.push_back("shm:" + (cluster_->data_directory(node) / "client.shm").string());
+  }
+  client::Client client = connect_to(places);
+  client::Session session = open(client);
+  for (int k = 0; k < 16; ++k) {
+    take_and_release(session, "name/" + std::to_string(k));
+  }
+  for (const client::NodeView& node : client.cluster().nodes) {
+    EXPECT_THAT(node.address, testing::StartsWith("shm:"));
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -135,6 +136,61 @@ TEST_P(TwoThreads, LoseNoByteAndNoWakeUp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TwoThreads, testing::Range<std::uint64_t>(0, 8));
+
+// One end of an echo: it sends a byte, and sleeps until one comes back.
+class EchoEnd {
+ public:
+  EchoEnd(SampleRing& out, SampleRing& in, Bell& theirs, Bell& own)
+      : writer_(out.view()), reader_(in.view()), theirs_(theirs), own_(own) {}
+
+  void send() {
+    const std::byte byte{1};
+    writer_.write(&byte, 1);
+    if (writer_.publish()) {
+      theirs_.ring();
+    }
+  }
+
+  // Whoever sends does so while the other side is about to sleep.
+  void wait() {
+    std::array<std::byte, kSampleCapacity> taken;
+    while (reader_.take(taken.data(), taken.size()).bytes == 0) {
+      if (reader_.arm()) {
+        own_.wait();
+        reader_.disarm();
+      }
+    }
+  }
+
+ private:
+  RingWriter writer_;
+  RingReader reader_;
+  Bell& theirs_;
+  Bell& own_;
+};
+
+TEST(TwoThreadsEcho, EveryByteFindsASleeperOrIsFound) {
+  constexpr int kRounds = 20'000;
+  auto there = std::make_unique<SampleRing>();
+  auto back = std::make_unique<SampleRing>();
+  Bell first;
+  Bell second;
+  std::thread echo{[&] {
+    EchoEnd end{*back, *there, first, second};
+    for (int round = 0; round < kRounds; ++round) {
+      end.wait();
+      end.send();
+    }
+  }};
+  EchoEnd end{*there, *back, second, first};
+  for (int round = 0; round < kRounds; ++round) {
+    end.send();
+    end.wait();
+  }
+  echo.join();
+  EXPECT_EQ(there->words.written, std::uint64_t{kRounds} * kRingLineBytes);
+  EXPECT_EQ(back->words.written, there->words.written);
+}
 
 }  // namespace
 }  // namespace gcoord::netcore

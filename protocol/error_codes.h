@@ -370,6 +370,11 @@ enum class ErrorCode : std::uint32_t {
   MembersFixed = 6640,
   AlarmUnknown = 6641,
 
+  ShmAbsent = 6690,
+  ShmLayoutUnknown = 6691,
+  ShmExhausted = 6692,
+  ShmNotSpoken = 6693,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -496,16 +496,16 @@ inline constexpr ErrorEntry kMemberErrors[] = {
      "Take an alarm from gcoordctl alarm list, as KIND:NODE or KIND, or all"},
 };
 inline constexpr ErrorEntry kShmErrors[] = {
-    {ErrorCode{6690}, "ShmAbsent", StatusCode::Unavailable, ExitCode::Unreachable,
+    {ErrorCode::ShmAbsent, "ShmAbsent", StatusCode::Unavailable, ExitCode::Unreachable,
      "no node gives shared memory at this path",
      "Check the path: client.shm in the data directory of a node that runs, or what its --listen-shm names"},
-    {ErrorCode{6691}, "ShmLayoutUnknown", StatusCode::FailedPrecondition, ExitCode::Usage,
+    {ErrorCode::ShmLayoutUnknown, "ShmLayoutUnknown", StatusCode::FailedPrecondition, ExitCode::Usage,
      "client and node have no layout of shared memory in common",
      "Use a client of the node's release, or reach the node by its TCP or Unix address"},
-    {ErrorCode{6692}, "ShmExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+    {ErrorCode::ShmExhausted, "ShmExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the node has no memory or no file descriptors for another client's rings",
      "Close clients that are not needed, raise the node's limits, or reach it by its TCP address"},
-    {ErrorCode{6693}, "ShmNotSpoken", StatusCode::FailedPrecondition, ExitCode::Unreachable,
+    {ErrorCode::ShmNotSpoken, "ShmNotSpoken", StatusCode::FailedPrecondition, ExitCode::Unreachable,
      "what serves this socket gives no shared memory that can be trusted",
      "Check the path: a node's --listen-unix is reached with unix:, its --listen-shm with shm:"},
 };

@@ -85,9 +85,8 @@ struct Connection::Wire {
     }
     const gcoord::Status failure = unix_connect_failure(error.value());
     const bool absent = failure.detail() == kUnixSocketAbsent;
-    return wants_rings && absent
-               ? numbered(protocol::ErrorCode{netcore::kShmAbsent}, failure.message())
-               : failure;
+    return wants_rings && absent ? numbered(protocol::ErrorCode::ShmAbsent, failure.message())
+                                 : failure;
   }
 
   void begin_rings(const std::shared_ptr<Connection>& self);

@@ -137,11 +137,17 @@ TEST_P(TwoThreads, LoseNoByteAndNoWakeUp) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TwoThreads, testing::Range<std::uint64_t>(0, 8));
 
+// A ring, and the bell of who reads it.
+struct BelledRing {
+  SampleRing ring;
+  Bell bell;
+};
+
 // One end of an echo: it sends a byte, and sleeps until one comes back.
 class EchoEnd {
  public:
-  EchoEnd(SampleRing& out, SampleRing& in, Bell& theirs, Bell& own)
-      : writer_(out.view()), reader_(in.view()), theirs_(theirs), own_(own) {}
+  EchoEnd(BelledRing& out, BelledRing& in)
+      : writer_(out.ring.view()), reader_(in.ring.view()), theirs_(out.bell), own_(in.bell) {}
 
   void send() {
     const std::byte byte{1};
@@ -171,25 +177,23 @@ class EchoEnd {
 
 TEST(TwoThreadsEcho, EveryByteFindsASleeperOrIsFound) {
   constexpr int kRounds = 20'000;
-  auto there = std::make_unique<SampleRing>();
-  auto back = std::make_unique<SampleRing>();
-  Bell first;
-  Bell second;
+  auto there = std::make_unique<BelledRing>();
+  auto back = std::make_unique<BelledRing>();
   std::thread echo{[&] {
-    EchoEnd end{*back, *there, first, second};
+    EchoEnd end{*back, *there};
     for (int round = 0; round < kRounds; ++round) {
       end.wait();
       end.send();
     }
   }};
-  EchoEnd end{*there, *back, second, first};
+  EchoEnd end{*there, *back};
   for (int round = 0; round < kRounds; ++round) {
     end.send();
     end.wait();
   }
   echo.join();
-  EXPECT_EQ(there->words.written, std::uint64_t{kRounds} * kRingLineBytes);
-  EXPECT_EQ(back->words.written, there->words.written);
+  EXPECT_EQ(there->ring.words.written, std::uint64_t{kRounds} * kRingLineBytes);
+  EXPECT_EQ(back->ring.words.written, there->ring.words.written);
 }
 
 }  // namespace

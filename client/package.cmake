@@ -12,7 +12,7 @@ set(client_abi 0)
 set(client_rooms client/access client/api client/audit client/c client/core client/credentials client/discovery
   client/dispatch client/elections client/groups client/health client/ledger client/limits client/locks client/members
   client/net client/nodes client/notices client/reads client/records client/rendezvous client/sessions client/watches
-  protocol protocol/access protocol/audit protocol/groups protocol/identities protocol/ledger
+  netcore/client_ring protocol protocol/access protocol/audit protocol/groups protocol/identities protocol/ledger
   protocol/limits protocol/logs
   protocol/members protocol/rendezvous common common/host common/text security/audit security/credentials
   security/limits security/roles security/secret security/tls)

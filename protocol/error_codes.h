@@ -376,6 +376,11 @@ enum class ErrorCode : std::uint32_t {
   LockBatchNameTwice = 6707,
   LockBatchForeign = 6708,
 
+  ShmAbsent = 6690,
+  ShmLayoutUnknown = 6691,
+  ShmExhausted = 6692,
+  ShmNotSpoken = 6693,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -297,6 +297,18 @@ inline constexpr ErrorEntry kNodeErrors[] = {
     {ErrorCode::DeviceDiffers, "DeviceDiffers", StatusCode::Internal, ExitCode::Negative,
      "the device's memory or one of its steps was wrong, and no request of the current turn was acknowledged",
      "Take the device out of service if this happens twice, and start the node again; it rebuilds its state from its log"},
+    {ErrorCode::ShmAbsent, "ShmAbsent", StatusCode::Unavailable, ExitCode::Unreachable,
+     "no node gives shared memory at this path",
+     "Check the path: client.shm in the data directory of a node that runs, or what its --listen-shm names"},
+    {ErrorCode::ShmLayoutUnknown, "ShmLayoutUnknown", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "client and node have no layout of shared memory in common",
+     "Use a client of the node's release, or reach the node by its TCP or Unix address"},
+    {ErrorCode::ShmExhausted, "ShmExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "the node has no memory or no file descriptors for another client's rings",
+     "Close clients that are not needed, raise the node's limits, or reach it by its TCP address"},
+    {ErrorCode::ShmNotSpoken, "ShmNotSpoken", StatusCode::FailedPrecondition, ExitCode::Unreachable,
+     "what serves this socket gives no shared memory that can be trusted",
+     "Check the path: a node's --listen-unix is reached with unix:, its --listen-shm with shm:"},
 };
 
 // clang-format on

@@ -4,6 +4,7 @@
 #include "server/platform/endpoint_name.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace gcoord::cli {
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::string_view kDefaultPort = ":7400";
 constexpr std::string_view kService = "srv:";
-constexpr std::string_view kUnix = "unix:";
+constexpr std::array<std::string_view, 2> kPaths = {"unix:", "shm:"};  // Behind which is a path.
 
 bool has_port(std::string_view part) {
   const std::size_t bracket = part.find(']');
@@ -30,11 +31,13 @@ Result<std::vector<std::string>> parse_endpoints(std::string_view text) {
     if (part.empty()) {
       continue;
     }
-    if (part.starts_with(kUnix)) {
-      if (part.find('/') != kUnix.size() || part.back() == '/') {
-        return protocol::make_error(
-            protocol::ErrorCode::OptionInvalid,
-            "--endpoints: '" + part + "' is not unix: and the absolute path of a socket");
+    const auto scheme = std::ranges::find_if(
+        kPaths, [&part](std::string_view each) { return part.starts_with(each); });
+    if (scheme != kPaths.end()) {
+      if (part.find('/') != scheme->size() || part.back() == '/') {
+        return protocol::make_error(protocol::ErrorCode::OptionInvalid,
+                                    "--endpoints: '" + part + "' is not " + std::string{*scheme} +
+                                        " and the absolute path of a socket");
       }
       endpoints.push_back(std::move(part));
       continue;

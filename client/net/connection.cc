@@ -1,19 +1,10 @@
 #include "client/net/connection.h"
 
-#include "client/net/asio.h"
+#include "client/net/connection_wire.h"
 #include "client/net/failure.h"
 #include "client/net/host_port.h"
-#include "client/net/loopback.h"
-#include "client/net/tls_access.h"
 #include "common/assert.h"
-#include "common/host/unix_socket.h"
 #include "protocol/identities/secret_kinds.h"
-#include "security/secret/bytes.h"
-#include "security/tls/session.h"
-
-#include <asio/connect.hpp>
-#include <asio/generic/stream_protocol.hpp>
-#include <sys/socket.h>
 
 #include <array>
 #include <optional>
@@ -23,79 +14,10 @@
 namespace gcoord::client {
 namespace {
 
-// Of a connection's own buffers, which nobody reads again.
-void wipe(std::span<const std::byte> bytes) {
-  security::wipe_memory({const_cast<std::byte*>(bytes.data()), bytes.size()});
-}
-
 // The first byte of an alert of TLS (RFC 8446, section 5.1), and of no frame.
 constexpr std::byte kTlsAlert{0x15};
 
 }  // namespace
-
-struct Connection::Wire {
-  using Socket = asio::generic::stream_protocol::socket;
-  using Endpoints = std::vector<asio::generic::stream_protocol::endpoint>;
-
-  // A record of TLS with what is around it (RFC 8446, section 5.2).
-  static constexpr std::size_t kReadBytes = (std::size_t{16} << 10) + 512;
-
-  Wire(asio::io_context& context, std::shared_ptr<TlsAccess> tls)
-      : resolver(context), socket(context), access(std::move(tls)) {}
-
-  // The last words of TLS, an alert or its goodbye, as far as the kernel takes them at once. A
-  // session that was not shut leaves no ticket, so it is shut also where a write is under way,
-  // behind which nothing may go out.
-  void say_last_words(bool writing) {
-    std::vector<std::byte> bytes;
-    session->shut();
-    session->take_output(bytes);
-    if (writing || !socket.is_open()) {
-      return;
-    }
-    static_cast<void>(
-        ::send(socket.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-  }
-
-  void open(const std::shared_ptr<Connection>& self, const Endpoints& endpoints) {
-    asio::async_connect(socket, endpoints, [self](const std::error_code& error, const auto&) {
-      self->on_open(error);
-    });
-  }
-
-  gcoord::Status open_local(const std::shared_ptr<Connection>& self, const std::string& path) {
-    auto address = UnixAddress::of(path);
-    if (!address.ok()) {
-      return address.status();
-    }
-    local.emplace(std::move(address).value());
-    open(self, {asio::generic::stream_protocol::endpoint{local->get(), local->length()}});
-    return {};
-  }
-
-  // Of a connection that is there: whether this is the node, as far as the machine knows.
-  gcoord::Status judge_server() {
-    return local.has_value() ? judge_unix_server(socket.native_handle(), *local) : gcoord::Status{};
-  }
-
-  // Of a connection that is there: a name may have several addresses, and TCP has chosen one.
-  Privacy privacy() const {
-    asio::error_code error;
-    const auto reached = socket.remote_endpoint(error);
-    const bool own =
-        session != nullptr || local.has_value() || (!error && is_loopback(*reached.data()));
-    return own ? Privacy::Private : Privacy::Readable;
-  }
-
-  asio::ip::tcp::resolver resolver;
-  Socket socket;
-  std::optional<UnixAddress> local;               // Of a Unix socket.
-  std::shared_ptr<TlsAccess> access;              // nullptr: plain TCP.
-  std::unique_ptr<security::TlsSession> session;  // From connect() on, where there is access.
-  std::vector<std::byte> read_bytes;              // What came, still encrypted.
-  bool heard = false;                             // Anything has come.
-  bool alerted = false;                           // In plain TCP, and it began as an alert.
-};
 
 Connection::Connection(asio::io_context& context, Clock& clock, std::shared_ptr<TlsAccess> tls)
     : clock_(clock), wire_(std::make_unique<Wire>(context, std::move(tls))) {}
@@ -105,20 +27,22 @@ Connection::~Connection() {
     builder_.finish(queued_);  // Which wipes what it had.
   }
   wipe_queued();
-  wipe(writing_bytes_);
+  wipe_bytes(writing_bytes_);
 }
 
 void Connection::wipe_queued() {
   if (std::exchange(secrets_queued_, !builder_.empty() && secrets_queued_)) {
-    wipe(queued_);
+    wipe_bytes(queued_);
   }
 }
 
 void Connection::connect(const std::string& address, Events events) {
   events_ = std::move(events);
   last_received_ = clock_.now();
-  if (const auto path = unix_path(address)) {
-    const gcoord::Status opened = wire_->open_local(shared_from_this(), *path);
+  if (is_local(address)) {
+    const auto rings = shm_path(address);
+    const gcoord::Status opened = wire_->open_local(
+        shared_from_this(), rings ? *rings : *unix_path(address), rings.has_value());
     return opened.ok() ? void() : close(opened);
   }
   const HostPort target = split_host_port(address);
@@ -160,13 +84,15 @@ void Connection::on_open(const std::error_code& error) {
     return;
   }
   if (error) {
-    return close(wire_->local.has_value() ? unix_connect_failure(error.value())
-                                          : numbered(protocol::ErrorCode::None, error.message()));
+    return close(wire_->connect_failure(error));
   }
   if (const gcoord::Status judged = wire_->judge_server(); !judged.ok()) {
     return close(judged);
   }
   privacy_ = wire_->privacy();
+  if (wire_->wants_rings) {
+    return wire_->begin_rings(shared_from_this());
+  }
   asio::error_code ignored;
   // Batching is done here, so the kernel's own delays would only add latency.
   wire_->socket.set_option(asio::ip::tcp::no_delay{true}, ignored);
@@ -210,6 +136,9 @@ void Connection::write() {
   if (wire_->session == nullptr) {
     writing_bytes_.swap(queued_);
     secrets_written_ = std::exchange(secrets_queued_, !builder_.empty() && secrets_queued_);
+    if (wire_->rings.has_value()) {
+      return wire_->write_ring(*this);
+    }
   } else {
     const gcoord::Status sent = queued_.empty() ? gcoord::Status{} : wire_->session->send(queued_);
     if (!sent.ok()) {
@@ -225,7 +154,7 @@ void Connection::write() {
                     [self = shared_from_this()](const asio::error_code& error, std::size_t) {
                       self->writing_ = false;
                       if (std::exchange(self->secrets_written_, false)) {
-                        wipe(self->writing_bytes_);
+                        wipe_bytes(self->writing_bytes_);
                       }
                       if (!error) {
                         self->flush();
@@ -338,7 +267,7 @@ bool Connection::deliver_frames() {
       const protocol::ReplySlot slot = frame.reply(index);
       events_.on_reply(slot, frame.payload(slot));
       if (protocol::reply_has_secret(slot.kind)) {
-        wipe(frame.payload(slot));
+        wipe_bytes(frame.payload(slot));
       }
     }
   }

@@ -1,5 +1,5 @@
-// One connection to one node, over TCP with TLS inside where the client has it, or by a Unix
-// socket: frames out, frames in, nothing known of what they mean.
+// One connection to one node, over TCP with TLS inside where the client has it, by a Unix socket,
+// or by rings in shared memory: frames out, frames in, nothing known of what they mean.
 //
 // Slots queued while a write is under way leave together in the next frame, so the number of system
 // calls falls as the load rises. A connection is used once: after on_closed it is dropped and
@@ -54,8 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(asio::io_context& context, Clock& clock, std::shared_ptr<TlsAccess> tls = nullptr);
   ~Connection();
 
-  // "host:port", or "unix:/path", where there is no TLS: the kernel says to the node who calls, and
-  // to this side who serves the socket. Numeric addresses are not looked up.
+  // "host:port"; or "unix:/path" or "shm:/path", where there is no TLS: the kernel says to the node
+  // who calls, and to this side who serves the socket. Numeric addresses are not looked up.
   void connect(const std::string& address, Events events);
 
   using BeforeSend =

@@ -35,6 +35,18 @@ inline std::optional<std::string> unix_path(const std::string& address) {
                                       : std::nullopt;
 }
 
+// "shm:/path": the path by which a node of this host gives shared memory; nothing: it is none.
+inline std::optional<std::string> shm_path(const std::string& address) {
+  constexpr std::string_view kScheme = "shm:";
+  return address.starts_with(kScheme) ? std::optional{address.substr(kScheme.size())}
+                                      : std::nullopt;
+}
+
+// Whether it is reached by a path on this host, where the node knows who calls.
+inline bool is_local(const std::string& address) {
+  return unix_path(address).has_value() || shm_path(address).has_value();
+}
+
 // 0 when it is no port.
 inline std::uint16_t port_number(const std::string& text) {
   std::uint16_t port = 0;

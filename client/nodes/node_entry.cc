@@ -15,8 +15,7 @@ constexpr std::size_t kOtherAddressesMax = 3;
 }  // namespace
 
 void NodeEntry::add_address(const std::string& other) {
-  if (unix_path(address).has_value() || address == other ||
-      std::ranges::find(others, other) != others.end()) {
+  if (is_local(address) || address == other || std::ranges::find(others, other) != others.end()) {
     return;
   }
   if (others.size() == kOtherAddressesMax) {

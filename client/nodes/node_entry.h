@@ -34,8 +34,8 @@ struct NodeEntry {
       : address(std::move(where)), node(who), breaker_options(options), breaker(options) {}
 
   // The node may be at another address than the one that is known. If that one does not work, the
-  // other is tried at once. One that was given as a Unix socket stays there: by it the node knows
-  // who this is.
+  // other is tried at once. One that was given as a path of this host stays there: by it the node
+  // knows who this is.
   void add_address(const std::string& other);
 
   // The one in use does not work. A new one is tried at once, known ones in turn after a pause.

@@ -18,9 +18,9 @@ namespace {
 // meanwhile. A node that names others each time would else be given a connection for each.
 constexpr std::size_t kLearntMax = 2 * std::size_t{protocol::kNodesMax};
 
-// Given as a Unix socket, and neither known to be a node's nor known not to be there.
+// Given as a path of this host, and neither known to be a node's nor known not to be there.
 bool awaits_local(const NodeEntry& entry) {
-  return entry.is_used() && entry.node == NodeId{} && !entry.failed && unix_path(entry.address);
+  return entry.is_used() && entry.node == NodeId{} && !entry.failed && is_local(entry.address);
 }
 
 const std::vector<protocol::NodeAddress> kNone;
@@ -387,7 +387,7 @@ void NodeSet::on_welcome(Entry& entry,
   for (const protocol::NodeAddress& node : welcome->nodes) {
     learn_address(node);
   }
-  for (const protocol::NodeAddress& node : unix_path(entry.address) ? cluster_.nodes : kNone) {
+  for (const protocol::NodeAddress& node : is_local(entry.address) ? cluster_.nodes : kNone) {
     learn_address(node);
   }
   known_.hear(welcome->view_epoch);
@@ -419,7 +419,8 @@ void NodeSet::learn_address(const protocol::NodeAddress& node) {
   if (node.address.empty() || known_.has_left(node.node)) {
     return;
   }
-  // A node whose Unix socket was given is reached there, so it is awaited which nodes these are.
+  // A node whose path on this host was given is reached there, so it is awaited which nodes these
+  // are.
   if (find(node.node) == nullptr &&
       std::ranges::any_of(entries_, [](const auto& entry) { return awaits_local(*entry); })) {
     return;
@@ -458,7 +459,7 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   if (!was_ready) {
     entry.change_address();
   }
-  for (const protocol::NodeAddress& node : unix_path(entry.address) ? cluster_.nodes : kNone) {
+  for (const protocol::NodeAddress& node : is_local(entry.address) ? cluster_.nodes : kNone) {
     learn_address(node);
   }
   if (was_ready) {

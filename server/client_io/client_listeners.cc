@@ -1,6 +1,7 @@
 #include "server/client_io/client_listeners.h"
 
 #include "protocol/error_codes.h"
+#include "server/platform/operator_log.h"
 
 #include <utility>
 
@@ -18,7 +19,11 @@ Status listen_failed(const Endpoint& endpoint, const asio::error_code& error) {
 }  // namespace
 
 ClientListeners::ClientListeners(asio::io_context& context, OnAccepted on_accepted)
-    : context_(context), on_accepted_(std::move(on_accepted)), tcp_(context), local_(context) {}
+    : context_(context),
+      on_accepted_(std::move(on_accepted)),
+      tcp_(context),
+      local_(context),
+      rings_(context) {}
 
 Status ClientListeners::listen(const Endpoint& endpoint) {
   asio::error_code error;
@@ -48,12 +53,34 @@ Status ClientListeners::listen(const Endpoint& endpoint) {
   return Status{};
 }
 
-Status ClientListeners::listen_unix(const std::string& path, std::uint32_t mode) {
-  GCOORD_TRY(unix_file_, UnixListener::open(path, mode));
+Status ClientListeners::LocalListener::listen(const std::string& path, std::uint32_t mode) {
+  GCOORD_TRY(file, UnixListener::open(path, mode));
   asio::error_code error;
-  local_.acceptor.assign(asio::local::stream_protocol(), unix_file_.release_descriptor(), error);
-  if (error) {
-    return Status{StatusCode::Internal, path + ": " + error.message(), kUnixSocketUnusable};
+  acceptor.assign(asio::local::stream_protocol(), file.release_descriptor(), error);
+  return error ? Status{StatusCode::Internal, path + ": " + error.message(), kUnixSocketUnusable}
+               : Status{};
+}
+
+void ClientListeners::LocalListener::close() {
+  asio::error_code ignored;
+  acceptor.close(ignored);
+  file = UnixListener{};
+}
+
+Status ClientListeners::listen_local(const LocalPlaces& places) {
+  if (!places.stream.empty()) {
+    GCOORD_TRY_STATUS(local_.listen(places.stream, places.mode));
+  }
+  if (!places.rings.empty()) {
+    const Status listening = rings_.listen(places.rings, places.mode);
+    if (!listening.ok() && places.must_have_rings) {
+      return listening;
+    }
+    if (!listening.ok()) {
+      log_warning(LogComponent::Clients,
+                  "clients of this host get no shared memory: {}; --listen-shm names another place",
+                  listening.to_string());
+    }
   }
   accept();
   return Status{};
@@ -67,6 +94,7 @@ void ClientListeners::begin_pass() {
 void ClientListeners::accept() {
   accept_at(tcp_);
   accept_at(local_);
+  accept_at(rings_);
 }
 
 template <typename Protocol>
@@ -84,14 +112,14 @@ void ClientListeners::accept_at(Listener<Protocol>& listener) {
         }
         if (!error) {
           ++accepted_;
-          pass_on(std::move(socket));
+          pass_on(std::move(socket), static_cast<const void*>(&listener) == &rings_);
           accept_at(listener);
         }
         // Out of descriptors: the next sweep tries again, because trying at once would spin.
       });
 }
 
-void ClientListeners::pass_on(asio::ip::tcp::socket socket) {
+void ClientListeners::pass_on(asio::ip::tcp::socket socket, bool /*ring*/) {
   asio::error_code failed;
   const asio::ip::tcp::endpoint address = socket.remote_endpoint(failed);
   if (!failed) {  // Else it is gone already.
@@ -99,10 +127,10 @@ void ClientListeners::pass_on(asio::ip::tcp::socket socket) {
   }
 }
 
-void ClientListeners::pass_on(asio::local::stream_protocol::socket socket) {
+void ClientListeners::pass_on(asio::local::stream_protocol::socket socket, bool ring) {
   const std::optional<UnixPeer> user = unix_peer(socket.native_handle());
   if (user.has_value()) {
-    on_accepted_({.socket = std::move(socket), .address = {}, .local = user});
+    on_accepted_({.socket = std::move(socket), .address = {}, .local = user, .ring = ring});
   }
 }
 
@@ -110,8 +138,8 @@ void ClientListeners::close() {
   closed_ = true;
   asio::error_code ignored;
   tcp_.acceptor.close(ignored);
-  local_.acceptor.close(ignored);
-  unix_file_ = UnixListener{};
+  local_.close();
+  rings_.close();
 }
 
 }  // namespace gcoord::server

@@ -1,6 +1,7 @@
-// The two listeners of the client port: TCP, and if it is wished a Unix socket.
+// The listeners of the client port: TCP, if it is wished a Unix socket, and another one by which
+// clients get shared memory.
 //
-// Both accept under one budget of a pass. The loop's thread.
+// All accept under one budget of a pass. The loop's thread.
 #pragma once
 
 #include "common/host/unix_socket.h"
@@ -24,7 +25,16 @@ namespace gcoord::server {
 struct AcceptedClient {
   asio::generic::stream_protocol::socket socket;
   asio::ip::tcp::endpoint address;  // Of a client over TCP.
-  std::optional<UnixPeer> local;    // Of one over the Unix socket.
+  std::optional<UnixPeer> local;    // Of one over a Unix socket.
+  bool ring = false;                // It wants shared memory.
+};
+
+// Absolute paths of sockets for clients of this host; empty: none.
+struct LocalPlaces {
+  std::string stream;            // For frames.
+  std::string rings;             // For shared memory.
+  bool must_have_rings = false;  // Else it is only said in the log that there can be none.
+  std::uint32_t mode = 0600;     // Of the files.
 };
 
 class ClientListeners {
@@ -37,8 +47,8 @@ class ClientListeners {
   // Binds and accepts. ListenFailed names the address and the system's reason.
   Status listen(const Endpoint& endpoint);
 
-  // Likewise at a path (UnixListener::open).
-  Status listen_unix(const std::string& path, std::uint32_t mode);
+  // Likewise at paths (UnixListener::open).
+  Status listen_local(const LocalPlaces& places);
 
   // Once per pass: the budget is whole again.
   void begin_pass();
@@ -60,17 +70,27 @@ class ClientListeners {
     bool accepting = false;
   };
 
+  // At a path; the file goes with it.
+  struct LocalListener : Listener<asio::local::stream_protocol> {
+    using Listener::Listener;
+
+    Status listen(const std::string& path, std::uint32_t mode);
+    void close();
+
+    UnixListener file;
+  };
+
   template <typename Protocol>
   void accept_at(Listener<Protocol>& listener);
 
-  void pass_on(asio::ip::tcp::socket socket);
-  void pass_on(asio::local::stream_protocol::socket socket);
+  void pass_on(asio::ip::tcp::socket socket, bool ring);
+  void pass_on(asio::local::stream_protocol::socket socket, bool ring);
 
   asio::io_context& context_;
   OnAccepted on_accepted_;
   Listener<asio::ip::tcp> tcp_;
-  Listener<asio::local::stream_protocol> local_;
-  UnixListener unix_file_;
+  LocalListener local_;
+  LocalListener rings_;
   std::uint16_t port_ = 0;
   std::size_t accepted_ = 0;  // In this pass.
   bool closed_ = false;

@@ -39,6 +39,10 @@ std::unique_ptr<ClientSocket> ClientSockets::make(asio::generic::stream_protocol
 
 std::unique_ptr<ClientSocket> ClientSockets::make_socket(
     asio::generic::stream_protocol::socket socket, Use use) {
+  if (use == Use::Ring || use == Use::BriefRing) {
+    const auto size = use == Use::Ring ? RingSocket::Size::Full : RingSocket::Size::Smallest;
+    return std::make_unique<RingSocket>(std::move(socket), rings_, size);
+  }
   asio::error_code ignored;
   // Replies of a turn leave in one write; waiting for more would only add latency. A Unix socket
   // has neither option, nor the need for them.
@@ -60,6 +64,7 @@ std::unique_ptr<ClientSocket> ClientSockets::make_socket(
 
 void ClientSockets::take_reports() {
   tally_.add(IoCall::Loop);  // By which the pass began.
+  rings_.polls.poll();
   if (threads_ != nullptr) {
     threads_->take_reports();
   }
@@ -73,6 +78,9 @@ void ClientSockets::hand_over() {
 }
 
 bool ClientSockets::arm() {
+  if (!rings_.polls.arm()) {
+    return false;
+  }
   if (threads_ == nullptr || threads_->arm()) {
     tally_.add(IoCall::Loop);  // In which the loop sleeps.
     return true;

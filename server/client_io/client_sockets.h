@@ -1,5 +1,6 @@
 // Maker of client sockets, and what a pass of the loop owes them: direct ones, or with I/O threads
-// handed ones. The loop's thread.
+// handed ones; and those with rings in shared memory, which the loop serves itself. The loop's
+// thread.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -7,6 +8,7 @@
 #include "server/client_io/client_socket.h"
 #include "server/client_io/direct_socket.h"
 #include "server/client_io/io_threads.h"
+#include "server/client_io/ring_socket.h"
 #include "server/tls/port_tls.h"
 
 #include <asio/generic/stream_protocol.hpp>
@@ -39,7 +41,11 @@ class ClientSockets {
  public:
   // Context and registry outlive it.
   ClientSockets(asio::io_context& context, const ClientIoOptions& options, MetricsRegistry& metrics)
-      : context_(context), options_(options), metrics_(metrics), counters_(metrics) {}
+      : context_(context),
+        options_(options),
+        metrics_(metrics),
+        counters_(metrics),
+        rings_(metrics, scratch_.wire) {}
 
   // Once. FailedPrecondition: the kernel refuses the backend that is wished. With threads it says
   // in the log how many there are, and how they serve.
@@ -54,6 +60,8 @@ class ClientSockets {
     Client,
     Local,  // By the Unix socket, on which TLS protects nothing.
     Brief,  // One answer, in plain text, and the end.
+    Ring,   // By shared memory.
+    BriefRing,
   };
 
   // A socket that was accepted.
@@ -62,7 +70,7 @@ class ClientSockets {
   // What client I/O has cost so far, as of the last hand_over(). Any thread.
   const IoCounters& counters() const { return counters_; }
 
-  // First in a pass: what has happened to handed sockets.
+  // First in a pass: what has happened to handed sockets and in rings.
   void take_reports();
 
   // Whenever the loop has something for them and goes on to something else.
@@ -88,6 +96,7 @@ class ClientSockets {
   IoCounters counters_;
   IoTally tally_;  // Of the loop's thread.
   DirectSocket::Scratch scratch_;
+  RingSocket::Shared rings_;
   std::uint32_t stalled_ = 0;  // As of the last sweep.
   std::unique_ptr<IoThreads> threads_;
 };

@@ -19,7 +19,8 @@ enum class IoCall : std::uint8_t {
   Loop = 1,     // Of the loop: epoll_wait, for peers and timers as well.
   Receive = 2,  // recv; with io_uring only where it found no buffer.
   Send = 3,     // send; none with io_uring.
-  Wake = 4,     // A write to the eventfd of a thread that sleeps, and the read that answers it.
+  Wake = 4,  // A write to the eventfd of a thread that sleeps, and the read that answers it; a bell
+             // to a client with shared memory that sleeps.
   Count = 5,
 };
 

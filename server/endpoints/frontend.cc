@@ -95,6 +95,14 @@ protocol::RequestSlot request_of(const protocol::ReplySlot& reply) {
   return request;
 }
 
+ClientSockets::Use use_of(const AcceptedClient& client, bool placed) {
+  using Use = ClientSockets::Use;
+  if (client.ring) {
+    return placed ? Use::Ring : Use::BriefRing;
+  }
+  return !placed ? Use::Brief : client.local.has_value() ? Use::Local : Use::Client;
+}
+
 // By which limits of networks count and denials of them hold: of a local user, this host's.
 std::array<unsigned char, 16> network_of(const AcceptedClient& client) {
   return client.local.has_value() ? asio::ip::address_v6::loopback().to_bytes()
@@ -154,9 +162,7 @@ void FrontEnd::set_on_opened(OnOpened on_opened) {
 Status FrontEnd::listen() {
   GCOORD_TRY_STATUS(sockets_.start());
   GCOORD_TRY_STATUS(listeners_.listen(options_.listen));
-  return options_.listen_unix.empty()
-             ? Status{}
-             : listeners_.listen_unix(options_.listen_unix, options_.unix_mode);
+  return listeners_.listen_local(options_.local);
 }
 
 // Empty if there is no place, not even one that an idle connection gives up.
@@ -178,17 +184,15 @@ void FrontEnd::on_accepted(AcceptedClient client) {
                                                        : ClientSource::of(client.address.address());
   ConnectionAccount::Share share = find_place(source);
   const bool placed = share.placed();
-  const auto use = !placed                    ? ClientSockets::Use::Brief
-                   : client.local.has_value() ? ClientSockets::Use::Local
-                                              : ClientSockets::Use::Client;
   const protocol::ConnectionId id = table_.reserve();
   const auto connection = std::make_shared<Connection>(
-      Connection::Accepted{.id = id,
-                           .address = client.address,
-                           .local = client.local,
-                           .socket = sockets_.make(std::move(client.socket), use),
-                           .share = std::move(share),
-                           .budget = &sessions_.budget},
+      Connection::Accepted{
+          .id = id,
+          .address = client.address,
+          .local = client.local,
+          .socket = sockets_.make(std::move(client.socket), use_of(client, placed)),
+          .share = std::move(share),
+          .budget = &sessions_.budget},
       events_);
   connection->identity.source = source.bits;
   table_.put(id, connection);

@@ -1,7 +1,8 @@
 // The clients' door: listens, welcomes, and moves requests and replies between sockets and
 // services.
 //
-// They come over TCP, or by a Unix socket, where the kernel says who they are and there is no TLS.
+// They come over TCP; or by a Unix socket, or shared memory that they get by one, where the kernel
+// says who they are and there is no TLS.
 // The first frame of a connection is a Hello; everything after it goes to the request handler given
 // at construction. With TLS a handshake comes before that, within the same time. Malformed input
 // closes the connection, is counted by reason and applies nothing. Connections are capped, of each
@@ -49,8 +50,7 @@ namespace gcoord::server {
 
 struct FrontEndOptions {
   Endpoint listen;
-  std::string listen_unix;  // A Unix socket besides; empty: none.
-  std::uint32_t unix_mode = 0600;
+  LocalPlaces local;
   protocol::Welcome welcome;  // Told to every client; `version` and `features` are negotiated.
   std::uint64_t features = protocol::kFeatures;  // That this node has.
   AccountLimits limits;

@@ -9,7 +9,9 @@
 #include "sessions/sweep_guard.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -157,6 +159,19 @@ Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, Loc
   return service.sweeps().start(std::move(opened), std::move(sweeps));
 }
 
+// Absolute, as a socket's address must be.
+std::string shm_path(const NodeOptions& options) {
+  if (options.listen_shm == kShmOff) {
+    return {};
+  }
+  if (!options.listen_shm.empty()) {
+    return options.listen_shm;
+  }
+  std::error_code failed;
+  const auto folder = std::filesystem::absolute(options.data_dir, failed);
+  return failed ? std::string{} : (folder / kShmSocketName).lexically_normal().string();
+}
+
 FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls) {
   FrontEndOptions result;
   if (options.witness) {
@@ -164,8 +179,10 @@ FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls)
     result.features &= ~static_cast<std::uint64_t>(protocol::Feature::Watches);
   }
   result.listen = options.listen_client;
-  result.listen_unix = options.listen_unix;
-  result.unix_mode = options.unix_mode;
+  result.local = {.stream = options.listen_unix,
+                  .rings = shm_path(options),
+                  .must_have_rings = !options.listen_shm.empty(),
+                  .mode = options.unix_mode};
   result.limits = {.connections_max = options.connections_max,
                    .source_connections_max = options.source_connections_max,
                    .bytes_max = options.client_memory_bytes};

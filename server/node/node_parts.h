@@ -29,6 +29,9 @@ NodeLedgerOptions ledger_options(const NodeOptions& options);
 // `space` outlives the service.
 LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space);
 ReplicaOptions engine_options(const NodeStart& start);
+// Where clients get shared memory; empty: nowhere.
+std::string shm_path(const NodeOptions& options);
+
 FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls);
 
 // Front end of a node, and the TLS of its ports, which the front end reads. The loop's thread.

@@ -111,13 +111,24 @@ Status coordinator(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+bool is_socket_path(const std::string& text) {
+  return text.size() > 1 && text.front() == '/' && text.back() != '/' &&
+         text.find('\0') == std::string::npos && text.find(',') == std::string::npos;
+}
+
 Status unix_path(const std::string& text, NodeOptions& options) {
-  const bool may_be = text.size() > 1 && text.front() == '/' && text.back() != '/' &&
-                      text.find('\0') == std::string::npos && text.find(',') == std::string::npos;
-  if (!may_be) {
+  if (!is_socket_path(text)) {
     return wrong("'" + text + "' is no absolute path of a file, without commas");
   }
   options.listen_unix = text;
+  return Status{};
+}
+
+Status shm_place(const std::string& text, NodeOptions& options) {
+  if (text != kShmOff && !is_socket_path(text)) {
+    return wrong("'" + text + "' is neither off nor an absolute path of a file, without commas");
+  }
+  options.listen_shm = text;
   return Status{};
 }
 
@@ -187,11 +198,17 @@ constexpr std::array kRows = {
               "Unix socket for clients of this machine besides, an absolute path; who they are is "
               "what the kernel says: unix:uid:1000 (default: none)",
               &unix_path},
+    OptionRow{"listen-shm",
+              OptionShape::Value,
+              "PATH|off",
+              "socket by which clients of this machine get shared memory for requests and replies, "
+              "an absolute path (default: client.shm in the data directory)",
+              &shm_place},
     OptionRow{"unix-mode",
               OptionShape::Value,
               "MODE",
-              "rights of that socket's file, 0600 to 0666: who may connect (default 0600, the "
-              "node's own user)",
+              "rights of the files of these sockets, 0600 to 0666: who may connect (default 0600, "
+              "the node's own user)",
               &unix_mode},
     OptionRow{"listen-peer",
               OptionShape::Value,

@@ -69,6 +69,12 @@ struct ShownOption {
 constexpr std::array kShown = {
     ShownOption{"listen-client", &show<&NodeOptions::listen_client>},
     ShownOption{"listen-unix", &show<&NodeOptions::listen_unix>},
+    ShownOption{"listen-shm",
+                [](const NodeOptions& options) {
+                  return options.listen_shm.empty()
+                             ? std::string{"DATA_DIR/"}.append(kShmSocketName)
+                             : options.listen_shm;
+                }},
     ShownOption{"unix-mode", &show_mode<&NodeOptions::unix_mode>},
     ShownOption{"listen-peer", &show<&NodeOptions::listen_peer>},
     ShownOption{"listen-metrics", &show<&NodeOptions::listen_metrics>},

@@ -56,6 +56,10 @@ inline constexpr std::uint16_t kClientPortDefault = 7400;
 inline constexpr std::uint16_t kPeerPortDefault = 7500;
 inline constexpr std::uint16_t kMetricsPortDefault = 7600;
 
+// Where clients get shared memory unless --listen-shm names another place, and its word for none.
+inline constexpr std::string_view kShmSocketName = "client.shm";
+inline constexpr std::string_view kShmOff = "off";
+
 // Validated. Times are milliseconds.
 struct NodeOptions {
   NodeId node{1};
@@ -64,8 +68,11 @@ struct NodeOptions {
   std::vector<PeerOption> peers;  // The other nodes, by rising id; this node is not in it.
 
   Endpoint listen_client{"127.0.0.1", kClientPortDefault};
-  std::string listen_unix;         // A Unix socket for clients besides; empty: none.
-  std::uint32_t unix_mode = 0600;  // Of that socket.
+  std::string listen_unix;  // A Unix socket for clients besides; empty: none.
+  // A Unix socket by which clients get shared memory; empty: kShmSocketName in the data directory,
+  // if there can be one; kShmOff: none.
+  std::string listen_shm;
+  std::uint32_t unix_mode = 0600;  // Of both sockets.
   Endpoint listen_peer{"127.0.0.1", kPeerPortDefault};
   Endpoint listen_metrics{"127.0.0.1", kMetricsPortDefault};  // Empty: off.
   Endpoint listen_ledger;                                     // Empty: off.

@@ -6,3 +6,7 @@ gcoord_fuzz_test(NAME peer_frame_fuzz
 gcoord_fuzz_test(NAME peer_proof_fuzz
   SOURCES peer_proof_fuzz.cc
   DEPS common netcore/channel netcore/memory netcore/proof netcore/transport security/secret)
+# Memory that a client shares with a node, as the client may leave it.
+gcoord_fuzz_test(NAME client_ring_fuzz
+  SOURCES client_ring_fuzz.cc
+  DEPS common netcore/client_ring protocol server/client_io)

@@ -99,7 +99,7 @@ typedef struct gcoord_client gcoord_client;
 // gcoord::client::ClientOptions mean (gcoord/options.h), and have the same defaults.
 typedef struct gcoord_client_options {
   size_t struct_bytes;  // Set by init: what the caller was compiled with.
-  // "host:port,host:port": client ports of nodes; or "unix:/path", their Unix sockets. No default.
+  // "host:port,host:port": client ports; "unix:/path": Unix sockets; "shm:/path": shared memory.
   const char* endpoints;
   // How long gcoord_client_connect may take, and one attempt at one node. 0 to a day, as all times
   // here.

@@ -62,7 +62,7 @@ struct ClientOptions {
   // answers. "srv:_gcoord._tcp.example.org" stands for the hosts and ports of that name's SRV
   // records in DNS, which connect() looks up; "srv:NAME@ADDRESS[:PORT]" asks this name server.
   // "unix:/path" is the Unix socket of a node of this machine, which knows the user of this process
-  // by it (GC3140, GC3142 to GC3144).
+  // by it (GC3140 to GC3144). By "shm:/path" requests take shared memory (GC6690 to GC6693).
   std::vector<std::string> endpoints{};
 
   // Plain TCP unless something is set here.

@@ -21,6 +21,11 @@ TEST(Endpoints, LeaveNamesInDnsAsTheyAre) {
             (Endpoints{"srv:_gcoord._tcp.example.org@127.0.0.1:8600", "a:7400"}));
 }
 
+TEST(Endpoints, LeavePathsOfThisHostAsTheyAre) {
+  EXPECT_EQ(parse_endpoints("shm:/data/1/client.shm,unix:/run/s,a").value(),
+            (Endpoints{"shm:/data/1/client.shm", "unix:/run/s", "a:7400"}));
+}
+
 TEST(Endpoints, WhatIsNoAddressIsRefusedByItsName) {
   for (const char* text : {",",
                            "a:b",
@@ -29,6 +34,10 @@ TEST(Endpoints, WhatIsNoAddressIsRefusedByItsName) {
                            ":7400",
                            "a b:7400",
                            "::1",
+                           "shm:data/client.shm",
+                           "shm:",
+                           "shm:/data/",
+                           "unix:s",
                            "::1:7400",
                            "good:1,http://bad:2",
                            "[::1]x"}) {

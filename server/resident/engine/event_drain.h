@@ -1,12 +1,13 @@
 // The events of a resident node's device, drained from their lanes and passed on: decided entries
 // and roles to the rows, what is to be stored to the storage, answers to the probe.
 //
-// Lanes with requests under way come first; where a term ended, all that is in the lane, so that
-// what was decided for a client before is answered before ResidentRows::follow ends the rest. One
-// thread.
+// Nothing is passed on that a device cannot say (event_check.h). Lanes with requests under way come
+// first; where a term ended, all that is in the lane, so that what was decided for a client before
+// is answered before ResidentRows::follow ends the rest. One thread.
 #pragma once
 
 #include "common/status.h"
+#include "server/resident/engine/event_check.h"
 #include "server/resident/engine/probe.h"
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/rows.h"
@@ -32,6 +33,7 @@ class EventDrain {
 
   explicit EventDrain(const Environment& environment)
       : env_(environment),
+        check_(environment.node, environment.requests),
         probe_(environment.node.options().shape.stripe_count, environment.requests) {}
 
   // A bounded part of what there is; how much that was.
@@ -42,7 +44,11 @@ class EventDrain {
  private:
   Result<std::uint32_t> drain_lane(std::uint32_t lane, std::uint32_t most);
 
+  Status take(std::uint32_t lane, const HostEventSlot& told);
+  Status look();
+
   Environment env_;
+  EventCheck check_;
   ResidentProbe probe_;
   std::uint32_t next_lane_ = 0;  // Where the next call begins.
 };

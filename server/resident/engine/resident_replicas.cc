@@ -59,20 +59,29 @@ void ResidentReplicas::fail(const Status& status) {
 void ResidentReplicas::propose(ShardId shard,
                                const ProposedCommand& proposed,
                                std::uint64_t cookie) {
-  const ShardView row = rows_->view(shard);
-  if (row.role != consensus::Role::Leader) {
-    refused_.add({cookie, false, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
+  const ResidentLeaders& leaders = rows_->leaders();
+  if (!leaders.leads(shard)) {
+    refused_.add({cookie,
+                  false,
+                  refusal(StatusCode::FailedPrecondition, kNotLeader),
+                  leaders.known(shard).leader});
     return;
   }
   if (!requests_->take(shard, proposed, cookie)) {
-    refused_.add({cookie, false, refusal(StatusCode::ResourceExhausted, kOverloaded), row.leader});
+    refused_.add({cookie,
+                  false,
+                  refusal(StatusCode::ResourceExhausted, kOverloaded),
+                  leaders.known(shard).leader});
   }
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
-  const ShardView row = rows_->view(shard);
-  if (row.role != consensus::Role::Leader) {
-    refused_.add({cookie, true, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
+  const ResidentLeaders& leaders = rows_->leaders();
+  if (!leaders.leads(shard)) {
+    refused_.add({cookie,
+                  true,
+                  refusal(StatusCode::FailedPrecondition, kNotLeader),
+                  leaders.known(shard).leader});
   } else {
     requests_->barrier(shard, cookie);
   }

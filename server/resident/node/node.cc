@@ -297,68 +297,77 @@ bool ResidentNode::push(std::uint32_t lane, const TurnRequest* requests, std::ui
   return true;
 }
 
-std::optional<HostEventSlot> ResidentNode::pull(std::uint32_t number) {
+const HostEventSlot* ResidentNode::pull(std::uint32_t number) {
   Lane& lane = lanes_[number];
   for (;;) {
     if (lane.noops_given < lane.noops.count) {
-      return next_noop(lane);
+      next_noop(lane);
+      return &lane.told;
     }
     const netcore::SlotTile tile = lane.from.poll(1);
     if (tile.slot_count == 0) {
-      return std::nullopt;
+      return nullptr;
     }
-    std::uint32_t words[netcore::kSlotWords];
-    tile.for_each_word(
-        [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
+    const bool whole = take_slot(lane, tile);
     lane.from.release(tile);
-    if (lane.missing == 0 && words[offsetof(TurnReply, verdict) / sizeof words[0]] ==
-                                 static_cast<std::uint32_t>(TurnVerdict::Noops)) {
-      begin_noops(lane, from_words<HostNoops>(words));
-      continue;
-    }
-    if (lane.missing == 0) {
-      TurnReply reply = from_words<TurnReply>(words);
-      reply.leader = options_.names.id(reply.leader);
-      begin(lane, reply);
-    } else if (lane.told.reply.verdict == TurnVerdict::Store) {
-      lane.told.stores.push_back(from_words<locks::LockEntry>(words));
-      --lane.missing;
-    } else {
-      lane.told.entry = from_words<locks::LockEntry>(words);
-      --lane.missing;
-    }
-    if (lane.missing == 0 && lane.told.reply.verdict != TurnVerdict::None) {
-      return std::exchange(lane.told, HostEventSlot{});
+    if (whole) {
+      return &lane.told;
     }
   }
 }
 
-void ResidentNode::begin(Lane& lane, const TurnReply& reply) {
+// Whether what it belongs to is whole by it.
+bool ResidentNode::take_slot(Lane& lane, const netcore::SlotTile& tile) const {
+  std::uint32_t words[netcore::kSlotWords];
+  tile.for_each_word(
+      [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
+  if (lane.missing != 0) {
+    const bool stores = lane.told.reply.verdict == TurnVerdict::Store;
+    locks::LockEntry& entry = stores ? lane.told.stores.emplace_back() : lane.told.entry;
+    entry = from_words<locks::LockEntry>(words);
+    return --lane.missing == 0;
+  }
+  const auto verdict =
+      static_cast<TurnVerdict>(words[offsetof(TurnReply, verdict) / sizeof words[0]]);
+  if (verdict != TurnVerdict::Noops) {
+    return begin(lane, from_words<TurnReply>(words));
+  }
+  lane.noops = from_words<HostNoops>(words);
+  lane.noops_given = 0;
+  if (lane.noops.count == 0 || lane.noops.count > kNoopsPerSlot) {
+    lane.noops.count = 0;
+    lane.told.impossible = true;
+  }
+  return lane.told.impossible;
+}
+
+// A reply of verdict None is a place that the device did not need.
+bool ResidentNode::begin(Lane& lane, const TurnReply& reply) const {
   const TurnVerdict verdict = reply.verdict;
   const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
-  lane.told = HostEventSlot{reply, {}, {}};
-  lane.missing = decided ? 1 : 0;
-  if (verdict == TurnVerdict::Store) {
-    lane.missing = std::min(reply.detail & ~kStoreSnapshot, kStageMax);
-  }
+  const std::uint32_t stores = verdict == TurnVerdict::Store ? reply.detail & ~kStoreSnapshot : 0;
+  lane.told.stores.clear();
+  lane.told.reply = reply;
+  lane.told.reply.leader = options_.names.id(reply.leader);
+  // Of a Store the leader is the vote, which must not get lost; else it may be what a peer said.
+  const bool votes = verdict == TurnVerdict::Store && reply.leader.value > kTurnNodes;
+  lane.told.impossible = stores > kStageMax || votes;
+  lane.missing = lane.told.impossible ? 0 : decided ? 1 : stores;
+  return lane.missing == 0 && (verdict != TurnVerdict::None || lane.told.impossible);
 }
 
-void ResidentNode::begin_noops(Lane& lane, const HostNoops& noops) {
-  lane.noops = noops;
-  lane.noops.count = std::min(noops.count, kNoopsPerSlot);
-  lane.noops_given = 0;
-}
-
-HostEventSlot ResidentNode::next_noop(Lane& lane) {
+void ResidentNode::next_noop(Lane& lane) {
   const HostNoop& noop = lane.noops.noop[lane.noops_given++];
-  HostEventSlot told;
-  told.reply.shard = shard_of_row(noop.row);
-  told.reply.verdict = TurnVerdict::Told;
-  told.reply.index = noop.index;
-  told.reply.term = Term{noop.own_term};
-  told.reply.tag = noop.own_term == 0 ? 0 : own_term_tag(told.reply.term);
-  told.entry = LockTurnService::noop();
-  return told;
+  TurnReply& reply = lane.told.reply;
+  reply = TurnReply{};
+  reply.shard = shard_of_row(noop.row);
+  reply.verdict = TurnVerdict::Told;
+  reply.index = noop.index;
+  reply.term = Term{noop.own_term};
+  reply.tag = noop.own_term == 0 ? 0 : own_term_tag(reply.term);
+  lane.told.entry = LockTurnService::noop();
+  lane.told.stores.clear();
+  lane.told.impossible = false;
 }
 
 Status ResidentNode::abort() {

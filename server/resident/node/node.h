@@ -65,6 +65,7 @@ struct HostEventSlot {
   TurnReply reply;
   locks::LockEntry entry;
   std::vector<locks::LockEntry> stores;
+  bool impossible = false;  // Counts or numbers in it that no device tells; nothing else is true.
 };
 
 class ResidentNode {
@@ -136,11 +137,20 @@ class ResidentNode {
 
   // --- The host's ends. Lane numbers are stripes.
 
+  // For how many requests the lane has room, as far as that is known, after a look if it is less
+  // than `wanted`.
+  std::uint32_t room(std::uint32_t lane, std::uint32_t wanted) {
+    return lanes_[lane].to.credit_up_to(wanted);
+  }
+
   // Pushes requests side by side, all or none. False: no room.
   bool push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count);
-  // The next thing that the lane brought; nothing if there is none. What a told entry consists of
-  // may come apart: then it is kept until it is whole.
-  std::optional<HostEventSlot> pull(std::uint32_t lane);
+  // The next thing that the lane brought, until the next pull of it; nullptr if there is none. What
+  // a told entry consists of may come apart: then it is kept until it is whole.
+  const HostEventSlot* pull(std::uint32_t lane);
+
+  // Whether the lane brought what no device writes, so that nothing comes any more.
+  bool is_broken(std::uint32_t lane) const { return lanes_[lane].from.broken(); }
 
   // --- Words to the running node
   Status abort();
@@ -176,9 +186,9 @@ class ResidentNode {
     return peer_place(options_.names.number(options_.self), options_.names.number(peer));
   }
 
-  static void begin(Lane& lane, const TurnReply& reply);
-  static void begin_noops(Lane& lane, const HostNoops& noops);
-  static HostEventSlot next_noop(Lane& lane);
+  bool take_slot(Lane& lane, const netcore::SlotTile& tile) const;
+  bool begin(Lane& lane, const TurnReply& reply) const;
+  static void next_noop(Lane& lane);
   Status carve();
   Status carve_leaders();
   Status open_clients();

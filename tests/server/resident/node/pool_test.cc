@@ -199,7 +199,7 @@ class PoolWorld {
       node.leaders->set(change);
     }
     for (std::uint32_t lane = 0; lane < kShape.stripe_count; ++lane) {
-      while (node.memory->pull(lane).has_value()) {
+      while (node.memory->pull(lane) != nullptr) {
       }
     }
   }

@@ -21,18 +21,22 @@ Result<std::size_t> EventDrain::drain() {
   const std::uint32_t lanes = env_.node.options().shape.stripe_count;
   const std::uint32_t whole = env_.node.options().client_slots * kNoopsPerSlot;
   std::size_t told = 0;
+  std::fill(drained_.begin(), drained_.end(), false);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
     if (env_.requests.awaits(lane)) {
       const std::uint32_t most = env_.rows.is_ending(lane) ? whole : kToldPerLane;
       GCOORD_TRY(const std::uint32_t heard, drain_lane(lane, most));
       told += heard;
+      drained_[lane] = heard < most;
     }
   }
   std::uint32_t left = kToldPerTurn;
   for (std::uint32_t k = 0; k < lanes && left != 0; ++k) {
-    GCOORD_TRY(const std::uint32_t heard, drain_lane(next_lane_, std::min(left, kToldPerLane)));
-    told += heard;
-    left -= heard;
+    if (!drained_[next_lane_]) {
+      GCOORD_TRY(const std::uint32_t heard, drain_lane(next_lane_, std::min(left, kToldPerLane)));
+      told += heard;
+      left -= heard;
+    }
     next_lane_ = (next_lane_ + 1) % lanes;
   }
   return told + (env_.rows.follow() ? 1 : 0);

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -34,7 +35,8 @@ class EventDrain {
   explicit EventDrain(const Environment& environment)
       : env_(environment),
         check_(environment.node, environment.requests),
-        probe_(environment.node.options().shape.stripe_count, environment.requests) {}
+        probe_(environment.node.options().shape.stripe_count, environment.requests),
+        drained_(environment.node.options().shape.stripe_count) {}
 
   // A bounded part of what there is; how much that was.
   Result<std::size_t> drain();
@@ -51,6 +53,7 @@ class EventDrain {
   EventCheck check_;
   ResidentProbe probe_;
   std::uint32_t next_lane_ = 0;  // Where the next call begins.
+  std::vector<bool> drained_;    // By lane: nothing was left in it a moment ago.
 };
 
 }  // namespace gcoord::server

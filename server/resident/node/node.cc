@@ -125,6 +125,9 @@ Status ResidentNode::open_clients() {
   for (std::uint32_t lane = 0; lane < stripes; ++lane) {
     lanes_.push_back({netcore::open_sender(end, Band::Rpc, lane),
                       netcore::open_receiver(end, Band::Rpc, lane),
+                      netcore::wires_of(end, Band::Rpc, lane),
+                      false,
+                      0,
                       0,
                       {},
                       {},
@@ -247,6 +250,28 @@ Status ResidentNode::go_on() {
   return source.store_word(&view_.control->abort, 0);
 }
 
+Result<std::uint32_t> ResidentNode::pool_to_shrink() {
+  if (view_.table.wide.row_count <= consensus::whole_words(options_.shape.wide_count)) {
+    return 0u;  // As it began, nearly always.
+  }
+  GCOORD_TRY(const std::uint32_t taken, pool_.taken(view_.table));
+  return shrunk_places(options_.shape, view_.table, taken);
+}
+
+// A device whose rows have a place each does not count them (count_places), so the number of those
+// that moved is what it goes on with.
+Status ResidentNode::shrink_pool(std::uint32_t places) {
+  GCOORD_TRY(const std::uint32_t taken, pool_.taken(view_.table));
+  const std::uint32_t wanted = consensus::whole_words(std::max(places, 2 * taken));
+  if (wanted >= view_.table.wide.row_count) {
+    return {};
+  }
+  GCOORD_TRY(const std::uint32_t moved, pool_.shrink(view_.table, wanted));
+  view_.wide_ask = wide_ask_from(options_.shape, view_.table);
+  return registry_.source().write(reinterpret_cast<std::byte*>(view_.wide_used),
+                                  std::as_bytes(std::span{&moved, 1}));
+}
+
 Status ResidentNode::grow_pool() {
   std::uint32_t used = 0;
   GCOORD_TRY_STATUS(registry_.source().read(std::as_writable_bytes(std::span{&used, 1}),
@@ -297,6 +322,24 @@ bool ResidentNode::push(std::uint32_t lane, const TurnRequest* requests, std::ui
   return true;
 }
 
+// The first packet of the next slot that the lane brings.
+const netcore::Packet& ResidentNode::front_of(const Lane& lane) {
+  const std::uint64_t cursor = lane.from.state().credit.received;
+  return lane.wires.own_slots[netcore::slot_place(cursor, lane.wires.slot_shift)].packet[0];
+}
+
+// Lanes are looked at far more often than they bring anything: one load in place of six, as long as
+// the packet lies there that showed the last look that its slot is not whole.
+bool ResidentNode::is_quiet(const Lane& lane) {
+  return lane.quiet && netcore::SystemOrder::take(front_of(lane)).stamp == lane.in_front;
+}
+
+void ResidentNode::note_nothing(Lane& lane) {
+  const std::uint64_t cursor = lane.from.state().credit.received;
+  lane.in_front = netcore::SystemOrder::take(front_of(lane)).stamp;
+  lane.quiet = lane.in_front != netcore::stamp_at(lane.wires, cursor);
+}
+
 const HostEventSlot* ResidentNode::pull(std::uint32_t number) {
   Lane& lane = lanes_[number];
   for (;;) {
@@ -304,10 +347,15 @@ const HostEventSlot* ResidentNode::pull(std::uint32_t number) {
       next_noop(lane);
       return &lane.told;
     }
-    const netcore::SlotTile tile = lane.from.poll(1);
-    if (tile.slot_count == 0) {
+    if (is_quiet(lane)) {
       return nullptr;
     }
+    const netcore::SlotTile tile = lane.from.poll(1);
+    if (tile.slot_count == 0) {
+      note_nothing(lane);
+      return nullptr;
+    }
+    lane.quiet = false;
     const bool whole = take_slot(lane, tile);
     lane.from.release(tile);
     if (whole) {

@@ -25,6 +25,7 @@
 #include "server/resident/node/lock_turn_service.h"
 #include "server/resident/node/names.h"
 #include "server/resident/node/pool.h"
+#include "server/resident/node/resident_view.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,14 +35,11 @@
 #include <optional>
 #include <vector>
 
-// Known by name only: kernels are compiled with this page, which takes minutes.
 namespace gcoord::netcore {
 class GpuProxy;
 }  // namespace gcoord::netcore
 
 namespace gcoord::server {
-
-using ResidentView = TurnNode<LockTurnService>;
 
 // The place of a node among the peers of another, by their numbers.
 constexpr std::uint32_t peer_place(NodeId self, NodeId peer) {
@@ -125,6 +123,14 @@ class ResidentNode {
   // stripe gave up, and the node must not go on; kDeviceExhausted: no memory for such a pool.
   Status go_on();
 
+  // The number of places that its pool of wide rows should have in place of those it has; 0: it may
+  // stay as it is. The node may run. Failures: the memory's.
+  Result<std::uint32_t> pool_to_shrink();
+
+  // Gives it so many, or twice those that are taken where that is more and still fewer than it has;
+  // the turn is stopped, and go_on() follows. Failures end the node.
+  Status shrink_pool(std::uint32_t places);
+
   // Fills the node's memory before its turn is prepared: `fill` is given zeroed memory of the host,
   // divided as the node's is, and puts rows, log pages and lock tables there.
   Status restore(const std::function<void(const ResidentView&)>& fill);
@@ -174,7 +180,10 @@ class ResidentNode {
   struct Lane {
     netcore::LaneSender to;
     netcore::LaneReceiver from;
-    std::uint32_t missing = 0;  // Entries that follow what came, and have not.
+    netcore::LaneWires wires;    // Of `from`.
+    bool quiet = false;          // The last look found nothing, and as the stamp in front
+    std::uint32_t in_front = 0;  // this, by which nothing can have come.
+    std::uint32_t missing = 0;   // Entries that follow what came, and have not.
     HostEventSlot told;
     HostNoops noops;  // That came together, and how many of them were given on.
     std::uint32_t noops_given = 0;
@@ -186,6 +195,9 @@ class ResidentNode {
     return peer_place(options_.names.number(options_.self), options_.names.number(peer));
   }
 
+  static const netcore::Packet& front_of(const Lane& lane);
+  static bool is_quiet(const Lane& lane);
+  static void note_nothing(Lane& lane);
   bool take_slot(Lane& lane, const netcore::SlotTile& tile) const;
   bool begin(Lane& lane, const TurnReply& reply) const;
   static void next_noop(Lane& lane);

@@ -5,7 +5,8 @@
 // leaves its kernel (count_places); its host gives it a larger pool and starts it again
 // (ResidentNode::go_on). Between the word and the last turn every stripe may still make all the
 // rows wide that it has under way, so so many places are kept. A row that finds none all the same
-// stops the node, as ever. docs/adr/0060.
+// stops the node, as ever. Once few places of a larger pool are taken, the host gives the memory
+// back (ResidentNode::shrink_pool). docs/adr/0060.
 // Contract: nothing runs on the node. Host code, one thread.
 #pragma once
 
@@ -25,6 +26,13 @@ std::uint32_t first_wide_places(const TurnShape& shape);
 // From how many taken places on a node of this shape asks for more; 0: every row has one.
 std::uint32_t wide_ask_from(const TurnShape& shape, const consensus::PackedTable& table);
 
+// Places of the pool that a node should have in place of the table's, of which so many are taken,
+// when it began with `first`; 0: it keeps it. A fraction of it at most, so that a pool does not go
+// up and down, and never so few that the node would ask for more soon.
+std::uint32_t shrunk_places(const TurnShape& shape,
+                            const consensus::PackedTable& table,
+                            std::uint32_t taken);
+
 class ResidentPool {
  public:
   explicit ResidentPool(netcore::MemoryRegistry& registry) : registry_(registry) {}
@@ -41,7 +49,22 @@ class ResidentPool {
   // row keeps its place. kDeviceExhausted without memory: the node must stop.
   Status grow(consensus::PackedTable& table);
 
+  // How many places are taken, as the table says; the node may run. Failures: the memory's.
+  Result<std::uint32_t> taken(const consensus::PackedTable& table);
+
+  // Replaces the table's pool by one of so many places, more than are taken. Rows move, and are
+  // named their new places; how many those are. Internal, with kDeviceFailed: the table names
+  // places that it does not have, or one twice. After any failure the node must stop.
+  Result<std::uint32_t> shrink(consensus::PackedTable& table, std::uint32_t places);
+
  private:
+  struct Move {
+    const consensus::PackedTable& from;  // Images of the host, both.
+    const consensus::PackedTable& to;
+  };
+
+  Result<std::uint32_t> move_rows(const Move& move, std::uint32_t first, std::uint32_t count);
+
   netcore::MemoryRegistry& registry_;
   netcore::MemoryRange range_;
 };

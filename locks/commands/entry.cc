@@ -1,3 +1,5 @@
+#include "locks/commands/entry.h"
+
 #include "common/assert.h"
 #include "locks/commands/entry_writer.h"
 

@@ -32,6 +32,12 @@ std::uint32_t record_weight(std::size_t bytes) {
   return 1 + static_cast<std::uint32_t>(bytes / kBytesOfOne);
 }
 
+TurnRequest request_of(ShardId shard, const locks::LockEntry& entry, std::uint64_t tag) {
+  TurnRequest request{.shard = shard, .head = entry.head, .tag = tag};
+  std::copy(std::begin(entry.word), std::end(entry.word), std::begin(request.word));
+  return request;
+}
+
 // Room that is kept for what is under way on three nodes, and for releases besides.
 constexpr std::uint32_t kRoomKept = kTurnNodes * kLaneWeightMax;
 
@@ -83,17 +89,6 @@ std::uint64_t ResidentRequests::add(const Asked& asked, std::uint32_t before) {
   return asked_.add(asked, before);
 }
 
-void ResidentRequests::put(RequestRing& queue,
-                           ShardId shard,
-                           const locks::LockEntry& entry,
-                           std::uint64_t tag) {
-  TurnRequest& request = queue.push();
-  request.shard = shard;
-  request.head = entry.head;
-  request.tag = tag;
-  std::copy(std::begin(entry.word), std::end(entry.word), std::begin(request.word));
-}
-
 void ResidentRequests::enqueue(ShardId shard,
                                const locks::LockCommand& command,
                                std::uint32_t weight,
@@ -103,7 +98,7 @@ void ResidentRequests::enqueue(ShardId shard,
   std::uint64_t tag = last - before;
   RequestRing& queue = lanes_[lane_of(shard)].queue;
   locks::for_each_entry(command, [&](const locks::LockEntry& entry) {
-    put(queue, shard, entry, tag);
+    queue.push() = request_of(shard, entry, tag);
     if (tag++ == last) {
       asked_.set_entry(last, entry);
     }
@@ -157,7 +152,7 @@ void ResidentRequests::record(ShardId shard,
   asked_.set_entry(last, entries.back());
   std::uint64_t tag = last - before;
   for (const locks::LockEntry& entry : entries) {
-    put(lanes_[lane_of(shard)].queue, shard, entry, tag++);
+    lanes_[lane_of(shard)].queue.push() = request_of(shard, entry, tag++);
   }
 }
 
@@ -169,19 +164,19 @@ void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {
   }
   newest = add({AskedKind::Barrier, shard, 1, cookie}, 0);
   asked_.set_entry(newest, locks::barrier_entry());
-  put(lanes_[lane_of(shard)].queue, shard, locks::barrier_entry(), newest);
+  lanes_[lane_of(shard)].queue.push() = request_of(shard, locks::barrier_entry(), newest);
 }
 
 std::uint64_t ResidentRequests::probe(std::uint32_t lane) {
   const std::uint64_t tag = asked_.skip();
-  put(lanes_[lane].queue, ShardId{~0u}, {}, tag);
+  lanes_[lane].queue.push() = request_of(ShardId{~0u}, {}, tag);
   return tag;
 }
 
 void ResidentRequests::transfer(ShardId shard, NodeId to) {
   locks::LockEntry entry;
   entry.word[0] = node_.options().names.number(to).value;
-  put(lanes_[lane_of(shard)].queue, shard, entry, kTransferTag);
+  lanes_[lane_of(shard)].queue.push() = request_of(shard, entry, kTransferTag);
 }
 
 void ResidentRequests::stored(ShardId shard, const consensus::StorageAck& ack) {

@@ -16,6 +16,7 @@
 #include "server/resident/engine/request_ring.h"
 #include "server/resident/node/node.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -85,7 +86,9 @@ class ResidentRequests {
   std::uint64_t tag_last() const { return asked_.tag_last(); }
 
   // The stripe's room as the device told it last.
-  void note_room(std::uint32_t lane, std::uint32_t room) { lanes_[lane].room = room; }
+  void note_room(std::uint32_t lane, std::uint32_t room) {
+    lanes_[lane].room = std::min(room, room_max_);
+  }
 
   // What shards of the lane take that this device does not have (resident_use.h).
   void note_elsewhere(std::uint32_t lane, std::uint32_t use) { lanes_[lane].elsewhere = use; }
@@ -130,10 +133,6 @@ class ResidentRequests {
                std::uint64_t cookie);
   bool take_command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
   std::uint64_t add(const Asked& asked, std::uint32_t before);
-  static void put(RequestRing& queue,
-                  ShardId shard,
-                  const locks::LockEntry& entry,
-                  std::uint64_t tag);
   std::size_t push_stored(std::uint32_t number);
   std::size_t push_requests(std::uint32_t number);
 

@@ -26,10 +26,6 @@ constexpr std::uint64_t kNetworkUs = 200;
 // sooner: the turn rests for every change.
 constexpr std::uint64_t kDoubtUs = 1'000'000;
 
-// Between two looks whether the pool of wide rows is too large: two in a row have to find it so,
-// since the turn rests for a change, and a burst of elections is often followed by another.
-constexpr std::uint64_t kShrinkMs = 60'000;
-
 // A kernel leaves within microseconds, unless its device is shared in slices of time.
 constexpr std::uint32_t kRestMs = 2000;
 
@@ -218,7 +214,12 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
     metrics_.on_growth();
     GCOORD_TRY_STATUS(while_quiesced([] { return Status{}; }));
   }
-  GCOORD_TRY_STATUS(shrink_when_due(now_us / 1000));
+  if (due_.shrink.is_due(now_us / 1000)) {
+    GCOORD_TRY(const std::uint32_t places, device_.node->pool_to_shrink());
+    if (const std::uint32_t twice = due_.shrink.found(places); twice != 0) {
+      GCOORD_TRY_STATUS(while_quiesced([&] { return device_.node->shrink_pool(twice); }));
+    }
+  }
   if (is_durable()) {
     storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});
   }
@@ -253,20 +254,6 @@ Status ResidentReplicas::tell_alive(std::uint64_t now_ms) {
   }
   due_.alive_ms = now_ms + host_patience_ms(options) / 8;
   return device_.node->tell_alive();
-}
-
-Status ResidentReplicas::shrink_when_due(std::uint64_t now_ms) {
-  if (now_ms < due_.shrink_ms) {
-    return {};
-  }
-  due_.shrink_ms = now_ms + kShrinkMs;
-  GCOORD_TRY(const std::uint32_t places, device_.node->pool_to_shrink());
-  if (places == 0 || due_.shrink_places == 0) {
-    due_.shrink_places = places;
-    return {};
-  }
-  due_.shrink_places = 0;
-  return while_quiesced([this, places] { return device_.node->shrink_pool(places); });
 }
 
 // One record for all that was told in this pass. A checkpoint store that fails is as bad as a log

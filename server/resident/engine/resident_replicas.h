@@ -145,8 +145,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     std::uint64_t turned_us = 0;       // The last turn.
     std::uint64_t gap_told_us = 0;     // When a standstill was told last.
     std::uint64_t trust_us = 0;        // Votes that a doubt holds are not let go before.
-    std::uint64_t shrink_ms = 0;       // The next look whether the pool of wide rows is too large,
-    std::uint32_t shrink_places = 0;   // and what the last one found that it should have.
+    ShrinkPace shrink;                 // Looks whether the pool of wide rows is too large.
   };
 
   ResidentReplicas(ResidentReplicasOptions options,
@@ -179,7 +178,6 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
   Result<std::size_t> store(std::uint64_t now_ms);
   bool disk_stands_still(std::uint64_t now_ms) const;
   Status tell_alive(std::uint64_t now_ms);
-  Status shrink_when_due(std::uint64_t now_ms);
   void fail(const Status& status);
 
   std::uint64_t now_ms() const { return options_.engine.clock_us() / 1000; }

@@ -45,14 +45,6 @@ void add(StripeCounts& sum, const StripeCounts& one) {
   sum.led += one.led;
 }
 
-template <typename T>
-T from_words(const std::uint32_t* words) {
-  static_assert(sizeof(T) == netcore::kSlotBytes);
-  T value;
-  std::memcpy(static_cast<void*>(&value), words, sizeof value);
-  return value;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ResidentNode>> ResidentNode::make(
@@ -123,15 +115,7 @@ Status ResidentNode::open_clients() {
   const netcore::GpuChannelDevice end = client_host_->device();
   lanes_.reserve(stripes);
   for (std::uint32_t lane = 0; lane < stripes; ++lane) {
-    lanes_.push_back({netcore::open_sender(end, Band::Rpc, lane),
-                      netcore::open_receiver(end, Band::Rpc, lane),
-                      netcore::wires_of(end, Band::Rpc, lane),
-                      false,
-                      0,
-                      0,
-                      {},
-                      {},
-                      0});
+    lanes_.emplace_back(end, lane, options_.names);
   }
   return {};
 }
@@ -305,117 +289,6 @@ bool ResidentNode::connected() const {
   return std::all_of(std::begin(view_.channel), std::end(view_.channel), [](const auto& each) {
     return each.epoch != 0;
   });
-}
-
-bool ResidentNode::push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count) {
-  netcore::LaneSender& to = lanes_[lane].to;
-  if (to.credit_up_to(count) < count) {
-    return false;
-  }
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const netcore::Reservation place = to.reserve(1);
-    GCOORD_ASSERT(place.slot_count == 1);
-    std::uint32_t words[netcore::kSlotWords];
-    std::memcpy(words, &requests[k], sizeof words);
-    to.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
-  }
-  return true;
-}
-
-// The first packet of the next slot that the lane brings.
-const netcore::Packet& ResidentNode::front_of(const Lane& lane) {
-  const std::uint64_t cursor = lane.from.state().credit.received;
-  return lane.wires.own_slots[netcore::slot_place(cursor, lane.wires.slot_shift)].packet[0];
-}
-
-// Lanes are looked at far more often than they bring anything: one load in place of six, as long as
-// the packet lies there that showed the last look that its slot is not whole.
-bool ResidentNode::is_quiet(const Lane& lane) {
-  return lane.quiet && netcore::SystemOrder::take(front_of(lane)).stamp == lane.in_front;
-}
-
-void ResidentNode::note_nothing(Lane& lane) {
-  const std::uint64_t cursor = lane.from.state().credit.received;
-  lane.in_front = netcore::SystemOrder::take(front_of(lane)).stamp;
-  lane.quiet = lane.in_front != netcore::stamp_at(lane.wires, cursor);
-}
-
-const HostEventSlot* ResidentNode::pull(std::uint32_t number) {
-  Lane& lane = lanes_[number];
-  for (;;) {
-    if (lane.noops_given < lane.noops.count) {
-      next_noop(lane);
-      return &lane.told;
-    }
-    if (is_quiet(lane)) {
-      return nullptr;
-    }
-    const netcore::SlotTile tile = lane.from.poll(1);
-    if (tile.slot_count == 0) {
-      note_nothing(lane);
-      return nullptr;
-    }
-    lane.quiet = false;
-    const bool whole = take_slot(lane, tile);
-    lane.from.release(tile);
-    if (whole) {
-      return &lane.told;
-    }
-  }
-}
-
-// Whether what it belongs to is whole by it.
-bool ResidentNode::take_slot(Lane& lane, const netcore::SlotTile& tile) const {
-  std::uint32_t words[netcore::kSlotWords];
-  tile.for_each_word(
-      [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
-  if (lane.missing != 0) {
-    const bool stores = lane.told.reply.verdict == TurnVerdict::Store;
-    locks::LockEntry& entry = stores ? lane.told.stores.emplace_back() : lane.told.entry;
-    entry = from_words<locks::LockEntry>(words);
-    return --lane.missing == 0;
-  }
-  const auto verdict =
-      static_cast<TurnVerdict>(words[offsetof(TurnReply, verdict) / sizeof words[0]]);
-  if (verdict != TurnVerdict::Noops) {
-    return begin(lane, from_words<TurnReply>(words));
-  }
-  lane.noops = from_words<HostNoops>(words);
-  lane.noops_given = 0;
-  if (lane.noops.count == 0 || lane.noops.count > kNoopsPerSlot) {
-    lane.noops.count = 0;
-    lane.told.impossible = true;
-  }
-  return lane.told.impossible;
-}
-
-// A reply of verdict None is a place that the device did not need.
-bool ResidentNode::begin(Lane& lane, const TurnReply& reply) const {
-  const TurnVerdict verdict = reply.verdict;
-  const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
-  const std::uint32_t stores = verdict == TurnVerdict::Store ? reply.detail & ~kStoreSnapshot : 0;
-  lane.told.stores.clear();
-  lane.told.reply = reply;
-  lane.told.reply.leader = options_.names.id(reply.leader);
-  // Of a Store the leader is the vote, which must not get lost; else it may be what a peer said.
-  const bool votes = verdict == TurnVerdict::Store && reply.leader.value > kTurnNodes;
-  lane.told.impossible = stores > kStageMax || votes;
-  lane.missing = lane.told.impossible ? 0 : decided ? 1 : stores;
-  return lane.missing == 0 && (verdict != TurnVerdict::None || lane.told.impossible);
-}
-
-void ResidentNode::next_noop(Lane& lane) {
-  const HostNoop& noop = lane.noops.noop[lane.noops_given++];
-  TurnReply& reply = lane.told.reply;
-  reply = TurnReply{};
-  reply.shard = shard_of_row(noop.row);
-  reply.verdict = TurnVerdict::Told;
-  reply.index = noop.index;
-  reply.term = Term{noop.own_term};
-  reply.tag = noop.own_term == 0 ? 0 : own_term_tag(reply.term);
-  lane.told.entry = LockTurnService::noop();
-  lane.told.stores.clear();
-  lane.told.impossible = false;
 }
 
 Status ResidentNode::abort() {

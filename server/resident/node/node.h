@@ -21,6 +21,7 @@
 #include "netcore/memory/registry.h"
 #include "server/device_turn/clock.h"
 #include "server/device_turn/view.h"
+#include "server/resident/node/host_lane.h"
 #include "server/resident/node/lock_turn_memory.h"
 #include "server/resident/node/lock_turn_service.h"
 #include "server/resident/node/names.h"
@@ -55,15 +56,6 @@ struct ResidentNodeOptions {
   std::uint32_t ring_slots = 1024;   // Of a lane between nodes.
   std::uint32_t client_slots = 512;  // Of a lane to or from the host.
   std::uint64_t index_seed = 0;
-};
-
-// What a lane of the node brought its host: a reply, for a decided entry the entry, and what is to
-// be stored with a Store. A no-op that came with others says nothing of state hash and room.
-struct HostEventSlot {
-  TurnReply reply;
-  locks::LockEntry entry;
-  std::vector<locks::LockEntry> stores;
-  bool impossible = false;  // Counts or numbers in it that no device tells; nothing else is true.
 };
 
 class ResidentNode {
@@ -143,20 +135,16 @@ class ResidentNode {
 
   // --- The host's ends. Lane numbers are stripes.
 
-  // For how many requests the lane has room, as far as that is known, after a look if it is less
-  // than `wanted`.
-  std::uint32_t room(std::uint32_t lane, std::uint32_t wanted) {
-    return lanes_[lane].to.credit_up_to(wanted);
+  // As of HostLane, of one lane.
+  std::uint32_t room(std::uint32_t lane, std::uint32_t wanted) { return lanes_[lane].room(wanted); }
+
+  bool push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count) {
+    return lanes_[lane].push(requests, count);
   }
 
-  // Pushes requests side by side, all or none. False: no room.
-  bool push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count);
-  // The next thing that the lane brought, until the next pull of it; nullptr if there is none. What
-  // a told entry consists of may come apart: then it is kept until it is whole.
-  const HostEventSlot* pull(std::uint32_t lane);
+  const HostEventSlot* pull(std::uint32_t lane) { return lanes_[lane].pull(); }
 
-  // Whether the lane brought what no device writes, so that nothing comes any more.
-  bool is_broken(std::uint32_t lane) const { return lanes_[lane].from.broken(); }
+  bool is_broken(std::uint32_t lane) const { return lanes_[lane].is_broken(); }
 
   // --- Words to the running node
   Status abort();
@@ -177,30 +165,12 @@ class ResidentNode {
   Result<StripeCounts> counts();
 
  private:
-  struct Lane {
-    netcore::LaneSender to;
-    netcore::LaneReceiver from;
-    netcore::LaneWires wires;    // Of `from`.
-    bool quiet = false;          // The last look found nothing, and as the stamp in front
-    std::uint32_t in_front = 0;  // this, by which nothing can have come.
-    std::uint32_t missing = 0;   // Entries that follow what came, and have not.
-    HostEventSlot told;
-    HostNoops noops;  // That came together, and how many of them were given on.
-    std::uint32_t noops_given = 0;
-  };
-
   ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory);
 
   std::uint32_t place_of(NodeId peer) const {
     return peer_place(options_.names.number(options_.self), options_.names.number(peer));
   }
 
-  static const netcore::Packet& front_of(const Lane& lane);
-  static bool is_quiet(const Lane& lane);
-  static void note_nothing(Lane& lane);
-  bool take_slot(Lane& lane, const netcore::SlotTile& tile) const;
-  bool begin(Lane& lane, const TurnReply& reply) const;
-  static void next_noop(Lane& lane);
   Status carve();
   Status carve_leaders();
   Status open_clients();
@@ -228,7 +198,7 @@ class ResidentNode {
   bool fresh_[kTurnPeers]{};     // Connected since the node was made, or since go_on().
   std::unique_ptr<netcore::GpuChannel> client_device_;
   std::unique_ptr<netcore::GpuChannel> client_host_;
-  std::vector<Lane> lanes_;
+  std::vector<HostLane> lanes_;
 };
 
 // Joins two nodes of one process, on one device or on the host; again: nothing runs on either.

@@ -25,6 +25,10 @@ constexpr std::uint32_t kGrowth = 4;
 // one growth.
 constexpr std::uint32_t kShrinkOneIn = 2 * kGrowth;
 
+// Bytes of rows, packed and wide, that pass through the host when a pool shrinks: some tens of
+// milliseconds across PCIe, in which the node is silent. All of a million rows would be twice that.
+constexpr std::size_t kShrinkBytesMax = std::size_t{256} << 20;
+
 // Packed rows that are read from the device at once: 8 MiB.
 constexpr std::uint32_t kMoveRows = 1u << 16;
 
@@ -101,7 +105,10 @@ std::uint32_t shrunk_places(const TurnShape& shape, const PackedTable& table, st
   const std::uint32_t places = table.wide.row_count;
   // Twice what is taken, and behind that what is kept for the turns under way.
   const std::uint32_t wanted = std::max(shape.wide_count, 2 * taken + places_kept(shape));
-  const bool large = taken < places / kShrinkOneIn && wanted <= places / kGrowth;
+  const std::size_t bytes = consensus::wide_pool_bytes(table.slot_count, places) +
+                            std::size_t{table.row_count} * sizeof(consensus::PackedRow);
+  const bool large =
+      bytes <= kShrinkBytesMax && taken < places / kShrinkOneIn && wanted <= places / kGrowth;
   return large ? consensus::whole_words(wanted) : 0;
 }
 
@@ -206,21 +213,21 @@ Result<std::uint32_t> ResidentPool::shrink(PackedTable& table, std::uint32_t pla
   netcore::MemorySource& source = registry_.source();
   const PackedTable before = table;
   const netcore::MemoryRangeId larger = range_.id;
-  HostImage old_pool(consensus::wide_pool_bytes(before.slot_count, before.wide.row_count));
-  const PackedTable from = with_pool(before, old_pool, before.wide.row_count);
+  HostImage held(consensus::wide_pool_bytes(before.slot_count, before.wide.row_count));
+  const PackedTable from = with_pool(before, held, before.wide.row_count);
   GCOORD_TRY_STATUS(for_each_run(before, from, [&source](auto* to, const auto* at, auto bytes) {
     return source.read(std::span{to, bytes}, at);
   }));
   GCOORD_TRY_STATUS(open(table, places));
-  HostImage new_pool(consensus::wide_pool_bytes(table.slot_count, table.wide.row_count));
-  const PackedTable to = with_pool(table, new_pool, table.wide.row_count);
+  HostImage smaller(consensus::wide_pool_bytes(table.slot_count, table.wide.row_count));
+  const PackedTable to = with_pool(table, smaller, table.wide.row_count);
   std::uint32_t moved = 0;
   for (std::uint32_t row = 0; row < table.row_count; row += kMoveRows) {
     const std::uint32_t count = std::min(kMoveRows, table.row_count - row);
     GCOORD_TRY(const std::uint32_t some, move_rows({from, to}, row, count));
     moved += some;
   }
-  GCOORD_TRY_STATUS(new_pool.copy_to(source, range_.address));
+  GCOORD_TRY_STATUS(smaller.copy_to(source, range_.address));
   registry_.release(larger);
   return moved;
 }

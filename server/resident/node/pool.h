@@ -16,6 +16,7 @@
 #include "server/device_turn/view.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -27,11 +28,40 @@ std::uint32_t first_wide_places(const TurnShape& shape);
 std::uint32_t wide_ask_from(const TurnShape& shape, const consensus::PackedTable& table);
 
 // Places of the pool that a node should have in place of the table's, of which so many are taken,
-// when it began with `first`; 0: it keeps it. A fraction of it at most, so that a pool does not go
-// up and down, and never so few that the node would ask for more soon.
+// when it began with those of `shape`; 0: it keeps it. A fraction of it at most, so that a pool
+// does not go up and down, and never so few that the node would ask for more soon. One that is too
+// large to pass through the host while peers wait is kept.
 std::uint32_t shrunk_places(const TurnShape& shape,
                             const consensus::PackedTable& table,
                             std::uint32_t taken);
+
+// Patience before a pool is made smaller: the turn rests for it, and a burst of elections is often
+// followed by another; so two looks in a row, a minute apart, have to find that it is too large.
+class ShrinkPace {
+ public:
+  static constexpr std::uint64_t kBetweenMs = 60'000;
+
+  // Whether it is time to look: then found() follows.
+  bool is_due(std::uint64_t now_ms) {
+    const bool due = now_ms >= next_ms_;
+    next_ms_ = due ? now_ms + kBetweenMs : next_ms_;
+    return due;
+  }
+
+  // The look found that the pool should have so many places, 0 for those that it has. The number to
+  // give it now; 0: not yet.
+  std::uint32_t found(std::uint32_t places) {
+    const std::uint32_t before = std::exchange(found_, places);
+    if (before == 0 || places == 0) {
+      return 0;
+    }
+    return std::exchange(found_, 0);
+  }
+
+ private:
+  std::uint64_t next_ms_ = 0;
+  std::uint32_t found_ = 0;
+};
 
 class ResidentPool {
  public:

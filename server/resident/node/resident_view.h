@@ -1,5 +1,5 @@
-// What kernels of a resident node work with, by itself: they are compiled with what is named here,
-// which takes minutes, and not with all that a host needs of a node (node.h). POD.
+// The view of a resident node that its kernels work with, by itself: they are compiled with what is
+// named here, which takes minutes, and not with all that a host needs of a node (node.h). POD.
 #pragma once
 
 #include "server/device_turn/view.h"

@@ -205,7 +205,7 @@ TEST_F(LyingDevice, ItsOutcomesAndItsRoomCannotBe) {
   expect_found(reply, entry, "an outcome of no kind");
   reply.result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent) | 1u << 8;
   expect_found(reply, entry, "absent, and an answer");
-  reply.result.word[1] = std::uint64_t{host().requests->room_max() + 1} << 32;
+  reply.result.word[1] = std::uint64_t{2 * host().requests->room_max() + 2} << 32;
   expect_found(reply, entry, "more room than there is");
   reply.result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Applied);
   expect_found(reply, locks::barrier_entry(), "a barrier that did something");

@@ -152,14 +152,19 @@ TEST_F(ResidentPoolTest, AMillionRowsGiveALargePoolBackOnceFewOfThemNeedIt) {
   shape.stripe_count = 256;
   shape.wide_count = first_wide_places(shape);
   PackedTable table;
-  table.row_count = table.wide.row_count = shape.shard_count;
-  EXPECT_EQ(shrunk_places(shape, table, shape.shard_count / 4), 0u);
+  table.slot_count = kTurnNodes;
+  table.row_count = shape.shard_count;
+  table.wide.row_count = shape.shard_count;
+  EXPECT_EQ(shrunk_places(shape, table, 0), 0u) << "the node would be silent for too long";
+  table.wide.row_count = shape.shard_count / 4;
+  EXPECT_EQ(shrunk_places(shape, table, shape.shard_count / 8), 0u);
   EXPECT_EQ(shrunk_places(shape, table, 1000), shape.wide_count);
-  const std::uint32_t places = shrunk_places(shape, table, 100'000);
-  EXPECT_GT(places, 200'000u);
+  shape.wide_count = 32;
+  const std::uint32_t places = shrunk_places(shape, table, 10'000);
+  EXPECT_GT(places, 20'000u);
   table.wide.row_count = places;
-  EXPECT_GE(wide_ask_from(shape, table), 200'000u);
-  EXPECT_EQ(shrunk_places(shape, table, 100'000), 0u);
+  EXPECT_GE(wide_ask_from(shape, table), 20'000u);
+  EXPECT_EQ(shrunk_places(shape, table, 10'000), 0u);
   table.wide.row_count = shape.wide_count;
   EXPECT_EQ(shrunk_places(shape, table, 0), 0u);
 }
@@ -287,6 +292,18 @@ TEST(ResidentPool, ANodeThatRunsShortOfPlacesIsGivenMoreAndGoesOn) {
   EXPECT_EQ(world.led_by(0) + world.led_by(1) + world.led_by(2), kShape.shard_count);
   world.turns(6000, 2);
   EXPECT_EQ(world.led_by(0) + world.led_by(1), kShape.shard_count);
+}
+
+TEST(ShrinkPace, TwoLooksInARowHaveToFindThePoolTooLarge) {
+  ShrinkPace pace;
+  EXPECT_TRUE(pace.is_due(5));
+  EXPECT_FALSE(pace.is_due(5 + ShrinkPace::kBetweenMs - 1));
+  EXPECT_TRUE(pace.is_due(5 + ShrinkPace::kBetweenMs));
+  EXPECT_EQ(pace.found(64), 0u);
+  EXPECT_EQ(pace.found(0), 0u);
+  EXPECT_EQ(pace.found(64), 0u);
+  EXPECT_EQ(pace.found(96), 96u);
+  EXPECT_EQ(pace.found(96), 0u) << "it was given that";
 }
 
 // The rows of a node as they are, packed or wide.

@@ -29,8 +29,9 @@ void judge(std::span<const std::byte> bytes) {
     LockEntry entry;
     std::memcpy(static_cast<void*>(&entry), bytes.data(), sizeof entry);
     GCOORD_ASSERT(!server::record_facts(bytes.first(sizeof entry)).empty());
-    const server::ReassembledKind kind =
-        commands.take(ShardId{0}, LogIndex{++index}, entry, command);
+    const server::ReassembledKind kind = commands.take(ShardId{0}, LogIndex{++index}, entry);
+    command.clear();
+    commands.append_to(command);
     if (kind == server::ReassembledKind::Record) {
       GCOORD_ASSERT(!command.empty() && command.size() <= kEntryRecordBytesMax);
       GCOORD_ASSERT(record_entries(command).back().word[0] == entry.word[0]);

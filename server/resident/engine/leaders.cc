@@ -76,7 +76,12 @@ void ResidentLeaders::look_at(std::uint32_t page) {
   const std::uint32_t end = std::min(first + kLeaderPageRows, rows.end);
   for (std::uint32_t row = first; row < end; ++row) {
     const std::uint64_t word = table_.read(row);
-    if (word != known_[row] && word != 0) {
+    if (word == known_[row] || word == 0) {
+      continue;
+    }
+    if ((word & kLeaderSaid) == 0 || decode_leader(word).term < decode_leader(known_[row]).term) {
+      impossible_ = shard_of_row(row);
+    } else {
       changes_.push_back({shard_of_row(row), with_id(word)});
     }
   }

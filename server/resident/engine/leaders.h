@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gcoord::server {
@@ -48,6 +49,13 @@ class ResidentLeaders {
   void set(const Change& change);
 
   LeaderWord known(ShardId shard) const { return with_id(known_[row_of_shard(shard)]); }
+
+  // known(shard).leads(), for who asks of every entry.
+  bool leads(ShardId shard) const { return decode_leader(known_[row_of_shard(shard)]).leads(); }
+
+  // A row of which the table said what no device says: a term that fell, or not that it says
+  // anything. Its word was not taken.
+  std::optional<ShardId> impossible() const { return impossible_; }
 
   std::uint32_t leader_count() const { return leader_count_; }
 
@@ -84,6 +92,7 @@ class ResidentLeaders {
   std::uint32_t leader_count_ = 0;
   std::uint32_t unled_count_ = 0;
   std::uint64_t led_anew_ = 0;
+  std::optional<ShardId> impossible_;
   std::uint32_t voting_count_ = 0;
   std::uint32_t forgotten_count_ = 0;
 };

@@ -2,7 +2,7 @@
 
 #include "common/assert.h"
 #include "locks/commands/entry_record.h"
-#include "locks/state/demand.h"
+#include "locks/commands/entry_writer.h"
 #include "server/device_turn/store.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
@@ -14,8 +14,7 @@ namespace gcoord::server {
 namespace {
 
 // An acquire needs rows of all kinds; what ends something needs few or none.
-std::uint32_t weight_of(const locks::LockCommand& command) {
-  const locks::LockDemand demand = locks::demand_of(command);
+std::uint32_t weight_of(const locks::LockDemand& demand) {
   const std::uint32_t rows = std::max({demand.locks, demand.sessions, demand.requests});
   return std::max({1u, rows, (demand.name_blocks + kRoomNameBlocks - 1) / kRoomNameBlocks});
 }
@@ -27,19 +26,16 @@ bool is_record(const ProposedCommand& proposed) {
   return proposed.command == nullptr && header && is_system_kind(header->kind);
 }
 
-locks::LockCommand command_of(const ProposedCommand& proposed) {
-  if (proposed.command != nullptr) {
-    return *proposed.command;
-  }
-  const auto decoded = locks::decode(record_body(proposed.bytes));
-  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
-  return decoded.value();
-}
-
 // A record takes no rows, but as many entries as a long name.
 std::uint32_t record_weight(std::size_t bytes) {
   constexpr std::size_t kBytesOfOne = 512;
   return 1 + static_cast<std::uint32_t>(bytes / kBytesOfOne);
+}
+
+TurnRequest request_of(ShardId shard, const locks::LockEntry& entry, std::uint64_t tag) {
+  TurnRequest request{.shard = shard, .head = entry.head, .tag = tag};
+  std::copy(std::begin(entry.word), std::end(entry.word), std::begin(request.word));
+  return request;
 }
 
 // Room that is kept for what is under way on three nodes, and for releases besides.
@@ -48,61 +44,88 @@ constexpr std::uint32_t kRoomKept = kTurnNodes * kLaneWeightMax;
 }  // namespace
 
 ResidentRequests::ResidentRequests(ResidentNode& node)
-    : node_(node), lanes_(node.options().shape.stripe_count) {
-  for (Lane& lane : lanes_) {
-    lane.room = std::min({node.options().sizes.locks,
+    : node_(node),
+      stripe_rows_(stripe_rows(node.options().shape)),
+      room_max_(std::min({node.options().sizes.locks,
                           node.options().sizes.sessions,
                           node.options().sizes.requests,
-                          node.options().sizes.name_blocks / kRoomNameBlocks});
+                          node.options().sizes.name_blocks / kRoomNameBlocks})),
+      lanes_(node.options().shape.stripe_count),
+      asked_(node.options().shape.shard_count) {
+  barrier_.resize(node.options().shape.shard_count);
+  for (Lane& lane : lanes_) {
+    lane.room = room_max_;
   }
 }
 
-std::uint32_t ResidentRequests::lane_of(ShardId shard) const {
-  return stripe_of(node_.options().shape, shard);
+ResidentRequests::Need ResidentRequests::need_of(const locks::LockCommand& command) {
+  const locks::LockDemand demand = locks::demand_of(command);
+  return {demand, weight_of(demand)};
 }
 
 bool ResidentRequests::has_place(const locks::LockCommand& command) {
-  return locks::is_entry_command(command) && weight_of(command) <= kLaneWeightMax;
+  return locks::is_entry_command(command) && need_of(command).weight <= kLaneWeightMax;
 }
 
 bool ResidentRequests::may_take(ShardId shard, const locks::LockCommand& command) const {
+  return has_room(shard, need_of(command));
+}
+
+bool ResidentRequests::has_room(ShardId shard, const Need& need) const {
   const Lane& lane = lanes_[lane_of(shard)];
-  const locks::LockDemand demand = locks::demand_of(command);
-  const std::uint32_t weight = weight_of(command);
+  const locks::LockDemand& demand = need.demand;
   const bool takes = demand.locks + demand.sessions + demand.name_blocks != 0;
   // What ends something takes at most a request row: half of what is kept is for that.
   const std::uint32_t kept = takes ? 2 * kRoomKept : kRoomKept;
   const bool needs_nothing = !takes && demand.requests == 0;
-  const bool has_room = lane.room >= lane.elsewhere + kept + weight;
-  return lane.weight + weight <= kLaneWeightMax && (needs_nothing || has_room);
+  const bool has_room = lane.room >= lane.elsewhere + kept + need.weight;
+  return lane.weight + need.weight <= kLaneWeightMax && (needs_nothing || has_room);
+}
+
+// --- Into the queues
+
+std::uint64_t ResidentRequests::add(const Asked& asked, std::uint32_t before) {
+  lanes_[lane_of(asked.shard)].weight += asked.weight;
+  return asked_.add(asked, before);
 }
 
 void ResidentRequests::enqueue(ShardId shard,
-                               const std::vector<locks::LockEntry>& entries,
-                               Asked asked) {
-  Lane& lane = lanes_[lane_of(shard)];
-  std::vector<TurnRequest> requests(entries.size());
-  for (std::size_t k = 0; k < entries.size(); ++k) {
-    requests[k].shard = shard;
-    requests[k].head = entries[k].head;
-    requests[k].tag = ++tag_last_;
-    std::copy(std::begin(entries[k].word), std::end(entries[k].word), std::begin(requests[k].word));
-  }
-  lane.weight += asked.weight;
-  lane.queue.push_back(std::move(requests));
-  tags_[shard.value].insert(tag_last_);
-  asked_.emplace(tag_last_, std::move(asked));
+                               const locks::LockCommand& command,
+                               std::uint32_t weight,
+                               std::uint64_t cookie) {
+  const std::uint32_t before = locks::entry_count_of(command) - 1;
+  const std::uint64_t last = add({AskedKind::Command, shard, weight, cookie}, before);
+  std::uint64_t tag = last - before;
+  RequestRing& queue = lanes_[lane_of(shard)].queue;
+  locks::for_each_entry(command, [&](const locks::LockEntry& entry) {
+    queue.push() = request_of(shard, entry, tag);
+    if (tag++ == last) {
+      asked_.set_entry(last, entry);
+    }
+  });
 }
 
 void ResidentRequests::command(ShardId shard,
                                const locks::LockCommand& command,
                                std::uint64_t cookie) {
-  enqueue(shard,
-          locks::entries_of(command),
-          Asked{AskedKind::Command, shard, weight_of(command), {cookie}});
+  enqueue(shard, command, need_of(command).weight, cookie);
+}
+
+bool ResidentRequests::take_command(ShardId shard,
+                                    const locks::LockCommand& command,
+                                    std::uint64_t cookie) {
+  const Need need = need_of(command);
+  const bool fits = has_room(shard, need);
+  if (fits) {
+    enqueue(shard, command, need.weight, cookie);
+  }
+  return fits;
 }
 
 bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
+  if (proposed.command != nullptr) {
+    return take_command(shard, *proposed.command, cookie);
+  }
   if (is_record(proposed)) {
     const bool fits = may_take_record(shard, proposed.bytes.size());
     if (fits) {
@@ -110,12 +133,9 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
     }
     return fits;
   }
-  const locks::LockCommand asked = command_of(proposed);
-  const bool fits = may_take(shard, asked);
-  if (fits) {
-    command(shard, asked, cookie);
-  }
-  return fits;
+  const auto decoded = locks::decode(record_body(proposed.bytes));
+  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
+  return take_command(shard, decoded.value(), cookie);
 }
 
 bool ResidentRequests::may_take_record(ShardId shard, std::size_t bytes) const {
@@ -125,110 +145,105 @@ bool ResidentRequests::may_take_record(ShardId shard, std::size_t bytes) const {
 void ResidentRequests::record(ShardId shard,
                               std::span<const std::byte> record,
                               std::uint64_t cookie) {
-  enqueue(shard,
-          locks::record_entries(record),
-          Asked{AskedKind::Command, shard, record_weight(record.size()), {cookie}});
+  const std::vector<locks::LockEntry> entries = locks::record_entries(record);
+  const auto before = static_cast<std::uint32_t>(entries.size() - 1);
+  const Asked asked{AskedKind::Command, shard, record_weight(record.size()), cookie};
+  const std::uint64_t last = add(asked, before);
+  asked_.set_entry(last, entries.back());
+  std::uint64_t tag = last - before;
+  for (const locks::LockEntry& entry : entries) {
+    lanes_[lane_of(shard)].queue.push() = request_of(shard, entry, tag++);
+  }
 }
 
 void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {
-  const auto open = open_barrier_.find(shard.value);
-  if (open != open_barrier_.end()) {
-    asked_.at(open->second).cookies.push_back(cookie);
+  std::uint64_t& newest = barrier_[shard.value];
+  if (newest > pushed_last_ && asked_.has(newest)) {
+    asked_.ride(newest, cookie);
     return;
   }
-  enqueue(shard, {locks::barrier_entry()}, Asked{AskedKind::Barrier, shard, 1, {cookie}});
-  open_barrier_.emplace(shard.value, tag_last_);
+  newest = add({AskedKind::Barrier, shard, 1, cookie}, 0);
+  asked_.set_entry(newest, locks::barrier_entry());
+  lanes_[lane_of(shard)].queue.push() = request_of(shard, locks::barrier_entry(), newest);
 }
 
 std::uint64_t ResidentRequests::probe(std::uint32_t lane) {
-  TurnRequest request;
-  request.shard = ShardId{~0u};
-  request.tag = ++tag_last_;
-  lanes_[lane].queue.push_back({request});
-  return request.tag;
+  const std::uint64_t tag = asked_.skip();
+  lanes_[lane].queue.push() = request_of(ShardId{~0u}, {}, tag);
+  return tag;
 }
 
 void ResidentRequests::transfer(ShardId shard, NodeId to) {
-  TurnRequest request;
-  request.shard = shard;
-  request.tag = kTransferTag;
-  request.word[0] = node_.options().names.number(to).value;
-  lanes_[lane_of(shard)].queue.push_back({request});
+  locks::LockEntry entry;
+  entry.word[0] = node_.options().names.number(to).value;
+  lanes_[lane_of(shard)].queue.push() = request_of(shard, entry, kTransferTag);
 }
 
 void ResidentRequests::stored(ShardId shard, const consensus::StorageAck& ack) {
   const NodeId vote = node_.options().names.number(ack.vote);
-  lanes_[lane_of(shard)].stored.emplace_back(shard,
-                                             consensus::StorageAck{ack.term, vote, ack.present});
+  lanes_[lane_of(shard)].stored.push_back({shard, {ack.term, vote, ack.present}});
 }
+
+// --- To the device
 
 // Before requests, which only make more of them.
 std::size_t ResidentRequests::push_stored(std::uint32_t number) {
-  auto& stored = lanes_[number].stored;
+  std::vector<Stored>& stored = lanes_[number].stored;
   std::size_t pushed = 0;
-  while (!stored.empty()) {
+  while (pushed < stored.size()) {
     TurnRequest request = no_stored();
-    const std::size_t count = std::min<std::size_t>(stored.size(), kStoredAcks);
+    const std::size_t count = std::min<std::size_t>(stored.size() - pushed, kStoredAcks);
     for (std::uint32_t k = 0; k < count; ++k) {
-      put_stored(request, k, stored[k].first, stored[k].second);
+      put_stored(request, k, stored[pushed + k].shard, stored[pushed + k].ack);
     }
     if (!node_.push(number, &request, 1)) {
       break;
     }
-    stored.erase(stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(count));
     pushed += count;
   }
+  stored.erase(stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(pushed));
   return pushed;
+}
+
+std::size_t ResidentRequests::push_requests(std::uint32_t number) {
+  RequestRing& queue = lanes_[number].queue;
+  const auto wanted = static_cast<std::uint32_t>(queue.size());
+  const std::uint32_t count = queue.whole(node_.room(number, wanted));
+  for (std::uint32_t left = count; left != 0;) {
+    const auto run = queue.front(left);
+    const auto size = static_cast<std::uint32_t>(run.size());
+    const bool fits = node_.push(number, run.data(), size);
+    GCOORD_ASSERT(fits);
+    queue.pop(size);
+    left -= size;
+  }
+  return count;
 }
 
 std::size_t ResidentRequests::push() {
-  open_barrier_.clear();
+  pushed_last_ = asked_.tag_last();
   std::size_t pushed = 0;
   for (std::uint32_t number = 0; number < lanes_.size(); ++number) {
-    pushed += push_stored(number);
-    auto& queue = lanes_[number].queue;
-    while (!queue.empty() &&
-           node_.push(
-               number, queue.front().data(), static_cast<std::uint32_t>(queue.front().size()))) {
-      queue.pop_front();
-      ++pushed;
-    }
+    const Lane& lane = lanes_[number];
+    pushed += lane.stored.empty() ? 0 : push_stored(number);
+    pushed += lane.queue.empty() ? 0 : push_requests(number);
   }
   return pushed;
 }
 
-void ResidentRequests::forget(std::uint64_t tag, const Asked& asked) {
-  lanes_[lane_of(asked.shard)].weight -= asked.weight;
-  const auto tags = tags_.find(asked.shard.value);
-  tags->second.erase(tag);
-  if (tags->second.empty()) {
-    tags_.erase(tags);
-  }
-}
+// --- Their ends
 
 std::optional<Asked> ResidentRequests::take(std::uint64_t tag) {
-  const auto found = asked_.find(tag);
-  if (found == asked_.end()) {
-    return std::nullopt;
+  const std::optional<Asked> asked = asked_.take(tag);
+  if (asked.has_value()) {
+    lanes_[lane_of(asked->shard)].weight -= asked->weight;
   }
-  Asked asked = std::move(found->second);
-  asked_.erase(found);
-  forget(tag, asked);
   return asked;
 }
 
-std::vector<Asked> ResidentRequests::take_shard(ShardId shard) {
-  std::vector<Asked> taken;
-  const auto tags = tags_.find(shard.value);
-  if (tags == tags_.end()) {
-    return taken;
-  }
-  const std::vector<std::uint64_t> each(tags->second.begin(), tags->second.end());
-  for (const std::uint64_t tag : each) {
-    taken.push_back(std::move(*take(tag)));
-  }
-  open_barrier_.erase(shard.value);
-  return taken;
+std::optional<Asked> ResidentRequests::take_first(ShardId shard, std::uint64_t last) {
+  const std::uint64_t first = asked_.first_of(shard);
+  return first <= last ? take(first) : std::nullopt;
 }
 
 }  // namespace gcoord::server

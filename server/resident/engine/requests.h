@@ -2,24 +2,25 @@
 //
 // A request waits in its lane's queue until the lane has room, then is with the device until an
 // answer, or the end of the row's leadership here, ends it. So each ends exactly once, whatever the
-// device still says of it later: tags are never used twice, and an unknown one is ignored. Bounds:
-// a lane has at most kLaneWeightMax under way, which with the room that is kept free (see
-// `may_take`) is what makes a full pool on the device impossible while nodes keep to it. One
-// thread.
+// device still says of it later: tags are never used twice, and one that ended is ignored. Nothing
+// is allocated for a request but what was needed before for as many at once (asked_table.h,
+// request_ring.h). Bounds: a lane has at most kLaneWeightMax under way, which with the room that is
+// kept free (see `may_take`) is what makes a full pool on the device impossible while nodes keep to
+// it. One thread.
 #pragma once
 
 #include "common/ids.h"
-#include "locks/commands/entry.h"
+#include "locks/state/demand.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/resident/engine/asked_table.h"
+#include "server/resident/engine/request_ring.h"
 #include "server/resident/node/node.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,15 +29,6 @@ namespace gcoord::server {
 // Weight of a lane's requests under way: one each, and one more for every kRoomNameBlocks blocks of
 // a name. Three nodes' worth must fit the room that every lane keeps free.
 inline constexpr std::uint32_t kLaneWeightMax = 128;
-
-enum class AskedKind : std::uint8_t { Command, Barrier };
-
-struct Asked {
-  AskedKind kind = AskedKind::Command;
-  ShardId shard;
-  std::uint32_t weight = 1;
-  std::vector<std::uint64_t> cookies;  // One of a command; the reads that wait for a barrier.
-};
 
 class ResidentRequests {
  public:
@@ -74,13 +66,29 @@ class ResidentRequests {
   // Hands queued requests to the device as far as lanes have room; how many.
   std::size_t push();
 
-  // The request of a tag, which ends.
+  // The request of a tag, which ends. The caller goes through its riders (next_rider).
   std::optional<Asked> take(std::uint64_t tag);
-  // All requests of a shard, which end.
-  std::vector<Asked> take_shard(ShardId shard);
+  // The oldest request of a shard, which ends, unless it came after the tag `last`.
+  std::optional<Asked> take_first(ShardId shard, std::uint64_t last);
+
+  // The next read that shared a barrier that ended: its cookie is in `asked`. False: no more.
+  bool next_rider(Asked& asked) { return asked_.next_rider(asked); }
+
+  // Whether a request, or a piece of one, had this tag.
+  bool is_given(std::uint64_t tag) const { return asked_.was_given(tag); }
+
+  // Whether the device can have had such a request, of that shard if it is still under way.
+  bool is_possible(ShardId shard, std::uint64_t tag) const {
+    return asked_.was_given(tag) && (!asked_.has(tag) || asked_.shard_of(tag) == shard);
+  }
+
+  // The newest tag that was given.
+  std::uint64_t tag_last() const { return asked_.tag_last(); }
 
   // The stripe's room as the device told it last.
-  void note_room(std::uint32_t lane, std::uint32_t room) { lanes_[lane].room = room; }
+  void note_room(std::uint32_t lane, std::uint32_t room) {
+    lanes_[lane].room = std::min(room, room_max_);
+  }
 
   // What shards of the lane take that this device does not have (resident_use.h).
   void note_elsewhere(std::uint32_t lane, std::uint32_t use) { lanes_[lane].elsewhere = use; }
@@ -90,29 +98,51 @@ class ResidentRequests {
 
   std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
 
-  std::uint32_t lane_of(ShardId shard) const;
+  std::uint32_t lane_of(ShardId shard) const { return row_of_shard(shard) / stripe_rows_; }
+
+  // The most room that a lane has when it is empty.
+  std::uint32_t room_max() const { return room_max_; }
 
   std::size_t under_way() const { return asked_.size(); }
 
  private:
+  struct Stored {
+    ShardId shard;
+    consensus::StorageAck ack;
+  };
+
   struct Lane {
-    std::deque<std::vector<TurnRequest>> queue;  // Each to be pushed whole.
-    std::deque<std::pair<ShardId, consensus::StorageAck>> stored;
+    RequestRing queue;
+    std::vector<Stored> stored;
     std::uint32_t weight = 0;  // Under way.
     std::uint32_t room = 0;
     std::uint32_t elsewhere = 0;
   };
 
-  void enqueue(ShardId shard, const std::vector<locks::LockEntry>& entries, Asked asked);
-  void forget(std::uint64_t tag, const Asked& asked);
+  // What a command takes of a lane.
+  struct Need {
+    locks::LockDemand demand;
+    std::uint32_t weight = 1;
+  };
+
+  static Need need_of(const locks::LockCommand& command);
+  bool has_room(ShardId shard, const Need& need) const;
+  void enqueue(ShardId shard,
+               const locks::LockCommand& command,
+               std::uint32_t weight,
+               std::uint64_t cookie);
+  bool take_command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
+  std::uint64_t add(const Asked& asked, std::uint32_t before);
   std::size_t push_stored(std::uint32_t number);
+  std::size_t push_requests(std::uint32_t number);
 
   ResidentNode& node_;
+  std::uint32_t stripe_rows_;
+  std::uint32_t room_max_;
   std::vector<Lane> lanes_;
-  std::uint64_t tag_last_ = 0;
-  std::unordered_map<std::uint64_t, Asked> asked_;                             // By tag.
-  std::unordered_map<std::uint32_t, std::unordered_set<std::uint64_t>> tags_;  // By shard.
-  std::unordered_map<std::uint32_t, std::uint64_t> open_barrier_;  // By shard: not pushed yet.
+  AskedTable asked_;
+  MappedColumn<std::uint64_t> barrier_;  // By shard: the newest one, by tag.
+  std::uint64_t pushed_last_ = 0;        // Requests up to this tag were pushed once, maybe.
 };
 
 }  // namespace gcoord::server

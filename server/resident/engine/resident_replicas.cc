@@ -59,20 +59,29 @@ void ResidentReplicas::fail(const Status& status) {
 void ResidentReplicas::propose(ShardId shard,
                                const ProposedCommand& proposed,
                                std::uint64_t cookie) {
-  const ShardView row = rows_->view(shard);
-  if (row.role != consensus::Role::Leader) {
-    refused_.add({cookie, false, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
+  const ResidentLeaders& leaders = rows_->leaders();
+  if (!leaders.leads(shard)) {
+    refused_.add({cookie,
+                  false,
+                  refusal(StatusCode::FailedPrecondition, kNotLeader),
+                  leaders.known(shard).leader});
     return;
   }
   if (!requests_->take(shard, proposed, cookie)) {
-    refused_.add({cookie, false, refusal(StatusCode::ResourceExhausted, kOverloaded), row.leader});
+    refused_.add({cookie,
+                  false,
+                  refusal(StatusCode::ResourceExhausted, kOverloaded),
+                  leaders.known(shard).leader});
   }
 }
 
 void ResidentReplicas::read(ShardId shard, std::uint64_t cookie) {
-  const ShardView row = rows_->view(shard);
-  if (row.role != consensus::Role::Leader) {
-    refused_.add({cookie, true, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
+  const ResidentLeaders& leaders = rows_->leaders();
+  if (!leaders.leads(shard)) {
+    refused_.add({cookie,
+                  true,
+                  refusal(StatusCode::FailedPrecondition, kNotLeader),
+                  leaders.known(shard).leader});
   } else {
     requests_->barrier(shard, cookie);
   }
@@ -204,6 +213,12 @@ Result<std::size_t> ResidentReplicas::run(std::uint64_t now_us) {
   if (device_.turn->rests()) {
     metrics_.on_growth();
     GCOORD_TRY_STATUS(while_quiesced([] { return Status{}; }));
+  }
+  if (due_.shrink.is_due(now_us / 1000)) {
+    GCOORD_TRY(const std::uint32_t places, device_.node->pool_to_shrink());
+    if (const std::uint32_t twice = due_.shrink.found(places); twice != 0) {
+      GCOORD_TRY_STATUS(while_quiesced([&] { return device_.node->shrink_pool(twice); }));
+    }
   }
   if (is_durable()) {
     storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});

@@ -149,6 +149,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
     std::uint64_t turned_us = 0;       // The last turn.
     std::uint64_t gap_told_us = 0;     // When a standstill was told last.
     std::uint64_t trust_us = 0;        // Votes that a doubt holds are not let go before.
+    ShrinkPace shrink;                 // Looks whether the pool of wide rows is too large.
   };
 
   ResidentReplicas(ResidentReplicasOptions options,

@@ -122,21 +122,29 @@ Status ResidentRows::take(std::uint32_t lane, const HostEventSlot& told) {
   return {StatusCode::Internal, "the device reported an invalid event", kDeviceFailed};
 }
 
-void ResidentRows::end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader) {
-  for (const std::uint64_t cookie : asked.cookies) {
-    if (asked.kind == AskedKind::Barrier) {
-      service_.on_read(cookie, Status{code, "not the leader", detail}, leader);
-    } else {
-      service_.on_proposal_failed(cookie, Status{code, "the proposal ended", detail}, leader);
-    }
+void ResidentRows::end(Asked asked, StatusCode code, std::uint32_t detail, NodeId leader) {
+  if (asked.kind == AskedKind::Command) {
+    service_.on_proposal_failed(asked.cookie, Status{code, "the proposal ended", detail}, leader);
+    return;
   }
+  do {
+    service_.on_read(asked.cookie, Status{code, "not the leader", detail}, leader);
+  } while (requests_.next_rider(asked));
 }
 
-// Whoever led and does not any more, or leads anew: what was under way is the log's to know.
+void ResidentRows::confirm(Asked barrier) {
+  do {
+    service_.on_read(barrier.cookie, Status{}, NodeId{});
+  } while (requests_.next_rider(barrier));
+}
+
+// Whoever led and does not any more, or leads anew: what was under way is the log's to know. What
+// is asked anew meanwhile is not.
 void ResidentRows::end_all(ShardId shard) {
-  for (const Asked& asked : requests_.take_shard(shard)) {
-    const bool read = asked.kind == AskedKind::Barrier;
-    end(asked,
+  const std::uint64_t last = requests_.tag_last();
+  while (const auto asked = requests_.take_first(shard, last)) {
+    const bool read = asked->kind == AskedKind::Barrier;
+    end(*asked,
         read ? StatusCode::Unavailable : StatusCode::Unknown,
         kLeadershipLost,
         leader_of(shard));
@@ -150,6 +158,7 @@ void ResidentRows::take_snapshot(const TurnReply& told) {
     return;  // This host is ahead of its device.
   }
   commands_.forget(told.shard);
+  row.waits = true;
   Waiting& waiting = waiting_[told.shard.value];
   waiting.from = told.index;
   waiting.entries.clear();
@@ -181,17 +190,18 @@ void ResidentRows::note_own_term(const TurnReply& told) {
 Status ResidentRows::take_entry(const HostEventSlot& told) {
   ++counts_.entries;
   note_own_term(told.reply);
-  const auto waiting = waiting_.find(told.reply.shard.value);
-  if (waiting == waiting_.end()) {
-    return apply(told);
-  }
-  if (waiting->second.entries.size() >= kWaitingMax) {
-    waiting->second.entries.clear();
-    waiting->second.from = told.reply.index;
+  return is_wanted(told.reply.shard) ? keep_waiting(told) : apply(told);
+}
+
+Status ResidentRows::keep_waiting(const HostEventSlot& told) {
+  Waiting& waiting = waiting_.at(told.reply.shard.value);
+  if (waiting.entries.size() >= kWaitingMax) {
+    waiting.entries.clear();
+    waiting.from = told.reply.index;
     end_all(told.reply.shard);
     return {};
   }
-  waiting->second.entries.push_back(told);
+  waiting.entries.push_back(told);
   return {};
 }
 
@@ -207,8 +217,8 @@ void ResidentRows::end_covered(const HostEventSlot& told) {
   }
 }
 
-// What the service is told of an entry of the device, whose command, if it is one, is in bytes_: as
-// its own engine would, but that history keeps the entry as it stands in the log.
+// What the service is told of an entry of the device, which was taken last: as its own engine
+// would, but that history keeps the entry as it stands in the log.
 AppliedEntry ResidentRows::entry_of(ShardId shard,
                                     LogIndex index,
                                     const locks::LockEntry& entry,
@@ -219,16 +229,17 @@ AppliedEntry ResidentRows::entry_of(ShardId shard,
     return applied;
   }
   applied.leaf = std::as_bytes(std::span{&entry, 1});
+  record_.clear();
   if (kind == ReassembledKind::Record) {
     // What tables of locks would have to have, too, is none of a record's business.
-    const auto header = decode_record_header(bytes_);
-    applied.payload = header && is_system_kind(header->kind) ? std::span<const std::byte>{bytes_}
+    commands_.append_to(record_);
+    const auto header = decode_record_header(record_);
+    applied.payload = header && is_system_kind(header->kind) ? std::span<const std::byte>{record_}
                                                              : std::span<const std::byte>{};
     rows_[shard.value].has_records = has_records_ = true;
   } else if (kind == ReassembledKind::Command) {
-    record_.clear();
     put_record_header(record_, {RecordKind::LockCommand});
-    record_.insert(record_.end(), bytes_.begin(), bytes_.end());
+    commands_.append_to(record_);
     applied.payload = record_;
     applied.command = commands_.command();
   }
@@ -246,27 +257,36 @@ Status ResidentRows::apply(const HostEventSlot& told) {
     return {StatusCode::Internal, "the device reported entries out of order", kDeviceFailed};
   }
   row.applied = told.reply.index;
-  const ReassembledKind kind = commands_.take(shard, told.reply.index, told.entry, bytes_);
-  const auto asked = told.reply.tag != 0 ? requests_.take(told.reply.tag) : std::optional<Asked>{};
+  const ReassembledKind kind = commands_.take(shard, told.reply.index, told.entry);
+  const auto asked = requests_.take(told.reply.tag);
+  if (asked.has_value() && asked->mark != entry_mark(told.entry)) {
+    return {StatusCode::Internal,
+            "the device answered a request of shard " + std::to_string(shard.value) +
+                " with another one's entry",
+            kDeviceFailed};
+  }
   AppliedEntry entry = entry_of(shard, told.reply.index, told.entry, kind);
   entry.term = told.reply.term;
-  entry.leader = leaders_.known(shard).leads();
+  entry.leader = leaders_.leads(shard);
   const bool says = kind == ReassembledKind::Command || kind == ReassembledKind::Record;
   if (says && asked.has_value()) {
-    entry.cookie = asked->cookies.front();
+    entry.cookie = asked->cookie;
   }
   service_.apply(entry);
   if (says) {
     // Answered with its outcome.
   } else if (asked.has_value() && asked->kind == AskedKind::Barrier) {
-    for (const std::uint64_t cookie : asked->cookies) {
-      service_.on_read(cookie, Status{}, NodeId{});
-    }
+    confirm(*asked);
   } else if (asked.has_value()) {
     // A name or a record that did not arrive whole: nothing happened, as if there had been no room.
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
   }
-  if (row.absent) {
+  return compare(told, kind);
+}
+
+Status ResidentRows::compare(const HostEventSlot& told, ReassembledKind kind) {
+  const ShardId shard = told.reply.shard;
+  if (rows_[shard.value].absent) {
     note_use(shard, kind == ReassembledKind::Command ? told.entry : locks::LockEntry{});
     return {};
   }
@@ -319,7 +339,7 @@ std::vector<ResidentRows::Want> ResidentRows::wants() const {
 }
 
 LogIndex ResidentRows::whole_at(ShardId shard) const {
-  const bool whole = !waiting_.contains(shard.value) && !commands_.between(shard);
+  const bool whole = !is_wanted(shard) && !commands_.between(shard);
   return whole ? rows_[shard.value].applied : LogIndex{};
 }
 
@@ -332,6 +352,7 @@ Result<bool> ResidentRows::install(ShardId shard,
   }
   const Waiting waiting = std::move(found->second);
   waiting_.erase(found);
+  rows_[shard.value].waits = false;
   GCOORD_TRY_STATUS(service_.install(shard, state));
   rows_[shard.value].applied = index;
   use_.measure(requests_.lane_of(shard), shard);
@@ -417,7 +438,7 @@ void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry&
     return;
   }
   row.applied = index;
-  const ReassembledKind kind = commands_.take(shard, index, entry, bytes_);
+  const ReassembledKind kind = commands_.take(shard, index, entry);
   service_.apply(entry_of(shard, index, entry, kind));
 }
 

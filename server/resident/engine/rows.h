@@ -87,7 +87,7 @@ class ResidentRows {
   // Shards without a state; empty nearly always.
   std::vector<Want> wants() const;
 
-  bool is_wanted(ShardId shard) const { return waiting_.contains(shard.value); }
+  bool is_wanted(ShardId shard) const { return rows_[shard.value].waits; }
 
   const ResidentNames& names() const { return names_; }
 
@@ -128,6 +128,7 @@ class ResidentRows {
     LogIndex own_index;          // Of the first entry of a term led here, as told last,
     std::uint32_t own_term = 0;  // and which term that was (low_term).
     bool absent = false;
+    bool waits = false;        // It is in waiting_.
     bool has_records = false;  // As has_records(), of this shard.
   };
 
@@ -144,7 +145,9 @@ class ResidentRows {
   void take_refusal(const TurnReply& told);
   void note_own_term(const TurnReply& told);
   Status take_entry(const HostEventSlot& told);
+  Status keep_waiting(const HostEventSlot& told);
   Status apply(const HostEventSlot& told);
+  Status compare(const HostEventSlot& told, ReassembledKind kind);
   AppliedEntry entry_of(ShardId shard,
                         LogIndex index,
                         const locks::LockEntry& entry,
@@ -152,7 +155,8 @@ class ResidentRows {
   void end_covered(const HostEventSlot& told);
   void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
-  void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
+  void end(Asked asked, StatusCode code, std::uint32_t detail, NodeId leader);
+  void confirm(Asked barrier);
 
   StateMachine& service_;
   ResidentRequests& requests_;
@@ -167,8 +171,7 @@ class ResidentRows {
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   ResidentRowCounts counts_;
   bool has_records_ = false;
-  std::vector<std::byte> bytes_;  // Kept warm, as the next.
-  std::vector<std::byte> record_;
+  std::vector<std::byte> record_;  // What entry_of() says last; kept warm.
 };
 
 }  // namespace gcoord::server

@@ -45,67 +45,108 @@ bool is_as_decoded(const locks::LockCommand& command) {
   }
 }
 
-void encode_whole(const locks::LockCommand& command, std::vector<std::byte>& bytes) {
-  bytes.clear();
-  if (command.kind == locks::LockCommandKind::Unknown || !has_sound_text(command)) {
-    bytes.push_back(std::byte{static_cast<std::uint8_t>(locks::LockCommandKind::Unknown)});
-    return;
+}  // namespace
+
+CommandReassembler::Pieces& CommandReassembler::open(ShardId shard) {
+  if (shard.value >= places_.size()) {
+    places_.resize(std::size_t{shard.value} + 1);
   }
-  locks::encode(command, bytes);
+  std::uint32_t& place = places_[shard.value];
+  if (place == 0 && free_.empty()) {
+    pool_.emplace_back();
+    place = static_cast<std::uint32_t>(pool_.size());
+  } else if (place == 0) {
+    place = free_.back();
+    free_.pop_back();
+  }
+  return pool_[place - 1];
 }
 
-}  // namespace
+void CommandReassembler::forget(ShardId shard) {
+  if (between(shard)) {
+    const std::uint32_t place = std::exchange(places_[shard.value], 0);
+    pool_[place - 1].entries.clear();
+    free_.push_back(place);
+  }
+}
+
+void CommandReassembler::put(ShardId shard, const Pieces& pieces) {
+  forget(shard);
+  if (!pieces.entries.empty()) {
+    open(shard) = pieces;
+  }
+}
+
+void CommandReassembler::take_piece(ShardId shard, LogIndex index, const locks::LockEntry& entry) {
+  Pieces& pieces = open(shard);
+  if (pieces.next != index) {
+    pieces.entries.clear();
+  }
+  if (pieces.entries.size() == locks::kRecordPiecesMax) {
+    pieces.entries.erase(pieces.entries.begin());  // Nothing reaches back so far.
+  }
+  pieces.entries.push_back(entry);
+  pieces.next = index + 1;
+}
 
 ReassembledKind CommandReassembler::take(ShardId shard,
                                          LogIndex index,
-                                         const locks::LockEntry& entry,
-                                         std::vector<std::byte>& bytes) {
+                                         const locks::LockEntry& entry) {
   known_ = false;
+  kind_ = ReassembledKind::Nothing;
   if (entry.kind() == locks::kEntryPiece) {
-    Pieces& pieces = pieces_[shard.value];
-    if (pieces.next != index) {
-      pieces.entries.clear();
-    }
-    if (pieces.entries.size() == locks::kRecordPiecesMax) {
-      pieces.entries.erase(pieces.entries.begin());  // Nothing reaches back so far.
-    }
-    pieces.entries.push_back(entry);
-    pieces.next = index + 1;
-    return ReassembledKind::Nothing;
+    take_piece(shard, index, entry);
+    return kind_;
   }
-  Pieces pieces;
-  if (const auto found = pieces_.find(shard.value); found != pieces_.end()) {
-    pieces = std::move(found->second);
-    pieces_.erase(found);
+  std::span<const locks::LockEntry> pieces;
+  if (between(shard)) {
+    const Pieces& before = pool_[places_[shard.value] - 1];
+    pieces = before.next == index ? std::span{before.entries} : pieces;
   }
+  kind_ = take_whole(pieces, index, entry);
+  forget(shard);
+  return kind_;
+}
+
+// `pieces` stand right before the entry.
+ReassembledKind CommandReassembler::take_whole(std::span<const locks::LockEntry> pieces,
+                                               LogIndex index,
+                                               const locks::LockEntry& entry) {
   if (entry.kind() == 0 || entry.kind() == locks::kEntryConfiguration) {
     return ReassembledKind::Nothing;
   }
   if (entry.kind() == locks::kEntryBarrier) {
     return ReassembledKind::Barrier;
   }
-  if (pieces.next != index) {
-    pieces = {.next = index, .entries = {}};
-  }
   if (entry.kind() == locks::kEntryRecord) {
-    auto record = locks::record_of(pieces.entries, entry);
-    bytes = record ? *std::move(record) : std::move(bytes);
+    auto record = locks::record_of(pieces, entry);
+    record_ = record ? *std::move(record) : std::vector<std::byte>{};
     return record ? ReassembledKind::Record : ReassembledKind::Nothing;
   }
-  const auto log = [&pieces, &entry](LogIndex at) {
-    const std::uint64_t back = pieces.next.value - at.value;
-    return back == 0                       ? entry
-           : back <= pieces.entries.size() ? pieces.entries[pieces.entries.size() - back]
-                                           : locks::LockEntry{};
+  const auto log = [pieces, index, &entry](LogIndex at) {
+    const std::uint64_t back = index.value - at.value;
+    return back == 0               ? entry
+           : back <= pieces.size() ? pieces[pieces.size() - back]
+                                   : locks::LockEntry{};
   };
   command_ = {};
-  gathered_ = {};
   if (!locks::read_command(log, index, entry, gathered_, command_)) {
     return ReassembledKind::Nothing;
   }
-  encode_whole(command_, bytes);
   known_ = is_as_decoded(command_);
   return ReassembledKind::Command;
+}
+
+void CommandReassembler::append_to(std::vector<std::byte>& bytes) const {
+  if (kind_ == ReassembledKind::Record) {
+    bytes.insert(bytes.end(), record_.begin(), record_.end());
+  } else if (kind_ != ReassembledKind::Command) {
+    return;
+  } else if (command_.kind == locks::LockCommandKind::Unknown || !has_sound_text(command_)) {
+    bytes.push_back(std::byte{static_cast<std::uint8_t>(locks::LockCommandKind::Unknown)});
+  } else {
+    locks::encode(command_, bytes);
+  }
 }
 
 }  // namespace gcoord::server

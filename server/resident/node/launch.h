@@ -3,7 +3,7 @@
 #pragma once
 
 #include "server/device_turn/clock.h"
-#include "server/resident/node/node.h"
+#include "server/resident/node/resident_view.h"
 
 #include <cuda_runtime_api.h>
 

@@ -45,14 +45,6 @@ void add(StripeCounts& sum, const StripeCounts& one) {
   sum.led += one.led;
 }
 
-template <typename T>
-T from_words(const std::uint32_t* words) {
-  static_assert(sizeof(T) == netcore::kSlotBytes);
-  T value;
-  std::memcpy(static_cast<void*>(&value), words, sizeof value);
-  return value;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ResidentNode>> ResidentNode::make(
@@ -123,12 +115,7 @@ Status ResidentNode::open_clients() {
   const netcore::GpuChannelDevice end = client_host_->device();
   lanes_.reserve(stripes);
   for (std::uint32_t lane = 0; lane < stripes; ++lane) {
-    lanes_.push_back({netcore::open_sender(end, Band::Rpc, lane),
-                      netcore::open_receiver(end, Band::Rpc, lane),
-                      0,
-                      {},
-                      {},
-                      0});
+    lanes_.emplace_back(end, lane, options_.names);
   }
   return {};
 }
@@ -247,6 +234,28 @@ Status ResidentNode::go_on() {
   return source.store_word(&view_.control->abort, 0);
 }
 
+Result<std::uint32_t> ResidentNode::pool_to_shrink() {
+  if (view_.table.wide.row_count <= consensus::whole_words(options_.shape.wide_count)) {
+    return 0u;  // As it began, nearly always.
+  }
+  GCOORD_TRY(const std::uint32_t taken, pool_.taken(view_.table));
+  return shrunk_places(options_.shape, view_.table, taken);
+}
+
+// A device whose rows have a place each does not count them (count_places), so the number of those
+// that moved is what it goes on with.
+Status ResidentNode::shrink_pool(std::uint32_t places) {
+  GCOORD_TRY(const std::uint32_t taken, pool_.taken(view_.table));
+  const std::uint32_t wanted = consensus::whole_words(std::max(places, 2 * taken));
+  if (wanted >= view_.table.wide.row_count) {
+    return {};
+  }
+  GCOORD_TRY(const std::uint32_t moved, pool_.shrink(view_.table, wanted));
+  view_.wide_ask = wide_ask_from(options_.shape, view_.table);
+  return registry_.source().write(reinterpret_cast<std::byte*>(view_.wide_used),
+                                  std::as_bytes(std::span{&moved, 1}));
+}
+
 Status ResidentNode::grow_pool() {
   std::uint32_t used = 0;
   GCOORD_TRY_STATUS(registry_.source().read(std::as_writable_bytes(std::span{&used, 1}),
@@ -280,85 +289,6 @@ bool ResidentNode::connected() const {
   return std::all_of(std::begin(view_.channel), std::end(view_.channel), [](const auto& each) {
     return each.epoch != 0;
   });
-}
-
-bool ResidentNode::push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count) {
-  netcore::LaneSender& to = lanes_[lane].to;
-  if (to.credit_up_to(count) < count) {
-    return false;
-  }
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const netcore::Reservation place = to.reserve(1);
-    GCOORD_ASSERT(place.slot_count == 1);
-    std::uint32_t words[netcore::kSlotWords];
-    std::memcpy(words, &requests[k], sizeof words);
-    to.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
-  }
-  return true;
-}
-
-std::optional<HostEventSlot> ResidentNode::pull(std::uint32_t number) {
-  Lane& lane = lanes_[number];
-  for (;;) {
-    if (lane.noops_given < lane.noops.count) {
-      return next_noop(lane);
-    }
-    const netcore::SlotTile tile = lane.from.poll(1);
-    if (tile.slot_count == 0) {
-      return std::nullopt;
-    }
-    std::uint32_t words[netcore::kSlotWords];
-    tile.for_each_word(
-        [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
-    lane.from.release(tile);
-    if (lane.missing == 0 && words[offsetof(TurnReply, verdict) / sizeof words[0]] ==
-                                 static_cast<std::uint32_t>(TurnVerdict::Noops)) {
-      begin_noops(lane, from_words<HostNoops>(words));
-      continue;
-    }
-    if (lane.missing == 0) {
-      TurnReply reply = from_words<TurnReply>(words);
-      reply.leader = options_.names.id(reply.leader);
-      begin(lane, reply);
-    } else if (lane.told.reply.verdict == TurnVerdict::Store) {
-      lane.told.stores.push_back(from_words<locks::LockEntry>(words));
-      --lane.missing;
-    } else {
-      lane.told.entry = from_words<locks::LockEntry>(words);
-      --lane.missing;
-    }
-    if (lane.missing == 0 && lane.told.reply.verdict != TurnVerdict::None) {
-      return std::exchange(lane.told, HostEventSlot{});
-    }
-  }
-}
-
-void ResidentNode::begin(Lane& lane, const TurnReply& reply) {
-  const TurnVerdict verdict = reply.verdict;
-  const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
-  lane.told = HostEventSlot{reply, {}, {}};
-  lane.missing = decided ? 1 : 0;
-  if (verdict == TurnVerdict::Store) {
-    lane.missing = std::min(reply.detail & ~kStoreSnapshot, kStageMax);
-  }
-}
-
-void ResidentNode::begin_noops(Lane& lane, const HostNoops& noops) {
-  lane.noops = noops;
-  lane.noops.count = std::min(noops.count, kNoopsPerSlot);
-  lane.noops_given = 0;
-}
-
-HostEventSlot ResidentNode::next_noop(Lane& lane) {
-  const HostNoop& noop = lane.noops.noop[lane.noops_given++];
-  HostEventSlot told;
-  told.reply.shard = shard_of_row(noop.row);
-  told.reply.verdict = TurnVerdict::Told;
-  told.reply.index = noop.index;
-  told.reply.term = Term{noop.own_term};
-  told.reply.tag = noop.own_term == 0 ? 0 : own_term_tag(told.reply.term);
-  told.entry = LockTurnService::noop();
-  return told;
 }
 
 Status ResidentNode::abort() {

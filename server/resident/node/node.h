@@ -21,10 +21,12 @@
 #include "netcore/memory/registry.h"
 #include "server/device_turn/clock.h"
 #include "server/device_turn/view.h"
+#include "server/resident/node/host_lane.h"
 #include "server/resident/node/lock_turn_memory.h"
 #include "server/resident/node/lock_turn_service.h"
 #include "server/resident/node/names.h"
 #include "server/resident/node/pool.h"
+#include "server/resident/node/resident_view.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,14 +36,11 @@
 #include <optional>
 #include <vector>
 
-// Known by name only: kernels are compiled with this page, which takes minutes.
 namespace gcoord::netcore {
 class GpuProxy;
 }  // namespace gcoord::netcore
 
 namespace gcoord::server {
-
-using ResidentView = TurnNode<LockTurnService>;
 
 // The place of a node among the peers of another, by their numbers.
 constexpr std::uint32_t peer_place(NodeId self, NodeId peer) {
@@ -57,14 +56,6 @@ struct ResidentNodeOptions {
   std::uint32_t ring_slots = 1024;   // Of a lane between nodes.
   std::uint32_t client_slots = 512;  // Of a lane to or from the host.
   std::uint64_t index_seed = 0;
-};
-
-// What a lane of the node brought its host: a reply, for a decided entry the entry, and what is to
-// be stored with a Store. A no-op that came with others says nothing of state hash and room.
-struct HostEventSlot {
-  TurnReply reply;
-  locks::LockEntry entry;
-  std::vector<locks::LockEntry> stores;
 };
 
 class ResidentNode {
@@ -124,6 +115,14 @@ class ResidentNode {
   // stripe gave up, and the node must not go on; kDeviceExhausted: no memory for such a pool.
   Status go_on();
 
+  // The number of places that its pool of wide rows should have in place of those it has; 0: it may
+  // stay as it is. The node may run. Failures: the memory's.
+  Result<std::uint32_t> pool_to_shrink();
+
+  // Gives it so many, or twice those that are taken where that is more and still fewer than it has;
+  // the turn is stopped, and go_on() follows. Failures end the node.
+  Status shrink_pool(std::uint32_t places);
+
   // Fills the node's memory before its turn is prepared: `fill` is given zeroed memory of the host,
   // divided as the node's is, and puts rows, log pages and lock tables there.
   Status restore(const std::function<void(const ResidentView&)>& fill);
@@ -136,11 +135,16 @@ class ResidentNode {
 
   // --- The host's ends. Lane numbers are stripes.
 
-  // Pushes requests side by side, all or none. False: no room.
-  bool push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count);
-  // The next thing that the lane brought; nothing if there is none. What a told entry consists of
-  // may come apart: then it is kept until it is whole.
-  std::optional<HostEventSlot> pull(std::uint32_t lane);
+  // As of HostLane, of one lane.
+  std::uint32_t room(std::uint32_t lane, std::uint32_t wanted) { return lanes_[lane].room(wanted); }
+
+  bool push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count) {
+    return lanes_[lane].push(requests, count);
+  }
+
+  const HostEventSlot* pull(std::uint32_t lane) { return lanes_[lane].pull(); }
+
+  bool is_broken(std::uint32_t lane) const { return lanes_[lane].is_broken(); }
 
   // --- Words to the running node
   Status abort();
@@ -161,24 +165,12 @@ class ResidentNode {
   Result<StripeCounts> counts();
 
  private:
-  struct Lane {
-    netcore::LaneSender to;
-    netcore::LaneReceiver from;
-    std::uint32_t missing = 0;  // Entries that follow what came, and have not.
-    HostEventSlot told;
-    HostNoops noops;  // That came together, and how many of them were given on.
-    std::uint32_t noops_given = 0;
-  };
-
   ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory);
 
   std::uint32_t place_of(NodeId peer) const {
     return peer_place(options_.names.number(options_.self), options_.names.number(peer));
   }
 
-  static void begin(Lane& lane, const TurnReply& reply);
-  static void begin_noops(Lane& lane, const HostNoops& noops);
-  static HostEventSlot next_noop(Lane& lane);
   Status carve();
   Status carve_leaders();
   Status open_clients();
@@ -206,7 +198,7 @@ class ResidentNode {
   bool fresh_[kTurnPeers]{};     // Connected since the node was made, or since go_on().
   std::unique_ptr<netcore::GpuChannel> client_device_;
   std::unique_ptr<netcore::GpuChannel> client_host_;
-  std::vector<Lane> lanes_;
+  std::vector<HostLane> lanes_;
 };
 
 // Joins two nodes of one process, on one device or on the host; again: nothing runs on either.

@@ -249,7 +249,8 @@ struct ResidentWorld {
         << "shard " << shard.value << " entry " << told.reply.index.value << " was decided twice";
     std::vector<std::byte> bytes;
     Answer answer{told.reply, {}, false};
-    const ReassembledKind kind = node.commands.take(shard, told.reply.index, told.entry, bytes);
+    const ReassembledKind kind = node.commands.take(shard, told.reply.index, told.entry);
+    node.commands.append_to(bytes);
     if (kind == ReassembledKind::Command && !node.absent[shard.value]) {
       std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
       locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};

@@ -22,8 +22,10 @@ class ToldCommandsTest : public testing::Test {
   ReassembledKind take(const std::vector<LockEntry>& entries) {
     ReassembledKind kind = ReassembledKind::Nothing;
     for (const LockEntry& entry : entries) {
-      kind = commands_.take(kShard, LogIndex{++index_}, entry, bytes_);
+      kind = commands_.take(kShard, LogIndex{++index_}, entry);
     }
+    bytes_.clear();
+    commands_.append_to(bytes_);
     return kind;
   }
 

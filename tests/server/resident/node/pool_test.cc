@@ -1,6 +1,7 @@
 // The pool of wide rows of a resident node: sizes, growth at rest, and nodes that ask for it.
 #include "server/resident/node/pool.h"
 
+#include "common/device/device_errors.h"
 #include "common/random.h"
 #include "consensus/device/row_copy.h"
 #include "server/device_turn/range_arena.h"
@@ -108,6 +109,66 @@ TEST_F(ResidentPoolTest, GrowsUntilEveryRowHasAPlaceAndLosesNone) {
   expect_rows(table, rows);
 }
 
+TEST_F(ResidentPoolTest, ShrinksToWhatIsTakenAndLosesNone) {
+  PackedTable table = rows_in(rows_);
+  ASSERT_TRUE(pool_.open(table, kShape.shard_count).ok());
+  std::vector<RowCopy> rows = fill(table);
+  const std::size_t bytes = registry_.bytes_of(netcore::MemoryKind::Private);
+  EXPECT_EQ(pool_.taken(table).value(), 86u);
+  EXPECT_EQ(pool_.shrink(table, 96).value(), 86u);
+  EXPECT_EQ(table.wide.row_count, 96u);
+  EXPECT_LT(registry_.bytes_of(netcore::MemoryKind::Private), bytes);
+  expect_rows(table, rows);
+  // Ten places are free, and what was taken is not given again.
+  for (std::uint32_t free = 96 - 86; free != 0; --free) {
+    ASSERT_LT(consensus::claim_wide(table, free), 96u);
+  }
+  EXPECT_EQ(consensus::claim_wide(table, 0), 96u);
+  expect_rows(table, rows);
+  ASSERT_TRUE(pool_.grow(table).ok());
+  expect_rows(table, rows);
+}
+
+// A device that lies about its rows must not make the host read beyond its pool.
+TEST_F(ResidentPoolTest, ATableWithPlacesThatItDoesNotHaveIsNotShrunk) {
+  for (const std::uint64_t place : {std::uint64_t{kShape.shard_count}, ~std::uint64_t{0}}) {
+    PackedTable table = rows_in(rows_);
+    ASSERT_TRUE(pool_.open(table, kShape.shard_count).ok());
+    static_cast<void>(fill(table));
+    table.packed[3].term = place;
+    EXPECT_EQ(pool_.shrink(table, 96).status().detail(), kDeviceFailed);
+  }
+  HostImage other(consensus::packed_rows_bytes(kShape.shard_count));
+  PackedTable table = rows_in(other);
+  ASSERT_TRUE(pool_.open(table, kShape.shard_count).ok());
+  static_cast<void>(fill(table));
+  table.packed[3].term = table.packed[6].term;  // One place for two rows.
+  EXPECT_EQ(pool_.shrink(table, 96).status().detail(), kDeviceFailed);
+}
+
+TEST_F(ResidentPoolTest, AMillionRowsGiveALargePoolBackOnceFewOfThemNeedIt) {
+  TurnShape shape;
+  shape.shard_count = 1u << 20;
+  shape.stripe_count = 256;
+  shape.wide_count = first_wide_places(shape);
+  PackedTable table;
+  table.slot_count = kTurnNodes;
+  table.row_count = shape.shard_count;
+  table.wide.row_count = shape.shard_count;
+  EXPECT_EQ(shrunk_places(shape, table, 0), 0u) << "the node would be silent for too long";
+  table.wide.row_count = shape.shard_count / 4;
+  EXPECT_EQ(shrunk_places(shape, table, shape.shard_count / 8), 0u);
+  EXPECT_EQ(shrunk_places(shape, table, 1000), shape.wide_count);
+  shape.wide_count = 32;
+  const std::uint32_t places = shrunk_places(shape, table, 10'000);
+  EXPECT_GT(places, 20'000u);
+  table.wide.row_count = places;
+  EXPECT_GE(wide_ask_from(shape, table), 20'000u);
+  EXPECT_EQ(shrunk_places(shape, table, 10'000), 0u);
+  table.wide.row_count = shape.wide_count;
+  EXPECT_EQ(shrunk_places(shape, table, 0), 0u);
+}
+
 TEST_F(ResidentPoolTest, TakesOverWhatAnImageOfTheHostHolds) {
   HostImage image_pool(consensus::wide_pool_bytes(kTurnNodes, kShape.shard_count));
   PackedTable image = rows_in(rows_);
@@ -199,7 +260,7 @@ class PoolWorld {
       node.leaders->set(change);
     }
     for (std::uint32_t lane = 0; lane < kShape.stripe_count; ++lane) {
-      while (node.memory->pull(lane).has_value()) {
+      while (node.memory->pull(lane) != nullptr) {
       }
     }
   }
@@ -231,6 +292,77 @@ TEST(ResidentPool, ANodeThatRunsShortOfPlacesIsGivenMoreAndGoesOn) {
   EXPECT_EQ(world.led_by(0) + world.led_by(1) + world.led_by(2), kShape.shard_count);
   world.turns(6000, 2);
   EXPECT_EQ(world.led_by(0) + world.led_by(1), kShape.shard_count);
+}
+
+TEST(ShrinkPace, TwoLooksInARowHaveToFindThePoolTooLarge) {
+  ShrinkPace pace;
+  EXPECT_TRUE(pace.is_due(5));
+  EXPECT_FALSE(pace.is_due(5 + ShrinkPace::kBetweenMs - 1));
+  EXPECT_TRUE(pace.is_due(5 + ShrinkPace::kBetweenMs));
+  EXPECT_EQ(pace.found(64), 0u);
+  EXPECT_EQ(pace.found(0), 0u);
+  EXPECT_EQ(pace.found(64), 0u);
+  EXPECT_EQ(pace.found(96), 96u);
+  EXPECT_EQ(pace.found(96), 0u) << "it was given that";
+}
+
+// The rows of a node as they are, packed or wide.
+std::vector<RowCopy> rows_of(const PoolNode& node) {
+  const PackedTable& table = node.memory->view().table;
+  std::vector<RowCopy> rows(table.row_count);
+  for (std::uint32_t row = 0; row < table.row_count; ++row) {
+    static_cast<void>(
+        consensus::load_row(table, row, consensus::ref_of(rows[row], ShardId{row}, kTurnNodes)));
+  }
+  return rows;
+}
+
+void expect_same_rows(std::vector<RowCopy> rows, std::vector<RowCopy> meant) {
+  for (std::uint32_t row = 0; row < kShape.shard_count; ++row) {
+    const ShardRef one = consensus::ref_of(rows[row], ShardId{row}, kTurnNodes);
+    const ShardRef other = consensus::ref_of(meant[row], ShardId{row}, kTurnNodes);
+    EXPECT_EQ(one.hot().term, other.hot().term) << "row " << row;
+    EXPECT_EQ(one.hot().vote, other.hot().vote) << "row " << row;
+    EXPECT_EQ(one.log().last, other.log().last) << "row " << row;
+    EXPECT_EQ(one.log().commit, other.log().commit) << "row " << row;
+    EXPECT_EQ(one.log().run_count, other.log().run_count) << "row " << row;
+    EXPECT_EQ(one.storage().persist_from, other.storage().persist_from) << "row " << row;
+    EXPECT_EQ(one.configuration().voters, other.configuration().voters) << "row " << row;
+    for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+      EXPECT_EQ(one.progress(slot).match, other.progress(slot).match) << "row " << row;
+      EXPECT_EQ(one.progress(slot).next, other.progress(slot).next) << "row " << row;
+    }
+  }
+}
+
+TEST(ResidentPool, RowsOfANodeWhosePoolShrankAreWhatTheyWereAndGoOn) {
+  PoolWorld world;
+  world.turns(3000);
+  std::uint32_t moved = 0;
+  for (std::uint32_t round = 0; round < 2 * kTurnNodes; ++round) {
+    world.turns(2000, round % kTurnNodes);  // Terms pass, and rows are wide for a while.
+    world.turns(200);
+    for (PoolNode& node : world.nodes) {
+      ASSERT_TRUE(node.turn->stop(0).ok());
+      const std::vector<RowCopy> rows = rows_of(node);
+      const std::uint32_t places = node.memory->view().table.wide.row_count;
+      const Status shrunk = node.memory->shrink_pool(32);
+      ASSERT_TRUE(shrunk.ok()) << shrunk.to_string();
+      expect_same_rows(rows_of(node), rows);
+      const PackedTable& table = node.memory->view().table;
+      const std::uint32_t used = *node.memory->view().wide_used;
+      EXPECT_TRUE(table.wide.row_count == places || 2 * used <= table.wide.row_count);
+      moved += table.wide.row_count < places ? used : 0;
+      ASSERT_TRUE(node.memory->go_on().ok());
+      ASSERT_TRUE(node.turn->start().ok());
+    }
+  }
+  EXPECT_GT(moved, 0u);
+  world.turns(4000);
+  EXPECT_EQ(world.led_by(0) + world.led_by(1) + world.led_by(2), kShape.shard_count);
+  for (const PoolNode& node : world.nodes) {
+    EXPECT_EQ(*node.memory->view().table.exhausted, 0u);
+  }
 }
 
 }  // namespace

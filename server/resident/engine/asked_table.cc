@@ -1,0 +1,110 @@
+#include "server/resident/engine/asked_table.h"
+
+#include "common/assert.h"
+
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+constexpr std::size_t kPlacesFirst = 1024;
+
+}  // namespace
+
+AskedTable::AskedTable(std::uint32_t shard_count) : places_(kPlacesFirst), riders_(1) {
+  first_.resize(shard_count);
+}
+
+// Tags that have different places in a table have different ones in a larger table, too.
+void AskedTable::grow() {
+  std::vector<Place> larger(2 * places_.size());
+  for (const Place& each : places_) {
+    if (each.tag != 0) {
+      larger[each.tag & (larger.size() - 1)] = each;
+    }
+  }
+  places_ = std::move(larger);
+}
+
+std::uint64_t AskedTable::add(const Asked& asked, std::uint32_t before) {
+  if (2 * (count_ + 1) > places_.size()) {
+    grow();
+  }
+  std::uint64_t tag = tag_last_ + before + 1;
+  while (place(tag).tag != 0) {  // Half of the places are free.
+    ++tag;
+  }
+  tag_last_ = tag;
+  ++count_;
+  Place& added = place(tag);
+  added = {.tag = tag, .asked = asked};
+  link(added);
+  return tag;
+}
+
+void AskedTable::link(Place& added) {
+  std::uint64_t& first = first_[added.asked.shard.value];
+  if (first == 0) {
+    first = added.next = added.previous = added.tag;
+    return;
+  }
+  Place& head = place(first);
+  added.next = first;
+  added.previous = head.previous;
+  place(head.previous).next = added.tag;
+  head.previous = added.tag;
+}
+
+void AskedTable::unlink(const Place& ended) {
+  std::uint64_t& first = first_[ended.asked.shard.value];
+  if (ended.next == ended.tag) {
+    first = 0;
+    return;
+  }
+  place(ended.previous).next = ended.next;
+  place(ended.next).previous = ended.previous;
+  first = first == ended.tag ? ended.next : first;
+}
+
+void AskedTable::ride(std::uint64_t barrier, std::uint64_t cookie) {
+  GCOORD_ASSERT(has(barrier));
+  std::uint32_t rider = rider_free_;
+  if (rider == 0) {
+    rider = static_cast<std::uint32_t>(riders_.size());
+    riders_.emplace_back();
+  } else {
+    rider_free_ = riders_[rider].next;
+  }
+  riders_[rider] = {.cookie = cookie};
+  Place& shared = place(barrier);
+  if (shared.asked.rider == 0) {
+    shared.asked.rider = rider;
+  } else {
+    riders_[shared.last_rider].next = rider;
+  }
+  shared.last_rider = rider;
+}
+
+std::optional<Asked> AskedTable::take(std::uint64_t tag) {
+  if (!has(tag)) {
+    return std::nullopt;
+  }
+  Place& ended = place(tag);
+  unlink(ended);
+  ended.tag = 0;
+  --count_;
+  return ended.asked;
+}
+
+bool AskedTable::next_rider(Asked& asked) {
+  if (asked.rider == 0) {
+    return false;
+  }
+  Rider& rider = riders_[asked.rider];
+  asked.cookie = rider.cookie;
+  const std::uint32_t next = std::exchange(rider.next, rider_free_);
+  rider_free_ = std::exchange(asked.rider, next);
+  return true;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,117 @@
+// Requests under way to a device, by their tags, in a table that allocates nothing for a request.
+//
+// Tags count up and are never used twice. A tag's low bits name its place and the whole tag stands
+// there, so that one that ended, or never was, finds nothing; a place that is still taken is passed
+// over, and with it its tag. The requests of a shard are linked through their places in the order
+// of their tags. Reads that share a barrier lie in a pool of their own behind it.
+//
+// Memory: twice the places of the requests that were under way at once, as a power of two; it grows
+// and is kept. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/random.h"
+#include "common/tables/mapped_column.h"
+#include "locks/commands/entry_layout.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gcoord::server {
+
+enum class AskedKind : std::uint8_t { Command, Barrier };
+
+// A request that ended, or is still under way.
+struct Asked {
+  AskedKind kind = AskedKind::Command;
+  ShardId shard;
+  std::uint32_t weight = 1;
+  std::uint64_t cookie = 0;  // Of a command, or of the first read that waits for a barrier.
+  std::uint64_t mark = 0;    // Of its entry: entry_mark().
+  std::uint32_t rider = 0;   // The next read that shares the barrier; 0: none.
+};
+
+// Tells entries apart, as far as a request says them: a device that answers one has to have the
+// entry that was asked for.
+inline std::uint64_t entry_mark(const locks::LockEntry& entry) {
+  std::uint64_t mark = entry.head;
+  for (const std::uint64_t word : entry.word) {
+    mark = mix64(mark ^ word);
+  }
+  return mark;
+}
+
+class AskedTable {
+ public:
+  explicit AskedTable(std::uint32_t shard_count);
+
+  // A tag that names nothing here: of a probe.
+  std::uint64_t skip() { return ++tag_last_; }
+
+  // Adds a request behind all others of its shard. Its tag, in front of which `before` tags in a
+  // row are those of its pieces.
+  std::uint64_t add(const Asked& asked, std::uint32_t before);
+
+  // The entry of a request that was added just now.
+  void set_entry(std::uint64_t tag, const locks::LockEntry& entry) {
+    place(tag).asked.mark = entry_mark(entry);
+  }
+
+  // Adds a read to a barrier that is under way.
+  void ride(std::uint64_t barrier, std::uint64_t cookie);
+
+  // Whether a request of this tag is under way.
+  bool has(std::uint64_t tag) const { return tag != 0 && place(tag).tag == tag; }
+
+  // The shard of a request that is under way.
+  ShardId shard_of(std::uint64_t tag) const { return place(tag).asked.shard; }
+
+  // Whether a request, or a piece of one, may have had this tag.
+  bool was_given(std::uint64_t tag) const { return tag != 0 && tag <= tag_last_; }
+
+  std::uint64_t tag_last() const { return tag_last_; }
+
+  // Ends the request of a tag. Nothing: there is none, or it ended before.
+  std::optional<Asked> take(std::uint64_t tag);
+
+  // The oldest request of a shard; 0: none.
+  std::uint64_t first_of(ShardId shard) const { return first_[shard.value]; }
+
+  // The next read that shared the barrier, whose cookie `asked` has then. False: that was all.
+  bool next_rider(Asked& asked);
+
+  std::size_t size() const { return count_; }
+
+ private:
+  struct Place {
+    std::uint64_t tag = 0;  // 0: free.
+    Asked asked;
+    std::uint32_t last_rider = 0;
+    std::uint64_t next = 0;  // Tags of the same shard, in a ring.
+    std::uint64_t previous = 0;
+  };
+
+  struct Rider {
+    std::uint64_t cookie = 0;
+    std::uint32_t next = 0;
+  };
+
+  Place& place(std::uint64_t tag) { return places_[tag & (places_.size() - 1)]; }
+
+  const Place& place(std::uint64_t tag) const { return places_[tag & (places_.size() - 1)]; }
+
+  void grow();
+  void link(Place& added);
+  void unlink(const Place& ended);
+
+  std::vector<Place> places_;
+  std::size_t count_ = 0;
+  std::uint64_t tag_last_ = 0;
+  MappedColumn<std::uint64_t> first_;  // By shard; pages of idle ones cost nothing.
+  std::vector<Rider> riders_;          // The first one is none.
+  std::uint32_t rider_free_ = 0;
+};
+
+}  // namespace gcoord::server

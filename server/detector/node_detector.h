@@ -60,7 +60,7 @@ class NodeDetector {
   // Readable when there is work; -1: no socket. Not to be closed by the caller.
   int event_fd() const { return socket_ == nullptr ? -1 : socket_->fd(); }
 
-  // After each turn. `now_ms`: of the node's clock, which only grows.
+  // After each turn; works once for each `now_ms`, which is of the node's clock and only grows.
   void advance(std::uint64_t now_ms);
 
   // For how long the loop may sleep for the sake of advance(), counted from the last one.

@@ -178,7 +178,7 @@ TEST(RequestTableTest, KindsThatNeedALeaderNameItElsewhere) {
 TEST(CookieMarks, AreOfOneServiceEach) {
   const std::uint64_t cookies[] = {ViewCookies{ViewProposer::Upkeep}.next(),
                                    AccessCookies{AccessProposer::Recovery}.next(),
-                                   LimitsCookies{}.next(),
+                                   LimitsCookies{LimitsProposer::Requests}.next(),
                                    cookie_of(CookieOwner::Notes, ~std::uint64_t{0}),
                                    kPublicationCookie};
   for (std::size_t owner = 0; owner < kCookieMarks.size(); ++owner) {

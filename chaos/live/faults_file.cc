@@ -2,6 +2,7 @@
 // say.
 #include "chaos/live/bit_flip.h"
 #include "chaos/live/fault.h"
+#include "chaos/process/directory_copy.h"
 #include "chaos/process/free_ports.h"
 
 #include <algorithm>
@@ -18,23 +19,6 @@ namespace fs = std::filesystem;
 // A node that must be refused has to say so within this.
 constexpr std::chrono::seconds kRefusedWithin{15};
 constexpr std::chrono::seconds kReadyWithin{20};
-
-// A directory of files and directories, but for sockets, which a node that is killed leaves.
-void copy_files(const fs::path& from, const fs::path& to, std::error_code& failed) {
-  fs::create_directory(to, from, failed);
-  for (fs::directory_iterator each(from, failed), end; !failed && each != end;
-       each.increment(failed)) {
-    const fs::path target = to / each->path().filename();
-    if (each->is_directory(failed)) {
-      copy_files(each->path(), target, failed);
-    } else if (!each->is_socket(failed)) {
-      fs::copy(each->path(), target, failed);
-    }
-    if (failed) {
-      return;
-    }
-  }
-}
 
 // Rot in up to a minority of the nodes, in different places. A node may refuse to start, and then
 // the bit is put back; a node that starts although a bit is wrong is held against all the others by
@@ -142,7 +126,7 @@ class OldDisk final : public OtherDisk {
     world.stop(node_);
     std::error_code failed;
     fs::remove_all(image, failed);
-    copy_files(disk, image, failed);
+    failed = copy_directory(disk, image);
     if (failed) {
       return Status{StatusCode::Unavailable, "cannot copy a directory: " + failed.message()};
     }

@@ -17,11 +17,13 @@ bool RolesCopy::confirmed(std::uint64_t now_us) const {
 }
 
 void RolesCopy::advance(std::uint64_t now_us) {
-  begun_ = stand(now_us);
+  if (confirmed(now_us)) {
+    stand_ = RolesStand::Known;
+  }
   if (now_us < next_us_) {
     return;
   }
-  next_us_ = now_us + limit_us_ / (begun_ == RolesStand::Known ? kQuestionsPerLimit
+  next_us_ = now_us + limit_us_ / (stand_ == RolesStand::Known ? kQuestionsPerLimit
                                                                : kQuestionsPerLimitWithoutRoles);
   ages_.want(kRolesShard, now_us);
 }

@@ -28,12 +28,11 @@ class RolesCopy {
   bool confirmed(std::uint64_t now_us) const;
 
   // How the node has begun; Known until this is called.
-  void begin(RolesStand stand) { begun_ = stand; }
+  void begin(RolesStand stand) { stand_ = stand; }
 
-  // Known from the first confirmed copy on. Until then it is not known whether rights are checked.
-  RolesStand stand(std::uint64_t now_us) const {
-    return begun_ == RolesStand::Known || confirmed(now_us) ? RolesStand::Known : begun_;
-  }
+  // Known from the first confirmed copy on that advance() has met, for good. Until then it is not
+  // known whether rights are checked.
+  RolesStand stand() const { return stand_; }
 
   // Once per pass, while rights are checked, or may be.
   void advance(std::uint64_t now_us);
@@ -47,7 +46,7 @@ class RolesCopy {
   ReplicaAges& ages_;
   std::uint64_t limit_us_;
   std::uint64_t next_us_ = 0;
-  RolesStand begun_ = RolesStand::Known;
+  RolesStand stand_ = RolesStand::Known;
 };
 
 }  // namespace gcoord::server

@@ -99,7 +99,7 @@ class ClientServices {
   Detection& detection() { return detection_; }
 
   // What is known of the roles: a node that has just begun may not have them yet.
-  RolesStand roles_stand() const { return roles_.stand(environment_.service.now_us()); }
+  RolesStand roles_stand() const { return roles_.stand(); }
 
  private:
   // Whether the log takes records now, and all nodes have the feature that one of a kind needs.

@@ -69,12 +69,6 @@ struct ShownOption {
 constexpr std::array kShown = {
     ShownOption{"listen-client", &show<&NodeOptions::listen_client>},
     ShownOption{"listen-unix", &show<&NodeOptions::listen_unix>},
-    ShownOption{"listen-shm",
-                [](const NodeOptions& options) {
-                  return options.listen_shm.empty()
-                             ? std::string{"DATA_DIR/"}.append(kShmSocketName)
-                             : options.listen_shm;
-                }},
     ShownOption{"unix-mode", &show_mode<&NodeOptions::unix_mode>},
     ShownOption{"listen-peer", &show<&NodeOptions::listen_peer>},
     ShownOption{"listen-metrics", &show<&NodeOptions::listen_metrics>},
@@ -150,6 +144,7 @@ constexpr std::array kDefaults = {
     DefaultText{"node-id", "1"},
     DefaultText{"join", ""},
     DefaultText{"join-token", ""},
+    DefaultText{"listen-shm", ""},        // By the data directory.
     DefaultText{"advertise-client", ""},  // By other options.
     DefaultText{"advertise-peer", ""},
     DefaultText{"member-name", ""},  // By the node's id.

@@ -1,5 +1,6 @@
 // Starts of gcoordd as an operator meets them: ports that are taken, and what a refusal costs; ids
 // that live already; and when a node says that it is ready.
+#include "chaos/process/directory_copy.h"
 #include "chaos/process/free_ports.h"
 #include "tests/cli/process_cluster.h"
 #include "tests/cli/programs.h"
@@ -174,8 +175,7 @@ class SecondProcessTest : public ProcessCluster {
 TEST_F(SecondProcessTest, UnderALiveIdItIsToldSoAndTheFirstOneStays) {
   cluster_->kill(2);
   const std::string copy = directory_.path("copy");
-  std::filesystem::copy(
-      cluster_->data_directory(2), copy, std::filesystem::copy_options::recursive);
+  ASSERT_FALSE(chaos::copy_directory(cluster_->data_directory(2), copy));
   spawn(2);
   const std::vector<std::string> folders = {
       directory_.path("empty"), directory_.path("rejoins"), copy};

@@ -11,7 +11,8 @@ namespace gcoord::cli {
 
 // A port from which on three are free, and three 100, 200 and 300 above them; 0: there is none.
 inline std::uint16_t first_port() {
-  const auto found = chaos::free_ports(500);
+  // Of two pieces, where the search begins anew at the lowest port, one is long enough.
+  const auto found = chaos::free_ports(1000);
   const std::vector<std::uint16_t> ports =
       found.ok() ? found.value() : std::vector<std::uint16_t>{};
   const auto is_free = [&](int port) { return std::ranges::find(ports, port) != ports.end(); };

@@ -1,5 +1,6 @@
 // Two of three real nodes are lost for good: a new cluster is made of the third one's directory,
 // keeps what that has, refuses who comes back from the old one, and grows again.
+#include "chaos/process/directory_copy.h"
 #include "chaos/process/free_ports.h"
 #include "common/host/child_process.h"
 #include "tests/cli/process_cluster.h"
@@ -104,8 +105,7 @@ class ForceProcessTest : public ProcessCluster {
     }
     load.kill_now();
     kept_copy_ = (directory_.path() / "copy").string();
-    std::filesystem::copy(
-        cluster_->data_directory(kReturns), kept_copy_, std::filesystem::copy_options::recursive);
+    ASSERT_FALSE(chaos::copy_directory(cluster_->data_directory(kReturns), kept_copy_));
     std::filesystem::remove_all(cluster_->data_directory(1));
     std::filesystem::remove_all(cluster_->data_directory(2));
   }

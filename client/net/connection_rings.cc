@@ -107,6 +107,7 @@ bool Connection::Wire::read_ring(Connection& self) {
   }
   self.last_received_ = self.clock_.now();
   self.decoder_.append(bytes);
+  rings->forget_taken();
   const bool good = self.deliver_frames();
   if (self.closed_) {
     return false;

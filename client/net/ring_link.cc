@@ -1,5 +1,7 @@
 #include "client/net/ring_link.h"
 
+#include "common/wipe.h"
+
 #include <string>
 #include <utility>
 
@@ -47,12 +49,17 @@ std::span<const std::byte> RingLink::read() {
   if (taken.wakes) {
     netcore::ring_bell(socket_);
   }
-  return std::span<const std::byte>{taken_}.first(taken.bytes);
+  taken_bytes_ = taken.bytes;
+  return std::span<const std::byte>{taken_}.first(taken_bytes_);
+}
+
+void RingLink::forget_taken() {
+  wipe(std::span{taken_}.first(std::exchange(taken_bytes_, 0)));
 }
 
 bool RingLink::take_bells() {
   const netcore::Bells bells = netcore::take_bells(socket_);
-  if (bells == netcore::Bells::Rung) {  // Each sleep has one: what sleeps on does so anew.
+  if (bells != netcore::Bells::None) {  // Each sleep has one: what sleeps on does so anew.
     reader_.disarm();
     writer_.disarm();
   }

@@ -37,6 +37,9 @@ class RingLink {
   // What has come, valid until the next call; nothing: none has.
   std::span<const std::byte> read();
 
+  // Overwrites what read() gave, once that was copied: it may have secrets.
+  void forget_taken();
+
   // The node rings when something comes. False: something is here already.
   bool await_input() { return reader_.is_armed() || reader_.arm(); }
 
@@ -53,6 +56,7 @@ class RingLink {
   netcore::RingWriter writer_;
   netcore::RingReader reader_;
   std::vector<std::byte> taken_;
+  std::size_t taken_bytes_ = 0;  // Of them, since the last read().
 };
 
 }  // namespace gcoord::client

@@ -4,7 +4,8 @@
 // bounds: it is loaded once and judged as loaded. What lies in the ring is copied out before anyone
 // looks at it, so the other side may scribble in it at any time and harms nobody but itself. A
 // cursor or a piece that cannot be makes the ring broken, for ever; then nothing is taken or
-// written any more. Neither end ever waits.
+// written any more. Neither end ever waits. What a reader has taken it overwrites with zeros before
+// it says so, so that no secret stays behind.
 //
 // An end that has nothing to do says so with arm() and sleeps until the other side rings, which it
 // does once per sleep: after a bell comes disarm(), and arm() for another sleep. All is ordered so
@@ -186,6 +187,7 @@ class RingReader {
         break;
       }
       copy_out(read_ + sizeof(piece), to + taken.bytes, piece.bytes);
+      overwrite(read_, piece_span(piece.bytes));
       read_ += piece_span(piece.bytes);
       taken.bytes += piece.bytes;
     }
@@ -236,6 +238,15 @@ class RingReader {
     const std::size_t first = count < behind ? count : behind;
     memcpy(to, ring_.bytes + place, first);
     memcpy(to + first, ring_.bytes, count - first);
+  }
+
+  // The compiler keeps it: another process may look there as soon as the cursor is published.
+  GCOORD_HD void overwrite(std::uint64_t cursor, std::uint64_t count) {
+    const std::size_t place = static_cast<std::size_t>(cursor & (ring_.capacity - 1));
+    const std::size_t behind = ring_.capacity - place;
+    const std::size_t first = count < behind ? static_cast<std::size_t>(count) : behind;
+    memset(ring_.bytes + place, 0, first);
+    memset(ring_.bytes, 0, static_cast<std::size_t>(count) - first);
   }
 
   ClientRingView ring_;

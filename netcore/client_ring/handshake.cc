@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gcoord::netcore {
 namespace {
@@ -23,17 +25,23 @@ Status not_spoken(const std::string& what) {
   return {StatusCode::FailedPrecondition, what, kShmNotSpoken};
 }
 
-// The descriptor that came with a message, if any. The buffer has room for one; the kernel closes
-// others.
+// The one descriptor that came with a message. Where more came, all are closed: the buffer has room
+// for two, because a length is rounded up, and the kernel closes what does not fit.
 std::unique_ptr<OwnedDescriptor> descriptor_of(msghdr& message) {
-  const cmsghdr* const control = CMSG_FIRSTHDR(&message);
-  if (control == nullptr || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||
-      control->cmsg_len != CMSG_LEN(sizeof(int))) {
-    return nullptr;
+  std::vector<std::unique_ptr<OwnedDescriptor>> all;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
+       control = CMSG_NXTHDR(&message, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) {
+      continue;
+    }
+    const std::size_t byte_count = control->cmsg_len - CMSG_LEN(0);
+    for (std::size_t at = 0; at + sizeof(int) <= byte_count; at += sizeof(int)) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(control) + at, sizeof(descriptor));
+      all.push_back(std::make_unique<OwnedDescriptor>(descriptor));
+    }
   }
-  int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(control), sizeof(descriptor));
-  return std::make_unique<OwnedDescriptor>(descriptor);
+  return all.size() == 1 ? std::move(all.front()) : nullptr;
 }
 
 Status refusal(const RingOffer& offer) {
@@ -42,6 +50,10 @@ Status refusal(const RingOffer& offer) {
             "the node's is " + std::to_string(offer.layout) + ", this client's " +
                 std::to_string(kClientRingLayout),
             kShmLayoutUnknown};
+  }
+  if (offer.error == kShmNoPlace) {
+    return {
+        StatusCode::ResourceExhausted, "the node has as many connections as it takes", kShmNoPlace};
   }
   return {StatusCode::ResourceExhausted, "the node refused", kShmExhausted};
 }
@@ -125,18 +137,17 @@ void ring_bell(int socket) {
 Bells take_bells(int socket) {
   std::array<std::byte, 64> bells;
   auto taken = Bells::None;
-  // Bounded: more of them are bells of a side that does nothing else.
-  for (int round = 0; round < 4; ++round) {
+  for (std::size_t round = 0; round < kBellsMax / bells.size(); ++round) {
     const ssize_t count = ::recv(socket, bells.data(), bells.size(), MSG_DONTWAIT);
     if (count == 0 || (count < 0 && !would_block())) {
       return Bells::Gone;
     }
     taken = count > 0 ? Bells::Rung : taken;
     if (count < static_cast<ssize_t>(bells.size())) {
-      break;
+      return taken;
     }
   }
-  return taken;
+  return Bells::TooMany;
 }
 
 }  // namespace gcoord::netcore

@@ -58,7 +58,8 @@ struct ReceivedOffer {
 };
 
 // Nothing has come yet: Unavailable without a number. kShmNotSpoken: what came is no offer, or the
-// node closed the socket. kShmLayoutUnknown, kShmExhausted: as the node says.
+// node closed the socket. kShmLayoutUnknown, kShmExhausted,
+// kShmNoPlace: as the node says.
 Result<ReceivedOffer> receive_offer(int socket);
 
 // Wakes the other side, or leaves a bell that is there already.
@@ -67,10 +68,14 @@ void ring_bell(int socket);
 enum class Bells : std::uint8_t {
   None,
   Rung,
-  Gone,  // The other side has closed, or the socket failed.
+  TooMany,  // Rung kBellsMax times at least; perhaps more of them are here.
+  Gone,     // The other side has closed, or the socket failed.
 };
 
-// Takes the bells that are here.
+// Bells that are taken at once. A side that rings once per sleep never has so many under way.
+inline constexpr std::size_t kBellsMax = 256;
+
+// Takes the bells that are here, kBellsMax of them at most.
 Bells take_bells(int socket);
 
 }  // namespace gcoord::netcore

@@ -1,6 +1,7 @@
 #include "netcore/client_ring/mapping.h"
 
 #include "common/assert.h"
+#include "common/wipe.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -25,6 +27,14 @@ Status exhausted(const std::string& what) {
 
 Status foreign(const std::string& what) {
   return {StatusCode::FailedPrecondition, "shared memory: " + what, kShmNotSpoken};
+}
+
+// Where the system does not take pages back, as of a process that locks its memory, they are
+// overwritten at least.
+void give_back(std::span<std::byte> pages) {
+  if (::madvise(pages.data(), pages.size(), MADV_REMOVE) != 0) {
+    wipe(pages);
+  }
 }
 
 }  // namespace
@@ -95,6 +105,7 @@ Status RingMapping::map(int descriptor, const ClientRingShape& shape) {
   }
   start_ = static_cast<std::byte*>(start);
   shape_ = shape;
+  ::madvise(start, mapped_bytes(shape), MADV_DONTDUMP);  // Requests may have secrets.
   return {};
 }
 
@@ -116,6 +127,16 @@ ClientRingView RingMapping::reply() const {
   return {&reinterpret_cast<ClientRingPage*>(start_)->reply,
           start_ + kRingPageBytes + shape_.request_bytes,
           shape_.reply_bytes};
+}
+
+void RingMapping::discard_request() {
+  GCOORD_ASSERT(is_mapped());
+  give_back({start_ + kRingPageBytes, shape_.request_bytes});
+}
+
+void RingMapping::discard() {
+  GCOORD_ASSERT(is_mapped());
+  give_back({start_, mapped_bytes(shape_)});
 }
 
 }  // namespace gcoord::netcore

@@ -1,8 +1,11 @@
 // The memory of a client's rings (layout.h), as a process has it mapped.
 //
 // The node makes it: anonymous memory that is there in full from the beginning and that nobody can
-// make smaller or larger (memfd, sealed), so no access of either side ever faults. The client maps
-// what it is given only if it is sealed and as large as was said. Host only; one thread.
+// make smaller or larger (memfd, sealed), so no access of either side is ever beyond its end.
+// Either side can give pages of it back to the system, though. The next access finds zeros in new
+// pages, charged to whoever made it; so a client that does this makes the node pay again, but never
+// for more than the rings' size. The client maps what it is given only if it is sealed and as large
+// as was said. Dumps of either process have none of it. Host only; one thread.
 #pragma once
 
 #include "common/status.h"
@@ -13,6 +16,7 @@
 namespace gcoord::netcore {
 
 // Numbers of protocol/error_codes.h; never renumber.
+inline constexpr std::uint32_t kShmNoPlace = 4013;
 inline constexpr std::uint32_t kShmAbsent = 6690;
 inline constexpr std::uint32_t kShmLayoutUnknown = 6691;
 inline constexpr std::uint32_t kShmExhausted = 6692;
@@ -45,6 +49,11 @@ class RingMapping {
 
   ClientRingView request() const;
   ClientRingView reply() const;
+
+  // Gives the pages of the request ring, or of everything, back to the system, whoever else has
+  // them mapped: zeros are there then.
+  void discard_request();
+  void discard();
 
  private:
   Status map(int descriptor, const ClientRingShape& shape);

@@ -6,9 +6,32 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <optional>
 #include <utility>
 
 namespace gcoord::server {
+
+namespace {
+
+// Nothing: it has no rings.
+std::optional<RingSocket::Size> ring_size(ClientSockets::Use use) {
+  using Use = ClientSockets::Use;
+  switch (use) {
+    case Use::Ring:
+      return RingSocket::Size::Full;
+    case Use::SmallRing:
+      return RingSocket::Size::Smallest;
+    case Use::NoRing:
+      return RingSocket::Size::None;
+    case Use::Client:
+    case Use::Local:
+    case Use::Brief:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Status ClientSockets::start() {
   if (options_.thread_count == 0) {
@@ -39,9 +62,8 @@ std::unique_ptr<ClientSocket> ClientSockets::make(asio::generic::stream_protocol
 
 std::unique_ptr<ClientSocket> ClientSockets::make_socket(
     asio::generic::stream_protocol::socket socket, Use use) {
-  if (use == Use::Ring || use == Use::BriefRing) {
-    const auto size = use == Use::Ring ? RingSocket::Size::Full : RingSocket::Size::Smallest;
-    return std::make_unique<RingSocket>(std::move(socket), rings_, size);
+  if (const auto size = ring_size(use); size.has_value()) {
+    return std::make_unique<RingSocket>(std::move(socket), rings_, *size);
   }
   asio::error_code ignored;
   // Replies of a turn leave in one write; waiting for more would only add latency. A Unix socket

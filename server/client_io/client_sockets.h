@@ -61,7 +61,8 @@ class ClientSockets {
     Local,  // By the Unix socket, on which TLS protects nothing.
     Brief,  // One answer, in plain text, and the end.
     Ring,   // By shared memory.
-    BriefRing,
+    SmallRing,
+    NoRing,  // Refused, and the end.
   };
 
   // A socket that was accepted.

@@ -25,7 +25,7 @@ Counter& refused_of(MetricsRegistry& metrics, const char* reason) {
   return metrics.counter({"gcoord_server_shm_refused_total",
                           "Clients that got no shared memory, by reason (foreign: no request of a "
                           "client, layout, exhausted), or lost it because their ring cannot be "
-                          "(ring).",
+                          "(ring) or they rang without end (bells).",
                           "reason",
                           reason});
 }
@@ -45,6 +45,7 @@ RingCounters::RingCounters(MetricsRegistry& metrics)
       foreign(refused_of(metrics, "foreign")),
       layout(refused_of(metrics, "layout")),
       exhausted(refused_of(metrics, "exhausted")),
-      broken(refused_of(metrics, "ring")) {}
+      broken(refused_of(metrics, "ring")),
+      loud(refused_of(metrics, "bells")) {}
 
 }  // namespace gcoord::server

@@ -17,6 +17,7 @@ struct RingCounters {
   Counter& layout;      // Clients that know no layout of this node.
   Counter& exhausted;   // Clients for whose rings there was no memory or no descriptor.
   Counter& broken;      // Rings whose words or pieces cannot be.
+  Counter& loud;        // Clients that rang without end.
 };
 
 }  // namespace gcoord::server

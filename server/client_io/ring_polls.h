@@ -14,7 +14,8 @@ namespace gcoord::server {
 // What a socket is to its polls.
 class PolledRing {
  public:
-  // Tells the owner what has come or may leave. Whether anything did.
+  // Once per pass while it is hot: waits for bells again, if they came, and tells the owner what
+  // has come or may leave. Whether anything did.
   virtual bool serve() = 0;
 
   // From now on the client rings. False: there is something already.

@@ -1,6 +1,6 @@
 #include "server/client_io/ring_socket.h"
 
-#include "common/assert.h"
+#include "common/wipe.h"
 
 #include <sys/socket.h>
 
@@ -20,25 +20,45 @@ RingSocket::~RingSocket() {
   }
 }
 
+// Before there are rings: as large as they may become.
+netcore::ClientRingShape RingSocket::ring_bytes() const {
+  if (rings_.is_mapped()) {
+    return rings_.shape();
+  }
+  switch (size_) {
+    case Size::Full:
+      return {};
+    case Size::Smallest:
+      return {netcore::kRingBytesMin, netcore::kRingBytesMin};
+    case Size::None:
+      break;
+  }
+  return {0, 0};
+}
+
 // The owner hears nothing inside the call: what is here already is found by the next poll.
 void RingSocket::await_input() {
   awaited_ = true;
-  watch();
+  if (watch_ == Watch::Never) {
+    watch();
+  }
   shared_.polls.heat(*this);
 }
 
 // One wait is under way as long as the client is there: for the request, then for bells, and for
-// its end.
+// its end. What comes is handled once per pass: a wait that began in the handler would keep the
+// loop's context from ever coming to an end while a client rings.
 void RingSocket::watch() {
-  if (lost_ || std::exchange(watched_, true)) {
+  if (lost_ || watch_ == Watch::UnderWay) {
     return;
   }
+  watch_ = Watch::UnderWay;
   socket_.async_wait(DirectSocket::Socket::wait_read,
                      [this, alive = owner().keep_alive()](const asio::error_code& error) {
-                       watched_ = false;
                        if (!open()) {
                          return;
                        }
+                       watch_ = Watch::Due;
                        lost_ = lost_ || error;
                        on_socket();
                      });
@@ -48,26 +68,39 @@ void RingSocket::on_socket() {
   if (!rings_.is_mapped()) {
     on_request_bytes();
   } else if (!lost_) {
-    const netcore::Bells bells = netcore::take_bells(socket_.native_handle());
-    lost_ = bells == netcore::Bells::Gone;
-    if (bells == netcore::Bells::Rung) {  // Each sleep has one: what sleeps on does so anew.
-      shared_.counters.loop_wakes.add();
-      reader_.disarm();
-      writer_.disarm();
-    }
+    on_bells();
   }
   if (!open()) {
     return;
   }
-  if (!lost_) {
-    watch();
-  }
+  shared_.polls.heat(*this);  // The next pass waits again.
   if (rings_.is_mapped()) {
-    shared_.polls.heat(*this);
-    serve();
+    tell_owner();
   } else if (lost_) {
-    owner().on_readable({.gone = true});
+    drop();
   }
+}
+
+void RingSocket::on_bells() {
+  const netcore::Bells bells = netcore::take_bells(socket_.native_handle());
+  lost_ = bells == netcore::Bells::Gone;
+  if (bells == netcore::Bells::Rung || bells == netcore::Bells::TooMany) {
+    // Each sleep has one: what sleeps on does so anew.
+    shared_.counters.loop_wakes.add();
+    reader_.disarm();
+    writer_.disarm();
+  }
+  loud_times_ = bells == netcore::Bells::TooMany ? loud_times_ + 1 : 0;
+  if (loud_times_ >= kLoudTimesMax) {
+    shared_.counters.loud.add();
+    drop();
+  }
+}
+
+// Also an owner that only waits for its last replies to leave ends this at once.
+void RingSocket::drop() {
+  lost_ = true;
+  owner().on_writable({.gone = true});
 }
 
 // What comes before the rings is one request, perhaps in pieces.
@@ -127,11 +160,15 @@ Status RingSocket::open_rings() {
   return Status{};
 }
 
-// Each call to the owner may close this.
 bool RingSocket::serve() {
-  if (!rings_.is_mapped()) {
-    return false;
+  if (watch_ == Watch::Due) {
+    watch();
   }
+  return rings_.is_mapped() && tell_owner();
+}
+
+// Each call to the owner may close this.
+bool RingSocket::tell_owner() {
   bool any = false;
   if (blocked_ && (lost_ || writer_.has_room())) {
     blocked_ = false;
@@ -158,6 +195,9 @@ bool RingSocket::serve() {
 
 // What nobody waits for wakes nobody. One that is armed already has its bell on the way, if any.
 bool RingSocket::arm() {
+  if (watch_ == Watch::Due && !lost_) {
+    return false;
+  }
   if (!rings_.is_mapped()) {
     return true;  // The system's socket wakes the loop.
   }
@@ -181,6 +221,7 @@ ClientSocket::Read RingSocket::read() {
   count(IoCopy::Receive, taken.bytes);
   count(IoCopy::Frame, taken.bytes);
   decoder_.append(shared_.input.first(taken.bytes));
+  wipe(shared_.input.first(taken.bytes));  // Nobody reads it again, and it may have secrets.
   shared_.polls.heat(*this);
   const bool more = reader_.has_input();
   const bool over = reader_.broken() || (lost_ && !more);
@@ -188,10 +229,15 @@ ClientSocket::Read RingSocket::read() {
 }
 
 bool RingSocket::write(ReplyOutbox& out, bool /*tell*/) {
+  if (size_ == Size::None) {
+    return refuse(out);
+  }
   if (!rings_.is_mapped()) {
     blocked_ = out.bytes() > 0;  // They leave when there are rings.
-    watch();
-    return true;
+    if (watch_ == Watch::Never) {
+      watch();
+    }
+    return !lost_;
   }
   if (lost_) {
     out.take(out.bytes());  // Nobody reads them; what the client wrote before it went counts.
@@ -203,6 +249,13 @@ bool RingSocket::write(ReplyOutbox& out, bool /*tell*/) {
     shared_.polls.heat(*this);
   }
   return !writer_.broken();
+}
+
+// The answer that waits goes by rings, and needs their memory, and a client that asks for them; the
+// number says as much.
+bool RingSocket::refuse(ReplyOutbox& out) {
+  out.take(out.bytes());
+  return netcore::send_offer(socket_.native_handle(), {.error = netcore::kShmNoPlace}, -1);
 }
 
 void RingSocket::copy_in(ReplyOutbox& out) {
@@ -235,13 +288,21 @@ void RingSocket::close() {
   socket_.close(ignored);
 }
 
-// Views of frames are into the decoder's memory, which stays.
+// Views of frames are into the decoder's memory, which stays. The client may keep the rings mapped
+// for as long as it likes, but not their pages.
 void RingSocket::end() {
   shared_.polls.remove(*this);
-  if (rings_.is_mapped()) {
-    shared_.counters.broken.add(reader_.broken() || writer_.broken() ? 1 : 0);
-    shared_.counters.clients.add(-1);
-    rings_ = netcore::RingMapping{};
+  if (!rings_.is_mapped()) {
+    return;
+  }
+  const bool broken = reader_.broken() || writer_.broken();
+  shared_.counters.broken.add(broken ? 1 : 0);
+  shared_.counters.clients.add(-1);
+  netcore::RingMapping rings = std::exchange(rings_, netcore::RingMapping{});
+  if (lost_ || broken || blocked_) {
+    rings.discard();  // Nobody reads the replies, or they are cut off.
+  } else {
+    shared_.parting.keep(std::move(rings));
   }
 }
 

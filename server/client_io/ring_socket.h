@@ -4,8 +4,11 @@
 // The socket of the system carries the request for rings, the memory, and bells from then on; its
 // end is the client's. Requests are copied out of the ring first and judged then, by the decoder
 // that judges those of TCP, so what the client does to the memory meanwhile changes nothing. A ring
-// whose words cannot be ends the connection, and is counted. The memory of the rings counts as the
-// connection's. One thread.
+// whose words cannot be ends the connection, and is counted. So does a client that rings without
+// end: its bells are looked at once per pass, 256 of them. The memory of the rings counts as the
+// connection's from its first moment, before the client has asked for it. At the connection's end
+// the memory is given back, whether or not the client lets go of it; where the node ends it in
+// order, replies stay for a while (PartingRings). One thread.
 #pragma once
 
 #include "netcore/client_ring/byte_ring.h"
@@ -13,6 +16,7 @@
 #include "netcore/client_ring/mapping.h"
 #include "server/client_io/client_socket.h"
 #include "server/client_io/direct_socket.h"
+#include "server/client_io/parting_rings.h"
 #include "server/client_io/ring_counters.h"
 #include "server/client_io/ring_polls.h"
 
@@ -31,12 +35,14 @@ class RingSocket final : public ClientSocket, private PolledRing {
     Shared(MetricsRegistry& metrics, std::span<std::byte> room) : counters(metrics), input(room) {}
 
     RingPolls polls;
+    PartingRings parting;
     RingCounters counters;
     std::span<std::byte> input;
   };
 
-  // Larger ones for nobody; smaller ones for who gets one answer.
-  enum class Size : std::uint8_t { Full, Smallest };
+  // The largest rings that the client gets. None: it is refused by the first write(), whether or
+  // not it has asked.
+  enum class Size : std::uint8_t { Full, Smallest, None };
 
   RingSocket(DirectSocket::Socket socket, Shared& shared, Size size);
   ~RingSocket() override;
@@ -51,7 +57,7 @@ class RingSocket final : public ClientSocket, private PolledRing {
   Input input() const override {
     return {decoder_.begun(),
             decoder_.last_sequence(),
-            decoder_.capacity_bytes() + (rings_.is_mapped() ? rings_.shape().request_bytes : 0)};
+            decoder_.capacity_bytes() + ring_bytes().request_bytes};
   }
 
   void release_input() override { decoder_.release(); }
@@ -64,9 +70,7 @@ class RingSocket final : public ClientSocket, private PolledRing {
 
   std::size_t unsent_bytes() const override { return 0; }
 
-  std::size_t output_memory_bytes() const override {
-    return rings_.is_mapped() ? rings_.shape().reply_bytes : 0;
-  }
+  std::size_t output_memory_bytes() const override { return ring_bytes().reply_bytes; }
 
   void close() override;
 
@@ -76,8 +80,22 @@ class RingSocket final : public ClientSocket, private PolledRing {
   bool serve() override;
   bool arm() override;
 
+  // So many times in a row that the loop takes bells there may be more of them than it takes.
+  static constexpr std::uint32_t kLoudTimesMax = 8;
+
+  enum class Watch : std::uint8_t {
+    Never,     // Nothing was awaited yet.
+    UnderWay,  // The loop's context waits for the socket.
+    Due,       // Something came; the next pass waits again.
+  };
+
+  netcore::ClientRingShape ring_bytes() const;
   void watch();
   void on_socket();
+  void on_bells();
+  bool tell_owner();
+  void drop();
+  bool refuse(ReplyOutbox& out);
   void on_request_bytes();
   Status open_rings();
   void end();
@@ -94,7 +112,8 @@ class RingSocket final : public ClientSocket, private PolledRing {
   netcore::RingReader reader_;
   netcore::RingWriter writer_;
   protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
-  bool watched_ = false;
+  Watch watch_ = Watch::Never;
+  std::uint32_t loud_times_ = 0;
   bool awaited_ = false;  // The owner waits for input.
   bool blocked_ = false;  // Replies wait for room.
   bool lost_ = false;     // The client has gone; what it wrote before is still taken.

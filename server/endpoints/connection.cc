@@ -17,8 +17,10 @@ Connection::Connection(Accepted accepted, const Events& events)
   socket_->bind(*this);
 }
 
+// Rings in shared memory count from now on.
 void Connection::start() {
   await_input();
+  count_memory();
 }
 
 bool Connection::may_read() const {

@@ -141,6 +141,17 @@ bool ConnectionAccount::Share::source_crowded(HeldBytes kind) const {
   return account_ != nullptr && source_held(kind) > account_->limits_.bytes_of_source(kind);
 }
 
+bool ConnectionAccount::Share::half_full() const {
+  bool half = false;
+  for (std::size_t k = 0; account_ != nullptr && k < kHeldKinds; ++k) {
+    const auto kind = static_cast<HeldBytes>(k);
+    const AccountLimits& limits = account_->limits_;
+    half = half || source_held(kind) >= limits.bytes_of_source(kind) / 2 ||
+           account_->held(kind) >= limits.bytes_of_all(kind) / 2;
+  }
+  return half;
+}
+
 void ConnectionAccount::Share::give_back() {
   if (account_ == nullptr) {
     return;

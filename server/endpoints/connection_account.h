@@ -115,6 +115,9 @@ class ConnectionAccount {
     bool crowded(HeldBytes kind) const;
     bool source_crowded(HeldBytes kind) const;
 
+    // Whether its source, or all together, hold half of what they may, of any kind.
+    bool half_full() const;
+
     bool loopback() const { return source_ != nullptr && source_->source.loopback; }
 
     // Everything, the place too; the share is empty then.

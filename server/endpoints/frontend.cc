@@ -95,12 +95,12 @@ protocol::RequestSlot request_of(const protocol::ReplySlot& reply) {
   return request;
 }
 
-ClientSockets::Use use_of(const AcceptedClient& client, bool placed) {
+ClientSockets::Use use_of(const AcceptedClient& client, const ConnectionAccount::Share& share) {
   using Use = ClientSockets::Use;
   if (client.ring) {
-    return placed ? Use::Ring : Use::BriefRing;
+    return !share.placed() ? Use::NoRing : share.half_full() ? Use::SmallRing : Use::Ring;
   }
-  return !placed ? Use::Brief : client.local.has_value() ? Use::Local : Use::Client;
+  return !share.placed() ? Use::Brief : client.local.has_value() ? Use::Local : Use::Client;
 }
 
 // By which limits of networks count and denials of them hold: of a local user, this host's.
@@ -186,13 +186,12 @@ void FrontEnd::on_accepted(AcceptedClient client) {
   const bool placed = share.placed();
   const protocol::ConnectionId id = table_.reserve();
   const auto connection = std::make_shared<Connection>(
-      Connection::Accepted{
-          .id = id,
-          .address = client.address,
-          .local = client.local,
-          .socket = sockets_.make(std::move(client.socket), use_of(client, placed)),
-          .share = std::move(share),
-          .budget = &sessions_.budget},
+      Connection::Accepted{.id = id,
+                           .address = client.address,
+                           .local = client.local,
+                           .socket = sockets_.make(std::move(client.socket), use_of(client, share)),
+                           .share = std::move(share),
+                           .budget = &sessions_.budget},
       events_);
   connection->identity.source = source.bits;
   table_.put(id, connection);

@@ -176,6 +176,20 @@ TEST_P(ShmTest, AClientGoesOnWhenTheNodeWasKilledAndComesBack) {
   take_and_release(session, "a");
 }
 
+// The client whose session waits for a lock keeps its place.
+TEST_P(ShmTest, AClientWithoutAPlaceGetsItsNumber) {
+  start({"--source-connections-max", "1"});
+  client::Client client = connect_to({endpoint()});
+  client::Session holder = open(client);
+  client::Session waiter = open(client);
+  auto held = holder.acquire("a");
+  ASSERT_TRUE(held.ok()) << held.status().to_string();
+  auto waits = waiter.acquire_async("a");
+  refused(local()({"-o", "json", "--timeout", "1s", "status"}), "GC4013", 5);
+  ASSERT_TRUE(held.value().release().ok());
+  EXPECT_TRUE(waits.get().ok());
+}
+
 TEST_P(ShmTest, TheSocketMayBeElsewhereOrNowhereAndIsNoUnixSocketOfTheOtherKind) {
   path_ = folder_.path("elsewhere");
   const std::string unix_path = folder_.path("unix");
@@ -328,6 +342,17 @@ TEST_P(HostileShmTest, AClientThatNeverReadsIsHeldBackAlone) {
   const std::uint64_t waiting = netcore::SystemOrder::observe(raw.replies().words->written);
   EXPECT_LE(waiting, raw.replies().capacity);
   EXPECT_GT(waiting, 0u);
+}
+
+// Its bells come in large blocks, as fast as the node takes them.
+TEST_P(HostileShmTest, AClientThatRingsWithoutEndIsDisconnectedAndCounted) {
+  RawRings raw{path_};
+  raw.write(RawRings::hello());
+  const std::vector<std::byte> bells(std::size_t{64} << 10);
+  while (::send(raw.socket(), bells.data(), bells.size(), MSG_NOSIGNAL) > 0) {
+  }
+  EXPECT_TRUE(raw.is_ended());
+  EXPECT_EQ(refused_by("bells"), 1u);
 }
 
 TEST_P(HostileShmTest, WhoDoesNotAskForRingsGetsNoneAndIsCounted) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -49,6 +50,28 @@ TEST(ClientRingLayout, TwoPiecesLieInTheRingByteByByte) {
   expected[72] = std::byte{40};
   std::memcpy(&expected[96], forty.data(), forty.size());
   EXPECT_EQ(std::vector<std::byte>(ring.bytes, ring.bytes + 192), expected);
+}
+
+// Around the ring too: nothing of what was taken stays, and what was not taken does.
+TEST(ClientRingLayout, WhatWasTakenIsOverwritten) {
+  SampleRing ring;
+  RingWriter writer{ring.view()};
+  RingReader reader{ring.view()};
+  const std::size_t capacity = ring.view().capacity;
+  const std::vector<std::byte> piece(capacity / 2 - sizeof(RingPiece) - 64, std::byte{0xab});
+  std::vector<std::byte> taken(capacity);
+  for (int turn = 0; turn < 9; ++turn) {
+    ASSERT_EQ(writer.write(piece.data(), piece.size()), piece.size());
+    writer.publish();
+    ASSERT_EQ(reader.take(taken.data(), taken.size()).bytes, piece.size());
+    ASSERT_EQ(std::count(ring.bytes, ring.bytes + capacity, std::byte{0}),
+              static_cast<std::ptrdiff_t>(capacity));
+  }
+  ASSERT_EQ(writer.write(piece.data(), piece.size()), piece.size());
+  ASSERT_EQ(writer.write(piece.data(), 64), 64u);
+  writer.publish();
+  ASSERT_EQ(reader.take(taken.data(), piece.size()).bytes, piece.size());
+  EXPECT_EQ(std::count(ring.bytes, ring.bytes + capacity, std::byte{0xab}), 64);
 }
 
 TEST(ClientRingLayout, OnlyPowersOfTwoWithinBoundsAreCapacities) {

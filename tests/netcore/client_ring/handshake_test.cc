@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::netcore {
 namespace {
@@ -39,6 +42,25 @@ class RingHandshake : public testing::Test {
   int node() const { return ends_[0]; }
 
   int client() const { return ends_[1]; }
+
+  // As send_offer(), with so many descriptors.
+  void offer_with(const std::vector<int>& descriptors) const {
+    RingOffer offer;
+    iovec part{.iov_base = &offer, .iov_len = sizeof(offer)};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(4 * sizeof(int))> control{};
+    const std::size_t byte_count = descriptors.size() * sizeof(int);
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(byte_count);
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(byte_count);
+    std::memcpy(CMSG_DATA(header), descriptors.data(), byte_count);
+    ASSERT_EQ(::sendmsg(node(), &message, 0), static_cast<ssize_t>(sizeof(offer)));
+  }
 
   void close_node() { ::close(std::exchange(ends_[0], -1)); }
 
@@ -122,6 +144,50 @@ TEST_F(RingHandshake, WaitsForAnOfferAndTakesNothingElseForOne) {
   EXPECT_EQ(refusal(), kShmNotSpoken);
 }
 
+// The end of a pipe says whether anybody has the other one still.
+TEST_F(RingHandshake, KeepsNoDescriptorOfAnOfferThatHasSeveral) {
+  for (const std::size_t count : {2u, 3u, 4u}) {
+    std::array<int, 2> pipe{-1, -1};
+    ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    const OwnedDescriptor reads{pipe[0]};
+    offer_with(std::vector<int>(count, pipe[1]));
+    ::close(pipe[1]);
+    EXPECT_EQ(refusal(), kShmNotSpoken) << count;
+    char byte = 0;
+    EXPECT_EQ(::read(reads.get(), &byte, 1), 0) << count;
+  }
+}
+
+TEST_F(RingHandshake, ARefusalForWantOfAPlaceHasItsNumber) {
+  ASSERT_TRUE(send_offer(node(), {.error = kShmNoPlace}, -1));
+  EXPECT_EQ(refusal(), kShmNoPlace);
+}
+
+std::size_t allocated_bytes(int descriptor) {
+  struct stat found {};
+
+  EXPECT_EQ(::fstat(descriptor, &found), 0);
+  return static_cast<std::size_t>(found.st_blocks) * 512;
+}
+
+TEST_F(RingHandshake, PagesGoBackWhoeverHasThemMapped) {
+  const ClientRingShape shape{4096, 8192};
+  auto made = RingMapping::make(shape);
+  ASSERT_TRUE(made.ok());
+  const int descriptor = made.value().descriptor();
+  auto adopted = RingMapping::adopt(descriptor, shape);
+  ASSERT_TRUE(adopted.ok());
+  std::memset(adopted.value().request().bytes, 's', 4096);
+  std::memset(adopted.value().reply().bytes, 'r', 8192);
+  EXPECT_EQ(allocated_bytes(descriptor), mapped_bytes(shape));
+  made.value().discard_request();
+  EXPECT_EQ(allocated_bytes(descriptor), mapped_bytes(shape) - 4096);
+  EXPECT_EQ(adopted.value().reply().bytes[8191], std::byte{'r'});
+  made.value().discard();
+  EXPECT_EQ(allocated_bytes(descriptor), 0u);
+  EXPECT_EQ(adopted.value().request().bytes[0], std::byte{0});
+}
+
 TEST_F(RingHandshake, MapsNothingThatCouldShrinkOrIsOfAnotherSize) {
   const OwnedDescriptor loose{::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   ASSERT_EQ(::ftruncate(loose.get(), static_cast<off_t>(mapped_bytes({4096, 4096}))), 0);
@@ -138,9 +204,13 @@ TEST_F(RingHandshake, BellsAreTakenTogetherAndNeverBlock) {
   for (int k = 0; k < 20'000; ++k) {
     ring_bell(client());  // Long before this many the socket takes no more.
   }
-  EXPECT_EQ(take_bells(node()), Bells::Rung);
-  while (take_bells(node()) == Bells::Rung) {
+  while (take_bells(node()) != Bells::None) {
   }
+  const std::string block(2 * kBellsMax + 1, '\0');
+  ASSERT_EQ(::send(client(), block.data(), block.size(), 0), static_cast<ssize_t>(block.size()));
+  EXPECT_EQ(take_bells(node()), Bells::TooMany);
+  EXPECT_EQ(take_bells(node()), Bells::TooMany);
+  EXPECT_EQ(take_bells(node()), Bells::Rung);
   ring_bell(client());
   EXPECT_EQ(take_bells(node()), Bells::Rung);
   EXPECT_EQ(take_bells(node()), Bells::None);

@@ -9,8 +9,10 @@
 #include <asio/local/stream_protocol.hpp>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -52,6 +54,9 @@ class Owner final : public SocketOwner, public std::enable_shared_from_this<Owne
   }
 
   void on_writable(Writable writable) override {
+    if (writable.gone) {
+      return close();
+    }
     rooms += writable.moved ? 1 : 0;
     flush();
   }
@@ -62,6 +67,10 @@ class Owner final : public SocketOwner, public std::enable_shared_from_this<Owne
     if (socket->open() && !socket->write(out, false)) {
       close();
     }
+  }
+
+  std::size_t memory_bytes() const {
+    return socket->input().memory_bytes + socket->output_memory_bytes();
   }
 
   void close() {
@@ -91,16 +100,25 @@ class Owner final : public SocketOwner, public std::enable_shared_from_this<Owne
 
 class RingSocketTest : public testing::Test {
  protected:
-  RingSocketTest() {
+  RingSocketTest() { connect(RingSocket::Size::Full); }
+
+  void connect(RingSocket::Size size) {
+    if (owner_->socket != nullptr) {
+      owner_->close();
+    }
+    leave();
+    owner_ = std::make_shared<Owner>();
     std::array<int, 2> ends{-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
     client_ = ends[1];
     asio::local::stream_protocol::socket socket{context_};
     socket.assign(asio::local::stream_protocol{}, ends[0]);
-    owner_->socket = std::make_unique<RingSocket>(
-        DirectSocket::Socket{std::move(socket)}, shared_, RingSocket::Size::Full);
+    owner_->socket =
+        std::make_unique<RingSocket>(DirectSocket::Socket{std::move(socket)}, shared_, size);
     owner_->socket->bind(*owner_);
-    owner_->socket->await_input();
+    if (size != RingSocket::Size::None) {
+      owner_->socket->await_input();
+    }
   }
 
   ~RingSocketTest() override {
@@ -128,6 +146,7 @@ class RingSocketTest : public testing::Test {
     auto memory =
         netcore::RingMapping::adopt(offer.value().memory->get(), offer.value().offer.shape);
     ASSERT_TRUE(memory.ok());
+    file_ = std::move(offer.value().memory);
     memory_ = std::move(memory).value();
     writer_ = netcore::RingWriter{memory_.request()};
     reader_ = netcore::RingReader{memory_.reply()};
@@ -164,6 +183,21 @@ class RingSocketTest : public testing::Test {
     return room;
   }
 
+  // Bells in blocks, until the socket takes no more.
+  void ring_without_end() const {
+    const std::vector<std::byte> block(std::size_t{64} << 10);
+    while (::send(client_, block.data(), block.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+  }
+
+  // Of the rings, whoever has them mapped.
+  std::size_t allocated_bytes() const {
+    struct stat found {};
+
+    EXPECT_EQ(::fstat(file_->get(), &found), 0);
+    return static_cast<std::size_t>(found.st_blocks) * 512;
+  }
+
   void leave() {
     if (const int open = std::exchange(client_, -1); open >= 0) {
       ::close(open);
@@ -176,6 +210,7 @@ class RingSocketTest : public testing::Test {
   RingSocket::Shared shared_{metrics_, input_};
   std::shared_ptr<Owner> owner_ = std::make_shared<Owner>();
   int client_ = -1;
+  std::unique_ptr<OwnedDescriptor> file_;
   netcore::RingMapping memory_;
   netcore::RingWriter writer_;
   netcore::RingReader reader_;
@@ -285,6 +320,108 @@ TEST_F(RingSocketTest, RepliesBeforeTheRingsWaitForThem) {
   ask();
   EXPECT_FALSE(owner_->socket->blocked());
   EXPECT_GT(read_replies().size(), 100u);
+}
+
+// Each pass looks once, at so many of them; else the context would never come to an end.
+TEST_F(RingSocketTest, BellsWithoutEndAreTakenOncePerPass) {
+  ask();
+  ring_without_end();
+  for (std::uint64_t pass = 1; pass <= 3; ++pass) {
+    context_.restart();
+    context_.poll();
+    EXPECT_EQ(shared_.counters.loop_wakes.value(), pass);
+    EXPECT_FALSE(shared_.polls.arm());  // The socket is awaited again first.
+    shared_.polls.poll();
+  }
+  EXPECT_FALSE(owner_->gone);
+}
+
+TEST_F(RingSocketTest, AClientThatRingsWithoutEndIsEndedAndCounted) {
+  ask();
+  std::vector<std::byte> many(2 * netcore::kBellsMax);
+  for (int k = 0; k < 9; ++k) {  // Too many, and a few, so never many times in a row.
+    ASSERT_EQ(::send(client_, many.data(), many.size() - 1, 0),
+              static_cast<ssize_t>(many.size() - 1));
+    run();
+  }
+  EXPECT_FALSE(owner_->gone);
+  ring_without_end();
+  run();
+  EXPECT_TRUE(owner_->gone);
+  EXPECT_EQ(shared_.counters.loud.value(), 1u);
+  EXPECT_EQ(shared_.counters.clients.value(), 0);
+}
+
+TEST_F(RingSocketTest, TheMemoryCountsFromTheFirstMoment) {
+  EXPECT_EQ(owner_->memory_bytes(), 2u * netcore::kRingBytesMax);
+  ask();
+  EXPECT_EQ(owner_->memory_bytes(), 2u * 4096);
+  connect(RingSocket::Size::Smallest);
+  EXPECT_EQ(owner_->memory_bytes(), 2u * netcore::kRingBytesMin);
+  ask({});
+  EXPECT_EQ(owner_->memory_bytes(), 2u * netcore::kRingBytesMin);
+}
+
+// Nobody waits for one that has no place, whether or not it asks.
+TEST_F(RingSocketTest, WhoGetsNoRingsIsAnsweredAtOnce) {
+  connect(RingSocket::Size::None);
+  EXPECT_EQ(owner_->memory_bytes(), 0u);
+  reply(100);
+  EXPECT_EQ(owner_->out.bytes(), 0u);
+  EXPECT_FALSE(owner_->socket->blocked());
+  EXPECT_EQ(netcore::receive_offer(client_).status().detail(), netcore::kShmNoPlace);
+}
+
+// Its owner waits only for the last replies to leave, and those wait for the rings.
+TEST_F(RingSocketTest, AClientThatGoesBeforeItHasRingsIsGoneAtOnce) {
+  reply(100);
+  leave();
+  run();
+  EXPECT_TRUE(owner_->gone);
+}
+
+TEST_F(RingSocketTest, NoPageOutlivesAClientThatIsLostOrBroken) {
+  ask();
+  reply(100);
+  EXPECT_EQ(allocated_bytes(), netcore::mapped_bytes({4096, 4096}));
+  leave();
+  run();
+  ASSERT_TRUE(owner_->gone);
+  EXPECT_EQ(allocated_bytes(), 0u);
+  connect(RingSocket::Size::Full);
+  ask();
+  netcore::SystemOrder::publish(memory_.request().words->written, 8192);
+  netcore::ring_bell(client_);
+  run();
+  ASSERT_TRUE(owner_->gone);
+  EXPECT_EQ(allocated_bytes(), 0u);
+}
+
+TEST_F(RingSocketTest, LastRepliesCanBeReadUntilManyOthersHaveParted) {
+  ask();
+  reply(100);
+  owner_->close();
+  EXPECT_EQ(allocated_bytes(), netcore::mapped_bytes({4096, 4096}) - 4096);
+  EXPECT_GT(read_replies().size(), 100u);
+  for (std::size_t k = 0; k < PartingRings::kRingsMax; ++k) {
+    auto made = netcore::RingMapping::make({4096, 4096});
+    ASSERT_TRUE(made.ok()) << made.status().to_string();
+    made.value().close_descriptor();
+    EXPECT_GT(allocated_bytes(), 0u);
+    shared_.parting.keep(std::move(made).value());
+  }
+  EXPECT_EQ(allocated_bytes(), 0u);
+}
+
+// Neither in the ring nor where the loop copied it to.
+TEST_F(RingSocketTest, NothingOfARequestStaysBehind) {
+  ask();
+  const std::vector<std::byte> bytes = frame_with(500, 2);
+  EXPECT_EQ(write(bytes), bytes.size());
+  ASSERT_EQ(owner_->payload_bytes, 1000u);
+  const std::byte* const ring = memory_.request().bytes;
+  EXPECT_EQ(std::count(ring, ring + 4096, std::byte{'a'}), 0);
+  EXPECT_EQ(std::count(input_.begin(), input_.end(), std::byte{'a'}), 0);
 }
 
 }  // namespace

@@ -46,13 +46,16 @@ Status status_of(const client::Status& failure, const server::TlsChoices& tls) {
     return protocol::make_error(ErrorCode::JoinTlsNeeded, failure.message());
   }
   constexpr auto kExposed = static_cast<std::uint32_t>(ErrorCode::CredentialsExposed);
-  const std::string ways_out = failure.detail() == kExposed
-                                   ? "; a node that joins takes --tls-ca, or --insecure where "
-                                     "nobody else is on the network"
-                                   : "";
+  if (failure.detail() == kExposed) {
+    return Status{StatusCode::FailedPrecondition,
+                  "the token would go beyond this machine in plain TCP, where others can read it, "
+                  "and the cluster's secret with it; give --tls-ca, or --insecure where nobody "
+                  "else is on the network",
+                  kExposed};
+  }
   const protocol::ErrorEntry* const entry = protocol::find_error(failure.detail());
   return Status{entry == nullptr ? StatusCode::Unavailable : entry->status,
-                "the cluster was asked to admit this node: " + failure.message() + ways_out,
+                "the cluster was asked to admit this node: " + failure.message(),
                 failure.detail()};
 }
 

@@ -45,6 +45,14 @@ Status status_of(const client::Status& failure, const server::TlsChoices& tls) {
   if (failure.detail() == kPlaintext && !joins_by_tls(tls)) {
     return protocol::make_error(ErrorCode::JoinTlsNeeded, failure.message());
   }
+  constexpr auto kExposed = static_cast<std::uint32_t>(ErrorCode::CredentialsExposed);
+  if (failure.detail() == kExposed) {
+    return Status{StatusCode::FailedPrecondition,
+                  "the token would go beyond this machine in plain TCP, where others can read it, "
+                  "and the cluster's secret with it; give --tls-ca, or --insecure where nobody "
+                  "else is on the network",
+                  kExposed};
+  }
   const protocol::ErrorEntry* const entry = protocol::find_error(failure.detail());
   return Status{entry == nullptr ? StatusCode::Unavailable : entry->status,
                 "the cluster was asked to admit this node: " + failure.message(),
@@ -84,6 +92,8 @@ client::ClientOptions client_options(const server::Invocation& invocation) {
                    .cert = tls.files.certificate,
                    .key = tls.files.key};
   }
+  // The token goes out, and the cluster's secret comes back under a key that is made of it.
+  options.insecure_credentials = invocation.options.insecure;
   options.client_name = "gcoordd " + std::string(server::kVersion) + " (joins)";
   if (is_given(invocation, "cluster-id") || is_given(invocation, "cluster-name")) {
     options.cluster_id = invocation.options.cluster.value;

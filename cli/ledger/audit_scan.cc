@@ -2,6 +2,7 @@
 
 #include "common/name_hash.h"
 #include "ledger/base/error_details.h"
+#include "ledger/tiles/hidden_entry.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
@@ -23,6 +24,21 @@ using Facts = server::RecordFacts;
 bool is_note(std::span<const std::byte> entry) {
   const auto header = server::decode_record_header(entry);
   return header && header->kind == server::RecordKind::SessionNote;
+}
+
+bool is_stand_in(const EntryIndex& at, std::span<const std::byte> entry) {
+  return at.shard == ledger::kHidingShard && ledger::parse_hidden_entry(entry).has_value();
+}
+
+// What the entry is looked for by: what a stand-in claims, else what the entry says.
+Facts facts_to_find(const Facts& facts) {
+  Facts found;
+  for (const auto& [name, value] : facts) {
+    if (name.starts_with(server::kClaim)) {
+      found.emplace_back(name.substr(server::kClaim.size()), value);
+    }
+  }
+  return found.empty() ? facts : found;
 }
 
 std::string hash_text(std::string_view name) {
@@ -140,11 +156,16 @@ Result<AuditScan> AuditScan::open(const LedgerAddress& address, const ProofTrust
 
 Status AuditScan::read_notes(std::uint64_t entries_max, AuditPage& page) {
   notes_.clear();
+  notes_to_ = 0;
   std::uint64_t seen = 0;
   for (const auto& [shard, log] : shards_) {
     Walk walk;
     GCOORD_TRY_STATUS(walk_log(log, walk, [&, shard = shard](std::uint64_t index, auto& entry) {
       page.notes_complete = ++seen <= entries_max;
+      if (page.notes_complete && shard == ledger::kHidingShard) {
+        notes_to_ = index + 1;
+        page.hidden += is_stand_in({shard, index}, entry) ? 1 : 0;
+      }
       if (page.notes_complete && is_note(entry)) {
         Facts facts = server::record_facts(entry);
         const std::string session{fact_of(facts, "session")};
@@ -219,7 +240,8 @@ Result<AuditPage> AuditScan::find(const AuditQuery& query) {
       ++seen;
       Facts facts = server::record_facts(entry);
       const AuditNoteAt* const note = is_note(entry) ? nullptr : note_of(facts, query.filter);
-      if (matches(facts, query.filter, note)) {
+      page.hidden += index >= notes_to_ && is_stand_in({shard, index}, entry) ? 1 : 0;
+      if (matches(facts_to_find(facts), query.filter, note)) {
         page.rows.push_back({{shard, index},
                              std::move(entry),
                              std::move(facts),

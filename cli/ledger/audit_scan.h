@@ -5,7 +5,8 @@
 // checkpoints, reads the notes of all of them, and then the entries of the shards that are wanted,
 // in the order of shards and indexes. Everything is checked up to the checkpoints, as by any reader
 // (ledger/tiles/tile_reader.h). Bounded by rows and by entries looked at; a cursor goes on. What
-// was pruned is passed over. One thread.
+// was pruned is passed over. A stand-in (ledger/tiles/hidden_entry.h) is found by what it claims,
+// and counted whether it claims anything or not. One thread.
 #pragma once
 
 #include "cli/ledger/proof_file.h"
@@ -68,6 +69,9 @@ struct AuditPage {
   // False: more entries than the bound were there, and notes behind it are not known.
   bool notes_complete = true;
   std::uint64_t pruned = 0;  // Entries that are not kept any more.
+  // Entries of shard 0 that were looked at, and of which the ledger gives stand-ins: rows and notes
+  // may be missing by as many, whatever the filter.
+  std::uint64_t hidden = 0;
 };
 
 class AuditScan {
@@ -94,6 +98,7 @@ class AuditScan {
   ProofTrust trust_;
   std::map<std::uint32_t, OpenLog> shards_;
   std::map<std::string, std::vector<AuditNoteAt>, std::less<>> notes_;  // By session.
+  std::uint64_t notes_to_ = 0;  // Of shard 0: where the search for notes ended.
 };
 
 }  // namespace gcoord::cli

@@ -22,14 +22,14 @@ Status at(const char* place, const Status& status) {
              : Status{status.code(), std::string{place} + ": " + status.message(), status.detail()};
 }
 
-// Of a stand-in the hash is proven, and nothing that it says.
-bool is_hidden(const EntryProof& proof) {
-  return ledger::parse_hidden_entry(proof.entry).has_value();
-}
-
 Status check_entry(const EntryProof& proof) {
   if (server::record_facts(proof.entry) != proof.decoded) {
     return contradiction("/entry/decoded contradicts /entry/bytes");
+  }
+  if (is_hidden(proof) && proof.shard != ledger::kHidingShard) {
+    return Status{StatusCode::DataLoss,
+                  "/entry/bytes stand for a hidden entry, which this shard has none of",
+                  ledger::kEntryHash};
   }
   return at("/shard_head/inclusion",
             ledger::verify_inclusion({.leaf_index = proof.index,

@@ -5,6 +5,7 @@
 #include "common/json/text.h"
 #include "ledger/base/error_details.h"
 #include "ledger/merkle/proof.h"
+#include "ledger/tiles/hidden_entry.h"
 
 #include <algorithm>
 #include <span>
@@ -124,6 +125,10 @@ GrowthProof read_growth_proof(StrictObject& file) {
 }
 
 }  // namespace
+
+bool is_hidden(const EntryProof& proof) {
+  return ledger::parse_hidden_entry(proof.entry).has_value();
+}
 
 std::string_view fact_of(const server::RecordFacts& facts, std::string_view name) {
   const auto found = std::find_if(

@@ -76,6 +76,9 @@ struct NotedProof {
   EntryProof note;  // Of the entry's session.
 };
 
+// Whether the proof is of a hidden entry: of its hash, and of nothing that its stand-in says.
+bool is_hidden(const EntryProof& proof);
+
 // Whether the entry of the facts is of the session: that of its request, or one that it ends.
 bool is_of_session(const server::RecordFacts& facts, std::string_view session);
 

@@ -3,6 +3,7 @@
 #include "cli/ledger/http_tiles.h"
 #include "ledger/base/error_details.h"
 #include "ledger/tiles/directory_tiles.h"
+#include "ledger/tiles/hidden_entry.h"
 
 #include <filesystem>
 
@@ -75,6 +76,9 @@ Result<OpenLog> open_log(std::unique_ptr<ledger::TileSource> source,
   GCOORD_TRY(log.checkpoint, read_checkpoint(log.note, shard, trust));
   GCOORD_TRY(log.reader,
              ledger::TileReader::open(*log.source, log.checkpoint.size, log.checkpoint.root));
+  if (shard == ledger::kHidingShard) {
+    log.reader->take_stand_ins();
+  }
   return log;
 }
 

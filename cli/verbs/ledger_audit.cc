@@ -88,6 +88,17 @@ std::string who_of(const AuditRow& row) {
   return word.empty() ? "-" : "(" + std::string{word} + ")";
 }
 
+// What a stand-in says, which nothing proves: never in the columns of what entries say.
+std::string claims_text(const server::RecordFacts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) {
+    if (name.starts_with(server::kClaim)) {
+      text += (text.empty() ? "" : " ") + name + "=" + value;
+    }
+  }
+  return text;
+}
+
 std::vector<std::string> cells_of(const AuditRow& row) {
   const server::RecordFacts& note = row.note ? row.note->facts : row.facts;
   std::string what{fact_of(row.facts, "name")};
@@ -97,7 +108,9 @@ std::vector<std::string> cells_of(const AuditRow& row) {
   if (what.empty() && author_of(row.facts) != fact_of(row.facts, "principal")) {
     what = fact_of(row.facts, "principal");  // Whom a limit or a denial is about.
   }
-  const bool hidden = !fact_of(row.facts, "hidden").empty();
+  if (!fact_of(row.facts, "hidden").empty()) {
+    what = claims_text(row.facts);
+  }
   return {std::to_string(row.at.shard),
           std::to_string(row.at.index),
           cell(fact_of(row.facts, "time")),
@@ -105,7 +118,7 @@ std::vector<std::string> cells_of(const AuditRow& row) {
           cell(fact_of(note, "address")),
           cell(fact_of(note, "client")),
           cell(fact_of(row.facts, "session")),
-          cell(fact_of(row.facts, "kind")) + (hidden ? " (hidden)" : ""),
+          cell(fact_of(row.facts, "kind")),
           cell(what.empty() ? fact_of(row.facts, "name_hash") : what)};
 }
 
@@ -136,7 +149,8 @@ Status write_proofs(const AuditScan& scan, const AuditPage& page, const std::str
 void print_page(Context& context, const AuditPage& page) {
   Json json = {{"entries", Json::array()},
                {"notes_complete", page.notes_complete},
-               {"pruned", std::to_string(page.pruned)}};
+               {"pruned", std::to_string(page.pruned)},
+               {"hidden", std::to_string(page.hidden)}};
   Table table{{"SHARD", "INDEX", "TIME", "WHO", "ADDRESS", "CLIENT", "SESSION", "KIND", "NAME"},
               {},
               {},
@@ -154,6 +168,9 @@ void print_page(Context& context, const AuditPage& page) {
   }
   if (page.pruned != 0) {
     table.notes.push_back(std::to_string(page.pruned) + " entries are not kept any more");
+  }
+  if (page.hidden != 0) {
+    table.notes.push_back(hidden_note(page.hidden));
   }
   context.output().print(json, table);
 }
@@ -177,6 +194,12 @@ Result<AuditQuery> query_of(const AuditFlags& flags, const LedgerFlags& ledger) 
 }
 
 }  // namespace
+
+std::string hidden_note(std::uint64_t hidden) {
+  return std::to_string(hidden) +
+         " entries of shard 0 are hidden and could not be read: rows and notes may be missing "
+         "(a user with auth.admin reads them)";
+}
 
 void add_audit_flags(Command& verb, AuditFlags& flags) {
   verb.add_option("--principal",

@@ -23,6 +23,9 @@ struct AuditFlags {
 
 void add_audit_flags(Command& verb, AuditFlags& flags);
 
+// For whoever reads the answer; `hidden` is not 0.
+std::string hidden_note(std::uint64_t hidden);
+
 int get_audited(Context& context, const LedgerFlags& ledger, const AuditFlags& flags);
 
 }  // namespace gcoord::cli

@@ -73,6 +73,7 @@ std::string other_facts(const server::RecordFacts& facts) {
 struct EntryRows {
   Json json = Json::array();
   Table table{{"INDEX", "TIME", "ORIGIN", "SESSION", "KIND", "WHAT"}, {}, {}, {}};
+  std::uint64_t hidden = 0;
 
   void add(std::uint64_t index, const std::vector<std::byte>& entry) {
     const server::RecordFacts facts = server::record_facts(entry);
@@ -84,6 +85,7 @@ struct EntryRows {
         {{"index", std::to_string(index)}, {"decoded", decoded}, {"bytes", to_base64(entry)}});
     if (decoded.contains("hidden")) {
       json.back()["hidden"] = true;
+      ++hidden;
     }
     table.rows.push_back({std::to_string(index),
                           fact(facts, "time"),
@@ -103,6 +105,9 @@ Result<EntryRows> read_entries(const OpenLog& log, std::uint64_t index, std::uin
       rows.add(index + done + k, entries[k]);
     }
     done += some;
+  }
+  if (rows.hidden != 0) {
+    rows.table.notes.push_back(hidden_note(rows.hidden));
   }
   return rows;
 }
@@ -136,7 +141,9 @@ int get_entries(Context& context, const ReadFlags& flags) {
   if (!rows.ok()) {
     return context.fail(ledger_failure(rows.status()));
   }
-  context.output().print(Json{{"shard", *flags.ledger.shard}, {"entries", rows.value().json}},
+  context.output().print(Json{{"shard", *flags.ledger.shard},
+                              {"entries", rows.value().json},
+                              {"hidden", std::to_string(rows.value().hidden)}},
                          rows.value().table);
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 
 namespace gcoord::cli {
@@ -73,14 +74,18 @@ int verify_raw(Context& context, const VerifyText& text) {
   return 0;
 }
 
+// Of a hidden entry nothing but the hash is proven, so nothing else is said.
 Json facts_of(const EntryProof& proof) {
-  Json facts = {{"proves", "entry"},
+  const bool hidden = is_hidden(proof);
+  Json facts = {{"proves", hidden ? "leaf" : "entry"},
                 {"cluster", std::to_string(proof.cluster)},
                 {"shard", std::to_string(proof.shard)},
                 {"index", std::to_string(proof.index)},
                 {"cluster_size", std::to_string(proof.cluster_size)}};
   for (const auto& [name, value] : proof.decoded) {
-    facts["entry." + name] = value;
+    if (!hidden || name == "kind" || name == "leaf") {
+      facts["entry." + name] = value;
+    }
   }
   return facts;
 }
@@ -108,15 +113,26 @@ Json facts_of(const GrowthProof& proof) {
           {"tree_size", size_of(proof.newer)}};
 }
 
-// What one proof says, if it is true.
-Result<Json> verify_text(ProofChecker& checker, std::string_view text) {
-  GCOORD_TRY(const ReadProof read, parse_proof_file(text));
+// A proof that is true.
+Result<ProofFile> checked_proof(ProofChecker& checker, std::string_view text) {
+  GCOORD_TRY(ReadProof read, parse_proof_file(text));
   GCOORD_TRY_STATUS(checker.check(read));
-  return std::visit([](const auto& proof) { return facts_of(proof); }, read.proof);
+  return std::move(read.proof);
 }
 
-// Of a file of lines, as large as it may be; `valid` counts the proofs.
-Status verify_lines(ProofChecker& checker, const std::string& file, std::uint64_t& valid) {
+// What it says.
+Result<Json> verify_text(ProofChecker& checker, std::string_view text) {
+  GCOORD_TRY(const ProofFile proof, checked_proof(checker, text));
+  return std::visit([](const auto& each) { return facts_of(each); }, proof);
+}
+
+struct Verified {
+  std::uint64_t proofs = 0;
+  std::uint64_t hidden = 0;  // Of them, those of hidden entries.
+};
+
+// Of a file of lines, as large as it may be.
+Status verify_lines(ProofChecker& checker, const std::string& file, Verified& verified) {
   std::ifstream stream(file, std::ios::binary);
   std::istream& input = file == "-" ? std::cin : stream;
   if (!input) {
@@ -124,25 +140,29 @@ Status verify_lines(ProofChecker& checker, const std::string& file, std::uint64_
   }
   std::string line;
   for (std::uint64_t number = 1; std::getline(input, line); ++number) {
-    const Result<Json> found = verify_text(checker, line);
+    const auto found = checked_proof(checker, line);
     if (!found.ok()) {
       return Status{found.status().code(),
                     file + " line " + std::to_string(number) + ": " + found.status().message(),
                     found.status().detail()};
     }
-    ++valid;
+    ++verified.proofs;
+    const auto* const entry = std::get_if<EntryProof>(&found.value());
+    verified.hidden += entry != nullptr && is_hidden(*entry) ? 1 : 0;
   }
   return {};
 }
 
 int verify_all_lines(Context& context, ProofChecker& checker, const VerifyText& text) {
-  std::uint64_t valid = 0;
+  Verified verified;
   for (const std::string& file : text.files) {
-    if (const Status status = verify_lines(checker, file, valid); !status.ok()) {
+    if (const Status status = verify_lines(checker, file, verified); !status.ok()) {
       return context.fail(ledger_failure(status));
     }
   }
-  context.output().print_facts(Json{{"valid", true}, {"proofs", std::to_string(valid)}});
+  context.output().print_facts(Json{{"valid", true},
+                                    {"proofs", std::to_string(verified.proofs)},
+                                    {"hidden", std::to_string(verified.hidden)}});
   return 0;
 }
 

@@ -93,7 +93,7 @@ struct Operation {
   TimePoint retry_at{};  // Of Parked: when a probe is due; kTimeNever when none will be.
   Tries tries;
   bool counted = false;     // Twice is not the same as once: never renumbered.
-  bool secret = false;      // A password is in its payload.
+  bool secret = false;      // A password or a token of a join is in its payload.
   bool takes_back = false;  // Asks only for a place in a queue that is to be given up.
 
   std::shared_ptr<StopLink> stop;  // Of an acquire that its caller may stop.

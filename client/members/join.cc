@@ -47,6 +47,7 @@ Result<protocol::JoinAnswer> join_cluster(const ClientOptions& options,
     operation->slot.kind = protocol::RequestKind::MemberJoin;
     operation->slot.shard = kViewShard;
     operation->payload = protocol::text_of(protocol::encode_join_request(request));
+    operation->secret = true;  // The token, and by it what the answer has under seal.
     operation->deadline = core->request_deadline();
     operation->callback = [callback = std::move(callback)](const Answer& answer) {
       callback(answer_of(answer));

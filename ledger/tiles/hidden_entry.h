@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,6 +31,10 @@ inline constexpr std::array<std::byte, 8> kHiddenEntryMark{std::byte{0xff},
                                                            std::byte{'e'},
                                                            std::byte{'n'},
                                                            std::byte{1}};
+
+// The one shard whose log has entries to hide: that of users and roles. A stand-in in any other log
+// is not believed.
+inline constexpr std::uint32_t kHidingShard = 0;
 
 struct HiddenEntry {
   MerkleHash leaf{};

@@ -182,8 +182,8 @@ Result<TileReader::Bundle> TileReader::bundle(std::uint64_t tile_index) const {
   for (std::size_t i = 0; i < bundle.entries.size(); ++i) {
     const EntryMatch match = match_entry(bundle.entries[i], leaves->at(i));
     if (match != EntryMatch::Whole) {
-      (match == EntryMatch::Hidden ? bundle.hidden : bundle.wrong)
-          .push_back(tile_index * kTileWidth + i);
+      const bool hidden = match == EntryMatch::Hidden && takes_stand_ins_;
+      (hidden ? bundle.hidden : bundle.wrong).push_back(tile_index * kTileWidth + i);
     }
   }
   return bundle;

@@ -4,9 +4,10 @@
 // The hashes at the right edge of a tree lead to its root (they are what the root is made of); a
 // full tile leads to one hash of the tile above it; an entry to one hash of its tile. So every
 // answer is checked, up to the root, before it is given, and what does not fit is named: the tile
-// (kTileHash), the entry (kEntryHash). An entry that the source hides comes as its stand-in
-// (hidden_entry.h), whose hash is checked. Failures of the source pass through. Tiles that were
-// checked are kept, up to kTilesKept. Thread-safe.
+// (kTileHash), the entry (kEntryHash). In a log with entries to hide, one that the source hides
+// comes as its stand-in (hidden_entry.h), whose hash is checked; in others that is a wrong entry.
+// Failures of the source pass through. Tiles that were checked are kept, up to kTilesKept.
+// Thread-safe.
 #pragma once
 
 #include "ledger/merkle/tree_reader.h"
@@ -32,6 +33,9 @@ class TileReader final : public TreeReader {
   static Result<std::unique_ptr<TileReader>> open(const TileSource& source,
                                                   std::uint64_t size,
                                                   const MerkleHash& root);
+
+  // This is a log whose sources may hide entries. Before the first entry is read.
+  void take_stand_ins() { takes_stand_ins_ = true; }
 
   std::uint64_t size() const override { return size_; }
 
@@ -71,6 +75,7 @@ class TileReader final : public TreeReader {
 
   const TileSource& source_;
   const std::uint64_t size_;
+  bool takes_stand_ins_ = false;
   std::map<std::uint32_t, Tile> edge_;  // By tile level; constant once open.
   mutable std::mutex mutex_;
   mutable std::map<std::pair<std::uint32_t, std::uint64_t>, Tile> kept_;

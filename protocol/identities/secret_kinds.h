@@ -8,13 +8,13 @@ namespace gcoord::protocol {
 
 inline bool request_has_secret(RequestKind kind) {
   return kind == RequestKind::Authenticate || kind == RequestKind::SessionAttach ||
-         kind == RequestKind::AccessChange;
+         kind == RequestKind::AccessChange || kind == RequestKind::MemberJoin;
 }
 
 inline bool reply_has_secret(RequestKind kind) {
   return kind == RequestKind::Authenticate || kind == RequestKind::SessionAttach ||
          kind == RequestKind::OpenSession || kind == RequestKind::SessionGrant ||
-         kind == RequestKind::MemberChange;
+         kind == RequestKind::MemberChange || kind == RequestKind::MemberJoin;
 }
 
 }  // namespace gcoord::protocol

@@ -11,7 +11,7 @@ namespace gcoord::server {
 namespace {
 
 // The shard of users and roles (server/access/machine.h).
-constexpr ShardId kUsersShard{0};
+constexpr ShardId kUsersShard{ledger::kHidingShard};
 
 bool is_piece(std::span<const std::byte> entry) {
   return is_device_entry(entry) &&
@@ -22,7 +22,10 @@ bool is_piece(std::span<const std::byte> entry) {
 
 std::optional<std::vector<std::byte>> without_secret(ShardId shard,
                                                      std::span<const std::byte> entry) {
-  if (shard == kUsersShard && is_piece(entry)) {
+  if (shard != kUsersShard) {
+    return std::nullopt;  // Changes of users stand in no other log, and readers take none there.
+  }
+  if (is_piece(entry)) {
     return ledger::hidden_entry(entry, {});
   }
   const auto header = decode_record_header(entry);

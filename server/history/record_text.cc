@@ -455,18 +455,26 @@ RecordFacts host_facts(std::span<const std::byte> entry) {
   return add_body(facts, header->kind, record_body(entry)) ? facts : unknown(entry);
 }
 
-// What nodes hide are changes of users; nothing else is believed of a stand-in, since anybody can
-// write one.
-RecordFacts hidden_facts(const ledger::HiddenEntry& hidden) {
-  const auto header = decode_record_header(hidden.shown);
+// What a stand-in says of a change of a user that has a verifier; nothing: it says anything else.
+RecordFacts claims_of(std::span<const std::byte> shown) {
+  const auto header = decode_record_header(shown);
   const auto command = header && header->kind == RecordKind::Access
-                           ? security::decode_access_command(record_body(hidden.shown))
+                           ? security::decode_access_command(record_body(shown))
                            : std::nullopt;
-  const bool said = command && command->verifier.bytes.empty();
-  RecordFacts facts = said ? host_facts(hidden.shown) : RecordFacts{{"kind", "hidden"}};
-  facts.emplace_back("hidden", "yes");
-  facts.emplace_back("right_missing", std::string{security::right_name(kHidingRight)});
-  facts.emplace_back("leaf", to_base64(hidden.leaf));
+  const bool of_password = command && (command->kind == security::AccessKind::UserAdd ||
+                                       command->kind == security::AccessKind::UserPassword);
+  return of_password && command->verifier.bytes.empty() ? host_facts(shown) : RecordFacts{};
+}
+
+// Anybody can write a stand-in, so what it says has names of its own: nobody takes it for proven.
+RecordFacts hidden_facts(const ledger::HiddenEntry& hidden) {
+  RecordFacts facts = {{"kind", "hidden"},
+                       {"hidden", "yes"},
+                       {"right_missing", std::string{security::right_name(kHidingRight)}},
+                       {"leaf", to_base64(hidden.leaf)}};
+  for (auto& [name, value] : claims_of(hidden.shown)) {
+    facts.emplace_back(std::string{kClaim} + name, std::move(value));
+  }
   return facts;
 }
 

@@ -1,6 +1,9 @@
 // The verbs of gcoordctl ledger as a user runs them, against a ledger in memory behind HTTP.
+#include "cli/ledger/proof_making.h"
+#include "ledger/tiles/hidden_entry.h"
 #include "tests/cli/programs.h"
 #include "tests/cli/served_ledger.h"
+#include "tests/server/history/access_records.h"
 
 #include <gmock/gmock.h>
 
@@ -11,6 +14,7 @@ namespace gcoord::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Words = std::vector<std::string>;
 
 class LedgerVerbs : public ::testing::Test {
@@ -100,6 +104,27 @@ TEST_F(LedgerVerbs, AProofIsVerifiedOfflineAndAChangedOneIsNot) {
   EXPECT_EQ(answer(with_keys({"ledger", "verify", "--lines", proof, proof}))["proofs"], "2");
   flip(proof, file_text(proof).find("lock") + 1);
   EXPECT_EQ(answer(with_keys({"ledger", "verify", proof}), 1).contains("error"), true);
+}
+
+// Whoever writes a proof file may put a stand-in into it that says anything.
+TEST_F(LedgerVerbs, OfAHiddenEntryNothingButItsHashIsVerified) {
+  EntryProof forged = prove_entry(served_->place(), 0, 3, served_->trust()).value();
+  const auto invented = server::access_entry(security::AccessKind::UserPassword, "");
+  forged.entry = ledger::hidden_entry(forged.entry, invented);
+  forged.decoded = server::record_facts(forged.entry);
+  EXPECT_EQ(fact_of(forged.decoded, "claimed.principal"), "root-ann");
+  const std::string proof = file("forged.json");
+  std::ofstream(proof, std::ios::binary) << print_proof(forged);
+  const Words verify = with_keys({"ledger", "verify", proof});
+  const auto valid = answer(verify);
+  EXPECT_EQ(valid["proves"], "leaf");
+  EXPECT_EQ(valid["entry.kind"], "hidden");
+  EXPECT_EQ(valid["index"], "3");
+  for (const char* const invention : {"root-ann", "bob", "user_password", "claimed"}) {
+    EXPECT_THAT(valid.dump(), Not(HasSubstr(invention)));
+    EXPECT_THAT(run("gcoordctl", verify).out, Not(HasSubstr(invention)));
+  }
+  EXPECT_EQ(answer(with_keys({"ledger", "verify", "--lines", proof}))["hidden"], "1");
 }
 
 TEST_F(LedgerVerbs, AnExportIsPlainFilesAndGoesOn) {

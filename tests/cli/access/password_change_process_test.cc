@@ -118,7 +118,8 @@ TEST_F(PasswordChangeTest, AVerifierInTheLedgerIsForThoseWhoManageUsers) {
                 Not(HasSubstr("scrypt")));
     if (row.contains("hidden")) {
       ++hidden;
-      EXPECT_EQ(row["decoded"]["user"], "eve");
+      EXPECT_EQ(row["decoded"]["kind"], "hidden");
+      EXPECT_EQ(row["decoded"]["claimed.user"], "eve");
       EXPECT_EQ(row["decoded"]["right_missing"], "auth.admin");
       const std::string index = row["index"];
       EXPECT_THAT(ledger(eve, {"prove", "--shard", "0", index}).out, Not(HasSubstr("c2NyeXB0")));

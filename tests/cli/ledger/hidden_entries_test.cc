@@ -5,6 +5,7 @@
 #include "cli/ledger/proof_making.h"
 #include "ledger/base/error_details.h"
 #include "ledger/tiles/hidden_entry.h"
+#include "ledger/tiles/tlog_tiles.h"
 #include "tests/cli/served_ledger.h"
 #include "tests/scratch_folder.h"
 #include "tests/server/history/access_records.h"
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 
 namespace gcoord::cli {
@@ -71,7 +73,8 @@ TEST_F(HiddenEntriesTest, ARangeHasItWithoutItsVerifierAndWholeForThoseWhoMayMan
   EXPECT_THAT(text_of(hidden[3]), Not(HasSubstr("scrypt")));
   const auto facts = server::record_facts(hidden[3]);
   EXPECT_EQ(fact_of(facts, "hidden"), "yes");
-  EXPECT_EQ(fact_of(facts, "principal"), "root-ann");
+  EXPECT_EQ(fact_of(facts, "claimed.principal"), "root-ann");
+  EXPECT_EQ(fact_of(facts, "principal"), "");
   may_see_ = true;
   const auto whole = log().value().reader->entries(0, 6).value();
   EXPECT_THAT(text_of(whole[3]), HasSubstr(server::kSomeVerifier));
@@ -92,10 +95,65 @@ TEST_F(HiddenEntriesTest, FiltersFindItByWhoAndWhenAndWriteNoVerifier) {
       EXPECT_THAT(text_of(row.entry), Not(HasSubstr("scrypt")));
     }
     EXPECT_TRUE(found);
+    EXPECT_EQ(page.hidden, 1u);
     const std::vector<ProofFile> proofs = scan.prove(page.rows).value();
     for (const ProofFile& proof : proofs) {
       EXPECT_TRUE(verdict(proof).ok());
     }
+  }
+}
+
+// A mirror may hide what it likes of shard 0, but not how much that is.
+TEST_F(HiddenEntriesTest, EveryScanCountsWhatItCouldNotReadWhateverItLooksFor) {
+  auto scan = AuditScan::open(served_->place(), served_->trust()).value();
+  const AuditFilter nothing{.principal = "nobody-at-all", .name = {}, .since = {}};
+  AuditQuery query{.filter = nothing, .shard = {}, .from = {}, .bounds = {}};
+  for (const std::optional<std::uint32_t> shard : {std::optional<std::uint32_t>{}, {0u}, {1u}}) {
+    query.shard = shard;
+    const auto page = scan.find(query).value();
+    EXPECT_TRUE(page.rows.empty());
+    EXPECT_EQ(page.hidden, 1u);  // It could have been a note.
+  }
+  // Each is counted once, also where the notes end before it: it is entry 3.
+  query.shard = 0;
+  for (const std::uint64_t bound : {1, 2, 3, 4, 5}) {
+    query.bounds.entries = bound;
+    EXPECT_EQ(scan.find(query).value().hidden, bound > 3 ? 1u : 0u) << bound;
+  }
+  query.bounds.entries = 2;
+  query.from = {.shard = 0, .index = 2};
+  EXPECT_EQ(scan.find(query).value().hidden, 1u);
+  may_see_ = true;
+  EXPECT_EQ(AuditScan::open(served_->place(), served_->trust()).value().find(query).value().hidden,
+            0u);
+}
+
+TEST_F(HiddenEntriesTest, OfAnotherShardNoneIsTaken) {
+  const EntryProof whole = prove_entry(served_->place(), 1, 2, served_->trust()).value();
+  EXPECT_TRUE(verdict(whole).ok());
+  EntryProof hidden = whole;
+  hidden.entry = ledger::hidden_entry(whole.entry, {});
+  hidden.decoded = server::record_facts(hidden.entry);
+  EXPECT_EQ(verdict(hidden).detail(), ledger::kEntryHash);
+  // And in a copy whose maker hides it.
+  const ScratchFolder folder;
+  const std::string copy = folder.path("copy");
+  for (const std::uint32_t shard : {0u, 1u}) {
+    ASSERT_TRUE(export_log(served_->place(), shard, served_->trust(), copy).ok());
+    const OpenLog log = open_log({.ledger = copy}, shard, served_->trust()).value();
+    auto entries = log.reader->entries(0, log.checkpoint.size).value();
+    entries[2] = ledger::hidden_entry(entries[2], {});
+    const auto bundle = ledger::encode_bundle(entries).value();
+    const std::string file = copy + "/shard/" + std::to_string(shard) + "/tile/entries/000.p/" +
+                             std::to_string(entries.size());
+    ASSERT_TRUE(std::filesystem::exists(file)) << file;
+    ASSERT_TRUE(write_file(file, text_of(bundle)).ok());
+    FsckReport checked;
+    check_log({.ledger = copy}, shard, served_->trust(), checked);
+    EXPECT_EQ(checked.hidden, shard == 0 ? 2u : 0u);
+    ASSERT_EQ(checked.faults.size(), shard == 0 ? 0u : 1u);
+    EXPECT_EQ(log.reader->entries(0, 5).status().detail(),
+              shard == 0 ? 0u : static_cast<std::uint32_t>(ledger::kEntryHash));
   }
 }
 

@@ -1,6 +1,7 @@
 // Nodes that come and go while real ones work: a cluster grows under load, a lost node is replaced,
 // one that left says so, and every node goes by its directory at the next start.
 #include "tests/cli/member/joining_cluster.h"
+#include "tests/own_address.h"
 
 #include <cstdint>
 #include <map>
@@ -93,6 +94,38 @@ TEST_F(JoinProcessTest, ANodeThatLeavesHearsTheViewsThatComeMeanwhile) {
   }
   EXPECT_EQ(ended(4), kRemovedExit) << file_text(log_of(4));
   await_state("fourth", "removed");
+}
+
+// Who reads the token and the answer has the cluster's secret.
+TEST_F(JoinProcessTest, ATokenGoesOutInPlainTcpBeyondLoopbackByConsentAlone) {
+  const auto beyond = own_address_beyond_loopback();
+  if (!beyond) {
+    GTEST_SKIP() << "this machine has no address beyond loopback";
+  }
+  const std::string far = *beyond + ":" + std::to_string(place(6).ports[0]);
+  ChildOptions options = program("gcoordd",
+                                 {"dev",
+                                  "--listen-client",
+                                  far,
+                                  "--listen-peer",
+                                  "127.0.0.1:" + std::to_string(place(6).ports[1]),
+                                  "--listen-metrics",
+                                  "127.0.0.1:" + std::to_string(place(6).ports[2]),
+                                  "--insecure"});
+  options.error_file = log_of(6);
+  auto child = ChildProcess::start(options);
+  ASSERT_TRUE(child.ok()) << child.status().to_string();
+  place(6).process.emplace(std::move(child).value());
+  await_ready(6);
+  const std::string token(32, 'a');
+  start(7, {"--join", far, "--join-token", token});
+  EXPECT_NE(ended(7), 0);
+  EXPECT_THAT(file_text(log_of(7)), HasSubstr("GC6685"));
+  EXPECT_THAT(file_text(log_of(7)), HasSubstr("--insecure"));
+  start(8, {"--join", far, "--join-token", token, "--insecure"});
+  EXPECT_NE(ended(8), 0);
+  // Its answer: it is a node alone, without a view.
+  EXPECT_THAT(file_text(log_of(8)), HasSubstr("GC6601"));
 }
 
 TEST_F(JoinProcessTest, AnOptionThatTheViewContradictsIsNamed) {

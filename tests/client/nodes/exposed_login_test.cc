@@ -1,9 +1,11 @@
 // Passwords and tokens do not go where others can read them: in plain TCP beyond loopback.
+#include "client/members/join.h"
 #include "client/net/failure.h"
 #include "common/comma_list.h"
 #include "gcoord/client.h"
 #include "gcoord/gcoord.h"
 #include "protocol/identities/authenticate_messages.h"
+#include "protocol/identities/secret_kinds.h"
 #include "protocol/lock_messages.h"
 #include "security/credentials/session_key.h"
 #include "tests/client/fake_cluster.h"
@@ -194,6 +196,25 @@ TEST_F(ExposedLoginTest, APasswordIsNotSetInPlainTcpBeyondLoopback) {
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_THAT(sent[1].payload, HasSubstr(change.password));
   EXPECT_THAT(sent[0].payload, Not(HasSubstr(change.password)));
+}
+
+// Who reads the token and the answer has the cluster's secret.
+TEST_F(ExposedLoginTest, AJoinTokenDoesNotGoOutInPlainTcpBeyondLoopback) {
+  EXPECT_TRUE(protocol::request_has_secret(RequestKind::MemberJoin));
+  EXPECT_TRUE(protocol::reply_has_secret(RequestKind::MemberJoin));
+  const protocol::JoinRequest request{
+      .token = {std::byte{1}}, .directory = 1, .peer_address = "127.0.0.1:7500"};
+  cluster_beyond();
+  const auto refused = join_cluster(options({}), request);
+  EXPECT_EQ(refused.status().detail(), 6685u) << refused.status().to_string();
+  EXPECT_TRUE(cluster_->requests(RequestKind::MemberJoin).empty());
+  ClientOptions allowed = options({});
+  allowed.insecure_credentials = true;
+  EXPECT_NE(join_cluster(allowed, request).status().detail(), 6685u);
+  EXPECT_EQ(cluster_->requests(RequestKind::MemberJoin).size(), 1u);
+  cluster_at({"127.0.0.1"});
+  EXPECT_NE(join_cluster(options({}), request).status().detail(), 6685u);
+  EXPECT_EQ(cluster_->requests(RequestKind::MemberJoin).size(), 1u);
 }
 
 TEST_F(ExposedLoginTest, IsRefusedAndAllowedByTheCInterface) {

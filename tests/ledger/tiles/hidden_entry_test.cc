@@ -66,6 +66,7 @@ class HidingLog : public ::testing::Test {
 TEST_F(HidingLog, IsReadWithStandInsWhoseHashesFit) {
   put(hidden_entry(numbered_entry(7), bytes("said")));
   const auto reader = TileReader::open(log_.tiles, kEntries, log_.root()).value();
+  reader->take_stand_ins();
   const auto entries = reader->entries(6, 3);
   ASSERT_TRUE(entries.ok()) << entries.status().to_string();
   EXPECT_EQ(entries.value()[0], numbered_entry(6));
@@ -75,9 +76,19 @@ TEST_F(HidingLog, IsReadWithStandInsWhoseHashesFit) {
   EXPECT_TRUE(bundle.wrong.empty());
 }
 
+// Nobody could hide an entry of another shard otherwise and have it pass.
+TEST_F(HidingLog, InALogWithNothingToHideAStandInIsAWrongEntry) {
+  put(hidden_entry(numbered_entry(7), {}));
+  const auto reader = TileReader::open(log_.tiles, kEntries, log_.root()).value();
+  EXPECT_EQ(reader->entries(7, 1).status().detail(), kEntryHash);
+  EXPECT_EQ(reader->bundle(0).value().wrong, std::vector<std::uint64_t>{7});
+  EXPECT_TRUE(reader->bundle(0).value().hidden.empty());
+}
+
 TEST_F(HidingLog, AStandInOfAnotherEntryIsWrong) {
   put(hidden_entry(numbered_entry(8), {}));
   const auto reader = TileReader::open(log_.tiles, kEntries, log_.root()).value();
+  reader->take_stand_ins();
   EXPECT_EQ(reader->entries(7, 1).status().detail(), kEntryHash);
   const auto bundle = reader->bundle(0).value();
   EXPECT_EQ(bundle.wrong, std::vector<std::uint64_t>{7});

@@ -36,16 +36,21 @@ TEST(HiddenRecords, EveryKindThatCanHaveAVerifierIsShownWithoutIt) {
     ASSERT_TRUE(stand_in);
     EXPECT_FALSE(contains(*stand_in, kSomeVerifier));
     EXPECT_EQ(ledger::parse_hidden_entry(*stand_in)->leaf, ledger::hash_leaf(entry));
-    RecordFacts facts = record_facts(*stand_in);
+    const RecordFacts facts = record_facts(*stand_in);
+    ASSERT_GT(facts.size(), 4u);
+    EXPECT_EQ(facts.front(), (RecordFacts::value_type{"kind", "hidden"}));
     EXPECT_EQ(fact(facts, "hidden"), "yes");
     EXPECT_EQ(fact(facts, "right_missing"), "auth.admin");
     EXPECT_NE(fact(facts, "leaf"), "");
-    // All else is as of the entry.
-    facts.resize(facts.size() - 3);
-    EXPECT_EQ(facts, record_facts(entry));
-    EXPECT_EQ(fact(facts, "principal"), "root-ann");
-    EXPECT_EQ(fact(facts, "time"), "2023-11-14T22:13:20.123Z");
-    EXPECT_EQ(fact(facts, "password"), "set");
+    // All else is as of the entry, and claimed.
+    RecordFacts claims = record_facts(entry);
+    for (auto& [name, value] : claims) {
+      name.insert(0, kClaim);
+    }
+    EXPECT_EQ(RecordFacts(facts.begin() + 4, facts.end()), claims);
+    EXPECT_EQ(fact(facts, "claimed.principal"), "root-ann");
+    EXPECT_EQ(fact(facts, "claimed.time"), "2023-11-14T22:13:20.123Z");
+    EXPECT_EQ(fact(facts, "claimed.password"), "set");
   }
 }
 
@@ -59,6 +64,9 @@ TEST(HiddenRecords, WhatHasNoVerifierIsGivenAsItIs) {
     EXPECT_FALSE(without_secret(kUsers, entry));
   }
   EXPECT_FALSE(without_secret(kUsers, {}));
+  // Users are of shard 0, and readers take no stand-in in another log.
+  const auto entry = access_entry(AccessKind::UserPassword, kSomeVerifier);
+  EXPECT_FALSE(without_secret(ShardId{1}, entry));
 }
 
 // Of a newer release, or damaged: a verifier may be anywhere in it.
@@ -91,15 +99,21 @@ TEST(HiddenRecords, InTheLogOfADeviceNoPieceOfShardZeroIsGiven) {
 }
 
 // Whoever makes a proof file writes what stands in it.
-TEST(HiddenRecords, AStandInSaysNothingButChangesOfUsers) {
+TEST(HiddenRecords, AStandInClaimsNothingButNewUsersAndPasswords) {
   FakeLedger ledger(1);
   ledger.append(0, 1);
   const std::vector<std::byte> acquire = ledger.tree(0).entries(0, 1).value().front();
   const RecordFacts facts = record_facts(ledger::hidden_entry({}, acquire));
   EXPECT_EQ(fact(facts, "kind"), "hidden");
-  EXPECT_EQ(fact(facts, "session"), "");
+  EXPECT_EQ(facts.size(), 4u);
   const auto whole = access_entry(AccessKind::UserPassword, kSomeVerifier);
-  EXPECT_EQ(fact(record_facts(ledger::hidden_entry(whole, whole)), "kind"), "hidden");
+  EXPECT_EQ(record_facts(ledger::hidden_entry(whole, whole)).size(), 4u);
+  for (int kind = 0; kind != 256; ++kind) {
+    const auto access = static_cast<AccessKind>(kind);
+    const auto entry = access_entry(access, "");
+    const bool claims = access == AccessKind::UserAdd || access == AccessKind::UserPassword;
+    EXPECT_EQ(record_facts(ledger::hidden_entry(entry, entry)).size() > 4, claims) << kind;
+  }
 }
 
 }  // namespace

@@ -8,8 +8,13 @@
 namespace gcoord::client {
 
 gcoord::Status RingLink::send_request() const {
-  return netcore::send_request(socket_, {})
-             ? gcoord::Status{}
+  if (netcore::send_request(socket_, {})) {
+    return {};
+  }
+  // It has gone already; if it has no place for this client, it has said so.
+  const gcoord::Status said = netcore::receive_offer(socket_).status();
+  return said.detail() == netcore::kShmNoPlace
+             ? said
              : gcoord::Status{gcoord::StatusCode::Unavailable, "the node closed the connection"};
 }
 

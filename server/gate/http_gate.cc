@@ -97,8 +97,7 @@ std::optional<HttpAnswer> HttpGate::refusal(HttpPort port, const HttpRequest& re
     return std::nullopt;
   }
   if (!now->known()) {
-    const bool of_health = now->stand == RolesStand::Unconfirmed && port == HttpPort::Metrics &&
-                           request.path == "/metrics";
+    const bool of_health = now->stand == RolesStand::Unconfirmed && port == HttpPort::Metrics;
     return of_health ? std::nullopt
                      : std::optional(
                            answer_of(protocol::make_error(protocol::ErrorCode::RightsUnconfirmed)));

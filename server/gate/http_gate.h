@@ -40,7 +40,8 @@ class HttpGate {
 
   // Before the first request and once per pass; the loop's thread. It costs a look while nothing
   // has changed. While the table is not known to be the cluster's, rights may be checked: pages
-  // that need one are given to nobody then, but for the metrics of a node that does not join.
+  // that need one are given to nobody then, but for those of the metrics port of a node that does
+  // not join.
   void publish(const security::AccessTable& table, RolesStand stand);
 
   // The answer to a request that may not have its page: 401 where nobody that is known asks, 403

@@ -157,8 +157,9 @@ class Node::Impl {
 
   Status run(const Events& events) {
     bool ready = false;
+    const std::uint64_t began_us = time_.read();
     while (!events_.stopping()) {
-      if (!ready && has_roles() && is_ready(engine_->view(), membership_->members())) {
+      if (!ready && has_roles(began_us) && is_ready(engine_->view(), membership_->members())) {
         ready = true;
         look_at_health();
         health_.on_ready();
@@ -389,10 +390,12 @@ class Node::Impl {
     return Status{};
   }
 
-  // Or may never have them, together with all others.
-  bool has_roles() const {
+  // Or may never have them, together with all others that have forgotten: then the leaders that an
+  // ordinary start brings have not come.
+  bool has_roles(std::uint64_t began_us) {
     return client_services_->roles_stand() == RolesStand::Known ||
-           engine_->view().forgotten_count != 0;
+           (engine_->view().forgotten_count != 0 &&
+            time_.read() >= began_us + std::uint64_t{options().election_ms} * 4000);
   }
 
   void publish_roles() {

@@ -2,8 +2,8 @@
 
 #include "client/records/session_record.h"
 #include "common/assert.h"
+#include "common/wipe.h"
 #include "protocol/lock_messages.h"
-#include "security/secret/bytes.h"
 
 #include <algorithm>
 #include <span>
@@ -13,7 +13,7 @@ namespace gcoord::client {
 
 Operation::~Operation() {
   if (secret) {
-    security::wipe_memory(std::as_writable_bytes(std::span{payload}));
+    gcoord::wipe(std::as_writable_bytes(std::span{payload}));
   }
 }
 

@@ -9,7 +9,7 @@
 #include "client/net/ring_link.h"
 #include "client/net/tls_access.h"
 #include "common/host/unix_socket.h"
-#include "security/secret/bytes.h"
+#include "common/wipe.h"
 #include "security/tls/session.h"
 
 #include <asio/connect.hpp>
@@ -28,7 +28,7 @@ namespace gcoord::client {
 
 // Of a connection's own buffers, which nobody reads again.
 inline void wipe_bytes(std::span<const std::byte> bytes) {
-  security::wipe_memory({const_cast<std::byte*>(bytes.data()), bytes.size()});
+  gcoord::wipe({const_cast<std::byte*>(bytes.data()), bytes.size()});
 }
 
 struct Connection::Wire {

@@ -1,8 +1,8 @@
 #include "client/nodes/node_login.h"
 
 #include "client/net/failure.h"
+#include "common/wipe.h"
 #include "protocol/error_codes.h"
-#include "security/secret/bytes.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +33,7 @@ void show(NodeEntry& entry, Login::Proof proof) {
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::Authenticate;
   entry.connection->send(slot, proof.payload);
-  security::wipe_memory(proof.payload);
+  gcoord::wipe(proof.payload);
   entry.login = {.sent = true, .by_password = proof.by_password, .turn = proof.turn};
 }
 
@@ -51,7 +51,7 @@ void log_in(NodeEntry& entry, const NodeEntries& entries, const Login& login) {
   entry.login = {};
   if (proof.value().by_password &&
       std::ranges::any_of(entries, [](const auto& each) { return shows_password(*each); })) {
-    security::wipe_memory(proof.value().payload);
+    gcoord::wipe(proof.value().payload);
     entry.login.waits = true;
     return;
   }

@@ -1,7 +1,7 @@
 // What the watches of a client need of a node: nodes of an earlier release do less, and some nodes
 // ask who the client is.
 #include "client/watches/watch_feed.h"
-#include "security/secret/bytes.h"
+#include "common/wipe.h"
 
 #include <algorithm>
 #include <utility>
@@ -57,7 +57,7 @@ void WatchFeed::show_login(Login::Proof proof) {
   protocol::RequestSlot slot;
   slot.kind = protocol::RequestKind::Authenticate;
   connection_->send(slot, proof.payload);
-  security::wipe_memory(proof.payload);
+  gcoord::wipe(proof.payload);
   nodes_.note_shown(proof.turn);
 }
 

@@ -1,6 +1,7 @@
 #include "security/credentials/session_key.h"
 
 #include "common/bytes.h"
+#include "common/wipe.h"
 #include "security/credentials/error_details.h"
 
 #include <openssl/crypto.h>
@@ -20,10 +21,6 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 Status refuse(std::string_view why) {
   return Status{StatusCode::InvalidArgument, std::string{why}, kSessionKeyInvalid};
-}
-
-void wipe(std::vector<std::byte>& bytes) {
-  OPENSSL_cleanse(bytes.data(), bytes.size());
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -107,8 +104,8 @@ SessionKeys::SessionKeys(std::span<const std::byte> current, std::span<const std
     : current_(current.begin(), current.end()), previous_(previous.begin(), previous.end()) {}
 
 SessionKeys::~SessionKeys() {
-  wipe(current_);
-  wipe(previous_);
+  gcoord::wipe(current_);
+  gcoord::wipe(previous_);
 }
 
 bool SessionKeys::fits(const SessionKey& key, SessionId session) const {

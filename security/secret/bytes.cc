@@ -1,5 +1,7 @@
 #include "security/secret/bytes.h"
 
+#include "common/wipe.h"
+
 #include <openssl/crypto.h>
 
 namespace gcoord::security {
@@ -25,17 +27,11 @@ bool SecretBytes::operator==(const SecretBytes& other) const {
 }
 
 void SecretBytes::wipe() {
-  wipe_memory(bytes_);
+  gcoord::wipe(bytes_);
 }
 
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && (a.empty() || CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0);
-}
-
-void wipe_memory(std::span<std::byte> bytes) {
-  if (!bytes.empty()) {
-    OPENSSL_cleanse(bytes.data(), bytes.size());
-  }
 }
 
 }  // namespace gcoord::security

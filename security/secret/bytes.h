@@ -61,7 +61,4 @@ class SecretBytes {
 // Whether the bytes are equal, in a time that depends on the lengths only.
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);
 
-// Overwrites memory in a way that no optimiser removes.
-void wipe_memory(std::span<std::byte> bytes);
-
 }  // namespace gcoord::security

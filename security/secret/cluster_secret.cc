@@ -1,6 +1,7 @@
 #include "security/secret/cluster_secret.h"
 
 #include "common/base64.h"
+#include "common/wipe.h"
 #include "security/secret/errors.h"
 #include "security/secret/file.h"
 #include "security/secret/keyed.h"
@@ -58,7 +59,7 @@ void append_secret(SecretBytes& text, std::size_t& end, const SecretBytes& secre
   append(text, end, kAlgorithm);
   append(text, end, spelled);
   append(text, end, "\n");
-  wipe_memory(std::as_writable_bytes(std::span{spelled}));
+  gcoord::wipe(std::as_writable_bytes(std::span{spelled}));
 }
 
 SecretBytes derive_from(const SecretBytes& secret, std::string_view purpose, std::size_t count) {

@@ -2,8 +2,8 @@
 
 #include "common/assert.h"
 #include "common/text/printable.h"
-#include "common/wipe.h"
 #include "protocol/error_codes.h"
+#include "security/credentials/password.h"
 #include "security/roles/authorize.h"
 #include "security/roles/command.h"
 #include "server/access/command_errors.h"
@@ -34,17 +34,10 @@ security::Verifier some_verifier() {
   return {.algorithm = 1, .bytes = std::vector<std::byte>(kBytes)};
 }
 
-// Overwrites all that the text has room for: a short one is in there also after it was moved.
-void wipe_room(std::string& text) {
-  text.resize(text.capacity());
-  wipe(std::as_writable_bytes(std::span{text}));
-  text.clear();
-}
-
 struct Password {
   std::string text;
 
-  ~Password() { wipe_room(text); }
+  ~Password() { security::wipe(text); }
 };
 
 AccessAnswer state_of(const AccessTable& table) {
@@ -278,7 +271,7 @@ void AccessRequests::change(const Asker& asker, std::span<const std::byte> paylo
   }
   AccessOrder& order = decoded.value();
   Password password{order.password};
-  wipe_room(order.password);
+  security::wipe(order.password);
   order.password = password.text.empty() ? "" : "x";  // That there is one is all that is judged.
   if (!leads(asker)) {
     return;

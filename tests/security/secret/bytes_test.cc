@@ -1,5 +1,7 @@
 #include "security/secret/bytes.h"
 
+#include "common/wipe.h"
+
 #include <gtest/gtest.h>
 
 #include <type_traits>
@@ -37,7 +39,7 @@ TEST(SecretBytes, AreEqualByAllOfTheirBytes) {
 
 TEST(WipedMemory, IsZero) {
   std::byte bytes[3] = {std::byte{1}, std::byte{2}, std::byte{3}};
-  wipe_memory(bytes);
+  gcoord::wipe(bytes);
   for (const std::byte each : bytes) {
     EXPECT_EQ(each, std::byte{0});
   }

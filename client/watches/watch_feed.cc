@@ -35,7 +35,7 @@ bool may_go_elsewhere(const protocol::ReplySlot& slot) {
   return is(slot, ErrorCode::WatchCutOff) || is(slot, ErrorCode::WatchesExhausted) ||
          is(slot, ErrorCode::KindUnknown) || is(slot, ErrorCode::NotReady) ||
          is(slot, ErrorCode::Overloaded) || is(slot, ErrorCode::RateExceeded) ||
-         is(slot, ErrorCode::ShuttingDown);
+         is(slot, ErrorCode::ShuttingDown) || is(slot, ErrorCode::RightsUnconfirmed);
 }
 
 }  // namespace

@@ -49,14 +49,15 @@ template <typename Tables>
 GCOORD_HD inline void link_request(const Tables& tables, RequestRow row) {
   SessionRecord& session = tables.sessions[tables.requests[row].session_row];
   RequestList<Tables>::push_last(
-      tables.requests, row, session.request_oldest, session.request_newest);
+      tables.requests, row, RowEnds<RequestRow>{session.request_oldest, session.request_newest});
   ++session.request_count;
 }
 
 template <typename Tables>
 GCOORD_HD inline void unlink_request(const Tables& tables, RequestRow row) {
   SessionRecord& session = tables.sessions[tables.requests[row].session_row];
-  RequestList<Tables>::unlink(tables.requests, row, session.request_oldest, session.request_newest);
+  RequestList<Tables>::unlink(
+      tables.requests, row, RowEnds<RequestRow>{session.request_oldest, session.request_newest});
   GCOORD_ASSERT(session.request_count > 0);
   --session.request_count;
 }

@@ -68,7 +68,7 @@ struct LaneName {
 class LockLane final : public LoadLane {
  public:
   LockLane(const LaneShared& shared, client::Session& session, LaneName lane)
-      : shared_(shared), session_(session), process_(lane.process), name_(std::move(lane.name)) {}
+      : shared_(shared), session_(session), number_(lane.process), name_(std::move(lane.name)) {}
 
   void acquire() override;
 
@@ -88,7 +88,7 @@ class LockLane final : public LoadLane {
 
   LaneShared shared_;
   client::Session& session_;
-  std::uint32_t process_ = 0;
+  std::uint32_t number_ = 0;
   std::string name_;
   std::uint64_t called_ns_ = 0;
 };
@@ -105,7 +105,7 @@ void LockLane::acquire() {
 
 void LockLane::record(const Outcome& outcome) {
   if (shared_.history != nullptr) {
-    shared_.history->write({process_,
+    shared_.history->write({number_,
                             outcome.op,
                             name_,
                             arguments_of(session_.id(), outcome.status, outcome.already_held),

@@ -193,9 +193,9 @@ Status give(Result<T> made, Handle** handle, Rest&&... rest) {
 
 // The frame of a call that returns a new handle, or nullptr with the error; make() -> Result.
 template <typename Handle, typename Make>
-Handle* handle_of(gcoord_error* error,
-                  std::initializer_list<Argument> arguments,
-                  Make make) noexcept {
+Handle* make_handle(gcoord_error* error,
+                    std::initializer_list<Argument> arguments,
+                    Make make) noexcept {
   Handle* handle = nullptr;
   border(error, arguments, [&] { return give(make(), &handle); });
   return handle;

@@ -43,7 +43,7 @@ Result<std::chrono::milliseconds> time_of(std::int64_t ms, const char* name) {
 }  // namespace
 
 gcoord_group* gcoord_group_make(gcoord_session* session, const char* name, gcoord_error* error) {
-  return handle_of<gcoord_group>(error, {{session, "session"}, {name, "name"}}, [&] {
+  return make_handle<gcoord_group>(error, {{session, "session"}, {name, "name"}}, [&] {
     return Result{Group{session->session, name}};
   });
 }
@@ -152,7 +152,7 @@ gcoord_status gcoord_group_barrier_async(gcoord_group* group,
 gcoord_group_views* gcoord_group_views_open(gcoord_client* client,
                                             const char* name,
                                             gcoord_error* error) {
-  return handle_of<gcoord_group_views>(error, {{client, "client"}, {name, "name"}}, [&] {
+  return make_handle<gcoord_group_views>(error, {{client, "client"}, {name, "name"}}, [&] {
     return Result{GroupViews{client->client, name}};
   });
 }
@@ -162,14 +162,14 @@ void gcoord_group_views_free(gcoord_group_views* views) {
 }
 
 gcoord_group_view* gcoord_group_views_now(gcoord_group_views* views, gcoord_error* error) {
-  return handle_of<gcoord_group_view>(
+  return make_handle<gcoord_group_view>(
       error, {{views, "views"}}, [&] { return views->views.now(); });
 }
 
 gcoord_group_view* gcoord_group_views_next(gcoord_group_views* views,
                                            int64_t wait_ms,
                                            gcoord_error* error) {
-  return handle_of<gcoord_group_view>(error, {{views, "views"}}, [&]() -> Result<GroupView> {
+  return make_handle<gcoord_group_view>(error, {{views, "views"}}, [&]() -> Result<GroupView> {
     GCOORD_TRY(const auto wait, time_of(wait_ms, "wait_ms"));
     return views->views.next(wait);
   });

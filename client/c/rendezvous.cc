@@ -65,7 +65,7 @@ gcoord_rendezvous_state plain_of(const RendezvousState& seen) {
 gcoord_rendezvous* gcoord_rendezvous_make(gcoord_session* session,
                                           const char* name,
                                           gcoord_error* error) {
-  return handle_of<gcoord_rendezvous>(error, {{session, "session"}, {name, "name"}}, [&] {
+  return make_handle<gcoord_rendezvous>(error, {{session, "session"}, {name, "name"}}, [&] {
     return Result{Rendezvous{session->session, name}};
   });
 }
@@ -77,7 +77,7 @@ void gcoord_rendezvous_free(gcoord_rendezvous* rendezvous) {
 gcoord_rendezvous_round* gcoord_rendezvous_join(gcoord_rendezvous* rendezvous,
                                                 const gcoord_rendezvous_options* options,
                                                 gcoord_error* error) {
-  return handle_of<gcoord_rendezvous_round>(
+  return make_handle<gcoord_rendezvous_round>(
       error, {{rendezvous, "rendezvous"}, {options, "options"}}, [&]() -> Result<RendezvousRound> {
         GCOORD_TRY(const auto how, options_of(*options));
         return rendezvous->rendezvous.join(how);
@@ -142,7 +142,7 @@ gcoord_rendezvous_member gcoord_rendezvous_round_member(const gcoord_rendezvous_
 gcoord_rendezvous_states* gcoord_rendezvous_states_open(gcoord_client* client,
                                                         const char* name,
                                                         gcoord_error* error) {
-  return handle_of<gcoord_rendezvous_states>(error, {{client, "client"}, {name, "name"}}, [&] {
+  return make_handle<gcoord_rendezvous_states>(error, {{client, "client"}, {name, "name"}}, [&] {
     return Result{RendezvousStates{client->client, name}};
   });
 }

@@ -10,6 +10,13 @@
 
 namespace gcoord {
 
+// The first and the last row of a queue, where its owner keeps them.
+template <typename Row>
+struct RowEnds {
+  Row& first;
+  Row& last;
+};
+
 template <auto kNext, auto kPrevious>
 struct RowList {
   template <typename Pool, typename Row>
@@ -24,39 +31,39 @@ struct RowList {
   }
 
   template <typename Pool, typename Row>
-  GCOORD_HD static void push_last(const Pool& rows, Row row, Row& first, Row& last) {
+  GCOORD_HD static void push_last(const Pool& rows, Row row, const RowEnds<Row>& ends) {
     auto& record = rows[row];
     record.*kNext = Row{};
-    record.*kPrevious = last;
-    if (last.value != 0) {
-      rows[last].*kNext = row;
+    record.*kPrevious = ends.last;
+    if (ends.last.value != 0) {
+      rows[ends.last].*kNext = row;
     } else {
-      first = row;
+      ends.first = row;
     }
-    last = row;
+    ends.last = row;
   }
 
   // The links of the row itself stay as they are.
   template <typename Pool, typename Row>
   GCOORD_HD static void unlink(const Pool& rows, Row row, Row& first) {
     Row last{};  // Nobody keeps it.
-    unlink(rows, row, first, last);
+    unlink(rows, row, RowEnds<Row>{first, last});
   }
 
   template <typename Pool, typename Row>
-  GCOORD_HD static void unlink(const Pool& rows, Row row, Row& first, Row& last) {
+  GCOORD_HD static void unlink(const Pool& rows, Row row, const RowEnds<Row>& ends) {
     const auto& record = rows[row];
     const Row next = record.*kNext;
     const Row previous = record.*kPrevious;
     if (previous.value != 0) {
       rows[previous].*kNext = next;
     } else {
-      first = next;
+      ends.first = next;
     }
     if (next.value != 0) {
       rows[next].*kPrevious = previous;
     } else {
-      last = previous;
+      ends.last = previous;
     }
   }
 };

@@ -92,7 +92,8 @@ GCOORD_HD inline void enqueue_waiter(const LockTables& tables, LockRow row, Requ
   LockRecord& lock = tables.locks[row];
   RequestRecord& waiter = tables.requests[waiter_row];
   waiter.lock = row;
-  WaiterList::push_last(tables.requests, waiter_row, lock.queue_first, lock.queue_last);
+  WaiterList::push_last(
+      tables.requests, waiter_row, RowEnds<RequestRow>{lock.queue_first, lock.queue_last});
   ++lock.waiter_count;
   ++tables.shard(lock.shard).waiter_count;
   ++*tables.waiter_count;
@@ -102,7 +103,8 @@ GCOORD_HD inline void enqueue_waiter(const LockTables& tables, LockRow row, Requ
 GCOORD_HD inline void dequeue_waiter(const LockTables& tables, RequestRow waiter_row) {
   RequestRecord& waiter = tables.requests[waiter_row];
   LockRecord& lock = tables.locks[waiter.lock];
-  WaiterList::unlink(tables.requests, waiter_row, lock.queue_first, lock.queue_last);
+  WaiterList::unlink(
+      tables.requests, waiter_row, RowEnds<RequestRow>{lock.queue_first, lock.queue_last});
   waiter.lock = LockRow{};
   waiter.queue_next = RequestRow{};
   waiter.queue_previous = RequestRow{};

@@ -46,13 +46,15 @@ GCOORD_HD inline void remove_group(const GroupTables& tables, GroupRow row) {
 // Puts a participant at the newest end of its group.
 GCOORD_HD inline void link_to_group(const GroupTables& tables, ParticipantRow row) {
   GroupRecord& group = tables.groups[tables.participants[row].group];
-  ParticipantList::push_last(tables.participants, row, group.first, group.last);
+  ParticipantList::push_last(
+      tables.participants, row, RowEnds<ParticipantRow>{group.first, group.last});
   ++group.participant_count;
 }
 
 GCOORD_HD inline void unlink_from_group(const GroupTables& tables, ParticipantRow row) {
   GroupRecord& group = tables.groups[tables.participants[row].group];
-  ParticipantList::unlink(tables.participants, row, group.first, group.last);
+  ParticipantList::unlink(
+      tables.participants, row, RowEnds<ParticipantRow>{group.first, group.last});
   --group.participant_count;
 }
 

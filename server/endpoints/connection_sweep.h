@@ -1,5 +1,5 @@
-// When a client's connection is closed because nothing moves on it: it never said Hello, it idles
-// with nothing outstanding, it does not read its replies, or it does not end a frame.
+// The sweep of a client's connection: closes it where nothing moves on it, because it never said
+// Hello, idles with nothing outstanding, does not read its replies, or does not end a frame.
 //
 // docs/reference/limits.md has the numbers. On the loop's thread.
 #pragma once

@@ -25,7 +25,6 @@
 #include "protocol/reply_sink.h"
 #include "server/client_io/client_listeners.h"
 #include "server/client_io/client_sockets.h"
-#include "server/endpoints/connection.h"
 #include "server/endpoints/connection_account.h"
 #include "server/endpoints/connection_sweep.h"
 #include "server/endpoints/connection_table.h"

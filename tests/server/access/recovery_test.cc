@@ -1,4 +1,6 @@
 // A majority of recovery markers switches rights off, once; no other file and no peer's word does.
+#include "server/access/recovery.h"
+
 #include "ledger/disk/memory_disk.h"
 #include "ledger/disk/posix_disk.h"
 #include "server/access/recovery_file.h"

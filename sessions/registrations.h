@@ -15,6 +15,7 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "common/ids.h"
+#include "common/tables/row_list.h"
 #include "sessions/record.h"
 
 #include <cstdint>
@@ -42,17 +43,14 @@ GCOORD_HD inline SessionRow find_session(const Tables& tables, ShardId shard, Se
       tables.session_index.find(hash, IsRegistration<Tables>{&tables, shard, session})};
 }
 
+using SessionList = RowList<&SessionRecord::shard_next, &SessionRecord::shard_previous>;
+
 // Puts a filled record at the newest end of its shard's list, and in the index under `hash`.
 template <typename Tables>
 GCOORD_HD inline void link_session(const Tables& tables, SessionRow row, std::uint32_t hash) {
   SessionRecord& session = tables.sessions[row];
   auto& shard = tables.shard(session.shard);
-  session.shard_next = shard.session_first;
-  session.shard_previous = SessionRow{};
-  if (shard.session_first.value != 0) {
-    tables.sessions[shard.session_first].shard_previous = row;
-  }
-  shard.session_first = row;
+  SessionList::push_first(tables.sessions, row, shard.session_first);
   ++shard.session_count;
   tables.session_index.insert(hash, row.value);
 }
@@ -79,14 +77,7 @@ GCOORD_HD inline void remove_session(const Tables& tables, SessionRow row) {
   GCOORD_ASSERT(session.hold_count == 0);
   GCOORD_ASSERT(session.request_count == 0);
   auto& shard = tables.shard(session.shard);
-  if (session.shard_previous.value != 0) {
-    tables.sessions[session.shard_previous].shard_next = session.shard_next;
-  } else {
-    shard.session_first = session.shard_next;
-  }
-  if (session.shard_next.value != 0) {
-    tables.sessions[session.shard_next].shard_previous = session.shard_previous;
-  }
+  SessionList::unlink(tables.sessions, row, shard.session_first);
   --shard.session_count;
   tables.session_index.erase(tables.session_hash(session.shard, session.session), row.value);
   session.session = SessionId{};

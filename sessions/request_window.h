@@ -17,9 +17,12 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "common/ids.h"
+#include "common/tables/row_list.h"
 #include "sessions/record.h"
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 namespace gcoord::sessions {
 
@@ -34,36 +37,27 @@ enum class WindowRefusal : std::uint8_t {
   WindowFull = 21,         // The session waits for kSessionRequestsMax answers of this shard.
 };
 
+template <typename Tables>
+using RequestOf =
+    std::remove_reference_t<decltype(std::declval<const Tables&>().requests[RequestRow{}])>;
+
+template <typename Tables>
+using RequestList = RowList<&RequestOf<Tables>::next, &RequestOf<Tables>::previous>;
+
 // Puts a request at the newest end of its session's list.
 template <typename Tables>
 GCOORD_HD inline void link_request(const Tables& tables, RequestRow row) {
-  auto& request = tables.requests[row];
-  SessionRecord& session = tables.sessions[request.session_row];
-  request.next = RequestRow{};
-  request.previous = session.request_newest;
-  if (session.request_newest.value != 0) {
-    tables.requests[session.request_newest].next = row;
-  } else {
-    session.request_oldest = row;
-  }
-  session.request_newest = row;
+  SessionRecord& session = tables.sessions[tables.requests[row].session_row];
+  RequestList<Tables>::push_last(
+      tables.requests, row, RowEnds<RequestRow>{session.request_oldest, session.request_newest});
   ++session.request_count;
 }
 
 template <typename Tables>
 GCOORD_HD inline void unlink_request(const Tables& tables, RequestRow row) {
-  const auto& request = tables.requests[row];
-  SessionRecord& session = tables.sessions[request.session_row];
-  if (request.previous.value != 0) {
-    tables.requests[request.previous].next = request.next;
-  } else {
-    session.request_oldest = request.next;
-  }
-  if (request.next.value != 0) {
-    tables.requests[request.next].previous = request.previous;
-  } else {
-    session.request_newest = request.previous;
-  }
+  SessionRecord& session = tables.sessions[tables.requests[row].session_row];
+  RequestList<Tables>::unlink(
+      tables.requests, row, RowEnds<RequestRow>{session.request_oldest, session.request_newest});
   GCOORD_ASSERT(session.request_count > 0);
   --session.request_count;
 }

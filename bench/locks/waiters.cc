@@ -3,7 +3,7 @@
 #include "bench/cluster/node_samples.h"
 #include "bench/cluster/running_cluster.h"
 #include "bench/report/results_file.h"
-#include "cli/load/lock_load.h"
+#include "cli/load/closed_load.h"
 #include "cli/load/queue_load.h"
 #include "common/name_hash.h"
 

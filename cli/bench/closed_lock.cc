@@ -2,6 +2,7 @@
 
 #include "cli/bench/node_cost.h"
 #include "cli/load/batch_load.h"
+#include "cli/load/closed_load.h"
 #include "cli/load/lock_load.h"
 #include "cli/terminal/signal_closes.h"
 #include "protocol/error_codes.h"
@@ -46,9 +47,8 @@ protocol::ExitCode exit_code_of(const LockLoadResults& results) {
   return results.errors == 0 ? protocol::ExitCode::Ok : protocol::ExitCode::Negative;
 }
 
-// Runs a load, LockLoad or BatchLoad, and prints what came of it.
-template <typename Load>
-int run_load(Context& context, const ClosedLockFlags& flags, Load& load) {
+// Runs the load and prints its results.
+int run_load(Context& context, const ClosedLockFlags& flags, ClosedLoad& load) {
   const SignalFd signals{SIGINT, SIGTERM, SIGHUP};  // Before any thread starts.
   auto client = context.connect_to_all();
   if (!client.has_value()) {

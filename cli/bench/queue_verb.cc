@@ -1,5 +1,5 @@
 // gcoordctl bench queue: what a hand-over of one lock costs, by the length of its queue.
-#include "cli/load/lock_load.h"
+#include "cli/load/closed_load.h"
 #include "cli/load/queue_load.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/signal_closes.h"

@@ -1,153 +1,91 @@
 #include "cli/load/batch_load.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace gcoord::cli {
 
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+// Its names are the session's own, so that nobody waits but for what an earlier run has left.
+class BatchLane final : public LoadLane {
+ public:
+  BatchLane(ClosedLoad& load, client::Session& session, std::vector<std::string> names)
+      : load_(load), session_(session), names_(std::move(names)) {}
 
-// Names are the sessions' own, so that nobody waits but for what an earlier run has left.
-constexpr std::chrono::milliseconds kWaitMax{30'000};
-
-std::uint32_t us_since(SteadyClock::time_point begin) {
-  const auto us =
-      std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin).count();
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(us, 0, 0xffff'ffff));
-}
-
-}  // namespace
-
-client::Status BatchLoad::open(client::Client& client) {
-  for (std::uint32_t index = 0; index < options_.clients && !stopping_.load(); ++index) {
-    auto session = client.open_session({.ttl = options_.ttl});
-    if (!session.ok()) {
-      return session.status();
-    }
-    sessions_.push_back(std::move(session).value());
+  void acquire() override {
+    called_ns_ = steady_ns();
+    session_.acquire_many_async(
+        names_, {.wait = kLoadWaitMax}, [this](const auto& grants) { on_granted(grants); });
   }
-  return client::Status{};
-}
 
-LockLoadResults BatchLoad::run(std::chrono::milliseconds length) {
-  for (std::size_t index = 0; index < sessions_.size(); ++index) {
-    auto lane = std::make_unique<Lane>();
-    lane->session = &sessions_[index];
-    for (std::uint32_t name = 0; name < options_.batch; ++name) {
-      lane->names.push_back(options_.prefix + "/" + std::to_string(index) + "/" +
-                            std::to_string(name));
-    }
-    lanes_.push_back(std::move(lane));
-  }
-  busy_lanes_ = lanes_.size();
-  const auto began = SteadyClock::now();
-  for (const auto& lane : lanes_) {
-    acquire(*lane);
-  }
-  std::unique_lock lock(mutex_);
-  idle_.wait_for(lock, length, [this] { return busy_lanes_ == 0 || stopping_.load(); });
-  stopping_.store(true, std::memory_order_relaxed);
-  const double seconds = std::chrono::duration<double>(SteadyClock::now() - began).count();
-  // Every request has a deadline, so this ends.
-  idle_.wait(lock, [this] { return busy_lanes_ == 0; });
-  LockLoadResults results = std::exchange(results_, {});
-  lock.unlock();
-  results.seconds = seconds;
-  std::sort(results.acquire_us.begin(), results.acquire_us.end());
-  std::sort(results.release_us.begin(), results.release_us.end());
-  return results;
-}
+ private:
+  void on_granted(const client::Result<std::vector<client::Result<client::Grant>>>& grants);
+  void on_released(const client::Result<std::vector<client::Status>>& released);
 
-void BatchLoad::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_.store(true);
-  }
-  idle_.notify_all();
-}
+  ClosedLoad& load_;
+  client::Session& session_;
+  std::vector<std::string> names_;
+  std::uint64_t called_ns_ = 0;
+};
 
-void BatchLoad::close() {
-  std::vector<client::Future<client::Status>> closing;
-  for (client::Session& session : sessions_) {
-    closing.push_back(session.close_async());
-  }
-  for (auto& each : closing) {
-    static_cast<void>(std::move(each).get());  // One that failed ends with its TTL.
-  }
-}
-
-void BatchLoad::acquire(Lane& lane) {
-  if (stopping_.load(std::memory_order_relaxed)) {
-    return finish_lane();
-  }
-  lane.called = SteadyClock::now();
-  lane.session->acquire_many_async(lane.names,
-                                   {.wait = kWaitMax},
-                                   [this, &lane](const auto& grants) { on_granted(lane, grants); });
-}
-
-void BatchLoad::on_granted(
-    Lane& lane, const client::Result<std::vector<client::Result<client::Grant>>>& grants) {
+void BatchLane::on_granted(
+    const client::Result<std::vector<client::Result<client::Grant>>>& grants) {
   if (!grants.ok()) {
-    note_error(grants.status());
-    return acquire(lane);
+    load_.note_error(grants.status());
+    return load_.next(*this);
   }
   std::vector<client::HeldToken> holds;
-  holds.reserve(lane.names.size());
-  for (std::size_t index = 0; index < lane.names.size(); ++index) {
+  holds.reserve(names_.size());
+  for (std::size_t index = 0; index < names_.size(); ++index) {
     const auto& grant = grants.value()[index];
     if (grant.ok()) {
-      holds.push_back({lane.names[index], grant.value().token});
+      holds.push_back({names_[index], grant.value().token});
     } else {
-      note_error(grant.status());
+      load_.note_error(grant.status());
     }
   }
   if (holds.empty()) {
-    return acquire(lane);
+    return load_.next(*this);
   }
-  {
-    const std::lock_guard lock(mutex_);
-    results_.acquire_us.push_back(us_since(lane.called));
-  }
-  lane.called = SteadyClock::now();
-  lane.session->release_many_async(
-      std::move(holds), [this, &lane](const auto& released) { on_released(lane, released); });
+  load_.note_acquired(steady_ns() - called_ns_);
+  called_ns_ = steady_ns();
+  session_.release_many_async(std::move(holds),
+                              [this](const auto& released) { on_released(released); });
 }
 
-void BatchLoad::on_released(Lane& lane,
-                            const client::Result<std::vector<client::Status>>& released) {
+void BatchLane::on_released(const client::Result<std::vector<client::Status>>& released) {
   if (!released.ok()) {
-    note_error(released.status());
-    return acquire(lane);
+    load_.note_error(released.status());
+    return load_.next(*this);
   }
   std::uint64_t pairs = 0;
   for (const client::Status& status : released.value()) {
     pairs += status.ok() ? 1 : 0;
     if (!status.ok()) {
-      note_error(status);
+      load_.note_error(status);
     }
   }
-  {
-    const std::lock_guard lock(mutex_);
-    results_.pairs += pairs;
-    results_.release_us.push_back(us_since(lane.called));
-  }
-  acquire(lane);
+  load_.note_released(steady_ns() - called_ns_, pairs);
+  load_.next(*this);
 }
 
-void BatchLoad::note_error(const client::Status& status) {
-  const std::lock_guard lock(mutex_);
-  if (note_failure(results_, status)) {
-    stopping_.store(true, std::memory_order_relaxed);
-  }
+}  // namespace
+
+BatchLoad::BatchLoad(BatchLoadOptions options)
+    : ClosedLoad(options.clients), options_(std::move(options)) {}
+
+client::Result<client::Session> BatchLoad::open_session(client::Client& client,
+                                                        std::uint32_t /*index*/) {
+  return client.open_session({.ttl = options_.ttl});
 }
 
-void BatchLoad::finish_lane() {
-  const std::lock_guard lock(mutex_);
-  --busy_lanes_;
-  idle_.notify_all();
+void BatchLoad::add_lanes(client::Session& session, std::uint32_t index, Lanes& lanes) {
+  std::vector<std::string> names;
+  for (std::uint32_t name = 0; name < options_.batch; ++name) {
+    names.push_back(options_.prefix + "/" + std::to_string(index) + "/" + std::to_string(name));
+  }
+  lanes.push_back(std::make_unique<BatchLane>(*this, session, std::move(names)));
 }
 
 }  // namespace gcoord::cli

@@ -44,4 +44,27 @@ std::optional<client::SessionDescription> living_session(Context& context,
   return std::move(described).value();
 }
 
+std::optional<client::Status> release_elsewhere(Context& context,
+                                                const HoldElsewhere& hold,
+                                                bool (*is_over)(const client::Status&)) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return std::nullopt;
+  }
+  client::AttachOptions attach;
+  attach.session_id = hold.session;
+  auto session = context.attach(*client, attach);
+  if (!session.ok()) {
+    context.refuse(*client, session.status());
+    return std::nullopt;
+  }
+  client::Status released = session.value().release(hold.name, hold.token);
+  session.value().detach();
+  if (!released.ok() && !is_over(released)) {
+    context.refuse(*client, released);
+    return std::nullopt;
+  }
+  return released;
+}
+
 }  // namespace gcoord::cli

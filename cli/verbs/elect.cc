@@ -7,6 +7,7 @@
 #include "cli/terminal/check_flags.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/hidden.h"
+#include "cli/terminal/living_session.h"
 #include "cli/terminal/lock_flags.h"
 #include "cli/terminal/wake_sources.h"
 #include "protocol/error_codes.h"
@@ -228,24 +229,16 @@ bool is_stale(const client::Status& status) {
 }
 
 int resign(Context& context, const ElectOptions& options) {
-  auto client = context.connect();
-  if (!client.has_value()) {
+  const auto status =
+      release_elsewhere(context,
+                        {.name = options.name, .session = options.session, .token = options.epoch},
+                        &is_stale);
+  if (!status) {
     return context.exit_code();
-  }
-  client::AttachOptions attach;
-  attach.session_id = options.session;
-  auto session = context.attach(*client, attach);
-  if (!session.ok()) {
-    return context.fail(*client, session.status());
-  }
-  const client::Status status = session.value().release(options.name, options.epoch);
-  session.value().detach();
-  if (!status.ok() && !is_stale(status)) {
-    return context.fail(*client, status);
   }
   context.output().print_facts({{"name", options.name},
                                 {"epoch", std::to_string(options.epoch)},
-                                {"resigned", status.ok()}});
+                                {"resigned", status->ok()}});
   return 0;
 }
 

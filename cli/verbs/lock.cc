@@ -201,20 +201,12 @@ int acquire(Context& context, const LockOptions& options) {
 }
 
 int release(Context& context, const LockOptions& options) {
-  auto client = context.connect();
-  if (!client.has_value()) {
+  const auto status =
+      release_elsewhere(context,
+                        {.name = options.name, .session = options.session, .token = options.token},
+                        [](const client::Status&) { return false; });
+  if (!status) {
     return context.exit_code();
-  }
-  client::AttachOptions attach;
-  attach.session_id = options.session;
-  auto session = context.attach(*client, attach);
-  if (!session.ok()) {
-    return context.fail(*client, session.status());
-  }
-  const client::Status status = session.value().release(options.name, options.token);
-  session.value().detach();
-  if (!status.ok()) {
-    return context.fail(*client, status);
   }
   context.output().print_facts(
       {{"name", options.name}, {"token", std::to_string(options.token)}, {"released", true}});

@@ -191,6 +191,16 @@ Status give(Result<T> made, Handle** handle, Rest&&... rest) {
   return {};
 }
 
+// The frame of a call that returns a new handle, or nullptr with the error; make() -> Result.
+template <typename Handle, typename Make>
+Handle* make_handle(gcoord_error* error,
+                    std::initializer_list<Argument> arguments,
+                    Make make) noexcept {
+  Handle* handle = nullptr;
+  border(error, arguments, [&] { return give(make(), &handle); });
+  return handle;
+}
+
 // Begins what does not wait. What is missing, the callback too, is named at once, and so is what
 // ask() -> Result<Future<T>> refuses; the future's outcome then goes to tell(T).
 template <typename Callback, typename Ask, typename Tell>

@@ -17,6 +17,10 @@ struct gcoord_leader_stream {
 
 namespace {
 
+gcoord_holder holder_of(const Leader& leader) {
+  return {leader.session_id, leader.epoch, leader.ttl_left.count(), leader.candidates_waiting};
+}
+
 Result<CampaignOptions> campaign_of(const gcoord_campaign_options& fields) {
   const auto how = wait_of(fields.wait_ms);
   if (!how.ok()) {
@@ -246,10 +250,7 @@ gcoord_status gcoord_leader(gcoord_client* client,
   return border(error, {{client, "client"}, {name, "name"}, {leader, "leader"}}, [&]() -> Status {
     const auto found = client->client.leader(name);
     if (found.ok()) {
-      *leader = {found.value().session_id,
-                 found.value().epoch,
-                 found.value().ttl_left.count(),
-                 found.value().candidates_waiting};
+      *leader = holder_of(found.value());
     }
     return found.status();
   });
@@ -265,10 +266,7 @@ gcoord_status gcoord_leader_async(gcoord_client* client,
       callback,
       error,
       [&] { return Result{client->client.leader_async(name)}; },
-      telling<Leader>(callback, user, [](const Leader& leader) {
-        return gcoord_holder{
-            leader.session_id, leader.epoch, leader.ttl_left.count(), leader.candidates_waiting};
-      }));
+      telling<Leader>(callback, user, holder_of));
 }
 
 gcoord_status gcoord_session_proclaim_async(gcoord_session* session,

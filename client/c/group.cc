@@ -43,12 +43,9 @@ Result<std::chrono::milliseconds> time_of(std::int64_t ms, const char* name) {
 }  // namespace
 
 gcoord_group* gcoord_group_make(gcoord_session* session, const char* name, gcoord_error* error) {
-  gcoord_group* group = nullptr;
-  border(error, {{session, "session"}, {name, "name"}}, [&]() -> Status {
-    group = new gcoord_group{Group{session->session, name}};
-    return {};
+  return make_handle<gcoord_group>(error, {{session, "session"}, {name, "name"}}, [&] {
+    return Result{Group{session->session, name}};
   });
-  return group;
 }
 
 void gcoord_group_free(gcoord_group* group) {
@@ -155,12 +152,9 @@ gcoord_status gcoord_group_barrier_async(gcoord_group* group,
 gcoord_group_views* gcoord_group_views_open(gcoord_client* client,
                                             const char* name,
                                             gcoord_error* error) {
-  gcoord_group_views* views = nullptr;
-  border(error, {{client, "client"}, {name, "name"}}, [&]() -> Status {
-    views = new gcoord_group_views{GroupViews{client->client, name}};
-    return {};
+  return make_handle<gcoord_group_views>(error, {{client, "client"}, {name, "name"}}, [&] {
+    return Result{GroupViews{client->client, name}};
   });
-  return views;
 }
 
 void gcoord_group_views_free(gcoord_group_views* views) {
@@ -168,20 +162,17 @@ void gcoord_group_views_free(gcoord_group_views* views) {
 }
 
 gcoord_group_view* gcoord_group_views_now(gcoord_group_views* views, gcoord_error* error) {
-  gcoord_group_view* view = nullptr;
-  border(error, {{views, "views"}}, [&] { return give(views->views.now(), &view); });
-  return view;
+  return make_handle<gcoord_group_view>(
+      error, {{views, "views"}}, [&] { return views->views.now(); });
 }
 
 gcoord_group_view* gcoord_group_views_next(gcoord_group_views* views,
                                            int64_t wait_ms,
                                            gcoord_error* error) {
-  gcoord_group_view* view = nullptr;
-  border(error, {{views, "views"}}, [&]() -> Status {
+  return make_handle<gcoord_group_view>(error, {{views, "views"}}, [&]() -> Result<GroupView> {
     GCOORD_TRY(const auto wait, time_of(wait_ms, "wait_ms"));
-    return give(views->views.next(wait), &view);
+    return views->views.next(wait);
   });
-  return view;
 }
 
 gcoord_status gcoord_group_views_now_async(gcoord_group_views* views,

@@ -65,12 +65,9 @@ gcoord_rendezvous_state plain_of(const RendezvousState& seen) {
 gcoord_rendezvous* gcoord_rendezvous_make(gcoord_session* session,
                                           const char* name,
                                           gcoord_error* error) {
-  gcoord_rendezvous* rendezvous = nullptr;
-  border(error, {{session, "session"}, {name, "name"}}, [&]() -> Status {
-    rendezvous = new gcoord_rendezvous{Rendezvous{session->session, name}};
-    return {};
+  return make_handle<gcoord_rendezvous>(error, {{session, "session"}, {name, "name"}}, [&] {
+    return Result{Rendezvous{session->session, name}};
   });
-  return rendezvous;
 }
 
 void gcoord_rendezvous_free(gcoord_rendezvous* rendezvous) {
@@ -80,12 +77,11 @@ void gcoord_rendezvous_free(gcoord_rendezvous* rendezvous) {
 gcoord_rendezvous_round* gcoord_rendezvous_join(gcoord_rendezvous* rendezvous,
                                                 const gcoord_rendezvous_options* options,
                                                 gcoord_error* error) {
-  gcoord_rendezvous_round* round = nullptr;
-  border(error, {{rendezvous, "rendezvous"}, {options, "options"}}, [&]() -> Status {
-    GCOORD_TRY(const auto how, options_of(*options));
-    return give(rendezvous->rendezvous.join(how), &round);
-  });
-  return round;
+  return make_handle<gcoord_rendezvous_round>(
+      error, {{rendezvous, "rendezvous"}, {options, "options"}}, [&]() -> Result<RendezvousRound> {
+        GCOORD_TRY(const auto how, options_of(*options));
+        return rendezvous->rendezvous.join(how);
+      });
 }
 
 gcoord_status gcoord_rendezvous_join_async(gcoord_rendezvous* rendezvous,
@@ -146,12 +142,9 @@ gcoord_rendezvous_member gcoord_rendezvous_round_member(const gcoord_rendezvous_
 gcoord_rendezvous_states* gcoord_rendezvous_states_open(gcoord_client* client,
                                                         const char* name,
                                                         gcoord_error* error) {
-  gcoord_rendezvous_states* states = nullptr;
-  border(error, {{client, "client"}, {name, "name"}}, [&]() -> Status {
-    states = new gcoord_rendezvous_states{RendezvousStates{client->client, name}};
-    return {};
+  return make_handle<gcoord_rendezvous_states>(error, {{client, "client"}, {name, "name"}}, [&] {
+    return Result{RendezvousStates{client->client, name}};
   });
-  return states;
 }
 
 void gcoord_rendezvous_states_free(gcoord_rendezvous_states* states) {

@@ -63,7 +63,7 @@ class SessionImpl {
                             Session::StatusCallback callback);
 
   // What the holder changes by its token; exactly once, or under another error not known. In
-  // session_office.cc.
+  // session_operations.cc.
   void proclaim(std::string_view name,
                 std::uint64_t token,
                 std::string_view value,

@@ -25,17 +25,6 @@ constexpr int kSilenceParts = 3;
 
 constexpr const char* kLacking = "is of a release that lacks a feature of the watch";
 
-// What a node tells to who asks for them only, whether it knows of kinds or not.
-constexpr std::uint8_t kWaiters = protocol::watch_kind_bit(protocol::WatchEventKind::Waiting) |
-                                  protocol::watch_kind_bit(protocol::WatchEventKind::Left);
-
-protocol::WatchTarget target_of(const WatchOptions& options) {
-  if (options.prefix) {
-    return protocol::WatchTarget::Prefix;
-  }
-  return options.session_id != 0 ? protocol::WatchTarget::Session : protocol::WatchTarget::Name;
-}
-
 bool is(const protocol::ReplySlot& slot, protocol::ErrorCode code) {
   return slot.detail == static_cast<std::uint32_t>(code);
 }
@@ -46,7 +35,7 @@ bool may_go_elsewhere(const protocol::ReplySlot& slot) {
   return is(slot, ErrorCode::WatchCutOff) || is(slot, ErrorCode::WatchesExhausted) ||
          is(slot, ErrorCode::KindUnknown) || is(slot, ErrorCode::NotReady) ||
          is(slot, ErrorCode::Overloaded) || is(slot, ErrorCode::RateExceeded) ||
-         is(slot, ErrorCode::ShuttingDown);
+         is(slot, ErrorCode::ShuttingDown) || is(slot, ErrorCode::RightsUnconfirmed);
 }
 
 }  // namespace
@@ -268,7 +257,7 @@ void WatchFeed::on_welcome(const protocol::ReplySlot& slot, std::span<const std:
       make_streams(entry);
     }
   }
-  node_ = NodeFeatures::of(welcome.value().features);
+  node_ = WatchFeatures::of(welcome.value().features);
   if (seeks_another()) {
     return move_on(kLacking);
   }
@@ -326,45 +315,15 @@ void WatchFeed::open(Entry& entry) {
 }
 
 void WatchFeed::open(Entry& entry, Stream& stream) {
-  const WatchOptions& options = entry.state->options();
-  protocol::WatchQuery query;
-  query.target = target_of(options);
-  query.text = options.prefix.value_or(options.name);
-  query.session = SessionId{options.session_id};
-  query.progress_ms = static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(options.progress_interval.count(), 0, 3'600'000));
-  if (query.target != protocol::WatchTarget::Name) {
-    query.shard_first = ShardId{stream.shard_first};
-    query.shard_count = stream.shard_count;
-  }
-  query.kinds = node_.filters ? entry.state->kinds() : std::uint8_t{0};
-  const bool follows = node_.follows && query.target == protocol::WatchTarget::Name;
-  for (const auto& [shard, revision] : entry.state->queued_to()) {
-    const bool covered =
-        shard >= stream.shard_first && shard - stream.shard_first < stream.shard_count;
-    if (covered || follows) {
-      query.from.push_back({ShardId{shard}, LogIndex{revision + 1}});
-    }
-  }
-  protocol::RequestSlot slot;
-  slot.kind = protocol::RequestKind::WatchOpen;
-  slot.request_id = ++request_newest_;
-  const std::uint8_t kinds = entry.state->kinds();
-  if (options.waiters || (kinds & kWaiters) != 0) {
-    slot.set(protocol::RequestFlag::WatchQueue);
-  }
-  if (follows) {
-    slot.set(protocol::RequestFlag::WatchFollow);
-  }
-  if (node_.tells_previous && options.previous) {
-    slot.set(protocol::RequestFlag::WatchPrevious);
-  }
-  stream.request_id = slot.request_id;
+  WatchOpening opening =
+      make_opening(*entry.state, {stream.shard_first, stream.shard_count}, node_);
+  opening.slot.request_id = ++request_newest_;
+  stream.request_id = opening.slot.request_id;
   const auto number = std::ranges::find_if(entries_, [&](const auto& each) {
                         return &each.second == &entry;
                       })->first;
-  streams_[slot.request_id] = {number, static_cast<std::size_t>(&stream - entry.streams.data())};
-  connection_->send(slot, protocol::encode_watch_query(query));
+  streams_[stream.request_id] = {number, static_cast<std::size_t>(&stream - entry.streams.data())};
+  connection_->send(opening.slot, protocol::encode_watch_query(opening.query));
   ask(entry, stream);
 }
 

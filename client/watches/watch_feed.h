@@ -11,6 +11,7 @@
 
 #include "client/net/backoff.h"
 #include "client/net/connection.h"
+#include "client/watches/opening.h"
 #include "client/watches/watch_nodes.h"
 #include "client/watches/watch_state.h"
 #include "common/ids.h"
@@ -88,16 +89,6 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
     std::uint32_t attempt = 0;
   };
 
-  // What the node of the connection can do for watches; one of an earlier release can do less.
-  struct NodeFeatures {
-    bool follows = false;         // Its watches of names follow moved locks.
-    bool filters = false;         // It leaves out what is not of the wanted kinds.
-    bool tells_previous = false;  // It says what was held before an event.
-    bool identifies = false;      // It takes logins.
-
-    static NodeFeatures of(std::uint64_t features);
-  };
-
   void post(std::function<void()> work);
   void connect();
   void on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
@@ -128,7 +119,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void remove(std::uint64_t number);
   void resume(std::uint64_t number);
 
-  // watch_ask.cc: how far the nodes are, on demand.
+  // watch_request.cc: how far the nodes are, on demand.
   void ask(std::uint64_t number);
   void ask(const Entry& entry, Stream& stream);
   void on_ask_taken(std::uint64_t ask_id);
@@ -149,7 +140,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   Phase phase_ = Phase::Resting;
   Pace pace_;
   std::uint32_t shard_count_ = 0;  // 0: not known.
-  NodeFeatures node_;
+  WatchFeatures node_;             // Of the node of the connection.
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

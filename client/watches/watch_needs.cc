@@ -8,16 +8,6 @@
 
 namespace gcoord::client {
 
-WatchFeed::NodeFeatures WatchFeed::NodeFeatures::of(std::uint64_t features) {
-  const auto has = [features](protocol::Feature feature) {
-    return (features & static_cast<std::uint64_t>(feature)) != 0;
-  };
-  return {.follows = has(protocol::Feature::WatchFollow),
-          .filters = has(protocol::Feature::WatchKinds),
-          .tells_previous = has(protocol::Feature::WatchPrevious),
-          .identifies = has(protocol::Feature::Identities)};
-}
-
 // Whether a watch has followed a name out of its home, and goes on from there.
 bool WatchFeed::is_away() const {
   return std::ranges::any_of(entries_, [](const auto& each) {

@@ -7,6 +7,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "common/tables/row_list.h"
 #include "locks/state/extra.h"
 #include "locks/state/names.h"
 #include "locks/state/requests.h"
@@ -14,17 +15,15 @@
 
 namespace gcoord::locks {
 
+using HoldList = RowList<&LockRecord::hold_next, &LockRecord::hold_previous>;
+using WaiterList = RowList<&RequestRecord::queue_next, &RequestRecord::queue_previous>;
+
 // Makes the session the holder of a lock that has none.
 GCOORD_HD inline void link_holder(const LockTables& tables, LockRow row, SessionRow session_row) {
   LockRecord& lock = tables.locks[row];
   SessionRecord& session = tables.sessions[session_row];
   lock.holder = session_row;
-  lock.hold_next = session.hold_first;
-  lock.hold_previous = LockRow{};
-  if (session.hold_first.value != 0) {
-    tables.locks[session.hold_first].hold_previous = row;
-  }
-  session.hold_first = row;
+  HoldList::push_first(tables.locks, row, session.hold_first);
   ++session.hold_count;
 }
 
@@ -47,14 +46,7 @@ GCOORD_HD inline void grant(const LockTables& tables,
 GCOORD_HD inline void unlink_holder(const LockTables& tables, LockRow row) {
   const LockRecord& lock = tables.locks[row];
   SessionRecord& session = tables.sessions[lock.holder];
-  if (lock.hold_previous.value != 0) {
-    tables.locks[lock.hold_previous].hold_next = lock.hold_next;
-  } else {
-    session.hold_first = lock.hold_next;
-  }
-  if (lock.hold_next.value != 0) {
-    tables.locks[lock.hold_next].hold_previous = lock.hold_previous;
-  }
+  HoldList::unlink(tables.locks, row, session.hold_first);
   GCOORD_ASSERT(session.hold_count > 0);
   --session.hold_count;
 }
@@ -100,13 +92,8 @@ GCOORD_HD inline void enqueue_waiter(const LockTables& tables, LockRow row, Requ
   LockRecord& lock = tables.locks[row];
   RequestRecord& waiter = tables.requests[waiter_row];
   waiter.lock = row;
-  waiter.queue_previous = lock.queue_last;
-  if (lock.queue_last.value != 0) {
-    tables.requests[lock.queue_last].queue_next = waiter_row;
-  } else {
-    lock.queue_first = waiter_row;
-  }
-  lock.queue_last = waiter_row;
+  WaiterList::push_last(
+      tables.requests, waiter_row, RowEnds<RequestRow>{lock.queue_first, lock.queue_last});
   ++lock.waiter_count;
   ++tables.shard(lock.shard).waiter_count;
   ++*tables.waiter_count;
@@ -116,16 +103,8 @@ GCOORD_HD inline void enqueue_waiter(const LockTables& tables, LockRow row, Requ
 GCOORD_HD inline void dequeue_waiter(const LockTables& tables, RequestRow waiter_row) {
   RequestRecord& waiter = tables.requests[waiter_row];
   LockRecord& lock = tables.locks[waiter.lock];
-  if (waiter.queue_previous.value != 0) {
-    tables.requests[waiter.queue_previous].queue_next = waiter.queue_next;
-  } else {
-    lock.queue_first = waiter.queue_next;
-  }
-  if (waiter.queue_next.value != 0) {
-    tables.requests[waiter.queue_next].queue_previous = waiter.queue_previous;
-  } else {
-    lock.queue_last = waiter.queue_previous;
-  }
+  WaiterList::unlink(
+      tables.requests, waiter_row, RowEnds<RequestRow>{lock.queue_first, lock.queue_last});
   waiter.lock = LockRow{};
   waiter.queue_next = RequestRow{};
   waiter.queue_previous = RequestRow{};

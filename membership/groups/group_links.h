@@ -6,11 +6,15 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "common/tables/row_list.h"
 #include "membership/groups/group_table.h"
 
 #include <cstdint>
 
 namespace gcoord::membership {
+
+using GroupList = RowList<&GroupRecord::shard_next, &GroupRecord::shard_previous>;
+using ParticipantList = RowList<&ParticipantRecord::next, &ParticipantRecord::previous>;
 
 // An empty group, whose text is the caller's to set.
 GCOORD_HD inline GroupRow enter_group(const GroupTables& tables, ShardId shard_id, NameHash name) {
@@ -21,11 +25,7 @@ GCOORD_HD inline GroupRow enter_group(const GroupTables& tables, ShardId shard_i
   group.shard = shard_id;
   group.epoch = epoch_floor(shard);
   tables.alive[row.value] = AliveWord{group.epoch, 0};
-  group.shard_next = shard.group_first;
-  if (shard.group_first.value != 0) {
-    tables.groups[shard.group_first].shard_previous = row;
-  }
-  shard.group_first = row;
+  GroupList::push_first(tables.groups, row, shard.group_first);
   ++shard.group_count;
   tables.group_index.insert(tables.group_hash(shard_id, name), row.value);
   return row;
@@ -36,14 +36,7 @@ GCOORD_HD inline void remove_group(const GroupTables& tables, GroupRow row) {
   GCOORD_ASSERT(group.participant_count == 0);
   GroupShardRow& shard = tables.shard(group.shard);
   shard.epoch_last = shard.epoch_last < group.epoch ? group.epoch : shard.epoch_last;
-  if (group.shard_previous.value != 0) {
-    tables.groups[group.shard_previous].shard_next = group.shard_next;
-  } else {
-    shard.group_first = group.shard_next;
-  }
-  if (group.shard_next.value != 0) {
-    tables.groups[group.shard_next].shard_previous = group.shard_previous;
-  }
+  GroupList::unlink(tables.groups, row, shard.group_first);
   --shard.group_count;
   tables.group_index.erase(tables.group_hash(group.shard, group.name_hash), row.value);
   group.shard = sessions::kNoShard;
@@ -52,32 +45,16 @@ GCOORD_HD inline void remove_group(const GroupTables& tables, GroupRow row) {
 
 // Puts a participant at the newest end of its group.
 GCOORD_HD inline void link_to_group(const GroupTables& tables, ParticipantRow row) {
-  ParticipantRecord& each = tables.participants[row];
-  GroupRecord& group = tables.groups[each.group];
-  each.next = ParticipantRow{};
-  each.previous = group.last;
-  if (group.last.value != 0) {
-    tables.participants[group.last].next = row;
-  } else {
-    group.first = row;
-  }
-  group.last = row;
+  GroupRecord& group = tables.groups[tables.participants[row].group];
+  ParticipantList::push_last(
+      tables.participants, row, RowEnds<ParticipantRow>{group.first, group.last});
   ++group.participant_count;
 }
 
 GCOORD_HD inline void unlink_from_group(const GroupTables& tables, ParticipantRow row) {
-  const ParticipantRecord& each = tables.participants[row];
-  GroupRecord& group = tables.groups[each.group];
-  if (each.previous.value != 0) {
-    tables.participants[each.previous].next = each.next;
-  } else {
-    group.first = each.next;
-  }
-  if (each.next.value != 0) {
-    tables.participants[each.next].previous = each.previous;
-  } else {
-    group.last = each.previous;
-  }
+  GroupRecord& group = tables.groups[tables.participants[row].group];
+  ParticipantList::unlink(
+      tables.participants, row, RowEnds<ParticipantRow>{group.first, group.last});
   --group.participant_count;
 }
 

@@ -2,6 +2,7 @@
 
 #include "protocol/error_codes.h"
 #include "server/endpoints/client_lines.h"
+#include "server/endpoints/connection_sweep.h"
 #include "server/identities/connection_proof.h"
 #include "server/interfaces/replies.h"
 
@@ -439,40 +440,11 @@ bool FrontEnd::flush() {
   return any;
 }
 
-void FrontEnd::sweep(Connection& connection, std::uint64_t now_ms) const {
-  Connection::Swept& swept = connection.swept;
-  if (connection.blocked() && swept.blocked_since == 0) {
-    swept.blocked_since = now_ms;
-  }
-  if (std::exchange(swept.active, false)) {
-    swept.active_at = now_ms;
-    connection.trim();
-  } else {
-    connection.shrink();
-  }
-  if (!connection.begun()) {
-    swept.begun_since = 0;
-  } else if (swept.begun_since == 0 || swept.begun_after != connection.last_sequence()) {
-    swept.begun_since = now_ms;
-    swept.begun_after = connection.last_sequence();
-  }
-  const std::uint64_t quiet_ms = now_ms - std::min(now_ms, swept.active_at);
-  const bool late = !connection.welcomed() && quiet_ms > options_.hello_limit_ms;
-  const bool idle = connection.outstanding() == 0 && quiet_ms > options_.idle_limit_ms;
-  if (connection.blocked() && now_ms - swept.blocked_since > options_.blocked_limit_ms) {
-    connection.close(CloseReason::SlowReader);
-  } else if (late || idle) {
-    connection.close(CloseReason::Idle);
-  } else if (swept.begun_since != 0 && now_ms - swept.begun_since > options_.frame_limit_ms) {
-    connection.close(CloseReason::SlowFrame);
-  }
-}
-
 void FrontEnd::sweep(std::uint64_t now_ms) {
   swept_ms_ = now_ms;
   for (const auto& connection : table_.all()) {
     if (connection->open()) {
-      sweep(*connection, now_ms);
+      sweep_connection(*connection, options_.sweep, now_ms);
     }
   }
   flush();

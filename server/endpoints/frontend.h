@@ -25,8 +25,8 @@
 #include "protocol/reply_sink.h"
 #include "server/client_io/client_listeners.h"
 #include "server/client_io/client_sockets.h"
-#include "server/endpoints/connection.h"
 #include "server/endpoints/connection_account.h"
+#include "server/endpoints/connection_sweep.h"
 #include "server/endpoints/connection_table.h"
 #include "server/endpoints/frontend_metrics.h"
 #include "server/endpoints/input_queue.h"
@@ -55,14 +55,7 @@ struct FrontEndOptions {
   std::uint64_t features = protocol::kFeatures;  // That this node has.
   AccountLimits limits;
   ClientIoOptions io;
-  // From accept to Hello. A client sends it at once, so this only bounds the half-open.
-  std::uint64_t hello_limit_ms = 5'000;
-  // With nothing outstanding. Clients with sessions speak every third of a TTL.
-  std::uint64_t idle_limit_ms = 600'000;
-  // Unsent bytes that do not move.
-  std::uint64_t blocked_limit_ms = 10'000;
-  // From the first byte of a frame to its last: 1 MiB at 35 kB/s.
-  std::uint64_t frame_limit_ms = 30'000;
+  SweepLimits sweep;
   // The clock of budgets (input_queue.h), in microseconds; empty: that of the system.
   std::function<std::uint64_t()> now_us;
 };
@@ -184,7 +177,6 @@ class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
   void on_accepted(AcceptedClient client);
   ConnectionAccount::Share find_place(const ClientSource& source);
   void on_crowded(const Connection& connection, HeldBytes kind);
-  void sweep(Connection& connection, std::uint64_t now_ms) const;
   void on_request(Connection& connection,
                   const protocol::RequestSlot& request,
                   std::span<const std::byte> payload);

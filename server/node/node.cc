@@ -13,6 +13,7 @@
 #include "server/node/trace_file.h"
 #include "server/node/upkeep.h"
 #include "server/peers/client_address.h"
+#include "server/peers/leader_handover.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
 #include "server/start/node_membership.h"
@@ -412,26 +413,10 @@ class Node::Impl {
     health_.on_look(engine_->view(), ledger_stack_.ledger(), time_.read() / 1000);
   }
 
-  // Gives the shards that are led here to the other nodes, so that nobody has to miss this one for
-  // an election timeout. Whatever is left after that time is missed after all.
+  // Leaders that are still here after an election timeout are missed after all.
   Status hand_over() {
-    const ClusterMembers& members = membership_->members();
-    const std::vector<NodeId> voters = voters_with_state(members.view);
-    std::vector<NodeId> heirs;
-    for (const NodePeerView& peer : engine_->view().peers) {
-      const bool votes =
-          members.view.epoch == 0 || std::ranges::binary_search(voters, peer.link.id);
-      if (peer.live && votes) {
-        heirs.push_back(peer.link.id);
-      }
-    }
-    if (heirs.empty()) {
+    if (!hand_over_leaders(*engine_, membership_->members(), options().shards)) {
       return Status{};
-    }
-    for (std::uint32_t shard = 0; shard < options().shards; ++shard) {
-      if (engine_->view(ShardId{shard}).role == consensus::Role::Leader) {
-        engine_->transfer(ShardId{shard}, heirs[shard % heirs.size()]);
-      }
     }
     const std::uint64_t latest_us = time_.read() + options().election_ms * std::uint64_t{1000};
     while (engine_->view().leader_count > 0 && time_.read() < latest_us) {

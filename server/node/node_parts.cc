@@ -186,8 +186,8 @@ FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls)
   result.limits = {.connections_max = options.connections_max,
                    .source_connections_max = options.source_connections_max,
                    .bytes_max = options.client_memory_bytes};
-  result.idle_limit_ms = options.idle_ms;
-  result.hello_limit_ms = options.handshake_ms;
+  result.sweep.idle_ms = options.idle_ms;
+  result.sweep.hello_ms = options.handshake_ms;
   result.io = {.thread_count = options.io_threads.value_or(usual_io_threads(usable_processors())),
                .backend = options.io_backend,
                .tls = &tls};

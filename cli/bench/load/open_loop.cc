@@ -221,6 +221,13 @@ void OpenLoop::await_answers(Group& group, Moment until) {
   group.answered.wait_until(lock, until, [&group] { return group.busy == 0; });
 }
 
+bool OpenLoop::all_due() {
+  return std::ranges::all_of(groups_, [](const auto& group) {
+    const std::lock_guard lock(group->mutex);
+    return group->draining;
+  });
+}
+
 void OpenLoop::collect(Group& group, Moment now, OpenLoopResult& result) {
   const std::lock_guard lock(group.mutex);
   group.over = true;

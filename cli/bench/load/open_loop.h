@@ -58,6 +58,9 @@ class OpenLoop final : public OperationEnds {
   // Ends warm_up() and run() early, with what there is by then. Any thread.
   void stop();
 
+  // Whether nothing more becomes due in this run. Any thread.
+  bool all_due();
+
   void on_end(std::uint32_t client, Moment at, const Status& status) override;
 
  private:

@@ -6,14 +6,19 @@
 #include "tests/client/fake_cluster.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -83,6 +88,45 @@ class SilentEndpoint {
   int peer_ = -1;
   std::string endpoint_;
 };
+
+// A pipe with room for a page, of which nobody reads. A full pipe stays full, while a terminal may
+// find room once more when the kernel moves what it has.
+class UnreadPipe {
+ public:
+  UnreadPipe() {
+    EXPECT_EQ(::mkfifo(path().c_str(), 0600), 0);
+    reader_ = ::open(path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    EXPECT_GE(::fcntl(reader_, F_SETPIPE_SZ, 1), 0);
+  }
+
+  ~UnreadPipe() { ::close(reader_); }
+
+  UnreadPipe(const UnreadPipe&) = delete;
+  UnreadPipe& operator=(const UnreadPipe&) = delete;
+
+  std::string path() const { return (directory_.path() / "pipe").string(); }
+
+ private:
+  const ScratchFolder directory_;
+  int reader_ = -1;
+};
+
+// Waits until the main thread of a program sleeps in a write to its stdout. The kernel names the
+// system call of a thread that sleeps, and of no other.
+testing::AssertionResult blocks_in_a_write(pid_t pid) {
+  const auto latest = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < latest) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/syscall");
+    long number = -1;
+    std::string first_argument;
+    file >> number >> first_argument;
+    if ((number == SYS_write || number == SYS_writev) && first_argument == "0x1") {
+      return testing::AssertionSuccess();
+    }
+    ::poll(nullptr, 0, 5);
+  }
+  return testing::AssertionFailure() << "it never blocks";
+}
 
 // With a time limit that no test waits for.
 std::vector<std::string> top_of(const std::string& endpoint) {
@@ -156,12 +200,17 @@ TEST_F(TopSignals, ATerminalThatTakesBytesAgainShowsTheScreenAsItIsThen) {
 }
 
 TEST_F(TopSignals, ASignalEndsItWhileNobodyReadsWhatItPrints) {
+  const UnreadPipe pipe;
   std::vector<std::string> words = top_of(node_.endpoint());
   words.insert(words.begin(), {"-o", "json"});
-  TopTerminal terminal(words, kUsual);
-  ASSERT_TRUE(terminal.blocks_in_a_write());
-  terminal.signal(SIGTERM);
-  EXPECT_TRUE(killed_by(terminal.wait_for_change(), SIGTERM));
+  ChildOptions options = program("gcoordctl", words);
+  options.capture_output = false;
+  options.output_file = pipe.path();
+  auto child = ChildProcess::start(options);
+  ASSERT_TRUE(child.ok()) << child.status().to_string();
+  ASSERT_TRUE(blocks_in_a_write(child.value().pid()));
+  child.value().signal(SIGTERM);
+  EXPECT_EQ(child.value().wait_for(kPatience), 128 + SIGTERM);
 }
 
 TEST(TopConnects, ASignalEndsItWhileNoNodeAnswers) {

@@ -9,7 +9,6 @@
 #include <pty.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -19,7 +18,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -276,25 +274,6 @@ class TopTerminal {
                 : testing::AssertionFailure() << "the terminal took everything";
   }
 
-  // Fills the terminal, of which nobody reads, until the program waits for room in it. That poll()
-  // sees no room is not enough: the kernel says so before there is none.
-  testing::AssertionResult blocks_in_a_write() const {
-    const auto latest = std::chrono::steady_clock::now() + kPatience;
-    const int slave = ::open(::ptsname(master_), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-    constexpr int kLooks = 4;  // The kernel may find room once more when it moves what it has.
-    int blocked_looks = 0;
-    while (slave >= 0 && blocked_looks < kLooks && std::chrono::steady_clock::now() < latest) {
-      const bool full = ::write(slave, "\n", 1) < 0 && errno == EAGAIN;
-      blocked_looks = full && is_in_a_write() ? blocked_looks + 1 : 0;
-      if (full) {
-        ::poll(nullptr, 0, 5);
-      }
-    }
-    ::close(slave);
-    return blocked_looks == kLooks ? testing::AssertionSuccess()
-                                   : testing::AssertionFailure() << "it never blocks";
-  }
-
   // The status of waitpid when it ends or is stopped, -1 when it does not. Everything that it
   // writes before can be read.
   int wait_for_change() {
@@ -312,13 +291,6 @@ class TopTerminal {
     }
     pointers.push_back(nullptr);
     return pointers;
-  }
-
-  // Whether its main thread is in a write to the terminal, as the kernel says.
-  bool is_in_a_write() const {
-    std::ifstream file("/proc/" + std::to_string(pid_) + "/syscall");
-    long number = -1;
-    return file >> number && (number == SYS_write || number == SYS_writev);
   }
 
   int next_report() const {

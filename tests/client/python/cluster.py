@@ -10,6 +10,12 @@ ENDPOINTS = os.environ["GCOORD_ENDPOINTS"]
 PATIENCE = 60  # Seconds; no test waits longer for anything. It only bounds a failure.
 
 
+# Of every client, so that a slow machine only takes longer.
+PATIENTLY = {"connect_timeout": PATIENCE, "request_timeout": PATIENCE}
+
+NO_QUORUM = 5007
+
+
 class MovedClock:
     """The system's clock, and what a test adds to it."""
 
@@ -27,12 +33,22 @@ class MovedClock:
 class ClusterTest(unittest.TestCase):
     def setUp(self) -> None:
         self.clock = MovedClock()
-        self.client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE, clock=self.clock)
+        self.client = gcoord.Client(ENDPOINTS, **PATIENTLY, clock=self.clock)
         self.addCleanup(self.client.close)
         self.name = self.id()
 
     def session(self, **options) -> gcoord.Session:
         return self.client.open_session(**{"ttl": 60, **options})
+
+    def kept_alive(self, session_id: int) -> gcoord.SessionDescription:
+        """Nodes that have not learned the newest view yet, soon after their start, do not count for a majority."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.client.keep_alive_once(session_id)
+            except gcoord.GcoordError as error:
+                if error.number != NO_QUORUM or time.monotonic() > end:
+                    raise
 
     def assert_number(self, number: int, function, *arguments, **options) -> gcoord.GcoordError:
         with self.assertRaises(gcoord.GcoordError) as caught:

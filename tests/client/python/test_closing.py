@@ -8,14 +8,14 @@ from typing import Any, Callable, List
 import gcoord
 import gcoord.aio
 
-from cluster import ENDPOINTS, PATIENCE, ClusterTest
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, ClusterTest
 
 ROUNDS = 25  # Each closes a client at another moment of its life.
 
 
 class Closing(ClusterTest):
     def test_iterations_of_other_threads_end(self):
-        client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
+        client = gcoord.Client(ENDPOINTS, **PATIENTLY)
         ended: List[str] = []
         watch, leaders = client.watch(self.name), client.observe(self.name)
 
@@ -35,7 +35,7 @@ class Closing(ClusterTest):
         self.assert_number(4010, watch.next)
 
     def test_what_a_client_has_closed_is_given_back_already(self):
-        client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
+        client = gcoord.Client(ENDPOINTS, **PATIENTLY)
         with client.open_session(ttl=60) as session, client.take_lease(self.name, ttl=60) as lease:
             client.close()
             self.assertFalse(session.alive or lease.valid)
@@ -43,7 +43,7 @@ class Closing(ClusterTest):
 
     def test_threads_that_call_fail_with_one_number_and_no_callback_comes_late(self):
         for round in range(ROUNDS):
-            client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
+            client = gcoord.Client(ENDPOINTS, **PATIENTLY)
             # A list fails, before the end too, when no majority of the nodes is connected after a second.
             client.wait_for_all_nodes(PATIENCE)
             session, closed, ends = client.open_session(ttl=60), threading.Event(), {}
@@ -85,14 +85,15 @@ class Closing(ClusterTest):
 class AioClosing(unittest.IsolatedAsyncioTestCase):
     async def test_iterations_end_and_awaits_fail_whenever_the_client_is_closed(self):
         name = self.id()
-        with gcoord.Client(ENDPOINTS, request_timeout=PATIENCE) as other, other.open_session(ttl=600) as holder:
+        with gcoord.Client(ENDPOINTS, **PATIENTLY) as other, other.open_session(ttl=600) as holder:
             lock = holder.acquire(name)
             for round in range(ROUNDS):
                 await asyncio.wait_for(self.close_after(round, name), PATIENCE)
             self.assertTrue(lock.valid)
 
     async def close_after(self, turns: int, name: str) -> None:
-        client = await gcoord.aio.Client(ENDPOINTS, request_timeout=PATIENCE).connect()
+        client = await gcoord.aio.Client(ENDPOINTS, **PATIENTLY).connect()
+        await client.wait_for_all_nodes(PATIENCE)  # Or a list fails before the end.
         session = await client.open_session(ttl=60)
         watch, leaders, events = await client.watch(prefix=""), await client.observe(name), session.events()
 
@@ -126,7 +127,7 @@ class AioClosing(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([await rest_of(each) for each in (watch, leaders, events)], ["ended"] * len(iterations))
 
     async def test_iterations_in_several_tasks_end(self):
-        async with gcoord.aio.Client(ENDPOINTS, request_timeout=PATIENCE) as client:
+        async with gcoord.aio.Client(ENDPOINTS, **PATIENTLY) as client:
             leaders = await client.observe(self.id())
             waiting = [asyncio.create_task(leaders.__anext__()) for _ in range(3)]
             await asyncio.sleep(0)

@@ -9,7 +9,7 @@ import unittest
 import gcoord
 from gcoord import EventKind, SessionEvent
 
-from cluster import ENDPOINTS, PATIENCE, ClusterTest
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, ClusterTest
 
 
 class EventLoops(ClusterTest):
@@ -115,7 +115,7 @@ class EventLoops(ClusterTest):
         self.assertFalse(lease.valid)
 
     def test_row213_the_end_of_the_client_is_told(self):
-        client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
+        client = gcoord.Client(ENDPOINTS, **PATIENTLY)
         watch = client.watch(self.name)
         self.assertFalse(self.is_readable(watch))
         client.close()

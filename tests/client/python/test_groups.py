@@ -7,7 +7,7 @@ import unittest
 import gcoord
 import gcoord.aio
 
-from cluster import ENDPOINTS, PATIENCE, ClusterTest
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, ClusterTest
 
 
 class Groups(ClusterTest):
@@ -120,7 +120,7 @@ class Groups(ClusterTest):
             await parts[0].leave()
 
         async def work():
-            async with gcoord.aio.Client(ENDPOINTS, request_timeout=PATIENCE) as client:
+            async with gcoord.aio.Client(ENDPOINTS, **PATIENTLY) as client:
                 await use(client)
 
         asyncio.run(asyncio.wait_for(work(), 6 * PATIENCE))

@@ -7,7 +7,7 @@ import unittest
 import gcoord
 import gcoord.aio
 
-from cluster import ENDPOINTS, PATIENCE, ClusterTest
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, ClusterTest
 
 
 class LockBatches(ClusterTest):
@@ -83,7 +83,7 @@ class LockBatches(ClusterTest):
         names = self.names(40)
 
         async def main() -> None:
-            async with gcoord.aio.Client(ENDPOINTS, request_timeout=PATIENCE) as client:
+            async with gcoord.aio.Client(ENDPOINTS, **PATIENTLY) as client:
                 async with client.open_session(ttl=60) as session:
                     async with session.acquire_many(names) as batch:
                         self.assertEqual(list(batch.fences), names)

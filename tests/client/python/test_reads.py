@@ -5,7 +5,7 @@ import unittest
 import gcoord
 from gcoord import Verdict
 
-from cluster import ENDPOINTS, PATIENCE, ClusterTest
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, ClusterTest
 
 
 class Reads(ClusterTest):
@@ -21,7 +21,7 @@ class Reads(ClusterTest):
             self.assertEqual(mine.verdict, Verdict.VALID)
             self.assertIn(mine.at.shard, [place.shard for place in self.client.positions()])
             # Another program goes on from there.
-            with gcoord.Client(ENDPOINTS) as other:
+            with gcoord.Client(ENDPOINTS, **PATIENTLY) as other:
                 seen = other.read(self.name, gcoord.Consistency.MONOTONIC, after=self.client.positions())
                 self.assertEqual(seen.lock.token, lock.fence)
         self.assert_number(1001, self.client.read, self.name, 9)

@@ -8,7 +8,7 @@ import unittest
 import gcoord
 from gcoord import SessionEvent
 
-from cluster import ENDPOINTS, PATIENCE, ClusterTest
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, ClusterTest
 
 
 class Sessions(ClusterTest):
@@ -30,8 +30,8 @@ class Sessions(ClusterTest):
 
     def test_S2_S6_a_session_is_renewed_and_listed(self):
         with self.client.grant_session(ttl=60) as session:
-            self.assertTrue(self.client.keep_alive_once(session.id).alive)
-            self.assertLess(self.client.keep_alive_once(12345).remaining, 0)
+            self.assertTrue(self.kept_alive(session.id).alive)
+            self.assertLess(self.kept_alive(12345).remaining, 0)
             found, page = [], self.client.list_sessions(limit=100)
             while True:
                 found += page.sessions
@@ -94,7 +94,7 @@ class Events(ClusterTest):
 
     def test_S10_a_wait_ends_when_its_session_does(self):
         told: "queue.Queue[SessionEvent]" = queue.Queue()
-        with gcoord.Client(ENDPOINTS) as other, other.open_session(ttl=60) as holder, holder.acquire(self.name):
+        with gcoord.Client(ENDPOINTS, **PATIENTLY) as other, other.open_session(ttl=60) as holder, holder.acquire(self.name):
             waiting = self.session(ttl=20, on_event=told.put).acquire_async(self.name)
             self.clock.move(self.client, 60)
             with self.assertRaises(gcoord.SessionExpired):
@@ -135,7 +135,7 @@ class Events(ClusterTest):
 
 
     def test_the_end_of_a_client_ends_its_sessions_but_not_detached_ones(self):
-        other = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
+        other = gcoord.Client(ENDPOINTS, **PATIENTLY)
         lock = other.open_session(ttl=3600).acquire(self.name)
         lease = other.take_lease(self.name + "/lease", ttl=3600)
         kept, session = other.open_session(ttl=3600), self.session()

@@ -7,7 +7,7 @@ import unittest
 
 import gcoord
 
-from cluster import ENDPOINTS, PATIENCE, ClusterTest
+from cluster import ENDPOINTS, PATIENCE, PATIENTLY, ClusterTest
 
 
 class Watches(ClusterTest):
@@ -70,7 +70,7 @@ class Watches(ClusterTest):
 
     def test_W2_a_callback_is_told_each_batch_and_why_none_comes_any_more(self):
         told, ends = queue.Queue(), queue.Queue()
-        client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)
+        client = gcoord.Client(ENDPOINTS, **PATIENTLY)
         watch = client.watch(self.name, on_batch=told.put, on_end=ends.put)
         lock = self.session().acquire(self.name)
         batch = told.get(timeout=PATIENCE)

@@ -3,6 +3,7 @@
 
 #include "protocol/error_codes.h"
 #include "protocol/lock_messages.h"
+#include "tests/server/last_answer.h"
 
 #include <gtest/gtest.h>
 
@@ -18,25 +19,6 @@ using protocol::AlarmRow;
 using protocol::ErrorCode;
 
 constexpr std::uint64_t kWall = 1'700'000'000'000;
-
-class Replies final : public protocol::ReplySink {
- public:
-  void park(protocol::ConnectionId) override {}
-
-  void unpark(protocol::ConnectionId) override {}
-
-  void reply(protocol::ConnectionId,
-             const protocol::ReplySlot& slot,
-             std::span<const std::byte> payload) override {
-    ++count;
-    last = slot;
-    bytes.assign(payload.begin(), payload.end());
-  }
-
-  int count = 0;
-  protocol::ReplySlot last;
-  std::vector<std::byte> bytes;
-};
 
 // Node 2 is suspect for long, node 3 joins for long.
 class AlarmRequestsTest : public testing::Test {
@@ -71,7 +53,7 @@ class AlarmRequestsTest : public testing::Test {
 
   protocol::ClusterView view_{.epoch = 4, .settings = {}, .nodes = {}};
   Alarms alarms_{{.converge_after_ms = 1000, .replace_after_ms = 1000}};
-  Replies replies_;
+  LastAnswer replies_;
   AlarmRequests requests_{{.replies = replies_,
                            .alarms = alarms_,
                            .view = [this]() -> const protocol::ClusterView& { return view_; },

@@ -4,6 +4,7 @@
 #include "server/limits/machine.h"
 #include "server/limits/requests.h"
 #include "tests/server/host_turn/engine_cluster.h"
+#include "tests/server/last_answer.h"
 
 #include <gtest/gtest.h>
 
@@ -22,27 +23,6 @@ using security::LimitKind;
 constexpr std::uint32_t kNodes = 3;
 constexpr std::uint32_t kShards = 2;
 constexpr std::uint64_t kNow = 1'000'000;
-
-class LastAnswer final : public protocol::ReplySink {
- public:
-  void park(protocol::ConnectionId) override {}
-
-  void unpark(protocol::ConnectionId) override {}
-
-  void reply(protocol::ConnectionId,
-             const protocol::ReplySlot& slot,
-             std::span<const std::byte> payload) override {
-    ++count;
-    last = slot;
-    bytes.assign(payload.begin(), payload.end());
-  }
-
-  ErrorCode error() const { return static_cast<ErrorCode>(last.detail); }
-
-  int count = 0;
-  protocol::ReplySlot last;
-  std::vector<std::byte> bytes;
-};
 
 class LimitsEngineTest : public testing::Test {
  protected:

@@ -6,6 +6,7 @@
 #include "protocol/members/join_messages.h"
 #include "server/members/node_members.h"
 #include "tests/server/host_turn/engine_toy_service.h"
+#include "tests/server/last_answer.h"
 
 #include <gtest/gtest.h>
 
@@ -82,26 +83,6 @@ class FakeLog final : public ReplicatedLog {
   std::deque<Proposal> proposals;
   std::vector<std::byte> written;  // All that was proposed.
   std::map<std::uint32_t, NodeId> transfers;
-};
-
-class Replies final : public protocol::ReplySink {
- public:
-  void park(protocol::ConnectionId) override { ++parked; }
-
-  void unpark(protocol::ConnectionId) override { --parked; }
-
-  void reply(protocol::ConnectionId,
-             const protocol::ReplySlot& slot,
-             std::span<const std::byte> payload) override {
-    ++count;
-    last = slot;
-    bytes.assign(payload.begin(), payload.end());
-  }
-
-  int count = 0;
-  int parked = 0;
-  protocol::ReplySlot last;
-  std::vector<std::byte> bytes;
 };
 
 class ChangingMembers : public testing::Test {
@@ -269,7 +250,7 @@ class ChangingMembers : public testing::Test {
   ToyService inner_;
   ViewMachine machine_;
   MetricsRegistry metrics_;
-  Replies replies_;
+  LastAnswer replies_;
   std::set<std::uint32_t> lacking_;
   std::set<std::uint32_t> lacking_marks_;  // Of them only Feature::MemberMarks.
   std::uint64_t wall_ms_ = 1'000'000;

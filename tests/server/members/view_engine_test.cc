@@ -3,6 +3,7 @@
 #include "protocol/error_codes.h"
 #include "server/members/node_members.h"
 #include "tests/server/host_turn/engine_cluster.h"
+#include "tests/server/last_answer.h"
 
 #include <gtest/gtest.h>
 
@@ -21,36 +22,13 @@ using protocol::ErrorCode;
 constexpr std::uint32_t kNodes = 3;
 constexpr std::uint32_t kShards = 4;
 
-// Keeps the last reply, and how many requests are parked.
-class LastReply final : public protocol::ReplySink {
- public:
-  void park(protocol::ConnectionId) override { ++parked; }
-
-  void unpark(protocol::ConnectionId) override { --parked; }
-
-  void reply(protocol::ConnectionId,
-             const protocol::ReplySlot& slot,
-             std::span<const std::byte> payload) override {
-    ++count;
-    last = slot;
-    bytes.assign(payload.begin(), payload.end());
-  }
-
-  ErrorCode error() const { return static_cast<ErrorCode>(last.detail); }
-
-  int count = 0;
-  int parked = 0;
-  protocol::ReplySlot last;
-  std::vector<std::byte> bytes;
-};
-
 class ViewEngineTest : public testing::Test {
  protected:
   // Around one node's engine.
   struct Around {
     std::unique_ptr<ViewMachine> machine;
     std::unique_ptr<NodeMembers> members;
-    LastReply replies;
+    LastAnswer replies;
     membership::ViewSettings settings = {.shards = kShards, .tick_ms = 10, .election_ms = 1000};
     std::string port = "7500";
     bool has_feature = true;
@@ -168,9 +146,9 @@ class ViewEngineTest : public testing::Test {
   }
 
   // Sends it to the leader and waits for the answer.
-  const LastReply& change(const protocol::MemberOrder& order) {
+  const LastAnswer& change(const protocol::MemberOrder& order) {
     const std::uint32_t id = leader();
-    LastReply& replies = around_[id].replies;
+    LastAnswer& replies = around_[id].replies;
     const int before = replies.count;
     send(id, protocol::RequestKind::MemberUpdate, protocol::encode_member_order(order));
     cluster_.run_until([&] { return replies.count > before; });
@@ -360,7 +338,7 @@ TEST_F(ViewEngineTest, ChangesAreForOneViewAndARepeatedOneIsAnsweredAgain) {
   start_all();
   await_epoch(1);
   const protocol::MemberOrder order = named(1, "db");
-  const LastReply& done = change(order);
+  const LastAnswer& done = change(order);
   ASSERT_EQ(done.error(), ErrorCode::None);
   EXPECT_EQ(done.last.extra, 2u);
   EXPECT_EQ(change(order).last.extra, 2u);  // Its first answer may have been lost.
@@ -389,7 +367,7 @@ TEST_F(ViewEngineTest, WhoeverWaitsGetsTheNextViewOrTheNewestWhenItsTimeIsOver) 
   start_all();
   await_epoch(1);
   const std::uint32_t id = leader() % kNodes + 1;
-  LastReply& replies = around_[id].replies;
+  LastAnswer& replies = around_[id].replies;
   using Mode = protocol::ViewQuery::Mode;
   const auto wait = [&](std::uint64_t after) {
     send(id,
@@ -424,7 +402,7 @@ TEST(ViewRequests, ChangesAreRefusedWhereNodesStayWhoTheyAre) {
   ViewMachine machine{inner};
   EngineCluster cluster{1, 1};
   cluster.start(1);
-  LastReply replies;
+  LastAnswer replies;
   ViewRequests requests({.log = cluster.engine(1),
                          .machine = machine,
                          .replies = replies,

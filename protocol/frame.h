@@ -91,6 +91,9 @@ class FrameView {
   RequestSlot request(std::size_t index) const;
   ReplySlot reply(std::size_t index) const;
 
+  // The same where it lies, as long as the view is valid; `copy` where it is not aligned there.
+  const RequestSlot& request(std::size_t index, RequestSlot& copy) const;
+
   // The payload of a slot of this frame; its range was checked by the decoder.
   std::span<const std::byte> payload(const RequestSlot& slot) const;
   std::span<const std::byte> payload(const ReplySlot& slot) const;
@@ -113,7 +116,14 @@ class FrameDecoder {
   // The first byte_count bytes of the last writable() were filled.
   void written(std::size_t byte_count);
 
-  // Copies in; for tests and small inputs. Any size.
+  // Memory behind what has come that is there already, perhaps none; follow with written().
+  // Invalidates views.
+  std::span<std::byte> spare();
+
+  // Room for so many bytes, which are here and follow by written(). Invalidates views.
+  std::span<std::byte> room_for(std::size_t byte_count);
+
+  // Copies in; for tests, and for what had to be read elsewhere. Any size.
   void append(std::span<const std::byte> bytes);
 
   // The next frame, if whole. After Bad every further call says Bad.
@@ -123,7 +133,7 @@ class FrameDecoder {
   BadFrame bad() const { return bad_; }
 
   // Bytes of memory held; at most two frames, and one read chunk when the stream is idle. Where
-  // bytes come by append() it grows with what came, not with what a header announces.
+  // writable() is not used it grows with what came, not with what a header announces.
   std::size_t capacity_bytes() const { return buffer_.capacity(); }
 
   // Whether the first bytes of a frame are here and its last are not, as of the last next().
@@ -166,11 +176,14 @@ class FrameBuilder {
 
   bool empty() const { return slots_.empty(); }
 
-  std::size_t slot_count() const { return slots_.size() / kSlotBytes; }
+  std::size_t slot_count() const {
+    return empty() ? 0 : (slots_.size() - kFrameHeaderBytes) / kSlotBytes;
+  }
 
   // Appends the frame to out, with the next sequence of this builder, and starts a new one. Not
-  // empty.
-  void finish(std::vector<std::byte>& out);
+  // empty. An `out` without bytes takes the builder's memory and gives its own, so that no slot is
+  // copied. The bytes that were copied.
+  std::size_t finish(std::vector<std::byte>& out);
 
   // Starts a new stream: forgets what was added and counts sequences from 1 again.
   void restart();
@@ -186,7 +199,7 @@ class FrameBuilder {
 
   FrameDirection direction_;
   std::uint64_t next_sequence_ = 1;
-  std::vector<std::byte> slots_;
+  std::vector<std::byte> slots_;  // Behind room for the header, once there are any.
   std::vector<std::byte> payloads_;
 };
 

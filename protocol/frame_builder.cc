@@ -29,9 +29,9 @@ void grow(std::vector<std::byte>& bytes, std::size_t count) {
 }  // namespace
 
 bool FrameBuilder::fits(std::size_t payload_bytes) const {
+  const std::size_t begun_bytes = std::max(slots_.size(), kFrameHeaderBytes) + payloads_.size();
   return slot_count() < std::numeric_limits<std::uint16_t>::max() &&
-         kFrameHeaderBytes + slots_.size() + kSlotBytes + payloads_.size() + payload_bytes <=
-             kFrameBytesMax;
+         begun_bytes + kSlotBytes + payload_bytes <= kFrameBytesMax;
 }
 
 void FrameBuilder::add(RequestSlot slot, std::span<const std::byte> payload) {
@@ -51,33 +51,45 @@ void FrameBuilder::add(ReplySlot slot, std::span<const std::byte> payload) {
 void FrameBuilder::add_bytes(const void* slot, std::span<const std::byte> payload) {
   GCOORD_ASSERT(fits(payload.size()));
   const auto* start = static_cast<const std::byte*>(slot);
+  if (slots_.empty()) {
+    slots_.resize(kFrameHeaderBytes);
+  }
   slots_.insert(slots_.end(), start, start + kSlotBytes);
   grow(payloads_, payload.size());
   payloads_.insert(payloads_.end(), payload.begin(), payload.end());
 }
 
-void FrameBuilder::finish(std::vector<std::byte>& out) {
+std::size_t FrameBuilder::finish(std::vector<std::byte>& out) {
   GCOORD_ASSERT(!empty());
   FrameHeader header;
   header.flags = direction_ == FrameDirection::Replies
                      ? static_cast<std::uint8_t>(FrameFlag::Replies)
                      : std::uint8_t{0};
   header.slot_count = static_cast<std::uint16_t>(slot_count());
-  header.frame_bytes =
-      static_cast<std::uint32_t>(kFrameHeaderBytes + slots_.size() + payloads_.size());
-  header.body_crc32c = crc32c(payloads_, crc32c(slots_));
+  header.frame_bytes = static_cast<std::uint32_t>(slots_.size() + payloads_.size());
+  header.body_crc32c =
+      crc32c(payloads_, crc32c(std::span<const std::byte>{slots_}.subspan(kFrameHeaderBytes)));
   header.sequence = next_sequence_;
   const auto bytes = std::as_bytes(std::span{&header, 1});
   header.header_crc32c = crc32c(bytes.first(offsetof(FrameHeader, header_crc32c)));
 
-  grow(out, header.frame_bytes);
-  out.insert(out.end(), bytes.begin(), bytes.end());
-  out.insert(out.end(), slots_.begin(), slots_.end());
+  std::ranges::copy(bytes, slots_.begin());
+
+  std::size_t copied_bytes = payloads_.size();
+  if (out.empty()) {
+    out.swap(slots_);
+    grow(out, payloads_.size());
+  } else {
+    grow(out, header.frame_bytes);
+    out.insert(out.end(), slots_.begin(), slots_.end());
+    copied_bytes += slots_.size();
+  }
   out.insert(out.end(), payloads_.begin(), payloads_.end());
   ++next_sequence_;
   slots_.clear();
   wipe(payloads_);
   payloads_.clear();
+  return copied_bytes;
 }
 
 void FrameBuilder::restart() {

@@ -72,6 +72,16 @@ ReplySlot FrameView::reply(std::size_t index) const {
   return slot_at<ReplySlot>(slots_, index);
 }
 
+const RequestSlot& FrameView::request(std::size_t index, RequestSlot& copy) const {
+  GCOORD_ASSERT(index < slot_count());
+  const std::byte* const place = slots_.data() + index * kSlotBytes;
+  if (reinterpret_cast<std::uintptr_t>(place) % alignof(RequestSlot) != 0) {
+    copy = request(index);
+    return copy;
+  }
+  return *reinterpret_cast<const RequestSlot*>(place);
+}
+
 std::span<const std::byte> FrameView::payload(const RequestSlot& slot) const {
   GCOORD_ASSERT(range_fits(slot.payload_offset, slot.payload_bytes, payloads_.size()));
   return payloads_.subspan(slot.payload_offset, slot.payload_bytes);
@@ -98,9 +108,15 @@ void FrameDecoder::written(std::size_t byte_count) {
   end_ += byte_count;
 }
 
-void FrameDecoder::append(std::span<const std::byte> bytes) {
+std::span<std::byte> FrameDecoder::spare() {
   compact();
-  const std::size_t wanted = end_ + bytes.size();
+  buffer_.resize(buffer_.capacity());
+  return std::span{buffer_}.subspan(end_);
+}
+
+std::span<std::byte> FrameDecoder::room_for(std::size_t byte_count) {
+  compact();
+  const std::size_t wanted = end_ + byte_count;
   if (buffer_.capacity() < wanted) {
     // Doubled, so that a large frame is not copied with each of its pieces, but not beyond its end.
     buffer_.reserve(std::max(wanted, std::min(2 * wanted, begin_ + needed_bytes_)));
@@ -108,7 +124,11 @@ void FrameDecoder::append(std::span<const std::byte> bytes) {
   if (buffer_.size() < wanted) {
     buffer_.resize(wanted);
   }
-  std::ranges::copy(bytes, buffer_.begin() + static_cast<std::ptrdiff_t>(end_));
+  return std::span{buffer_}.subspan(end_, byte_count);
+}
+
+void FrameDecoder::append(std::span<const std::byte> bytes) {
+  std::ranges::copy(bytes, room_for(bytes.size()).begin());
   end_ += bytes.size();
 }
 

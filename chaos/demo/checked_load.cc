@@ -32,14 +32,14 @@ std::filesystem::path CheckedLoad::history_file(std::uint32_t worker) const {
   return options_.directory / fmt::format("history-{}.jsonl", worker);
 }
 
-Status CheckedLoad::start(const std::vector<std::string>& endpoints) {
+Status CheckedLoad::start(const EndpointsOf& endpoints_of) {
   const double rounds = options_.rate / kOperationsPerRound;
   const auto round_us =
       static_cast<std::uint64_t>(1e6 * options_.clients * kLanes / std::max(rounds, 1.0));
   for (std::uint32_t number = 1; number <= options_.clients; ++number) {
     std::vector<std::string> arguments = options_.worker_command;
     for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
-             {"--endpoints", comma_list(endpoints)},
+             {"--endpoints", comma_list(endpoints_of(number))},
              {"--history", history_file(number).string()},
              {"--number", std::to_string(number)},
              {"--lanes", std::to_string(kLanes)},

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,15 @@ class CheckedLoad {
  public:
   explicit CheckedLoad(CheckedLoadOptions options);
 
+  // The endpoints of client process `number`, from 1.
+  using EndpointsOf = std::function<std::vector<std::string>(std::uint32_t number)>;
+
   // Returns when every client process may be relied on.
-  Status start(const std::vector<std::string>& endpoints);
+  Status start(const EndpointsOf& endpoints_of);
+
+  Status start(const std::vector<std::string>& endpoints) {
+    return start([&endpoints](std::uint32_t) { return endpoints; });
+  }
 
   // Aborted: one of them did not end well, or not within 90 s.
   Status await_ends() { return workers_.await_ends(std::chrono::seconds{90}); }

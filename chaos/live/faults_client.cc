@@ -1,10 +1,13 @@
-// Storms of clients, clients that stop, and strangers at the ports.
+// Storms of clients, clients that stop, strangers at the ports, and intruders in shared memory.
 #include "chaos/check/operation.h"
 #include "chaos/demo/lane.h"
 #include "chaos/demo/recorded_session.h"
 #include "chaos/live/fault.h"
+#include "chaos/rings/attackers.h"
+#include "chaos/rings/client_way.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,8 +15,10 @@
 #include <algorithm>
 #include <csignal>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 namespace gcoord::chaos {
 
@@ -313,13 +318,106 @@ class Strangers final : public Fault {
   std::uint64_t felt_ = 0;
 };
 
+// Processes that misuse the memory that nodes share with them. Each node loses the connections of
+// these and nothing else, counts what cannot be, and gives their memory back.
+class Intruders final : public Fault {
+ public:
+  explicit Intruders(RingAttack attack) : attack_(attack) {}
+
+  Result<std::string> inject(LiveWorld& world, Draw& draw) override {
+    length_ = draw.milliseconds(1500, 4000);
+    attackers_.emplace(world.attacker_command);
+    for (std::uint32_t node = 1; node <= world.node_count(); ++node) {
+      const auto& others = world.claimed;
+      const auto metrics = world.alive(node)
+                               ? read_ring_metrics(world.cluster.metrics_port(node))
+                               : Result<RingMetrics>{Status{StatusCode::Unavailable, "down"}};
+      if (!metrics.ok() || std::find(others.begin(), others.end(), node) != others.end()) {
+        continue;  // Another fault has it.
+      }
+      met_.emplace(node, Met{world.cluster.pid(node), metrics.value()});
+      GCOORD_TRY_STATUS(attackers_->start({.path = ring_path(world.cluster, node).string(),
+                                           .attack = attack_,
+                                           .seed = draw.word(),
+                                           .length = length_}));
+    }
+    return std::string{ring_attack_name(attack_)} + " in the shared memory of " +
+           std::to_string(met_.size()) + " nodes";
+  }
+
+  std::chrono::milliseconds hold(Draw&) override { return length_; }
+
+  Result<std::string> heal(LiveWorld& world) override {
+    GCOORD_TRY(counts_, attackers_->await_ends(kEndTimeout));
+    std::uint64_t refused = 0;
+    for (const auto& [node, met] : met_) {
+      const auto& others = world.may_end;
+      if (std::find(others.begin(), others.end(), node) != others.end()) {
+        continue;
+      }
+      if (!world.alive(node) || world.cluster.pid(node) != met.pid) {
+        return Status{StatusCode::Internal, name_nodes({node}) + " fell to a client"};
+      }
+      GCOORD_TRY(const RingMetrics metrics, await_leave(world, node));
+      refused += metrics.refused() - met.metrics.refused();
+    }
+    if (attack_ == RingAttack::Scribble && counts_.ended > 0 && refused == 0) {
+      return Status{StatusCode::Internal, "connections that were ended were not counted"};
+    }
+    return fmt::format("{} connections, {} ended by nodes, {} held back, {} refusals counted",
+                       counts_.rings,
+                       counts_.ended,
+                       counts_.full,
+                       refused);
+  }
+
+  std::uint64_t felt() const override { return counts_.rings; }
+
+ private:
+  struct Met {
+    pid_t pid = -1;
+    RingMetrics metrics;
+  };
+
+  static constexpr std::chrono::seconds kEndTimeout{30};
+
+  // Until no more clients have rings than client processes run.
+  static Result<RingMetrics> await_leave(LiveWorld& world, std::uint32_t node) {
+    const auto until = std::chrono::steady_clock::now() + kEndTimeout;
+    for (;;) {
+      GCOORD_TRY(const RingMetrics metrics, read_ring_metrics(world.cluster.metrics_port(node)));
+      if (metrics.clients <= world.clients.size()) {
+        return metrics;
+      }
+      if (std::chrono::steady_clock::now() > until) {
+        return Status{StatusCode::Internal,
+                      name_nodes({node}) + " keeps the rings of clients that have gone"};
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    }
+  }
+
+  RingAttack attack_;
+  std::chrono::milliseconds length_{0};
+  std::map<std::uint32_t, Met> met_;
+  std::optional<RingAttackers> attackers_;
+  RingAttackCounts counts_;
+};
+
+FaultClass intruders(std::string_view name, std::string_view table, RingAttack attack) {
+  return {name, table, false, [attack] { return std::make_unique<Intruders>(attack); }, {}};
+}
+
 }  // namespace
 
 std::vector<FaultClass> client_faults() {
   return {{"waiter-herd", "31", false, [] { return std::make_unique<Herd>(); }, {}},
           {"session-storm", "32", false, [] { return std::make_unique<Storm>(); }, {}},
           {"stopped-client", "16", true, [] { return std::make_unique<StoppedClient>(); }, {}},
-          {"strangers", "28, 30", true, [] { return std::make_unique<Strangers>(); }, {}}};
+          {"strangers", "28, 30", true, [] { return std::make_unique<Strangers>(); }, {}},
+          intruders("ring-scribble", "41", RingAttack::Scribble),
+          intruders("ring-death", "42", RingAttack::DieInWrite),
+          intruders("ring-unread", "30", RingAttack::NeverRead)};
 }
 
 }  // namespace gcoord::chaos

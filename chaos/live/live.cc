@@ -156,7 +156,9 @@ class LiveRun {
   }
 
   Status start_workers() {
-    GCOORD_TRY_STATUS(load_.start(cluster_->endpoints()));
+    GCOORD_TRY_STATUS(load_.start([this](std::uint32_t number) {
+      return endpoints_of(*cluster_, options_.client_way, number);
+    }));
     began_ = Clock::now();
     result_.began_ns = history_now_ns();
     watch_ = std::make_unique<LeaderWatch>(*watcher_, options_.nodes);
@@ -176,6 +178,7 @@ class LiveRun {
          .client = *client_,
          .history = *history_,
          .clients = load_.each(),
+         .attacker_command = options_.attacker_command,
          .program = options_.gcoordd,
          .library = options_.library,
          .session_ttl = kSessionTtl},

@@ -6,6 +6,7 @@
 
 #include "chaos/demo/worker.h"
 #include "chaos/live/step_position.h"
+#include "chaos/rings/client_way.h"
 #include "common/status.h"
 
 #include <chrono>
@@ -21,12 +22,15 @@ struct LiveOptions {
   std::filesystem::path gcoordd;
   std::filesystem::path library;            // The shim.
   std::vector<std::string> worker_command;  // What runs run_worker, without its arguments.
-  std::filesystem::path directory;          // A fresh one is made here.
-  std::filesystem::path report;             // The page; empty: none.
-  std::string replay;                       // The command that runs this again.
+  // What runs run_ring_attacker(), without its arguments.
+  std::vector<std::string> attacker_command;
+  std::filesystem::path directory;  // A fresh one is made here.
+  std::filesystem::path report;     // The page; empty: none.
+  std::string replay;               // The command that runs this again.
   std::uint32_t nodes = 5;
   std::uint32_t shards = 64;
   std::uint32_t clients = 4;  // Client processes.
+  ClientWay client_way = ClientWay::Tcp;
   std::uint32_t rate = 1500;  // Operations a second that they ask for together.
   std::chrono::seconds length{60};
   std::uint64_t seed = 1;

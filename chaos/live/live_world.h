@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gcoord::chaos {
@@ -24,13 +25,14 @@ struct LiveWorld {
   LinkProxies& proxies;
   std::vector<std::unique_ptr<ShimPage>>& shims;  // That of node 1 first.
   client::Client& client;
-  HistoryWriter& history;                 // Of what faults do as clients.
-  std::vector<ChildProcess>& clients;     // The client processes under load.
-  std::filesystem::path program;          // gcoordd.
-  std::filesystem::path library;          // The shim.
-  std::chrono::milliseconds session_ttl;  // Of the clients' sessions.
-  std::vector<std::uint32_t> claimed;     // In the strike that is under way.
-  std::vector<std::uint32_t> may_end;     // In the same: nodes that a fault may make end.
+  HistoryWriter& history;                     // Of what faults do as clients.
+  std::vector<ChildProcess>& clients;         // The client processes under load.
+  std::vector<std::string> attacker_command;  // What attacks shared memory.
+  std::filesystem::path program;              // gcoordd.
+  std::filesystem::path library;              // The shim.
+  std::chrono::milliseconds session_ttl;      // Of the clients' sessions.
+  std::vector<std::uint32_t> claimed;         // In the strike that is under way.
+  std::vector<std::uint32_t> may_end;         // In the same: nodes that a fault may make end.
 
   std::uint32_t node_count() const { return cluster.node_count(); }
 

@@ -2,6 +2,7 @@
 #include "chaos/live/live.h"
 #include "chaos/process/own_path.h"
 #include "chaos/process/scratch_directory.h"
+#include "chaos/rings/attackers.h"
 #include "chaos/verbs/chaos_verb.h"
 #include "common/random.h"
 
@@ -32,6 +33,14 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 1 << 16));
   app.add_option("--clients", live.clients, "number of client processes (default 4)")
       ->check(CLI::Range(1, 32));
+  app.add_option_function<std::string>(
+         "--transport",
+         [&live](const std::string& name) {
+           live.client_way = client_way_of(name).value_or(ClientWay::Tcp);
+         },
+         "how client processes reach the nodes: tcp (default), shm, shared memory; or mixed: of "
+         "three processes one by each, and one by both")
+      ->check(CLI::IsMember({"tcp", "shm", "mixed"}));
   app.add_option("--rate", live.rate, "operations/s of all clients (default 1500)")
       ->check(CLI::Range(10, 1'000'000));
   app.add_option("--seed", live.seed, "seed of the schedule of faults (default: random, printed)");
@@ -58,6 +67,22 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--json", arguments.json, "print the result as one JSON object on the last line");
 }
 
+CLI::App* add_attacker(CLI::App& app, RingAttackOptions& attack, long long& length_ms) {
+  CLI::App* role =
+      app.add_subcommand("ring-client", "misuse shared memory; the run starts it")->group("");
+  role->add_option("--path", attack.path)->required();
+  role->add_option_function<std::string>("--attack",
+                                         [&attack](const std::string& name) {
+                                           attack.attack =
+                                               ring_attack_of(name).value_or(RingAttack::Scribble);
+                                         })
+      ->check(CLI::IsMember({"scribble", "die-in-write", "never-read"}))
+      ->required();
+  role->add_option("--seed", attack.seed)->required();
+  role->add_option("--length-ms", length_ms)->required();
+  return role;
+}
+
 std::string replay_command(const Arguments& arguments) {
   const LiveOptions& live = arguments.live;
   std::string command = "./gcoord chaos live --seconds " + std::to_string(arguments.seconds) +
@@ -67,6 +92,9 @@ std::string replay_command(const Arguments& arguments) {
                         std::to_string(live.seed);
   command += live.place.device.empty() ? "" : " --device " + live.place.device;
   command += live.place.resident ? " --resident" : "";
+  command += live.client_way == ClientWay::Tcp
+                 ? ""
+                 : " --transport " + std::string{client_way_name(live.client_way)};
   for (std::size_t i = 0; i < live.faults.size(); ++i) {
     command += (i == 0 ? " --faults " : ",") + live.faults[i];
   }
@@ -104,6 +132,7 @@ int run_live_with(Arguments& arguments, bool seed_given) {
   live.gcoordd = program_beside("gcoordd");
   live.library = program_beside("../lib/libgcoord_chaos_shim.so");
   live.worker_command = {own_path().string(), "live", "worker"};
+  live.attacker_command = {own_path().string(), "live", "ring-client"};
   live.replay = replay_command(arguments);
   return run_live(live, arguments.json);
 }
@@ -133,6 +162,9 @@ int run_live_verb(int argc, char** argv) {
   role->add_option("--round-us", round_us)->required();
   role->add_option("--session-ttl-ms", ttl_ms)->required();
   role->add_option("--length-ms", length_ms)->required();
+  RingAttackOptions attack;
+  long long attack_ms = 0;
+  CLI::App* attacker = add_attacker(app, attack, attack_ms);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -140,6 +172,10 @@ int run_live_verb(int argc, char** argv) {
   }
   if (role->parsed()) {
     return run_as_worker(worker, length_ms, round_us, ttl_ms);
+  }
+  if (attacker->parsed()) {
+    attack.length = std::chrono::milliseconds{attack_ms};
+    return run_ring_attacker(attack);
   }
   if (arguments.list) {
     std::fputs(list_faults(arguments.live.place).c_str(), stdout);

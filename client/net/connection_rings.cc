@@ -30,16 +30,29 @@ void Connection::Wire::on_socket(const std::shared_ptr<Connection>& self) {
   if (!rings->is_open()) {
     take_offer(*self);
   } else {
-    ended = !rings->take_bells();
+    take_bells(*self);
   }
   if (self->closed_) {
     return;
   }
   if (!ended) {
-    await_socket(self);
+    // Behind everything else that the thread has to do now: a node that rings without end has one
+    // turn of many.
+    asio::post(socket.get_executor(), [self] {
+      if (!self->closed_) {
+        self->wire_->await_socket(self);
+      }
+    });
   }
   if (rings->is_open() && !exchanges) {
     exchange(self);
+  }
+}
+
+void Connection::Wire::take_bells(Connection& self) {
+  ended = rings->take_bells() == netcore::Bells::Gone;
+  if (rings->is_loud()) {
+    self.close("the node rings without end for nothing in shared memory");
   }
 }
 
@@ -97,17 +110,15 @@ void Connection::Wire::exchange(const std::shared_ptr<Connection>& self) {
 
 // Delivers what is here. False: the connection is over.
 bool Connection::Wire::read_ring(Connection& self) {
-  const std::span<const std::byte> bytes = rings->read();
+  const std::size_t byte_count = rings->read(self.decoder_);
   if (rings->broken()) {
     self.close("the node's rings in shared memory contradict themselves");
     return false;
   }
-  if (bytes.empty()) {
+  if (byte_count == 0) {
     return true;
   }
   self.last_received_ = self.clock_.now();
-  self.decoder_.append(bytes);
-  rings->forget_taken();
   const bool good = self.deliver_frames();
   if (self.closed_) {
     return false;

@@ -103,6 +103,7 @@ struct Connection::Wire {
   void begin_rings(const std::shared_ptr<Connection>& self);
   void await_socket(const std::shared_ptr<Connection>& self);
   void on_socket(const std::shared_ptr<Connection>& self);
+  void take_bells(Connection& self);
   void take_offer(Connection& self);
   void write_ring(Connection& self);
   void exchange(const std::shared_ptr<Connection>& self);

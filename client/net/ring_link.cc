@@ -1,9 +1,6 @@
 #include "client/net/ring_link.h"
 
-#include "common/wipe.h"
-
 #include <string>
-#include <utility>
 
 namespace gcoord::client {
 
@@ -29,7 +26,6 @@ gcoord::Result<bool> RingLink::take_offer() {
   GCOORD_TRY(memory_, netcore::RingMapping::adopt(offer.memory->get(), offer.offer.shape));
   writer_ = netcore::RingWriter{memory_.request()};
   reader_ = netcore::RingReader{memory_.reply()};
-  taken_.resize(offer.offer.shape.reply_bytes);
   return true;
 }
 
@@ -41,6 +37,7 @@ std::size_t RingLink::write(std::span<const std::byte> bytes) {
       break;
     }
     written += count;
+    idle_bells_ = 0;
   }
   if (writer_.publish()) {
     netcore::ring_bell(socket_);
@@ -48,27 +45,27 @@ std::size_t RingLink::write(std::span<const std::byte> bytes) {
   return written;
 }
 
-std::span<const std::byte> RingLink::read() {
+std::size_t RingLink::read(protocol::FrameDecoder& decoder) {
   reader_.disarm();
-  const netcore::RingTaken taken = reader_.take(taken_.data(), taken_.size());
+  const std::span<std::byte> room = decoder.room_for(reader_.waiting_bytes());
+  const netcore::RingTaken taken = reader_.take(room.data(), room.size());
   if (taken.wakes) {
     netcore::ring_bell(socket_);
   }
-  taken_bytes_ = taken.bytes;
-  return std::span<const std::byte>{taken_}.first(taken_bytes_);
+  decoder.written(taken.bytes);
+  idle_bells_ = taken.bytes > 0 ? 0 : idle_bells_;
+  return taken.bytes;
 }
 
-void RingLink::forget_taken() {
-  wipe(std::span{taken_}.first(std::exchange(taken_bytes_, 0)));
-}
-
-bool RingLink::take_bells() {
+netcore::Bells RingLink::take_bells() {
   const netcore::Bells bells = netcore::take_bells(socket_);
   if (bells != netcore::Bells::None) {  // Each sleep has one: what sleeps on does so anew.
     reader_.disarm();
     writer_.disarm();
+    ++idle_bells_;
   }
-  return bells != netcore::Bells::Gone;
+  loud_times_ = bells == netcore::Bells::TooMany ? loud_times_ + 1 : 0;
+  return bells;
 }
 
 }  // namespace gcoord::client

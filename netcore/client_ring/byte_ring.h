@@ -170,7 +170,14 @@ class RingReader {
   // Of a ring from which nothing was read yet.
   GCOORD_HD explicit RingReader(const ClientRingView& ring) : ring_(ring) {}
 
-  // Copies whole pieces out, as many as fit; `room`: at least the ring's capacity.
+  // Room that take() needs at most for what is here now: not more than the ring's capacity.
+  GCOORD_HD std::size_t waiting_bytes() {
+    look_at_writer();
+    return broken_ ? 0 : static_cast<std::size_t>(written_ - read_);
+  }
+
+  // Copies whole pieces out, as many as fit; `room`: at least what waiting_bytes() said. Pieces
+  // that came since then stay where they do not fit.
   GCOORD_HD RingTaken take(std::byte* to, std::size_t room) {
     RingTaken taken;
     look_at_writer();

@@ -18,12 +18,27 @@ namespace gcoord::server {
 
 class CheckedInput {
  public:
+  // Memory that the next bytes may be read into, perhaps none. All frames that were here have been
+  // taken; their views end.
+  std::span<std::byte> spare() {
+    GCOORD_ASSERT(taken());
+    return decoder_.spare();
+  }
+
   // All frames that were here have been taken; their views end.
-  void append(std::span<const std::byte> bytes) {
+  void append(std::span<const std::byte> bytes) { take(0, bytes); }
+
+  // Bytes that were read into spare(), and those behind them.
+  void take(std::size_t spare_bytes, std::span<const std::byte> bytes) {
     GCOORD_ASSERT(taken());
     frames_.clear();
     next_ = 0;
-    decoder_.append(bytes);
+    if (spare_bytes > 0) {
+      decoder_.written(spare_bytes);
+    }
+    if (!bytes.empty()) {
+      decoder_.append(bytes);
+    }
     protocol::FrameView frame;
     while (decoder_.next(frame) == protocol::DecodeStep::Frame) {
       frames_.push_back(frame);

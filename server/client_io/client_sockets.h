@@ -45,7 +45,7 @@ class ClientSockets {
         options_(options),
         metrics_(metrics),
         counters_(metrics),
-        rings_(metrics, scratch_.wire) {}
+        rings_(metrics) {}
 
   // Once. FailedPrecondition: the kernel refuses the backend that is wished. With threads it says
   // in the log how many there are, and how they serve.

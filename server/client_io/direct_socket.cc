@@ -4,6 +4,7 @@
 #include <asio/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -25,11 +26,19 @@ void DirectSocket::await_input() {
                      });
 }
 
+// Plain bytes go where frames are checked, as far as there is memory; a client that says little has
+// little of it, so the rest goes by way of the scratch.
 ClientSocket::Read DirectSocket::read() {
+  const std::span<std::byte> spare = tls_ == nullptr ? decoder_.spare() : std::span<std::byte>{};
+  const std::span<std::byte> beyond =
+      std::span{scratch_.wire}.subspan(std::min(spare.size(), scratch_.wire.size()));
+  const auto room = spare.first(scratch_.wire.size() - beyond.size());
   asio::error_code error;
   count(IoCall::Receive);
   const std::size_t byte_count =
-      socket_.read_some(asio::buffer(scratch_.wire.data(), scratch_.wire.size()), error);
+      socket_.read_some(std::array{asio::buffer(room.data(), room.size()),
+                                   asio::buffer(beyond.data(), beyond.size())},
+                        error);
   if (error && error != asio::error::would_block) {
     lost_ = true;
     return {.gone = true};
@@ -38,8 +47,12 @@ ClientSocket::Read DirectSocket::read() {
   if (tls_ != nullptr) {
     return decrypt(byte_count);
   }
-  count(IoCopy::Frame, byte_count);
-  decoder_.append(std::span{scratch_.wire}.first(byte_count));
+  const std::size_t spare_bytes = std::min(byte_count, room.size());
+  decoder_.written(spare_bytes);
+  if (byte_count > spare_bytes) {
+    count(IoCopy::Frame, byte_count - spare_bytes);
+    decoder_.append(beyond.first(byte_count - spare_bytes));
+  }
   return {.more = byte_count == scratch_.wire.size()};
 }
 

@@ -5,9 +5,11 @@
 
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -125,11 +127,17 @@ bool EpollBackend::take_events(int timeout_ms) {
   return count > 0;
 }
 
-// A read that does not fill the buffer has emptied the socket: what comes after it is a new edge,
-// but for an end that has been seen.
+// Of so many bytes the first go to the socket's room. A read that does not fill both has emptied
+// the socket: what comes after it is a new edge, but for an end that has been seen.
 void EpollBackend::try_receive(IoSocket& socket, Sink& sink) {
   tally().add(IoCall::Receive);
-  const ssize_t count = ::recv(socket.fd, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
+  const std::size_t room_bytes = std::min(socket.room.size(), scratch_.size());
+  const std::size_t beyond_bytes = scratch_.size() - room_bytes;
+  std::array<iovec, 2> parts{{{socket.room.data(), room_bytes}, {scratch_.data(), beyond_bytes}}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const ssize_t count = ::recvmsg(socket.fd, &message, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
     socket.readable = errno == EINTR;
     queue(socket);
@@ -140,10 +148,13 @@ void EpollBackend::try_receive(IoSocket& socket, Sink& sink) {
     sink.on_gone(socket);
     return;
   }
-  const auto bytes = std::span<const std::byte>{scratch_}.first(static_cast<std::size_t>(count));
-  const bool more = bytes.size() == scratch_.size();
+  const auto byte_count = static_cast<std::size_t>(count);
+  const std::size_t placed_bytes = std::min(byte_count, room_bytes);
+  const bool more = byte_count == scratch_.size();
   socket.readable = more || socket.ended;
-  sink.on_received(socket, bytes, more);
+  sink.on_received(
+      socket,
+      {placed_bytes, std::span<const std::byte>{scratch_}.first(byte_count - placed_bytes), more});
 }
 
 void EpollBackend::try_send(IoSocket& socket, Sink& sink) {

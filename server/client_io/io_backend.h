@@ -26,6 +26,7 @@ struct IoSocket {
 
   int fd;
   bool receiving = false;              // A receive() is under way.
+  std::span<std::byte> room;           // Where its bytes should go first; may be empty.
   std::span<const std::byte> sending;  // Of the send() that is under way; empty: none is.
 
   // The backend's own.
@@ -39,11 +40,17 @@ struct IoSocket {
 
 class IoBackend {
  public:
+  struct Received {
+    std::size_t room_bytes = 0;
+    std::span<const std::byte> bytes;
+    bool more = false;  // Perhaps more is here.
+  };
+
   // What came of requests. Only advance() calls it; a call may make the next request.
   class Sink {
    public:
-    // At least one byte. `more`: perhaps more is here.
-    virtual void on_received(IoSocket& socket, std::span<const std::byte> bytes, bool more) = 0;
+    // At least one byte in all: those at the beginning of the socket's room, then `bytes`.
+    virtual void on_received(IoSocket& socket, const Received& received) = 0;
     // The send is done: so many of its bytes, at least one, have left.
     virtual void on_sent(IoSocket& socket, std::size_t byte_count) = 0;
     // The socket takes nothing now; the send goes on.

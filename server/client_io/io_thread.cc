@@ -115,12 +115,13 @@ void IoThread::apply(IoCommand& command) {
     case IoCommand::Kind::Receive:
       socket.input = std::move(command.input);
       if (!socket.report.gone) {
-        backend_->receive(socket);
+        receive(socket);
       }
       break;
     case IoCommand::Kind::Release:
       if (socket.input != nullptr && socket.receiving) {
         socket.input->release();
+        socket.room = {};
       }
       if (socket.tls != nullptr) {
         socket.tls->release();
@@ -285,21 +286,28 @@ void IoThread::push_reports() {
   rings_ = !reporting_.empty();
 }
 
-void IoThread::on_received(IoSocket& received, std::span<const std::byte> bytes, bool more) {
-  Socket& socket = static_cast<Socket&>(received);
+// Plain bytes go where frames are checked, as far as there is memory.
+void IoThread::receive(Socket& socket) {
+  socket.room = socket.tls == nullptr ? socket.input->spare() : std::span<std::byte>{};
+  backend_->receive(socket);
+}
+
+void IoThread::on_received(IoSocket& io_socket, const IoBackend::Received& received) {
+  Socket& socket = static_cast<Socket&>(io_socket);
   counters_.reads.add();
-  backend_->tally().add(IoCopy::Receive, bytes.size());
-  const std::span<const std::byte> plain = decrypt(socket, bytes);
-  if (plain.empty()) {
+  backend_->tally().add(IoCopy::Receive, received.room_bytes + received.bytes.size());
+  const std::span<const std::byte> plain = decrypt(socket, received.bytes);
+  if (plain.empty() && received.room_bytes == 0) {
     if (!socket.report.gone && (socket.tls == nullptr || !socket.tls->plain_text())) {
-      backend_->receive(socket);
+      receive(socket);
     }
     return;
   }
   backend_->tally().add(IoCopy::Frame, plain.size());
-  socket.input->append(plain);
+  socket.input->take(received.room_bytes, plain);
+  socket.room = {};
   socket.report.input = std::move(socket.input);
-  socket.report.more = more;
+  socket.report.more = received.more;
   note(socket, true);
 }
 

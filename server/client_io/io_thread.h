@@ -121,6 +121,7 @@ class IoThread final : private IoBackend::Sink {
   void run_to_end();
   void apply(IoCommand& command);
   void add(IoCommand& command);
+  void receive(Socket& socket);
   void send(Socket& socket, IoCommand& command);
   void close(Socket& socket);
   void send_on(Socket& socket);
@@ -131,7 +132,7 @@ class IoThread final : private IoBackend::Sink {
   void note(Socket& socket, bool wakes);
   void push_reports();
 
-  void on_received(IoSocket& socket, std::span<const std::byte> bytes, bool more) override;
+  void on_received(IoSocket& socket, const IoBackend::Received& received) override;
   void on_sent(IoSocket& socket, std::size_t byte_count) override;
   void on_blocked(IoSocket& socket) override;
   void on_gone(IoSocket& socket) override;

@@ -34,16 +34,18 @@ class ReplyOutbox {
     builder_.add(slot, payload);
   }
 
-  // The frame that is gathered waits for the socket from now on; the next reply begins another.
-  void finish_frame() {
+  // The frame that is gathered waits for the socket from now on; the next reply begins another. The
+  // bytes that were copied for that.
+  std::size_t finish_frame() {
     if (builder_.empty()) {
-      return;
+      return 0;
     }
-    builder_.finish(frames_);
+    const std::size_t copied_bytes = builder_.finish(frames_);
     used_ = std::max(used_, frames_.size());
     if (builder_.capacity_bytes() > 2 * kKeptBytes) {
       builder_.release();
     }
+    return copied_bytes;
   }
 
   // Of whole frames that the socket has not taken.

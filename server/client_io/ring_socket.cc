@@ -1,7 +1,5 @@
 #include "server/client_io/ring_socket.h"
 
-#include "common/wipe.h"
-
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -213,15 +211,14 @@ ClientSocket::Read RingSocket::read() {
   if (!rings_.is_mapped()) {
     return {.gone = lost_};
   }
-  const netcore::RingTaken taken = reader_.take(shared_.input.data(), shared_.input.size());
+  const std::span<std::byte> room = decoder_.room_for(reader_.waiting_bytes());
+  const netcore::RingTaken taken = reader_.take(room.data(), room.size());
   if (taken.wakes) {
     wake();
   }
   shared_.counters.read.add(taken.bytes);
   count(IoCopy::Receive, taken.bytes);
-  count(IoCopy::Frame, taken.bytes);
-  decoder_.append(shared_.input.first(taken.bytes));
-  wipe(shared_.input.first(taken.bytes));  // Nobody reads it again, and it may have secrets.
+  decoder_.written(taken.bytes);
   shared_.polls.heat(*this);
   const bool more = reader_.has_input();
   const bool over = reader_.broken() || (lost_ && !more);

@@ -2,8 +2,8 @@
 // (netcore/client_ring); the loop's thread serves it itself.
 //
 // The socket of the system carries the request for rings, the memory, and bells from then on; its
-// end is the client's. Requests are copied out of the ring first and judged then, by the decoder
-// that judges those of TCP, so what the client does to the memory meanwhile changes nothing. A ring
+// end is the client's. Requests are copied once: out of the ring to where the decoder that judges
+// those of TCP judges them, so what the client does to the memory meanwhile changes nothing. A ring
 // whose words cannot be ends the connection, and is counted. So does a client that rings without
 // end: its bells are looked at once per pass, 256 of them. The memory of the rings counts as the
 // connection's from its first moment, before the client has asked for it. At the connection's end
@@ -31,13 +31,11 @@ class RingSocket final : public ClientSocket, private PolledRing {
  public:
   // What all of them share, and outlives them.
   struct Shared {
-    // `room`: where input is copied to first.
-    Shared(MetricsRegistry& metrics, std::span<std::byte> room) : counters(metrics), input(room) {}
+    explicit Shared(MetricsRegistry& metrics) : counters(metrics) {}
 
     RingPolls polls;
     PartingRings parting;
     RingCounters counters;
-    std::span<std::byte> input;
   };
 
   // The largest rings that the client gets. None: it is refused by the first write(), whether or
@@ -75,8 +73,6 @@ class RingSocket final : public ClientSocket, private PolledRing {
   void close() override;
 
  private:
-  static_assert(netcore::kRingBytesMax <= kSocketReadBytes);
-
   bool serve() override;
   bool arm() override;
 

@@ -276,7 +276,9 @@ void UringBackend::receive_now(IoSocket& socket, Sink& sink) {
   socket.receiving = false;
   if (count > 0) {
     const auto byte_count = static_cast<std::size_t>(count);
-    sink.on_received(socket, std::span{scratch_}.first(byte_count), byte_count == scratch_.size());
+    sink.on_received(
+        socket,
+        {.bytes = std::span{scratch_}.first(byte_count), .more = byte_count == scratch_.size()});
   } else {
     sink.on_gone(socket);
   }
@@ -290,8 +292,8 @@ void UringBackend::on_receive(IoSocket& socket, const Completion& completion, Si
       const auto byte_count = static_cast<std::size_t>(completion.result);
       socket.receiving = false;
       sink.on_received(socket,
-                       {&buffer_bytes_[buffer * kSocketReadBytes], byte_count},
-                       byte_count == kSocketReadBytes);
+                       {.bytes = {&buffer_bytes_[buffer * kSocketReadBytes], byte_count},
+                        .more = byte_count == kSocketReadBytes});
     } else if (completion.result == -ENOBUFS) {
       receive_now(socket, sink);
     } else if (completion.result == -EINTR || completion.result == -EAGAIN) {

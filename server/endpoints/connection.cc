@@ -114,8 +114,11 @@ bool Connection::has_request() {
 void Connection::take_requests(std::uint64_t until) {
   taking_frames_ = true;
   const std::uint64_t before = client.requests;
+  std::size_t copied_slots = 0;
+  protocol::RequestSlot copy;
   while (may_read() && client.requests < until && has_request()) {
-    const protocol::RequestSlot request = frame_.request(slot_next_);
+    const protocol::RequestSlot& request = frame_.request(slot_next_, copy);
+    copied_slots += &request == &copy ? 1 : 0;
     ++slot_next_;
     ++outstanding_;
     ++client.requests;
@@ -123,7 +126,7 @@ void Connection::take_requests(std::uint64_t until) {
   }
   taking_frames_ = false;
   socket_->count(IoEvent::Request, client.requests - before);
-  socket_->count(IoCopy::Slot, (client.requests - before) * protocol::kSlotBytes);
+  socket_->count(IoCopy::Slot, copied_slots * protocol::kSlotBytes);
 }
 
 // Nothing is left to take when the connection may read on: then a frame has begun, or none has.
@@ -221,8 +224,7 @@ void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte
 
 void Connection::finish_frame() {
   const std::size_t before = out_.bytes();
-  out_.finish_frame();
-  socket_->count(IoCopy::Assemble, out_.bytes() - before);
+  socket_->count(IoCopy::Assemble, out_.finish_frame());
   socket_->count(IoEvent::FrameOut, out_.bytes() != before ? 1 : 0);
 }
 

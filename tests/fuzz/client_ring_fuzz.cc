@@ -10,7 +10,6 @@
 #include "protocol/hello.h"
 #include "protocol/lock_messages.h"
 #include "protocol/validate.h"
-#include "server/client_io/checked_input.h"
 #include "tests/fuzz/fuzz_test_main.h"
 
 #include <algorithm>
@@ -43,7 +42,7 @@ struct Shared {
   std::unique_ptr<std::byte[]> reply{new std::byte[kCapacity]()};
 };
 
-void judge_frames(server::CheckedInput& input) {
+void judge_frames(protocol::FrameDecoder& input) {
   protocol::FrameView frame;
   while (input.next(frame) == protocol::DecodeStep::Frame) {
     for (std::size_t index = 0; index < frame.slot_count(); ++index) {
@@ -64,12 +63,16 @@ class NodeSide {
 
   void pass() {
     const bool was_broken = reader_.broken();
-    const RingTaken taken = reader_.take(scratch_.data(), scratch_.size());
-    GCOORD_ASSERT(taken.bytes <= kCapacity);
+    const bool sound = decoder_.bad() == protocol::BadFrame::None;
+    const std::size_t waiting = sound ? reader_.waiting_bytes() : 0;
+    GCOORD_ASSERT(waiting <= kCapacity && (!was_broken || waiting == 0));
+    const std::span<std::byte> room = decoder_.room_for(waiting);
+    const RingTaken taken = reader_.take(room.data(), room.size());
+    GCOORD_ASSERT(taken.bytes <= waiting);
     GCOORD_ASSERT(!was_broken || (reader_.broken() && taken.bytes == 0));
-    if (taken.bytes > 0 && input_.bad() == protocol::BadFrame::None) {
-      input_.append(std::span{scratch_}.first(taken.bytes));
-      judge_frames(input_);
+    decoder_.written(taken.bytes);
+    if (sound) {
+      judge_frames(decoder_);
     }
     GCOORD_ASSERT(!reader_.arm() || !reader_.broken());
     const std::vector<std::byte> reply(300, std::byte{7});
@@ -82,8 +85,7 @@ class NodeSide {
  private:
   RingReader reader_;
   RingWriter writer_;
-  server::CheckedInput input_;
-  std::vector<std::byte> scratch_ = std::vector<std::byte>(kRingBytesMax);
+  protocol::FrameDecoder decoder_{protocol::FrameDirection::Requests};
 };
 
 void take_place(Shared& shared, std::span<const std::byte> bytes) {

@@ -9,4 +9,4 @@ gcoord_fuzz_test(NAME peer_proof_fuzz
 # Memory that a client shares with a node, as the client may leave it.
 gcoord_fuzz_test(NAME client_ring_fuzz
   SOURCES client_ring_fuzz.cc
-  DEPS common netcore/client_ring protocol server/client_io)
+  DEPS common netcore/client_ring protocol)

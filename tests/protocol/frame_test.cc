@@ -240,6 +240,69 @@ TEST(Frame, ThatComesInPiecesTakesMemoryAsItsBytesCome) {
   EXPECT_EQ(decoder.capacity_bytes(), 0u);
 }
 
+TEST(Frame, ThatIsFinishedIntoNothingTakesTheBuildersMemory) {
+  FrameBuilder builder{FrameDirection::Requests};
+  Bytes out;
+  builder.add(numbered(1), Bytes(10));
+  builder.add(numbered(2), Bytes(20));
+  EXPECT_EQ(builder.slot_count(), 2u);
+  EXPECT_EQ(builder.finish(out), 30u) << "payloads are copied, slots are not";
+  EXPECT_TRUE(builder.empty());
+  EXPECT_EQ(builder.slot_count(), 0u);
+  const std::size_t first_bytes = out.size();
+  EXPECT_EQ(first_bytes, kFrameHeaderBytes + 2 * kSlotBytes + 30);
+  builder.add(numbered(3));
+  EXPECT_EQ(builder.finish(out), kFrameHeaderBytes + kSlotBytes) << "other frames wait there";
+  FrameDecoder decoder{FrameDirection::Requests};
+  decoder.append(out);
+  FrameView frame;
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  EXPECT_EQ(frame.request(1).request_id, 2u);
+  EXPECT_EQ(frame.payload(frame.request(1)).size(), 20u);
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  EXPECT_EQ(frame.request(0).request_id, 3u);
+}
+
+// The payload of the first makes the second one lie anywhere.
+TEST(Frame, GivesSlotsWhereTheyLieIfTheyAreAligned) {
+  FrameBuilder builder{FrameDirection::Requests};
+  Bytes out;
+  builder.add(numbered(1), Bytes(3));
+  builder.finish(out);
+  builder.add(numbered(2));
+  builder.finish(out);
+  FrameDecoder decoder{FrameDirection::Requests};
+  decoder.append(out);
+  FrameView frame;
+  RequestSlot copy;
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  const RequestSlot& first = frame.request(0, copy);
+  EXPECT_NE(&first, &copy);
+  EXPECT_EQ(first.request_id, 1u);
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  EXPECT_EQ(&frame.request(0, copy), &copy);
+  EXPECT_EQ(copy.request_id, 2u);
+}
+
+TEST(Frame, IsReadIntoSpareMemoryOnceThereIsSome) {
+  FrameBuilder builder{FrameDirection::Requests};
+  FrameDecoder decoder{FrameDirection::Requests};
+  EXPECT_TRUE(decoder.spare().empty());
+  FrameView frame;
+  for (int round = 0; round < 3; ++round) {
+    const Bytes bytes = small_frame(builder);
+    const std::span<std::byte> spare = decoder.spare();
+    const std::size_t placed = std::min(spare.size(), bytes.size());
+    EXPECT_EQ(placed, round == 0 ? 0 : bytes.size());
+    std::copy_n(bytes.begin(), placed, spare.begin());
+    decoder.written(placed);
+    decoder.append(std::span{bytes}.subspan(placed));
+    ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+    EXPECT_EQ(decoder.next(frame), DecodeStep::NeedMore);
+    EXPECT_EQ(decoder.capacity_bytes(), bytes.size());
+  }
+}
+
 TEST(Frame, OfTheLargestSizeFitsAndOneByteMoreDoesNot) {
   FrameBuilder builder{FrameDirection::Requests};
   EXPECT_FALSE(builder.fits(kPayloadBytesMax + 1));

@@ -14,9 +14,9 @@ namespace gcoord::server {
 namespace {
 
 struct Received final : IoBackend::Sink {
-  void on_received(IoSocket&, std::span<const std::byte> bytes, bool) override {
+  void on_received(IoSocket&, const IoBackend::Received& received) override {
     ++sockets;
-    byte_count += bytes.size();
+    byte_count += received.bytes.size();
   }
 
   void on_sent(IoSocket&, std::size_t) override {}

@@ -45,8 +45,11 @@ std::optional<security::AuditNote> note_of_record(std::span<const std::byte> rec
 
 void AuditMachine::apply(const AppliedEntry& entry) {
   pass_on(entry);
+  if (entry.kind != consensus::EntryKind::Command || !part_.keeps()) {
+    return;
+  }
   const auto header = decode_record_header(entry.payload);
-  if (entry.kind != consensus::EntryKind::Command || !header || !part_.keeps()) {
+  if (!header) {
     return;
   }
   if (header->kind == RecordKind::SessionNote) {

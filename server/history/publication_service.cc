@@ -43,10 +43,11 @@ std::optional<Parts> divide(std::span<const std::byte> bytes) {
 
 // What the entry says of the cluster log; nothing for all others.
 std::optional<PublicationEntry> publication_of(const AppliedEntry& entry) {
+  if (entry.shard != kPublicationShard || entry.kind != consensus::EntryKind::Command) {
+    return std::nullopt;
+  }
   const auto header = decode_record_header(entry.payload);
-  const bool meant = entry.shard == kPublicationShard &&
-                     entry.kind == consensus::EntryKind::Command && header &&
-                     header->kind == RecordKind::Publication;
+  const bool meant = header && header->kind == RecordKind::Publication;
   return meant ? decode_publication_entry(record_body(entry.payload)) : std::nullopt;
 }
 
@@ -78,9 +79,13 @@ void PublicationService::tell_state() {
 }
 
 void PublicationService::apply(const AppliedEntry& entry) {
-  AppliedEntry passed = entry;
-  passed.cookie = entry.cookie == kPublicationCookie ? 0 : entry.cookie;
-  inner_.apply(passed);
+  if (entry.cookie == kPublicationCookie) {
+    AppliedEntry passed = entry;
+    passed.cookie = 0;
+    inner_.apply(passed);
+  } else {
+    inner_.apply(entry);
+  }
   if (const auto publication = publication_of(entry)) {
     const bool taken = state_.apply(*publication);
     const auto* round = std::get_if<RoundEntry>(&*publication);

@@ -140,9 +140,11 @@ class CommandMachine : public PartMachine<CommandPart<Policy>> {
   static_assert(kRecordHeaderBytes + Policy::kCommandBytes <= kCommandBytesMax);
 
   bool is_command(const AppliedEntry& entry) const {
+    if (!this->part_.in(entry.shard) || entry.kind != consensus::EntryKind::Command) {
+      return false;
+    }
     const auto header = decode_record_header(entry.payload);
-    return this->part_.in(entry.shard) && entry.kind == consensus::EntryKind::Command && header &&
-           header->kind == Policy::kRecord;
+    return header && header->kind == Policy::kRecord;
   }
 
   void tell() const {

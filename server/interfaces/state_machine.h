@@ -32,7 +32,7 @@ struct AppliedEntry {
   std::span<const std::byte> payload;
   // The lock command that the payload holds, equal in every field to what it decodes to, where the
   // log has it at hand; nullptr: decode the payload. Whoever changes the payload sets it to
-  // nullptr.
+  // nullptr. Beside a leaf the payload may then be the record's header alone.
   const locks::LockCommand* command = nullptr;
   // What history keeps of the entry where the log holds something else than the payload: that of a
   // device (locks/commands/entry.h). Empty: the payload (ledger_service.h).

@@ -62,7 +62,7 @@ void Outcomes::on_decided(const Pending& pending,
                           const AppliedEntry& entry,
                           const locks::LockReply& decision) {
   env_.admission.on_decided(pending.request);
-  look_at_time(pending, "from its proposal until it was applied", entry.payload);
+  look_at_time(pending, "from its proposal until it was applied", &entry);
   if (decision.code == LockCode::Waiting) {
     return bind_wait(pending, entry.shard);
   }
@@ -82,14 +82,17 @@ void Outcomes::on_decided(const Pending& pending,
 
 void Outcomes::look_at_time(const Pending& pending,
                             std::string_view spent,
-                            std::span<const std::byte> record) {
+                            const AppliedEntry* entry) {
   if (!env_.replies.slow().is_slow(pending.started_us, env_.clock.now_us)) {
     return;
   }
-  const auto command = locks::decode(record_body(record));
-  const std::string_view name =
-      command.ok() ? std::string_view{command.value().name, command.value().name_bytes}
-                   : std::string_view{};
+  std::string_view name;
+  if (entry != nullptr && entry->command != nullptr) {
+    name = {entry->command->name, entry->command->name_bytes};
+  } else if (entry != nullptr) {
+    const auto command = locks::decode(record_body(entry->payload));
+    name = command.ok() ? std::string_view{command.value().name, command.value().name_bytes} : name;
+  }
   env_.replies.slow().add({.connection = pending.connection,
                            .request = pending.request,
                            .started_us = pending.started_us,

@@ -96,10 +96,10 @@ class Outcomes {
   void on_timeout_refused(const Pending& pending);
 
  private:
-  // If it is late: `spent` is where the time went, and `record` the entry, if it is known.
+  // If it is late: `spent` is where the time went, and the entry is what it became, if it is known.
   void look_at_time(const Pending& pending,
                     std::string_view spent,
-                    std::span<const std::byte> record = {});
+                    const AppliedEntry* entry = nullptr);
   void bind_wait(const Pending& pending, ShardId shard);
   void end_wait(const Wait& wait, const protocol::ReplySlot& reply, std::string_view why = {});
   void end_left_waits();

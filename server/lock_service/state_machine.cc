@@ -73,8 +73,10 @@ void LockStateMachine::note_groups() {
 // What this node keeps beside the tables.
 void LockStateMachine::note_effects(const AppliedEntry& entry, LockCode code) {
   if (code == LockCode::SessionClosed) {
-    if (const auto command = locks::decode(record_body(entry.payload)); command.ok()) {
-      env_.admission.note_closed(command.value().session);
+    if (entry.command != nullptr) {
+      env_.admission.note_closed(entry.command->session);
+    } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
+      env_.admission.note_closed(decoded.value().session);
     }
   }
   if (code == LockCode::MovedOut && env_.leaders.leads(entry.shard)) {

@@ -11,8 +11,13 @@ void WaitTable::forget_deadline(const WaitKey& key, const Wait& wait) {
 }
 
 std::optional<Wait> WaitTable::bind(const WaitKey& key, const Wait& wait) {
-  std::optional<Wait> replaced = take(key);
-  waits_.emplace(key, wait).first->second.number = ++bound_;
+  std::optional<Wait> replaced;
+  const auto [place, added] = waits_.try_emplace(key, wait);
+  if (!added) {
+    forget_deadline(key, place->second);
+    replaced = std::exchange(place->second, wait);
+  }
+  place->second.number = ++bound_;
   if (wait.deadline != kTickNever) {
     due_.insert(Due{wait.deadline, key});
   }
@@ -24,8 +29,8 @@ std::optional<Wait> WaitTable::take(const WaitKey& key) {
   if (found == waits_.end()) {
     return std::nullopt;
   }
-  const Wait wait = found->second;
-  forget_deadline(key, wait);
+  std::optional<Wait> wait = std::move(found->second);
+  forget_deadline(key, *wait);
   waits_.erase(found);
   return wait;
 }
@@ -87,9 +92,9 @@ std::optional<LeftWait> WaitTable::next_left() {
       left_.erase(left_.begin());
       continue;
     }
-    const LeftWait found{next->second, left.leader};
+    LeftWait found{std::move(next->second), left.leader};
     left.from = next->first;
-    forget_deadline(next->first, next->second);
+    forget_deadline(next->first, found.wait);
     waits_.erase(next);
     return found;
   }

@@ -239,9 +239,11 @@ AppliedEntry ResidentRows::entry_of(ShardId shard,
     rows_[shard.value].has_records = has_records_ = true;
   } else if (kind == ReassembledKind::Command) {
     put_record_header(record_, {RecordKind::LockCommand});
-    commands_.append_to(record_);
-    applied.payload = record_;
     applied.command = commands_.command();
+    if (applied.command == nullptr) {
+      commands_.append_to(record_);
+    }
+    applied.payload = record_;
   }
   return applied;
 }

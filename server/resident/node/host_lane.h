@@ -49,6 +49,7 @@ class HostLane {
   const netcore::Packet& front() const;
   bool is_quiet() const;
   void note_nothing();
+  void prefetch_ahead() const;
   bool take_slot(const netcore::SlotTile& tile);
   bool begin(const TurnReply& reply);
   void next_noop();

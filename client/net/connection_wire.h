@@ -9,7 +9,6 @@
 #include "client/net/tls_access.h"
 #include "common/host/loopback.h"
 #include "common/host/unix_socket.h"
-#include "common/wipe.h"
 #include "security/tls/session.h"
 
 #include <asio/connect.hpp>
@@ -25,11 +24,6 @@
 #include <vector>
 
 namespace gcoord::client {
-
-// Of a connection's own buffers, which nobody reads again.
-inline void wipe_bytes(std::span<const std::byte> bytes) {
-  gcoord::wipe({const_cast<std::byte*>(bytes.data()), bytes.size()});
-}
 
 struct Connection::Wire {
   using Socket = asio::generic::stream_protocol::socket;

@@ -82,8 +82,7 @@ Result<security::Principal> HttpGate::principal_of_request(const Rules& rules,
 HealthReader HttpGate::reader_of(const Rules& rules, const HttpRequest& request) const {
   const auto principal = principal_of_request(rules, request);
   return {.loopback = request.loopback,
-          .proven =
-              principal.ok() && principal.value().kind != security::PrincipalKind::Anonymous};
+          .proven = principal.ok() && principal.value().kind != security::PrincipalKind::Anonymous};
 }
 
 bool HttpGate::allows(const Rules& rules,

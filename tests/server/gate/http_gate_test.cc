@@ -227,8 +227,9 @@ TEST_F(HttpGateTest, WithoutTheRolesTheHostAndCertificatesSeeHowTheNodeIs) {
   for (const RolesStand stand : {RolesStand::Joining, RolesStand::Unconfirmed}) {
     publish(stand);
     const int given = stand == RolesStand::Unconfirmed ? 200 : 503;
-    for (HttpRequest reader :
-         {HttpRequest{.loopback = true}, shows("gcoord://7/user/eve"), shows("gcoord://8/user/eve")}) {
+    for (HttpRequest reader : {HttpRequest{.loopback = true},
+                               shows("gcoord://7/user/eve"),
+                               shows("gcoord://8/user/eve")}) {
       const bool foreign = reader.peer != nullptr && reader.peer->uris[0].starts_with("gcoord://8");
       for (const char* page : {"/metrics", "/debug/log", "/no/such/page"}) {
         reader.path = page;

@@ -60,13 +60,6 @@ bool renews_by_password(const NodeEntry& entry, TimePoint now) {
                                    entry.login.by_password && now < entry.login.renew_at);
 }
 
-struct Renewal {
-  const NodeEntries& entries;
-  const Login& login;
-  TimePoint now;
-  TimePoint patience;  // With the answer.
-};
-
 void renew(NodeEntry& entry, const Renewal& at) {
   auto proof = at.login.next(entry.connection->privacy());
   entry.login.renew_at = at.now + kRenewalPause;
@@ -148,13 +141,10 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   return outcome.status.ok();
 }
 
-void renew_logins(const NodeEntries& entries,
-                  const Login& login,
-                  TimePoint now,
-                  TimePoint patience) {
-  for (const auto& entry : entries) {
-    if (entry->phase == NodeEntry::Phase::Ready && now >= entry->login.renew_at) {
-      renew(*entry, {entries, login, now, patience});
+void renew_logins(const Renewal& at) {
+  for (const auto& entry : at.entries) {
+    if (entry->phase == NodeEntry::Phase::Ready && at.now >= entry->login.renew_at) {
+      renew(*entry, at);
     }
   }
 }

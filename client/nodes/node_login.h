@@ -49,12 +49,16 @@ struct LoginReply {
 // and those that share its address.
 bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login);
 
+struct Renewal {
+  const NodeEntries& entries;
+  const Login& login;
+  TimePoint now;
+  TimePoint patience;  // With the answer.
+};
+
 // Shows the login again on connections that are ready and whose time is near; where no answer comes
-// once more after `patience`.
-void renew_logins(const NodeEntries& entries,
-                  const Login& login,
-                  TimePoint now,
-                  TimePoint patience);
+// in time, once more.
+void renew_logins(const Renewal& at);
 
 // What a node answered to that. A refusal ends no connection: it serves until the node ends it, and
 // the next one hears why.

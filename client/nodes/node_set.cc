@@ -210,7 +210,7 @@ Status NodeSet::why_silent(NodeId node) const {
 
 void NodeSet::advance(TimePoint now) {
   ask_for_view(now);
-  renew_logins(entries_, *access_.login, now, TimePoint{options_.request_timeout});
+  renew_logins({entries_, *access_.login, now, TimePoint{options_.request_timeout}});
   std::erase_if(entries_, [this, now](const auto& entry) {
     const bool gone = entry->phase == Phase::Left && now >= entry->give_up_at;
     frames_before_ += gone && entry->connection != nullptr ? entry->connection->frames_sent() : 0;

@@ -78,9 +78,7 @@ class FrameView {
  public:
   FrameView() = default;
 
-  FrameView(std::uint64_t sequence,
-            std::span<const std::byte> slots,
-            std::span<const std::byte> payloads)
+  FrameView(std::uint64_t sequence, std::span<const std::byte> slots, std::span<std::byte> payloads)
       : sequence_(sequence), slots_(slots), payloads_(payloads) {}
 
   std::uint64_t sequence() const { return sequence_; }
@@ -98,10 +96,14 @@ class FrameView {
   std::span<const std::byte> payload(const RequestSlot& slot) const;
   std::span<const std::byte> payload(const ReplySlot& slot) const;
 
+  // The same for whoever overwrites it once it was read (secret_kinds.h).
+  std::span<std::byte> secret(const RequestSlot& slot) const;
+  std::span<std::byte> secret(const ReplySlot& slot) const;
+
  private:
   std::uint64_t sequence_ = 0;
   std::span<const std::byte> slots_;
-  std::span<const std::byte> payloads_;
+  std::span<std::byte> payloads_;
 };
 
 enum class DecodeStep : std::uint8_t { Frame, NeedMore, Bad };

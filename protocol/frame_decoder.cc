@@ -83,11 +83,19 @@ const RequestSlot& FrameView::request(std::size_t index, RequestSlot& copy) cons
 }
 
 std::span<const std::byte> FrameView::payload(const RequestSlot& slot) const {
+  return secret(slot);
+}
+
+std::span<const std::byte> FrameView::payload(const ReplySlot& slot) const {
+  return secret(slot);
+}
+
+std::span<std::byte> FrameView::secret(const RequestSlot& slot) const {
   GCOORD_ASSERT(range_fits(slot.payload_offset, slot.payload_bytes, payloads_.size()));
   return payloads_.subspan(slot.payload_offset, slot.payload_bytes);
 }
 
-std::span<const std::byte> FrameView::payload(const ReplySlot& slot) const {
+std::span<std::byte> FrameView::secret(const ReplySlot& slot) const {
   GCOORD_ASSERT(range_fits(slot.payload_offset, slot.payload_bytes, payloads_.size()));
   return payloads_.subspan(slot.payload_offset, slot.payload_bytes);
 }
@@ -136,7 +144,7 @@ DecodeStep FrameDecoder::next(FrameView& frame) {
   if (bad_ != BadFrame::None) {
     return DecodeStep::Bad;
   }
-  const auto bytes = std::span<const std::byte>{buffer_}.subspan(begin_, end_ - begin_);
+  const auto bytes = std::span{buffer_}.subspan(begin_, end_ - begin_);
   if (bytes.size() < kFrameHeaderBytes) {
     return need_more(bytes.size());
   }

@@ -1,13 +1,13 @@
 #include "client/credentials/login.h"
 
 #include "client/net/failure.h"
-#include "client/net/time_never.h"
 #include "protocol/error_codes.h"
 #include "protocol/identities/authenticate_messages.h"
 #include "security/credentials/password.h"
 #include "security/credentials/token.h"
 #include "security/secret/file.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -53,8 +53,12 @@ bool Login::wanted() const {
 }
 
 gcoord::Result<std::string> Login::token_to_show() const {
-  std::string token = token_;
-  if (token.empty() && !token_refused_ && !credentials_.token.empty()) {
+  if (has_password() && (worn_ || (token_refused_ && token_.empty()))) {
+    return std::string{};
+  }
+  const bool file_is_better = worn_ && !credentials_.token_file.empty();
+  std::string token = file_is_better ? std::string{} : token_;
+  if (token.empty() && !token_refused_ && !file_is_better && !credentials_.token.empty()) {
     token = credentials_.token;
   }
   if (token.empty() && !credentials_.token_file.empty()) {
@@ -64,10 +68,6 @@ gcoord::Result<std::string> Login::token_to_show() const {
       return numbered(ErrorCode::CredentialsUnreadable, read.status().message());
     }
     token = trimmed(read.value().text());
-  }
-  const bool has_password = !credentials_.user.empty() && !credentials_.password.empty();
-  if (token_refused_ && has_password && token_.empty()) {
-    security::wipe(token);
   }
   return token;
 }
@@ -106,28 +106,37 @@ Login::Proof Login::early(Privacy privacy) const {
   return token.ok() && !token.value().empty() ? proof_of(token.value()) : Proof{};
 }
 
+Login::Outcome Login::refused(const protocol::ReplySlot& slot, std::uint64_t turn) {
+  const auto code = static_cast<ErrorCode>(slot.detail);
+  const bool by_token = concerns_token(code);
+  const bool other = !token_.empty() || has_password();
+  if (by_token && turn == turn_) {
+    security::wipe(token_);
+    token_refused_ = true;
+    worn_ = false;
+    ++turn_;
+  }
+  const protocol::ErrorEntry* const known = protocol::find_error(slot.detail);
+  return {.status = numbered(code, std::string{known != nullptr ? known->cause : kRefused}),
+          .again = by_token && other};
+}
+
+// A token of half its time is renewed by whoever sees it, up to an end of which nodes do not speak.
+void Login::take_life(TimePoint life, bool by_password) {
+  whole_life_ = by_password ? life : std::max(whole_life_, life);
+  worn_ = 2 * life < whole_life_;
+}
+
 Login::Outcome Login::take(const Heard& heard) {
-  const auto& [slot, payload, now, turn] = heard;
+  const auto& [slot, payload, now, turn, by_password] = heard;
   const std::lock_guard lock{mutex_};
   if (slot.code != gcoord::StatusCode::Ok) {
-    const auto code = static_cast<ErrorCode>(slot.detail);
-    const bool by_token = concerns_token(code);
-    const bool other =
-        !token_.empty() || (!credentials_.user.empty() && !credentials_.password.empty());
-    if (by_token && turn.value_or(turn_) == turn_) {
-      security::wipe(token_);
-      token_refused_ = true;
-      ++turn_;
-      renew_at_ = other && renew_at_ != kTimeNever ? now : kTimeNever;
-    }
-    const protocol::ErrorEntry* const known = protocol::find_error(slot.detail);
-    return {numbered(code, std::string{known != nullptr ? known->cause : kRefused}),
-            by_token && other};
+    return refused(slot, turn.value_or(turn_));
   }
   auto answer = protocol::decode_authenticated(payload);
   if (!answer.ok()) {
-    return {numbered(ErrorCode::ReplyMalformed, "its answer to the login cannot be decoded"),
-            false};
+    return {.status =
+                numbered(ErrorCode::ReplyMalformed, "its answer to the login cannot be decoded")};
   }
   protocol::AuthenticateAnswer& said = answer.value();
   if (!said.token.empty()) {
@@ -137,21 +146,11 @@ Login::Outcome Login::take(const Heard& heard) {
     ++turn_;
   }
   const TimePoint life = std::chrono::seconds{said.life_s};
+  take_life(life, by_password);
   expires_at_ = now + life;
-  renew_at_ = now + life * 2 / 3;
   known_ = Identity{.kind = std::string{security::principal_kind_name(said.principal.kind)},
                     .name = std::move(said.principal.name)};
-  return {};
-}
-
-TimePoint Login::renew_at() const {
-  const std::lock_guard lock{mutex_};
-  return renew_at_;
-}
-
-void Login::put_off(TimePoint until) {
-  const std::lock_guard lock{mutex_};
-  renew_at_ = renew_at_ == kTimeNever ? kTimeNever : until;
+  return {.status = {}, .life = life};
 }
 
 std::optional<Identity> Login::identity(TimePoint now) const {

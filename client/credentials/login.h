@@ -1,10 +1,11 @@
 // The login of a client: the user that it speaks for, and the token that it got for the password.
 //
 // A password is shown once; what comes for it, a token, is shown to every other node and after
-// every reconnection, and renewed while two thirds of its time have passed. Only when no node takes
-// the token any more the password is shown again. A token of a file is read anew for each
-// connection, so that somebody else may renew it there. Thread-safe: the connections of a client
-// are on several threads. Secrets are wiped at the end.
+// every reconnection, and again by each connection while it holds, because a node ends a connection
+// with the token that proved it (client/nodes/node_login.h). Nodes renew a token for a day at most.
+// When they do so no more, or take it no more, the password is shown again. A token of a file is
+// read anew for each connection, so that somebody else may renew it there. Thread-safe: the
+// connections of a client are on several threads. Secrets are wiped at the end.
 #pragma once
 
 #include "client/net/connection.h"
@@ -80,10 +81,12 @@ class Login {
 
   // What a node answered to it. Ok: it knows who this is. Else the failure, as of next(); `again`:
   // the next payload shows something else, and may do better. A refusal of a token that another one
-  // has replaced since it was shown, which `turn` says, is no word against that one.
+  // has replaced since it was shown, which `turn` says, is no word against that one. `life`: so
+  // long the node believes it, if it does; the connection shall show its login again before.
   struct Outcome {
     gcoord::Status status;
     bool again = false;
+    TimePoint life{};
   };
 
   struct Heard {
@@ -91,15 +94,10 @@ class Login {
     std::span<const std::byte> payload;
     TimePoint now;
     std::optional<std::uint64_t> turn{};
+    bool by_password = false;  // That was shown.
   };
 
   Outcome take(const Heard& heard);
-
-  // When to authenticate anew for another token; kTimeNever: there is none.
-  TimePoint renew_at() const;
-
-  // No answer came, or a failure: not before this moment.
-  void put_off(TimePoint until);
 
   // Who the nodes say this is, with the token; nothing before the first answer.
   std::optional<Identity> identity(TimePoint now) const;
@@ -108,6 +106,10 @@ class Login {
   // The token to show next; empty: a password. Failures as of next(). Under the lock.
   gcoord::Result<std::string> token_to_show() const;
   Proof proof_of(std::string& token) const;
+  Outcome refused(const protocol::ReplySlot& slot, std::uint64_t turn);
+  void take_life(TimePoint life, bool by_password);
+
+  bool has_password() const { return !credentials_.user.empty() && !credentials_.password.empty(); }
 
   Credentials credentials_;
   const Exposure exposure_;
@@ -115,7 +117,8 @@ class Login {
   std::string token_;
   bool token_refused_ = false;  // The one that was given is not taken.
   std::uint64_t turn_ = 0;      // Rises with each change of what is shown.
-  TimePoint renew_at_ = TimePoint::max();
+  TimePoint whole_life_{};      // The longest that nodes have said of it.
+  bool worn_ = false;           // They said less than half of that: they renew it no more.
   TimePoint expires_at_{};
   std::optional<Identity> known_;
 };

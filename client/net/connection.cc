@@ -4,6 +4,7 @@
 #include "client/net/failure.h"
 #include "client/net/host_port.h"
 #include "common/assert.h"
+#include "common/wipe.h"
 #include "protocol/identities/secret_kinds.h"
 
 #include <array>
@@ -27,12 +28,12 @@ Connection::~Connection() {
     builder_.finish(queued_);  // Which wipes what it had.
   }
   wipe_queued();
-  wipe_bytes(writing_bytes_);
+  gcoord::wipe(writing_bytes_);
 }
 
 void Connection::wipe_queued() {
   if (std::exchange(secrets_queued_, !builder_.empty() && secrets_queued_)) {
-    wipe_bytes(queued_);
+    gcoord::wipe(queued_);
   }
 }
 
@@ -154,7 +155,7 @@ void Connection::write() {
                     [self = shared_from_this()](const asio::error_code& error, std::size_t) {
                       self->writing_ = false;
                       if (std::exchange(self->secrets_written_, false)) {
-                        wipe_bytes(self->writing_bytes_);
+                        gcoord::wipe(self->writing_bytes_);
                       }
                       if (!error) {
                         self->flush();
@@ -267,7 +268,7 @@ bool Connection::deliver_frames() {
       const protocol::ReplySlot slot = frame.reply(index);
       events_.on_reply(slot, frame.payload(slot));
       if (protocol::reply_has_secret(slot.kind)) {
-        wipe_bytes(frame.payload(slot));
+        gcoord::wipe(frame.secret(slot));
       }
     }
   }

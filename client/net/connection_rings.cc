@@ -1,4 +1,5 @@
 #include "client/net/connection_wire.h"
+#include "common/wipe.h"
 
 #include <utility>
 
@@ -79,7 +80,7 @@ void Connection::Wire::write_ring(Connection& self) {
   }
   ring_begin = 0;
   if (std::exchange(self.secrets_written_, false)) {
-    wipe_bytes(self.writing_bytes_);
+    gcoord::wipe(self.writing_bytes_);
   }
   if (rings->broken()) {
     self.close("the node's rings in shared memory contradict themselves");

@@ -5,11 +5,10 @@
 #include "client/net/asio.h"
 #include "client/net/connection.h"
 #include "client/net/failure.h"
-#include "client/net/loopback.h"
 #include "client/net/ring_link.h"
 #include "client/net/tls_access.h"
+#include "common/host/loopback.h"
 #include "common/host/unix_socket.h"
-#include "common/wipe.h"
 #include "security/tls/session.h"
 
 #include <asio/connect.hpp>
@@ -25,11 +24,6 @@
 #include <vector>
 
 namespace gcoord::client {
-
-// Of a connection's own buffers, which nobody reads again.
-inline void wipe_bytes(std::span<const std::byte> bytes) {
-  gcoord::wipe({const_cast<std::byte*>(bytes.data()), bytes.size()});
-}
 
 struct Connection::Wire {
   using Socket = asio::generic::stream_protocol::socket;

@@ -74,6 +74,8 @@ struct NodeEntry {
     bool by_password = false;  // That is on its way, or was.
     bool waits = false;        // For what another node says to the password.
     std::uint64_t turn = 0;    // Of Login::Proof.
+    // While it is ready: when to show the login again; kTimeNever: it is not believed for a time.
+    TimePoint renew_at = kTimeNever;
   };
 
   LoginState login;

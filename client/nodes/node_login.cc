@@ -1,6 +1,8 @@
 #include "client/nodes/node_login.h"
 
 #include "client/net/failure.h"
+#include "client/net/time_never.h"
+#include "common/random.h"
 #include "common/wipe.h"
 #include "protocol/error_codes.h"
 
@@ -16,6 +18,17 @@ constexpr TimePoint kRefusedRest = std::chrono::seconds{30};
 
 // An attachment for each session in so long: secrets are kept for days.
 constexpr TimePoint kAttachedFor = std::chrono::hours{1};
+
+// A renewal that could not be, or was refused for now, is tried again after this; and a node that
+// believes a login for a moment only is not shown it all the time.
+constexpr TimePoint kRenewalPause = std::chrono::milliseconds{500};
+
+// At a moment of the entry's own, from 55 to 75 hundredths of the time: nodes renew tokens from
+// half their time on.
+TimePoint renewal_after(const NodeEntry& entry, TimePoint life) {
+  const std::uint64_t draw = mix64(entry.breaker_options.seed + entry.login.turn) % 20;
+  return std::max(kRenewalPause, life * static_cast<int>(55 + draw) / 100);
+}
 
 }  // namespace
 
@@ -39,6 +52,28 @@ void show(NodeEntry& entry, Login::Proof proof) {
 
 bool shows_password(const NodeEntry& entry) {
   return entry.phase == NodeEntry::Phase::Connecting && entry.login.by_password;
+}
+
+// The same, or it shows one again, and has had no answer yet.
+bool renews_by_password(const NodeEntry& entry, TimePoint now) {
+  return shows_password(entry) || (entry.phase == NodeEntry::Phase::Ready &&
+                                   entry.login.by_password && now < entry.login.renew_at);
+}
+
+void renew(NodeEntry& entry, const Renewal& at) {
+  auto proof = at.login.next(entry.connection->privacy());
+  entry.login.renew_at = at.now + kRenewalPause;
+  if (!proof.ok()) {
+    return;  // A file that somebody writes just now.
+  }
+  if (proof.value().by_password && std::ranges::any_of(at.entries, [&at](const auto& each) {
+        return renews_by_password(*each, at.now);
+      })) {
+    return gcoord::wipe(proof.value().payload);
+  }
+  show(entry, std::move(proof).value());
+  entry.login.renew_at = at.now + at.patience;
+  entry.connection->flush();
 }
 
 }  // namespace
@@ -73,13 +108,25 @@ void log_in_early(NodeEntry& entry, const Login& login) {
   }
 }
 
+namespace {
+
+Login::Outcome take_answer(NodeEntry& entry, const LoginReply& reply, Login& login) {
+  const Login::Outcome outcome =
+      login.take({reply.slot, reply.payload, reply.now, entry.login.turn, entry.login.by_password});
+  entry.login.by_password = false;
+  entry.login.renew_at = outcome.status.ok() && outcome.life != TimePoint{}
+                             ? reply.now + renewal_after(entry, outcome.life)
+                             : kTimeNever;
+  return outcome;
+}
+
+}  // namespace
+
 bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!is_login(reply.slot)) {
     return false;
   }
-  const Login::Outcome outcome =
-      login.take({reply.slot, reply.payload, reply.now, entry.login.turn});
-  entry.login.by_password = false;
+  const Login::Outcome outcome = take_answer(entry, reply, login);
   if (outcome.again) {
     log_in(entry, reply.entries, login);
     return false;
@@ -94,14 +141,30 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   return outcome.status.ok();
 }
 
-void renew_login(Login& login, const NodeEntries& entries, TimePoint next_try) {
-  login.put_off(next_try);
-  constexpr auto kIdentities = static_cast<std::uint64_t>(protocol::Feature::Identities);
-  for (const auto& entry : entries) {
-    if (entry->phase == NodeEntry::Phase::Ready && (entry->features & kIdentities) != 0) {
-      return log_in(*entry, entries, login);
+void renew_logins(const Renewal& at) {
+  for (const auto& entry : at.entries) {
+    if (entry->phase == NodeEntry::Phase::Ready && at.now >= entry->login.renew_at) {
+      renew(*entry, at);
     }
   }
+}
+
+void take_renewal(NodeEntry& entry, const LoginReply& reply, Login& login) {
+  const Login::Outcome outcome = take_answer(entry, reply, login);
+  const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
+  if (outcome.again || (!outcome.status.ok() && protocol::is_passing(code))) {
+    entry.login.renew_at = reply.now + (outcome.again ? TimePoint{} : kRenewalPause);
+  }
+}
+
+TimePoint next_renewal(const NodeEntries& entries) {
+  TimePoint next = kTimeNever;
+  for (const auto& entry : entries) {
+    if (entry->phase == NodeEntry::Phase::Ready) {
+      next = std::min(next, entry->login.renew_at);
+    }
+  }
+  return next;
 }
 
 void begin_attaching(NodeEntry& entry, TimePoint now) {

@@ -2,7 +2,9 @@
 //
 // A node with Feature::Identities takes a login right behind the Hello, and this client sends
 // nothing else before it has answered: who is not known yet would be refused. What the node
-// answered to one connection holds at all of them. The client's thread only.
+// answered to one connection holds at all of them. A node ends a connection when the time of the
+// token that proved it is over, so each shows its login again before, at a moment of its own: the
+// clients of a node that failed come to another one all at once. The client's thread only.
 #pragma once
 
 #include "client/credentials/login.h"
@@ -47,8 +49,23 @@ struct LoginReply {
 // and those that share its address.
 bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login);
 
-// Shows the login to some node, for another token; again at this moment if nothing comes of it.
-void renew_login(Login& login, const NodeEntries& entries, TimePoint next_try);
+struct Renewal {
+  const NodeEntries& entries;
+  const Login& login;
+  TimePoint now;
+  TimePoint patience;  // With the answer.
+};
+
+// Shows the login again on connections that are ready and whose time is near; where no answer comes
+// in time, once more.
+void renew_logins(const Renewal& at);
+
+// What a node answered to that. A refusal ends no connection: it serves until the node ends it, and
+// the next one hears why.
+void take_renewal(NodeEntry& entry, const LoginReply& reply, Login& login);
+
+// When renew_logins() has something to do.
+TimePoint next_renewal(const NodeEntries& entries);
 
 // The connection, which began now, has attached nothing.
 void begin_attaching(NodeEntry& entry, TimePoint now);

@@ -210,9 +210,7 @@ Status NodeSet::why_silent(NodeId node) const {
 
 void NodeSet::advance(TimePoint now) {
   ask_for_view(now);
-  if (now >= access_.login->renew_at()) {
-    renew_login(*access_.login, entries_, now + TimePoint{options_.request_timeout});
-  }
+  renew_logins({entries_, *access_.login, now, TimePoint{options_.request_timeout}});
   std::erase_if(entries_, [this, now](const auto& entry) {
     const bool gone = entry->phase == Phase::Left && now >= entry->give_up_at;
     frames_before_ += gone && entry->connection != nullptr ? entry->connection->frames_sent() : 0;
@@ -269,9 +267,8 @@ void NodeSet::take_view(const protocol::ReplySlot& slot, std::span<const std::by
 }
 
 TimePoint NodeSet::next_event() const {
-  TimePoint next = ready_count() == 0
-                       ? kTimeNever
-                       : std::min(fetch_.next_event(known_), access_.login->renew_at());
+  TimePoint next =
+      ready_count() == 0 ? kTimeNever : std::min(fetch_.next_event(known_), next_renewal(entries_));
   for (const auto& entry : entries_) {
     if (entry->phase == Phase::Waiting) {
       next = std::min(next, std::max(entry->breaker.next_probe(), entry->rests_until));
@@ -319,8 +316,7 @@ void NodeSet::on_reply(Entry& entry,
   if (entry.phase == Phase::Ready && fetch_.take(entry.node, slot, options_.clock->now())) {
     take_view(slot, payload);
   } else if (entry.phase == Phase::Ready && is_login(slot)) {
-    // If not taken, it is sent again.
-    access_.login->take({slot, payload, options_.clock->now(), entry.login.turn});
+    take_renewal(entry, {slot, payload, options_.clock->now(), entries_}, *access_.login);
   } else if (entry.phase == Phase::Ready) {
     access_.keyring.hear(slot, payload);
     events_.on_reply(entry.node, slot, payload);

@@ -28,9 +28,11 @@ void PublicationMailbox::fold_applied() {
     return;
   }
   std::ranges::sort(applied, std::greater());
-  const auto rest = std::ranges::unique(
-      applied, {}, [](const std::pair<ShardId, std::uint64_t>& each) { return each.first; });
-  applied.erase(rest.begin(), rest.end());
+  const auto of_one_shard = [](const std::pair<ShardId, std::uint64_t>& first,
+                               const std::pair<ShardId, std::uint64_t>& second) {
+    return first.first == second.first;
+  };
+  applied.erase(std::unique(applied.begin(), applied.end(), of_one_shard), applied.end());
   fold_at_ = std::max(kAppliedMax, 2 * applied.size());  // So that it costs little for each.
 }
 

@@ -123,6 +123,9 @@ void Connection::take_requests(std::uint64_t until) {
     ++outstanding_;
     ++client.requests;
     events_.on_request(*this, request, frame_.payload(request));
+    if (protocol::request_has_secret(request.kind)) {
+      wipe(frame_.secret(request));  // Whoever needs it for longer has a copy.
+    }
   }
   taking_frames_ = false;
   socket_->count(IoEvent::Request, client.requests - before);
@@ -196,8 +199,10 @@ void Connection::reply(const protocol::ReplySlot& slot, std::span<const std::byt
   push(slot, payload);
 }
 
+// One that closes gets what was queued before, and no more: who was cut would go on to hear of what
+// it watches, for as long as it reads slowly.
 void Connection::push(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
-  if (!open()) {
+  if (!open() || closing_) {
     return;
   }
   if (!out_.fits(payload.size())) {
@@ -285,12 +290,6 @@ void Connection::close(CloseReason reason) {
   socket_->close();
   share_.give_back();
   events_.on_closed(*this, reason);
-}
-
-void forget_secret(const protocol::RequestSlot& request, std::span<const std::byte> payload) {
-  if (protocol::request_has_secret(request.kind)) {
-    wipe({const_cast<std::byte*>(payload.data()), payload.size()});
-  }
 }
 
 }  // namespace gcoord::server

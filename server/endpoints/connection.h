@@ -69,7 +69,8 @@ enum class CloseReason : std::uint8_t {
   Denied = 11,    // By an administrator (server/limits).
   Identity = 12,  // Its identity, or its network, has as many connections as it may have.
   Revoked = 13,   // Its password or token counts no more: the user was changed or is gone.
-  Count = 14,
+  Expired = 14,   // The time of its token or certificate is over.
+  Count = 15,
 };
 
 class Connection final : public std::enable_shared_from_this<Connection>, private SocketOwner {
@@ -238,10 +239,5 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   bool dirty_ = false;
   CloseReason closing_reason_ = CloseReason::ByClient;
 };
-
-// Overwrites the payload of a request that was served, where it has a secret (secret_kinds.h):
-// whoever needs it for longer has a copy. The bytes are the connection's own, and nobody reads them
-// again.
-void forget_secret(const protocol::RequestSlot& request, std::span<const std::byte> payload);
 
 }  // namespace gcoord::server

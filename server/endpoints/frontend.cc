@@ -270,7 +270,6 @@ void FrontEnd::on_request(Connection& connection,
   connection.swept.active = true;
   if (connection.welcomed()) {
     handler_(connection.id(), request, payload);
-    forget_secret(request, payload);
   } else {
     on_hello(connection, request, payload);
   }

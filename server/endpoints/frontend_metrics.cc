@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Cou
     "tls",
     "denied",
     "identity",
-    "revoked"};
+    "revoked",
+    "expired"};
 
 constexpr std::array<std::string_view, kHeldKinds> kHeldNames = {"in", "begun", "out"};
 

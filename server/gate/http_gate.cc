@@ -21,6 +21,10 @@ HttpAnswer answer_of(const Status& status) {
   return {.status = code, .body = status.to_string() + "\n"};
 }
 
+bool has_ended(const security::TlsPeer& peer, std::uint64_t now_s) {
+  return peer.not_after_s > 0 && static_cast<std::uint64_t>(peer.not_after_s) <= now_s;
+}
+
 }  // namespace
 
 HttpGate::HttpGate(MetricsRegistry& metrics, std::function<std::uint64_t()> wall_s)
@@ -67,11 +71,18 @@ Result<security::Principal> HttpGate::principal_of_request(const Rules& rules,
     GCOORD_TRY_STATUS(check_token_user(users, claims));
     return claims.principal;
   }
-  if (request.peer != nullptr) {
+  // A connection may outlive the certificate that it came with.
+  if (request.peer != nullptr && !has_ended(*request.peer, wall_s_())) {
     const security::TlsPeer& peer = *request.peer;
     return security::principal_of({peer.uris, peer.dns, peer.common_name}, cluster_);
   }
   return security::Principal{};
+}
+
+HealthReader HttpGate::reader_of(const Rules& rules, const HttpRequest& request) const {
+  const auto principal = principal_of_request(rules, request);
+  return {.loopback = request.loopback,
+          .proven = principal.ok() && principal.value().kind != security::PrincipalKind::Anonymous};
 }
 
 bool HttpGate::allows(const Rules& rules,
@@ -97,10 +108,11 @@ std::optional<HttpAnswer> HttpGate::refusal(HttpPort port, const HttpRequest& re
     return std::nullopt;
   }
   if (!now->known()) {
-    const bool of_health = now->stand == RolesStand::Unconfirmed && port == HttpPort::Metrics;
-    return of_health ? std::nullopt
-                     : std::optional(
-                           answer_of(protocol::make_error(protocol::ErrorCode::RightsUnconfirmed)));
+    const bool of_health = port == HttpPort::Metrics && *right != security::Right::ClusterAdmin;
+    return of_health && may_see_health(now->stand, reader_of(*now, request))
+               ? std::nullopt
+               : std::optional(
+                     answer_of(protocol::make_error(protocol::ErrorCode::RightsUnconfirmed)));
   }
   const auto principal = principal_of_request(*now, request);
   if (!principal.ok()) {

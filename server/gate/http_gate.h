@@ -39,9 +39,9 @@ class HttpGate {
   void set_tokens(security::TokenRing tokens);
 
   // Before the first request and once per pass; the loop's thread. It costs a look while nothing
-  // has changed. While the table is not known to be the cluster's, rights may be checked: pages
-  // that need one are given to nobody then, but for those of the metrics port of a node that does
-  // not join.
+  // has changed. While the table is not known to be the cluster's, rights may be checked: of the
+  // pages that need one only those of the metrics port are given then, by may_see_health(), and
+  // none for administrators.
   void publish(const security::AccessTable& table, RolesStand stand);
 
   // The answer to a request that may not have its page: 401 where nobody that is known asks, 403
@@ -68,6 +68,7 @@ class HttpGate {
   std::shared_ptr<const Rules> rules() const;
   Result<security::Principal> principal_of_request(const Rules& rules,
                                                    const HttpRequest& request) const;
+  HealthReader reader_of(const Rules& rules, const HttpRequest& request) const;
   bool allows(const Rules& rules, const security::Principal& principal, security::Right right);
 
   std::function<std::uint64_t()> wall_s_;

@@ -122,9 +122,10 @@ bool RequestGate::pass_unknown(protocol::ConnectionId connection,
     return true;  // The token of a join is its proof.
   }
   const protocol::ReplySink& clients = environment_->clients;
-  const bool near = clients.origin(connection) == protocol::RecordOrigin::Loopback ||
-                    clients.principal(connection).kind != security::PrincipalKind::Anonymous;
-  return stand == RolesStand::Unconfirmed && is_of_health(slot.kind) && near;
+  const HealthReader reader{
+      .loopback = clients.origin(connection) == protocol::RecordOrigin::Loopback,
+      .proven = clients.principal(connection).kind != security::PrincipalKind::Anonymous};
+  return is_of_health(slot.kind) && may_see_health(stand, reader);
 }
 
 bool RequestGate::pass(protocol::ConnectionId connection,

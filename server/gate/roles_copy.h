@@ -19,6 +19,19 @@ enum class RolesStand : std::uint8_t {
   Joining,      // The same of one that joins a cluster, which is there.
 };
 
+// Who wants to know how a node is.
+struct HealthReader {
+  bool loopback = false;  // It is on the node's own host.
+  bool proven = false;    // It has proven to be somebody, whose roles the node does not know.
+};
+
+// The rule of a node's ports while the roles are not known, for requests and pages that say how the
+// node and its cluster are. A cluster without a majority has to be seen, by those who run it; and a
+// node that joins has nothing to say of it yet.
+inline bool may_see_health(RolesStand stand, HealthReader reader) {
+  return stand == RolesStand::Unconfirmed && (reader.loopback || reader.proven);
+}
+
 class RolesCopy {
  public:
   // `ages` outlives it. `limit_us`: the election timeout.

@@ -29,6 +29,8 @@ struct HttpRequest {
   std::shared_ptr<const security::TlsPeer> peer = {};
   std::string bearer = {};
 
+  bool loopback = false;  // Its client is on the node's own host.
+
   // A stop is requested within about a second of the client's end, for pages that take their time.
   // A client that closes only its sending side counts as one that is gone.
   std::stop_token gone = {};

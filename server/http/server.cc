@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "common/host/event_level.h"
+#include "common/host/loopback.h"
 #include "common/host/thread_name.h"
 #include "server/http/connection_table.h"
 #include "server/http/exchange.h"
@@ -248,11 +249,13 @@ class HttpServer::Impl {
     return send_answer(exchange);
   }
 
+  // How its client says who it is, and where it is.
   void take_credentials(HttpExchange& exchange) const {
     if (const auto peer = peers_.find(socket_of(exchange.connection)); peer != peers_.end()) {
       exchange.request.peer = peer->second;
     }
     exchange.request.bearer = bearer_of(exchange.connection);
+    exchange.request.loopback = gcoord::is_loopback(*address_of(exchange.connection));
   }
 
   // The request is whole: it is answered at once, or a thread of the handlers has it from here to

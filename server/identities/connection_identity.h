@@ -61,6 +61,7 @@ struct ConnectionIdentity {
   std::deque<SessionId> closed;
   std::uint32_t attempts_failed = 0;
   bool checking = false;  // A password of it is being checked.
+  bool noted = false;     // It has made a request.
 };
 
 // The connections of a node, as far as this room sees them.

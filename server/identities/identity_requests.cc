@@ -122,14 +122,14 @@ void IdentityRequests::on_checked(const Checked& checked, bool fits) {
   const std::uint64_t now = now_s();
   become(*connection,
          {security::PrincipalKind::User, checked.user},
-         {protocol::ProofKind::Password, now + kTokenLifeSeconds, env_.users.epoch()});
+         {protocol::ProofKind::Password, now + env_.token_life_s, env_.users.epoch()});
   proven_.add(checked.connection);
   const TokenClaims claims{
       .principal = connection->principal, .roles_epoch = env_.users.epoch(), .proven_s = now};
   const protocol::AuthenticateAnswer answer{
       .principal = connection->principal,
-      .life_s = static_cast<std::uint32_t>(kTokenLifeSeconds),
-      .token = keys_.tokens.issue(claims, now, kTokenLifeSeconds)};
+      .life_s = static_cast<std::uint32_t>(env_.token_life_s),
+      .token = keys_.tokens.issue(claims, now, env_.token_life_s)};
   env_.replies.reply(checked.connection,
                      protocol::reply_to(checked.request),
                      protocol::encode_authenticated(answer));
@@ -176,7 +176,6 @@ void IdentityRequests::check_token(const ClientRequest& request,
   become(connection,
          claims.value().principal,
          {protocol::ProofKind::Token, claims.value().expires_s, claims.value().roles_epoch});
-  proven_.add(request.connection);
   const std::uint64_t now = now_s();
   const std::uint64_t expires_s = claims.value().expires_s;
   protocol::AuthenticateAnswer answer{.principal = connection.principal};
@@ -184,17 +183,18 @@ void IdentityRequests::check_token(const ClientRequest& request,
   // node's clock may be ahead of this one.
   const std::uint64_t proven = std::min(claims.value().proven_s, now);
   const std::uint64_t end =
-      std::min(now + kTokenLifeSeconds, proven + security::kTokenLifeSecondsMax);
-  if (expires_s - now <= kTokenLifeSeconds / 2 && end > expires_s) {
+      std::min(now + env_.token_life_s, proven + security::kTokenLifeSecondsMax);
+  if (expires_s - now <= env_.token_life_s / 2 && end > expires_s) {
     TokenClaims next = claims.value();
     next.proven_s = proven;
     next.roles_epoch = env_.users.epoch();
-    answer.token = keys_.tokens.issue(next, now, kTokenLifeSeconds);
+    answer.token = keys_.tokens.issue(next, now, env_.token_life_s);
     answer.life_s = static_cast<std::uint32_t>(end - now);
     connection.proof.until_s = end;
   } else {
     answer.life_s = static_cast<std::uint32_t>(expires_s - now);
   }
+  proven_.add(request.connection);
   env_.replies.reply(
       request.connection, protocol::reply_to(request.slot), protocol::encode_authenticated(answer));
 }
@@ -275,7 +275,20 @@ bool IdentityRequests::has_attached(protocol::ConnectionId connection, SessionId
   return known != nullptr && known->attached.contains(session);
 }
 
+// What a connection came with was proven before this room heard of it. It can do nothing without a
+// request, so its first one is early enough.
+void IdentityRequests::note_certificate(protocol::ConnectionId connection) {
+  ConnectionIdentity* const known = env_.connections.identity(connection);
+  if (known != nullptr && !known->noted) {
+    known->noted = true;
+    if (known->proof.kind == protocol::ProofKind::Certificate) {
+      proven_.add(connection);
+    }
+  }
+}
+
 bool IdentityRequests::admits(const ClientRequest& request) {
+  note_certificate(request.connection);
   const ErrorCode error = check(request);
   if (error != ErrorCode::None) {
     refuse(request.connection, request.slot, error);
@@ -326,10 +339,11 @@ std::string IdentityRequests::proven_user(protocol::ConnectionId connection) con
 }
 
 bool IdentityRequests::advance() {
-  const bool any = env_.passwords.take_done();
+  bool any = env_.passwords.take_done();
   if (any) {
     env_.metrics.queue.set(static_cast<std::int64_t>(env_.passwords.queued()));
   }
+  any = proven_.end_expired(now_s()) || any;
   if (proven_.end_outdated()) {
     ++reidentified_;
     return true;

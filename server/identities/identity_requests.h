@@ -35,7 +35,7 @@
 
 namespace gcoord::server {
 
-// How long a token lasts.
+// How long a token lasts by default.
 inline constexpr std::uint64_t kTokenLifeSeconds = 600;
 
 // Passwords of one address that wait or are checked at once; the worker's queue is four of these.
@@ -61,6 +61,7 @@ class IdentityRequests {
     IdentityMetrics& metrics;
     std::function<std::uint64_t()> now_ms;   // Only grows.
     std::function<std::uint64_t()> wall_us;  // Unix time.
+    std::uint64_t token_life_s = kTokenLifeSeconds;
   };
 
   IdentityRequests(Environment environment, SessionKeyMode mode);
@@ -78,7 +79,7 @@ class IdentityRequests {
   }
 
   // Closes connections whose proof has ended (proven_connections.h).
-  void set_cut(std::function<void(protocol::ConnectionId)> cut) { proven_.set_cut(std::move(cut)); }
+  void set_cut(ProvenConnections::Cut cut) { proven_.set_cut(std::move(cut)); }
 
   // Authenticate or SessionAttach. Answered now, or when the password was checked.
   void on_request(const ClientRequest& request);
@@ -141,6 +142,7 @@ class IdentityRequests {
               protocol::ErrorCode error);
   protocol::ErrorCode check(const ClientRequest& request);
   bool requires_keys() const;
+  void note_certificate(protocol::ConnectionId connection);
 
   std::uint64_t now_s() const { return env_.wall_us() / 1'000'000; }
 

@@ -35,7 +35,8 @@ NodeIdentities::NodeIdentities(const Environment& environment, SessionKeyMode mo
                  .passwords = passwords_,
                  .metrics = metrics_,
                  .now_ms = environment.now_ms,
-                 .wall_us = [] { return wall_ms() * 1000; }},
+                 .wall_us = [] { return wall_ms() * 1000; },
+                 .token_life_s = environment.token_life_s},
                 mode) {}
 
 void NodeIdentities::set_secret(const security::ClusterSecret* secret) {

@@ -31,6 +31,7 @@ class NodeIdentities {
     MetricsRegistry& metrics;
     std::function<std::uint64_t()> now_ms;
     std::function<void()> wake;
+    std::uint64_t token_life_s = kTokenLifeSeconds;
   };
 
   NodeIdentities(const Environment& environment, SessionKeyMode mode);

@@ -1,11 +1,14 @@
-// Connections that have proven who they are by a password or a token, for as long as that holds.
+// Connections that have proven who they are, for as long as that holds.
 //
-// Such a proof ends when the user is deleted, disabled, or given another password: whoever has the
-// password of before would keep what it opens for as long as a connection lives. Once the table of
-// users has changed, end_outdated() makes nobody of each connection whose proof has ended, so that
-// nothing that is still to be judged is judged as the user's, and has it closed. What a certificate
-// proves is not touched. Ids of connections that are gone are dropped from time to time. One
-// thread, the node's loop.
+// A proof by a password or a token ends when the user is deleted, disabled, or given another
+// password: whoever has the password of before would keep what it opens for as long as a connection
+// lives. Once the table of users has changed, end_outdated() makes nobody of each such connection,
+// so that nothing that is still to be judged is judged as the user's, and has it closed.
+//
+// A token and a certificate have an end of their own, which a connection would outlive likewise:
+// end_expired() has it closed then. It stays who it was until then, since it did no wrong: a client
+// that can log in again does so, and what it waits for goes on. Ids of connections that are gone
+// are dropped from time to time. One thread, the node's loop.
 #pragma once
 
 #include "protocol/reply_sink.h"
@@ -21,35 +24,65 @@
 
 namespace gcoord::server {
 
+// Why a connection's proof holds no more.
+enum class ProofEnd : std::uint8_t {
+  Revoked,  // The user was changed or is gone.
+  Expired,  // The time of its token or certificate is over.
+};
+
 class ProvenConnections {
  public:
   // Both outlive it.
   ProvenConnections(ConnectionIdentities& connections, const UserDirectory& users)
       : connections_(connections), users_(users) {}
 
-  // What closes a connection whose proof has ended, after what it is owed was sent. Without it the
-  // connection is only nobody's.
-  void set_cut(std::function<void(protocol::ConnectionId)> cut) { cut_ = std::move(cut); }
+  // What closes a connection whose proof has ended, after what is queued for it was sent. It gets
+  // nothing more from then on. Without it the connection is only nobody's, or goes on.
+  using Cut = std::function<void(protocol::ConnectionId, ProofEnd)>;
 
-  // It has proven who it is, perhaps once more.
+  void set_cut(Cut cut) { cut_ = std::move(cut); }
+
+  // It has proven who it is, perhaps once more; its proof is the present one.
   void add(protocol::ConnectionId connection);
 
   // Once per pass. Whether any proof has ended; it costs a look while the users are the same.
   bool end_outdated();
 
-  // Connections that are looked at when the users change.
+  // Once per pass, at this Unix time. Whether any proof has ended; it costs a look while none has.
+  bool end_expired(std::uint64_t now_s);
+
+  // Connections that are looked at when the users change,
   std::size_t size() const { return known_.size(); }
+
+  // and the ends that are still to come.
+  std::size_t end_count() const { return ends_.size(); }
 
  private:
   static constexpr std::size_t kDropsAt = 1024;
+
+  // Of a proof, which another one may have replaced since.
+  struct End {
+    std::uint64_t at_s = 0;
+    protocol::ConnectionId connection;
+
+    friend bool operator==(const End&, const End&) = default;
+
+    // The earliest is on top of a heap.
+    friend bool operator<(const End& left, const End& right) { return left.at_s > right.at_s; }
+  };
+
+  void drop_gone();
+  void add_end(const End& end);
 
   bool has_ended(const ConnectionIdentity& identity) const;
 
   ConnectionIdentities& connections_;
   const UserDirectory& users_;
-  std::function<void(protocol::ConnectionId)> cut_ = [](protocol::ConnectionId) {};
+  Cut cut_ = [](protocol::ConnectionId, ProofEnd) {};
   std::vector<protocol::ConnectionId> known_;  // Some are gone, and some are there twice.
   std::size_t drops_at_ = kDropsAt;
+  std::vector<End> ends_;  // A heap; likewise.
+  std::size_t drops_ends_at_ = kDropsAt;
   std::uint64_t epoch_ = 0;  // Of the users, as of the last look.
 };
 

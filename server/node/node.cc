@@ -251,7 +251,8 @@ class Node::Impl {
                                     .users = *links_.users,
                                     .metrics = metrics_,
                                     .now_ms = [this] { return time_.elapsed_ms(); },
-                                    .wake = waker()},
+                                    .wake = waker(),
+                                    .token_life_s = options().token_life_ms / 1000},
         options().session_keys);
     client_services_ = std::make_unique<ClientServices>(
         ClientServices::Environment{.options = options(),
@@ -291,8 +292,10 @@ class Node::Impl {
     client_port_.frontend.set_judge(client_services_->limits().judge());
     client_services_->limits().judge().set_cut(
         [this](auto connection) { client_port_.frontend.cut(connection, CloseReason::Denied); });
-    links_.identities->requests().set_cut(
-        [this](auto connection) { client_port_.frontend.cut(connection, CloseReason::Revoked); });
+    links_.identities->requests().set_cut([this](protocol::ConnectionId connection, ProofEnd end) {
+      client_port_.frontend.cut(
+          connection, end == ProofEnd::Revoked ? CloseReason::Revoked : CloseReason::Expired);
+    });
     client_port_.frontend.set_on_opened(
         [this](protocol::ConnectionId connection, const protocol::ReplySlot& reply) {
           const auto key = links_.identities->requests().on_opened(connection, reply);

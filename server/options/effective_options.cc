@@ -98,6 +98,7 @@ constexpr std::array kShown = {
     ShownOption{"identity-sessions-max", &show<&NodeOptions::identity_sessions_max>},
     ShownOption{"idle-timeout", &show_ms<&NodeOptions::idle_ms>},
     ShownOption{"handshake-timeout", &show_ms<&NodeOptions::handshake_ms>},
+    ShownOption{"token-life", &show_ms<&NodeOptions::token_life_ms>},
     ShownOption{"locks-max", &show<&NodeOptions::locks_max>},
     ShownOption{"waiters-max", &show<&NodeOptions::waiters_max>},
     ShownOption{"sessions-max", &show<&NodeOptions::sessions_max>},

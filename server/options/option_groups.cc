@@ -45,6 +45,7 @@ constexpr std::array kRules = {
     GroupRule{"coordinator", "Times and elections"},
     GroupRule{"session-keys", "Trust"},
     GroupRule{"session-notes", "Trust"},
+    GroupRule{"token-life", "Trust"},
     GroupRule{"*-max", "Limits"},
     GroupRule{"device*", "Devices"},
     GroupRule{"turn*", "Devices"},

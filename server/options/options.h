@@ -144,6 +144,7 @@ struct NodeOptions {
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
   SessionKeyMode session_keys = SessionKeyMode::Auto;
+  std::uint32_t token_life_ms = 600'000;
   SessionNotes session_notes = SessionNotes::Identified;
   // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;

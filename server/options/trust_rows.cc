@@ -76,6 +76,13 @@ constexpr std::array kRows = {
               "each: identified, of clients that have proven who they are; all, of the others, "
               "too; or off (default identified)",
               &session_notes},
+    OptionRow{"token-life",
+              OptionShape::Value,
+              "TIME",
+              "how long the token holds that a client gets for its password, which it renews by "
+              "itself for up to a day, and a connection that showed no other one since, 5s to 24h "
+              "(default 10m)",
+              &duration<&NodeOptions::token_life_ms, 5000, kDayMs>},
     OptionRow{"cluster-secret",
               OptionShape::Value,
               "FILE",

@@ -89,6 +89,20 @@ TEST(Frame, CarriesRepliesInTheOtherDirection) {
   EXPECT_EQ(reason_of(bytes), BadFrame::Flags);
 }
 
+TEST(Frame, GivesASecretForOverwritingAndGoesOn) {
+  FrameBuilder builder{FrameDirection::Requests};
+  FrameDecoder decoder{FrameDirection::Requests};
+  decoder.append(small_frame(builder));
+  decoder.append(small_frame(builder));
+  FrameView frame;
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  std::ranges::fill(frame.secret(frame.request(0)), std::byte{'x'});
+  EXPECT_EQ(text_of(frame.payload(frame.request(0))), "xxxxx");
+  EXPECT_EQ(text_of(frame.payload(frame.request(2))), "third name");
+  ASSERT_EQ(decoder.next(frame), DecodeStep::Frame);
+  EXPECT_EQ(text_of(frame.payload(frame.request(0))), "first");
+}
+
 TEST(Frame, IsReadFromAStreamOfSingleBytes) {
   FrameBuilder builder{FrameDirection::Requests};
   Bytes stream = small_frame(builder);

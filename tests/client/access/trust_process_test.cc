@@ -11,8 +11,10 @@
 #include "tests/source_dir.h"
 
 #include <array>
+#include <chrono>
 #include <future>
 #include <string>
+#include <utility>
 
 namespace gcoord::client {
 namespace {
@@ -21,12 +23,36 @@ using cli::kPatience;
 
 class LibrariesTrustTest : public cli::TrustTest {
  protected:
+  explicit LibrariesTrustTest(cli::Words flags = {}) : TrustTest(std::move(flags)) {}
+
   std::string endpoints() const {
     std::vector<std::string> all;
     for (int node = 0; node < 3; ++node) {
       all.push_back("127.0.0.1:" + std::to_string(port_ + node));
     }
     return comma_list(all);
+  }
+
+  // A Python program with the library of this build.
+  ChildOptions python(const cli::Words& arguments) const {
+    ChildOptions options;
+    options.arguments = cli::joined({GCOORD_PYTHON}, arguments);
+    options.environment = {
+        {"PYTHONDONTWRITEBYTECODE", "1"},
+        {"PYTHONPATH", in_sources("client/python")},
+        {"GCOORD_CLIENT_LIBRARY", std::string{GCOORD_BUILD_DIR} + "/lib/libgcoord_client.so.0"},
+        {"GCOORD_ENDPOINTS", endpoints()},
+        {"GCOORD_CACERT", made_file("ca.crt")},
+        {"GCOORD_CERT", made_file("admin.crt")},
+        {"GCOORD_KEY", made_file("admin.key")}};
+    options.error_file = folder_.path() / "python.err";
+    return options;
+  }
+
+  void expect_success(gcoord::Result<ChildProcess> child) const {
+    ASSERT_TRUE(child.ok()) << child.status().to_string();
+    EXPECT_EQ(child.value().wait_for(kPatience).value_or(-1), 0)
+        << cli::file_text(folder_.path() / "python.err");
   }
 
   // As the operator with the certificate, or as a user with a password.
@@ -284,27 +310,55 @@ TEST_F(LibrariesTrustTest, CSetsLimitsAndDenies) {
 }
 
 TEST_F(LibrariesTrustTest, PythonKeepsItsPromises) {
-  ChildOptions options;
-  options.arguments = {GCOORD_PYTHON,
-                       "-m",
-                       "unittest",
-                       "discover",
-                       "-v",
-                       "-s",
-                       in_sources("tests/client/python/trust")};
-  options.environment = {
-      {"PYTHONDONTWRITEBYTECODE", "1"},
-      {"PYTHONPATH", in_sources("client/python")},
-      {"GCOORD_CLIENT_LIBRARY", std::string{GCOORD_BUILD_DIR} + "/lib/libgcoord_client.so.0"},
-      {"GCOORD_ENDPOINTS", endpoints()},
-      {"GCOORD_CACERT", made_file("ca.crt")},
-      {"GCOORD_CERT", made_file("admin.crt")},
-      {"GCOORD_KEY", made_file("admin.key")}};
-  options.error_file = folder_.path() / "python.err";
-  auto child = ChildProcess::start(options);
-  ASSERT_TRUE(child.ok()) << child.status().to_string();
-  EXPECT_EQ(child.value().wait_for(kPatience).value_or(-1), 0)
-      << cli::file_text(folder_.path() / "python.err");
+  expect_success(ChildProcess::start(
+      python({"-m", "unittest", "discover", "-v", "-s", in_sources("tests/client/python/trust")})));
+}
+
+// Nodes end a connection with the token that proved it.
+class ShortTokensTest : public LibrariesTrustTest {
+ protected:
+  ShortTokensTest() : LibrariesTrustTest({"--token-life", "5s"}) {}
+
+  static std::string token_of(gcoord_client* client) {
+    gcoord_error error{};
+    gcoord_identity* identity = nullptr;
+    EXPECT_EQ(gcoord_client_identity(client, &identity, &error), GCOORD_OK) << error.message;
+    std::string token = gcoord_identity_token(identity);
+    gcoord_identity_free(identity);
+    return token;
+  }
+};
+
+// By requests without a pause, for half as long again as a token lasts.
+TEST_F(ShortTokensTest, ClientsInCAndPythonOutliveTheirTokensAndNoRequestFails) {
+  enable();
+  auto child = ChildProcess::start(python({"-c", R"(
+import os, time, gcoord
+patience = dict(connect_timeout=60, request_timeout=60)
+with gcoord.Client(os.environ["GCOORD_ENDPOINTS"], cacert=os.environ["GCOORD_CACERT"], user="bob",
+                   password="a password of bob's", **patience) as client:
+    first, end = client.identity().token, time.monotonic() + 7.5
+    with client.open_session(60) as session:
+        while time.monotonic() < end:
+            session.acquire("jobs/python").release()
+    assert client.identity().token != first
+)"}));
+  gcoord_client* const bob = connect("bob", "a password of bob's");
+  const std::string first = token_of(bob);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{7500};
+  gcoord_error error{};
+  gcoord_session* session = nullptr;
+  ASSERT_EQ(gcoord_session_open(bob, 60'000, nullptr, nullptr, &session, &error), GCOORD_OK);
+  while (std::chrono::steady_clock::now() < end && !HasFailure()) {
+    gcoord_lock* lock = nullptr;
+    ASSERT_EQ(gcoord_lock_acquire(session, "jobs/c", 0, &lock, &error), GCOORD_OK) << error.message;
+    EXPECT_EQ(gcoord_lock_release(lock, &error), GCOORD_OK) << error.message;
+    gcoord_lock_free(lock);
+  }
+  EXPECT_NE(token_of(bob), first);
+  gcoord_session_free(session);
+  gcoord_client_free(bob);
+  expect_success(std::move(child));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "client/credentials/login.h"
 
 #include "client/credentials/session_keyring.h"
-#include "client/net/time_never.h"
 #include "protocol/error_codes.h"
 #include "protocol/identities/authenticate_messages.h"
 #include "protocol/session_messages.h"
@@ -58,15 +57,15 @@ TEST(Login, WithoutCredentialsThereIsNothingToShow) {
   EXPECT_FALSE(Login{{}}.wanted());
   EXPECT_TRUE(Login{{.user = "ann"}}.wanted());
   EXPECT_TRUE(Login{{.token = "t"}}.wanted());
-  EXPECT_EQ(Login{{}}.renew_at(), kTimeNever);
 }
 
 TEST(Login, APasswordIsShownOnceAndItsTokenFromThenOn) {
   Login login{{.user = "ann", .password = "secret"}};
   EXPECT_EQ(shown(login), "password ann/secret");
-  EXPECT_TRUE(accept(login, "first").status.ok());
+  const Login::Outcome outcome = accept(login, "first");
+  EXPECT_TRUE(outcome.status.ok());
+  EXPECT_EQ(outcome.life, std::chrono::seconds{600});
   EXPECT_EQ(shown(login), "token first");
-  EXPECT_EQ(login.renew_at(), kNow + std::chrono::seconds{400});
   EXPECT_EQ(login.identity(kNow)->name, "ann");
   EXPECT_EQ(login.identity(kNow)->token, "first");
   EXPECT_EQ(login.identity(kNow + std::chrono::seconds{100})->token_left,
@@ -75,6 +74,28 @@ TEST(Login, APasswordIsShownOnceAndItsTokenFromThenOn) {
   EXPECT_EQ(shown(login), "token first");
   EXPECT_TRUE(accept(login, "second").status.ok());
   EXPECT_EQ(shown(login), "token second");
+}
+
+// For a day nodes renew a token from half its time on; then they only say what is left of it.
+TEST(Login, ATokenThatNodesRenewNoMoreIsReplacedByThePasswordBeforeItsEnd) {
+  Login login{{.user = "ann", .password = "secret"}};
+  accept(login, "first");
+  EXPECT_TRUE(accept(login, "", 300).status.ok());
+  EXPECT_EQ(shown(login), "token first");
+  EXPECT_TRUE(accept(login, "", 299).status.ok());
+  EXPECT_EQ(shown(login), "password ann/secret");
+  const auto payload = protocol::encode_authenticated(
+      {.principal = {security::PrincipalKind::User, "ann"}, .life_s = 100, .token = "second"});
+  EXPECT_TRUE(login.take({.slot = reply(), .payload = payload, .now = kNow, .by_password = true})
+                  .status.ok());
+  EXPECT_EQ(shown(login), "token second") << "a node gives shorter ones now";
+}
+
+TEST(Login, ATokenAloneIsShownToItsEnd) {
+  Login login{{.token = "given"}};
+  accept(login, "");
+  accept(login, "", 10);
+  EXPECT_EQ(shown(login), "token given");
 }
 
 TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
@@ -141,6 +162,10 @@ TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
   EXPECT_EQ(shown(login), "token one");
   write("two\n");
   EXPECT_EQ(shown(login), "token two");
+  accept(login, "a node's");
+  EXPECT_EQ(shown(login), "token a node's");
+  accept(login, "", 10);
+  EXPECT_EQ(shown(login), "token two") << "somebody else may have renewed it";
   std::filesystem::permissions(path, std::filesystem::perms::all);
   EXPECT_EQ(shown(login), "GC6544");
   EXPECT_EQ(shown(*std::make_unique<Login>(Credentials{.token_file = path + ".none"})), "GC6544");

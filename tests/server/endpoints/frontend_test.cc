@@ -67,6 +67,51 @@ TEST_P(FrontEndTest, AConnectionWhoseProofHasEndedIsClosedBehindWhatItIsOwed) {
       1u);
 }
 
+// It would hear of what it watches for as long as it reads slowly.
+TEST_P(FrontEndTest, AConnectionThatIsCutHearsNothingMore) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.replies.clear();
+  answer_ =
+      [&](protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+        frontend_->reply(connection, protocol::reply_to(request), payload);
+        frontend_->cut(connection, CloseReason::Expired);
+        frontend_->push(connection, protocol::reply_to(request), payload);
+      };
+  builder.add(request(9));
+  client.send(frame_of(builder));
+  ASSERT_TRUE(closed(client));
+  EXPECT_EQ(client.replies.size(), 1u);
+  EXPECT_EQ(closed_count("expired"), 1u);
+}
+
+TEST_P(FrontEndTest, ASecretIsOverwrittenOnceItsRequestWasServed) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  std::vector<std::byte> secret_then;
+  std::span<const std::byte> secret;
+  answer_ =
+      [&](protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+        if (request.kind == protocol::RequestKind::Authenticate) {
+          secret = payload;
+        } else {
+          secret_then.assign(secret.begin(), secret.end());  // Of the same frame.
+        }
+        frontend_->reply(connection, protocol::reply_to(request), {});
+      };
+  protocol::RequestSlot authenticate = request(9);
+  authenticate.kind = protocol::RequestKind::Authenticate;
+  const std::vector<std::byte> shown(5, std::byte{'x'});
+  builder.add(authenticate, shown);
+  builder.add(request(10));
+  client.replies.clear();
+  client.send(frame_of(builder));
+  ASSERT_TRUE(pump_until([&] { return client.receive() && client.replies.size() == 2; }));
+  EXPECT_EQ(secret_then, std::vector<std::byte>(5));
+}
+
 // A node that fails in a turn says nothing of that turn.
 TEST_P(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
   RawClient client = connect();

@@ -117,6 +117,17 @@ TEST_F(HttpGateTest, ACertificateIsItsPrincipal) {
   EXPECT_EQ(status(HttpPort::Metrics, shows("gcoord://8/user/ann")), 401);
 }
 
+TEST_F(HttpGateTest, ACertificateIsNobodysFromItsEndOn) {
+  security::TlsPeer peer{.uris = {"gcoord://7/user/ann"}};
+  peer.not_after_s = kNow + 10;
+  const HttpRequest request{.path = "/metrics",
+                            .peer = std::make_shared<const security::TlsPeer>(peer)};
+  now_s_ = kNow + 9;
+  EXPECT_EQ(status(HttpPort::Metrics, request), 200);
+  now_s_ = kNow + 10;
+  EXPECT_EQ(status(HttpPort::Metrics, request), 401) << "its connection goes on";
+}
+
 TEST_F(HttpGateTest, ATokenThatIsForgedExpiredOrEndedOpensNothing) {
   EXPECT_EQ(status(HttpPort::Metrics, "/metrics", "gcoord1.forged"), 401);
   std::array<std::byte, security::kTokenSeedBytes> other{std::byte{8}};
@@ -193,17 +204,43 @@ TEST_F(HttpGateTest, WithoutTheRolesNothingButHealthIsGiven) {
   for (const RolesStand stand : {RolesStand::Joining, RolesStand::Unconfirmed}) {
     publish(stand);
     EXPECT_TRUE(gate_.on());
+    for (const char* page : {"/livez", "/readyz"}) {
+      EXPECT_EQ(status(HttpPort::Metrics, page), 200) << page;
+    }
+    for (const char* page : {"/metrics", "/debug/log", "/debug/profile", "/no/such/page"}) {
+      EXPECT_EQ(status(HttpPort::Metrics, page), 503) << page;
+      EXPECT_EQ(status(HttpPort::Metrics, page, token("ann")), 503) << "the user is not known";
+    }
+    EXPECT_EQ(status(HttpPort::Ledger, "/checkpoint"), 200);
     EXPECT_EQ(status(HttpPort::Ledger, "/shard/0/tile/entries/000", token("ann")), 503);
     EXPECT_THAT(body_, HasSubstr("GC6561"));
-    EXPECT_EQ(status(HttpPort::Metrics, "/debug/log"), stand == RolesStand::Joining ? 503 : 200);
-    EXPECT_EQ(status(HttpPort::Metrics, "/livez"), 200);
-    EXPECT_EQ(status(HttpPort::Metrics, "/no/such/page"), stand == RolesStand::Joining ? 503 : 200);
-    EXPECT_EQ(status(HttpPort::Metrics, "/metrics"), stand == RolesStand::Joining ? 503 : 200);
     EXPECT_FALSE(gate_.may_see_verifiers(shows("gcoord://7/user/ann")));
   }
   publish();
   EXPECT_FALSE(gate_.on());
   EXPECT_EQ(status(HttpPort::Ledger, "/shard/0/tile/entries/000"), 200);
+}
+
+// The rule of the port of clients (request_gate_test.cc).
+TEST_F(HttpGateTest, WithoutTheRolesTheHostAndCertificatesSeeHowTheNodeIs) {
+  table_ = {};
+  for (const RolesStand stand : {RolesStand::Joining, RolesStand::Unconfirmed}) {
+    publish(stand);
+    const int given = stand == RolesStand::Unconfirmed ? 200 : 503;
+    for (HttpRequest reader : {HttpRequest{.loopback = true},
+                               shows("gcoord://7/user/eve"),
+                               shows("gcoord://8/user/eve")}) {
+      const bool foreign = reader.peer != nullptr && reader.peer->uris[0].starts_with("gcoord://8");
+      for (const char* page : {"/metrics", "/debug/log", "/no/such/page"}) {
+        reader.path = page;
+        EXPECT_EQ(status(HttpPort::Metrics, reader), foreign ? 503 : given) << page;
+      }
+      reader.path = "/debug/profile";
+      EXPECT_EQ(status(HttpPort::Metrics, reader), 503) << "for administrators";
+      reader.path = "/shard/0/tile/entries/000";
+      EXPECT_EQ(status(HttpPort::Ledger, reader), 503);
+    }
+  }
 }
 
 }  // namespace

@@ -91,6 +91,13 @@ TEST_F(HttpServerTest, ArgumentsHaveTheirValues) {
   EXPECT_EQ(answer("?seconds=%35"), "1 [%35]");  // Nothing is decoded.
 }
 
+TEST_F(HttpServerTest, ARequestSaysWhetherItsClientIsOnThisHost) {
+  open({}, [](const HttpRequest& request) {
+    return HttpAnswer{.body = request.loopback ? "near" : "far"};
+  });
+  EXPECT_THAT(http_answer(server_->port(), "GET /page"), HasSubstr("\r\n\r\nnear"));
+}
+
 TEST_F(HttpServerTest, PagesAreAnsweredAndNothingElse) {
   open({});
   const std::uint16_t port = server_->port();

@@ -51,6 +51,9 @@ class HttpTlsTest : public testing::Test {
     if (request.path == "/large") {
       return {.body = std::string(kLargeBytes, 'x')};
     }
+    if (request.path == "/near") {
+      return {.body = request.loopback ? "near" : "far"};
+    }
     return request.path == "/page" ? HttpAnswer{.body = "the page\n"} : not_found();
   }
 
@@ -114,7 +117,8 @@ TEST_F(HttpTlsTest, PagesComeThroughTls) {
   EXPECT_THAT(text, HasSubstr("the page\n"));
   EXPECT_TRUE(shut_in_order_);
   EXPECT_THAT(answer("GET /other"), StartsWith("HTTP/1.1 404"));
-  EXPECT_EQ(counted("tls_handshakes_total", "result", "full"), 2u);
+  EXPECT_THAT(answer("GET /near"), HasSubstr("\r\n\r\nnear")) << "its client is on this host";
+  EXPECT_EQ(counted("tls_handshakes_total", "result", "full"), 3u);
 }
 
 TEST_F(HttpTlsTest, ALargePageComesWhole) {

@@ -1,12 +1,12 @@
 // Which addresses are of this machine's loopback.
-#include "client/net/loopback.h"
+#include "common/host/loopback.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace gcoord::client {
+namespace gcoord {
 namespace {
 
 bool is_loopback_text(const std::string& text) {
@@ -48,4 +48,4 @@ TEST(Loopback, IsNoAddressOfAnotherKind) {
 }
 
 }  // namespace
-}  // namespace gcoord::client
+}  // namespace gcoord

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace gcoord::client {
+namespace gcoord {
 
 // 127.0.0.0/8, ::1, and the first in the form that IPv6 has for addresses of IPv4.
 inline bool is_loopback(const sockaddr& address) {
@@ -25,4 +25,4 @@ inline bool is_loopback(const sockaddr& address) {
          (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == kLoopbackNetwork);
 }
 
-}  // namespace gcoord::client
+}  // namespace gcoord

@@ -1,0 +1,148 @@
+// What a client does before a node ends its connections with the token that proved them.
+#include "client/nodes/node_login.h"
+#include "protocol/identities/authenticate_messages.h"
+#include "protocol/lock_messages.h"
+#include "tests/client/client_fixture.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+namespace {
+
+using protocol::AuthenticateMethod;
+using protocol::ErrorCode;
+using protocol::RequestKind;
+
+class LoginRenewalTest : public ClientTest {
+ protected:
+  void SetUp() override {
+    request_timeout_ = std::chrono::hours{1};  // Answers come by real time.
+    cluster_.answer_with([this](const FakeRequest& request) -> std::optional<FakeReply> {
+      if (request.slot.kind != RequestKind::Authenticate) {
+        return friendly_reply(request);
+      }
+      if (refusal_.load() != ErrorCode::None && method_of(request) == AuthenticateMethod::Token) {
+        return error_reply(request, refusal_);
+      }
+      FakeReply reply = ok_reply(request);
+      reply.payload = protocol::text_of(protocol::encode_authenticated(
+          {.principal = {security::PrincipalKind::User, "bob"},
+           .life_s = method_of(request) == AuthenticateMethod::Password ? 600 : life_s_.load(),
+           .token = "token " + std::to_string(++tokens_)}));
+      return reply;
+    });
+  }
+
+  static AuthenticateMethod method_of(const FakeRequest& request) {
+    return protocol::decode_authenticate(protocol::bytes_of(request.payload)).value().method;
+  }
+
+  Client connect_as_bob() {
+    ClientOptions as_bob = options();
+    as_bob.credentials = {.user = "bob", .password = "a password of bob's"};
+    auto client = Client::connect(as_bob);
+    EXPECT_TRUE(client.ok()) << client.status().to_string();
+    Client connected = std::move(client).value();
+    EXPECT_TRUE(connected.wait_for_all_nodes(std::chrono::minutes{1}).ok());
+    logins_ = cluster_.requests(RequestKind::Authenticate).size();
+    EXPECT_EQ(logins_, 3u);
+    return connected;
+  }
+
+  // Time goes by, and the client looks at it after each step.
+  void pass(Client& client, std::chrono::seconds time) {
+    for (std::chrono::seconds gone{}; gone < time; ++gone) {
+      clock_->advance(std::chrono::seconds{1});
+      static_cast<void>(client.statistics());
+    }
+  }
+
+  // Until nodes have given so many tokens; a failure ends it.
+  void pass_until_given(Client& client, int tokens) {
+    for (int step = 0; step < 100'000 && tokens_ < tokens; ++step) {
+      pass(client, std::chrono::seconds{1});
+      std::this_thread::yield();
+    }
+    EXPECT_GE(tokens_, tokens);
+  }
+
+  // The logins since the last call, so many at least.
+  std::vector<FakeRequest> logins(std::size_t count = 0) {
+    auto all = cluster_.wait_for(RequestKind::Authenticate, logins_ + count);
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(logins_));
+    logins_ += all.size();
+    return all;
+  }
+
+  static std::vector<NodeId> nodes_of(const std::vector<FakeRequest>& requests) {
+    std::vector<NodeId> nodes;
+    for (const FakeRequest& each : requests) {
+      nodes.push_back(each.node);
+    }
+    std::ranges::sort(nodes, {}, &NodeId::value);
+    return nodes;
+  }
+
+  static std::ptrdiff_t passwords_in(const std::vector<FakeRequest>& requests) {
+    return std::ranges::count_if(requests, [](const FakeRequest& each) {
+      return method_of(each) == AuthenticateMethod::Password;
+    });
+  }
+
+  const std::vector<NodeId> all_nodes_{NodeId{1}, NodeId{2}, NodeId{3}};
+  std::atomic<std::uint32_t> life_s_{600};
+  std::atomic<ErrorCode> refusal_{ErrorCode::None};
+  std::atomic<int> tokens_{0};
+  std::size_t logins_ = 0;
+};
+
+// A node ends each connection with the token that it was shown there.
+TEST_F(LoginRenewalTest, EachConnectionShowsItsLoginAgainBeforeItsTimeIsOver) {
+  Client client = connect_as_bob();
+  pass(client, std::chrono::seconds{320});
+  EXPECT_TRUE(logins().empty()) << "nodes renew a token from half its time on";
+  for (int round = 0; round < 2; ++round) {
+    pass(client, std::chrono::seconds{round == 0 ? 135 : 455});
+    const auto again = logins(3);
+    EXPECT_EQ(nodes_of(again), all_nodes_);
+    EXPECT_EQ(passwords_in(again), 0);
+    pass_until_given(client, 6 + 3 * round);
+  }
+  EXPECT_EQ(client.statistics().reconnects, 0u);
+}
+
+TEST_F(LoginRenewalTest, APasswordReplacesATokenThatNodesRenewNoMore) {
+  Client client = connect_as_bob();
+  life_s_ = 100;
+  pass_until_given(client, 9);
+  const auto passwords = passwords_in(logins());
+  EXPECT_GE(passwords, 1);
+  EXPECT_LE(passwords, 3) << "one for each node that said so";
+  EXPECT_EQ(client.statistics().reconnects, 0u);
+}
+
+TEST_F(LoginRenewalTest, ARenewalThatIsRefusedForNowIsTriedAgainAndEndsNothing) {
+  Client client = connect_as_bob();
+  refusal_ = ErrorCode::AuthenticationBusy;
+  pass(client, std::chrono::seconds{455});
+  EXPECT_EQ(passwords_in(logins(3)), 0);
+  EXPECT_TRUE(client.check("a", 7).ok());
+  refusal_ = ErrorCode::None;
+  pass_until_given(client, 6);
+  EXPECT_EQ(client.statistics().reconnects, 0u);
+}
+
+TEST_F(LoginRenewalTest, ATokenThatIsTakenNoMoreIsReplacedByThePasswordOnTheSameConnection) {
+  Client client = connect_as_bob();
+  refusal_ = ErrorCode::TokenRevoked;
+  pass_until_given(client, 6);
+  EXPECT_GE(passwords_in(logins()), 3);
+  EXPECT_TRUE(client.check("a", 7).ok());
+  EXPECT_EQ(client.statistics().reconnects, 0u);
+}
+
+}  // namespace
+}  // namespace gcoord::client

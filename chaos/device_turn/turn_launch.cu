@@ -5,7 +5,8 @@
 namespace gcoord::chaos {
 
 cudaError_t load_turns() {
-  return server::load_turn_kernels<CountingService>();
+  const cudaError_t code = server::load_persistent_kernels<CountingService>();
+  return code == cudaSuccess ? load_single_turns() : code;
 }
 
 cudaError_t turn_blocks(std::uint32_t block_stripes, std::uint32_t& blocks) {
@@ -24,12 +25,6 @@ cudaError_t launch_node(const CountingNode& node,
                         const server::TurnTiming& timing,
                         cudaStream_t stream) {
   return server::launch_persistent(node, timing, stream);
-}
-
-cudaError_t launch_one_turn(const CountingNode& node,
-                            const server::TurnTiming& timing,
-                            cudaStream_t stream) {
-  return server::launch_turn(node, timing, stream);
 }
 
 }  // namespace gcoord::chaos

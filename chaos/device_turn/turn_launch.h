@@ -1,5 +1,6 @@
 // The kernels of device_turn_kernels.cuh for the counting service, as functions that host code can
-// call. CUDA builds only; contracts are there.
+// call. CUDA builds only; contracts are there. Two .cu files, since each kernel that turns takes
+// minutes to compile.
 #pragma once
 
 #include "chaos/device_turn/counting_node.h"
@@ -11,7 +12,8 @@
 
 namespace gcoord::chaos {
 
-cudaError_t load_turns();
+cudaError_t load_turns();         // All of them;
+cudaError_t load_single_turns();  // of launch_one_turn() alone.
 cudaError_t turn_blocks(std::uint32_t block_stripes, std::uint32_t& blocks);
 // Blocks of a node's persistent kernel, its clock's included.
 std::uint32_t node_blocks(const server::TurnShape& shape);

@@ -1,11 +1,11 @@
 // The two drivers of a turn on a device as kernels, for any service; included by one .cu file per
-// service.
+// service and driver.
 //
 // A warp has a stripe. A block of the persistent kernel has as many as the shape says, its last
 // block has the clock. Launches only enqueue, on the current device. The persistent kernel needs
 // all of its blocks at once: ask turn_blocks_max() first. Load the kernels of a device before the
-// first of them runs there (load_turn_kernels): CUDA loads a kernel when it is first launched and
-// may wait for those that run. Host code of a CUDA build.
+// first of them runs there (load_persistent_kernels): CUDA loads a kernel when it is first launched
+// and may wait for those that run. Host code of a CUDA build.
 #pragma once
 
 #include "common/device/cuda_kernels.h"
@@ -67,12 +67,18 @@ __global__ void __launch_bounds__(kTurnThreads)
   turn_stripe(node, blockIdx.x, *reinterpret_cast<StripeWorkspace*>(memory));
 }
 
-// Loads every kernel onto the current device.
+// Loads the kernels of a node that turns by itself onto the current device. Whoever names a kernel
+// has it compiled, and each that turns takes minutes: a node names no other.
 template <typename Service>
-cudaError_t load_turn_kernels() {
+cudaError_t load_persistent_kernels() {
   return load_kernels({reinterpret_cast<const void*>(start_node_kernel<Service>),
-                       reinterpret_cast<const void*>(persistent_turn_kernel<Service>),
-                       reinterpret_cast<const void*>(clock_kernel<Service>),
+                       reinterpret_cast<const void*>(persistent_turn_kernel<Service>)});
+}
+
+// The same for those that make one turn at a time (launch_turn).
+template <typename Service>
+cudaError_t load_single_turn_kernels() {
+  return load_kernels({reinterpret_cast<const void*>(clock_kernel<Service>),
                        reinterpret_cast<const void*>(turn_kernel<Service>)});
 }
 

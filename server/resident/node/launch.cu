@@ -5,7 +5,7 @@
 namespace gcoord::server {
 
 cudaError_t load_resident_kernels() {
-  return load_turn_kernels<LockTurnService>();
+  return load_persistent_kernels<LockTurnService>();
 }
 
 cudaError_t resident_blocks_max(std::uint32_t block_stripes, std::uint32_t& blocks) {

@@ -1,5 +1,4 @@
 #include "chaos/device_turn/turn_launch.h"
-
 #include "server/device_turn/kernels.cuh"
 
 namespace gcoord::chaos {

@@ -77,7 +77,7 @@ void drop_pages(const netcore::ClientRingView& ring) {
   ::madvise(ring.bytes, ring.capacity, MADV_REMOVE);
 }
 
-void do_harm(Intruder& intruder, Draw& draw) {
+void misuse(Intruder& intruder, Draw& draw) {
   switch (draw.below(8)) {
     case 0:
     case 1:
@@ -108,8 +108,8 @@ void do_harm(Intruder& intruder, Draw& draw) {
 
 void scribble(Intruder& intruder, Draw& draw, RingAttackCounts& counts) {
   intruder.write(intruder.next_frame(0));
-  for (std::uint32_t harm = draw.between(1, 60); harm > 0 && !intruder.is_ended(); --harm) {
-    do_harm(intruder, draw);
+  for (std::uint32_t times = draw.between(1, 60); times > 0 && !intruder.is_ended(); --times) {
+    misuse(intruder, draw);
   }
   counts.ended += intruder.is_ended(std::chrono::milliseconds{50}) ? 1 : 0;
 }

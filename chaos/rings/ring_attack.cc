@@ -108,7 +108,7 @@ void misuse(Intruder& intruder, Draw& draw) {
 
 void scribble(Intruder& intruder, Draw& draw, RingAttackCounts& counts) {
   intruder.write(intruder.next_frame(0));
-  for (std::uint32_t harm = draw.between(1, 60); harm > 0 && !intruder.is_ended(); --harm) {
+  for (std::uint32_t times = draw.between(1, 60); times > 0 && !intruder.is_ended(); --times) {
     misuse(intruder, draw);
   }
   counts.ended += intruder.is_ended(std::chrono::milliseconds{50}) ? 1 : 0;

@@ -2,8 +2,9 @@
 //
 // Plain numbers of the thread that has it, which moves them into the node's counters once per pass
 // (IoCounters): a request costs a few additions and no atomic operation. A byte of a request in
-// plain text is copied by Receive and Frame, and those of its slot by Slot; a byte of a reply by
-// Reply, Assemble and Send. TLS adds Decrypt and Encrypt. Not thread-safe.
+// plain text, or in shared memory, is copied by Receive alone; a byte of a reply by Reply and Send,
+// and by Assemble where it is of a payload or other frames wait. TLS adds Decrypt, Frame and
+// Encrypt, io_uring adds Frame. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -26,15 +27,16 @@ enum class IoCall : std::uint8_t {
 
 // A stage that copies bytes. Labels a metric.
 enum class IoCopy : std::uint8_t {
-  Receive = 0,   // From the kernel.
+  Receive = 0,   // From the kernel or a ring.
   Decrypt = 1,   // TLS.
-  Frame = 2,     // Into the buffer where frames are checked.
-  Slot = 3,      // Slots out of a frame.
+  Frame = 2,     // Into the buffer where frames are checked: of plain text what found no memory
+                 // there, and all that TLS or io_uring read.
+  Slot = 3,      // Slots that are not aligned in their frame, out of it.
   Reply = 4,     // Slots and payloads of replies into a frame.
-  Assemble = 5,  // Whole frames into the output.
+  Assemble = 5,  // Payloads behind the slots of a frame, and frames behind others that wait.
   Join = 6,      // Output behind other output of an I/O thread.
   Encrypt = 7,   // TLS.
-  Send = 8,      // To the kernel.
+  Send = 8,      // To the kernel or a ring.
   Count = 9,
 };
 

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "common/host/background_thread.h"
+#include "common/host/thread_name.h"
 
 #include <utility>
 
@@ -42,6 +43,7 @@ void FlushWriter::wait(std::unique_lock<std::mutex>& lock) {
 }
 
 void FlushWriter::run() {
+  name_this_thread("history-flush");
   make_background_thread();
   std::unique_lock lock(mutex_);
   for (;;) {

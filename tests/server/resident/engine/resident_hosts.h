@@ -38,7 +38,10 @@ class CopyService final : public StateMachine {
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
     const auto reply =
-        locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+        entry.command != nullptr
+            ? locks.apply(entry.shard, entry.index, *entry.command, Tick{1}, events)
+            : locks.apply_bytes(
+                  entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
     if (entry.cookie != 0) {
       applied[entry.cookie] = reply.code;
     }

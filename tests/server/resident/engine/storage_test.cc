@@ -29,7 +29,11 @@ class TablesService final : public StateMachine {
     }
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
-    locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+    if (entry.command != nullptr) {
+      locks.apply(entry.shard, entry.index, *entry.command, Tick{1}, events);
+    } else {
+      locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+    }
   }
 
   void on_proposal_failed(std::uint64_t, const Status&, NodeId) override {}

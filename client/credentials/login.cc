@@ -69,6 +69,9 @@ gcoord::Result<std::string> Login::token_to_show() const {
     }
     token = trimmed(read.value().text());
   }
+  if (token.empty() && !has_password()) {
+    return numbered(ErrorCode::TokenExpired, "the token is refused, and there is no password");
+  }
   return token;
 }
 
@@ -145,7 +148,8 @@ Login::Outcome Login::take(const Heard& heard) {
     token_refused_ = false;
     ++turn_;
   }
-  const TimePoint life = std::chrono::seconds{said.life_s};
+  const TimePoint life =
+      std::chrono::seconds{std::min<std::uint64_t>(said.life_s, security::kTokenLifeSecondsMax)};
   take_life(life, by_password);
   expires_at_ = now + life;
   known_ = Identity{.kind = std::string{security::principal_kind_name(said.principal.kind)},

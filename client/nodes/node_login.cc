@@ -22,6 +22,7 @@ constexpr TimePoint kAttachedFor = std::chrono::hours{1};
 // A renewal that could not be, or was refused for now, is tried again after this; and a node that
 // believes a login for a moment only is not shown it all the time.
 constexpr TimePoint kRenewalPause = std::chrono::milliseconds{500};
+constexpr TimePoint kThrottledPause = std::chrono::seconds{5};
 
 // At a moment of the entry's own, from 55 to 75 hundredths of the time: nodes renew tokens from
 // half their time on.
@@ -142,9 +143,11 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
 }
 
 void renew_logins(const Renewal& at) {
-  for (const auto& entry : at.entries) {
-    if (entry->phase == NodeEntry::Phase::Ready && at.now >= entry->login.renew_at) {
-      renew(*entry, at);
+  // By number: what a connection that closes teaches may add entries.
+  for (std::size_t k = 0; k < at.entries.size(); ++k) {
+    NodeEntry& entry = *at.entries[k];
+    if (entry.phase == NodeEntry::Phase::Ready && at.now >= entry.login.renew_at) {
+      renew(entry, at);
     }
   }
 }
@@ -152,8 +155,12 @@ void renew_logins(const Renewal& at) {
 void take_renewal(NodeEntry& entry, const LoginReply& reply, Login& login) {
   const Login::Outcome outcome = take_answer(entry, reply, login);
   const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
-  if (outcome.again || (!outcome.status.ok() && protocol::is_passing(code))) {
-    entry.login.renew_at = reply.now + (outcome.again ? TimePoint{} : kRenewalPause);
+  if (outcome.again) {
+    entry.login.renew_at = reply.now;
+  } else if (code == protocol::ErrorCode::AuthenticationThrottled) {
+    entry.login.renew_at = reply.now + kThrottledPause;  // Others of this address may have erred.
+  } else if (!outcome.status.ok() && protocol::is_passing(code)) {
+    entry.login.renew_at = reply.now + kRenewalPause;
   }
 }
 

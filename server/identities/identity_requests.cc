@@ -56,15 +56,14 @@ void IdentityRequests::authenticate(const ClientRequest& request, ConnectionIden
   if (keys_.tokens.empty()) {
     return refuse(request.connection, request.slot, ErrorCode::AuthenticationUnsupported);
   }
+  if (order.value().method == protocol::AuthenticateMethod::Token) {
+    return check_token(request, connection, order.value().token);
+  }
   if (!limits_.admits(connection, env_.now_ms())) {
     env_.metrics.throttled.add();
     return refuse(request.connection, request.slot, ErrorCode::AuthenticationThrottled);
   }
-  if (order.value().method == protocol::AuthenticateMethod::Password) {
-    check_password(request, connection, order.value());
-  } else {
-    check_token(request, connection, order.value().token);
-  }
+  check_password(request, connection, order.value());
 }
 
 // Who does not exist, is disabled or has no password is checked against a verifier that nobody's
@@ -165,9 +164,16 @@ Status check_token_user(const UserDirectory& users, const TokenClaims& claims) {
 void IdentityRequests::check_token(const ClientRequest& request,
                                    ConnectionIdentity& connection,
                                    std::string_view token) {
+  // A token cannot be guessed and costs little to check: a right one counts whoever else of the
+  // address has failed how often.
+  const bool throttled = !limits_.admits(connection, env_.now_ms());
   const auto claims = verify(token, connection);
   const Status status =
       claims.ok() ? check_token_user(env_.users, claims.value()) : claims.status();
+  if (!status.ok() && throttled) {
+    env_.metrics.throttled.add();
+    return refuse(request.connection, request.slot, ErrorCode::AuthenticationThrottled);
+  }
   if (!status.ok()) {
     env_.metrics.tokens_bad.add();
     return refuse(request.connection, request.slot, static_cast<ErrorCode>(status.detail()));

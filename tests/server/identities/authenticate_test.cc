@@ -142,6 +142,17 @@ TEST_F(AuthenticateTest, AnAddressThatFailsTooOftenWaitsWhileOthersDoNot) {
   EXPECT_EQ(error_in(log_in(connections_.add(7), "ann", "open sesame")), ErrorCode::None);
 }
 
+// Else a stranger behind the same address could have all others of it cut off at their tokens' end.
+TEST_F(AuthenticateTest, ARightTokenCountsWhateverItsAddressHasFailed) {
+  const std::string token = token_of(log_in(connections_.add(7), "ann", "open sesame"));
+  for (std::uint32_t k = 0; k < kAttemptsOfSource; ++k) {
+    show(connections_.add(7), "gct1.nonsense");
+  }
+  EXPECT_EQ(error_in(show(connections_.add(7), "gct1.nonsense")),
+            ErrorCode::AuthenticationThrottled);
+  EXPECT_EQ(error_in(show(connections_.add(7), token)), ErrorCode::None);
+}
+
 TEST_F(AuthenticateTest, PayloadsThatAreNoneAreRefused) {
   const auto connection = connections_.add();
   for (const char* bytes : {"", "\x01", "\x03", "\x02\x05", "\x01\x01"}) {

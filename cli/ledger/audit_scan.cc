@@ -1,29 +1,44 @@
 #include "cli/ledger/audit_scan.h"
 
+#include "cli/ledger/name_trail.h"
 #include "common/name_hash.h"
 #include "ledger/base/error_details.h"
 #include "ledger/tiles/hidden_entry.h"
+#include "protocol/lease_messages.h"
 #include "server/interfaces/log_record.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <functional>
 #include <utility>
 
 namespace gcoord::cli {
 namespace {
-
-constexpr std::uint64_t kBundle = 256;
-// Shards in a row that a ledger lacks before it is taken to have no more: exports may have gaps.
-constexpr std::uint32_t kGapMax = 16;
-constexpr std::uint32_t kShardsMax = 65'536;
 
 using Facts = server::RecordFacts;
 
 bool is_note(std::span<const std::byte> entry) {
   const auto header = server::decode_record_header(entry);
   return header && header->kind == server::RecordKind::SessionNote;
+}
+
+// The one that an entry is of, or those whose ends it lists.
+std::vector<std::uint64_t> sessions_of(const Facts& facts) {
+  std::vector<std::uint64_t> sessions;
+  const auto add = [&](std::string_view text) {
+    std::uint64_t session = 0;
+    std::from_chars(text.data(), text.data() + text.size(), session);
+    if (session != 0) {
+      sessions.push_back(session);
+    }
+  };
+  add(fact_of(facts, "session"));
+  std::string_view ends = fact_of(facts, "ends");
+  while (!ends.empty()) {
+    const std::string_view end = ends.substr(0, ends.find(' '));
+    add(end);  // As far as the ':'.
+    ends.remove_prefix(std::min(ends.size(), end.size() + 1));
+  }
+  return sessions;
 }
 
 bool is_stand_in(const EntryIndex& at, std::span<const std::byte> entry) {
@@ -41,15 +56,8 @@ Facts facts_to_find(const Facts& facts) {
   return found.empty() ? facts : found;
 }
 
-std::string hash_text(std::string_view name) {
-  const NameHash hash = hash_name(name);
-  char text[33];
-  std::snprintf(text,
-                sizeof text,
-                "%016llx%016llx",
-                static_cast<unsigned long long>(hash.high),
-                static_cast<unsigned long long>(hash.low));
-  return text;
+Status no_shards() {
+  return {StatusCode::NotFound, "the ledger has no shard", ledger::kLedgerAbsent};
 }
 
 bool is_about_principal(const Facts& facts) {
@@ -68,46 +76,6 @@ bool names_principal(const Facts& facts, std::string_view wanted) {
   }
   const std::string_view kind = fact_of(facts, "principal_kind");
   return name == wanted || (!kind.empty() && std::string{kind} + " " + std::string{name} == wanted);
-}
-
-bool concerns_name(const Facts& facts, std::string_view name) {
-  if (fact_of(facts, "name") == name || fact_of(facts, "name_hash") == hash_text(name)) {
-    return true;
-  }
-  const std::string_view object = fact_of(facts, "object");
-  const std::string_view order =
-      fact_of(facts, "kind") == "order_note" ? fact_of(facts, "order") : std::string_view{};
-  return (order == "lock_break" && object == name) ||
-         (order == "lock_move" && object.starts_with(std::string{name} + " to shard "));
-}
-
-// Of a log: where to begin, and how many entries were not kept any more.
-struct Walk {
-  std::uint64_t from = 0;
-  std::uint64_t pruned = 0;
-};
-
-// Reads the entries of a log, bundle by bundle. Ends early where `visit` says so.
-Status walk_log(const OpenLog& log,
-                Walk& walk,
-                const std::function<bool(std::uint64_t, std::vector<std::byte>&)>& visit) {
-  const std::uint64_t size = log.checkpoint.size;
-  for (std::uint64_t index = walk.from; index < size;) {
-    const std::uint64_t end = std::min(size, (index / kBundle + 1) * kBundle);
-    auto entries = log.reader->entries(index, static_cast<std::size_t>(end - index));
-    if (!entries.ok() && entries.status().detail() == ledger::kLedgerPruned) {
-      walk.pruned += end - index;
-    } else {
-      GCOORD_TRY_STATUS(entries.status());
-      for (std::uint64_t k = index; k < end; ++k) {
-        if (!visit(k, entries.value()[static_cast<std::size_t>(k - index)])) {
-          return {};
-        }
-      }
-    }
-    index = end;
-  }
-  return {};
 }
 
 }  // namespace
@@ -135,32 +103,100 @@ std::string audit_cursor_text(const EntryIndex& index) {
 }
 
 Result<AuditScan> AuditScan::open(const LedgerAddress& address, const ProofTrust& trust) {
-  AuditScan scan(address, trust);
-  std::uint32_t absent = 0;
-  for (std::uint32_t shard = 0; shard < kShardsMax && absent < kGapMax; ++shard) {
-    auto log = open_log(scan.address_, shard, scan.trust_);
-    if (log.ok()) {
-      absent = 0;
-      scan.shards_.emplace(shard, std::move(log).value());
-    } else if (log.status().detail() == ledger::kLedgerAbsent) {
-      ++absent;
-    } else {
-      return log.status();
+  AuditScan scan(with_connections(address), trust);
+  GCOORD_TRY(ShardLogs logs, ShardLogs::open(scan.address_, trust));
+  scan.logs_.emplace(std::move(logs));
+  if (!scan.logs_->count()) {
+    GCOORD_TRY(const auto shards, scan.logs_->all());
+    if (shards.empty()) {
+      return no_shards();
     }
-  }
-  if (scan.shards_.empty()) {
-    return Status{StatusCode::NotFound, "the ledger has no shard", ledger::kLedgerAbsent};
   }
   return scan;
 }
 
-Status AuditScan::read_notes(std::uint64_t entries_max, AuditPage& page) {
+// Where entries about the name are: its own shard, and those that the lock was moved to.
+Status AuditScan::follow_name(const std::string& name, Shards& shards) {
+  const std::uint32_t count = *logs_->count();
+  NameLinks links;
+  std::set<std::uint32_t> left{shard_of(hash_name(name), count).value};
+  while (!left.empty()) {
+    const std::uint32_t shard = left.extract(left.begin()).value();
+    GCOORD_TRY(const OpenLog* const log, logs_->log(shard));
+    if (log == nullptr || !shards.insert(shard).second) {
+      continue;
+    }
+    NameTrail trail(name, moved_);
+    GCOORD_TRY_STATUS(logs_
+                          ->walk(shard,
+                                 0,
+                                 [&](std::uint64_t, const auto& entry) {
+                                   trail.take(server::record_facts(entry));
+                                   return true;
+                                 })
+                          .status());
+    moved_.insert(trail.links().sessions.begin(), trail.links().sessions.end());
+    for (const std::uint32_t to : trail.links().shards) {
+      if (to < count && !shards.contains(to)) {
+        left.insert(to);
+      }
+    }
+  }
+  return {};
+}
+
+Result<AuditScan::Shards> AuditScan::shards_of(const AuditQuery& query) {
+  Shards shards;
+  if (query.shard) {
+    shards.insert(*query.shard);
+  } else if (!query.filter.name.empty() && logs_->count()) {
+    GCOORD_TRY_STATUS(follow_name(query.filter.name, shards));
+  } else if (logs_->count()) {
+    for (std::uint32_t shard = query.from.shard; shard < *logs_->count(); ++shard) {
+      shards.insert(shards.end(), shard);
+    }
+  } else {
+    GCOORD_TRY(const auto all, logs_->all());
+    shards.insert(all.begin(), all.end());
+  }
+  return shards;
+}
+
+Status AuditScan::read_all_notes(std::uint64_t entries_max, AuditPage& page) {
+  GCOORD_TRY(const auto all, logs_->all());
+  return all.empty() ? no_shards() : read_notes({all.begin(), all.end()}, entries_max, page);
+}
+
+// Where nobody is looked for, the notes of the sessions that were found are enough.
+Status AuditScan::add_notes(const AuditQuery& query, AuditPage& page) {
+  Shards homes;
+  for (const AuditRow& row : page.rows) {
+    for (const std::uint64_t session : sessions_of(row.facts)) {
+      const std::uint32_t home = protocol::home_shard(SessionId{session}, *logs_->count()).value;
+      GCOORD_TRY(const OpenLog* const log, logs_->log(home));
+      if (log != nullptr) {
+        homes.insert(home);
+      }
+    }
+  }
+  AuditPage notes;  // Stand-ins were counted with the rows.
+  GCOORD_TRY_STATUS(read_notes(homes, query.bounds.entries, notes));
+  page.notes_complete = notes.notes_complete;
+  for (AuditRow& row : page.rows) {
+    const AuditNoteAt* const note = is_note(row.entry) ? nullptr : note_of(row.facts, query.filter);
+    if (note != nullptr) {
+      row.note = *note;
+    }
+  }
+  return {};
+}
+
+Status AuditScan::read_notes(const Shards& shards, std::uint64_t entries_max, AuditPage& page) {
   notes_.clear();
   notes_to_ = 0;
   std::uint64_t seen = 0;
-  for (const auto& [shard, log] : shards_) {
-    Walk walk;
-    GCOORD_TRY_STATUS(walk_log(log, walk, [&, shard = shard](std::uint64_t index, auto& entry) {
+  for (const std::uint32_t shard : shards) {
+    const auto take = [&](std::uint64_t index, const std::vector<std::byte>& entry) {
       page.notes_complete = ++seen <= entries_max;
       if (page.notes_complete && shard == ledger::kHidingShard) {
         notes_to_ = index + 1;
@@ -174,7 +210,8 @@ Status AuditScan::read_notes(std::uint64_t entries_max, AuditPage& page) {
         }
       }
       return page.notes_complete;
-    }));
+    };
+    GCOORD_TRY_STATUS(logs_->walk(shard, 0, take).status());
   }
   return {};
 }
@@ -210,46 +247,71 @@ const AuditNoteAt* AuditScan::note_of(const Facts& facts, const AuditFilter& fil
   return first;
 }
 
+// All but the name.
 bool AuditScan::matches(const Facts& facts,
                         const AuditFilter& filter,
                         const AuditNoteAt* note) const {
   if (!filter.since.empty() && fact_of(facts, "time") < filter.since) {
     return false;
   }
-  if (!filter.name.empty() && !concerns_name(facts, filter.name)) {
-    return false;
-  }
   return filter.principal.empty() || names_principal(facts, filter.principal) ||
          (note != nullptr && names_principal(note->facts, filter.principal));
 }
 
+// The rows of one shard, until the page is full.
+Status AuditScan::find_in(std::uint32_t shard, const AuditQuery& query, AuditPage& page) {
+  const std::uint64_t from = shard == query.from.shard ? query.from.index : 0;
+  const bool names = !query.filter.name.empty();
+  NameTrail trail(query.filter.name, moved_);
+  const auto take = [&](std::uint64_t index, const std::vector<std::byte>& entry) {
+    Facts facts = server::record_facts(entry);
+    const Facts found = facts_to_find(facts);
+    const bool about = !names || trail.take(found);
+    if (index < from) {
+      return true;
+    }
+    if (page.rows.size() == query.bounds.rows || seen_ == query.bounds.entries) {
+      page.next = EntryIndex{shard, index};
+      return false;
+    }
+    ++seen_;
+    const AuditNoteAt* const note = is_note(entry) ? nullptr : note_of(facts, query.filter);
+    page.hidden += index >= notes_to_ && is_stand_in({shard, index}, entry) ? 1 : 0;
+    if (about && matches(found, query.filter, note)) {
+      page.rows.push_back({{shard, index},
+                           entry,
+                           std::move(facts),
+                           note == nullptr ? std::nullopt : std::optional(*note)});
+    }
+    return true;
+  };
+  GCOORD_TRY(const std::uint64_t pruned, logs_->walk(shard, names ? 0 : from, take));
+  page.pruned += pruned;
+  return {};
+}
+
 Result<AuditPage> AuditScan::find(const AuditQuery& query) {
   AuditPage page;
-  GCOORD_TRY_STATUS(read_notes(query.bounds.entries, page));
-  std::uint64_t seen = 0;
-  for (const auto& [shard, log] : shards_) {
-    if (page.next || shard < query.from.shard || (query.shard && *query.shard != shard)) {
+  moved_.clear();
+  GCOORD_TRY(const Shards shards, shards_of(query));
+  const bool notes_first = !query.filter.principal.empty() || !logs_->count();
+  notes_.clear();
+  notes_to_ = 0;
+  if (notes_first) {
+    GCOORD_TRY_STATUS(read_all_notes(query.bounds.entries, page));
+  }
+  seen_ = 0;
+  for (const std::uint32_t shard : shards) {
+    if (page.next || shard < query.from.shard) {
       continue;
     }
-    Walk walk{.from = shard == query.from.shard ? query.from.index : 0};
-    GCOORD_TRY_STATUS(walk_log(log, walk, [&, shard = shard](std::uint64_t index, auto& entry) {
-      if (page.rows.size() == query.bounds.rows || seen == query.bounds.entries) {
-        page.next = EntryIndex{shard, index};
-        return false;
-      }
-      ++seen;
-      Facts facts = server::record_facts(entry);
-      const AuditNoteAt* const note = is_note(entry) ? nullptr : note_of(facts, query.filter);
-      page.hidden += index >= notes_to_ && is_stand_in({shard, index}, entry) ? 1 : 0;
-      if (matches(facts_to_find(facts), query.filter, note)) {
-        page.rows.push_back({{shard, index},
-                             std::move(entry),
-                             std::move(facts),
-                             note == nullptr ? std::nullopt : std::optional(*note)});
-      }
-      return true;
-    }));
-    page.pruned += walk.pruned;
+    GCOORD_TRY(const OpenLog* const log, logs_->log(shard));
+    if (log != nullptr) {
+      GCOORD_TRY_STATUS(find_in(shard, query, page));
+    }
+  }
+  if (!notes_first) {
+    GCOORD_TRY_STATUS(add_notes(query, page));
   }
   return page;
 }
@@ -259,13 +321,13 @@ Result<std::vector<ProofFile>> AuditScan::prove(const std::vector<AuditRow>& row
   GCOORD_TRY(const OpenLog cluster, open_log(address_, std::nullopt, trust_));
   std::vector<ProofFile> proofs;
   for (const AuditRow& row : rows) {
-    GCOORD_TRY(EntryProof entry, prove_entry_of(shards_.at(row.at.shard), cluster, row.at));
+    GCOORD_TRY(EntryProof entry, prove_entry_of(logs_->opened(row.at.shard), cluster, row.at));
     if (!row.note) {
       proofs.emplace_back(std::move(entry));
       continue;
     }
     const EntryIndex& at = row.note->at;
-    GCOORD_TRY(EntryProof note, prove_entry_of(shards_.at(at.shard), cluster, at));
+    GCOORD_TRY(EntryProof note, prove_entry_of(logs_->opened(at.shard), cluster, at));
     proofs.emplace_back(NotedProof{std::move(entry), std::move(note)});
   }
   return proofs;

@@ -1,22 +1,29 @@
 // Entries of a ledger by who is behind them: the join of entries with the notes of their sessions.
 //
 // An entry of a lock names its session; the session's note (security/audit/note.h), in the log of
-// its home shard, says who that is. The scan opens the logs of all shards at their newest
-// checkpoints, reads the notes of all of them, and then the entries of the shards that are wanted,
-// in the order of shards and indexes. Everything is checked up to the checkpoints, as by any reader
-// (ledger/tiles/tile_reader.h). Bounded by rows and by entries looked at; a cursor goes on. What
-// was pruned is passed over. A stand-in (ledger/tiles/hidden_entry.h) is found by what it claims,
-// and counted whether it claims anything or not. One thread.
+// its home shard, says who that is. A search by name reads the shard of the name, those that the
+// lock was moved to, and the home shards of the sessions that it meets; name_trail.h says what is
+// about a name. A search for a principal reads the notes of all shards first. Any other one reads
+// shards until its page is full, and then the notes of the sessions that it found. Where the ledger
+// does not say how many shards it has, all are read first.
+//
+// Rows come in the order of shards and indexes. Everything is checked up to the checkpoints, as by
+// any reader (ledger/tiles/tile_reader.h), but nothing proves that there is no more. Bounded by
+// rows and by entries looked at; a cursor goes on. What was pruned is passed over. A stand-in
+// (ledger/tiles/hidden_entry.h) is found by what it claims, and counted whether it claims anything
+// or not. One thread.
 #pragma once
 
 #include "cli/ledger/proof_file.h"
 #include "cli/ledger/proof_making.h"
+#include "cli/ledger/shard_logs.h"
 #include "cli/ledger/source.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,7 +83,7 @@ struct AuditPage {
 
 class AuditScan {
  public:
-  // Opens the logs of the shards that the ledger has. LedgerAbsent if it has none.
+  // LedgerAbsent if the ledger has no shard, here or in find().
   static Result<AuditScan> open(const LedgerAddress& address, const ProofTrust& trust);
 
   Result<AuditPage> find(const AuditQuery& query);
@@ -85,10 +92,17 @@ class AuditScan {
   Result<std::vector<ProofFile>> prove(const std::vector<AuditRow>& rows) const;
 
  private:
+  using Shards = std::set<std::uint32_t>;
+
   AuditScan(LedgerAddress address, ProofTrust trust)
       : address_(std::move(address)), trust_(std::move(trust)) {}
 
-  Status read_notes(std::uint64_t entries_max, AuditPage& page);
+  Status follow_name(const std::string& name, Shards& shards);
+  Result<Shards> shards_of(const AuditQuery& query);
+  Status read_all_notes(std::uint64_t entries_max, AuditPage& page);
+  Status add_notes(const AuditQuery& query, AuditPage& page);
+  Status read_notes(const Shards& shards, std::uint64_t entries_max, AuditPage& page);
+  Status find_in(std::uint32_t shard, const AuditQuery& query, AuditPage& page);
   const AuditNoteAt* note_of(const server::RecordFacts& facts, const AuditFilter& filter) const;
   bool matches(const server::RecordFacts& facts,
                const AuditFilter& filter,
@@ -96,9 +110,12 @@ class AuditScan {
 
   LedgerAddress address_;
   ProofTrust trust_;
-  std::map<std::uint32_t, OpenLog> shards_;
+  std::optional<ShardLogs> logs_;                                       // From open() on.
   std::map<std::string, std::vector<AuditNoteAt>, std::less<>> notes_;  // By session.
   std::uint64_t notes_to_ = 0;  // Of shard 0: where the search for notes ended.
+  std::uint64_t seen_ = 0;      // Entries that the present search looked at.
+  // Of a search by name: sessions of its entries, which may have it in a shard it was moved to.
+  std::set<std::uint64_t> moved_;
 };
 
 }  // namespace gcoord::cli

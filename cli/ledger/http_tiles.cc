@@ -84,11 +84,29 @@ Result<HttpAddress> parse_http_place(const std::string& url) {
   return place;
 }
 
+std::unique_ptr<HttpClient> HttpConnections::take(const HttpAddress& place) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    return std::make_unique<HttpClient>(
+        HttpOrigin{.host = place.host, .port = place.port},
+        HttpOptions{.connection = HttpConnection::Kept, .tls = place.tls});
+  }
+  auto client = std::move(idle_.back());
+  idle_.pop_back();
+  return client;
+}
+
+void HttpConnections::give(std::unique_ptr<HttpClient> client) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(client));
+}
+
 Result<std::vector<std::byte>> HttpTiles::read(const std::string& path,
                                                std::size_t bytes_max) const {
-  HttpClient client({.host = place_.host, .port = place_.port}, {.tls = place_.tls});
+  auto client = connections_->take(place_);
   auto answered =
-      client.get(place_.prefix + "/" + path, {.timeout = timeout_, .body_bytes_max = bytes_max});
+      client->get(place_.prefix + "/" + path, {.timeout = timeout_, .body_bytes_max = bytes_max});
+  connections_->give(std::move(client));
   if (!answered.ok()) {
     const bool malformed = answered.status().code() == StatusCode::DataLoss;
     return unreachable((malformed ? path + ": " : "") + answered.status().message());

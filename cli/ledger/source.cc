@@ -22,6 +22,13 @@ std::string log_folder(std::optional<std::uint32_t> shard) {
   return shard ? "shard/" + std::to_string(*shard) : "";
 }
 
+LedgerAddress with_connections(LedgerAddress place) {
+  if (place.connections == nullptr) {
+    place.connections = std::make_shared<HttpConnections>();
+  }
+  return place;
+}
+
 Result<std::unique_ptr<ledger::TileSource>> open_source(const LedgerAddress& place,
                                                         const std::string& folder) {
   const std::string below = folder.empty() ? "" : "/" + folder;
@@ -30,7 +37,9 @@ Result<std::unique_ptr<ledger::TileSource>> open_source(const LedgerAddress& pla
     http.prefix += below;
     http.tls = with_files(http.tls, place.tls);
     return std::unique_ptr<ledger::TileSource>(
-        std::make_unique<HttpTiles>(std::move(http), place.timeout));
+        place.connections == nullptr
+            ? std::make_unique<HttpTiles>(std::move(http), place.timeout)
+            : std::make_unique<HttpTiles>(std::move(http), place.timeout, place.connections));
   }
   if (!std::filesystem::is_directory(place.ledger)) {
     return Status{StatusCode::Unavailable,

@@ -17,11 +17,18 @@
 
 namespace gcoord::cli {
 
+class HttpConnections;
+
 struct LedgerAddress {
   std::string ledger;  // "http://HOST:PORT", "https://HOST:PORT" or a directory.
   std::chrono::milliseconds timeout{5000};
   HttpTls tls{};  // The files for https.
+  // Of all copies of this address, kept between files; nullptr: each source has its own.
+  std::shared_ptr<HttpConnections> connections{};
 };
+
+// The same address with connections that its copies share.
+LedgerAddress with_connections(LedgerAddress place);
 
 // "" for the cluster log, "shard/3" for a shard's: where a log's files are below the ledger.
 std::string log_folder(std::optional<std::uint32_t> shard);

@@ -33,8 +33,8 @@ void add_key_flags(Command& verb, LedgerFlags& flags) {
 }
 
 LedgerAddress place_of(const Context& context, const LedgerFlags& flags) {
-  return {
-      .ledger = flags.ledger, .timeout = context.timeout(), .tls = context.globals().http_tls()};
+  return with_connections(
+      {.ledger = flags.ledger, .timeout = context.timeout(), .tls = context.globals().http_tls()});
 }
 
 Result<ProofTrust> trust_of(const LedgerFlags& flags) {

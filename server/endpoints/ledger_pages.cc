@@ -138,6 +138,9 @@ LedgerPage ledger_page(const LedgerView& view,
   if (path == "/key") {
     return key_page(view);
   }
+  if (path == "/shards") {
+    return text_page(std::to_string(view.shard_count()) + "\n");
+  }
   if (path.starts_with(kShard)) {
     return shard_page(view, path.substr(kShard.size()), may_see);
   }

@@ -4,6 +4,7 @@
 //   /tile/...                     tiles and entry bundles of the cluster log
 //   /shard/N/checkpoint           a checkpoint of shard N under that one
 //   (ledger/notes/shard_note.h) /shard/N/tile/...             tiles and entry bundles of shard N
+//   /shards                       how many shards the cluster has
 //   /key                          verifier keys, one a line, this node's own first
 //
 // Status: 200; 400 for what is no path of these; 404 for what the log does not have, or not yet;

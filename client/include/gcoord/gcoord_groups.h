@@ -37,12 +37,11 @@ typedef struct gcoord_group_membership {
   uint32_t rank;   // Set by join.
 } gcoord_group_membership;
 
-// What an arrival at a barrier says. The caller sets both; times are milliseconds. GC6413 for a
-// size that is not 1 to 256. What an arrival at a barrier says. Both are set by the caller; a size
-// of 0, or above 256, is GC1001 or the refusal of the nodes.
+// An arrival at a barrier. The caller sets both fields. GC6413 for a size that is not 1 to 256,
+// GC1001 for a negative timeout, GC1106 for one beyond a day.
 typedef struct gcoord_barrier_options {
   uint32_t size;       // How many sessions, the same number for all of them.
-  int64_t timeout_ms;  // After it the arrival is taken back.
+  int64_t timeout_ms;  // After it the arrival is taken back: GC6407.
 } gcoord_barrier_options;
 
 // A member of a view. Texts live as long as the view; the payload is payload_bytes of any bytes.

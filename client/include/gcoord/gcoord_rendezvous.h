@@ -28,7 +28,7 @@ typedef struct gcoord_rendezvous_options {
   uint32_t members_max;
   // How long others may still come when the minimum is there; 0: the round is complete at once.
   int64_t last_call_ms;
-  // How long this session waits; after it GC6415 says how many had come.
+  // How long this session waits, at most a day (GC1106); after it GC6415 says how many had come.
   int64_t timeout_ms;
   // What the others learn of this member: up to 512 bytes of any kind (GC6412); NULL if there are
   // none. Copied by the call.

@@ -214,7 +214,7 @@ class GCOORD_API Client {
   Future<Result<SessionDescription>> session_async(std::uint64_t session_id);
 
   // Renews any session once, whoever opened it. Of one that is gone: SessionDescription::alive is
-  // false.
+  // false. Waits for a majority of the nodes within the request timeout; GC5007 without one.
   Result<SessionDescription> keep_alive_once(std::uint64_t session_id);
   Future<Result<SessionDescription>> keep_alive_once_async(std::uint64_t session_id);
 

@@ -4,9 +4,9 @@
 // function of that kind, in any order. NULL may be freed. Text is UTF-8 that ends with NUL; what is
 // passed in is copied, what a handle returns lives as long as the handle.
 //
-// Whatever can fail returns a gcoord_status, GCOORD_OK or one of the canonical codes of gRPC, and
-// takes last a gcoord_error to be filled on failure, which may be NULL. Its number is the stable
-// one of docs/reference/errors.md: 6001 for GC6001. A missing argument is INVALID_ARGUMENT
+// A function that can fail returns a gcoord_status, GCOORD_OK or one of the canonical codes of
+// gRPC, and takes last a gcoord_error to be filled on failure, which may be NULL. Its number is the
+// stable one of docs/reference/errors.md: 6001 for GC6001. A missing argument is INVALID_ARGUMENT
 // (GC1002). On failure nothing is made and results are untouched. No exception leaves a function;
 // when memory runs out it says RESOURCE_EXHAUSTED.
 //

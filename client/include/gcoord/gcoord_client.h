@@ -102,10 +102,10 @@ typedef struct gcoord_client_options {
   const char* cacert;       // Of the CA that the nodes' certificates must come from.
   const char* cert;         // The client's own, with
   const char* key;          // its key, which only its owner may read.
-  const char* server_name;  // What a node's certificate must name; NULL: its endpoint's host.
+  const char* server_name;  // Name in the nodes' certificates; NULL: the endpoint's host.
   bool tls;
 
-  // Who the client is, as gcoord::client::Credentials has it; NULL: not said. The strings are
+  // Identity of the client, as gcoord::client::Credentials has it; NULL: not said. The strings are
   // copied by gcoord_client_connect; the library wipes its copies when the client ends, and the
   // caller may wipe its own as soon as the function returns.
   const char* user;

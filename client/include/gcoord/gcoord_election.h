@@ -105,7 +105,7 @@ GCOORD_API gcoord_status gcoord_election_campaign_async(gcoord_election* electio
 // gcoord/options.h has the meaning of each (CampaignOptions).
 typedef struct gcoord_campaign_options {
   int64_t wait_ms;        // 0: do not wait; GCOORD_FOREVER.
-  const char* value;      // What others read; may be NULL.
+  const char* value;      // For others to read; may be NULL.
   size_t value_bytes;     // At most 512.
   uint32_t priority;      // 0 to 255; higher is preferred.
   int64_t hysteresis_ms;  // GCOORD_FOREVER: hand over to nobody for its priority.

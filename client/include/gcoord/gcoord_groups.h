@@ -1,5 +1,5 @@
-// Groups and barriers for C: what gcoord/group.h says, with the rules of gcoord/gcoord.h. What
-// makes a handle returns it, or NULL and the error.
+// Groups and barriers for C, as gcoord/group.h has them, with the rules of gcoord/gcoord.h. A
+// function that makes a handle returns it, or NULL and the error.
 //
 //   gcoord_group* group = gcoord_group_make(session, "workers", &error);
 //   gcoord_group_membership member = {"worker-7", "10.0.0.7:80", 11};

@@ -88,7 +88,7 @@ class GCOORD_API GroupViews {
   std::shared_ptr<GroupFeed> feed_;
 };
 
-// What a join was answered.
+// The answer to a join.
 struct GroupMembership {
   std::uint64_t epoch = 0;  // Of the view that it is part of first.
   std::uint32_t rank = 0;   // In that view.

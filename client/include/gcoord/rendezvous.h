@@ -47,7 +47,7 @@ struct RendezvousOptions {
   // How long this session waits, at most a day (GC1106); then it waits no more, and GC6415 says how
   // many had come.
   std::chrono::milliseconds timeout{600'000};
-  std::string payload;  // What the others learn of this member: up to 512 bytes (GC6412).
+  std::string payload;  // For the other members to read: up to 512 bytes (GC6412).
 };
 
 struct RendezvousMember {

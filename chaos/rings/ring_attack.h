@@ -1,6 +1,6 @@
 // Body of a process that is a hostile client of one node's shared memory.
 //
-// Whatever it does may cost it its own connection and nothing else. Blocking; connects anew as
+// Its acts may cost it its own connection and nothing else. Blocking; connects anew as
 // often as the node ends a connection. The process has one thread, because it makes children.
 #pragma once
 

@@ -65,8 +65,8 @@ class ConnectionLogin {
   void renew(Connection& connection, Login::Proof proof, TimePoint until);
 
  private:
-  // What was shown by which request, and has had no answer yet: one, or more where a node lets a
-  // renewal wait.
+  // Proofs without an answer yet, and the request that showed each: one, or more where a node lets
+  // a renewal wait.
   struct Pending {
     std::uint64_t request_id = 0;
     Login::Shown shown;

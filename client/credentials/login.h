@@ -96,7 +96,7 @@ class Login {
   // that did not answer, and where there is nothing to show, or others could read it.
   Proof early(Privacy privacy) const;
 
-  // What a node answered to it. Ok: it knows who this is. Else the failure, as of next(); `again`:
+  // The answer of a node to it. Ok: it knows who this is. Else the failure, as of next(); `again`:
   // the next payload shows something else, and may do better. An answer to a token that another one
   // has replaced since it was shown says nothing of that one. `life`: so long the node believes
   // what it was shown, if it does; the connection shall show its login again before.
@@ -115,7 +115,7 @@ class Login {
 
   Outcome take(const Heard& heard);
 
-  // Who the nodes say this is, with the token; nothing before the first answer.
+  // The identity that the nodes confirmed, with the token; nothing before the first answer.
   std::optional<Identity> identity(TimePoint now) const;
 
  private:
@@ -126,7 +126,7 @@ class Login {
     Refused,
   };
 
-  // What to show next; the token is empty where that is a password.
+  // The proof to show next; the token is empty where that is a password.
   struct Choice {
     Source source = Source::Nothing;
     std::string token;

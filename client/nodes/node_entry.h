@@ -83,7 +83,7 @@ struct NodeEntry {
 
   Failure failure;
   TimePoint rests_until{};  // It refused the login and is not tried again before.
-  // What it said, while it looks at the login.
+  // Its welcome, until it has answered the login.
   std::unique_ptr<protocol::Welcome> welcome;
   SessionKeyring::Attached attached;  // By the present connection.
   TimePoint attached_until{};         // Then it attaches them anew.

@@ -1,8 +1,8 @@
 // The login of one connection to a node, and the sessions that it attaches.
 //
 // A node with Feature::Identities takes a login right behind the Hello, and this client sends
-// nothing else before it has answered: who is not known yet would be refused. What the node
-// answered to one connection holds at all of them; each shows its login again while it lives
+// nothing else before it has answered: an unknown client would be refused. The answer of the node
+// to one connection holds at all of them; each shows its login again while it lives
 // (client/credentials/connection_login.h). The client's thread only.
 #pragma once
 

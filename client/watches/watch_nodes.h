@@ -1,5 +1,5 @@
-// Nodes that a client's watches may be served by, in the order in which they are tried, and what is
-// shown to them of who this is.
+// Nodes that a client's watches may be served by, in the order in which they are tried, and the
+// login at them.
 //
 // One thread.
 #pragma once
@@ -28,7 +28,7 @@ class WatchNodes {
     at_ = static_cast<std::size_t>(seed % addresses_.size());
   }
 
-  // What is shown to each of them; nullptr: nothing.
+  // The login at each of them; nullptr: none.
   void set_login(std::shared_ptr<Login> login) { login_ = std::move(login); }
 
   // nullptr where there is nothing to show.

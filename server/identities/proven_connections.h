@@ -36,8 +36,8 @@ class ProvenConnections {
   ProvenConnections(ConnectionIdentities& connections, const UserDirectory& users)
       : connections_(connections), users_(users) {}
 
-  // What closes a connection whose proof has ended, after what is queued for it was sent. It gets
-  // nothing more from then on. Without it the connection is only nobody's, or goes on.
+  // Closes a connection whose proof has ended, after everything that is queued for it was sent. It
+  // gets nothing more from then on. Without it the connection is only nobody's, or goes on.
   using Cut = std::function<void(protocol::ConnectionId, ProofEnd)>;
 
   void set_cut(Cut cut) { cut_ = std::move(cut); }

@@ -367,7 +367,7 @@ class Intruders final : public Fault {
     return fmt::format("{} connections, {} ended by nodes, {} held back, {} refusals counted",
                        counts_.rings,
                        counts_.ended,
-                       counts_.full,
+                       counts_.held_back,
                        refused);
   }
 

@@ -17,7 +17,7 @@ namespace gcoord::chaos {
 // A status of the client library as one of common/.
 Status from_client(const client::Status& status);
 
-// What the node says of itself; server/node/reports.h names the fields.
+// The report of the node about itself; server/node/reports.h names the fields.
 Result<Json> node_status(client::Client& client, std::uint32_t node_id);
 
 // How many shards each of the nodes leads, in the order of node_ids.

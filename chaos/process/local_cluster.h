@@ -24,8 +24,8 @@ struct LocalClusterOptions {
   std::filesystem::path program;    // gcoordd.
   std::filesystem::path directory;  // Exists; gets node-1/, node-1.log and so on.
   std::uint32_t node_count = 3;
-  // What nodes 1, 2 and so on call themselves and each other; empty: 1, 2 and so on. Here they keep
-  // their numbers.
+  // Ids of nodes 1, 2 and so on, by which they name each other; empty: 1, 2 and so on. Here they
+  // keep their numbers.
   std::vector<std::uint32_t> node_ids;
   std::uint32_t shards = 65'536;
   std::vector<std::string> node_arguments;  // Further flags for every node.
@@ -40,7 +40,7 @@ struct LocalClusterOptions {
   std::vector<std::vector<std::pair<std::string, std::string>>> environment_of_node;
 };
 
-// What one engine of a node wrote.
+// The trace file of one engine of a node.
 struct NodeTrace {
   std::filesystem::path file;
   std::uint32_t memory = 1;  // Rises when the node loses its directory.

@@ -1,6 +1,6 @@
 #include "chaos/rings/attackers.h"
 
-#include "common/http/client.h"
+#include "chaos/process/metrics_page.h"
 
 #include <cstdio>
 #include <sstream>
@@ -9,23 +9,6 @@
 #include <utility>
 
 namespace gcoord::chaos {
-
-namespace {
-
-// Of a metrics page: what a sample whose line begins so says.
-std::uint64_t sum_of(const std::string& page, std::string_view beginning) {
-  double sum = 0;
-  std::istringstream lines{page};
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t space = line.rfind(' ');
-    if (line.starts_with(beginning) && space != std::string::npos) {
-      sum += std::strtod(line.c_str() + space, nullptr);
-    }
-  }
-  return static_cast<std::uint64_t>(sum);
-}
-
-}  // namespace
 
 Status RingAttackers::start(const RingAttackOptions& options) {
   ChildOptions child;
@@ -52,7 +35,7 @@ Result<RingAttackCounts> RingAttackers::await_ends(std::chrono::milliseconds tim
         until - std::chrono::steady_clock::now());
     std::istringstream words{each.read_line(left).value_or("")};
     RingAttackCounts counts;
-    words >> counts.rings >> counts.ended >> counts.full;
+    words >> counts.rings >> counts.ended >> counts.held_back;
     if (words.fail() || each.wait_for(left) != 0) {
       return Status{StatusCode::Aborted, "a client that attacks shared memory did not end well"};
     }
@@ -66,24 +49,17 @@ int run_ring_attacker(const RingAttackOptions& options) {
   std::printf("%llu %llu %llu\n",
               static_cast<unsigned long long>(counts.rings),
               static_cast<unsigned long long>(counts.ended),
-              static_cast<unsigned long long>(counts.full));
+              static_cast<unsigned long long>(counts.held_back));
   return 0;
 }
 
 Result<RingMetrics> read_ring_metrics(std::uint16_t metrics_port) {
-  HttpClient http({"127.0.0.1", std::to_string(metrics_port)});
-  GCOORD_TRY(
-      const auto page,
-      http.get("/metrics", {.timeout = std::chrono::seconds{10}, .body_bytes_max = 16u << 20}));
-  if (page.status != 200) {
-    return Status{StatusCode::Unavailable,
-                  "the metrics page answers " + std::to_string(page.status)};
-  }
-  const std::string& text = page.body;
-  return RingMetrics{.clients = sum_of(text, "gcoord_server_shm_clients "),
-                     .broken = sum_of(text, "gcoord_server_shm_refused_total{reason=\"ring\"}"),
-                     .loud = sum_of(text, "gcoord_server_shm_refused_total{reason=\"bells\"}"),
-                     .bad_frames = sum_of(text, "gcoord_server_client_frames_bad_total{")};
+  GCOORD_TRY(const std::string page, read_metrics_page(metrics_port));
+  const auto sum = [&page](std::string_view beginning) { return sum_of_samples(page, beginning); };
+  return RingMetrics{.clients = sum("gcoord_server_shm_clients "),
+                     .broken = sum("gcoord_server_shm_refused_total{reason=\"ring\"}"),
+                     .loud = sum("gcoord_server_shm_refused_total{reason=\"bells\"}"),
+                     .bad_frames = sum("gcoord_server_client_frames_bad_total{")};
 }
 
 }  // namespace gcoord::chaos

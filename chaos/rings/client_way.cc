@@ -1,5 +1,7 @@
 #include "chaos/rings/client_way.h"
 
+#include "chaos/rings/names.h"
+
 #include <array>
 
 namespace gcoord::chaos {
@@ -23,12 +25,7 @@ bool uses_rings(ClientWay way, std::uint32_t number, std::uint32_t node) {
 }  // namespace
 
 std::optional<ClientWay> client_way_of(std::string_view name) {
-  for (std::size_t index = 0; index < kNames.size(); ++index) {
-    if (name == kNames[index]) {
-      return static_cast<ClientWay>(index);
-    }
-  }
-  return std::nullopt;
+  return value_named<ClientWay>(kNames, name);
 }
 
 std::string_view client_way_name(ClientWay way) {

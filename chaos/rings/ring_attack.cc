@@ -2,6 +2,7 @@
 
 #include "chaos/random/draw.h"
 #include "chaos/rings/intruder.h"
+#include "chaos/rings/names.h"
 #include "netcore/memory/order.h"
 
 #include <poll.h>
@@ -158,10 +159,11 @@ struct Unread {
   std::optional<Intruder> intruder;
   std::vector<std::byte> waiting;  // Of a frame, what did not fit.
   std::uint32_t idle_passes = 0;   // In a row, in which the node has taken nothing.
+  bool held_back = false;          // It has been, and is counted.
 };
 
 // Then it is held back, and not only late.
-constexpr std::uint32_t kFullPasses = 5;
+constexpr std::uint32_t kHeldPasses = 5;
 
 // Writes until the node takes no more.
 void write_on(Unread& unread, RingAttackCounts& counts) {
@@ -174,7 +176,9 @@ void write_on(Unread& unread, RingAttackCounts& counts) {
     unread.waiting.erase(unread.waiting.begin(),
                          unread.waiting.begin() + static_cast<std::ptrdiff_t>(count));
     if (!unread.waiting.empty() && count == 0) {
-      counts.full += ++unread.idle_passes == kFullPasses ? 1 : 0;
+      const bool is_held = ++unread.idle_passes >= kHeldPasses;
+      counts.held_back += is_held && !unread.held_back ? 1 : 0;
+      unread.held_back = unread.held_back || is_held;
       return;
     }
     unread.idle_passes = 0;
@@ -208,12 +212,7 @@ void never_read(const RingAttackOptions& options,
 }  // namespace
 
 std::optional<RingAttack> ring_attack_of(std::string_view name) {
-  for (std::size_t index = 0; index < kNames.size(); ++index) {
-    if (name == kNames[index]) {
-      return static_cast<RingAttack>(index);
-    }
-  }
-  return std::nullopt;
+  return value_named<RingAttack>(kNames, name);
 }
 
 std::string_view ring_attack_name(RingAttack attack) {

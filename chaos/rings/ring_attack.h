@@ -1,6 +1,6 @@
 // Body of a process that is a hostile client of one node's shared memory.
 //
-// Whatever it does may cost it its own connection and nothing else. Blocking; connects anew as
+// Its acts may cost it its own connection and nothing else. Blocking; connects anew as
 // often as the node ends a connection. The process has one thread, because it makes children.
 #pragma once
 
@@ -32,12 +32,13 @@ struct RingAttackOptions {
 struct RingAttackCounts {
   std::uint64_t rings = 0;  // Connections that got rings.
   std::uint64_t ended = 0;  // Of them: ended by the node.
-  std::uint64_t full = 0;   // Of them: held back by the node, which takes no more requests.
+  // Of them: held back by the node at some time, which took no more requests for a while.
+  std::uint64_t held_back = 0;
 
   RingAttackCounts& operator+=(const RingAttackCounts& other) {
     rings += other.rings;
     ended += other.ended;
-    full += other.full;
+    held_back += other.held_back;
     return *this;
   }
 };

@@ -58,7 +58,7 @@ class GCOORD_HIDDEN Client::Impl::Watches {
   bool closed_ = false;
 };
 
-// What is known of the cluster. On the client's thread.
+// The cluster as this client knows it. On the client's thread.
 ClusterView view_of(Core& core);
 
 }  // namespace gcoord::client

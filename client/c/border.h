@@ -130,8 +130,8 @@ void fill_options(Options* options, const Options& defaults, std::size_t struct_
   options->struct_bytes = struct_bytes;
 }
 
-// What every other _init begins with: zeros, and what the caller was compiled with. False: options
-// is NULL.
+// The beginning of every other _init: zeros, and the size that the caller was compiled with. False:
+// options is NULL.
 template <typename Options>
 bool begin_options(Options* options) {
   if (options == nullptr) {
@@ -152,7 +152,7 @@ Result<AcquireOptions> acquire_options_of(const gcoord_acquire_options* given);
 // The token of what may be NULL: then nobody stops it.
 inline std::stop_token token_of(const gcoord_stop* stop);
 
-// What a handle calls for the events of its session. Both may be empty.
+// Callbacks of a handle for the events of its session. Both may be empty.
 std::shared_ptr<EventGate> gate_of(gcoord_event_callback callback, void* user);
 std::function<void(SessionEvent)> events_through(const std::shared_ptr<EventGate>& gate);
 std::function<void(const LostLock&)> losses_through(const std::shared_ptr<EventGate>& gate);
@@ -238,8 +238,8 @@ gcoord_status begin_change(std::initializer_list<Argument> arguments,
       });
 }
 
-// What hands one thing, seen by C as a Plain that lives during the callback, or the error.
-// plain_of(const T&) -> Plain, without owning anything.
+// A callback that hands on one value, seen by C as a Plain that lives during the call, or the
+// error. plain_of(const T&) -> Plain, without owning anything.
 template <typename T, typename Plain, typename PlainOf>
 auto telling(void (*callback)(void*, const Plain*, const gcoord_error*),
              void* user,
@@ -264,7 +264,7 @@ Result<std::vector<TokenCheck>> checks_of(const char* const* names,
                                           const std::uint64_t* tokens,
                                           std::size_t count);
 
-// What hands an outcome to a C callback: a new handle that is the callee's, or the error.
+// A callback that hands an outcome on to C: a new handle that is the callee's, or the error.
 template <typename Handle, typename T>
 auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*), void* user) {
   return [callback, user](Result<T> made) {
@@ -302,7 +302,7 @@ struct gcoord_client {
 struct gcoord_session {
   gcoord::client::Session session;
   std::shared_ptr<gcoord::client::EventGate> gate;
-  gcoord::client::LostLock lost{};  // What the last next_event told of.
+  gcoord::client::LostLock lost{};  // Of the last next_event.
 };
 
 struct gcoord_stop {

@@ -24,8 +24,8 @@ R await(const Core& core, Start start) {
   return future.get();
 }
 
-// What read(core) says, read on the client's thread; here once that has ended, and not before: its
-// last work changes what is read.
+// The result of read(core), read on the client's thread; here once that has ended, and not before:
+// its last work changes what is read.
 template <typename T, typename Read>
 T read_on_thread(Core& core, Read read) {
   auto promise = std::make_shared<std::promise<T>>();

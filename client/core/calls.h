@@ -77,8 +77,8 @@ struct StateRequest {
   }
 
   protocol::RequestKind kind{};
-  const char* feature;  // What such a release lacks (GC4005).
-  const char* reply;    // What cannot be read (GC4014).
+  const char* feature;  // Missing in such a release (GC4005).
+  const char* reply;    // For a reply that cannot be read (GC4014).
   std::optional<T> (*read)(std::span<const std::byte> payload);
 };
 

@@ -98,7 +98,7 @@ class Core : public std::enable_shared_from_this<Core> {
   // 0 before the first Welcome.
   std::uint32_t shard_count() const { return shard_count_.load(std::memory_order_relaxed); }
 
-  // What the nodes that have welcomed us have in common with us; 0 before.
+  // Features that all nodes that have welcomed us share with us; 0 before.
   bool has(protocol::Feature feature) const {
     return (features_.load(std::memory_order_relaxed) & static_cast<std::uint64_t>(feature)) != 0;
   }

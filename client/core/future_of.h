@@ -26,7 +26,7 @@ Future<R> future_of(const Core& core, Start start) {
   return Future<R>{std::move(state)};
 }
 
-// What the last parameter of a call takes.
+// The type that the last parameter of a call takes.
 template <typename Function>
 struct OutcomeOf;
 

@@ -62,7 +62,7 @@ class SessionImpl {
                             std::uint64_t token,
                             Session::StatusCallback callback);
 
-  // What the holder changes by its token; exactly once, or under another error not known. In
+  // Changes of the holder by its token; exactly once, or under another error not known. In
   // session_operations.cc.
   void proclaim(std::string_view name,
                 std::uint64_t token,
@@ -88,11 +88,11 @@ class SessionImpl {
   void close(Session::StatusCallback callback);
   void detach();
 
-  // What happens to the session from the first call on, and how it stands then.
+  // The events of the session from the first call on, and its state then.
   SessionNotices& notices();
   void retire_notices();
 
-  // What this session's candidates of that name share.
+  // The state that this session's candidates of that name share.
   std::shared_ptr<TermFence> office(const std::string& name) { return record_->offices.of(name); }
 
   Core& core() const { return *core_; }

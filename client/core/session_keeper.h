@@ -1,7 +1,7 @@
 // Keeps sessions alive and tells them when they are not.
 //
 // Every third of the shortest TTL one KeepAlive goes to every connected node, for all sessions at
-// once, and one to a node that has just been connected. What the nodes acknowledge goes to each
+// once, and one to a node that has just been connected. Acknowledgements of nodes go to each
 // session's Lease, which decides. An acknowledgement of a node that has a newer view than this
 // client waits until that view is known here, a request timeout at most. A lost session gets its
 // event first, then its operations fail. Runs on the client's thread only.
@@ -57,7 +57,7 @@ class SessionKeeper {
   // Once it is known whether the node's acknowledgement counts; after the leases know of it.
   using Answered = std::function<void(const Status&)>;
 
-  // What a node acknowledged that has a newer view than this client.
+  // Acknowledged by a node that has a newer view than this client.
   struct Held {
     NodeId node;
     std::uint64_t epoch = 0;

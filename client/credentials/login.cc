@@ -8,6 +8,7 @@
 #include "security/secret/file.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -52,39 +53,94 @@ bool Login::wanted() const {
          !credentials_.token_file.empty();
 }
 
-gcoord::Result<std::string> Login::token_to_show() const {
-  if (has_password() && (worn_ || (token_refused_ && token_.empty()))) {
-    return std::string{};
+// The first of them that there is. A worn token is the last resort: each new one of a file, or of a
+// password, lasts longer. Somebody else may have put another token into the file.
+std::span<const Login::Source> Login::order() const {
+  using enum Source;
+  static constexpr std::array kGood{Own, Given, File, Password};
+  static constexpr std::array kWorn{Password, File, Own, Given};
+  static constexpr std::array kRefused{Password, File};
+  switch (tokens_) {
+    case Tokens::Good:
+      return kGood;
+    case Tokens::Worn:
+      return kWorn;
+    case Tokens::Refused:
+      break;
   }
-  const bool file_is_better = worn_ && !credentials_.token_file.empty();
-  std::string token = file_is_better ? std::string{} : token_;
-  if (token.empty() && !token_refused_ && !file_is_better && !credentials_.token.empty()) {
-    token = credentials_.token;
+  return kRefused;
+}
+
+bool Login::has(Source source) const {
+  switch (source) {
+    case Source::Own:
+      return !token_.empty();
+    case Source::Given:
+      return !credentials_.token.empty();
+    case Source::File:
+      return !credentials_.token_file.empty();
+    case Source::Password:
+      return !credentials_.user.empty() && !credentials_.password.empty();
+    case Source::Nothing:
+      break;
   }
-  if (token.empty() && !credentials_.token_file.empty()) {
-    const auto read =
-        security::read_secret_file(credentials_.token_file, security::kTokenBytesMax + 2);
-    if (!read.ok()) {
-      return numbered(ErrorCode::CredentialsUnreadable, read.status().message());
+  return false;
+}
+
+gcoord::Result<std::string> Login::token_of(Source source) const {
+  if (source != Source::File) {
+    return source == Source::Own ? token_ : credentials_.token;
+  }
+  const auto read =
+      security::read_secret_file(credentials_.token_file, security::kTokenBytesMax + 2);
+  if (!read.ok()) {
+    return numbered(ErrorCode::CredentialsUnreadable, read.status().message());
+  }
+  return std::string{trimmed(read.value().text())};
+}
+
+gcoord::Result<Login::Choice> Login::choose() const {
+  for (const Source source : order()) {
+    if (!has(source)) {
+      continue;
     }
-    token = trimmed(read.value().text());
+    if (source == Source::Password) {
+      return Choice{.source = source};
+    }
+    auto token = token_of(source);
+    if (!token.ok()) {
+      return token.status();
+    }
+    if (!token.value().empty()) {
+      return Choice{.source = source, .token = std::move(token).value()};
+    }
   }
-  if (token.empty() && !has_password()) {
-    return numbered(ErrorCode::TokenExpired, "the token is refused, and there is no password");
+  return nothing_left();
+}
+
+// A file that is there has no token in it: an empty one.
+gcoord::Status Login::nothing_left() const {
+  if (has(Source::File)) {
+    return numbered(ErrorCode::CredentialsUnreadable, credentials_.token_file + " holds no token");
   }
-  return token;
+  if (tokens_ == Tokens::Refused) {
+    return numbered(refusal_, "the token is refused, and there is no password");
+  }
+  return numbered(ErrorCode::OptionMissing,
+                  "the user " + credentials_.user + " has neither a password nor a token");
 }
 
 // Wipes the token.
-Login::Proof Login::proof_of(std::string& token) const {
-  Proof proof{.by_password = token.empty(), .turn = turn_};
-  proof.payload =
-      token.empty()
-          ? protocol::encode_authenticate({.method = AuthenticateMethod::Password,
-                                           .user = credentials_.user,
-                                           .password = credentials_.password})
-          : protocol::encode_authenticate({.method = AuthenticateMethod::Token, .token = token});
-  security::wipe(token);
+Login::Proof Login::proof_of(Choice& choice) const {
+  Proof proof;
+  proof.shown = {choice.source, turn_};
+  proof.payload = proof.shown.by_password()
+                      ? protocol::encode_authenticate({.method = AuthenticateMethod::Password,
+                                                       .user = credentials_.user,
+                                                       .password = credentials_.password})
+                      : protocol::encode_authenticate(
+                            {.method = AuthenticateMethod::Token, .token = choice.token});
+  security::wipe(choice.token);
   return proof;
 }
 
@@ -93,11 +149,11 @@ gcoord::Result<Login::Proof> Login::next(Privacy privacy) const {
     return numbered(ErrorCode::CredentialsExposed, "reached in plain TCP beyond loopback");
   }
   const std::lock_guard lock{mutex_};
-  auto token = token_to_show();
-  if (!token.ok()) {
-    return token.status();
+  auto choice = choose();
+  if (!choice.ok()) {
+    return choice.status();
   }
-  return proof_of(token.value());
+  return proof_of(choice.value());
 }
 
 Login::Proof Login::early(Privacy privacy) const {
@@ -105,36 +161,54 @@ Login::Proof Login::early(Privacy privacy) const {
     return {};
   }
   const std::lock_guard lock{mutex_};
-  auto token = token_to_show();
-  return token.ok() && !token.value().empty() ? proof_of(token.value()) : Proof{};
+  auto choice = choose();
+  const bool is_token = choice.ok() && choice.value().source != Source::Password;
+  return is_token ? proof_of(choice.value()) : Proof{};
 }
 
-Login::Outcome Login::refused(const protocol::ReplySlot& slot, std::uint64_t turn) {
+// A file is shown besides a token that is worn: that one may still be good.
+void Login::refuse_token(Source source, ErrorCode code) {
+  if (source == Source::File && tokens_ == Tokens::Worn &&
+      (has(Source::Own) || has(Source::Given))) {
+    tokens_ = Tokens::Good;
+    return;
+  }
+  security::wipe(token_);
+  tokens_ = Tokens::Refused;
+  refusal_ = code;
+  ++turn_;
+}
+
+Login::Outcome Login::refused(const protocol::ReplySlot& slot, const Shown& shown) {
   const auto code = static_cast<ErrorCode>(slot.detail);
   const bool by_token = concerns_token(code);
-  const bool other = !token_.empty() || has_password();
-  if (by_token && turn == turn_) {
-    security::wipe(token_);
-    token_refused_ = true;
-    worn_ = false;
-    ++turn_;
+  if (by_token && shown.turn == turn_) {
+    refuse_token(shown.source, code);
   }
+  const auto next = std::ranges::find_if(order(), [this](Source each) { return has(each); });
+  const bool same = shown.source == Source::File && next != order().end() && *next == Source::File;
   const protocol::ErrorEntry* const known = protocol::find_error(slot.detail);
   return {.status = numbered(code, std::string{known != nullptr ? known->cause : kRefused}),
-          .again = by_token && other};
+          .again = by_token && next != order().end() && !same};
 }
 
 // A token of half its time is renewed by whoever sees it, up to an end of which nodes do not speak.
-void Login::take_life(TimePoint life, bool by_password) {
-  whole_life_ = by_password ? life : std::max(whole_life_, life);
-  worn_ = 2 * life < whole_life_;
+// How long a file's token lasts says nothing of those that are worn or refused.
+void Login::take_life(TimePoint end, TimePoint life, const Shown& shown) {
+  const bool of_these = shown.source != Source::File || tokens_ == Tokens::Good;
+  if (shown.turn != turn_ || !of_these) {
+    return;
+  }
+  whole_life_ = shown.by_password() ? life : std::max(whole_life_, life);
+  tokens_ = 2 * life < whole_life_ ? Tokens::Worn : Tokens::Good;
+  expires_at_ = end;
 }
 
 Login::Outcome Login::take(const Heard& heard) {
-  const auto& [slot, payload, now, turn, by_password] = heard;
+  const auto& [slot, payload, now, shown] = heard;
   const std::lock_guard lock{mutex_};
   if (slot.code != gcoord::StatusCode::Ok) {
-    return refused(slot, turn.value_or(turn_));
+    return refused(slot, shown);
   }
   auto answer = protocol::decode_authenticated(payload);
   if (!answer.ok()) {
@@ -142,16 +216,16 @@ Login::Outcome Login::take(const Heard& heard) {
                 numbered(ErrorCode::ReplyMalformed, "its answer to the login cannot be decoded")};
   }
   protocol::AuthenticateAnswer& said = answer.value();
+  Shown believed = shown;
   if (!said.token.empty()) {
     security::wipe(token_);
     token_ = std::move(said.token);
-    token_refused_ = false;
-    ++turn_;
+    tokens_ = Tokens::Good;
+    believed.turn = ++turn_;
   }
   const TimePoint life =
       std::chrono::seconds{std::min<std::uint64_t>(said.life_s, security::kTokenLifeSecondsMax)};
-  take_life(life, by_password);
-  expires_at_ = now + life;
+  take_life(now + life, life, believed);
   known_ = Identity{.kind = std::string{security::principal_kind_name(said.principal.kind)},
                     .name = std::move(said.principal.name)};
   return {.status = {}, .life = life};

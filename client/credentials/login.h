@@ -13,6 +13,7 @@
 #include "gcoord/clock.h"
 #include "gcoord/options.h"
 #include "gcoord/types.h"
+#include "protocol/error_codes.h"
 #include "protocol/request.h"
 
 #include <cstddef>
@@ -63,13 +64,29 @@ class Login {
     return privacy == Privacy::Private || exposure_ == Exposure::Allowed;
   }
 
+  enum class Source : std::uint8_t {
+    Nothing,
+    Own,    // The token that a node gave.
+    Given,  // The token of the credentials.
+    File,
+    Password,
+  };
+
+  // By what an answer is matched to what it answers.
+  struct Shown {
+    Source source = Source::Nothing;
+    std::uint64_t turn = 0;  // Of the client's tokens, which are counted.
+
+    bool by_password() const { return source == Source::Password; }
+  };
+
   // The payload of the next Authenticate over such a connection, and what it shows. Failures are
   // evidence with a number (client/net/failure.h). GC6685: others could read it. GC6544: a file
-  // cannot be used.
+  // cannot be used, or is empty. GC1002: the user has neither a password nor a token. Else why
+  // nodes refused the token that there was.
   struct Proof {
     std::vector<std::byte> payload;  // A secret, which whoever has sent it wipes.
-    bool by_password = false;
-    std::uint64_t turn = 0;  // Which token of the client's: they are counted.
+    Shown shown;
   };
 
   gcoord::Result<Proof> next(Privacy privacy) const;
@@ -79,10 +96,10 @@ class Login {
   // that did not answer, and where there is nothing to show, or others could read it.
   Proof early(Privacy privacy) const;
 
-  // What a node answered to it. Ok: it knows who this is. Else the failure, as of next(); `again`:
-  // the next payload shows something else, and may do better. A refusal of a token that another one
-  // has replaced since it was shown, which `turn` says, is no word against that one. `life`: so
-  // long the node believes it, if it does; the connection shall show its login again before.
+  // The answer of a node to it. Ok: it knows who this is. Else the failure, as of next(); `again`:
+  // the next payload shows something else, and may do better. An answer to a token that another one
+  // has replaced since it was shown says nothing of that one. `life`: so long the node believes
+  // what it was shown, if it does; the connection shall show its login again before.
   struct Outcome {
     gcoord::Status status;
     bool again = false;
@@ -93,32 +110,47 @@ class Login {
     const protocol::ReplySlot& slot;
     std::span<const std::byte> payload;
     TimePoint now;
-    std::optional<std::uint64_t> turn{};
-    bool by_password = false;  // That was shown.
+    Shown shown;
   };
 
   Outcome take(const Heard& heard);
 
-  // Who the nodes say this is, with the token; nothing before the first answer.
+  // The identity that the nodes confirmed, with the token; nothing before the first answer.
   std::optional<Identity> identity(TimePoint now) const;
 
  private:
-  // The token to show next; empty: a password. Failures as of next(). Under the lock.
-  gcoord::Result<std::string> token_to_show() const;
-  Proof proof_of(std::string& token) const;
-  Outcome refused(const protocol::ReplySlot& slot, std::uint64_t turn);
-  void take_life(TimePoint life, bool by_password);
+  // Of the tokens that nodes gave, or that were given to the client.
+  enum class Tokens : std::uint8_t {
+    Good,
+    Worn,  // Nodes renew them no more.
+    Refused,
+  };
 
-  bool has_password() const { return !credentials_.user.empty() && !credentials_.password.empty(); }
+  // The proof to show next; the token is empty where that is a password.
+  struct Choice {
+    Source source = Source::Nothing;
+    std::string token;
+  };
+
+  // All under the lock. Failures as of next().
+  std::span<const Source> order() const;
+  bool has(Source source) const;
+  gcoord::Result<Choice> choose() const;
+  gcoord::Result<std::string> token_of(Source source) const;
+  gcoord::Status nothing_left() const;
+  Proof proof_of(Choice& choice) const;
+  Outcome refused(const protocol::ReplySlot& slot, const Shown& shown);
+  void refuse_token(Source source, protocol::ErrorCode code);
+  void take_life(TimePoint end, TimePoint life, const Shown& shown);
 
   Credentials credentials_;
   const Exposure exposure_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::string token_;
-  bool token_refused_ = false;  // The one that was given is not taken.
-  std::uint64_t turn_ = 0;      // Rises with each change of what is shown.
-  TimePoint whole_life_{};      // The longest that nodes have said of it.
-  bool worn_ = false;           // They said less than half of that: they renew it no more.
+  Tokens tokens_ = Tokens::Good;
+  protocol::ErrorCode refusal_{};  // Of tokens that are refused.
+  std::uint64_t turn_ = 0;         // Rises with each change of what is shown.
+  TimePoint whole_life_{};         // The longest that nodes have said of it.
   TimePoint expires_at_{};
   std::optional<Identity> known_;
 };

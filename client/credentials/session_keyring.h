@@ -46,8 +46,8 @@ class SessionKeyring {
     security::SessionKey key;
   };
 
-  // What the connection must send before this request: an attachment for each of its sessions whose
-  // key is known and that it has not attached yet. They count as attached from now on.
+  // Requests that the connection must send before this one: an attachment for each of its sessions
+  // whose key is known and that it has not attached yet. They count as attached from now on.
   std::vector<Shown> before(const protocol::RequestSlot& slot,
                             std::span<const std::byte> payload,
                             Attached& attached) const;

@@ -13,7 +13,7 @@
 
 namespace gcoord::client {
 
-// What one server said, or why it said nothing.
+// The answer of one server, or why there is none.
 struct Heard {
   std::optional<SrvAnswer> answer;
   std::string failure;

@@ -1,7 +1,7 @@
 // Messages of DNS for one question: where a service is (SRV, RFC 2782, in the form of RFC 1035).
 //
 // The C library's resolver reads and writes them (docs/adr/0089); what of an answer is believed is
-// decided here. Whoever answers is not trusted: a message that the resolver finds malformed is
+// decided here. The server is not trusted: a message that the resolver finds malformed is
 // none, and no more than kRecordsMax of its records are looked at. Pure; thread-safe.
 #pragma once
 

@@ -97,7 +97,7 @@ class Dispatcher {
   void follow(std::uint64_t id, Operation& operation, ShardId to, Status status);
   void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
   void retry(std::uint64_t id, Operation& operation, Status status);
-  // In a back-off: at least so long. Who limits requests knows when there is room again.
+  // In a back-off: at least so long. A node that limits requests knows when there is room again.
   void rest_as_long_as_said(Operation& operation, std::uint64_t wait_ms);
   void resume(std::uint64_t id, Operation& operation);
   void send_anew(std::uint64_t id, Operation& operation);

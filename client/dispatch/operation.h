@@ -20,7 +20,7 @@
 
 namespace gcoord::client {
 
-// What came of an operation. Views live during the callback only.
+// The outcome of an operation. Views live during the callback only.
 struct Answer {
   Status status;
   protocol::ReplySlot slot;  // All zero when no node answered.
@@ -49,7 +49,7 @@ struct Sending {
   TimePoint look_at{};  // When to look whether the node is silent.
 };
 
-// What came of an operation so far.
+// The outcomes of an operation so far.
 struct Tries {
   std::uint32_t attempt = 0;
   std::uint32_t redirects = 0;      // In a row, without a back-off between.

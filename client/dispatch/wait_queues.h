@@ -3,8 +3,8 @@
 // An acquire that waits is answered when it is granted, perhaps never, so its node's silence says
 // nothing, and a client may have a hundred thousand of them. So they do not try again each for
 // itself: a line rests, asks, sends a batch and asks again, and whatever its length it takes one
-// from the retry budget for each rest (docs/adr/0059). Who is in a line is known by its request id;
-// ids of operations that have ended are skipped by who takes them.
+// from the retry budget for each rest (docs/adr/0059). A waiter in a queue is known by its request
+// id; ids of operations that have ended are skipped by who takes them.
 //
 // Pure: the time is a parameter. One thread.
 #pragma once

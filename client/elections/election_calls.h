@@ -14,7 +14,7 @@ namespace gcoord::client {
 void candidates(Core& core, std::string_view name, Callback<Result<ElectionView>> callback);
 
 struct TransferRequest {
-  std::uint64_t session_id = 0;  // Who is to lead.
+  std::uint64_t session_id = 0;  // Of the next leader.
   std::uint64_t epoch = 0;       // Instead of the leader of this term; 0: of whichever.
 };
 

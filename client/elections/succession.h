@@ -29,8 +29,8 @@ class Succession {
  public:
   explicit Succession(const SuccessionRules& rules) : rules_(rules) {}
 
-  // What the leader sees of its line now: the session to hand over to, or 0. Of several, the one of
-  // the highest priority, and of these the first in line.
+  // The successor by the queue as the leader sees it now: the session to hand over to, or 0. Of
+  // several, the one of the highest priority, and of these the first in line.
   std::uint64_t look(const std::vector<CandidateView>& line, TimePoint now);
 
  private:

@@ -1,6 +1,7 @@
 #include "gcoord/group.h"
 
 #include "client/api/client_impl.h"
+#include "client/core/acquire_request.h"
 #include "client/core/blocking.h"
 #include "client/core/future_of.h"
 #include "client/core/session_impl.h"
@@ -11,6 +12,7 @@
 #include "gcoord/session.h"
 #include "protocol/groups/messages.h"
 #include "protocol/lock_messages.h"
+#include "protocol/validate.h"
 
 #include <utility>
 
@@ -80,8 +82,9 @@ void start_update(const Party& party, std::string_view payload, Callback<Status>
 }
 
 void start_barrier(const Party& party, BarrierOptions options, Callback<Status> callback) {
-  const ErrorCode code =
-      first_of({check_known(party.core(), party.name), protocol::check_barrier_size(options.size)});
+  const ErrorCode code = first_of({check_known(party.core(), party.name),
+                                   protocol::check_barrier_size(options.size),
+                                   protocol::check_wait(protocol_ms(options.timeout))});
   if (code != ErrorCode::None) {
     return refuse<Status>(party.core(), std::move(callback), failure(code));
   }

@@ -23,7 +23,7 @@ namespace gcoord::client {
 
 class HealthProbe {
  public:
-  // What it found, once; not inside start_probe(), and not after the run was broken off.
+  // Its finding, once; not inside start_probe(), and not after the run was broken off.
   using Found = std::function<void(bool passed, std::string evidence)>;
 
   HealthProbe() = default;

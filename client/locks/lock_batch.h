@@ -22,7 +22,7 @@ struct LockBatch {
                       const AcquireOptions& options,
                       Session::GrantsCallback callback);
 
-  // What a release of these would be refused for; ok: nothing.
+  // Why a release of these would be refused; ok: it would not.
   static Status check_releases(const std::vector<HeldToken>& holds);
 
   // The same of releases.

@@ -5,7 +5,8 @@
 // when there is nothing left to send on (trip). Open: nothing goes through until a jittered pause
 // is over, which doubles each time that it opens again. Half-open: one probe is on its way; its
 // success closes the breaker, its failure opens it anew, and without either for the longest pause
-// another one may go. What comes back while it is open was sent before and says nothing of now.
+// another one may go. Answers that come while it is open are to earlier requests and say nothing of
+// now.
 //
 // Pure: the time is a parameter, randomness is counter-based. One thread.
 #pragma once
@@ -40,7 +41,7 @@ class CircuitBreaker {
   // While it is not closed: when it admits the next one.
   TimePoint next_probe() const { return next_probe_; }
 
-  // Something is on its way. What is sent without having been admitted is no probe.
+  // Something is on its way. A request that was not admitted is no probe.
   void on_request(TimePoint now) {
     if (!closed() && admits(now)) {
       state_ = BreakerState::HalfOpen;

@@ -30,9 +30,9 @@ namespace gcoord::client {
 
 class TlsAccess;
 
-// Who can read what a connection sends, besides the node.
+// Readers of what a connection sends, besides the node.
 enum class Privacy : std::uint8_t {
-  Readable,  // Whoever sees the network: plain TCP to another machine.
+  Readable,  // Everybody who sees the network: plain TCP to another machine.
   Private,   // Nobody but this machine: TLS, a Unix socket, or TCP on loopback.
 };
 
@@ -61,7 +61,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using BeforeSend =
       std::function<void(const protocol::RequestSlot&, std::span<const std::byte> payload)>;
 
-  // What to call with each request before it is queued; it may send others, which come first.
+  // The function to call with each request before it is queued; it may send others, which come
+  // first.
   void set_before_send(BeforeSend before) { before_send_ = std::move(before); }
 
   // Queues a request; flush() sends it. The payload is copied.
@@ -92,7 +93,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::uint64_t frames_sent() const { return frames_sent_; }
 
-  // What the node calls this connection in its log (protocol::Welcome); 0: it has not said.
+  // The name of this connection in the log of the node (protocol::Welcome); 0: it has not said.
   std::uint64_t number() const { return number_; }
 
   void set_number(std::uint64_t number) { number_ = number; }

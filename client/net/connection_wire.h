@@ -83,7 +83,7 @@ struct Connection::Wire {
     return own ? Privacy::Private : Privacy::Readable;
   }
 
-  // What a failed connect() means.
+  // The meaning of a failed connect().
   gcoord::Status connect_failure(const std::error_code& error) const {
     if (!local.has_value()) {
       return numbered(protocol::ErrorCode::None, error.message());
@@ -108,7 +108,7 @@ struct Connection::Wire {
   std::optional<UnixAddress> local;               // Of a Unix socket.
   std::shared_ptr<TlsAccess> access;              // nullptr: plain TCP.
   std::unique_ptr<security::TlsSession> session;  // From connect() on, where there is access.
-  std::vector<std::byte> read_bytes;              // What came, still encrypted.
+  std::vector<std::byte> read_bytes;              // As received, still encrypted.
   std::optional<RingLink> rings;                  // With shared memory.
   std::size_t ring_begin = 0;                     // Of writing_bytes_: what is not in the ring yet.
   bool wants_rings = false;

@@ -3,6 +3,7 @@
 // Plain value but for what it does with its addresses. The client's thread only.
 #pragma once
 
+#include "client/credentials/connection_login.h"
 #include "client/credentials/session_keyring.h"
 #include "client/net/circuit_breaker.h"
 #include "client/net/connection.h"
@@ -68,17 +69,8 @@ struct NodeEntry {
   TimePoint give_up_at{};
   bool greeted = false;  // The present connection is there; the Hello has no answer yet.
 
-  // Of the present connection.
-  struct LoginState {
-    bool sent = false;         // Its answer follows the Welcome.
-    bool by_password = false;  // That is on its way, or was.
-    bool waits = false;        // For what another node says to the password.
-    std::uint64_t turn = 0;    // Of Login::Proof.
-    // While it is ready: when to show the login again; kTimeNever: it is not believed for a time.
-    TimePoint renew_at = kTimeNever;
-  };
-
-  LoginState login;
+  ConnectionLogin login;       // Of the present connection.
+  bool login_waits = false;    // For what another node says to the password.
   std::uint64_t features = 0;  // While it is ready.
   bool failed = false;
 
@@ -91,7 +83,7 @@ struct NodeEntry {
 
   Failure failure;
   TimePoint rests_until{};  // It refused the login and is not tried again before.
-  // What it said, while it looks at the login.
+  // Its welcome, until it has answered the login.
   std::unique_ptr<protocol::Welcome> welcome;
   SessionKeyring::Attached attached;  // By the present connection.
   TimePoint attached_until{};         // Then it attaches them anew.

@@ -19,62 +19,22 @@ constexpr TimePoint kRefusedRest = std::chrono::seconds{30};
 // An attachment for each session in so long: secrets are kept for days.
 constexpr TimePoint kAttachedFor = std::chrono::hours{1};
 
-// A renewal that could not be, or was refused for now, is tried again after this; and a node that
-// believes a login for a moment only is not shown it all the time.
-constexpr TimePoint kRenewalPause = std::chrono::milliseconds{500};
-constexpr TimePoint kThrottledPause = std::chrono::seconds{5};
-
-// At a moment of the entry's own, from 55 to 75 hundredths of the time: nodes renew tokens from
-// half their time on.
-TimePoint renewal_after(const NodeEntry& entry, TimePoint life) {
-  const std::uint64_t draw = mix64(entry.breaker_options.seed + entry.login.turn) % 20;
-  return std::max(kRenewalPause, life * static_cast<int>(55 + draw) / 100);
-}
-
 }  // namespace
 
 bool has_identities(const protocol::Welcome& welcome) {
   return (welcome.features & static_cast<std::uint64_t>(protocol::Feature::Identities)) != 0;
 }
 
-bool is_login(const protocol::ReplySlot& slot) {
-  return slot.kind == protocol::RequestKind::Authenticate && slot.request_id == 0;
-}
-
 namespace {
 
-void show(NodeEntry& entry, Login::Proof proof) {
-  protocol::RequestSlot slot;
-  slot.kind = protocol::RequestKind::Authenticate;
-  entry.connection->send(slot, proof.payload);
-  gcoord::wipe(proof.payload);
-  entry.login = {.sent = true, .by_password = proof.by_password, .turn = proof.turn};
-}
-
 bool shows_password(const NodeEntry& entry) {
-  return entry.phase == NodeEntry::Phase::Connecting && entry.login.by_password;
+  return entry.phase == NodeEntry::Phase::Connecting && entry.login.awaits_password();
 }
 
-// The same, or it shows one again, and has had no answer yet.
+// The same, or it shows one again, and there is still time for the answer.
 bool renews_by_password(const NodeEntry& entry, TimePoint now) {
   return shows_password(entry) || (entry.phase == NodeEntry::Phase::Ready &&
-                                   entry.login.by_password && now < entry.login.renew_at);
-}
-
-void renew(NodeEntry& entry, const Renewal& at) {
-  auto proof = at.login.next(entry.connection->privacy());
-  entry.login.renew_at = at.now + kRenewalPause;
-  if (!proof.ok()) {
-    return;  // A file that somebody writes just now.
-  }
-  if (proof.value().by_password && std::ranges::any_of(at.entries, [&at](const auto& each) {
-        return renews_by_password(*each, at.now);
-      })) {
-    return gcoord::wipe(proof.value().payload);
-  }
-  show(entry, std::move(proof).value());
-  entry.login.renew_at = at.now + at.patience;
-  entry.connection->flush();
+                                   entry.login.awaits_password() && now < entry.login.renew_at());
 }
 
 }  // namespace
@@ -84,20 +44,20 @@ void log_in(NodeEntry& entry, const NodeEntries& entries, const Login& login) {
   if (!proof.ok()) {
     return entry.connection->close(proof.status());
   }
-  entry.login = {};
-  if (proof.value().by_password &&
+  entry.login_waits = false;
+  if (proof.value().shown.by_password() &&
       std::ranges::any_of(entries, [](const auto& each) { return shows_password(*each); })) {
     gcoord::wipe(proof.value().payload);
-    entry.login.waits = true;
+    entry.login_waits = true;
     return;
   }
-  show(entry, std::move(proof).value());
+  entry.login.show(*entry.connection, std::move(proof).value());
   entry.connection->flush();
 }
 
 void resume_logins(const NodeEntries& entries, const Login& login) {
   for (const auto& entry : entries) {
-    if (entry->phase == NodeEntry::Phase::Connecting && entry->login.waits) {
+    if (entry->phase == NodeEntry::Phase::Connecting && entry->login_waits) {
       log_in(*entry, entries, login);
     }
   }
@@ -105,29 +65,15 @@ void resume_logins(const NodeEntries& entries, const Login& login) {
 
 void log_in_early(NodeEntry& entry, const Login& login) {
   if (auto proof = login.early(entry.connection->privacy()); !proof.payload.empty()) {
-    show(entry, std::move(proof));
+    entry.login.show(*entry.connection, std::move(proof));
   }
 }
-
-namespace {
-
-Login::Outcome take_answer(NodeEntry& entry, const LoginReply& reply, Login& login) {
-  const Login::Outcome outcome =
-      login.take({reply.slot, reply.payload, reply.now, entry.login.turn, entry.login.by_password});
-  entry.login.by_password = false;
-  entry.login.renew_at = outcome.status.ok() && outcome.life != TimePoint{}
-                             ? reply.now + renewal_after(entry, outcome.life)
-                             : kTimeNever;
-  return outcome;
-}
-
-}  // namespace
 
 bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
-  if (!is_login(reply.slot)) {
+  if (!is_login(reply.answer.slot)) {
     return false;
   }
-  const Login::Outcome outcome = take_answer(entry, reply, login);
+  const Login::Outcome outcome = entry.login.take(reply.answer, login);
   if (outcome.again) {
     log_in(entry, reply.entries, login);
     return false;
@@ -135,43 +81,27 @@ bool take_login(NodeEntry& entry, const LoginReply& reply, Login& login) {
   if (!outcome.status.ok()) {
     const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
     const bool passing = protocol::is_passing(code);
-    entry.rests_until = passing ? reply.now : reply.now + kRefusedRest;
+    entry.rests_until = reply.answer.now + (passing ? TimePoint{} : kRefusedRest);
     entry.connection->close(
         numbered(passing ? protocol::ErrorCode::None : code, outcome.status.message()));
   }
   return outcome.status.ok();
 }
 
-void renew_logins(const Renewal& at) {
-  // By number: what a connection that closes teaches may add entries.
-  for (std::size_t k = 0; k < at.entries.size(); ++k) {
-    NodeEntry& entry = *at.entries[k];
-    if (entry.phase == NodeEntry::Phase::Ready && at.now >= entry.login.renew_at) {
-      renew(entry, at);
-    }
+void renew_when_due(NodeEntry& entry, const Renewal& at) {
+  if (entry.phase != NodeEntry::Phase::Ready || at.now < entry.login.renew_at()) {
+    return;
   }
-}
-
-void take_renewal(NodeEntry& entry, const LoginReply& reply, Login& login) {
-  const Login::Outcome outcome = take_answer(entry, reply, login);
-  const auto code = static_cast<protocol::ErrorCode>(outcome.status.detail());
-  if (outcome.again) {
-    entry.login.renew_at = reply.now;
-  } else if (code == protocol::ErrorCode::AuthenticationThrottled) {
-    entry.login.renew_at = reply.now + kThrottledPause;  // Others of this address may have erred.
-  } else if (!outcome.status.ok() && protocol::is_passing(code)) {
-    entry.login.renew_at = reply.now + kRenewalPause;
+  auto proof = entry.login.renewal(*entry.connection, at.login, at.now);
+  if (!proof) {
+    return;
   }
-}
-
-TimePoint next_renewal(const NodeEntries& entries) {
-  TimePoint next = kTimeNever;
-  for (const auto& entry : entries) {
-    if (entry->phase == NodeEntry::Phase::Ready) {
-      next = std::min(next, entry->login.renew_at);
-    }
+  if (proof->shown.by_password() && std::ranges::any_of(at.entries, [&at](const auto& each) {
+        return renews_by_password(*each, at.now);
+      })) {
+    return gcoord::wipe(proof->payload);
   }
-  return next;
+  entry.login.renew(*entry.connection, std::move(*proof), at.now + at.patience);
 }
 
 void begin_attaching(NodeEntry& entry, TimePoint now) {

@@ -1,12 +1,12 @@
 // The login of one connection to a node, and the sessions that it attaches.
 //
 // A node with Feature::Identities takes a login right behind the Hello, and this client sends
-// nothing else before it has answered: who is not known yet would be refused. What the node
-// answered to one connection holds at all of them. A node ends a connection when the time of the
-// token that proved it is over, so each shows its login again before, at a moment of its own: the
-// clients of a node that failed come to another one all at once. The client's thread only.
+// nothing else before it has answered: an unknown client would be refused. The answer of the node
+// to one connection holds at all of them; each shows its login again while it lives
+// (client/credentials/connection_login.h). The client's thread only.
 #pragma once
 
+#include "client/credentials/connection_login.h"
 #include "client/credentials/login.h"
 #include "client/credentials/session_keyring.h"
 #include "client/nodes/node_entry.h"
@@ -22,9 +22,6 @@ namespace gcoord::client {
 
 bool has_identities(const protocol::Welcome& welcome);
 
-// Whether this is an answer to what log_in() sent.
-bool is_login(const protocol::ReplySlot& slot);
-
 // Shows the login; closes the connection when there is none to show. A password costs a node much,
 // so it is shown to one node at a time: what comes for it, a token, serves at the others, which
 // wait for resume_logins().
@@ -38,9 +35,7 @@ void resume_logins(const NodeEntries& entries, const Login& login);
 void log_in_early(NodeEntry& entry, const Login& login);
 
 struct LoginReply {
-  const protocol::ReplySlot& slot;
-  std::span<const std::byte> payload;
-  TimePoint now;
+  ConnectionLogin::Answer answer;
   const NodeEntries& entries;
 };
 
@@ -56,16 +51,9 @@ struct Renewal {
   TimePoint patience;  // With the answer.
 };
 
-// Shows the login again on connections that are ready and whose time is near; where no answer comes
+// Shows the login again on a connection that is ready and whose time is near; where no answer comes
 // in time, once more.
-void renew_logins(const Renewal& at);
-
-// What a node answered to that. A refusal ends no connection: it serves until the node ends it, and
-// the next one hears why.
-void take_renewal(NodeEntry& entry, const LoginReply& reply, Login& login);
-
-// When renew_logins() has something to do.
-TimePoint next_renewal(const NodeEntries& entries);
+void renew_when_due(NodeEntry& entry, const Renewal& at);
 
 // The connection, which began now, has attached nothing.
 void begin_attaching(NodeEntry& entry, TimePoint now);

@@ -210,16 +210,17 @@ Status NodeSet::why_silent(NodeId node) const {
 
 void NodeSet::advance(TimePoint now) {
   ask_for_view(now);
-  renew_logins({entries_, *access_.login, now, TimePoint{options_.request_timeout}});
   std::erase_if(entries_, [this, now](const auto& entry) {
     const bool gone = entry->phase == Phase::Left && now >= entry->give_up_at;
     frames_before_ += gone && entry->connection != nullptr ? entry->connection->frames_sent() : 0;
     return gone;
   });
+  const Renewal renewal{entries_, *access_.login, now, TimePoint{options_.request_timeout}};
   // By index, because a Welcome may add entries.
   for (std::size_t index = 0; index < entries_.size(); ++index) {
     Entry& entry = *entries_[index];
     attach_anew_when_due(entry, now);
+    renew_when_due(entry, renewal);
     if (entry.phase == Phase::Waiting && entry.breaker.admits(now) && now >= entry.rests_until) {
       connect(entry, now);
     } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
@@ -267,9 +268,11 @@ void NodeSet::take_view(const protocol::ReplySlot& slot, std::span<const std::by
 }
 
 TimePoint NodeSet::next_event() const {
-  TimePoint next =
-      ready_count() == 0 ? kTimeNever : std::min(fetch_.next_event(known_), next_renewal(entries_));
+  TimePoint next = ready_count() == 0 ? kTimeNever : fetch_.next_event(known_);
   for (const auto& entry : entries_) {
+    if (entry->phase == Phase::Ready) {
+      next = std::min(next, entry->login.renew_at());
+    }
     if (entry->phase == Phase::Waiting) {
       next = std::min(next, std::max(entry->breaker.next_probe(), entry->rests_until));
     } else if (entry->phase == Phase::Connecting || entry->phase == Phase::Left ||
@@ -287,7 +290,8 @@ void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.connection = std::make_shared<Connection>(context_, *options_.clock, tls_);
   Connection::Events events;
   entry.greeted = false;
-  entry.login = {};
+  entry.login = ConnectionLogin{entry.breaker_options.seed};
+  entry.login_waits = false;
   entry.welcome.reset();
   begin_attaching(entry, now);
   events.on_connected = [this, &entry] {
@@ -316,7 +320,7 @@ void NodeSet::on_reply(Entry& entry,
   if (entry.phase == Phase::Ready && fetch_.take(entry.node, slot, options_.clock->now())) {
     take_view(slot, payload);
   } else if (entry.phase == Phase::Ready && is_login(slot)) {
-    take_renewal(entry, {slot, payload, options_.clock->now(), entries_}, *access_.login);
+    entry.login.take_renewal({slot, payload, options_.clock->now()}, *access_.login);
   } else if (entry.phase == Phase::Ready) {
     access_.keyring.hear(slot, payload);
     events_.on_reply(entry.node, slot, payload);
@@ -343,9 +347,10 @@ void NodeSet::on_welcome(Entry& entry,
     }
     entry.welcome = std::make_unique<protocol::Welcome>(std::move(welcome).value());
     if (has_identities(*entry.welcome) && access_.login->wanted()) {
-      return entry.login.sent ? void() : log_in(entry, entries_, *access_.login);
+      return entry.login.sent() ? void() : log_in(entry, entries_, *access_.login);
     }
-  } else if (!take_login(entry, {slot, payload, options_.clock->now(), entries_}, *access_.login)) {
+  } else if (!take_login(
+                 entry, {{slot, payload, options_.clock->now()}, entries_}, *access_.login)) {
     return;
   }
   const std::unique_ptr<protocol::Welcome> welcome = std::move(entry.welcome);

@@ -125,15 +125,15 @@ class NodeSet {
   // Sends what is queued on every connection.
   void flush();
 
-  // What the cluster said of itself; nullptr before the first Welcome. Its nodes are those of the
-  // newest view that is known.
+  // The description that the cluster gave; nullptr before the first Welcome. Its nodes are those of
+  // the newest view that is known.
   const protocol::Welcome* cluster() const { return welcomed_ ? &cluster_ : nullptr; }
 
-  // By what renewals count. Whoever hears the epoch of a node's view tells it: a newer one is asked
-  // for with the next advance().
+  // The view by which renewals count. A caller that hears the epoch of a node's view reports it
+  // here: a newer one is requested with the next advance().
   KnownView& known() { return known_; }
 
-  // What is shown to nodes of who this is and what is its own; by other connections of the client,
+  // The proofs of identity and of sessions that nodes get; for other connections of the client,
   // too.
   ClientAccess& access() { return access_; }
 

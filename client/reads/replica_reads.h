@@ -11,7 +11,7 @@
 
 namespace gcoord::client {
 
-// What a read of many names gave: answers in the order asked, shards by rising number.
+// The result of a read of many names: answers in the order asked, shards by rising number.
 struct ReadOutcome {
   std::vector<protocol::NameAnswer> answers;
   std::vector<Freshness> shards;

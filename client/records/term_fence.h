@@ -45,8 +45,8 @@ class TermFence {
     return true;
   }
 
-  // The transfer of this token is decided and changed nothing. Whoever gave the term up meanwhile
-  // has the last word.
+  // The transfer of this token is decided and changed nothing. A candidate that gave the term up
+  // meanwhile has the last word.
   void resume(std::uint64_t token) {
     const std::lock_guard lock{mutex_};
     if (suspended_.load(std::memory_order_relaxed) == token) {

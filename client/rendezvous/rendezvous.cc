@@ -1,6 +1,7 @@
 #include "gcoord/rendezvous.h"
 
 #include "client/api/client_impl.h"
+#include "client/core/acquire_request.h"
 #include "client/core/blocking.h"
 #include "client/core/future_of.h"
 #include "client/core/session_impl.h"
@@ -10,6 +11,7 @@
 #include "gcoord/session.h"
 #include "protocol/lock_messages.h"
 #include "protocol/rendezvous/messages.h"
+#include "protocol/validate.h"
 
 #include <algorithm>
 #include <limits>
@@ -89,7 +91,8 @@ void start_join(const Party& party, const RendezvousOptions& options, Callback<J
                                       .last_call_ms = ms_of(options.last_call),
                                       .name = party.name,
                                       .payload = options.payload};
-  const ErrorCode code = check_known(party.core(), protocol::check_rendezvous_join(join));
+  const ErrorCode code = first_of({check_known(party.core(), protocol::check_rendezvous_join(join)),
+                                   protocol::check_wait(protocol_ms(options.timeout))});
   if (code != ErrorCode::None) {
     return refuse<Joined>(party.core(), std::move(callback), failure(code));
   }

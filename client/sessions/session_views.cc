@@ -70,6 +70,9 @@ constexpr milliseconds kHomeBehind{20};
 // Until the client has the view that a node was heard to have.
 constexpr milliseconds kViewBehind{20};
 
+// Until nodes that are starting are connected, or have the view by which they count.
+constexpr milliseconds kMajorityBehind{100};
+
 void send_round(Core& core,
                 SessionId session,
                 TimePoint deadline,
@@ -89,18 +92,27 @@ void send_round_at(const KeepAliveRound& round, TimePoint moment) {
   });
 }
 
+// Too few nodes have counted. Those that could not be reached may be starting, and one that has
+// started counts only once it has the view: another round, while there is time.
+void on_no_majority(const KeepAliveRound& round) {
+  const auto code = static_cast<ErrorCode>(round.failure.detail());
+  const bool passes =
+      round.failure.ok() || code == ErrorCode::Unreachable || protocol::is_passing(code);
+  const TimePoint pause = round.core.nodes().known().behind() ? kViewBehind : kMajorityBehind;
+  const TimePoint again = round.core.clock().now() + pause;
+  if (passes && again < round.deadline) {
+    return send_round_at(round, again);
+  }
+  round.callback(round.failure.ok() ? failure(ErrorCode::QuorumUnavailable) : round.failure);
+}
+
 void on_round_over(const KeepAliveRound& round) {
   Core& core = round.core;
   if (round.expired) {
     return round.callback(gone(round.session));
   }
   if (!core.nodes().known().voters().is_majority(round.acknowledged)) {
-    const TimePoint again = core.clock().now() + kViewBehind;
-    if (core.nodes().known().behind() && again < round.deadline) {
-      return send_round_at(round, again);
-    }
-    return round.callback(round.failure.ok() ? failure(ErrorCode::QuorumUnavailable)
-                                             : round.failure);
+    return on_no_majority(round);
   }
   // A session without a home is registered where its locks are, and the leader of what would be its
   // home may be a message behind those: it does not know that the session is gone.

@@ -16,7 +16,7 @@ void grant_session(const std::shared_ptr<Core>& core,
                    GrantOptions options,
                    Callback<Result<std::shared_ptr<SessionImpl>>> callback);
 
-// What the leader of its home knows of it.
+// The session, as the leader of its home knows it.
 void show_session(Core& core, SessionId session, Callback<Result<SessionDescription>> callback);
 
 // One keep-alive to every connected node; then what is left: no time at all if it is gone.

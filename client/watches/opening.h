@@ -12,7 +12,7 @@
 
 namespace gcoord::client {
 
-// What a node can do for watches; one of an earlier release can do less.
+// Features of a node for watches; one of an earlier release has fewer.
 struct WatchFeatures {
   bool follows = false;         // Its watches of names follow moved locks.
   bool filters = false;         // It leaves out what is not of the wanted kinds.

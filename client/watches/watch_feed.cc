@@ -156,7 +156,7 @@ void WatchFeed::fail(std::uint64_t number, const Status& status, Revision first)
 
 void WatchFeed::connect() {
   phase_ = Phase::Connecting;
-  nodes_.note_shown(std::nullopt);
+  nodes_.note_begun();
   pace_.give_up_at = options_.clock->now() + TimePoint{options_.connect_timeout};
   connection_ = std::make_shared<Connection>(loop_->context, *options_.clock, loop_->tls);
   Connection::Events events;
@@ -214,9 +214,11 @@ void WatchFeed::move_on(const std::string& reason) {
 }
 
 void WatchFeed::on_reply(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
+  if (is_login(slot)) {
+    return on_authenticated(slot, payload);
+  }
   if (phase_ == Phase::Connecting) {
-    const bool asked = slot.kind == protocol::RequestKind::Authenticate;
-    return asked ? on_authenticated(slot, payload) : on_welcome(slot, payload);
+    return on_welcome(slot, payload);
   }
   if (slot.kind == protocol::RequestKind::WatchProgress && slot.code == gcoord::StatusCode::Ok) {
     return on_ask_taken(slot.request_id);
@@ -261,10 +263,9 @@ void WatchFeed::on_welcome(const protocol::ReplySlot& slot, std::span<const std:
   if (seeks_another()) {
     return move_on(kLacking);
   }
-  const bool known = nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies;
-  if (known) {
+  if (nodes_.login() == nullptr || !node_.identifies) {
     begin();
-  } else if (!nodes_.shown()) {
+  } else if (!nodes_.shown().sent()) {
     log_in();
   }
 }
@@ -444,7 +445,11 @@ void WatchFeed::tick() {
     pace_.give_up_at = TimePoint::max();
     return move_on("no answer within the connect timeout");
   }
-  if (phase_ != Phase::Ready || streams_.empty()) {
+  if (phase_ != Phase::Ready) {
+    return;
+  }
+  renew_login(now);
+  if (streams_.empty()) {
     return;
   }
   // Not before: a node that serves one watch and refuses another must not be asked without a pause.

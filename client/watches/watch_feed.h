@@ -95,7 +95,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void on_welcome(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void log_in();
   void log_in_early();
-  void show_login(Login::Proof proof);
+  void renew_login(TimePoint now);
   void on_authenticated(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
   void begin();
   void on_closed(const std::string& reason);

@@ -1,7 +1,6 @@
 // What the watches of a client need of a node: nodes of an earlier release do less, and some nodes
 // ask who the client is.
 #include "client/watches/watch_feed.h"
-#include "common/wipe.h"
 
 #include <algorithm>
 #include <utility>
@@ -39,32 +38,41 @@ void WatchFeed::log_in() {
   if (!proof.ok()) {
     return move_on(proof.status().message());
   }
-  show_login(std::move(proof).value());
+  nodes_.shown().show(*connection_, std::move(proof).value());
   connection_->flush();
-}
-
-void WatchFeed::show_login(Login::Proof proof) {
-  protocol::RequestSlot slot;
-  slot.kind = protocol::RequestKind::Authenticate;
-  connection_->send(slot, proof.payload);
-  gcoord::wipe(proof.payload);
-  nodes_.note_shown(proof.turn);
 }
 
 // Right behind the Hello, where the node before this one took logins. Never for the first one.
 void WatchFeed::log_in_early() {
-  if (nodes_.login() == nullptr || !nodes_.login()->wanted() || !node_.identifies) {
+  if (nodes_.login() == nullptr || !node_.identifies) {
     return;
   }
   if (auto proof = nodes_.login()->early(connection_->privacy()); !proof.payload.empty()) {
-    show_login(std::move(proof));
+    nodes_.shown().show(*connection_, std::move(proof));
+  }
+}
+
+// In place: the node goes on with all watches.
+void WatchFeed::renew_login(TimePoint now) {
+  if (now < nodes_.shown().renew_at()) {
+    return;
+  }
+  if (auto proof = nodes_.shown().renewal(*connection_, *nodes_.login(), now)) {
+    nodes_.shown().renew(
+        *connection_, std::move(*proof), now + TimePoint{options_.request_timeout});
   }
 }
 
 void WatchFeed::on_authenticated(const protocol::ReplySlot& slot,
                                  std::span<const std::byte> payload) {
-  const Login::Outcome outcome =
-      nodes_.login()->take({slot, payload, options_.clock->now(), nodes_.shown()});
+  if (nodes_.login() == nullptr) {
+    return move_on("answered a login that nobody made");
+  }
+  const ConnectionLogin::Answer answer{slot, payload, options_.clock->now()};
+  if (phase_ == Phase::Ready) {
+    return nodes_.shown().take_renewal(answer, *nodes_.login());
+  }
+  const Login::Outcome outcome = nodes_.shown().take(answer, *nodes_.login());
   if (outcome.again) {
     return log_in();
   }

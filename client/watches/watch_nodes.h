@@ -1,8 +1,10 @@
-// Nodes that a client's watches may be served by, in the order in which they are tried.
+// Nodes that a client's watches may be served by, in the order in which they are tried, and the
+// login at them.
 //
 // One thread.
 #pragma once
 
+#include "client/credentials/connection_login.h"
 #include "client/credentials/login.h"
 #include "common/assert.h"
 
@@ -10,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,21 +23,22 @@ class WatchNodes {
  public:
   // Not all clients begin at the same node.
   WatchNodes(std::vector<std::string> addresses, std::uint64_t seed)
-      : addresses_(std::move(addresses)) {
+      : seed_(seed), addresses_(std::move(addresses)) {
     GCOORD_ASSERT(!addresses_.empty());
     at_ = static_cast<std::size_t>(seed % addresses_.size());
   }
 
-  // What is shown to each of them; nullptr: nothing.
+  // The login at each of them; nullptr: none.
   void set_login(std::shared_ptr<Login> login) { login_ = std::move(login); }
 
-  Login* login() const { return login_.get(); }
+  // nullptr where there is nothing to show.
+  Login* login() const { return login_ != nullptr && login_->wanted() ? login_.get() : nullptr; }
 
-  // Which proof the present connection shows (Login::Proof::turn), whose answer follows the
-  // Welcome; nothing: none yet.
-  void note_shown(std::optional<std::uint64_t> turn) { shown_ = turn; }
+  // Of the present connection.
+  ConnectionLogin& shown() { return shown_; }
 
-  std::optional<std::uint64_t> shown() const { return shown_; }
+  // A connection to the current one begins.
+  void note_begun() { shown_ = ConnectionLogin{seed_}; }
 
   std::size_t size() const { return addresses_.size(); }
 
@@ -72,8 +74,9 @@ class WatchNodes {
   // Far more than a Welcome lists; a node that names others each time is not followed for ever.
   static constexpr std::size_t kAddressesMax = 256;
 
+  std::uint64_t seed_;
   std::shared_ptr<Login> login_;
-  std::optional<std::uint64_t> shown_;
+  ConnectionLogin shown_;
   std::vector<std::string> addresses_;
   std::size_t at_ = 0;
   std::set<std::string> lacking_;  // Those that cannot do what a watch needs.

@@ -263,13 +263,13 @@ class DeviceStepper final : public Stepper {
     GCOORD_TRY_STATUS(device_->step(stage(rows, in, input)));
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const DeviceCheck::Step taken{.row = rows[k], .in = &in[k], .input = &input};
-      GCOORD_TRY_STATUS(settle(taken, k, out[k]));
+      GCOORD_TRY_STATUS(accept(taken, k, out[k]));
     }
     return {};
   }
 
   // Takes element k of a batch back, if it is what it should be.
-  Status settle(const DeviceCheck::Step& taken, std::size_t k, Outbox& out) {
+  Status accept(const DeviceCheck::Step& taken, std::size_t k, Outbox& out) {
     const SteppedRow& stepped = stepped_at(k);
     const ShardRef mirror(mirror_, taken.row);
     if (stepped.form == RowForm::Lost) {

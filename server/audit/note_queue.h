@@ -58,7 +58,7 @@ class NoteQueue {
   // The note stands in its log.
   void remove(std::uint64_t number);
 
-  // What another node sent (SessionNotes messages); what does not decode is dropped.
+  // From another node (SessionNotes messages); bytes that do not decode are dropped.
   void on_message(std::span<const std::byte> message, std::uint64_t now_ms);
 
   // Proposes and sends what is due.

@@ -25,7 +25,8 @@
 
 namespace gcoord::server {
 
-// What the window's record keeps of an answer: token is its epoch, holder its code and number.
+// The part of an answer that the window's record keeps: token is its epoch, holder its code and
+// number.
 locks::LockReply with_answer(locks::LockReply reply, const membership::GroupReply& answer);
 membership::GroupReply answer_of(const locks::LockReply& reply);
 
@@ -33,7 +34,7 @@ membership::GroupReply answer_of(const locks::LockReply& reply);
 locks::LockReply with_rendezvous(locks::LockReply reply, const membership::RendezvousReply& answer);
 membership::RendezvousReply rendezvous_of(const locks::LockReply& reply);
 
-// What an entry did that somebody may wait for.
+// Effects of an entry that somebody may wait for.
 struct GroupEffects {
   bool any = false;
   ShardId shard;
@@ -74,7 +75,7 @@ class GroupMachine {
 
   const locks::LockCpu& locks() const { return locks_; }
 
-  // What stands before the lock machine's part of a shard's state.
+  // The header before the lock machine's part of a shard's state.
   void serialize(ShardId shard, std::vector<std::byte>& bytes) const {
     groups_.serialize(shard, bytes);
     rendezvous_.serialize(shard, bytes);

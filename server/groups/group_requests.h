@@ -44,7 +44,7 @@ class GroupRequests {
  public:
   explicit GroupRequests(GroupEnvironment environment) : env_(std::move(environment)) {}
 
-  // What applies the entries of groups, and of locks before.
+  // The machine that applies the entries of groups, and of locks before.
   GroupMachine& machine() { return env_.machine; }
 
   void join(const ClientRequest& request);

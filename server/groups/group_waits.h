@@ -27,7 +27,7 @@ struct GroupWait {
   std::uint64_t generation = 0;
   std::uint32_t size = 0;
   bool ending = false;  // Its deadline has passed, and the log has the end of its wait.
-  std::string report;   // Who was missing then.
+  std::string report;   // The missing members then.
   // For a view: the one that the client has.
   std::uint64_t epoch = 0;
   std::uint32_t member_count = 0;

@@ -19,7 +19,7 @@
 
 namespace gcoord::server {
 
-// What requests about groups and rendezvous use of their node. All of it outlives them.
+// The parts of a node that requests about groups and rendezvous use. All of it outlives them.
 struct GroupEnvironment {
   ServiceLog& log;
   ReplyWriter& replies;

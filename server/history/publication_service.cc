@@ -7,6 +7,7 @@
 #include "server/interfaces/errors.h"
 #include "server/interfaces/log_limits.h"
 #include "server/interfaces/log_record.h"
+#include "server/interfaces/passing_machine.h"
 
 #include <optional>
 #include <utility>
@@ -79,13 +80,7 @@ void PublicationService::tell_state() {
 }
 
 void PublicationService::apply(const AppliedEntry& entry) {
-  if (entry.cookie == kPublicationCookie) {
-    AppliedEntry passed = entry;
-    passed.cookie = 0;
-    inner_.apply(passed);
-  } else {
-    inner_.apply(entry);
-  }
+  apply_behind(inner_, CookieOwner::Publication, entry);
   if (const auto publication = publication_of(entry)) {
     const bool taken = state_.apply(*publication);
     const auto* round = std::get_if<RoundEntry>(&*publication);

@@ -56,7 +56,7 @@ struct ConnectionIdentity {
   SourceBits source{};
   SourceBits address{};    // All of it, IPv4 mapped into IPv6.
   std::uint16_t port = 0;  // Of that address; 0 of a Unix socket.
-  std::string client;      // What the client calls itself; not printable perhaps.
+  std::string client;      // The client's own name; not printable perhaps.
   AttachedSessions attached;
   std::deque<SessionId> closed;
   std::uint32_t attempts_failed = 0;
@@ -74,8 +74,8 @@ class ConnectionIdentities {
   ~ConnectionIdentities() = default;
 };
 
-// What a node says to the client of a connection about itself; of one that is gone nobody. Defined
-// in connection_proof.cc.
+// The identity that a node reports to the client of a connection; of one that is gone nobody.
+// Defined in connection_proof.cc.
 protocol::AccessSelf self_of(ConnectionIdentities& connections, protocol::ConnectionId connection);
 
 }  // namespace gcoord::server

@@ -12,7 +12,7 @@
 
 namespace gcoord::server {
 
-// Who is at the other end of a connection. Views for the call only.
+// The client at the other end of a connection. Views for the call only.
 struct ConnectionFacts {
   protocol::ConnectionId id;
   const security::Principal& principal;

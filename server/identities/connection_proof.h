@@ -12,7 +12,7 @@
 
 namespace gcoord::server {
 
-// What a connection came with, before it shows a password or a token.
+// The proof that a connection came with, before it shows a password or a token.
 struct ConnectionOrigin {
   const security::TlsPeer* peer = nullptr;  // Of a certificate that it showed; none: nullptr.
   std::optional<std::uint32_t> local_user;  // Of a Unix socket.

@@ -41,7 +41,7 @@ inline constexpr std::uint64_t kTokenLifeSeconds = 600;
 // Passwords of one address that wait or are checked at once; the worker's queue is four of these.
 inline constexpr std::uint32_t kChecksOfSource = 32;
 
-// What comes from the cluster's secret; empty without one.
+// Keys derived from the cluster's secret; empty without one.
 struct IdentityKeys {
   security::TokenRing tokens;
   security::SessionKeys sessions;

@@ -18,7 +18,7 @@
 
 namespace gcoord::server {
 
-// What is derived of a cluster's secret for this room.
+// Keys derived from a cluster's secret for this room.
 IdentityKeys identity_keys(const security::ClusterSecret& secret);
 
 class NodeIdentities {

@@ -16,20 +16,23 @@ bool ProvenConnections::has_ended(const ConnectionIdentity& identity) const {
   return by_user && !proof_holds(users_, identity.principal.name, identity.proof.roles_epoch);
 }
 
-void ProvenConnections::drop_gone() {
-  std::ranges::sort(known_, {}, &protocol::ConnectionId::value);
-  known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
-  std::erase_if(known_, [this](protocol::ConnectionId each) {
-    return connections_.identity(each) == nullptr;
-  });
-  drops_at_ = std::max(kDropsAt, 2 * known_.size());
+template <typename Item>
+template <typename Key, typename IsOver>
+void ProvenConnections::Kept<Item>::make_room(const Key& key, const IsOver& is_over) {
+  if (all.size() < drops_at) {
+    return;
+  }
+  std::erase_if(all, is_over);
+  std::ranges::sort(all, {}, key);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  drops_at = std::max(kDropsAt, 2 * all.size());
 }
 
 void ProvenConnections::add(protocol::ConnectionId connection) {
-  if (known_.size() >= drops_at_) {
-    drop_gone();
-  }
-  known_.push_back(connection);
+  known_.make_room(&protocol::ConnectionId::value, [this](protocol::ConnectionId each) {
+    return connections_.identity(each) == nullptr;
+  });
+  known_.all.push_back(connection);
   const ConnectionIdentity* const identity = connections_.identity(connection);
   if (identity != nullptr && identity->proof.until_s != 0) {
     add_end({.at_s = identity->proof.until_s, .connection = connection});
@@ -37,28 +40,26 @@ void ProvenConnections::add(protocol::ConnectionId connection) {
 }
 
 void ProvenConnections::add_end(const End& end) {
-  if (ends_.size() >= drops_ends_at_) {
-    std::erase_if(ends_, [this](const End& each) {
-      const ConnectionIdentity* const identity = connections_.identity(each.connection);
-      return identity == nullptr || identity->proof.until_s != each.at_s;
-    });
-    // By rising time, which is a heap of these.
-    std::ranges::sort(ends_, {}, [](const End& each) {
-      return std::pair{each.at_s, each.connection.value};
-    });
-    ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
-    drops_ends_at_ = std::max(kDropsAt, 2 * ends_.size());
-  }
-  ends_.push_back(end);
-  std::push_heap(ends_.begin(), ends_.end());
+  // By rising time, which is a heap of these.
+  ends_.make_room(
+      [](const End& each) {
+        return std::pair{each.at_s, each.connection.value};
+      },
+      [this](const End& each) {
+        const ConnectionIdentity* const identity = connections_.identity(each.connection);
+        return identity == nullptr || identity->proof.until_s != each.at_s;
+      });
+  ends_.all.push_back(end);
+  std::push_heap(ends_.all.begin(), ends_.all.end());
 }
 
 bool ProvenConnections::end_expired(std::uint64_t now_s) {
+  std::vector<End>& ends = ends_.all;
   bool any = false;
-  while (!ends_.empty() && ends_.front().at_s <= now_s) {
-    const protocol::ConnectionId connection = ends_.front().connection;
-    std::pop_heap(ends_.begin(), ends_.end());
-    ends_.pop_back();
+  while (!ends.empty() && ends.front().at_s <= now_s) {
+    const protocol::ConnectionId connection = ends.front().connection;
+    std::pop_heap(ends.begin(), ends.end());
+    ends.pop_back();
     ConnectionIdentity* const identity = connections_.identity(connection);
     if (identity != nullptr && identity->proof.until_s != 0 && identity->proof.until_s <= now_s) {
       identity->proof.until_s = 0;  // Its end is here: another entry of it says nothing more.
@@ -75,7 +76,7 @@ bool ProvenConnections::end_outdated() {
   }
   epoch_ = users_.epoch();
   std::vector<protocol::ConnectionId> ended;
-  std::erase_if(known_, [&](protocol::ConnectionId each) {
+  std::erase_if(known_.all, [&](protocol::ConnectionId each) {
     ConnectionIdentity* const identity = connections_.identity(each);
     if (identity == nullptr || !has_ended(*identity)) {
       return identity == nullptr;

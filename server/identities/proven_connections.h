@@ -36,8 +36,8 @@ class ProvenConnections {
   ProvenConnections(ConnectionIdentities& connections, const UserDirectory& users)
       : connections_(connections), users_(users) {}
 
-  // What closes a connection whose proof has ended, after what is queued for it was sent. It gets
-  // nothing more from then on. Without it the connection is only nobody's, or goes on.
+  // Closes a connection whose proof has ended, after everything that is queued for it was sent. It
+  // gets nothing more from then on. Without it the connection is only nobody's, or goes on.
   using Cut = std::function<void(protocol::ConnectionId, ProofEnd)>;
 
   void set_cut(Cut cut) { cut_ = std::move(cut); }
@@ -52,13 +52,25 @@ class ProvenConnections {
   bool end_expired(std::uint64_t now_s);
 
   // Connections that are looked at when the users change,
-  std::size_t size() const { return known_.size(); }
+  std::size_t size() const { return known_.all.size(); }
 
   // and the ends that are still to come.
-  std::size_t end_count() const { return ends_.size(); }
+  std::size_t end_count() const { return ends_.all.size(); }
 
  private:
-  static constexpr std::size_t kDropsAt = 1024;
+  // Some are of connections that are gone, some are there twice: both are dropped whenever the list
+  // has doubled.
+  template <typename Item>
+  struct Kept {
+    static constexpr std::size_t kDropsAt = 1024;
+
+    // Before one is added. `key` puts them in an order in which equal ones are neighbours.
+    template <typename Key, typename IsOver>
+    void make_room(const Key& key, const IsOver& is_over);
+
+    std::vector<Item> all;
+    std::size_t drops_at = kDropsAt;
+  };
 
   // Of a proof, which another one may have replaced since.
   struct End {
@@ -71,7 +83,6 @@ class ProvenConnections {
     friend bool operator<(const End& left, const End& right) { return left.at_s > right.at_s; }
   };
 
-  void drop_gone();
   void add_end(const End& end);
 
   bool has_ended(const ConnectionIdentity& identity) const;
@@ -79,10 +90,8 @@ class ProvenConnections {
   ConnectionIdentities& connections_;
   const UserDirectory& users_;
   Cut cut_ = [](protocol::ConnectionId, ProofEnd) {};
-  std::vector<protocol::ConnectionId> known_;  // Some are gone, and some are there twice.
-  std::size_t drops_at_ = kDropsAt;
-  std::vector<End> ends_;  // A heap; likewise.
-  std::size_t drops_ends_at_ = kDropsAt;
+  Kept<protocol::ConnectionId> known_;
+  Kept<End> ends_;           // A heap.
   std::uint64_t epoch_ = 0;  // Of the users, as of the last look.
 };
 

@@ -1,8 +1,8 @@
 // Tokens that were found good lately, so that a client that comes again costs no signature.
 //
 // Keys are hashes of tokens (SHA-256), so that the node's memory holds no token of anybody. At most
-// kTokensMax; the oldest goes first. What a token says may have ended since then: the caller judges
-// times and users each time. One thread.
+// kTokensMax; the oldest goes first. The rights of a token may have ended since then: the caller
+// judges times and users each time. One thread.
 #pragma once
 
 #include "security/credentials/token.h"

@@ -97,17 +97,7 @@ class PartMachine : public PassingMachine {
  protected:
   static bool is_own(std::uint64_t cookie) { return is_cookie_of(Part::kOwner, cookie); }
 
-  // The entry to the machine behind it, which does not hear of outcomes that are not its own.
-  // Nearly every entry is none of this machine's, and goes through many such machines: no copy.
-  void pass_on(const AppliedEntry& entry) {
-    if (!is_own(entry.cookie)) {
-      inner_.apply(entry);
-      return;
-    }
-    AppliedEntry passed = entry;
-    passed.cookie = 0;
-    inner_.apply(passed);
-  }
+  void pass_on(const AppliedEntry& entry) { apply_behind(inner_, Part::kOwner, entry); }
 
   Part part_;
 

@@ -5,6 +5,7 @@
 // thread, as its base.
 #pragma once
 
+#include "server/interfaces/cookie_marks.h"
 #include "server/interfaces/state_machine.h"
 
 #include <cstddef>
@@ -13,6 +14,19 @@
 #include <vector>
 
 namespace gcoord::server {
+
+// Gives the entry to the machine behind that of `owner`, which does not hear of outcomes that are
+// not its own. Nearly every entry is none of the owner's, and goes through many such machines: no
+// copy.
+inline void apply_behind(StateMachine& inner, CookieOwner owner, const AppliedEntry& entry) {
+  if (!is_cookie_of(owner, entry.cookie)) {
+    inner.apply(entry);
+    return;
+  }
+  AppliedEntry passed = entry;
+  passed.cookie = 0;
+  inner.apply(passed);
+}
 
 class PassingMachine : public StateMachine {
  public:

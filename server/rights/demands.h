@@ -19,7 +19,7 @@
 
 namespace gcoord::server {
 
-// What is known of a connection and a session.
+// The facts about a connection and a session.
 enum class SessionStanding : std::uint8_t {
   Unproven,  // The connection has neither opened the session nor shown its key.
   Own,
@@ -69,8 +69,8 @@ struct WatchSubject {
 
 RequestDemands demands_of_watch(const WatchSubject& watch);
 
-// Whether the request begins something, takes from others, or changes what all see. What gives
-// back, and what keeps alive, does not: it is no harm, and others wait for it.
+// Whether the request begins something, takes from others, or changes what all see. A request that
+// gives back or keeps alive does not: it is no harm, and others wait for it.
 bool begins_change(const RequestDemands& demands, const protocol::RequestSlot& slot);
 
 }  // namespace gcoord::server

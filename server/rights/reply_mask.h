@@ -29,7 +29,7 @@
 
 namespace gcoord::server {
 
-// Who sees; for the call only.
+// The reader; for the call only.
 struct Viewer {
   const security::RightsOf& rights;
   std::function<bool(SessionId)> owns;  // Whether the connection has proven the session.

@@ -2,6 +2,7 @@
 // library or a node finds it. tests/server/lock_service/bad_input_test.cc is the node's part.
 #include "common/comma_list.h"
 #include "gcoord/gcoord.h"
+#include "gcoord/gcoord_groups.h"
 #include "gcoord/gcoord_locks.h"
 #include "tests/bad_requests.h"
 #include "tests/client/client_fixture.h"
@@ -54,6 +55,13 @@ class BadInput : public ClientTest {
     return gcoord_lock_break(client_, name, 7, "ann", reason, nullptr, &error_);
   }
 
+  gcoord_status arrive(const gcoord_barrier_options& how) {
+    gcoord_group* const group = gcoord_group_make(session_, "workers", &error_);
+    const gcoord_status status = gcoord_group_barrier(group, &how, &error_);
+    gcoord_group_free(group);
+    return status;
+  }
+
   gcoord_status ask(const BadRequest& bad) {
     switch (bad.verb) {
       case BadVerb::Acquire:
@@ -89,6 +97,26 @@ TEST_F(BadInput, EachMistakeThatTheCInterfaceFindsHasItsNumber) {
       {"a huge TTL", [&] { return open(kHuge); }, ErrorCode::TtlTooLong},
       {"break: no name", [&] { return break_lock("", "x"); }, ErrorCode::NameEmpty},
       {"break: no reason", [&] { return break_lock("a", ""); }, ErrorCode::BreakUnexplained},
+      {"barrier of nobody",
+       [&] {
+         return arrive({0, 1000});
+       },
+       ErrorCode::BarrierSizeInvalid},
+      {"barrier of 257",
+       [&] {
+         return arrive({257, 1000});
+       },
+       ErrorCode::BarrierSizeInvalid},
+      {"barrier, back in time",
+       [&] {
+         return arrive({2, -1});
+       },
+       ErrorCode::OptionInvalid},
+      {"barrier for ever",
+       [&] {
+         return arrive({2, kHuge});
+       },
+       ErrorCode::WaitTooLong},
       {"break: NULL", [&] { return break_lock("a", nullptr); }, ErrorCode::OptionMissing},
   };
   for (const BadRequest& bad : bad_requests()) {

@@ -114,6 +114,33 @@ TEST_F(KeepAliveOnce, ARefusalStaysOneWhereNoNodeKnowsTheSession) {
   EXPECT_EQ(told_.wait_for(1)[0].status().detail(), 6560u);
 }
 
+// A client that comes right after a start has tried all nodes, and two were not there yet.
+TEST_F(KeepAliveOnce, NodesThatAreStartingAreWaitedFor) {
+  nodes_say(protocol::KeepAliveState::Renewed, 0);
+  cluster_.stop_node(NodeId{2});
+  cluster_.stop_node(NodeId{3});
+  Client client = connect_in_time();
+  ask(client);
+  cluster_.wait_for(RequestKind::KeepAlive, 1);
+  cluster_.start_node(NodeId{3});
+  const auto told = told_.wait_for(1)[0];
+  ASSERT_TRUE(told.ok()) << told.status().to_string();
+  EXPECT_TRUE(told.value().alive);
+}
+
+TEST_F(KeepAliveOnce, WithoutAMajorityItFailsWhenItsTimeIsOver) {
+  nodes_say(protocol::KeepAliveState::Renewed, 0);
+  cluster_.stop_node(NodeId{2});
+  cluster_.stop_node(NodeId{3});
+  ClientOptions hurried = options();
+  hurried.clock = boot_clock();
+  hurried.request_timeout = std::chrono::milliseconds{300};
+  auto client = Client::connect(hurried);
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  ask(client.value());
+  EXPECT_FALSE(told_.wait_for(1)[0].ok());
+}
+
 TEST_F(KeepAliveOnce, WhoAsksIsToldWhenTheClientEndsMeanwhile) {
   nodes_say(protocol::KeepAliveState::Renewed, 1'000'000);
   {

@@ -142,7 +142,7 @@ void OpenLoop::send(Group& group) {
     }
     note_arrivals(group, steady_clock::now());
     lock.unlock();
-    begin_what_is_due(group, true);
+    begin_what_is_due(group);
     lock.lock();
   }
   group.draining = true;
@@ -158,10 +158,11 @@ void OpenLoop::note_arrivals(Group& group, Moment now) {
   for (; group.arrived < due; ++group.arrived) {
     const nanoseconds due_at = schedule_.due_at(group.share.number(group.arrived));
     group.late.record(since_start(now) - due_at);
+    group.waited += group.idle.size() <= group.arrived - group.begun ? 1 : 0;
   }
 }
 
-std::optional<OpenLoop::Next> OpenLoop::take_next(Group& group, bool from_sender) {
+std::optional<OpenLoop::Next> OpenLoop::take_next(Group& group) {
   const std::lock_guard lock(group.mutex);
   if (group.closed || stopped_.load() || group.idle.empty() || group.begun == group.arrived) {
     return std::nullopt;
@@ -170,7 +171,6 @@ std::optional<OpenLoop::Next> OpenLoop::take_next(Group& group, bool from_sender
   group.idle.pop_front();
   ++group.begun;
   ++group.busy;
-  group.waited += from_sender ? 0 : 1;
   lanes_[next.client] = {next.number, true};
   if (group.draining && group.begun == group.arrived) {
     group.sender.notify_all();
@@ -180,13 +180,13 @@ std::optional<OpenLoop::Next> OpenLoop::take_next(Group& group, bool from_sender
 
 // An operation may end before begin() returns; then this very loop takes the client again, rather
 // than one call within the other for each operation that is due.
-void OpenLoop::begin_what_is_due(Group& group, bool from_sender) {
+void OpenLoop::begin_what_is_due(Group& group) {
   thread_local bool beginning = false;
   if (beginning) {
     return;
   }
   beginning = true;
-  while (const auto next = take_next(group, from_sender)) {
+  while (const auto next = take_next(group)) {
     work_.begin(next->client, keys_.key_of(next->number));
   }
   beginning = false;
@@ -212,7 +212,7 @@ void OpenLoop::on_end(std::uint32_t client, Moment at, const Status& status) {
     }
   }
   if (!warming_.load()) {
-    begin_what_is_due(group, false);
+    begin_what_is_due(group);
   }
 }
 

@@ -31,7 +31,8 @@ struct OpenLoopResult {
 
   double seconds = 0;  // The length of the run, or less when it was stopped.
   std::uint64_t due = 0;
-  std::uint64_t waited_for_client = 0;  // All clients were busy when it was due.
+  // No client was left for it when it was due: all were busy, or taken by those due before.
+  std::uint64_t waited_for_client = 0;
   Recorder record;
   Histogram late{Histogram::kFineBits};  // How long after it was due this program saw it.
   OwnLoad own;
@@ -76,7 +77,7 @@ class OpenLoop final : public OperationEnds {
     std::deque<std::uint32_t> idle;
     std::uint64_t arrived = 0;  // Operations that are due and seen.
     std::uint64_t begun = 0;
-    std::uint64_t waited = 0;
+    std::uint64_t waited = 0;  // Whatever became of them.
     std::size_t busy = 0;
     bool draining = false;  // Nothing more becomes due.
     bool closed = false;    // Nothing begins any more.
@@ -102,8 +103,8 @@ class OpenLoop final : public OperationEnds {
 
   void send(Group& group);
   void note_arrivals(Group& group, Moment now);
-  void begin_what_is_due(Group& group, bool from_sender);
-  std::optional<Next> take_next(Group& group, bool from_sender);
+  void begin_what_is_due(Group& group);
+  std::optional<Next> take_next(Group& group);
   void await_answers(Group& group, Moment until);
   void await_length();
   void collect(Group& group, Moment now, OpenLoopResult& result);

@@ -20,7 +20,7 @@
 
 namespace gcoord::client {
 
-// What a change does, with the fields of AccessChange that it goes by; the others stay empty.
+// Kinds of changes, each with the fields of AccessChange that it goes by; the others stay empty.
 // Never renumber: they are in requests.
 enum class AccessAction : std::uint8_t {
   UserAdd = 1,       // name; password, or none for a user that shows a certificate; roles.
@@ -65,7 +65,7 @@ struct AccessChange {
   std::string who;       // For the ledger, where the connection proves nobody.
 };
 
-// What a query is about: which rows AccessReport has.
+// Subjects of queries: they decide which rows AccessReport has.
 enum class AccessSubject : std::uint8_t {
   Status = 0,  // No rows.
   Users = 1,
@@ -85,7 +85,7 @@ struct AccessQuery {
   std::uint32_t node_id = 0;
 };
 
-// A user. Whoever shows a certificate of this name is the user, too; no password is needed then.
+// A user. A client that shows a certificate of this name is the user, too, without a password.
 struct AccessUser {
   std::string name;
   bool has_password = false;
@@ -94,7 +94,7 @@ struct AccessUser {
   std::uint64_t changed = 0;  // Epoch of its last password, or of being enabled or disabled.
 };
 
-// A role. Whoever has it has the grants of the roles that it includes, and of those in turn.
+// A role. It brings the grants of the roles that it includes, and of those in turn.
 struct AccessRole {
   std::string name;
   std::vector<AccessGrant> grants;

@@ -52,7 +52,7 @@
 namespace gcoord::client {
 
 // A connection to one cluster, shared by a whole program. Movable and not copyable; moved from, it
-// may only be destroyed or assigned to. What it made may be destroyed before or after it.
+// may only be destroyed or assigned to. Objects that it made may be destroyed before or after it.
 //
 // The blocking, future and callback forms of a call have the same arguments and the same errors.
 // Every form copies its arguments. Unless its comment says otherwise, a blocking call returns by
@@ -149,10 +149,10 @@ class GCOORD_API Client {
   Future<Result<BrokenLock>> break_lock_async(std::string_view name, BreakOptions options);
 
   // Moves the lock of a name to another shard while it is held and waited for, and comes back when
-  // it has arrived: the holder keeps its hold and token, the queue its order. Whoever uses the lock
-  // is told once where it is, by a library that knows of it. Plain holds and waits only, at most
-  // 1,024 of these. Asked again it goes on with a move that was begun. For operators. Errors:
-  // GC6053, GC6054, GC6052 on nodes whose turn runs on a device, GC1112 for no shard.
+  // it has arrived: the holder keeps its hold and token, the queue its order. Libraries that know
+  // of moves learn once where the lock is. Plain holds and waits only, at most 1,024 of these.
+  // Asked again it goes on with a move that was begun. For operators. Errors: GC6053, GC6054,
+  // GC6052 on nodes whose turn runs on a device, GC1112 for no shard.
   Status move_lock(std::string_view name, std::uint32_t to_shard);
   Future<Status> move_lock_async(std::string_view name, std::uint32_t to_shard);
 
@@ -182,7 +182,7 @@ class GCOORD_API Client {
                                                                const ReadOptions& options);
 
   // A lock as it was when its shard's log had come to an index, which earlier readings and locks
-  // name (Freshness::index, LockDescription::acquired_index). What was left of its holder's time is
+  // name (Freshness::index, LockDescription::acquired_index). The time that its holder had left is
   // not known. Any node that has come there gives the same answer; node_id 0: the shard's leader,
   // and where that lacks the past each other node until one has it. GC6320 when none, or not the
   // named one, has kept the shard's log from its beginning on, GC6321 when the log has not come to
@@ -214,7 +214,7 @@ class GCOORD_API Client {
   Future<Result<SessionDescription>> session_async(std::uint64_t session_id);
 
   // Renews any session once, whoever opened it. Of one that is gone: SessionDescription::alive is
-  // false.
+  // false. Waits for a majority of the nodes within the request timeout; GC5007 without one.
   Result<SessionDescription> keep_alive_once(std::uint64_t session_id);
   Future<Result<SessionDescription>> keep_alive_once_async(std::uint64_t session_id);
 
@@ -223,8 +223,9 @@ class GCOORD_API Client {
   Result<SessionsPage> list_sessions(const SessionListOptions& options);
 
   // Reads who is behind sessions, at most 1000 of them, and behind the holders of a name and those
-  // who wait for it. What has no note, and what this client may not see (session.read.all, or
-  // lock.read.details of the name), is left out. GC4005 by nodes of earlier releases.
+  // who wait for it. Sessions without a note, and those that this client may not see
+  // (session.read.all, or lock.read.details of the name), are left out. GC4005 by nodes of earlier
+  // releases.
   Result<std::vector<SessionOrigin>> session_origins(const std::vector<std::uint64_t>& sessions);
   Result<std::vector<SessionOrigin>> holder_origins(const std::string& name);
   Future<Result<std::vector<SessionOrigin>>> session_origins_async(

@@ -5,11 +5,11 @@
 // has an epoch, which is the fencing token of the lock: it rises with every leader of this name for
 // ever, over restarts, restores and changes of the nodes' own leaders.
 //
-// What is_leader() promises: while it says true, no other candidate of this name has been elected,
+// The promise of is_leader(): while it says true, no other candidate of this name has been elected,
 // provided that the clocks of this machine and of the nodes differ in rate by less than
 // ClientOptions::drift_divisor and drift_margin allow. It turns false by this machine's own clock
 // when the session has not been renewed in time, without any message, and stays so until the next
-// campaign. What it cannot promise: that work begun while it was true is over when somebody else is
+// campaign. It cannot promise that work begun while it was true is over when somebody else is
 // elected. Such work carries epoch() to what it writes to, which refuses epochs below the highest
 // it has seen.
 //

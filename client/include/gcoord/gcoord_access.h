@@ -38,7 +38,7 @@ extern "C" {
 
 // ---- users and roles ----
 
-// What a change does; beside each the fields that it takes, after `name`. Never renumber.
+// Kinds of changes; beside each the fields that it takes, after `name`. Never renumber.
 enum {
   GCOORD_ACCESS_USER_ADD = 1,       // password, or none for a user with a certificate; roles.
   GCOORD_ACCESS_USER_DELETE = 2,    // None.
@@ -55,7 +55,7 @@ enum {
   GCOORD_ACCESS_DISABLE = 13        // Not even a name.
 };
 
-// What a query is about. Never renumber.
+// Subjects of queries. Never renumber.
 enum {
   GCOORD_ACCESS_STATUS = 0,  // No rows.
   GCOORD_ACCESS_USERS = 1,
@@ -99,7 +99,7 @@ typedef struct gcoord_access_query {
   uint32_t node_id;
 } gcoord_access_query;
 
-// What a call brought.
+// The result of a call.
 typedef struct gcoord_access_report gcoord_access_report;
 
 typedef struct gcoord_access_facts {
@@ -185,7 +185,7 @@ GCOORD_API gcoord_access_role gcoord_access_report_role(const gcoord_access_repo
 
 // ---- who the client is ----
 
-// Who the nodes say a client is.
+// The identity of a client, as the nodes know it.
 typedef struct gcoord_identity gcoord_identity;
 
 // Makes *identity, which the caller frees. Asks no node: it is what those said that the client has

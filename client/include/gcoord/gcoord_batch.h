@@ -91,7 +91,7 @@ GCOORD_API gcoord_status gcoord_lock_batch_release_async(gcoord_lock_batch* batc
 // Leaves the locks held when the batch is freed; they live as long as their session.
 GCOORD_API void gcoord_lock_batch_detach(gcoord_lock_batch* batch);
 
-// What came of one release of a batch: GCOORD_OK, or the status and number of its failure.
+// The outcome of one release of a batch: GCOORD_OK, or the status and number of its failure.
 typedef struct gcoord_outcome {
   gcoord_status status;
   uint32_t number;

@@ -29,7 +29,7 @@ typedef struct gcoord_cluster_facts {
   uint32_t shard_count;
   int64_t tick_ms;
   int64_t election_timeout_ms;
-  int64_t ttl_min_ms;  // What a session may ask for.
+  int64_t ttl_min_ms;  // Bounds of the TTL of a session.
   int64_t ttl_max_ms;
 } gcoord_cluster_facts;
 

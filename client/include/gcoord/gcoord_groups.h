@@ -1,5 +1,5 @@
-// Groups and barriers for C: what gcoord/group.h says, with the rules of gcoord/gcoord.h. What
-// makes a handle returns it, or NULL and the error.
+// Groups and barriers for C, as gcoord/group.h has them, with the rules of gcoord/gcoord.h. A
+// function that makes a handle returns it, or NULL and the error.
 //
 //   gcoord_group* group = gcoord_group_make(session, "workers", &error);
 //   gcoord_group_membership member = {"worker-7", "10.0.0.7:80", 11};
@@ -37,12 +37,11 @@ typedef struct gcoord_group_membership {
   uint32_t rank;   // Set by join.
 } gcoord_group_membership;
 
-// What an arrival at a barrier says. The caller sets both; times are milliseconds. GC6413 for a
-// size that is not 1 to 256. What an arrival at a barrier says. Both are set by the caller; a size
-// of 0, or above 256, is GC1001 or the refusal of the nodes.
+// An arrival at a barrier. The caller sets both fields. GC6413 for a size that is not 1 to 256,
+// GC1001 for a negative timeout, GC1106 for one beyond a day.
 typedef struct gcoord_barrier_options {
   uint32_t size;       // How many sessions, the same number for all of them.
-  int64_t timeout_ms;  // After it the arrival is taken back.
+  int64_t timeout_ms;  // After it the arrival is taken back: GC6407.
 } gcoord_barrier_options;
 
 // A member of a view. Texts live as long as the view; the payload is payload_bytes of any bytes.

@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-// What a limit is about. Never renumber.
+// Scopes of limits. Never renumber.
 enum {
   // A principal, by its name; "-": each address of clients that have proven nobody; "*": each
   // principal and address without a limit of its own.
@@ -55,7 +55,7 @@ typedef struct gcoord_limit {
   uint64_t bytes;  // Of replies that a node keeps because its clients do not read.
 } gcoord_limit;
 
-// Who is denied. Never renumber.
+// Kinds of denied clients. Never renumber.
 enum {
   GCOORD_DENIAL_PRINCIPAL = 1,
   GCOORD_DENIAL_SERIAL = 2,            // Of a certificate, in hexadecimal digits.
@@ -71,7 +71,7 @@ typedef struct gcoord_denial {
   const char* reason;  // For operators.
 } gcoord_denial;
 
-// What a change does. Never renumber.
+// Kinds of changes. Never renumber.
 enum {
   GCOORD_LIMITS_SET = 1,     // `limit`, in the place of one of that scope and name.
   GCOORD_LIMITS_REMOVE = 2,  // The limit of limit.scope and limit.name.
@@ -102,7 +102,7 @@ typedef struct gcoord_limits_query {
   uint32_t node_id;
 } gcoord_limits_query;
 
-// What a call brought.
+// The result of a call.
 typedef struct gcoord_limits_report gcoord_limits_report;
 
 typedef struct gcoord_limits_facts {

@@ -1,5 +1,5 @@
-// Reads that say how fresh their answer must be, for C; with the rules of gcoord/gcoord.h. What
-// each consistency promises, gcoord/reads.h says.
+// Reads that say how fresh their answer must be, for C; with the rules of gcoord/gcoord.h.
+// gcoord/reads.h has the promise of each consistency.
 //
 //   gcoord_read_options how;
 //   gcoord_read_options_init(&how);

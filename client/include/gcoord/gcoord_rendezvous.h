@@ -1,6 +1,6 @@
 // Rendezvous for C: what gcoord/rendezvous.h says, with the rules of gcoord/gcoord.h; of functions
-// that end in _async those of gcoord/gcoord_async.h. What makes a handle returns it, or NULL and
-// the error.
+// that end in _async those of gcoord/gcoord_async.h. A function that makes a handle returns it, or
+// NULL and the error.
 //
 //   gcoord_rendezvous* train = gcoord_rendezvous_make(session, "train", &error);
 //   gcoord_rendezvous_options how = {2, 8, 30000, 600000, "10.0.0.7:29400", 14};
@@ -28,9 +28,9 @@ typedef struct gcoord_rendezvous_options {
   uint32_t members_max;
   // How long others may still come when the minimum is there; 0: the round is complete at once.
   int64_t last_call_ms;
-  // How long this session waits; after it GC6415 says how many had come.
+  // How long this session waits, at most a day (GC1106); after it GC6415 says how many had come.
   int64_t timeout_ms;
-  // What the others learn of this member: up to 512 bytes of any kind (GC6412); NULL if there are
+  // For the other members to read: up to 512 bytes of any kind (GC6412); NULL if there are
   // none. Copied by the call.
   const char* payload;
   size_t payload_bytes;

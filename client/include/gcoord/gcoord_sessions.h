@@ -177,7 +177,8 @@ GCOORD_API int64_t gcoord_session_certain_until_ns(const gcoord_session* session
 enum { GCOORD_SESSION_KEY_ROOM = 129 };
 
 // Writes the key of the session, by which another program attaches to it (gcoord_session_attach),
-// and a NUL into `key`, which has `room` bytes. Whoever has it speaks for the session: a secret.
+// and a NUL into `key`, which has `room` bytes. A program that has it speaks for the session: it is
+// a secret.
 // Wipe the buffer when it has been passed on, and pass it on by a file of mode 0600 or a file
 // descriptor, not by arguments or the environment. "" where nodes give no keys. Asks no node.
 // GC1001 when it does not fit; GCOORD_SESSION_KEY_ROOM always does.
@@ -243,8 +244,8 @@ GCOORD_API size_t gcoord_session_description_keys(const gcoord_session_descripti
 GCOORD_API const char* gcoord_session_description_key(const gcoord_session_description* description,
                                                       size_t index);
 
-// Who is behind a session, as the ledger's notes say (gcoord::client::SessionOrigin). Text lives as
-// long as the handle that it comes from.
+// The client behind a session, as the ledger's notes name it (gcoord::client::SessionOrigin). Text
+// lives as long as the handle that it comes from.
 typedef struct gcoord_session_origin {
   uint64_t session_id;
   uint64_t since_ms;           // Unix milliseconds: when it was opened.
@@ -265,8 +266,8 @@ typedef void (*gcoord_origins_callback)(void* user,
                                         const gcoord_error* error);
 
 // Reads who is behind `count` sessions, at most 1000 of them, and makes *origins, which the caller
-// frees. What has no note, and what the client may not see (session.read.all), is left out. GC4005
-// by nodes of earlier releases.
+// frees. Sessions without a note, and those that the client may not see (session.read.all), are
+// left out. GC4005 by nodes of earlier releases.
 GCOORD_API gcoord_status gcoord_session_origins(gcoord_client* client,
                                                 const uint64_t* sessions,
                                                 size_t count,

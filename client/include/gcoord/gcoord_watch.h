@@ -1,4 +1,4 @@
-// Watches for C: what gcoord/watch.h says, with the rules of gcoord/gcoord.h.
+// Watches for C, as gcoord/watch.h has them, with the rules of gcoord/gcoord.h.
 //
 //   gcoord_watch_options options;
 //   gcoord_watch_options_init(&options);
@@ -27,7 +27,7 @@ enum {
   GCOORD_EVENT_LEFT = 7
 };
 
-// What is known of what was held before an event (gcoord/watch.h). Never renumber.
+// Knowledge of the hold before an event (gcoord/watch.h). Never renumber.
 enum { GCOORD_PREVIOUS_UNKNOWN = 0, GCOORD_PREVIOUS_NOTHING = 1, GCOORD_PREVIOUS_HOLD = 2 };
 
 // A position in a shard's log: a batch has the revision of the log entry that caused it.

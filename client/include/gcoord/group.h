@@ -88,7 +88,7 @@ class GCOORD_API GroupViews {
   std::shared_ptr<GroupFeed> feed_;
 };
 
-// What a join was answered.
+// The answer to a join.
 struct GroupMembership {
   std::uint64_t epoch = 0;  // Of the view that it is part of first.
   std::uint32_t rank = 0;   // In that view.
@@ -96,7 +96,8 @@ struct GroupMembership {
 
 struct BarrierOptions {
   std::uint32_t size = 0;  // How many sessions; the same number for all of them. 1 to 256.
-  // How long this one waits; then its arrival is taken back and GC6407 says who was missing.
+  // How long this one waits, at most a day (GC1106); then its arrival is taken back, and GC6407
+  // says who was missing.
   std::chrono::milliseconds timeout{30'000};
 };
 

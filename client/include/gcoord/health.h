@@ -4,7 +4,7 @@
 // nobody else: what one node or another program thinks of this machine ends no session. Each runs
 // once before the session is opened, and all must pass (GC6350); after that every `interval`. One
 // that fails `failures` times in a row makes the session unhealthy, and one success in time makes
-// it healthy again. What that means, UnhealthyAction says.
+// it healthy again. UnhealthyAction decides what becomes of an unhealthy session.
 //
 // Checks are run on the client's own thread, which waits for none of them. Commands are started by
 // fork: a program whose memory is very large pays for that. Plain values; no thread rules.

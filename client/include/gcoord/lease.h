@@ -6,9 +6,9 @@
 //
 // The contract is that of sessions (gcoord/session.h): the lease is certain until certain_until()
 // by this program's clock, which comes before a node may grant the name to anybody else as long as
-// clocks differ in rate by less than ClientOptions::drift_divisor allows. Jeopardy is told after
-// two thirds of the TTL without an answer, Expired at that moment, always in this order and never
-// twice. Work that cannot stop in time passes fence() to what it writes to.
+// clocks differ in rate by less than ClientOptions::drift_divisor allows. Jeopardy is reported
+// after two thirds of the TTL without an answer, Expired at that moment, always in this order and
+// never twice. Work that cannot stop in time passes fence() to what it writes to.
 //
 // Functions may be called from any thread; objects are moved and destroyed by one.
 //

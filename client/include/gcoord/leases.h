@@ -5,9 +5,9 @@
 // only in the shards where it holds or waits for locks. Both kinds are shown by Client::session and
 // Client::list_sessions, and renewed by Client::keep_alive_once.
 //
-// Plain values; no thread rules. Times are milliseconds. What a node says of a session's remaining
-// time was measured by the node; a program that owns the session asks Session::remaining instead,
-// which counts by its own clock.
+// Plain values; no thread rules. Times are milliseconds. The remaining time of a session, as a
+// node says it, was measured by the node; a program that owns the session asks Session::remaining
+// instead, which counts by its own clock.
 //
 //  auto session = client.grant_session({.ttl = 60s, .session_id = 7});
 //  auto known = client.session(7);  // alive, remaining, lock_count, keys
@@ -90,7 +90,7 @@ struct SessionsPage {
   bool complete = true;     // False: a node did not answer.
 };
 
-// Who is behind a session (Client::session_origins and holder_origins), as the ledger's notes say:
+// The client behind a session (Client::session_origins and holder_origins), as the ledger has it:
 // the principal that a node has proven, the address that it saw, and the name that the client gave
 // itself, which proves nothing. Sessions without a note have none: those of clients that proved
 // nothing, unless the nodes have --session-notes all, and those of clusters of earlier releases.

@@ -3,10 +3,10 @@
 // Both are replicated state: Client::limits reads it, Client::change_limits changes it in one entry
 // of the ledger, each change raising the epoch by one. Every node enforces them by itself, on what
 // comes to it, so a rate counts at each node. A request beyond a rate is refused with GC6580 and
-// says how long to wait, which this client does by itself; beyond a quota with GC6581. What keeps
-// alive or gives back is never limited. A denial closes the connections that it is about, on all
-// nodes, and ends by itself. docs/reference/limits.md has the bounds. Plain values; no thread
-// rules.
+// says how long to wait, which this client does by itself; beyond a quota with GC6581. Requests
+// that keep alive or give back are never limited. A denial closes the connections that it is about,
+// on all nodes, and ends by itself. docs/reference/limits.md has the bounds. Plain values; no
+// thread rules.
 //
 //  LimitsChange change{.action = LimitsAction::Set};
 //  change.limit = {.scope = LimitScope::Principal, .name = "batch", .rate = 100, .burst = 200};
@@ -60,7 +60,7 @@ struct Denial {
   std::string reason;          // For operators.
 };
 
-// What a change does, with the fields that it goes by. Never renumber: they are in requests.
+// Kinds of changes, with the fields that they go by. Never renumber: they are in requests.
 enum class LimitsAction : std::uint8_t {
   Set = 1,     // `limit`, in the place of one of that scope and name.
   Remove = 2,  // The limit of limit.scope and limit.name.
@@ -93,8 +93,8 @@ struct LimitsQuery {
   std::uint32_t node_id = 0;
 };
 
-// The state of limits and denials, as of `epoch`, with the rows that were wanted. What clients use
-// up is no part of it: that is each node's own, in its metrics.
+// The state of limits and denials, as of `epoch`, with the rows that were wanted. The use of
+// limits is no part of it: each node has its own, in its metrics.
 struct LimitsReport {
   std::uint64_t epoch = 0;  // 0: there are none, and never were.
   std::uint32_t limit_count = 0;

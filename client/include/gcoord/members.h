@@ -19,7 +19,7 @@
 
 namespace gcoord::client {
 
-// What a node does in the cluster. Never renumber: it is in requests.
+// The role of a node in the cluster. Never renumber: it is in requests.
 enum class MemberRole : std::uint8_t {
   Voter = 1,     // Has the log and the state, votes, and may lead.
   Observer = 2,  // Has the log and the state, and no vote.
@@ -89,9 +89,9 @@ enum class SuspicionCause : std::uint8_t {
 // its process while the host answers, or of the host and all that is on it.
 enum class FailureLevel : std::uint8_t { Node = 0, Device = 1, Process = 2, Host = 3 };
 
-// What the failure detector of the node that answered holds of another one. phi_milli is 1000 times
-// how much its silence surprises, by how it was heard before: 8000 is about one false alarm in
-// 10^8.
+// The verdict of the failure detector of the node that answered on another one. phi_milli is 1000
+// times how much its silence surprises, by how it was heard before: 8000 is about one false alarm
+// in 10^8.
 struct MemberSuspicion {
   MemberVerdict verdict = MemberVerdict::Alive;
   SuspicionCause cause = SuspicionCause::None;
@@ -104,8 +104,8 @@ struct MemberSuspicion {
   std::optional<std::chrono::milliseconds> indirect;
 };
 
-// What the node that answered knows of another. It says nothing of a majority: two sightings of
-// different nodes may contradict each other.
+// The knowledge of the node that answered about another. It says nothing of a majority: two
+// sightings of different nodes may contradict each other.
 struct MemberSighting {
   std::uint32_t node_id = 0;
   bool alive = false;
@@ -217,7 +217,7 @@ struct MemberProgress {
   std::uint32_t ready = 0;    // and of those where every joining node has the log.
 };
 
-// What a change came to: the view that it made, and how the cluster stands with it.
+// The result of a change: the view that it made, and how the cluster stands with it.
 //
 //  auto added = client.add_member({.replaces = 2});
 //  if (added.ok()) { start_machine(added.value().node_id, added.value().token); }
@@ -251,7 +251,7 @@ struct ClusterAlarm {
   std::uint32_t node_id = 0;                 // That it is about.
   std::chrono::system_clock::time_point since;
   bool armed = true;  // False: an operator has seen it, and it counts no more until it comes anew.
-  std::string text;   // What it says, and what may be done.
+  std::string text;   // The finding, and what may be done.
 };
 
 // Argument of Client::alarms: what to do with the alarms of the node.

@@ -42,8 +42,8 @@ struct TlsOptions {
   std::string server_name{};
 };
 
-// Who a client is, where nodes ask for it: a user with a password, or with a token that another
-// program got for one. A certificate (TlsOptions) says so, too; a user has precedence. A password
+// Identity of a client, where nodes want one: a user with a password, or with a token that another
+// program got for one. A certificate (TlsOptions) gives one, too; a user has precedence. A password
 // is shown to one node, and the token that comes for it to the others and after reconnections; the
 // client renews it by itself.
 struct Credentials {
@@ -72,9 +72,9 @@ struct ClientOptions {
   Credentials credentials{};
 
   // Passwords and tokens go out over TLS, to Unix sockets and to loopback. In plain TCP to any
-  // other address a client does not show them, and fails with GC6685; true: it does. Whoever can
-  // read the network then knows them. Each connection counts by the address that it has reached.
-  // Keys of sessions, which nodes hand out over the same connections, are not held back.
+  // other address a client does not show them, and fails with GC6685; true: it does. Everybody who
+  // can read the network then knows them. Each connection counts by the address that it has
+  // reached. Keys of sessions, which nodes hand out over the same connections, are not held back.
   bool insecure_credentials = false;
 
   // How long connect() may take, and one attempt at one node. Before that, looking up "srv:..."
@@ -177,7 +177,7 @@ struct AttachOptions {
 
   // The first request sequence of acquires through this attachment, in every shard. Sequences rise
   // for ever per session and shard, so take one above all that were used before: microseconds of
-  // wall-clock time do. Who acquires so takes the numbering over: the owner's own acquires in that
+  // wall-clock time do. Such a client takes the numbering over: the owner's own acquires in that
   // shard are refused from then on. Releases need no sequence and disturb nobody.
   std::uint64_t first_sequence = 1;
 
@@ -246,9 +246,9 @@ struct CampaignOptions {
   // As AcquireOptions::wait.
   std::chrono::milliseconds wait = kForever;
 
-  // What others read of this candidate while it waits, and of the leader it becomes: an address, a
-  // name. Up to 512 bytes (GC6024) of UTF-8 without control characters (GC6028); proclaim() changes
-  // it. A view, copied by the call.
+  // For others to read of this candidate while it waits, and of the leader it becomes: an address,
+  // a name. Up to 512 bytes (GC6024) of UTF-8 without control characters (GC6028); proclaim()
+  // changes it. A view, copied by the call.
   std::string_view value{};
 
   // Among candidates; 0 to 255, higher is preferred.

@@ -18,10 +18,10 @@
 
 namespace gcoord::client {
 
-// Freshness that a read must have, from the strictest to the loosest but for the last. What a read
-// costs: Linearizable a round of messages between nodes, the others none. A node that cannot keep
-// its word in time refuses with the number that stands beside it: ask another one, or allow more.
-// Never renumber.
+// Freshness that a read must have, from the strictest to the loosest but for the last. A
+// Linearizable read costs a round of messages between nodes, the others none. A node that cannot
+// keep its word in time refuses with the number that stands beside it: ask another one, or allow
+// more. Never renumber.
 enum class Consistency : std::uint8_t {
   Linearizable = 1,  // All that was acknowledged before; a quorum confirms it, no clock is trusted.
   Lease = 2,         // The same while clocks keep their margin; costs no message.
@@ -80,7 +80,7 @@ struct BatchReading {
 // A page of the locks of one node, whether it leads their shards or not (Client::read_list).
 struct ReadPage {
   LockPage page;
-  std::uint32_t node_id = 0;      // Who answered; its cursor means nothing to others.
+  std::uint32_t node_id = 0;      // That answered; its cursor means nothing to others.
   std::vector<Freshness> shards;  // Of the locks on the page.
 };
 

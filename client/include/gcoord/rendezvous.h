@@ -44,9 +44,10 @@ struct RendezvousOptions {
   std::uint32_t members_max = 0;
   // How long others may still come when the minimum is there. 0: the round is complete at once.
   std::chrono::milliseconds last_call{30'000};
-  // How long this session waits; then it waits no more, and GC6415 says how many had come.
+  // How long this session waits, at most a day (GC1106); then it waits no more, and GC6415 says how
+  // many had come.
   std::chrono::milliseconds timeout{600'000};
-  std::string payload;  // What the others learn of this member: up to 512 bytes (GC6412).
+  std::string payload;  // For the other members to read: up to 512 bytes (GC6412).
 };
 
 struct RendezvousMember {

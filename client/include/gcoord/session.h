@@ -202,7 +202,7 @@ class GCOORD_API Session {
   // The id of the session, by which other programs and gcoordctl name it, and its TTL.
   std::uint64_t id() const;
 
-  // Whoever has it speaks for the session, where nodes ask for keys (--session-keys): a secret, for
+  // Its owner speaks for the session, where nodes want keys (--session-keys): a secret, for
   // AttachOptions::session_key. Empty where nodes give none. The text is the caller's, who wipes it
   // where that matters.
   std::string key() const;

@@ -20,8 +20,8 @@
 
 namespace gcoord::client {
 
-// The canonical codes of gRPC and absl, with their meanings. What a program does next depends on
-// the code more often than on the number: Unavailable and DeadlineExceeded may be tried again
+// The canonical codes of gRPC and absl, with their meanings. The next step of a program depends
+// on the code more often than on the number: Unavailable and DeadlineExceeded may be tried again
 // later; Aborted means that another session was first; InvalidArgument and OutOfRange are mistakes
 // of the caller; Cancelled comes from closing the client. Never renumber: the codes travel in the
 // client protocol.

@@ -91,7 +91,7 @@ struct LockDescription {
   // owes (AcquireOptions::holds_max). 0: the holder failed, and the lock is not granted before its
   // lock-delay is over.
   std::uint32_t hold_count = 1;
-  std::string note;               // What the holder left for others to read: any bytes.
+  std::string note;               // From the holder, for others to read: any bytes.
   std::uint32_t permits_max = 0;  // Of a semaphore.
   std::vector<Holder> holders;    // Of a lock that is shared, oldest first; the first is above too.
 
@@ -101,7 +101,7 @@ struct LockDescription {
 // Result of Client::break_lock: the hold that an operator broke.
 struct BrokenLock {
   std::string name;
-  std::uint64_t session_id = 0;  // Whose it was; 0 when an earlier try broke it.
+  std::uint64_t session_id = 0;  // Of its holder; 0 when an earlier try broke it.
   std::uint64_t token = 0;       // Of several, the oldest.
 };
 
@@ -121,7 +121,7 @@ struct Leader {
   // The time that the leader's session has left at the node that answered.
   std::chrono::milliseconds ttl_left{0};
   std::uint32_t candidates_waiting = 0;  // In line behind the leader.
-  std::string value;                     // What it said of itself: any bytes.
+  std::string value;                     // Of the leader, for others to read: any bytes.
 
   // There is a leader, whom this client may not see (lock.read.details): session_id is
   // kHiddenSession, and epoch and value are left out.
@@ -146,7 +146,7 @@ struct CandidateView {
 // State of an election: its leader and the queue of candidates (Client::candidates).
 struct ElectionView {
   Leader leader;
-  // Who was asked for as the next leader; 0: nobody; kHiddenSession: somebody.
+  // The requested next leader; 0: nobody; kHiddenSession: somebody.
   std::uint64_t wanted_session = 0;
   std::vector<CandidateView> candidates;  // In the order of the line, the first 1,000.
 };
@@ -203,7 +203,7 @@ struct NodeView {
   std::uint32_t last_error_number = 0;  // 3106 for GC3106, where it has one; 0: it has none.
 };
 
-// Who a client is to the cluster (Client::identity).
+// Identity of a client, as the cluster knows it (Client::identity).
 struct Identity {
   std::string kind;  // "anonymous", "certificate", "user" or "node".
   std::string name;  // Empty for anonymous.

@@ -10,8 +10,8 @@
 //   auto watch = client.watch({.name = "jobs/train"});
 //   while (auto batch = watch.value().next(); batch.ok()) { ... }
 //
-// What can be had of the past is bounded: revisions() of a watch of yesterday may be answered with
-// GC6201. Functions may be called from any thread, next() by one at a time.
+// The past that nodes keep is bounded: GC6201 may be the answer to revisions() of a watch of
+// yesterday. Functions may be called from any thread, next() by one at a time.
 //
 // With an event loop: poll for Watch::event_fd(), then take batches with next(0ms) until it returns
 // nothing.
@@ -65,7 +65,7 @@ struct PreviousHold {
   PreviousKind kind = PreviousKind::Unknown;
   std::uint64_t token = 0;  // These of a Hold.
   std::uint64_t session_id = 0;
-  std::string value;  // What its holder had left with the name.
+  std::string value;  // Of its holder, for others to read.
 };
 
 // One event of a watch: a change of one name by one log entry.
@@ -77,8 +77,8 @@ struct WatchEvent {
   std::string value;      // Of Granted and ValueChanged: what the holder left with the name.
   PreviousHold previous;  // With WatchOptions::previous.
 
-  // Whose it is this client may not see (watch.details): session_id is kHiddenSession
-  // (gcoord/types.h), and the token, the value and what was before are left out.
+  // This client may not see whose it is (watch.details): session_id is kHiddenSession
+  // (gcoord/types.h), and the token, the value and the hold before are left out.
   bool hidden = false;
 };
 
@@ -105,16 +105,16 @@ struct WatchOptions {
   bool waiters = false;  // Also who begins and ends to wait.
 
   // Only events of these kinds, whatever `waiters` says; none: all. The node leaves the others out,
-  // and where it is of a release that cannot, the library does. What is left out counts in
-  // revisions(), with the next progress, and a batch without any event is not told.
+  // and where it is of a release that cannot, the library does. Events that are left
+  // out count in revisions(), with the next progress; a batch without any event is not delivered.
   std::vector<EventKind> kinds{};
 
   // Also what was held before each event. Nodes of a release that cannot are left for another, for
   // one round over all of them; then PreviousKind::Unknown says that it is not known.
   bool previous = false;
 
-  // The first revision wanted, by shard; shards that are not named begin now. What revisions() of
-  // an earlier watch said, plus one each, goes on where that ended.
+  // The first revision wanted, by shard; shards that are not named begin now. The
+  // revisions() of an earlier watch, plus one each, go on where that ended.
   std::vector<Revision> from{};
 
   // The same for the shard of `name`, for which nobody need know the shard. 0: from now on.
@@ -198,7 +198,7 @@ class GCOORD_API LeaderStream {
   struct Office {
     std::uint64_t session_id = 0;
     std::uint64_t epoch = 0;  // 0 where hidden.
-    std::string value;        // What the leader left with the name.
+    std::string value;        // Of the leader, for others to read.
 
     // A term of whom this client may not see (lock.read.details, watch.details): session_id is
     // kHiddenSession, epoch 0. Such a term may come twice, since nothing tells it from the next.

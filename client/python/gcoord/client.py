@@ -274,7 +274,7 @@ class Client(Looks, LooksAsync, Nodes, Sessions, Access, Limits):
 
         kinds: only events of these, whatever waiters says; none: all. previous: also what was held before each event
         (Event.previous). progress_interval: how often revisions() rises where nothing happens (0: on demand).
-        queue_bytes_max: of batches that nobody has taken; beyond it the node waits. With on_batch there is no next(): it is told each batch, and
+        queue_bytes_max: of batches that nobody has taken; beyond it the node waits. With on_batch there is no next(): it gets each batch, and
         on_end why none comes any more, on the client's thread for watches.
         """
         wanted = Wanted(name, prefix, session_id, waiters, from_revision, start or {}, progress_interval,

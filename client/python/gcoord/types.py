@@ -21,7 +21,7 @@ class Verdict(enum.IntEnum):
 
 
 class SessionEvent(enum.IntEnum):
-    """They come in this order; nothing comes after EXPIRED, which is told before others may have the locks. LOCK_LOST may
+    """They come in this order; nothing comes after EXPIRED, which comes before others may have the locks. LOCK_LOST may
     come any time before it: an operator broke a hold of the session, which lives; Lock.valid tells of which."""
 
     JEOPARDY = 0

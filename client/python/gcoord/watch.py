@@ -180,7 +180,7 @@ def _places(count: int, revisions: Any) -> Dict[int, int]:
 
 class Watch(Stream[Batch]):
     """Batches as they come, each once, in the order of revisions per shard; an iterator that ends with close(). Made by
-    Client.watch; leaving its `with` block ends it. One with on_batch is told instead, and has no next()."""
+    Client.watch; leaving its `with` block ends it. One with on_batch gets them there instead, and has no next()."""
 
     _free_function = "gcoord_watch_free"
     _close_function = "gcoord_watch_close"

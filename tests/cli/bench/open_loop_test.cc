@@ -120,6 +120,7 @@ TEST(OpenLoopTest, WhatHasNoAnswerIsUnfinishedAndInTheLatenciesAsALowerBound) {
   EXPECT_EQ(work.begun(), 1u);
   EXPECT_EQ(result.due, 50u);
   EXPECT_EQ(result.record.unfinished(), 50u);
+  EXPECT_EQ(result.waited_for_client, 49u) << "in vain";
   EXPECT_EQ(result.record.answered(), 0u);
   EXPECT_GE(result.record.latency().min(), milliseconds{1000});
 }

@@ -7,6 +7,7 @@
 #include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_limits.h"
 #include "gcoord/gcoord_sessions.h"
+#include "gcoord/gcoord_watch.h"
 #include "tests/cli/access/trust_cluster.h"
 #include "tests/source_dir.h"
 
@@ -327,9 +328,31 @@ class ShortTokensTest : public LibrariesTrustTest {
     gcoord_identity_free(identity);
     return token;
   }
+
+  static gcoord_watch* watch_grants(gcoord_client* client, const char* name) {
+    gcoord_error error{};
+    gcoord_watch_options options;
+    gcoord_watch_options_init(&options);
+    options.name = name;
+    options.kinds = 1u << GCOORD_EVENT_GRANTED;
+    gcoord_watch* watch = nullptr;
+    EXPECT_EQ(gcoord_watch_open(client, &options, &watch, &error), GCOORD_OK) << error.message;
+    return watch;
+  }
+
+  // The next event is the grant of this token.
+  static void expect_seen(gcoord_watch* watch, std::uint64_t token) {
+    gcoord_error error{};
+    gcoord_batch* batch = nullptr;
+    ASSERT_EQ(gcoord_watch_next(watch, kPatience.count(), &batch, &error), GCOORD_OK)
+        << error.message;
+    EXPECT_EQ(gcoord_batch_size(batch), 1u);
+    EXPECT_EQ(gcoord_batch_event(batch, 0).token, token);
+    gcoord_batch_free(batch);
+  }
 };
 
-// By requests without a pause, for half as long again as a token lasts.
+// By requests without a pause, for half as long again as a token lasts, each of which a watch sees.
 TEST_F(ShortTokensTest, ClientsInCAndPythonOutliveTheirTokensAndNoRequestFails) {
   enable();
   auto child = ChildProcess::start(python({"-c", R"(
@@ -349,13 +372,16 @@ with gcoord.Client(os.environ["GCOORD_ENDPOINTS"], cacert=os.environ["GCOORD_CAC
   gcoord_error error{};
   gcoord_session* session = nullptr;
   ASSERT_EQ(gcoord_session_open(bob, 60'000, nullptr, nullptr, &session, &error), GCOORD_OK);
+  gcoord_watch* const watch = watch_grants(bob, "jobs/c");
   while (std::chrono::steady_clock::now() < end && !HasFailure()) {
     gcoord_lock* lock = nullptr;
     ASSERT_EQ(gcoord_lock_acquire(session, "jobs/c", 0, &lock, &error), GCOORD_OK) << error.message;
+    expect_seen(watch, gcoord_lock_fence(lock));
     EXPECT_EQ(gcoord_lock_release(lock, &error), GCOORD_OK) << error.message;
     gcoord_lock_free(lock);
   }
   EXPECT_NE(token_of(bob), first);
+  gcoord_watch_free(watch);
   gcoord_session_free(session);
   gcoord_client_free(bob);
   expect_success(std::move(child));

@@ -31,8 +31,8 @@ std::string shown(Login& login) {
     return "GC" + std::to_string(proof.status().detail());
   }
   const auto order = protocol::decode_authenticate(proof.value().payload).value();
-  EXPECT_EQ(proof.value().by_password, order.method == AuthenticateMethod::Password);
-  EXPECT_EQ(login.early(Privacy::Private).payload.empty(), proof.value().by_password);
+  EXPECT_EQ(proof.value().shown.by_password(), order.method == AuthenticateMethod::Password);
+  EXPECT_EQ(login.early(Privacy::Private).payload.empty(), proof.value().shown.by_password());
   return order.method == AuthenticateMethod::Token
              ? "token " + std::string{order.token}
              : "password " + std::string{order.user} + "/" + std::string{order.password};
@@ -47,10 +47,34 @@ protocol::ReplySlot reply(ErrorCode code = ErrorCode::None) {
   return slot;
 }
 
-Login::Outcome accept(Login& login, const std::string& token, std::uint32_t life_s = 600) {
+Login::Shown next_of(const Login& login) {
+  const auto proof = login.next(Privacy::Private);
+  EXPECT_TRUE(proof.ok()) << proof.status().to_string();
+  return proof.ok() ? proof.value().shown : Login::Shown{};
+}
+
+struct Asked {
+  Login& login;
+  Login::Shown shown;
+};
+
+// A node believes what was shown, for so long, and gives a token for it or none.
+Login::Outcome accept(const Asked& asked, const std::string& token, std::uint32_t life_s = 600) {
   const auto payload = protocol::encode_authenticated(
       {.principal = {security::PrincipalKind::User, "ann"}, .life_s = life_s, .token = token});
-  return login.take({reply(), payload, kNow});
+  return asked.login.take({reply(), payload, kNow, asked.shown});
+}
+
+Login::Outcome accept(Login& login, const std::string& token, std::uint32_t life_s = 600) {
+  return accept(Asked{login, next_of(login)}, token, life_s);
+}
+
+Login::Outcome refuse(Login& login, const Login::Shown& shown, ErrorCode code) {
+  return login.take({reply(code), {}, kNow, shown});
+}
+
+Login::Outcome refuse(Login& login, ErrorCode code) {
+  return refuse(login, next_of(login), code);
 }
 
 TEST(Login, WithoutCredentialsThereIsNothingToShow) {
@@ -84,10 +108,7 @@ TEST(Login, ATokenThatNodesRenewNoMoreIsReplacedByThePasswordBeforeItsEnd) {
   EXPECT_EQ(shown(login), "token first");
   EXPECT_TRUE(accept(login, "", 299).status.ok());
   EXPECT_EQ(shown(login), "password ann/secret");
-  const auto payload = protocol::encode_authenticated(
-      {.principal = {security::PrincipalKind::User, "ann"}, .life_s = 100, .token = "second"});
-  EXPECT_TRUE(login.take({.slot = reply(), .payload = payload, .now = kNow, .by_password = true})
-                  .status.ok());
+  EXPECT_TRUE(accept(login, "second", 100).status.ok());
   EXPECT_EQ(shown(login), "token second") << "a node gives shorter ones now";
 }
 
@@ -103,7 +124,7 @@ TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
   EXPECT_EQ(shown(login), "password ann/secret");
   accept(login, "first");
   EXPECT_EQ(shown(login), "token first");
-  const Login::Outcome outcome = login.take({reply(ErrorCode::TokenExpired), {}, kNow});
+  const Login::Outcome outcome = refuse(login, ErrorCode::TokenExpired);
   EXPECT_TRUE(outcome.again);
   EXPECT_EQ(shown(login), "password ann/secret");
   EXPECT_TRUE(accept(login, "second").status.ok());
@@ -113,12 +134,24 @@ TEST(Login, ATokenThatIsNotTakenIsReplacedByThePassword) {
 TEST(Login, ARefusalOfATokenThatWasReplacedMeanwhileLeavesTheNewOne) {
   Login login{{.user = "ann", .password = "secret"}};
   accept(login, "first");
-  const std::uint64_t turn = login.next(Privacy::Private).value().turn;
-  EXPECT_TRUE(login.take({reply(ErrorCode::TokenExpired), {}, kNow, turn}).again);
+  const Login::Shown first = next_of(login);
+  EXPECT_TRUE(refuse(login, first, ErrorCode::TokenExpired).again);
   accept(login, "second");
   // Of another connection, which showed the first one too.
-  EXPECT_TRUE(login.take({reply(ErrorCode::TokenExpired), {}, kNow, turn}).again);
+  EXPECT_TRUE(refuse(login, first, ErrorCode::TokenExpired).again);
   EXPECT_EQ(shown(login), "token second");
+}
+
+// Several connections show a token that is half over; the first answer brings another one.
+TEST(Login, WhatIsSaidOfATokenThatWasReplacedMeanwhileDoesNotWearTheNewOne) {
+  Login login{{.user = "ann", .password = "secret"}};
+  accept(login, "first");
+  const Login::Shown first = next_of(login);
+  accept(Asked{login, first}, "second");
+  const Login::Outcome late = accept(Asked{login, first}, "", 10);
+  EXPECT_EQ(late.life, std::chrono::seconds{10}) << "so long the node believes that connection";
+  EXPECT_EQ(shown(login), "token second");
+  EXPECT_EQ(login.identity(kNow)->token_left, std::chrono::seconds{600});
 }
 
 TEST(Login, AreWipedAlsoWhereAMoveLeftThem) {
@@ -134,7 +167,7 @@ TEST(Login, AreWipedAlsoWhereAMoveLeftThem) {
 TEST(Login, AWrongPasswordIsNotShownAgainByItself) {
   Login login{{.user = "ann", .password = "wrong"}};
   EXPECT_EQ(shown(login), "password ann/wrong");
-  const Login::Outcome outcome = login.take({reply(ErrorCode::AuthenticationFailed), {}, kNow});
+  const Login::Outcome outcome = refuse(login, ErrorCode::AuthenticationFailed);
   EXPECT_FALSE(outcome.again);
   EXPECT_EQ(outcome.status.detail(), 6531u);
 }
@@ -142,23 +175,28 @@ TEST(Login, AWrongPasswordIsNotShownAgainByItself) {
 TEST(Login, AGivenTokenGoesBeforeThePasswordAndAloneHasNoOther) {
   Login both{{.user = "ann", .password = "secret", .token = "given"}};
   EXPECT_EQ(shown(both), "token given");
-  EXPECT_TRUE(both.take({reply(ErrorCode::TokenRevoked), {}, kNow}).again);
+  EXPECT_TRUE(refuse(both, ErrorCode::TokenRevoked).again);
   EXPECT_EQ(shown(both), "password ann/secret");
   Login alone{{.token = "given"}};
   EXPECT_EQ(shown(alone), "token given");
-  EXPECT_FALSE(alone.take({reply(ErrorCode::TokenRevoked), {}, kNow}).again);
+  EXPECT_FALSE(refuse(alone, ErrorCode::TokenRevoked).again);
 }
 
-TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
-  const ScratchFolder folder;
-  const std::string path = (folder.path() / "token").string();
-  const auto write = [&path](const std::string& text) {
-    std::ofstream{path} << text;
+class LoginFileTest : public testing::Test {
+ protected:
+  void write(const std::string& text) const {
+    std::ofstream{path_} << text;
     std::filesystem::permissions(
-        path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  };
+        path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  }
+
+  const ScratchFolder folder_;
+  const std::string path_ = (folder_.path() / "token").string();
+};
+
+TEST_F(LoginFileTest, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
   write("one\n");
-  Login login{{.token_file = path}};
+  Login login{{.token_file = path_}};
   EXPECT_EQ(shown(login), "token one");
   write("two\n");
   EXPECT_EQ(shown(login), "token two");
@@ -166,9 +204,49 @@ TEST(Login, ATokenFileIsReadAnewAndOnlyIfNobodyElseCan) {
   EXPECT_EQ(shown(login), "token a node's");
   accept(login, "", 10);
   EXPECT_EQ(shown(login), "token two") << "somebody else may have renewed it";
-  std::filesystem::permissions(path, std::filesystem::perms::all);
+  std::filesystem::permissions(path_, std::filesystem::perms::all);
   EXPECT_EQ(shown(login), "GC6544");
-  EXPECT_EQ(shown(*std::make_unique<Login>(Credentials{.token_file = path + ".none"})), "GC6544");
+  EXPECT_EQ(shown(*std::make_unique<Login>(Credentials{.token_file = path_ + ".none"})), "GC6544");
+}
+
+// The node's word on the file's token is none on the worn one, and the other way round.
+TEST_F(LoginFileTest, AFileIsShownBesidesAWornTokenWhichServesOnWhereTheFileIsRefused) {
+  write("a file's");
+  Login login{{.token_file = path_}};
+  accept(login, "a node's");
+  accept(login, "", 10);
+  EXPECT_EQ(shown(login), "token a file's");
+  accept(login, "", 590);
+  EXPECT_EQ(shown(login), "token a file's") << "the node's own has not grown younger";
+  EXPECT_TRUE(refuse(login, ErrorCode::TokenExpired).again);
+  EXPECT_EQ(shown(login), "token a node's");
+  EXPECT_TRUE(refuse(login, ErrorCode::TokenExpired).again);
+  EXPECT_EQ(shown(login), "token a file's");
+  EXPECT_FALSE(refuse(login, ErrorCode::TokenExpired).again) << "there is nothing else";
+  EXPECT_EQ(shown(login), "token a file's") << "of the next connection: it may be another one then";
+}
+
+TEST_F(LoginFileTest, AnEmptyFileSaysSoAndGivesWayToThePassword) {
+  write(" \n");
+  const Login login{{.token_file = path_}};
+  const auto nothing = login.next(Privacy::Private);
+  EXPECT_EQ(nothing.status().detail(), 6544u);
+  EXPECT_NE(nothing.status().message().find(path_ + " holds no token"), std::string::npos);
+  Login both{{.user = "ann", .password = "secret", .token_file = path_}};
+  EXPECT_EQ(shown(both), "password ann/secret");
+}
+
+// With the number of the refusal, or of what is missing.
+TEST(Login, WithNothingLeftToShowItSaysWhy) {
+  Login revoked{{.token = "given"}};
+  refuse(revoked, ErrorCode::TokenRevoked);
+  EXPECT_EQ(shown(revoked), "GC6537");
+  Login expired{{.token = "given"}};
+  refuse(expired, ErrorCode::TokenExpired);
+  EXPECT_EQ(shown(expired), "GC6536");
+  Login bare{{.user = "ann"}};
+  EXPECT_EQ(shown(bare), "GC1002");
+  EXPECT_NE(bare.next(Privacy::Private).status().message().find("ann"), std::string::npos);
 }
 
 TEST(Login, WhatOthersCouldReadIsNotShown) {
@@ -188,7 +266,7 @@ TEST(Login, WhatOthersCouldReadIsNotShown) {
 TEST(Login, FailuresAreEvidenceWithANumber) {
   Login login{{.user = "ann", .password = "wrong"}};
   const auto* row = protocol::find_error(6531);
-  const Login::Outcome outcome = login.take({reply(ErrorCode::AuthenticationFailed), {}, kNow});
+  const Login::Outcome outcome = refuse(login, ErrorCode::AuthenticationFailed);
   EXPECT_EQ(outcome.status.message(), row->cause);
   const Login absent{{.token_file = "/nonexistent"}};
   const auto unreadable = absent.next(Privacy::Private);
@@ -199,7 +277,7 @@ TEST(Login, FailuresAreEvidenceWithANumber) {
 TEST(Login, AnAnswerThatIsNoneIsAFailure) {
   Login login{{.user = "ann", .password = "secret"}};
   EXPECT_EQ(shown(login), "password ann/secret");
-  EXPECT_EQ(login.take({reply(), {}, kNow}).status.detail(), 4014u);
+  EXPECT_EQ(login.take({reply(), {}, kNow, next_of(login)}).status.detail(), 4014u);
   EXPECT_FALSE(login.identity(kNow).has_value());
 }
 

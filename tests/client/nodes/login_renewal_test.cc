@@ -3,10 +3,14 @@
 #include "protocol/identities/authenticate_messages.h"
 #include "protocol/lock_messages.h"
 #include "tests/client/client_fixture.h"
+#include "tests/client/fake_watches.h"
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace gcoord::client {
@@ -20,20 +24,36 @@ class LoginRenewalTest : public ClientTest {
  protected:
   void SetUp() override {
     request_timeout_ = std::chrono::hours{1};  // Answers come by real time.
-    cluster_.answer_with([this](const FakeRequest& request) -> std::optional<FakeReply> {
-      if (request.slot.kind != RequestKind::Authenticate) {
-        return friendly_reply(request);
-      }
-      if (refusal_.load() != ErrorCode::None && method_of(request) == AuthenticateMethod::Token) {
-        return error_reply(request, refusal_);
-      }
-      FakeReply reply = ok_reply(request);
-      reply.payload = protocol::text_of(protocol::encode_authenticated(
-          {.principal = {security::PrincipalKind::User, "bob"},
-           .life_s = method_of(request) == AuthenticateMethod::Password ? 600 : life_s_.load(),
-           .token = "token " + std::to_string(++tokens_)}));
-      return reply;
-    });
+    cluster_.answer_with(
+        [this, others = watches({}, {})](const FakeRequest& request) -> std::optional<FakeReply> {
+          return request.slot.kind == RequestKind::Authenticate ? hear(request) : others(request);
+        });
+  }
+
+  std::optional<FakeReply> hear(const FakeRequest& request) {
+    if (lets_one_wait_.exchange(false)) {
+      waiting_ = request;
+      return std::nullopt;
+    }
+    if (waiting_ && waiting_->node == request.node) {
+      FakeReply late = error_reply(*std::exchange(waiting_, std::nullopt), ErrorCode::TokenExpired);
+      late.then = {token_for(request)};
+      answered_late_ = true;
+      return late;
+    }
+    if (refusal_.load() != ErrorCode::None && method_of(request) == AuthenticateMethod::Token) {
+      return error_reply(request, refusal_);
+    }
+    return token_for(request);
+  }
+
+  FakeReply token_for(const FakeRequest& request) {
+    FakeReply reply = ok_reply(request);
+    reply.payload = protocol::text_of(protocol::encode_authenticated(
+        {.principal = {security::PrincipalKind::User, "bob"},
+         .life_s = method_of(request) == AuthenticateMethod::Password ? 600 : life_s_.load(),
+         .token = "token " + std::to_string(++tokens_)}));
+    return reply;
   }
 
   static AuthenticateMethod method_of(const FakeRequest& request) {
@@ -96,6 +116,10 @@ class LoginRenewalTest : public ClientTest {
   std::atomic<std::uint32_t> life_s_{600};
   std::atomic<ErrorCode> refusal_{ErrorCode::None};
   std::atomic<int> tokens_{0};
+  std::atomic<bool> lets_one_wait_{
+      false};  // The next login has no answer but with the one behind it.
+  std::atomic<bool> answered_late_{false};
+  std::optional<FakeRequest> waiting_;  // The cluster's thread only.
   std::size_t logins_ = 0;
 };
 
@@ -141,6 +165,41 @@ TEST_F(LoginRenewalTest, ATokenThatIsTakenNoMoreIsReplacedByThePasswordOnTheSame
   pass_until_given(client, 6);
   EXPECT_GE(passwords_in(logins()), 3);
   EXPECT_TRUE(client.check("a", 7).ok());
+  EXPECT_EQ(client.statistics().reconnects, 0u);
+}
+
+// Watches have a connection of their own, which no node ends meanwhile: they are not opened again.
+TEST_F(LoginRenewalTest, TheConnectionOfWatchesShowsItsLoginAgainAndServesOn) {
+  Client client = connect_as_bob();
+  const auto watch = client.watch({.prefix = ""});
+  ASSERT_TRUE(watch.ok()) << watch.status().to_string();
+  const NodeId watched = cluster_.wait_for(RequestKind::WatchOpen, 1).front().node;
+  EXPECT_EQ(nodes_of(logins(1)), std::vector<NodeId>{watched});
+  pass(client, std::chrono::seconds{455});
+  const auto again = logins(4);
+  auto expected = all_nodes_;
+  expected.push_back(watched);
+  std::ranges::sort(expected, {}, &NodeId::value);
+  EXPECT_EQ(nodes_of(again), expected);
+  EXPECT_EQ(passwords_in(again), 0);
+  EXPECT_EQ(cluster_.requests(RequestKind::WatchOpen).size(), 1u);
+}
+
+// What a node says at last to the token of before says nothing of those that came since.
+TEST_F(LoginRenewalTest, ALateAnswerIsTakenForTheTokenThatItIsAbout) {
+  request_timeout_ = std::chrono::minutes{5};
+  Client client = connect_as_bob();
+  lets_one_wait_ = true;
+  pass(client, std::chrono::seconds{455});
+  EXPECT_EQ(nodes_of(logins(3)), all_nodes_);
+  pass_until_given(client, 5);
+  for (int step = 0; step < 100'000 && !answered_late_; ++step) {
+    pass(client, std::chrono::seconds{1});
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(answered_late_);
+  pass_until_given(client, tokens_ + 6);
+  EXPECT_EQ(passwords_in(logins()), 0);
   EXPECT_EQ(client.statistics().reconnects, 0u);
 }
 

@@ -96,7 +96,7 @@ class Bridge:
                 result = function()
             except Closed as error:  # The client's end came before the call.
                 future.set_exception(client_closed() if self.closed else error)
-            except BaseException as error:  # All of them are told to who waits.
+            except BaseException as error:  # Whatever it is, the waiting task gets it.
                 future.set_exception(error)
             else:
                 future.set_result(result)

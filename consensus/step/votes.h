@@ -249,7 +249,8 @@ GCOORD_HD inline void tally(const Row& r) {
   }
   const VoteResult result = vote_result(r.configuration(), election.granted, election.rejected);
   if (result == VoteResult::Lost) {
-    const Tick retry = hot.deadline;
+    const bool only_asked = hot.role == Role::PreCandidate;  // It raised no term: it may ask soon.
+    const Tick retry = only_asked ? retry_campaign(r, hot.deadline) : hot.deadline;
     become_follower(r, hot.term, Cause::VoteLost);
     hot.deadline = retry;
   } else if (result == VoteResult::Won && hot.role == Role::PreCandidate) {

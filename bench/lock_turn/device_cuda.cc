@@ -7,6 +7,9 @@
 namespace gcoord::bench {
 namespace {
 
+// A batch is one kernel, in which a hot shard's commands come one after another.
+constexpr std::uint32_t kBatchMs = 120'000;
+
 class CudaLockTurn final : public LockTurnDevice {
  public:
   CudaLockTurn(int device, std::unique_ptr<DeviceArena> tables)
@@ -48,7 +51,7 @@ class CudaLockTurn final : public LockTurnDevice {
 
   Status apply() override {
     launch_apply_stripes(work_);
-    GCOORD_TRY_STATUS(synchronize_device("applying lock commands"));
+    GCOORD_TRY_STATUS(synchronize_device("applying lock commands", kBatchMs));
     std::uint64_t aborted = 0;
     GCOORD_TRY_STATUS(copy_to_host(&aborted, abort_, 1));
     return aborted == 0 ? Status{}
@@ -77,6 +80,7 @@ class CudaLockTurn final : public LockTurnDevice {
 Result<std::unique_ptr<LockTurnDevice>> open_lock_turn_device(int device,
                                                               const LockTurnPlan& plan) {
   GCOORD_TRY_STATUS(probe_device(device));
+  GCOORD_TRY_STATUS(prepare_device_copies());
   GCOORD_TRY(auto tables, DeviceArena::make(device, lock_turn_bytes_of(plan)));
   auto opened = std::make_unique<CudaLockTurn>(device, std::move(tables));
   GCOORD_TRY_STATUS(opened->open(plan));

@@ -34,32 +34,4 @@ GCOORD_HD inline std::uint32_t count_bits(std::uint32_t word) {
 #endif
 }
 
-// The bits below bit i, and those up to it; i < 32.
-GCOORD_HD inline std::uint32_t bits_below(std::uint32_t i) {
-  return (1u << i) - 1;
-}
-
-GCOORD_HD inline std::uint32_t bits_through(std::uint32_t i) {
-  return (2u << i) - 1;
-}
-
-// The lowest `count` bits; count <= 32.
-GCOORD_HD inline std::uint32_t bits_first(std::uint32_t count) {
-  return count == 32 ? ~0u : bits_below(count);
-}
-
-// The number of the set bit that has n set ones below it; more than n are set.
-GCOORD_HD inline std::uint32_t nth_bit(std::uint32_t word, std::uint32_t n) {
-  std::uint32_t place = 0;
-  GCOORD_UNROLL
-  for (std::uint32_t width = 16; width > 0; width /= 2) {
-    const std::uint32_t low = count_bits(word & bits_below(width));
-    const bool above = n >= low;
-    n -= above ? low : 0;
-    place += above ? width : 0;
-    word = above ? word >> width : word;
-  }
-  return place;
-}
-
 }  // namespace gcoord

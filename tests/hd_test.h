@@ -72,6 +72,9 @@ void run_on_host() {
 }
 
 #if defined(__CUDACC__)
+// For all calls of a body, also under a tool that checks each access.
+inline constexpr std::uint32_t kBodyMs = 300'000;
+
 template <typename Body>
 __global__ void call_bodies(HdReport* report) {
   call_body<Body>(report, blockIdx.x * blockDim.x + threadIdx.x);
@@ -87,7 +90,7 @@ void run_on_device() {
   constexpr std::uint32_t kThreads = 128;
   HdReport* on_device = arena.value()->column<HdReport>(1);
   call_bodies<Body><<<kHdSeeds / kThreads, kThreads>>>(on_device);
-  const Status done = synchronize_device("a test body");
+  const Status done = synchronize_device("a test body", kBodyMs);
   ASSERT_TRUE(done.ok()) << done.message();
   HdReport report;
   const Status copied = copy_to_host(&report, on_device, 1);

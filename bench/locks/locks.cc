@@ -1,11 +1,10 @@
 #include "bench/locks/locks.h"
 
 #include "bench/cluster/device_name.h"
+#include "bench/lock_turn/device.h"
 #include "bench/locks/locks_load.h"
 #include "bench/report/results_file.h"
 #include "locks/cpu/lock_cpu.h"
-#include "locks/parallel/cuda.h"
-#include "locks/parallel/parallel.h"
 #include "locks/state/apply.h"
 
 #include <algorithm>
@@ -14,13 +13,13 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::bench {
 
 namespace {
 
-using locks::CommittedCommand;
 using locks::LockReply;
 using Clock = std::chrono::steady_clock;
 
@@ -31,12 +30,11 @@ struct BatchSize {
 };
 
 constexpr BatchSize kSizes[] = {{1u << 18, 7}, {1u << 20, 7}, {1u << 22, 3}};
-constexpr std::uint32_t kBatchMax = 1u << 22;
 
 // Commands of one batch while the service is being filled.
 constexpr std::uint32_t kFillBatch = 1u << 20;
 
-// Who applies batches: LockCpu, or LockParallel on a GPU.
+// Who applies batches: LockCpu as a node's host has it, or the tables of a device's turn.
 class LockTarget {
  public:
   LockTarget() = default;
@@ -48,15 +46,19 @@ class LockTarget {
   virtual Status prepare(const LockLoadBatch& batch) = 0;
   // Applies what was prepared; the only part that is timed.
   virtual Status apply() = 0;
-  virtual Result<std::vector<LockReply>> replies() = 0;
-  virtual Result<locks::LockUsage> usage() = 0;
+  // Whether every command of the batch was answered as it must be.
+  virtual Status check(const LockLoadBatch& batch) = 0;
 
-  // Shards that had a command in the last batch.
-  virtual std::uint32_t run_count() const { return 0; }
-
-  // Commands of the last batch that were decided many at once.
-  virtual std::uint32_t planned_count() const { return 0; }
+  // Locks held, and bytes of the tables.
+  virtual std::uint64_t held() const = 0;
+  virtual std::uint64_t table_bytes() const = 0;
 };
+
+Status wrong_answer(std::size_t command, locks::LockCode code) {
+  return {StatusCode::Internal,
+          "command " + std::to_string(command) + " answered code " +
+              std::to_string(static_cast<int>(code)) + ", or its state is another"};
+}
 
 class CpuTarget final : public LockTarget {
  public:
@@ -67,7 +69,7 @@ class CpuTarget final : public LockTarget {
     commands_ = batch.commands;
     payload_ = batch.payload;
     replies_.resize(commands_.size());
-    for (CommittedCommand& entry : commands_) {
+    for (LoadCommand& entry : commands_) {
       entry.command.name = payload_.data() + entry.name_offset;
     }
     return {};
@@ -75,82 +77,87 @@ class CpuTarget final : public LockTarget {
 
   Status apply() override {
     for (std::size_t i = 0; i < commands_.size(); ++i) {
-      locks::LockEvents events{events_.data(), locks::kLockEventsPerCommandMax, 0};
-      const CommittedCommand& entry = commands_[i];
-      replies_[i] = locks_.apply(entry.shard, entry.index, entry.command, Tick{1}, events);
+      replies_[i] = apply_one(commands_[i].shard, commands_[i].index, commands_[i].command);
     }
     return {};
   }
 
-  Result<std::vector<LockReply>> replies() override { return replies_; }
+  Status check(const LockLoadBatch& batch) override {
+    for (std::size_t i = 0; i < replies_.size(); ++i) {
+      if (replies_[i].code != batch.answers[i].code ||
+          replies_[i].token != batch.answers[i].token) {
+        return wrong_answer(i, replies_[i].code);
+      }
+    }
+    return {};
+  }
 
-  Result<locks::LockUsage> usage() override { return locks_.usage(); }
+  std::uint64_t held() const override { return locks_.usage().locks; }
+
+  std::uint64_t table_bytes() const override { return locks_.usage().memory_bytes; }
+
+  LockReply apply_one(ShardId shard, LogIndex index, const locks::LockCommand& command) {
+    locks::LockEvents events{events_.data(), locks::kLockEventsPerCommandMax, 0};
+    return locks_.apply(shard, index, command, Tick{1}, events);
+  }
+
+  std::uint64_t state_hash(ShardId shard) const { return locks_.state_hash(shard); }
 
  private:
   locks::LockCpu locks_;
-  std::vector<CommittedCommand> commands_;
+  std::vector<LoadCommand> commands_;
   std::string payload_;
   std::vector<LockReply> replies_;
   std::array<locks::LockEvent, locks::kLockEventsPerCommandMax> events_{};
 };
 
-class DeviceTarget final : public LockTarget {
+// Its answers are compared with those of a LockCpu that applies the same entries: a turn tells its
+// host a command's code and the hash of the shard's state, over all replies before.
+class TurnTarget final : public LockTarget {
  public:
-  static Result<std::unique_ptr<LockTarget>> make(int number, const LockLoadOptions& load) {
-    GCOORD_TRY(auto device, locks::make_cuda_lock_device(number));
-    const std::uint32_t sessions = load.shards * load.sessions_per_shard;
-    const std::uint32_t held = load.names / 4 * 3 + kBatchMax;
-    GCOORD_TRY(auto made,
-               locks::LockParallel::make(std::move(device),
-                                         {.shard_count = load.shards,
-                                          .batch_max = kBatchMax,
-                                          .locks_initial = held,
-                                          .sessions_initial = sessions,
-                                          .requests_initial = sessions + kBatchMax,
-                                          .name_blocks_initial = held,
-                                          .index_seed = 1}));
-    return std::unique_ptr<LockTarget>(std::make_unique<DeviceTarget>(std::move(made)));
-  }
-
-  explicit DeviceTarget(std::unique_ptr<locks::LockParallel> made) : locks_(std::move(made)) {}
+  TurnTarget(std::unique_ptr<LockTurnDevice> device, std::uint32_t shards)
+      : device_(std::move(device)), rows_(shards), twin_(shards) {}
 
   Status prepare(const LockLoadBatch& batch) override {
-    count_ = static_cast<std::uint32_t>(batch.commands.size());
-    const std::size_t command_bytes = batch.commands.size() * sizeof(CommittedCommand);
-    GCOORD_TRY(commands_, locks_->device().reserve(command_bytes));
-    GCOORD_TRY(payload_, locks_->device().reserve(batch.payload.size()));
-    GCOORD_TRY_STATUS(
-        locks_->device().copy_in(commands_.get(), batch.commands.data(), command_bytes));
-    return locks_->device().copy_in(payload_.get(), batch.payload.data(), batch.payload.size());
+    for (const LoadCommand& each : batch.commands) {
+      rows_.add(each.shard, named(each, batch));
+    }
+    rows_.seal();
+    return device_->prepare(rows_);
   }
 
-  Status apply() override {
-    GCOORD_TRY(outcome_,
-               locks_->apply(static_cast<const CommittedCommand*>(commands_.get()),
-                             static_cast<const char*>(payload_.get()),
-                             count_));
+  Status apply() override { return device_->apply(); }
+
+  Status check(const LockLoadBatch& batch) override {
+    GCOORD_TRY(const auto results, device_->results());
+    for (std::size_t i = 0; i < batch.commands.size(); ++i) {
+      const ShardId shard = batch.commands[i].shard;
+      const LockTurnRows::Place& place = rows_.places()[i];
+      const LockReply wanted = twin_.apply_one(shard, place.index, named(batch.commands[i], batch));
+      const server::TurnResult& result = results[place.at];
+      const auto code = static_cast<locks::LockCode>(result.word[1] >> 8 & 0xff);
+      if (wanted.code != batch.answers[i].code || wanted.token != batch.answers[i].token ||
+          code != wanted.code || result.word[0] != twin_.state_hash(shard)) {
+        return wrong_answer(i, code);
+      }
+    }
     return {};
   }
 
-  Result<std::vector<LockReply>> replies() override {
-    std::vector<LockReply> replies(count_);
-    GCOORD_TRY_STATUS(
-        locks_->device().copy_out(replies.data(), outcome_.replies, count_ * sizeof(LockReply)));
-    return replies;
-  }
+  std::uint64_t held() const override { return twin_.held(); }
 
-  Result<locks::LockUsage> usage() override { return locks_->usage(); }
-
-  std::uint32_t run_count() const override { return outcome_.run_count; }
-
-  std::uint32_t planned_count() const override { return outcome_.planned_count; }
+  std::uint64_t table_bytes() const override { return device_->table_bytes(); }
 
  private:
-  std::unique_ptr<locks::LockParallel> locks_;
-  locks::LockMemory commands_;
-  locks::LockMemory payload_;
-  locks::LockBatchOutcome outcome_;
-  std::uint32_t count_ = 0;
+  static locks::LockCommand named(const LoadCommand& each, const LockLoadBatch& batch) {
+    locks::LockCommand command = each.command;
+    command.name = batch.payload.data() + each.name_offset;
+    return command;
+  }
+
+  std::unique_ptr<LockTurnDevice> device_;
+  LockTurnRows rows_;
+  CpuTarget twin_;
 };
 
 // Applies a batch; returns its seconds, or how a reply differed.
@@ -159,15 +166,7 @@ Result<double> timed(LockTarget& target, const LockLoadBatch& batch) {
   const auto began = Clock::now();
   GCOORD_TRY_STATUS(target.apply());
   const std::chrono::duration<double> took = Clock::now() - began;
-  GCOORD_TRY(const auto replies, target.replies());
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    if (replies[i].code != batch.answers[i].code || replies[i].token != batch.answers[i].token) {
-      return Status{StatusCode::Internal,
-                    "command " + std::to_string(i) + " answered code " +
-                        std::to_string(static_cast<int>(replies[i].code)) + ", token " +
-                        std::to_string(replies[i].token.value)};
-    }
-  }
+  GCOORD_TRY_STATUS(target.check(batch));
   return took.count();
 }
 
@@ -183,13 +182,13 @@ Status fill(LockTarget& target, LockLoad& load) {
   return {};
 }
 
-// Commands of the shard with the most of them.
-std::uint32_t longest_run(const LockLoadBatch& batch, std::uint32_t shards) {
+// Commands of each shard.
+std::vector<std::uint32_t> commands_by_shard(const LockLoadBatch& batch, std::uint32_t shards) {
   std::vector<std::uint32_t> counts(shards);
-  for (const CommittedCommand& entry : batch.commands) {
+  for (const LoadCommand& entry : batch.commands) {
     ++counts[entry.shard.value];
   }
-  return *std::max_element(counts.begin(), counts.end());
+  return counts;
 }
 
 Result<Json> measure(LockTarget& target,
@@ -198,7 +197,7 @@ Result<Json> measure(LockTarget& target,
                      std::uint32_t shards) {
   std::vector<double> milliseconds;
   std::vector<double> rates;
-  std::uint32_t longest = 0;
+  std::vector<std::uint32_t> counts;
   for (std::uint32_t k = 0; k < size.batches + 1; ++k) {
     const LockLoadBatch batch = load.commands(size.commands);
     GCOORD_TRY(const double seconds, timed(target, batch));
@@ -207,8 +206,9 @@ Result<Json> measure(LockTarget& target,
     }
     milliseconds.push_back(rounded(seconds * 1e3));
     rates.push_back(size.commands / seconds);
-    longest = longest_run(batch, shards);
+    counts = commands_by_shard(batch, shards);
   }
+  const std::uint32_t longest = *std::ranges::max_element(counts);
   const double rate = median(rates);
   std::fprintf(stderr,
                "  %u commands a batch: %.2f M commands/s; longest run %u\n",
@@ -218,9 +218,8 @@ Result<Json> measure(LockTarget& target,
   return Json{{"commands_per_batch", size.commands},
               {"batch_ms", milliseconds},
               {"commands_per_s", rounded(rate)},
-              {"shards_in_last_batch", target.run_count()},
-              {"longest_run_in_last_batch", longest},
-              {"decided_in_windows_in_last_batch", target.planned_count()}};
+              {"shards_in_last_batch", counts.size() - std::ranges::count(counts, 0u)},
+              {"longest_run_in_last_batch", longest}};
 }
 
 Json describe(const LockLoadOptions& load, double top_share) {
@@ -234,9 +233,9 @@ Json describe(const LockLoadOptions& load, double top_share) {
            "acquires and releases of one name in turn, half of the names held at the start; each "
            "session has its answer before its next command"},
           {"timed",
-           "from decoded commands in memory to all replies in memory: grouping by shard, applying "
-           "in log order, replies, the host's wait"},
-          {"not_timed", "log, network, decoding, hashing of names, copies from and to the host"}};
+           "from decided commands in memory, on a device as entries of its log by shard, to all "
+           "answers in memory: applying in log order, and the host's wait"},
+          {"not_timed", "consensus, log, network, hashing of names, copies from and to the host"}};
 }
 
 Result<std::unique_ptr<LockTarget>> make_target(const BenchOptions& options,
@@ -244,8 +243,11 @@ Result<std::unique_ptr<LockTarget>> make_target(const BenchOptions& options,
   if (options.device == "cpu") {
     return std::unique_ptr<LockTarget>(std::make_unique<CpuTarget>(load.shards));
   }
-  GCOORD_TRY(const int device, device_number(options.device));
-  return DeviceTarget::make(device, load);
+  GCOORD_TRY(const int number, device_number(options.device));
+  const LockTurnPlan plan = lock_turn_plan(
+      {.shards = load.shards, .names = load.names, .sessions_per_shard = load.sessions_per_shard});
+  GCOORD_TRY(auto device, open_lock_turn_device(number, plan));
+  return std::unique_ptr<LockTarget>(std::make_unique<TurnTarget>(std::move(device), load.shards));
 }
 
 }  // namespace
@@ -262,12 +264,11 @@ BenchResult bench_locks(const BenchOptions& options) {
     GCOORD_TRY(const Json run, measure(*target, load, size, shape.shards));
     runs.push_back(run);
   }
-  GCOORD_TRY(const locks::LockUsage usage, target->usage());
   Json result{{"device", options.device}};
   merge_members(result, describe(shape, load.top_share()));
   result["replicas"] = 1;
-  result["held_locks_at_the_end"] = usage.locks;
-  result["table_bytes"] = usage.memory_bytes;
+  result["held_locks_at_the_end"] = target->held();
+  result["table_bytes"] = target->table_bytes();
   result["runs"] = runs;
   return result;
 }

@@ -1,10 +1,10 @@
-// Lock commands applied per second: the lock service alone, on one core or with --device cuda:N on
-// a GPU.
+// Lock commands applied per second: the lock tables alone, on one core as a node's host applies
+// them, or with --device cuda:N on a GPU as the turn of a resident node does (bench/lock_turn).
 //
-// Commands are decoded, decided and in memory (of the GPU) before the clock starts; a batch's time
-// runs until all its replies are there: grouping by shard, applying in log order, replies, and the
-// host's wait for it. No log, no network, no hashing of names. Every reply is compared with what it
-// must be. Blocking.
+// Commands are decided and in memory (of the GPU, as entries of its log) before the clock starts; a
+// batch's time runs until all its answers are there: applying in log order, and the host's wait for
+// it. No consensus, no network, no hashing of names. Every answer is compared with what it must be,
+// on a GPU by the hash of the shard's state after each command. Blocking.
 #pragma once
 
 #include "bench/cluster/bench_options.h"

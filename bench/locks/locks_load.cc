@@ -99,10 +99,10 @@ SessionId LockLoad::session_id(std::uint32_t place) const {
 }
 
 void LockLoad::add(ShardId shard, const LockCommand& command, LockLoadBatch& batch) {
-  locks::CommittedCommand entry{.command = command,
-                                .index = LogIndex{++shards_[shard.value].log_index},
-                                .shard = shard,
-                                .name_offset = static_cast<std::uint32_t>(batch.payload.size())};
+  LoadCommand entry{.command = command,
+                    .index = LogIndex{++shards_[shard.value].log_index},
+                    .shard = shard,
+                    .name_offset = static_cast<std::uint32_t>(batch.payload.size())};
   batch.payload.append(command.name, command.name_bytes);
   entry.command.name = nullptr;
   batch.commands.push_back(entry);

@@ -11,7 +11,10 @@
 // hashing names.
 #pragma once
 
-#include "locks/parallel/batch.h"
+#include "common/ids.h"
+#include "common/random.h"
+#include "locks/commands/command.h"
+#include "locks/commands/reply.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +33,14 @@ struct LockLoadOptions {
   std::uint64_t seed = 20260801;
 };
 
+// A decided command. The bytes of its name are in the batch's payload.
+struct LoadCommand {
+  locks::LockCommand command;  // Its `name` is not used.
+  LogIndex index;              // Among its shard's commands, from 1.
+  ShardId shard;
+  std::uint32_t name_offset = 0;
+};
+
 // Commands in host memory, with what each must answer.
 struct LockLoadBatch {
   struct Answer {
@@ -37,7 +48,7 @@ struct LockLoadBatch {
     FencingToken token;
   };
 
-  std::vector<locks::CommittedCommand> commands;
+  std::vector<LoadCommand> commands;
   std::string payload;
   std::vector<Answer> answers;
 };

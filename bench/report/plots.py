@@ -225,12 +225,12 @@ def plot_device_turn(results, plots):
 
 
 def plot_device_locks(results, plots):
-    found = newest(results, "locks-cuda-h200")
+    found = newest(results, "locks-turn-h200")
     if not found:
         return
     data, source = found
     figure, axes = plt.subplots(figsize=(6, 3))
-    for skew, color, reach in (("uniform", OURS, 100), ("zipf", OTHER, 30)):
+    for skew, color, reach in (("uniform", OURS, 100), ("zipf", OTHER, 20)):
         runs = data[skew]["runs"]
         axes.plot([run["commands_per_batch"] / 2**20 for run in runs],
                   [run["commands_per_s"] / 1e6 for run in runs], "o-", color=color, label=f"{skew}, aim {reach}")

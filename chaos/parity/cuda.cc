@@ -6,6 +6,9 @@
 namespace gcoord::chaos {
 namespace {
 
+// One launch holds many turns, also under a tool that checks each access.
+constexpr std::uint32_t kTurnsMs = 600'000;
+
 class DeviceWorld final : public ResidentWorld {
  public:
   DeviceWorld(std::unique_ptr<DeviceArena> arena,
@@ -24,7 +27,7 @@ class DeviceWorld final : public ResidentWorld {
   }
 
   Status finish() override {
-    GCOORD_TRY_STATUS(synchronize_device("turns of a resident cluster"));
+    GCOORD_TRY_STATUS(synchronize_device("turns of a resident cluster", kTurnsMs));
     for (const consensus::PackedTable& table : memory_.world.table) {
       std::uint32_t exhausted = 0;
       GCOORD_TRY_STATUS(copy_to_host(&exhausted, table.exhausted, 1));

@@ -401,6 +401,7 @@ Status read_timing(const StepFields& fields, ClusterOptions& options) {
   GCOORD_TRY(timing.election_ticks, fields.number32_or("election_ticks", timing.election_ticks));
   GCOORD_TRY(timing.resend_ticks, fields.number32_or("resend_ticks", timing.resend_ticks));
   GCOORD_TRY(timing.stagger_ticks, fields.number32_or("stagger_ticks", timing.stagger_ticks));
+  GCOORD_TRY(timing.retry_ticks, fields.number32_or("retry_ticks", timing.retry_ticks));
   GCOORD_TRY(timing.lease_margin_ticks,
              fields.number32_or("lease_margin_ticks", timing.lease_margin_ticks));
   auto& limits = options.limits;

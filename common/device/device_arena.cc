@@ -1,9 +1,45 @@
 #include "common/device/device_arena.h"
 
 #include "common/device/cuda_status.h"
+#include "common/device/cuda_wait.h"
+#include "common/device/staged_copy.h"
+
+#include <atomic>
+#include <mutex>
+#include <utility>
 
 namespace gcoord {
 namespace {
+
+// What the copies of this process share. Never freed: a device may write there until the end.
+struct DeviceCopies {
+  std::mutex mutex;               // Guards `staging`, and what is in it during a copy.
+  void* staging = nullptr;        // Page-locked, for all devices.
+  std::atomic<bool> lost{false};  // A wait ended without the device.
+  std::function<std::uint64_t()> now_us = steady_now_us;
+};
+
+DeviceCopies& copies() {
+  static auto* const shared = new DeviceCopies;
+  return *shared;
+}
+
+Status lost(const char* what) {
+  return {StatusCode::DeadlineExceeded,
+          std::string("CUDA: ") + what + ": a device did not end its work in time before",
+          kDeviceOverrun};
+}
+
+// Waits for the default stream of the present device.
+Status wait_for_device_work(const char* what, std::uint32_t limit_ms, const DevicePace& pace) {
+  const CudaWait wait{.what = std::string("CUDA: ") + what, .limit_ms = limit_ms};
+  const Status ended =
+      wait_for_cuda(wait, pace, copies().now_us, [] { return cudaStreamQuery(nullptr); });
+  if (ended.detail() == kDeviceOverrun) {
+    copies().lost = true;
+  }
+  return ended;
+}
 
 Status check(const std::string& what, cudaError_t error) {
   return cuda_status("CUDA: " + what, error);
@@ -66,28 +102,69 @@ Result<std::unique_ptr<DeviceArena>> DeviceArena::make(int device, std::size_t c
 }
 
 DeviceArena::~DeviceArena() {
-  cudaFree(base());
+  if (!copies().lost) {  // It would wait for what does not end.
+    cudaFree(base());
+  }
+}
+
+namespace {
+
+// With the mutex.
+Status reserve_staging() {
+  return copies().staging != nullptr
+             ? Status{}
+             : check("reserving memory for copies",
+                     cudaHostAlloc(&copies().staging, kCopyStagingBytes, cudaHostAllocPortable));
+}
+
+// Calls copy(staged, one) with `staged` the way through page-locked memory, and one(to, from,
+// bytes) a copy of one piece. With the mutex held: the memory is one for all.
+template <typename Copy>
+Status copy_staged(const char* what, cudaMemcpyKind direction, const Copy& copy) {
+  const std::lock_guard lock(copies().mutex);
+  if (copies().lost) {
+    return lost(what);
+  }
+  GCOORD_TRY_STATUS(reserve_staging());
+  const StagedCopy staged({static_cast<std::byte*>(copies().staging), kCopyStagingBytes});
+  return copy(staged, [what, direction](void* to, const void* from, std::size_t bytes) {
+    GCOORD_TRY_STATUS(check(what, cudaMemcpyAsync(to, from, bytes, direction, nullptr)));
+    return wait_for_device_work(what, kDeviceWaitMs, kCopyPace);
+  });
+}
+
+}  // namespace
+
+Status prepare_device_copies() {
+  const std::lock_guard lock(copies().mutex);
+  return reserve_staging();
 }
 
 Status copy_bytes_to_device(void* to, const void* from, std::size_t bytes) {
-  return check("copying to the device", cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+  return copy_staged("copying to the device",
+                     cudaMemcpyHostToDevice,
+                     [&](const StagedCopy& staged, const auto& one) {
+                       return staged.write(to, from, bytes, one);
+                     });
 }
 
 Status copy_bytes_to_host(void* to, const void* from, std::size_t bytes) {
-  return check("copying from the device", cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+  return copy_staged(
+      "copying from the device",
+      cudaMemcpyDeviceToHost,
+      [&](const StagedCopy& staged, const auto& one) { return staged.read(to, from, bytes, one); });
 }
 
-Status copy_bytes_on_device(void* to, const void* from, std::size_t bytes) {
-  const Status copied =
-      check("copying on the device", cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice));
-  return copied.ok() ? synchronize_device("copying on the device") : copied;
-}
-
-Status synchronize_device(const char* what) {
+Status synchronize_device(const char* what, std::uint32_t limit_ms) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
     return check(what, error);
   }
-  return check(what, cudaDeviceSynchronize());
+  return copies().lost ? lost(what) : wait_for_device_work(what, limit_ms, kBatchPace);
+}
+
+void reset_device_waits(std::function<std::uint64_t()> now_us) {
+  copies().lost = false;
+  copies().now_us = now_us ? std::move(now_us) : steady_now_us;
 }
 
 }  // namespace gcoord

@@ -3,9 +3,10 @@
 // Free rows stand in `free_rows`. A writer owns a window of it and uses the window as a stack: it
 // takes upwards and gives back downwards, so the row that was given back last is taken next, while
 // it is still in a cache. A node with one writer has one window for ever, from 0 to the capacity. A
-// device gives each of its writers a window for a batch (locks/parallel/run.h); there free_rows is
-// a ring, what a writer gives back beyond the rows it took goes to the end of it, and rows that
-// came back in a batch are taken in later ones only. So a row never has two writers in one batch.
+// device gives each of its writers a window for a command (locks/parallel/writer.h); there
+// free_rows is a ring, what a writer gives back beyond the rows it took goes to the end of it, and
+// rows that came back in a turn are taken in later ones only. So a row never has two writers in one
+// turn.
 //
 // Row 0 is never used and means "none", so zeroed memory is an empty pool: a position of free_rows
 // that was never written stands for the row with its number plus one, and a zero link ends a list.
@@ -72,30 +73,6 @@ struct RowPool {
       position = relaxed_add(*returned, 1);
     }
     free_rows[position & position_mask] = row.value;
-  }
-
-  // Gives a row back past the window. Unlike the above, any number of threads may at once.
-  GCOORD_HD void give_to_ring(RowId row) const {
-    GCOORD_ASSERT(row.value != 0);
-    GCOORD_ASSERT(returned != nullptr);
-    free_rows[relaxed_add(*returned, 1) & position_mask] = row.value;
-  }
-
-  // The row that the k-th take after k others would give, its record as it was left. With
-  // take_ahead(), for the members of a group that each fill some of the next rows.
-  GCOORD_HD RowId ahead(std::uint32_t k) const {
-    GCOORD_ASSERT(k < available());
-    const std::uint32_t row = row_at(window->next + k);
-    GCOORD_ASSERT(row <= capacity);
-    return RowId{row};
-  }
-
-  // Takes `count` rows, which ahead() told before.
-  GCOORD_HD void take_ahead(std::uint32_t count) const {
-    RowWindow& own = *window;
-    GCOORD_ASSERT(count <= available());
-    own.next += count;
-    own.fresh = own.next > own.fresh ? own.next : own.fresh;
   }
 
   // Of a pool with one window.

@@ -37,6 +37,7 @@ Status check(const ClusterOptions& options) {
                     options.shards <= kShardsMax && timing.election_ticks >= 2 &&
                     timing.election_ticks <= kTicksMax && timing.resend_ticks >= 1 &&
                     timing.resend_ticks <= kTicksMax && timing.stagger_ticks <= kTicksMax &&
+                    timing.retry_ticks <= kTicksMax &&
                     timing.lease_margin_ticks < timing.election_ticks &&
                     limits.window_entries >= 1 && limits.uncommitted_entries >= 1 &&
                     limits.message_entries >= 1 && limits.message_entries <= kMessageEntriesMax &&

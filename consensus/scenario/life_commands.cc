@@ -23,6 +23,7 @@ Status read_numbers(const CommandLine& line, ClusterOptions& options) {
       {"election", &options.timing.election_ticks},
       {"resend", &options.timing.resend_ticks},
       {"stagger", &options.timing.stagger_ticks},
+      {"retry", &options.timing.retry_ticks},
       {"margin", &options.timing.lease_margin_ticks},
       {"window", &options.limits.window_entries},
       {"uncommitted", &options.limits.uncommitted_entries},

@@ -31,6 +31,10 @@ struct Timing {
   std::uint32_t resend_ticks = 10;        // After how long an unanswered message is sent again.
   std::uint32_t stagger_ticks = 4;        // Distance between the campaigns of neighbouring ranks.
   std::uint32_t lease_margin_ticks = 10;  // Clock drift within T that leases are safe against.
+  // How far apart voters find the same node silent, where ticks are shorter than that: after so
+  // many a refused pre-vote is sent again (step_row.h, retry_campaign). 0: ticks are longer, and it
+  // is not.
+  std::uint32_t retry_ticks = 0;
 };
 
 struct PeerLiveness {

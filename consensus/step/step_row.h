@@ -441,6 +441,25 @@ GCOORD_HD inline Tick next_campaign(const Row& r) {
          (half + rank * r.input.timing.stagger_ticks + random_ticks(r, half << doublings));
 }
 
+// Pre-votes in a row that are sent again soon after a refusal. Doubling pauses add up to 15 to 30
+// retry_ticks, beyond the interval of heartbeats, by which voters differ at most in what they heard
+// last of a node that died; and so a shard sends four rounds more for each failover, not a storm.
+inline constexpr std::uint8_t kSoonRetries = 4;
+
+// When to campaign again after a pre-vote was refused at this tick, where `usual` is the pause
+// without that. A voter refuses while it trusts the leader, and it may find out some ticks later
+// than this one that the leader's node is silent. Spread, so that shards do not all try at once.
+template <typename Row>
+GCOORD_HD inline Tick retry_campaign(const Row& r, Tick usual) {
+  const std::uint8_t count = r.election().campaign_count;
+  const std::uint32_t ticks = r.input.timing.retry_ticks;
+  if ((ticks == 0) | (count == 0) | (count > kSoonRetries)) {
+    return usual;
+  }
+  const std::uint32_t pause = ticks << (count - 1);
+  return min_id(usual, r.input.tick + (pause + random_ticks(r, pause)));
+}
+
 // Whether term and vote on stable storage are the present ones.
 template <typename Row>
 GCOORD_HD inline bool hard_state_durable(const Row& r) {

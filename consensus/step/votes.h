@@ -234,6 +234,22 @@ GCOORD_HD inline void on_vote_reply(const Row& r, const Message& m) {
   }
 }
 
+// Whether a pre-vote is not won any more because those that live have refused it: of three voters
+// whose leader is dead, one refusal. The dead would not answer, so that it would end half an
+// election timeout later. Only where refusals are followed by another try (retry_campaign).
+template <typename Row>
+GCOORD_HD inline bool refused_by_living(const Row& r) {
+  const Election& election = r.election();
+  const bool asked = r.hot().role == Role::PreCandidate && election.rejected != 0;
+  if (r.input.timing.retry_ticks == 0 || !asked) {
+    return false;
+  }
+  const auto heard = static_cast<SlotMask>(live_members(r) | election.granted | self_mask(r));
+  const auto lost =
+      static_cast<SlotMask>(election.rejected | (r.configuration().members() & ~heard));
+  return vote_result(r.configuration(), election.granted, lost) == VoteResult::Lost;
+}
+
 // Draws the conclusion from the votes so far. The own vote counts only once it is durable: a
 // replica that led without remembering it could be elected twice in one term.
 template <typename Row>
@@ -248,8 +264,9 @@ GCOORD_HD inline void tally(const Row& r) {
     return;
   }
   const VoteResult result = vote_result(r.configuration(), election.granted, election.rejected);
-  if (result == VoteResult::Lost) {
-    const Tick retry = hot.deadline;
+  if (result == VoteResult::Lost || refused_by_living(r)) {
+    const bool only_asked = hot.role == Role::PreCandidate;  // It raised no term: it may ask soon.
+    const Tick retry = only_asked ? retry_campaign(r, hot.deadline) : hot.deadline;
     become_follower(r, hot.term, Cause::VoteLost);
     hot.deadline = retry;
   } else if (result == VoteResult::Won && hot.role == Role::PreCandidate) {

@@ -49,6 +49,16 @@ class HistoryCursor {
   virtual Status status() const = 0;
 };
 
+// How a store keeps its tables.
+enum class HistoryTables : std::uint8_t {
+  // Merged soon, so that lookups pass few of them. Writes are of HistoryBatching's usual size.
+  Few,
+  // For a node that reads history seldom and writes much of it, of kRareBatching's size at a time:
+  // three times as many tables come together before they are merged, and the first level that they
+  // are merged into is four times as large, so that fewer bytes are written again.
+  Many,
+};
+
 class HistoryStore {
  public:
   // Keys and values live for the call. False: enough was seen.
@@ -58,7 +68,8 @@ class HistoryStore {
   // writes waits for `room`, which outlives it; nullptr: for nothing.
   static Result<std::unique_ptr<HistoryStore>> open(const std::string& path,
                                                     std::uint32_t shard_count,
-                                                    DiskRoom* room = nullptr);
+                                                    DiskRoom* room = nullptr,
+                                                    HistoryTables tables = HistoryTables::Few);
   HistoryStore() = default;
   virtual ~HistoryStore() = default;
   HistoryStore(const HistoryStore&) = delete;

@@ -45,6 +45,7 @@ class CudaMerkleDevice final : public MerkleDevice {
 
 Result<std::unique_ptr<MerkleDevice>> make_cuda_merkle_device(int device) {
   GCOORD_TRY_STATUS(probe_device(device));
+  GCOORD_TRY_STATUS(prepare_device_copies());
   return std::unique_ptr<MerkleDevice>(std::make_unique<CudaMerkleDevice>(device));
 }
 

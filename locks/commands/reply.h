@@ -119,30 +119,19 @@ inline constexpr std::uint32_t kEndEventsMax = kPlainEventsPerCommandMax + 64 * 
 // A list of ends (lock_ends.h) goes on while there is room for one more of them.
 inline constexpr std::uint32_t kLockEventsPerCommandMax = 2 * kEndEventsMax;
 
-// Which event of which command an event is, where writers share one array.
-struct LockEventSlot {
-  std::uint32_t command = 0;  // The command's place in its batch.
-  std::uint32_t ordinal = 0;  // Counts the command's events from 0.
-};
-
-// Where apply() writes events: a fixed array of the caller with room for one more command. Where
-// several writers share an array (lock_run.h), `shared_count` counts its events, the driver has
-// seen to the room, and `places` says afterwards whose each event is. Without an array events are
-// only counted.
+// Where apply() writes events: a fixed array of the caller with room for one more command. Without
+// an array events are only counted.
 struct LockEvents {
   LockEvent* events = nullptr;
   std::uint32_t capacity = 0;
   std::uint32_t count = 0;
-  std::uint32_t* shared_count = nullptr;
-  LockEventSlot* places = nullptr;
-  std::uint32_t command = 0;
   std::uint32_t part_first = 0;  // Of a list of ends: events before the end that is applied now.
 
   // Events of what is applied now.
   GCOORD_HD std::uint32_t part_count() const { return count - part_first; }
 
   GCOORD_HD bool has_room(std::uint32_t wanted) const {
-    return shared_count != nullptr || events == nullptr || capacity - count >= wanted;
+    return events == nullptr || capacity - count >= wanted;
   }
 
   GCOORD_HD void push(const LockEvent& event) {
@@ -150,14 +139,8 @@ struct LockEvents {
       ++count;
       return;
     }
-    std::uint32_t place = count;
-    if (shared_count != nullptr) {
-      place = relaxed_add(*shared_count, 1);
-      GCOORD_ASSERT(place < capacity);
-      places[place] = LockEventSlot{command, count};
-    }
-    GCOORD_ASSERT(place < capacity);
-    events[place] = event;
+    GCOORD_ASSERT(count < capacity);
+    events[count] = event;
     ++count;
   }
 };

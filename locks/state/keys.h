@@ -1,9 +1,5 @@
-// Precomputed parts of a command: hashes, and the rows that it will likely use.
-//
-// A shard's commands are applied one after another, so what does not depend on the ones before is
-// done beforehand: by other threads of a group on a device (lock_run.h), and by the caller where
-// there is none. Rows are hints: they are looked at again at their turn, and one that does not hold
-// any more costs a search. Pure functions; host and device.
+// Hashes of a command: what of it does not depend on the commands before, and the rows that it
+// names. Pure functions; host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -20,19 +16,13 @@ struct LockKeys {
   std::uint32_t lock_hash = 0;
   std::uint32_t session_hash = 0;
   std::uint32_t argument_hash = 0;
-  SessionRow session_hint;   // 0: not looked for.
-  LockRow lock_hint;         // 0: not looked for, or not there.
   std::uint64_t digest = 0;  // Of all that the command says; see digest_word().
 };
 
-GCOORD_HD constexpr bool names_lock(LockCommandKind kind) {
-  return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release;
-}
-
-// Whether the command is a numbered request about one lock. Windows (lock_plan.h) take only those
-// that name one.
+// Whether the command is a numbered request about one lock.
 GCOORD_HD constexpr bool concerns_lock(LockCommandKind kind) {
-  return names_lock(kind) || changes_office(kind);
+  return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release ||
+         changes_office(kind);
 }
 
 // What of an acquire's ask and note its other words do not say; 0 when it is plain.
@@ -71,7 +61,6 @@ GCOORD_HD inline std::uint64_t command_digest(LogIndex index, const LockCommand&
          digest_word<6>(std::uint64_t{command.ttl_ms} << 32 | command.serial);
 }
 
-// The keys of a command without hints.
 GCOORD_HD inline LockKeys make_keys(const LockTables& tables,
                                     ShardId shard,
                                     LogIndex index,
@@ -93,11 +82,7 @@ GCOORD_HD inline LockRow find_lock(const LockTables& tables,
                                    ShardId shard,
                                    NameHash name,
                                    const LockKeys& keys) {
-  const SameLock same{&tables, shard, name};
-  if (keys.lock_hint.value != 0 && same(keys.lock_hint.value)) {
-    return keys.lock_hint;
-  }
-  return LockRow{tables.lock_index.find(keys.lock_hash, same)};
+  return LockRow{tables.lock_index.find(keys.lock_hash, SameLock{&tables, shard, name})};
 }
 
 // The registration of the command's session, or none.
@@ -105,11 +90,8 @@ GCOORD_HD inline SessionRow find_session(const LockTables& tables,
                                          ShardId shard,
                                          SessionId session,
                                          const LockKeys& keys) {
-  const SameSession same{&tables, shard, session};
-  if (keys.session_hint.value != 0 && same(keys.session_hint.value)) {
-    return keys.session_hint;
-  }
-  return SessionRow{tables.session_index.find(keys.session_hash, same)};
+  return SessionRow{
+      tables.session_index.find(keys.session_hash, SameSession{&tables, shard, session})};
 }
 
 }  // namespace gcoord::locks

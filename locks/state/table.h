@@ -8,9 +8,10 @@
 // leaves the node depends on it.
 //
 // LockTables is a plain view, copied by value into a step or a kernel. One writer per shard: a
-// node's one thread, or on a device one thread for each shard of a batch (lock_run.h), all of them
-// with the same columns and each with its own windows of the pools. A free row says so (no holder,
-// no session, kNoShard), so that no other writer takes it for one in use. Host and device.
+// node's one thread, or on a device one thread for each shard of a turn (locks/parallel/writer.h),
+// all of them with the same columns and each with its own windows of the pools. A free row says so
+// (no holder, no session, kNoShard), so that no other writer takes it for one in use. Host and
+// device.
 #pragma once
 
 #include "common/assert.h"

@@ -23,7 +23,11 @@ Result<std::unique_ptr<PollProbeJob>> PollProbeJob::start(const PollProbeJobOpti
   };
   const std::uint32_t groups = options.work.group_count;
   const std::size_t bytes = groups * sizeof(PollProbeResult) + rounds * sizeof(std::uint32_t);
-  GCOORD_TRY(auto run, ProbeRun::start(options.device, bytes, launch));
+  GCOORD_TRY(auto run,
+             ProbeRun::start({.device = options.device,
+                              .result_bytes = bytes,
+                              .timeout_ns = options.work.probe.timeout_ns},
+                             launch));
   return std::unique_ptr<PollProbeJob>{new PollProbeJob(std::move(run), groups, rounds)};
 }
 

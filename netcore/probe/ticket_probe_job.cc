@@ -18,8 +18,9 @@ Result<std::unique_ptr<TicketProbeJob>> TicketProbeJob::start(
   GCOORD_TRY(
       auto run,
       ProbeRun::start(
-          options.device,
-          options.work.group_count * sizeof(TicketProbeResult),
+          {.device = options.device,
+           .result_bytes = options.work.group_count * sizeof(TicketProbeResult),
+           .timeout_ns = options.work.probe.timeout_ns},
           [&options](cudaStream_t stream, void* results) {
             TicketProbeWork work = options.work;
             work.results = static_cast<TicketProbeResult*>(results);

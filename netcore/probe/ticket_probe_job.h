@@ -35,8 +35,8 @@ class TicketProbeJob {
   // Has the kernel ended? Never waits.
   bool done() const;
 
-  // Waits for the kernel; then the results of all groups. A failure is CUDA's, and the context is
-  // not to be trusted after it.
+  // Waits for the kernel; then the results of all groups. Failures as
+  // ProbeRun::finish().
   Result<std::vector<TicketProbeResult>> finish();
 
  private:

@@ -27,25 +27,37 @@ std::vector<NodeId> all_nodes(const NodeOptions& options) {
   return nodes;
 }
 
-consensus::Timing timing_of(const NodeOptions& options) {
-  consensus::Timing timing;
-  timing.election_ticks = options.election_ms / options.tick_ms;
-  timing.resend_ticks = options.heartbeat_ms / options.tick_ms;
-  // Who asks first goes first when pre-votes cross (consensus/step/votes.h), so ranks need little
-  // distance; it adds to every failover.
-  timing.stagger_ticks = 2;
-  // A tenth of the timeout: clocks that differ by less than 10 % never break a leader lease.
-  timing.lease_margin_ticks = std::max(1u, timing.election_ticks / 10);
-  return timing;
-}
-
 // The log's, the ledger's and the kernel's own work take the other processors, and more threads
 // bring little (docs/internals/threads.md).
 std::uint32_t usual_turn_threads(std::uint32_t processors) {
   return std::clamp(processors / 8, 1u, 4u);
 }
 
+// Distance between the campaigns of voters. Who sends its pre-votes first goes first when they
+// cross (consensus/step/votes.h), so it need not be longer than voters take to find the same node
+// silent, and an answer to arrive; it adds to every failover.
+constexpr std::uint32_t kStaggerMs = 20;
+constexpr std::uint32_t kStaggerTicksMin = 2;
+
+// Voters find a dead node silent within a tick of this length of one another; where ticks are
+// shorter, one may be refused by another that has not found out yet.
+constexpr std::uint32_t kRetryMs = 10;
+
 }  // namespace
+
+consensus::Timing timing_of(const NodeOptions& options) {
+  consensus::Timing timing;
+  timing.election_ticks = options.election_ms / options.tick_ms;
+  timing.resend_ticks = options.heartbeat_ms / options.tick_ms;
+  // Neither may take a large part of a short timeout.
+  const std::uint32_t tenth = timing.election_ticks / 10;
+  timing.stagger_ticks = std::max(kStaggerTicksMin, std::min(kStaggerMs / options.tick_ms, tenth));
+  timing.retry_ticks =
+      options.tick_ms < kRetryMs ? std::clamp(tenth / 2, 1u, kRetryMs / options.tick_ms) : 0;
+  // A tenth of the timeout: clocks that differ by less than 10 % never break a leader lease.
+  timing.lease_margin_ticks = std::max(1u, tenth);
+  return timing;
+}
 
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {
   NodeHistoryOptions result;

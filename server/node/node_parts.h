@@ -24,6 +24,12 @@
 
 namespace gcoord::server {
 
+// The timing of elections in ticks, as the options give it in milliseconds. Two of the values have
+// no option: the distance between the campaigns of voters, and the pause before a refused pre-vote
+// is sent again. They are such that elections take as long whatever the length of a tick is
+// (docs/adr/0147). The options have passed check_times. Pure.
+consensus::Timing timing_of(const NodeOptions& options);
+
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics);
 NodeLedgerOptions ledger_options(const NodeOptions& options);
 // `space` outlives the service.

@@ -1,5 +1,8 @@
 #include "server/waits/wait_table.h"
 
+#include "common/assert.h"
+
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::server {
@@ -10,12 +13,33 @@ void WaitTable::forget_deadline(const WaitKey& key, const Wait& wait) {
   }
 }
 
+// A search of the tree costs a cache miss for each of its levels, and of the commands that look for
+// a wait nearly all belong to shards that have none.
+WaitTable::Waits::iterator WaitTable::find(const WaitKey& key) {
+  return count_of(key.shard) == 0 ? waits_.end() : waits_.find(key);
+}
+
+WaitTable::Waits::const_iterator WaitTable::find(const WaitKey& key) const {
+  return count_of(key.shard) == 0 ? waits_.end() : waits_.find(key);
+}
+
+void WaitTable::erase(Waits::iterator place) {
+  std::uint32_t& count = counts_[place->first.shard.value];
+  GCOORD_ASSERT(count != 0);
+  --count;
+  waits_.erase(place);
+}
+
 std::optional<Wait> WaitTable::bind(const WaitKey& key, const Wait& wait) {
   std::optional<Wait> replaced;
   const auto [place, added] = waits_.try_emplace(key, wait);
   if (!added) {
     forget_deadline(key, place->second);
     replaced = std::exchange(place->second, wait);
+  } else {
+    const std::size_t shard = key.shard.value;
+    counts_.resize(std::max(counts_.size(), shard + 1));
+    ++counts_[shard];
   }
   place->second.number = ++bound_;
   if (wait.deadline != kTickNever) {
@@ -25,24 +49,24 @@ std::optional<Wait> WaitTable::bind(const WaitKey& key, const Wait& wait) {
 }
 
 std::optional<Wait> WaitTable::take(const WaitKey& key) {
-  const auto found = waits_.find(key);
+  const auto found = find(key);
   if (found == waits_.end()) {
     return std::nullopt;
   }
   std::optional<Wait> wait = std::move(found->second);
   forget_deadline(key, *wait);
-  waits_.erase(found);
+  erase(found);
   return wait;
 }
 
 std::optional<std::uint64_t> WaitTable::started_us(const WaitKey& key) const {
-  const auto found = waits_.find(key);
+  const auto found = find(key);
   return found == waits_.end() ? std::nullopt
                                : std::optional<std::uint64_t>(found->second.started_us);
 }
 
 void WaitTable::set_deadline(const WaitKey& key, Tick deadline) {
-  const auto found = waits_.find(key);
+  const auto found = find(key);
   if (found == waits_.end()) {
     return;
   }
@@ -54,7 +78,7 @@ void WaitTable::set_deadline(const WaitKey& key, Tick deadline) {
 }
 
 void WaitTable::refuse(const WaitKey& key, Tick now, std::string why) {
-  const auto found = waits_.find(key);
+  const auto found = find(key);
   if (found != waits_.end()) {
     found->second.refusal = std::make_shared<const std::string>(std::move(why));
     set_deadline(key, now);
@@ -71,10 +95,8 @@ std::optional<WaitKey> WaitTable::next_due(Tick now) {
 }
 
 void WaitTable::leave(ShardId shard, NodeId leader) {
-  const WaitKey first{shard, SessionId{}, RequestSequence{}};
-  const auto next = waits_.lower_bound(first);
-  if (next != waits_.end() && next->first.shard == shard) {
-    left_[shard.value] = {leader, bound_, first};
+  if (count_of(shard) != 0) {
+    left_[shard.value] = {leader, bound_, WaitKey{shard, SessionId{}, RequestSequence{}}};
   }
 }
 
@@ -95,7 +117,7 @@ std::optional<LeftWait> WaitTable::next_left() {
     LeftWait found{std::move(next->second), left.leader};
     left.from = next->first;
     forget_deadline(next->first, found.wait);
-    waits_.erase(next);
+    erase(next);
     return found;
   }
   return std::nullopt;

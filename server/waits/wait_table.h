@@ -3,7 +3,8 @@
 // The queue itself is replicated (locks/); this table only says, on the leader, which connection
 // asked and until when. A repeated acquire binds its wait to the new connection. An entry leaves
 // when its wait ends, or when this node stops leading the shard and the client must ask the new
-// leader. Find, add and take cost O(log n). One thread.
+// leader. Find, add and take cost O(log n); of a shard without waits here, find and take cost one
+// load: every node sees the grants of all shards, and answers those that it leads. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -20,6 +21,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -88,6 +90,11 @@ class WaitTable {
 
   std::size_t size() const { return waits_.size(); }
 
+  // Waits of the shard. O(1).
+  std::uint32_t count_of(ShardId shard) const {
+    return shard.value < counts_.size() ? counts_[shard.value] : 0;
+  }
+
   // Calls visit(key, wait) from the first wait at or behind `from` on, until it says no; returns
   // where to go on: the beginning after the last one.
   template <typename Visit>
@@ -122,8 +129,12 @@ class WaitTable {
   using Waits = std::map<WaitKey, Wait>;
 
   void forget_deadline(const WaitKey& key, const Wait& wait);
+  Waits::iterator find(const WaitKey& key);
+  Waits::const_iterator find(const WaitKey& key) const;
+  void erase(Waits::iterator place);
 
   Waits waits_;
+  std::vector<std::uint32_t> counts_;   // By shard, up to the highest that ever had a wait.
   std::set<Due> due_;                   // Exactly the waits with a deadline.
   std::map<std::uint32_t, Left> left_;  // By shard.
   std::uint64_t bound_ = 0;

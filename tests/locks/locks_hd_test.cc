@@ -1,8 +1,7 @@
-// Pure parts of the batches, on the host and in a kernel: searches in a line, blocks of names, the
-// layout of runs, shares of a digest.
+// Pure parts of the lock tables, on the host and in a kernel: searches in a line, blocks of names,
+// shares of a digest.
 #include "common/device/word_line.h"
 #include "common/random.h"
-#include "locks/parallel/batch.h"
 #include "locks/state/keys.h"
 #include "locks/state/names.h"
 #include "tests/hd_test.h"
@@ -78,18 +77,6 @@ HD_TEST(CommandDigest, SeesEveryField) {
   other = command;
   other.name_hash.low ^= std::uint64_t{1} << seed % 64;
   HD_EXPECT(command_digest(index, other) != digest);
-}
-
-// Runs of each class fit between where theirs and the next class's begin.
-HD_TEST(RunClasses, EveryClassHasRoomForAllItsRuns) {
-  const std::uint32_t count = 1 + random_below(random64(seed, 4, 0), 1u << 26);
-  for (std::uint32_t run_class = 0; run_class + 1 < kRunClasses; ++run_class) {
-    const std::uint32_t room = first_run(count, run_class + 1) - first_run(count, run_class);
-    HD_EXPECT(room >= count >> run_class);
-  }
-  HD_EXPECT(first_run(count, kRunClasses - 1) <= 2 * count);
-  const std::uint32_t run_class = run_class_of(count);
-  HD_EXPECT(count >> run_class == 1);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Index lines, windows of free rows and blocks of names, which many writers share. Here with one
 // writer at a time and on the host: a kernel's local memory has no atomic operations.
-// lock_parallel_test.cc lets many writers meet, and a device do the same.
+// lock_writer_test and lock_turn_service_test let many writers meet, and a device do the same.
 #include "common/random.h"
 #include "common/tables/hash_index.h"
 #include "common/tables/row_pool.h"

@@ -189,10 +189,10 @@ bool ResidentStorage::fill_locks(const ResidentView& view, ShardId shard) {
     return false;
   }
   locks::LockWriter writer;
-  const locks::LockTables tables = locks::tables_of(stripe.batch, writer);
-  locks::claim_windows(stripe.batch, demand, writer);
+  const locks::LockTables tables = locks::tables_of(stripe.shared, writer);
+  locks::claim_windows(stripe.shared, demand, writer);
   locks::install_snapshot(tables, shard, snapshot.value());
-  locks::end_run(stripe.batch, tables, writer, locks::RunMembers::One);
+  locks::end_writer(stripe.shared, tables, writer);
   return true;
 }
 

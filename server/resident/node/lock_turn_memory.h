@@ -25,8 +25,7 @@ struct LockTurnSizes {
   std::uint32_t name_blocks = 1u << 14;
 };
 
-// Positions of a pool's ring: as in locks/parallel/parallel.cc, so that what comes back never lands
-// on what has not been taken yet.
+// Positions of a pool's ring: what comes back never lands on what has not been taken yet.
 constexpr std::uint32_t ring_positions(std::uint32_t rows) {
   return std::bit_ceil(2 * rows);
 }
@@ -91,8 +90,8 @@ CarvedLocks carve_lock_turn(Arena& arena,
   for (std::uint32_t k = 0; k < shape.stripe_count; ++k) {
     LockStripe stripe;
     locks::LockPoolTops& ends = carved.service.stripes[k].ends;  // Where it will be.
-    locks::LockTables& tables = stripe.batch.tables;
-    stripe.batch.ends = &ends;
+    locks::LockTables& tables = stripe.shared.tables;
+    stripe.shared.tops = &ends;
     tables.shards = shards;
     tables.shard_count = shape.shard_count;
     tables.index_seed = index_seed;

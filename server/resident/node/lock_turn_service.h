@@ -1,10 +1,11 @@
 // The lock service as the service of a turn on a device (device_turn_service.h).
 //
 // What: a stripe has lock tables of its own, pools of fixed size that nobody outside its group
-// writes. The members of the group apply rows side by side, as the writers of one batch do
-// (locks/parallel/run.h): a member takes rows of the pools from what was free when the turn began,
-// and gives back behind it. Commands, replies, tokens and state hashes are those of lock_apply.h,
-// to the bit; whoever applies the same entries on a host gets the same hash after each.
+// writes. The members of the group apply rows side by side, as writers of the same tables
+// (locks/parallel/writer.h): a member takes rows of the pools from what was free when the turn
+// began, and gives back behind it. Commands, replies, tokens and state hashes are those of
+// lock_apply.h, to the bit; whoever applies the same entries on a host gets the same hash after
+// each.
 //
 // What the host is told of an entry: word 0 the shard's state hash after it, word 1 what was done
 // (LockTurnDone) and how much room the stripe has left (room_of). Events are counted only: they
@@ -21,7 +22,7 @@
 #include "common/hd.h"
 #include "consensus/step/configuration.h"
 #include "locks/commands/entry.h"
-#include "locks/parallel/run.h"
+#include "locks/parallel/writer.h"
 #include "locks/state/apply.h"
 #include "netcore/memory/order.h"
 #include "server/device_turn/service.h"
@@ -60,8 +61,8 @@ inline constexpr std::uint32_t kDryTurnsMax = 64;
 
 // The tables of one stripe.
 struct alignas(128) LockStripe {
-  locks::LockBatch batch;    // Its tables and ends; the rest is not used.
-  locks::LockPoolTops ends;  // batch.ends.
+  locks::SharedLocks shared;
+  locks::LockPoolTops ends;  // shared.tops.
   locks::LockPoolTops open;  // What was free when the turn began.
   std::uint32_t dry = 0;     // A row lacked something in this turn.
   std::uint32_t dry_turns = 0;
@@ -155,7 +156,7 @@ struct LockTurnService {
       relaxed_set(stripe.dry, 1);
       return false;
     }
-    result.word[0] = stripe.batch.tables.shard(shard_of_row(row)).state_hash;
+    result.word[0] = stripe.shared.tables.shard(shard_of_row(row)).state_hash;
     result.word[1] |= std::uint64_t{room_in(stripe.ends)} << 32;
     return true;
   }
@@ -221,7 +222,7 @@ struct LockTurnService {
       return true;
     }
     locks::LockWriter writer;
-    const locks::LockTables tables = locks::tables_of(stripe.batch, writer);
+    const locks::LockTables tables = locks::tables_of(stripe.shared, writer);
     const bool claimed = claim_all(stripe, locks::demand_of(command), writer);
     if (claimed) {
       locks::LockEvents events;
@@ -229,7 +230,7 @@ struct LockTurnService {
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Applied) |
                        static_cast<std::uint64_t>(reply.code) << 8;
     }
-    locks::end_run(stripe.batch, tables, writer, locks::RunMembers::One);
+    locks::end_writer(stripe.shared, tables, writer);
     return claimed;
   }
 };

@@ -80,18 +80,36 @@ class NotingStore final : public HistoryStore {
   std::unique_ptr<HistoryStore> inner_ = open_memory_history_store(medium_);
 };
 
-std::shared_ptr<HistoryFlush> flush_of(std::uint64_t first, std::uint64_t count) {
+std::shared_ptr<HistoryFlush> flush_of(std::uint64_t first,
+                                       std::uint64_t count,
+                                       std::uint32_t shards = 1,
+                                       std::size_t write_bytes = HistoryBatching{}.write_bytes) {
   auto batch = std::make_shared<HistoryEntries>();
   MerkleFrontier frontier;
   frontier.size = std::uint64_t{1} << 20;  // One peak.
   frontier.peaks.resize(1);
-  for (std::uint64_t index = first; index < first + count; ++index) {
-    batch->add(ShardId{0}, index, entry_bytes_of(0, index));
+  std::vector<FlushedShard> flushed;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    for (std::uint64_t index = first; index < first + count; ++index) {
+      batch->add(ShardId{shard}, index, entry_bytes_of(shard, index));
+    }
+    flushed.push_back({.shard = ShardId{shard}, .frontier = frontier});
   }
-  auto pending = std::make_shared<HistoryPending>(1);
+  auto pending = std::make_shared<HistoryPending>(shards);
   pending->add(batch);
-  return std::make_shared<HistoryFlush>(
-      pending, std::vector<FlushedShard>{{.shard = ShardId{0}, .frontier = frontier}});
+  return std::make_shared<HistoryFlush>(pending, std::move(flushed), write_bytes);
+}
+
+// Each write is a table of its own in the store.
+TEST(HistoryFlush, IsAsManyWritesAsTheirSizeSays) {
+  constexpr std::uint32_t kShards = 8;
+  HistoryBatch batch;
+  NotingStore store;
+  ASSERT_TRUE(flush_of(0, 100, kShards)->write(store, batch).ok());
+  EXPECT_EQ(store.values.size(), 1u);
+  NotingStore small;
+  ASSERT_TRUE(flush_of(0, 100, kShards, 1)->write(small, batch).ok());
+  EXPECT_EQ(small.values.size(), kShards) << "a shard is never in two writes";
 }
 
 // A busy node writes tens of megabytes a second, and pages that are touched first cost a third of

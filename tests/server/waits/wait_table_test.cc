@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 namespace gcoord::server {
 namespace {
 
@@ -86,6 +89,62 @@ TEST(WaitTableTest, WhatIsBoundBehindTheLeavingStays) {
   EXPECT_FALSE(table.next_left().has_value());
   EXPECT_FALSE(table.left_to(ShardId{2}, 1).has_value());
   EXPECT_EQ(table.size(), 2u);
+}
+
+TEST(WaitTableTest, CountsTheWaitsOfEachShard) {
+  WaitTable table;
+  EXPECT_EQ(table.count_of(ShardId{7}), 0u);
+  table.bind(key(7, 1, 1), wait(1, Tick{5}));
+  table.bind(key(7, 1, 1), wait(2));  // Again: one wait.
+  table.bind(key(7, 2, 1), wait(3));
+  table.bind(key(3, 1, 1), wait(4));
+  EXPECT_EQ(table.count_of(ShardId{7}), 2u);
+  EXPECT_EQ(table.count_of(ShardId{3}), 1u);
+  EXPECT_EQ(table.count_of(ShardId{4}), 0u);
+  EXPECT_EQ(table.count_of(ShardId{1'000'000}), 0u);
+  EXPECT_FALSE(table.take(key(7, 3, 1)).has_value());
+  EXPECT_EQ(table.count_of(ShardId{7}), 2u);
+  EXPECT_TRUE(table.take(key(7, 1, 1)).has_value());
+  EXPECT_EQ(table.count_of(ShardId{7}), 1u);
+  table.leave(ShardId{7}, NodeId{2});
+  EXPECT_TRUE(table.next_left().has_value());
+  EXPECT_EQ(table.count_of(ShardId{7}), 0u);
+  EXPECT_FALSE(table.next_left().has_value());
+  EXPECT_EQ(table.count_of(ShardId{3}), 1u);
+}
+
+// What the counts say and what the table finds never differ: each lookup of a table under a long
+// random history answers as a plain map does.
+TEST(WaitTableTest, FindsWhatAPlainMapFinds) {
+  WaitTable table;
+  std::map<WaitKey, std::uint64_t> model;
+  std::mt19937_64 random(27);
+  for (std::uint64_t step = 1; step <= 20'000; ++step) {
+    const std::uint64_t word = random();
+    const WaitKey at =
+        key(static_cast<std::uint32_t>(word % 5), 1 + word / 5 % 3, 1 + word / 15 % 2);
+    const std::uint64_t action = word >> 60;
+    if (action < 5) {
+      table.bind(at, wait(step, step % 2 == 0 ? Tick{step} : kTickNever));
+      model[at] = step;
+    } else if (action < 13) {
+      const auto taken = table.take(at);
+      const auto found = model.find(at);
+      ASSERT_EQ(taken.has_value(), found != model.end()) << step;
+      if (taken.has_value()) {
+        ASSERT_EQ(taken->connection, protocol::ConnectionId{found->second});
+        model.erase(found);
+      }
+    } else if (action < 15) {
+      ASSERT_EQ(table.started_us(at).has_value(), model.contains(at)) << step;
+    } else {
+      table.leave(at.shard, NodeId{1});
+      while (table.next_left().has_value()) {
+      }
+      std::erase_if(model, [&](const auto& each) { return each.first.shard == at.shard; });
+    }
+    ASSERT_EQ(table.size(), model.size()) << step;
+  }
 }
 
 }  // namespace

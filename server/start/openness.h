@@ -1,4 +1,4 @@
-// Who may do everything at a node without showing anything. Pure; thread-safe.
+// Openness of a node: who may do everything there without showing anything. Thread-safe.
 #pragma once
 
 #include "server/options/options.h"

@@ -309,6 +309,10 @@ int watch(Context& context, const WatchFlags& flags) {
   if (!client.has_value()) {
     return context.exit_code();
   }
+  // Who may not see sessions of others sees the one whose key it shows.
+  if (flags.session != 0 && !context.show_key(*client, flags.session)) {
+    return context.exit_code();
+  }
   auto opened = client->watch(std::move(*options));
   if (!opened.ok()) {
     return context.fail(*client, opened.status());

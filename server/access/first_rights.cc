@@ -7,12 +7,6 @@
 
 namespace gcoord::server {
 
-namespace {
-
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
-
-}  // namespace
-
 bool FirstRights::may_propose() const {
   return environment_.log.view(kAccessShard).role == consensus::Role::Leader &&
          environment_.log.abilities().takes_records && environment_.all_have();
@@ -40,7 +34,7 @@ void FirstRights::advance(std::uint64_t now_ms) {
 
 std::uint64_t FirstRights::until_next_deadline_ms() const {
   const bool idle = proposed_ != 0 || !environment_.machine.first_change();
-  return idle ? kNever : next_ms_ - std::min(next_ms_, now_ms_);
+  return idle ? ~std::uint64_t{0} : next_ms_ - std::min(next_ms_, now_ms_);
 }
 
 }  // namespace gcoord::server

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace gcoord::cli {
@@ -50,7 +51,7 @@ TEST_F(OwnSessionsTest, AUserListsAndWatchesTheSessionsThatAreTheUsers) {
               ctl().with_endpoints(
                   joined(with_key("k2"), {"watch", "--session", session, "--count", "1"}))));
   ASSERT_TRUE(watch.ok());
-  for (int k = 0; k < kTries && watch.value().running(); ++k) {
+  for (int k = 0; k < kTries && !watch.value().wait_for(std::chrono::milliseconds{0}); ++k) {
     must(with_key("k2"), {"lock", "acquire", "jobs/w" + std::to_string(k), "--session", session});
   }
   EXPECT_NE(watch.value().read_all(kPatience).find("granted"), std::string::npos);

@@ -53,6 +53,14 @@ Status check(const ClusterWishes& wishes, std::size_t nodes) {
   if (wishes.tls && (!wishes.files_dir.starts_with('/') || has_control(wishes.files_dir))) {
     return refuse("--files-dir '" + wishes.files_dir + "' is no absolute path");
   }
+  if (!wishes.client_certificates.empty() && wishes.client_certificates != "optional" &&
+      wishes.client_certificates != "required") {
+    return refuse("--client-certificates '" + wishes.client_certificates +
+                  "' is neither optional nor required");
+  }
+  if (!wishes.tls && (wishes.rights || !wishes.client_certificates.empty())) {
+    return refuse("--with-rights and --client-certificates need --with-tls");
+  }
   return {};
 }
 
@@ -76,6 +84,11 @@ std::string quoted(const std::string& text) {
 }
 
 }  // namespace
+
+bool ClusterPlan::on_loopback() const {
+  return std::ranges::all_of(
+      nodes, [](const PlannedNode& node) { return server::is_loopback(node.client); });
+}
 
 std::string ClusterPlan::endpoints() const {
   std::string list;
@@ -114,6 +127,10 @@ Result<ClusterPlan> plan_cluster(const ClusterWishes& wishes) {
                    .shards = wishes.shards,
                    .tls = wishes.tls,
                    .insecure = wishes.insecure && !wishes.tls && !all_here,
+                   .certified = wishes.tls && (wishes.client_certificates.empty()
+                                                   ? !all_here
+                                                   : wishes.client_certificates == "required"),
+                   .first_admin = wishes.rights ? kOperatorName : "",
                    .files_dir = wishes.files_dir,
                    .nodes = {}};
   std::map<std::string, std::uint16_t> planned;
@@ -177,13 +194,21 @@ std::string configuration_of(const ClusterPlan& plan, const PlannedNode& node) {
         "tls_cert = " +
         file(own + ".crt") + "\ntls_key = " + file(own + ".key") + "\ntls_ca = " + file("ca.crt") +
         "\ntls_crl = " + file("ca.crl") +
-        "\n# A client may show a certificate, and is its user then.\n"
-        "client_certificates = \"optional\"\n"
+        (plan.certified ? "\n# Every client shows a certificate of the CA, and is its user.\n"
+                          "client_certificates = \"required\"\n"
+                        : "\n# A client may show a certificate, and is its user then.\n"
+                          "client_certificates = \"optional\"\n") +
         "# Nodes show each other their certificates.\n"
         "peer_tls = \"required\"\n"
         "# By this the nodes prove to each other that they are of this cluster.\n"
         "cluster_secret = " +
         file("cluster.secret") + "\n";
+    if (!plan.first_admin.empty()) {
+      text +=
+          "# Rights are checked from the start, and this user has all of them.\n"
+          "first_admin = " +
+          quoted(plan.first_admin) + "\n";
+    }
   }
   text += "\n# Of this node alone.\ndata_dir = " + quoted(node.data_dir) + "\n";
   return text;

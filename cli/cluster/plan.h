@@ -12,6 +12,9 @@
 
 namespace gcoord::cli {
 
+// The operator's certificate is of the user of this name.
+inline constexpr const char* kOperatorName = "admin";
+
 struct ClusterWishes {
   std::uint32_t nodes = 0;         // 0: one for each host, or three.
   std::vector<std::string> hosts;  // One for each node; empty: all on this machine's loopback.
@@ -27,6 +30,9 @@ struct ClusterWishes {
   // TLS with certificates on all ports, and a secret by which nodes prove themselves.
   bool tls = false;
   bool insecure = false;  // Beyond loopback nodes only listen with TLS, or if this is true.
+  // "optional" or "required"; empty: required beyond loopback, where strangers reach a node.
+  std::string client_certificates{};
+  bool rights = false;  // Checked from the start, with the operator as the first admin.
   // An absolute path: where a node finds the files of its certificate.
   std::string files_dir{};
 };
@@ -46,8 +52,12 @@ struct ClusterPlan {
   std::uint32_t shards = 0;
   bool tls = false;
   bool insecure = false;
+  bool certified = false;   // Every client shows a certificate.
+  std::string first_admin;  // Empty: rights are off at first.
   std::string files_dir;
   std::vector<PlannedNode> nodes;  // Ids 1, 2 and so on.
+
+  bool on_loopback() const;  // All its nodes.
 
   // "HOST:PORT,..." of the client addresses.
   std::string endpoints() const;

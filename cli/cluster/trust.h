@@ -13,9 +13,6 @@
 
 namespace gcoord::cli {
 
-// The operator's certificate is of the user of this name.
-inline constexpr const char* kOperatorName = "admin";
-
 // Where the files of a cluster lie, below the folder that they were written to.
 struct TrustPaths {
   std::filesystem::path authority;  // ca.crt: what clients are given as --cacert.

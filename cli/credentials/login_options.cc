@@ -1,5 +1,6 @@
 #include "cli/credentials/login_options.h"
 
+#include "cli/credentials/user_text.h"
 #include "protocol/error_codes.h"
 #include "security/credentials/password.h"
 #include "security/secret/file.h"
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 namespace gcoord::cli {
@@ -97,13 +99,13 @@ Result<std::string> asked(const std::string& user) {
 Result<client::Credentials> credentials_of(const LoginOptions& options) {
   client::Credentials credentials;
   credentials.token_file = options.token_file;
-  const std::size_t colon = options.user.find(':');
-  credentials.user = options.user.substr(0, colon);
+  const std::string_view written = written_name(options.user);
+  credentials.user = name_of_written(written);
   if (credentials.user.empty()) {
     return credentials;
   }
-  if (colon != std::string::npos) {
-    credentials.password = options.user.substr(colon + 1);
+  if (written.size() < options.user.size()) {
+    credentials.password = options.user.substr(written.size() + 1);
   } else if (!options.password_file.empty()) {
     GCOORD_TRY(credentials.password, first_line(options.password_file));
   } else if (options.token_file.empty()) {

@@ -59,6 +59,11 @@ Result<std::string> read_session_key(const std::string& path) {
   return checked(read.value().text(), path);
 }
 
+bool names_session_key(const std::string& path) {
+  const char* const variable = std::getenv(kSessionKeyVariable);
+  return !path.empty() || (variable != nullptr && *variable != '\0');
+}
+
 Status write_session_key(const std::string& path, std::string_view key) {
   if (path.empty() || key.empty()) {
     return Status{};

@@ -19,6 +19,9 @@ inline constexpr const char* kSessionKeyVariable = "GCOORD_SESSION_KEY_FD";
 // neither. GC6544 for what cannot be used.
 Result<std::string> read_session_key(const std::string& path);
 
+// Whether there is either of them, usable or not.
+bool names_session_key(const std::string& path);
+
 // Puts the key in the file, mode 0600. Without a path or a key nothing happens.
 Status write_session_key(const std::string& path, std::string_view key);
 

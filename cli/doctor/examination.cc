@@ -300,9 +300,31 @@ void check_deadlocks(const Inspection& inspected) {
   });
 }
 
+// A node of an earlier release does not say.
+void check_access(const Inspection& inspected) {
+  inspected.each_report([&](const NodeFacts& node) {
+    const Json* access = node.report.find("access");
+    const std::string open_to =
+        access == nullptr ? std::string{} : access->value("open_to", std::string{});
+    if (open_to == "network") {
+      inspected.add(Severity::Warning,
+                    node.node,
+                    {"everybody who reaches it may do everything: rights are off, and clients need "
+                     "no certificate",
+                     "Set client_certificates = \"required\" with TLS, or switch rights on: "
+                     "docs/how-to/roles.md."});
+    } else if (open_to == "loopback") {
+      inspected.add(Severity::Note,
+                    node.node,
+                    {"every program of its host may do everything: rights are off",
+                     "Switch them on before it listens beyond loopback: docs/how-to/roles.md."});
+    }
+  });
+}
+
 using Check = void (*)(const Inspection&);
 
-constexpr std::array<std::pair<std::string_view, Check>, 14> kChecks{{
+constexpr std::array<std::pair<std::string_view, Check>, 15> kChecks{{
     {"reachable", check_reachable},
     {"endpoints", check_endpoints},
     {"size", check_size},
@@ -317,6 +339,7 @@ constexpr std::array<std::pair<std::string_view, Check>, 14> kChecks{{
     {"rejoining", check_rejoining},
     {"ledger", check_ledger},
     {"deadlocks", check_deadlocks},
+    {"access", check_access},
 }};
 
 }  // namespace

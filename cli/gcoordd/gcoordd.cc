@@ -161,6 +161,9 @@ Status prepare(server::Invocation& opened, Process& process) {
     }
   }
   GCOORD_TRY_STATUS(server::start_log(opened.options));
+  for (const std::string& line : unknown_option_lines()) {
+    server::log_warning(server::LogComponent::Node, "{}", line);
+  }
   return join_if_new(opened);
 }
 
@@ -221,6 +224,9 @@ int run(const server::Invocation& invocation, Process& process) {
 
 // All that is wrong, for --check-config.
 int report(const std::vector<Status>& problems) {
+  for (const std::string& line : unknown_option_lines()) {
+    std::cerr << "gcoordd: warning: " + line + "\n";
+  }
   for (const Status& problem : problems) {
     std::cerr << "gcoordd: " + shown(problem.to_string()) + "\n";
   }

@@ -1,7 +1,10 @@
 #include "cli/gcoordd/hidden_options.h"
 
+#include "cli/environment/unknown_variables.h"
 #include "common/host/hidden_secrets.h"
 #include "server/options/option_table.h"
+
+#include <unistd.h>
 
 #include <cstdlib>
 #include <map>
@@ -29,6 +32,16 @@ void hide_secret_options(std::span<char*> arguments) {
       ::unsetenv(variable.c_str());
     }
   }
+}
+
+std::vector<std::string> unknown_option_lines() {
+  const auto clients = cli::client_variables();
+  std::vector<std::string> known{clients.begin(), clients.end()};
+  known.emplace_back("GCOORD_CONFIG");
+  for (const server::OptionRow& row : server::option_table()) {
+    known.push_back(server::environment_name(row.name));
+  }
+  return cli::unknown_variables(environ, known, cli::Strictness::All);
 }
 
 std::optional<std::string> environment_value(const std::string& name) {

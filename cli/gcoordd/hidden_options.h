@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gcoord {
 
@@ -15,5 +16,9 @@ void hide_secret_options(std::span<char*> arguments);
 
 // Of a variable, hidden or not; nothing where there is none.
 std::optional<std::string> environment_value(const std::string& name);
+
+// Lines about variables GCOORD_... that are no option's, of this program or of gcoordctl
+// (cli/environment).
+std::vector<std::string> unknown_option_lines();
 
 }  // namespace gcoord

@@ -126,7 +126,7 @@ void add_limit_commands(Command& app, Context& context) {
   const ChangeVerb add = add_change(
       *deny, context, {"add", LimitsAction::Deny, "close connections, and refuse them for a time"});
   add_denial_subject(add);
-  add.command->add_option("--for", add.flags.duration, "how long, 1s to 24h")
+  add.command->add_option("--for", add.flags.duration, "how long, 1s to 30d")
       ->required()
       ->type_name("TIME");
   add.command->add_option("--reason", add.flags.reason, "for other operators")->type_name("TEXT");

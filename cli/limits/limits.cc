@@ -1,9 +1,12 @@
 #include "cli/limits/limits.h"
 
 #include "cli/terminal/command.h"
+#include "common/text/duration.h"
 #include "common/text/utc_text.h"
+#include "protocol/error_codes.h"
 #include "security/limits/facts.h"
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -177,6 +180,25 @@ int list_limits(Context& context, const LimitListFlags& flags) {
   return 0;
 }
 
+namespace {
+
+// As nodes take it (security/limits): far longer than any other time of a verb.
+constexpr std::uint64_t kDenialMsMax = std::uint64_t{30} * 24 * 60 * 60 * 1000;
+
+// 0 where nothing is said. Nothing: the error has been printed.
+std::optional<std::uint64_t> denial_ms(Context& context, const std::string& text) {
+  const auto ms = text.empty() ? std::optional<std::uint64_t>{0} : parse_milliseconds(text);
+  if (ms && *ms <= kDenialMsMax) {
+    return ms;
+  }
+  context.refuse(protocol::make_error(
+      protocol::ErrorCode::OptionInvalid,
+      "--for '" + text + "' is not a time up to 30 days; write 90s, 1h30m, 48h or 30d"));
+  return std::nullopt;
+}
+
+}  // namespace
+
 int change_limits(Context& context, const LimitFlags& flags) {
   client::LimitsChange change;
   change.action = flags.action;
@@ -187,11 +209,11 @@ int change_limits(Context& context, const LimitFlags& flags) {
   if (change.limit.rate != 0 && change.limit.burst == 0) {
     change.limit.burst = change.limit.rate;  // What comes in within a second.
   }
-  std::chrono::milliseconds duration{0};
-  if (!context.read_duration("--for", flags.duration, duration)) {
+  const auto duration_ms = denial_ms(context, flags.duration);
+  if (!duration_ms) {
     return context.exit_code();
   }
-  change.duration_ms = static_cast<std::uint64_t>(duration.count());
+  change.duration_ms = *duration_ms;
   flags.change.fill(change);
   auto client = context.connect();
   if (!client) {

@@ -18,14 +18,18 @@ std::string variable(const std::string& name) {
 }
 
 std::string variable_of(const std::string& option) {
+  return variable(variable_name(option));
+}
+
+}  // namespace
+
+std::string variable_name(const std::string& option) {
   std::string name = "GCOORD_" + option;
   std::ranges::transform(name, name.begin(), [](unsigned char letter) {
     return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
   });
-  return variable(name);
+  return name;
 }
-
-}  // namespace
 
 std::filesystem::path own_contexts_path() {
   return contexts_path([](const std::string& name) { return std::optional{variable(name)}; });

@@ -13,6 +13,9 @@ namespace gcoord::cli {
 // The file of this user's contexts; empty where there is no place for one.
 std::filesystem::path own_contexts_path();
 
+// "GCOORD_PASSWORD_FILE" of "password-file": the variable of an option.
+std::string variable_name(const std::string& option);
+
 // The options of a context that stand on the command line, after it was parsed.
 ContextValues typed_values(const Command& program, const ContextValues& parsed);
 

@@ -216,6 +216,17 @@ std::optional<client::Client> Context::connect_to_all() {
 }
 
 int Context::fail(const client::Client& client, const client::Status& status) const {
+  constexpr auto kUnattached = static_cast<std::uint32_t>(protocol::ErrorCode::SessionNotAttached);
+  if (status.detail() == kUnattached && names_session_key(globals_.session_key_file)) {
+    // The key went out with the request, and the node did not take it for this session's.
+    const Status wrong = protocol::make_error(
+        protocol::ErrorCode::SessionKeyInvalid,
+        globals_.session_key_file.empty() ? kSessionKeyVariable : globals_.session_key_file);
+    return fail(
+        client,
+        client::Status{
+            static_cast<client::StatusCode>(wrong.code()), wrong.message(), wrong.detail()});
+  }
   std::vector<std::string> evidence;
   for (const client::NodeView& node : client.cluster().nodes) {
     const std::string state = node.connected            ? "connected"

@@ -1,9 +1,9 @@
 #include "cli/terminal/command_words.h"
 
+#include "common/text/near_names.h"
 #include "protocol/error_codes.h"
 
 #include <algorithm>
-#include <numeric>
 #include <ranges>
 #include <string_view>
 
@@ -63,27 +63,6 @@ bool take_word(const std::string& word, CommandWords& read) {
   return true;
 }
 
-// Letters to change, add, remove or swap with a neighbour (Damerau; optimal string alignment).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  std::vector<std::size_t> next(b.size() + 1);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      next[j] = std::min({changed, row[j] + 1, next[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        next[j] = std::min(next[j], before[j - 2] + 1);
-      }
-    }
-    before = row;
-    row = next;
-  }
-  return row[b.size()];
-}
-
 // The nearest long name; empty when none is near.
 std::string nearest_option(const CommandWords& words) {
   std::string nearest;
@@ -91,7 +70,7 @@ std::string nearest_option(const CommandWords& words) {
   for (const Command* command : words.chain | std::views::reverse) {
     for (const OptionFacts& option : command->options()) {
       for (const std::string& name : option.names) {
-        const std::size_t mistakes = distance(words.unknown_option, name);
+        const std::size_t mistakes = letters_apart(words.unknown_option, name);
         if (name.starts_with("--") && mistakes < least) {
           nearest = name;
           least = mistakes;

@@ -1,5 +1,6 @@
 #include "cli/terminal/living_session.h"
 
+#include "cli/credentials/session_key_files.h"
 #include "protocol/error_codes.h"
 
 #include <string>
@@ -61,7 +62,16 @@ std::optional<client::Status> release_elsewhere(Context& context,
   client::Status released = session.value().release(hold.name, hold.token);
   session.value().detach();
   if (!released.ok() && !is_over(released)) {
-    context.refuse(*client, released);
+    // Without the key it is a hold like any other, which takes the right to break it.
+    const bool unproven =
+        released.detail() == kNotAllowed && !names_session_key(context.globals().session_key_file);
+    context.refuse(*client,
+                   unproven ? client::Status{released.code(),
+                                             released.message() +
+                                                 "; if the lock is your own, show the key of its "
+                                                 "session: --session-key-file",
+                                             released.detail()}
+                            : released);
     return std::nullopt;
   }
   return released;

@@ -46,9 +46,22 @@ struct MadeCluster {
     return files.configurations[node.id - 1].string();
   }
 
-  bool here() const {
-    return std::ranges::all_of(
-        plan.nodes, [](const PlannedNode& node) { return server::is_loopback(node.client); });
+  bool here() const { return plan.on_loopback(); }
+
+  // Who may do what, for people.
+  std::string access() const {
+    if (!plan.first_admin.empty()) {
+      return "Rights are checked from the start: only admin.crt may do anything, until it adds "
+             "users and roles\n(docs/how-to/roles.md).";
+    }
+    if (plan.certified) {
+      return "Clients need a certificate of this CA (gcoordctl cert issue user NAME --dir " +
+             shell_word((directory / "ca").string()) +
+             ");\nrights are off: whoever has one may do everything (docs/how-to/roles.md).";
+    }
+    return here() ? "Rights are off: every program of this machine may do everything."
+                  : "Rights are off, and clients need no certificate: EVERYBODY WHO REACHES A NODE "
+                    "MAY DO EVERYTHING.";
   }
 
   // What starts the node, on its host once the files are copied there.
@@ -92,6 +105,11 @@ Json json_of(const MadeCluster& made) {
               {"cluster_id", std::to_string(plan.cluster_id)},
               {"endpoints", plan.endpoints()},
               {"tls", plan.tls},
+              {"client_certificates",
+               plan.certified ? "required"
+               : plan.tls     ? "optional"
+                              : "none"},
+              {"first_admin", plan.first_admin.empty() ? Json(nullptr) : Json(plan.first_admin)},
               {"files", std::move(others)},
               {"nodes", nodes}};
 }
@@ -126,7 +144,8 @@ void print_commands(const MadeCluster& made) {
   print_exports(made);
   std::cerr << "  gcoordctl status\nFor every later command, instead of the variable:\n"
                "  gcoordctl context set "
-            << plan.name << " --endpoints " << plan.endpoints() << made.client_flags() << "\n";
+            << plan.name << " --endpoints " << plan.endpoints() << made.client_flags() << "\n"
+            << made.access() << "\n";
 }
 
 int init(Context& context, const InitText& text) {
@@ -216,6 +235,16 @@ void add_cluster_commands(Command& app, Context& context) {
       text->tls,
       "make a CA, certificates and a cluster secret, and have the nodes speak TLS on all "
       "ports; so it is with --hosts, unless --insecure is given");
+  verb->add_option("--client-certificates",
+                   text->wishes.client_certificates,
+                   "whether every client shows a certificate of the CA (default required beyond "
+                   "loopback, else optional)")
+      ->one_of({"optional", "required"})
+      ->type_name("WISH");
+  verb->add_flag("--with-rights",
+                 text->wishes.rights,
+                 "begin with rights checked, and admin.crt as the first administrator: others may "
+                 "do nothing until it lets them");
   verb->add_flag("--insecure",
                  text->wishes.insecure,
                  "allow hosts beyond loopback without TLS: nothing is encrypted or authenticated");

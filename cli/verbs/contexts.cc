@@ -1,5 +1,6 @@
 // gcoordctl context: the clusters that a user has given names.
 #include "cli/contexts/file.h"
+#include "cli/credentials/user_text.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/endpoints.h"
 #include "protocol/error_codes.h"
@@ -106,6 +107,9 @@ int set(Context& context, const ContextText& text) {
   const Globals& globals = context.globals();
   ContextValues typed = typed_values(*globals.program, globals.values());
   typed.erase("context");
+  if (const auto user = typed.find("user"); user != typed.end()) {
+    user->second = written_name(globals.login.user);
+  }
   if (!is_context_name(text.name)) {
     return context.fail(
         refuse("'" + text.name + "' is no name of 1 to 64 letters, digits, '-', '_' or '.'"));
@@ -122,9 +126,9 @@ int set(Context& context, const ContextText& text) {
       return context.fail(parsed.status());
     }
   }
-  // Files stay what they are, wherever a later command is typed.
-  for (const char* file : {"cacert", "cert", "key"}) {
-    if (const auto given = typed.find(file); given != typed.end()) {
+  // Files stay what they are, wherever a later command is typed; "-" is standard input.
+  for (const char* file : {"cacert", "cert", "key", "password-file", "token-file"}) {
+    if (const auto given = typed.find(file); given != typed.end() && given->second != "-") {
       given->second = std::filesystem::absolute(given->second).lexically_normal().string();
     }
   }

@@ -1,5 +1,6 @@
 // gcoordctl: parse, call, print. The other files of this room have the verbs, one group each.
 #include "cli/completion/scripts.h"
+#include "cli/environment/unknown_variables.h"
 #include "cli/group/verb.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/command_words.h"
@@ -9,6 +10,8 @@
 #include "common/host/hidden_secrets.h"
 #include "protocol/error_codes.h"
 #include "server/platform/version.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -179,6 +182,15 @@ Status mistake_in(const CommandWords& words, ParseOutcome outcome, const std::st
   return protocol::make_error(code, error);
 }
 
+// An option in the environment that has no effect, since its name is mistyped.
+void warn_of_variables() {
+  const auto names = client_variables();
+  const std::vector<std::string> known{names.begin(), names.end()};
+  for (const std::string& line : unknown_variables(environ, known, Strictness::Near)) {
+    talk("warning: " + line);
+  }
+}
+
 int main_of(std::vector<std::string> arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   CommandLine line("gcoordctl: control a gcoord cluster", "gcoordctl");
@@ -208,6 +220,7 @@ int main_of(std::vector<std::string> arguments) {
       path_of(words) == "gcoordctl lock run") {
     return output.fail(command_not_apart());
   }
+  warn_of_variables();
   return outcome == ParseOutcome::Chosen ? context.run()
                                          : output.fail(mistake_in(words, outcome, line.error()));
 }

@@ -91,10 +91,14 @@ Table table_of(const Json& nodes) {
     const bool ready = node.value("ready", false);
     const std::string error = node.value("error", std::string{});
     const std::string why = error.empty() ? joined(failing(node, true)) : error;
+    // A node that refuses to say so may well be ready.
+    const bool hidden = node.value("refused", false);
     table.rows.push_back({text_of(node, "node"),
                           text_of(node, "endpoint"),
                           live ? "yes" : "-",
-                          ready ? "yes" : "no",
+                          hidden  ? "hidden"
+                          : ready ? "yes"
+                                  : "no",
                           why.empty() ? "-" : why});
     for (const std::string& warning : failing(node, false)) {
       table.notes.push_back("node " + text_of(node, "node") + ": WARNING: " + warning);

@@ -1,4 +1,6 @@
 // gcoordctl lock acquire | release; the other verbs have files of their own.
+#include "cli/credentials/session_key_files.h"
+#include "cli/terminal/any_node.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/living_session.h"
 #include "cli/terminal/lock_flags.h"
@@ -153,6 +155,23 @@ int give_up(const LockOptions& options, client::Session& session, GrantWait& wai
   return 128 + waited.signal;
 }
 
+// A lock that only its session's key releases, and the key ends with this program.
+void warn_of_key(Context& context, client::Client& client, const client::Session& session) {
+  if (names_session_key(context.globals().session_key_file) || session.key().empty() ||
+      context.output().format() != Format::Tables) {
+    return;
+  }
+  client::AccessQuery query;
+  query.subject = client::AccessSubject::Self;
+  query.node_id = any_node(client);
+  const auto self = client.access(query);
+  if (self.ok() && self.value().enabled) {
+    talk("the key of session " + std::to_string(session.id()) +
+         " was not kept: without it nobody but an operator releases the lock before its TTL ends; "
+         "next time give --session-key-file FILE");
+  }
+}
+
 int acquire(Context& context, const LockOptions& options) {
   std::optional<std::chrono::milliseconds> ttl;
   if (!context.read_duration("--ttl", options.ttl, ttl)) {
@@ -194,6 +213,9 @@ int acquire(Context& context, const LockOptions& options) {
   const auto remaining = renewed.ok() ? session->ttl() : session->remaining();
   Json json = grants_json(options, locks.value(), *session, remaining);
   json["after"] = positions_text(client->positions());
+  if (!options.in_session.has_value()) {
+    warn_of_key(context, *client, *session);
+  }
   locks.value().detach();
   session->detach();
   context.output().print_facts(json);
@@ -242,6 +264,11 @@ void add_lock_commands(Command& app, Context& context) {
               options->in_session,
               "use the session of an earlier acquire or session open; it must still live (GC6008)")
           ->type_name("S");
+  verb->footer(
+      "While rights are checked the lock is released, and its session renewed, only with the key "
+      "of the\n"
+      "session: --session-key-file FILE, an option of every verb, keeps it here and shows it "
+      "later.");
   verb->add_option("--sequence",
                    options->sequence,
                    "number of this request in --session: a repetition with the same number is "

@@ -30,9 +30,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::cli {
 
@@ -214,6 +217,29 @@ int report_unstarted(Context& context, const Status& why) {
   return why.code() == StatusCode::NotFound ? kNoSuchCommandExit : kUnusableCommandExit;
 }
 
+// How the command's own clients reach the cluster as the same user: where files prove it. A
+// password that was typed stays here.
+std::vector<std::pair<std::string, std::string>> login_variables(const Globals& globals) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const auto& [option, value] : globals.values()) {
+    const bool file = option == "cacert" || option == "cert" || option == "key" ||
+                      option == "password-file" || option == "token-file";
+    const bool named = option == "endpoints" || option == "tls" || option == "user" ||
+                       option == "insecure-credentials";
+    if (value.empty() || value == "-" || (!file && !named)) {
+      continue;
+    }
+    const bool provable = !globals.login.password_file.empty() || !globals.login.token_file.empty();
+    if (option == "user" && !provable) {
+      continue;  // Its clients would ask for the password, or have none.
+    }
+    variables.emplace_back(
+        variable_name(option),
+        file ? std::filesystem::absolute(value).lexically_normal().string() : value);
+  }
+  return variables;
+}
+
 // What the command runs under.
 struct Hold {
   client::Session& session;
@@ -233,14 +259,15 @@ int run_command(Context& context,
   Terminal terminal;
   const std::string token = std::to_string(*hold.locks.fence(first));
   const bool keyed = hold.key.put(hold.session.key());
-  const Status started =
-      command.start({{"GCOORD_LOCK_NAME", first},
-                     {"GCOORD_LOCK_TOKEN", token},
-                     {"GCOORD_LOCK_TOKENS", tokens_of(options, hold.locks)},
-                     {"GCOORD_LOCK_SESSION", session},
-                     {"GCOORD_SESSION", session},  // For one more release.
-                     {kSessionKeyVariable, keyed ? hold.key.number() : std::string{}}},
-                    foreground);
+  auto variables = login_variables(context.globals());
+  variables.insert(variables.end(),
+                   {{"GCOORD_LOCK_NAME", first},
+                    {"GCOORD_LOCK_TOKEN", token},
+                    {"GCOORD_LOCK_TOKENS", tokens_of(options, hold.locks)},
+                    {"GCOORD_LOCK_SESSION", session},
+                    {"GCOORD_SESSION", session},  // For one more release.
+                    {kSessionKeyVariable, keyed ? hold.key.number() : std::string{}}});
+  const Status started = command.start(variables, foreground);
   if (foreground) {
     terminal.note_lent();  // Also when there was no such program: it was lent before that showed.
   }
@@ -331,7 +358,12 @@ void add_lock_run_command(Command& lock, Context& context) {
       "and,\n"
       "of several locks, a line NAME=TOKEN each in GCOORD_LOCK_TOKENS; where sessions have keys, "
       "an\n"
-      "open descriptor GCOORD_SESSION_KEY_FD has that of its session.\n"
+      "open descriptor GCOORD_SESSION_KEY_FD has that of its session. It also has, as "
+      "GCOORD_CACERT, "
+      "GCOORD_USER\n"
+      "and so on, the endpoints and the files by which this program proves who it is, so that a "
+      "gcoordctl\n"
+      "in it is the same user; a password that was typed is not handed on.\n"
       "When this program dies, even by SIGKILL, or the lock is lost, everything that the command\n"
       "started is killed. A command that ends by itself may leave processes behind.\n"
       "Exit code: the command's; 6 when the lock was lost or not granted in time; 127 when there "

@@ -192,6 +192,35 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
 // How often a stream without events looks whether there can be any.
 constexpr milliseconds kLook{500};
 
+// What a node says of a login that will not become good by itself.
+constexpr std::array kLoginRefusals = {ErrorCode::AuthenticationFailed,
+                                       ErrorCode::AuthenticationThrottled,
+                                       ErrorCode::TokenMalformed,
+                                       ErrorCode::TokenForeign,
+                                       ErrorCode::TokenExpired,
+                                       ErrorCode::TokenRevoked};
+
+// Why nothing will happen any more: no node is connected, and a majority refuses the login, as they
+// do once its password is another one. Ok: something may.
+Status login_refusal(const client::Client& client) {
+  const client::ClusterView cluster = client.cluster();
+  std::size_t refusing = 0;
+  std::size_t node_count = 0;
+  Status refusal;
+  for (const client::NodeView& node : cluster.nodes) {
+    node_count += node.node_id != 0 ? 1 : 0;
+    const auto code = static_cast<ErrorCode>(node.last_error_number);
+    if (node.connected) {
+      return {};
+    }
+    if (node.node_id != 0 && std::ranges::find(kLoginRefusals, code) != kLoginRefusals.end()) {
+      ++refusing;
+      refusal = protocol::make_error(code, node.address);
+    }
+  }
+  return refusing > node_count / 2 ? refusal : Status{};
+}
+
 // Says on stderr, once each, that no majority can be reached, so that nothing can happen, and that
 // one can be reached again. A node that was not tried yet counts as one that can be.
 class Majority {
@@ -232,6 +261,9 @@ int stream(Context& context,
       return signals.signal() != 0 ? 0 : context.fail(client, batch.status());
     }
     if (!batch.value()) {
+      if (const Status refused = login_refusal(client); !refused.ok()) {
+        return context.fail(refused);
+      }
       majority.look(client);
       continue;
     }
@@ -309,6 +341,10 @@ int watch(Context& context, const WatchFlags& flags) {
   if (!client.has_value()) {
     return context.exit_code();
   }
+  // Who may not see sessions of others sees the one whose key it shows.
+  if (flags.session != 0 && !context.show_key(*client, flags.session)) {
+    return context.exit_code();
+  }
   auto opened = client->watch(std::move(*options));
   if (!opened.ok()) {
     return context.fail(*client, opened.status());
@@ -343,6 +379,9 @@ int observe(Context& context, const ObserveFlags& flags) {
       return signals.signal() != 0 ? 0 : context.fail(*client, office.status());
     }
     if (!office.value()) {
+      if (const Status refused = login_refusal(*client); !refused.ok()) {
+        return context.fail(refused);
+      }
       majority.look(*client);
       continue;
     }

@@ -29,6 +29,7 @@ Status Client::Impl::Watches::feed(const std::shared_ptr<WatchState>& state) {
     }
     WatchNodes known{std::move(addresses), core_->options().seed};
     known.set_login(core_->nodes().access().login);
+    known.set_keyring({core_, &core_->nodes().access().keyring});
     feed_ = std::make_shared<WatchFeed>(core_->options(), std::move(known));
     feed_->start();
   }

@@ -75,8 +75,9 @@ void break_lock(Core& core,
         }
         if (lock.value().hidden) {
           return callback(failure(protocol::ErrorCode::NotAllowed,
-                                  "who does not have lock.read.details of the name breaks a hold "
-                                  "by its token"));
+                                  "it takes lock.break over the name, and lock.read.details to "
+                                  "find its holds; who has only the first gives the token of a "
+                                  "hold"));
         }
         asked.token = newest_token(lock.value());
         // One hold costs a node little; all of them, room for as many as a lock may have.

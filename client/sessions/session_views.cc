@@ -92,12 +92,16 @@ void send_round_at(const KeepAliveRound& round, TimePoint moment) {
   });
 }
 
+// Whether a node that failed so may count in another round.
+bool may_pass(const Status& failed) {
+  const auto code = static_cast<ErrorCode>(failed.detail());
+  return failed.ok() || code == ErrorCode::Unreachable || protocol::is_passing(code);
+}
+
 // Too few nodes have counted. Those that could not be reached may be starting, and one that has
 // started counts only once it has the view: another round, while there is time.
 void on_no_majority(const KeepAliveRound& round) {
-  const auto code = static_cast<ErrorCode>(round.failure.detail());
-  const bool passes =
-      round.failure.ok() || code == ErrorCode::Unreachable || protocol::is_passing(code);
+  const bool passes = may_pass(round.failure);
   const TimePoint pause = round.core.nodes().known().behind() ? kViewBehind : kMajorityBehind;
   const TimePoint again = round.core.clock().now() + pause;
   if (passes && again < round.deadline) {
@@ -132,7 +136,8 @@ void on_round_over(const KeepAliveRound& round) {
 
 void on_acknowledged(KeepAliveRound& round, NodeId node, const Answer& answer) {
   if (!answer.status.ok()) {
-    round.failure = answer.status;
+    // A refusal for good is not covered by what another node may do later.
+    round.failure = may_pass(round.failure) ? answer.status : round.failure;
     return;
   }
   const auto missed = protocol::decode_keep_alive_reply(answer.payload);

@@ -324,6 +324,10 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
                         return &each.second == &entry;
                       })->first;
   streams_[stream.request_id] = {number, static_cast<std::size_t>(&stream - entry.streams.data())};
+  for (auto& shown : nodes_.shown_before(opening.query.session.value)) {
+    shown.slot.request_id = next_aside();
+    connection_->send(shown.slot, shown.key.bytes());
+  }
   connection_->send(opening.slot, protocol::encode_watch_query(opening.query));
   ask(entry, stream);
 }

@@ -1,11 +1,12 @@
-// Nodes that a client's watches may be served by, in the order in which they are tried, and the
-// login at them.
+// Nodes that a client's watches may be served by, in the order in which they are tried, and what is
+// shown to them: the login, and the keys of sessions that are watched.
 //
 // One thread.
 #pragma once
 
 #include "client/credentials/connection_login.h"
 #include "client/credentials/login.h"
+#include "client/credentials/session_keyring.h"
 #include "common/assert.h"
 
 #include <algorithm>
@@ -31,6 +32,19 @@ class WatchNodes {
   // The login at each of them; nullptr: none.
   void set_login(std::shared_ptr<Login> login) { login_ = std::move(login); }
 
+  // The keys of the client's sessions; nullptr: none.
+  void set_keyring(std::shared_ptr<const SessionKeyring> keyring) { keyring_ = std::move(keyring); }
+
+  // What the present connection sends before it watches the session: at most once on a connection,
+  // and nothing where the key is not known.
+  std::vector<SessionKeyring::Shown> shown_before(std::uint64_t session_id) {
+    protocol::RequestSlot slot;
+    slot.kind = protocol::RequestKind::WatchOpen;
+    slot.session = session_id;
+    return keyring_ == nullptr ? std::vector<SessionKeyring::Shown>{}
+                               : keyring_->before(slot, {}, attached_);
+  }
+
   // nullptr where there is nothing to show.
   Login* login() const { return login_ != nullptr && login_->wanted() ? login_.get() : nullptr; }
 
@@ -38,7 +52,10 @@ class WatchNodes {
   ConnectionLogin& shown() { return shown_; }
 
   // A connection to the current one begins.
-  void note_begun() { shown_ = ConnectionLogin{seed_}; }
+  void note_begun() {
+    shown_ = ConnectionLogin{seed_};
+    attached_.clear();
+  }
 
   std::size_t size() const { return addresses_.size(); }
 
@@ -76,7 +93,9 @@ class WatchNodes {
 
   std::uint64_t seed_;
   std::shared_ptr<Login> login_;
+  std::shared_ptr<const SessionKeyring> keyring_;
   ConnectionLogin shown_;
+  SessionKeyring::Attached attached_;  // By the present connection.
   std::vector<std::string> addresses_;
   std::size_t at_ = 0;
   std::set<std::string> lacking_;  // Those that cannot do what a watch needs.

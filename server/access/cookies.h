@@ -10,8 +10,9 @@ namespace gcoord::server {
 enum class AccessProposer : std::uint8_t {
   Requests = 0,  // requests.h
   Recovery = 1,  // recovery.h
+  First = 2,     // first_rights.h
 };
 
-using AccessCookies = ProposalCookies<CookieOwner::Access, AccessProposer, 2>;
+using AccessCookies = ProposalCookies<CookieOwner::Access, AccessProposer, 3>;
 
 }  // namespace gcoord::server

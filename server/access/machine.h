@@ -15,13 +15,17 @@
 #include "common/random.h"
 #include "protocol/reply_sink.h"
 #include "security/roles/command.h"
+#include "security/roles/first_admin.h"
 #include "security/roles/role_cpu.h"
 #include "server/interfaces/command_machine.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -74,12 +78,27 @@ class AccessMachine final : public CommandMachine<AccessPolicy> {
  public:
   using CommandMachine::CommandMachine;
 
-  const security::AccessTable& table() const { return state_now().table(); }
+  // A cluster of this node that begins does so with rights checked. Once, before the engine opens.
+  void set_first_admin(std::string name) { first_admin_.emplace(std::move(name)); }
+
+  // The table by which the node decides; with a first admin also before the log has one.
+  const security::AccessTable& table() const {
+    const security::AccessTable& table = state_now().table();
+    return first_admin_ ? first_admin_->effective(table) : table;
+  }
+
+  // What the log has not said yet of the first admin; nothing: all of it, or there is none.
+  std::optional<security::AccessCommand> first_change() const {
+    return first_admin_ ? first_admin_->next(state_now().table()) : std::nullopt;
+  }
 
   const security::AccessCpu& state_of_access() const { return state_now(); }
 
   // server/interfaces/state_machine.h
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
+
+ private:
+  std::optional<security::FirstAdmin> first_admin_;
 };
 
 }  // namespace gcoord::server

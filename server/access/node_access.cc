@@ -21,6 +21,10 @@ NodeAccess::NodeAccess(AccessMachine& machine,
                        const std::string& data_dir)
     : machine_(machine),
       requests_(environment),
+      first_({.log = environment.log,
+              .machine = machine,
+              .all_have = environment.all_have,
+              .wall_ms = environment.wall_ms}),
       recovery_({.log = environment.log,
                  .machine = machine,
                  .all_have = environment.all_have,
@@ -49,11 +53,13 @@ void NodeAccess::on_access() {
 }
 
 void NodeAccess::on_access_decided(std::uint64_t cookie, security::AccessCode code) {
+  first_.on_ended(cookie);
   recovery_.on_ended(cookie);
   requests_.on_decided(cookie, code);
 }
 
 void NodeAccess::on_access_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
+  first_.on_ended(cookie);
   recovery_.on_ended(cookie);
   requests_.on_lost(cookie, status, leader_hint);
 }

@@ -5,10 +5,12 @@
 // Whoever decides about requests looks at table(). One thread, the node's loop.
 #pragma once
 
+#include "server/access/first_rights.h"
 #include "server/access/machine.h"
 #include "server/access/recovery.h"
 #include "server/access/requests.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -34,10 +36,15 @@ class NodeAccess final : public AccessListener {
   }
 
   // After each turn. `now_ms`: of the node's clock, which only grows.
-  void advance(std::uint64_t now_ms) { recovery_.advance(now_ms); }
+  void advance(std::uint64_t now_ms) {
+    first_.advance(now_ms);
+    recovery_.advance(now_ms);
+  }
 
   // For how many milliseconds the loop may sleep for the sake of advance(); ~0: for ever.
-  std::uint64_t until_next_deadline_ms() const { return recovery_.until_next_deadline_ms(); }
+  std::uint64_t until_next_deadline_ms() const {
+    return std::min(first_.until_next_deadline_ms(), recovery_.until_next_deadline_ms());
+  }
 
   // Messages of other nodes that did not decode.
   std::uint64_t dropped() const { return dropped_; }
@@ -51,6 +58,7 @@ class NodeAccess final : public AccessListener {
  private:
   AccessMachine& machine_;
   AccessRequests requests_;
+  FirstRights first_;
   AccessRecovery recovery_;
   std::uint64_t dropped_ = 0;
   // As the node's log has said it.

@@ -228,6 +228,10 @@ Status AccessRequests::check(const Asker& asker, const AccessOrder& order) const
   }
   const AccessTable& table = environment_.machine.table();
   const bool takes = environment_.log.abilities().takes_records;
+  // The log gets the first admin before anything else, so that nothing can come between.
+  if (environment_.machine.first_change()) {
+    return protocol::make_error(ErrorCode::AccessNotReady);
+  }
   if (!takes || (table.epoch == 0 && !environment_.all_have())) {
     return protocol::make_error(ErrorCode::AccessNotReady);
   }

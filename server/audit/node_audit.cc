@@ -129,6 +129,15 @@ std::vector<security::KnownOrigin> NodeAudit::origins_of(
   return origins;
 }
 
+bool NodeAudit::is_behind(const security::Principal& principal, SessionId session) const {
+  if (principal.kind == security::PrincipalKind::Anonymous || session.value == 0) {
+    return false;
+  }
+  const security::KnownOrigin* const known =
+      env_.machine.notes().find(protocol::home_shard(session, options_.shard_count), session);
+  return known != nullptr && known->origin.principal == principal;
+}
+
 std::vector<SessionId> NodeAudit::holders_of(const protocol::RequestSlot& request,
                                              std::string_view name) const {
   std::vector<SessionId> sessions;

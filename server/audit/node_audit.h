@@ -82,6 +82,9 @@ class NodeAudit final : public NoteListener {
   std::optional<security::ClientOrigin> origin_of(protocol::ConnectionId connection) const;
   void add_session(protocol::ConnectionId connection, SessionId session, std::uint64_t due_ms);
   std::vector<security::KnownOrigin> origins_of(std::span<const SessionId> sessions) const;
+
+  // Whether the session's note says that this principal is behind it; never of an anonymous one.
+  bool is_behind(const security::Principal& principal, SessionId session) const;
   std::vector<SessionId> holders_of(const protocol::RequestSlot& request,
                                     std::string_view name) const;
 

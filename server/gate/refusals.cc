@@ -17,7 +17,8 @@ std::size_t bucket_of(const security::Principal& principal) {
 
 MetricName Refusals::name_of(std::string_view right) {
   return {"gcoord_server_requests_not_allowed_total",
-          "Requests that were refused because the client's principal lacks a right.",
+          "Requests that were refused because the client's principal lacks a right; identity: the "
+          "request takes none, but a client that has proven who it is.",
           "right",
           std::string{right}};
 }

@@ -4,16 +4,29 @@
 
 namespace gcoord::server {
 
+namespace {
+
+// Sessions without what they hold.
+bool lists_sessions(protocol::RequestKind kind) {
+  return kind == protocol::RequestKind::SessionList ||
+         kind == protocol::RequestKind::SessionDescribe;
+}
+
+}  // namespace
+
 std::optional<std::vector<std::byte>> ReplyGate::masked(protocol::ConnectionId connection,
                                                         const protocol::ReplySlot& slot,
                                                         std::span<const std::byte> payload) {
   if (!is_masked_kind(slot.kind) || slot.code != StatusCode::Ok || !gate_.on()) {
     return std::nullopt;
   }
-  return mask_reply(
-      slot.kind, payload, {gate_.rights(connection), [this, connection](SessionId session) {
-                             return gate_.standing(connection, session) == SessionStanding::Own;
-                           }});
+  const bool listed = lists_sessions(slot.kind);
+  return mask_reply(slot.kind,
+                    payload,
+                    {gate_.rights(connection), [this, connection, listed](SessionId session) {
+                       return listed ? gate_.may_list(connection, session)
+                                     : gate_.standing(connection, session) == SessionStanding::Own;
+                     }});
 }
 
 bool ReplyGate::lists(protocol::ConnectionId connection, std::string_view name) {

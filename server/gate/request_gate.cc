@@ -86,6 +86,12 @@ SessionStanding RequestGate::standing(protocol::ConnectionId connection, Session
   return environment_->standing(connection, session);
 }
 
+bool RequestGate::may_list(protocol::ConnectionId connection, SessionId session) const {
+  return standing(connection, session) == SessionStanding::Own ||
+         (environment_->is_behind &&
+          environment_->is_behind(environment_->clients.principal(connection), session));
+}
+
 // Of a watch its query names the session.
 SessionStanding RequestGate::standing_of(protocol::ConnectionId connection,
                                          const protocol::RequestSlot& slot,

@@ -48,6 +48,8 @@ class RequestGate {
     std::function<std::uint64_t()> now_ms;
     // How often connections that were somebody have become somebody else.
     std::function<std::uint64_t()> reidentified;
+    // Whether the ledger knows this principal as the one behind the session; may be empty.
+    std::function<bool(const security::Principal&, SessionId)> is_behind{};
   };
 
   explicit RequestGate(MetricsRegistry& metrics);
@@ -86,6 +88,9 @@ class RequestGate {
   const security::RightsOf& rights(protocol::ConnectionId connection);
   const security::RightsOf& rights_of(const security::Principal& principal);
   SessionStanding standing(protocol::ConnectionId connection, SessionId session) const;
+
+  // Whether the client may see a session in a list: it speaks for it, or is who opened it.
+  bool may_list(protocol::ConnectionId connection, SessionId session) const;
 
   const protocol::ReplySink& clients() const { return environment_->clients; }
 

@@ -39,10 +39,13 @@ WatchVerdict WatchGate::judge(protocol::ConnectionId connection, const WatchFilt
                         .standing = session ? gate_.standing(connection, filter.session)
                                             : SessionStanding::Unproven});
   constexpr bool kIdentified = true;  // It does not matter: each watch needs a right.
-  return {.allowed = !missing_right(demands, rights, kIdentified).has_value(),
+  const auto missing = missing_right(demands, rights, kIdentified);
+  const security::Principal& principal = gate_.clients().principal(connection);
+  return {.allowed = !missing.has_value(),
           .whole = over_all(rights, Right::Watch, filter) &&
                    over_all(rights, Right::WatchDetails, filter),
-          .past = over_all(rights, Right::LockHistory, filter)};
+          .past = over_all(rights, Right::LockHistory, filter),
+          .why = missing ? refusal_text(security::to_string(principal), *missing) : std::string{}};
 }
 
 std::vector<std::byte> WatchGate::mask(protocol::ConnectionId connection,

@@ -20,7 +20,7 @@ class ProposalCookies {
   }
 
  private:
-  static constexpr std::uint32_t kNumbers = 1u << 28;
+  static constexpr std::uint32_t kNumbers = (1u << 28) / ((kProposers + 1) / 2);
   static_assert((~cookie_mark(kOwner).mask & 0xffff'ffffu) + 1 >=
                 std::uint64_t{kNumbers} * kProposers);
 

@@ -118,7 +118,9 @@ RequestGate::Environment ClientServices::gate_environment() {
                            : SessionStanding::Unproven;
               },
           .now_ms = [this] { return environment_.service.now_us() / 1000; },
-          .reidentified = [this] { return environment_.identities.reidentified(); }};
+          .reidentified = [this] { return environment_.identities.reidentified(); },
+          .is_behind = [this](const security::Principal& principal,
+                              SessionId session) { return audit_.is_behind(principal, session); }};
 }
 
 SnapshotDownloads::Environment ClientServices::snapshot_environment() {

@@ -17,6 +17,7 @@
 #include "server/platform/boot_time.h"
 #include "server/platform/operator_log.h"
 #include "server/start/node_membership.h"
+#include "server/start/openness.h"
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -136,10 +137,14 @@ class Node::Impl {
     }
     events_.watch_engine(fds);
     log_.on_serving(options(), ports(), engine_->view(), time_.elapsed_ms());
+    log_openness(options(), ledger_stack_.access().table().enabled);
     return events_.watch_signals();
   }
 
-  void change_tls(const TlsChoices& choices) { client_port_.tls.change(choices); }
+  void change_tls(const TlsChoices& choices) {
+    client_port_.tls.change(choices);
+    reports_->set_tls(choices);
+  }
 
   NodePorts ports() const {
     return {client_port_.frontend.port(),
@@ -231,7 +236,8 @@ class Node::Impl {
                         return client_services_ == nullptr ? Json(nullptr)
                                                            : client_services_->detection().report();
                       },
-                      [this] { return &client_port_.frontend.sockets().counters(); }});
+                      [this] { return &client_port_.frontend.sockets().counters(); },
+                      [this] { return ledger_stack_.access().table().enabled; }});
   }
 
   void set_identity_secret() {

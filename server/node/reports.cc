@@ -5,6 +5,7 @@
 #include "server/health/pages.h"
 #include "server/platform/boot_time.h"
 #include "server/platform/version.h"
+#include "server/start/openness.h"
 
 #include <time.h>
 
@@ -226,6 +227,14 @@ Json wal_json(const NodeView& view, const Histogram* sync) {
       {"sync_p99_us", sync == nullptr ? Json() : Json(std::to_string(sync->percentile_us(99)))}};
 }
 
+// Whether clients have to show or to be anything, and who may do everything without.
+Json access_json(const StatusSources& sources, const TlsChoices& tls) {
+  const bool checked = sources.rights_checked();
+  return {{"rights_checked", checked},
+          {"client_certificates", client_certificates_name(client_certificates(tls))},
+          {"open_to", openness_name(openness(*sources.options, tls, checked))}};
+}
+
 }  // namespace
 
 std::string_view role_name(consensus::Role role) {
@@ -268,6 +277,7 @@ std::string StatusReports::node_status() const {
                {"sessions", occupied.sessions},
                {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                {"coordinator", coordinator_json(sources_.service->coordinator())},
+               {"access", access_json(sources_, tls_)},
                {"connections", sources_.connection_count()},
                {"client_io", client_io_json(*sources_.client_io())},
                {"metrics", sources_.metrics_address()},

@@ -44,11 +44,16 @@ struct StatusSources {
   std::function<std::string()> metrics_address;  // Where /metrics is; empty: off.
   std::function<Json()> detector;                // As detector_json(); null before it begins.
   std::function<const IoCounters*()> client_io;
+  std::function<bool()> rights_checked;
 };
 
 class StatusReports final : public NodeReports {
  public:
-  explicit StatusReports(StatusSources sources) : sources_(std::move(sources)) {}
+  explicit StatusReports(StatusSources sources)
+      : sources_(std::move(sources)), tls_(sources_.options->tls) {}
+
+  // The choices that hold from now on.
+  void set_tls(const TlsChoices& choices) { tls_ = choices; }
 
   std::string node_status() const override;
   std::string shard_list_begin(ShardId first) const override;
@@ -57,6 +62,7 @@ class StatusReports final : public NodeReports {
 
  private:
   StatusSources sources_;
+  TlsChoices tls_;
 };
 
 // "follower", "pre-candidate", "candidate" or "leader".

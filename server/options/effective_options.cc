@@ -128,6 +128,7 @@ constexpr std::array kShown = {
                 [](const NodeOptions& options) {
                   return std::string(client_certificates_name(client_certificates(options.tls)));
                 }},
+    ShownOption{"first-admin", &show<&NodeOptions::first_admin>},
     ShownOption{"trace", &show<&NodeOptions::trace_file>},
     ShownOption{"cpu-profiles", &show<&NodeOptions::cpu_profiles>},
     ShownOption{"slow-request-ms", &show<&NodeOptions::slow_request_ms>},

@@ -46,6 +46,7 @@ constexpr std::array kRules = {
     GroupRule{"session-keys", "Trust"},
     GroupRule{"session-notes", "Trust"},
     GroupRule{"token-life", "Trust"},
+    GroupRule{"first-admin", "Trust"},
     GroupRule{"*-max", "Limits"},
     GroupRule{"device*", "Devices"},
     GroupRule{"turn*", "Devices"},

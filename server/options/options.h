@@ -146,6 +146,7 @@ struct NodeOptions {
   SessionKeyMode session_keys = SessionKeyMode::Auto;
   std::uint32_t token_life_ms = 600'000;
   SessionNotes session_notes = SessionNotes::Identified;
+  std::string first_admin;  // Of a cluster that begins with rights checked; empty: it does not.
   // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;

@@ -1,4 +1,5 @@
 // The options of trust: certificates, the cluster secret, and the proofs that are required.
+#include "common/text/printable.h"
 #include "server/options/option_rows.h"
 #include "server/options/setters.h"
 
@@ -43,6 +44,16 @@ Status peer_proof(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+// A user's name (security/roles/grant_rules.h); the table of roles judges it again.
+Status first_admin(const std::string& text, NodeOptions& options) {
+  if (!is_printable(text) || text.empty() || text.size() > 255 || text.front() == ' ' ||
+      text.back() == ' ') {
+    return wrong("'" + shown(text) + "' is no name of a user: 1 to 255 bytes of printable text");
+  }
+  options.first_admin = text;
+  return Status{};
+}
+
 Status session_keys(const std::string& text, NodeOptions& options) {
   const std::optional<SessionKeyMode> mode = parse_session_key_mode(text);
   if (!mode.has_value()) {
@@ -83,6 +94,13 @@ constexpr std::array kRows = {
               "itself for up to a day, and a connection that showed no other one since, 5s to 24h "
               "(default 10m)",
               &duration<&NodeOptions::token_life_ms, 5000, kDayMs>},
+    OptionRow{"first-admin",
+              OptionShape::Value,
+              "USER",
+              "a new cluster begins with rights checked, and with this user, who has all of them "
+              "and shows its certificate; the same on all nodes; without effect once the cluster "
+              "has users (default none: rights are off until gcoordctl auth enable)",
+              &first_admin},
     OptionRow{"cluster-secret",
               OptionShape::Value,
               "FILE",

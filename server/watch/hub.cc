@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace gcoord::server {
@@ -171,7 +173,7 @@ void WatchHub::on_open(protocol::ConnectionId connection,
       error_reply(request, verdict.allowed ? ErrorCode::WatchCompacted : ErrorCode::NotAllowed);
   if (!verdict.allowed || !past_.plan(*watch, verdict.past, refusal)) {
     drop_target(*watch->target);
-    return environment_.replies.reply(connection, refusal, {});
+    return environment_.replies.reply(connection, refusal, std::as_bytes(std::span{verdict.why}));
   }
   Watch& opened = register_.add(std::move(watch));
   metrics_.watches->set(static_cast<std::int64_t>(register_.size()));
@@ -364,7 +366,9 @@ void WatchHub::end(Watch& watch, ErrorCode error, LogIndex first, ShardId shard)
   reply.shard = shard.value;
   metrics_.lagging->add(error == ErrorCode::WatchLagging ? 1 : 0);
   environment_.replies.unpark(watch.connection);
-  environment_.replies.reply(watch.connection, reply, {});
+  const std::string_view why =
+      error == ErrorCode::NotAllowed ? std::string_view{watch.verdict.why} : std::string_view{};
+  environment_.replies.reply(watch.connection, reply, std::as_bytes(std::span{why}));
   erase(watch);
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gcoord::server {
@@ -18,6 +19,7 @@ struct WatchVerdict {
   bool allowed = true;
   bool whole = true;  // Nothing that it may be told of is hidden from its client.
   bool past = true;   // It may be told of what is in history alone.
+  std::string why;    // Which right is missing, where it is not allowed; for its client.
 };
 
 class WatchJudge {

@@ -6,9 +6,10 @@ const WatchVerdict& judged(Watch& watch, WatchJudge& judge) {
   const std::uint64_t epoch = judge.epoch();
   if (watch.judged_epoch != epoch) {
     watch.judged_epoch = epoch;
-    const bool was_allowed = watch.verdict.allowed;
+    if (!watch.verdict.allowed) {
+      return watch.verdict;  // It is about to end, for what was missing then.
+    }
     watch.verdict = judge.judge(watch.connection, watch.target->filter);
-    watch.verdict.allowed = watch.verdict.allowed && was_allowed;
   }
   return watch.verdict;
 }

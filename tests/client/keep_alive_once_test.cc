@@ -114,6 +114,30 @@ TEST_F(KeepAliveOnce, ARefusalStaysOneWhereNoNodeKnowsTheSession) {
   EXPECT_EQ(told_.wait_for(1)[0].status().detail(), 6560u);
 }
 
+// One node's refusal is for good, whatever the others may do later.
+TEST_F(KeepAliveOnce, ARefusalIsNotAskedForAgain) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind != RequestKind::KeepAlive) {
+      return friendly_reply(request);
+    }
+    return error_reply(request,
+                       request.node == NodeId{1} ? protocol::ErrorCode::NotAllowed
+                                                 : protocol::ErrorCode::NotReady);
+  });
+  ClientOptions hurried = options();
+  hurried.clock = boot_clock();
+  hurried.request_timeout = std::chrono::milliseconds{1'000};
+  auto client = Client::connect(hurried);
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  ask(client.value());
+  EXPECT_EQ(told_.wait_for(1)[0].status().detail(), 6560u);
+  std::size_t refused = 0;
+  for (const FakeRequest& request : cluster_.requests(RequestKind::KeepAlive)) {
+    refused += request.node == NodeId{1} ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 1u);
+}
+
 // A client that comes right after a start has tried all nodes, and two were not there yet.
 TEST_F(KeepAliveOnce, NodesThatAreStartingAreWaitedFor) {
   nodes_say(protocol::KeepAliveState::Renewed, 0);

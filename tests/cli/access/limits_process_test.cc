@@ -174,7 +174,10 @@ TEST_P(LimitsProcessTest, WhoSaysNothingIsClosed) {
 
 TEST_P(LimitsProcessTest, TheLedgerSaysWhoLimitedWhom) {
   told({"limit", "set", "--principal", "*", "--sessions", "5", "--as", "the operator"});
-  told({"deny", "add", "--network", "198.51.100.0/24", "--for", "1m", "--reason", "a test"});
+  told({"deny", "add", "--network", "198.51.100.0/24", "--for", "30d", "--reason", "a test"});
+  const Finished long_one =
+      ctl()({"-o", "json", "deny", "add", "--network", "198.51.101.0/24", "--for", "31d"});
+  EXPECT_EQ(long_one.error_code(), "GC1001") << long_one.out;
   const nlohmann::json limits = told({"limit", "list"});
   ASSERT_EQ(limits["limits"].size(), 1u);
   EXPECT_EQ(limits["limits"][0]["name"], "*");

@@ -29,23 +29,25 @@ inline void write_private(const fs::path& path, const std::string& text) {
 
 class TrustTest : public testing::Test {
  protected:
-  // The flags of each node beside its file.
-  explicit TrustTest(Words flags = {}) : flags_(std::move(flags)) {}
+  // The flags of each node beside its file, and those of `cluster init` beside --with-tls.
+  explicit TrustTest(Words flags = {}, Words init = {})
+      : flags_(std::move(flags)), init_(std::move(init)) {}
 
   void SetUp() override {
     port_ = first_port();
     ASSERT_NE(port_, 0);
-    const Finished made = run("gcoordctl",
-                              {"cluster",
-                               "init",
-                               "--with-tls",
-                               "--dir",
-                               folder_.path() / "made",
-                               "--client-port",
-                               std::to_string(port_),
-                               "--shards",
-                               "16"});
+    const Words init = {"cluster",
+                        "init",
+                        "--with-tls",
+                        "--dir",
+                        folder_.path() / "made",
+                        "--client-port",
+                        std::to_string(port_),
+                        "--shards",
+                        "16"};
+    const Finished made = run("gcoordctl", joined(init, init_));
     ASSERT_EQ(made.code, 0) << made.err;
+    init_said_ = made.err;
     for (int node = 1; node <= 3; ++node) {
       const Words config = {"--config", made_file("node-" + std::to_string(node) + ".toml")};
       auto child = ChildProcess::start(program("gcoordd", joined(config, flags_)));
@@ -120,6 +122,8 @@ class TrustTest : public testing::Test {
   }
 
   const Words flags_;
+  const Words init_;
+  std::string init_said_;
   const ScratchFolder folder_;
   std::uint16_t port_ = 0;
   std::vector<ChildProcess> nodes_;

@@ -148,6 +148,36 @@ TEST(ClusterTrust, WithTlsOnAllPortsHostsNeedNoWordAboutThem) {
   EXPECT_EQ(refusal(asked), number(protocol::ErrorCode::OptionInvalid));
 }
 
+TEST(ClusterTrust, BeyondLoopbackClientsShowACertificate) {
+  const ScratchFolder folder;
+  const auto wish = [](const ClusterWishes& asked) {
+    const ClusterPlan plan = plan_cluster(asked).value();
+    const std::string text = configuration_of(plan, plan.nodes[0]);
+    const std::string key = "client_certificates = ";
+    const std::size_t at = text.find(key);
+    EXPECT_NE(at, std::string::npos) << text;
+    return text.substr(at + key.size(), text.find('\n', at) - at - key.size());
+  };
+  EXPECT_EQ(wish(with_tls(folder)), "\"optional\"");
+  EXPECT_EQ(wish(with_tls(folder, {"10.0.0.1", "localhost"})), "\"required\"");
+  ClusterWishes asked = with_tls(folder, {"10.0.0.1"});
+  asked.client_certificates = "optional";
+  EXPECT_EQ(wish(asked), "\"optional\"");
+  asked.client_certificates = "some";
+  EXPECT_EQ(refusal(asked), number(protocol::ErrorCode::OptionInvalid));
+}
+
+TEST(ClusterTrust, RightsFromTheStartAreOfTheOperatorsCertificate) {
+  const ScratchFolder folder;
+  ClusterWishes asked = with_tls(folder, {"10.0.0.1"});
+  asked.rights = true;
+  const ClusterPlan plan = plan_cluster(asked).value();
+  const auto files = write_configurations(plan, folder.path() / "made").value();
+  EXPECT_EQ(options_of(files[0]).first_admin, kOperatorName);
+  asked.tls = false;
+  EXPECT_EQ(refusal(asked), number(protocol::ErrorCode::OptionInvalid));
+}
+
 TEST(ClusterPlan, NodesOfOneHostShareNeitherPortsNorDirectories) {
   std::set<std::string> addresses;
   std::set<std::string> directories;

@@ -95,6 +95,30 @@ TEST_F(ContextsTest, ContextsAreListedAndShownWithTheirSources) {
   EXPECT_EQ(shown["output_from"], "command line");
 }
 
+TEST_F(ContextsTest, FilesOfAContextAreFoundFromEverywhere) {
+  const auto set = ctl({"-o",
+                        "json",
+                        "context",
+                        "set",
+                        "lab",
+                        "--cacert",
+                        "c/ca.crt",
+                        "--user",
+                        R"(ann\:b)",
+                        "--password-file",
+                        "ann.pw",
+                        "--token-file",
+                        "here/../ann.token"})
+                       .json();
+  const auto here = std::filesystem::current_path();
+  EXPECT_EQ(set["cacert"], (here / "c/ca.crt").string());
+  EXPECT_EQ(set["password-file"], (here / "ann.pw").string());
+  EXPECT_EQ(set["token-file"], (here / "ann.token").string());
+  EXPECT_EQ(set["user"], R"(ann\:b)");
+  const auto input = ctl({"-o", "json", "context", "set", "in", "--password-file", "-"}).json();
+  EXPECT_EQ(input["password-file"], "-") << "standard input";
+}
+
 TEST_F(ContextsTest, WhatCannotBeChosenIsSaid) {
   const Finished absent = ctl({"--context", "nowhere", "status"});
   EXPECT_EQ(absent.code, 2);

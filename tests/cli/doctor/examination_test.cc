@@ -185,5 +185,13 @@ TEST(Examination, AnOffsetIsHalfOfTheWayAccurate) {
   EXPECT_FALSE(clock_offset(facts).has_value()) << "this machine's clock was set meanwhile";
 }
 
+TEST(Examination, SaysWhenEverybodyMayDoEverything) {
+  ClusterFacts facts = healthy_cluster();
+  facts.nodes[0].report["access"] = {{"open_to", "nobody"}};
+  facts.nodes[1].report["access"] = {{"open_to", "network"}};
+  facts.nodes[2].report["access"] = {{"open_to", "loopback"}};
+  EXPECT_EQ(found(facts), (Lines{"warning access 2", "note access 3"}));
+}
+
 }  // namespace
 }  // namespace gcoord::cli

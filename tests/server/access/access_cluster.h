@@ -57,6 +57,9 @@ class AccessEngineTest : public testing::Test {
   AccessEngineTest() : around_(kNodes + 1), cluster_(kNodes, kShards) {
     cluster_.around = [this](std::uint32_t id, StateMachine& inner) -> StateMachine& {
       around_[id].machine = std::make_unique<AccessMachine>(inner);
+      if (!first_admin_.empty()) {
+        around_[id].machine->set_first_admin(first_admin_);
+      }
       return *around_[id].machine;
     };
     cluster_.after_turn = [this](EngineCluster::Node& node) {
@@ -180,6 +183,7 @@ class AccessEngineTest : public testing::Test {
   static inline std::uint64_t numbers_ = 0;
   std::vector<Around> around_;
   bool all_have_ = true;
+  std::string first_admin_;
   std::uint64_t now_ms_ = 0;
   EngineCluster cluster_;
 };

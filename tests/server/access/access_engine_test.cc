@@ -1,5 +1,6 @@
 // Users and roles on three engines: changed for one epoch, carried by checkpoints, snapshots and
 // restarts, and never made while a node lacks the feature.
+#include "security/roles/authorize.h"
 #include "security/roles/part.h"
 #include "server/interfaces/log_record.h"
 #include "tests/server/access/access_cluster.h"
@@ -303,6 +304,54 @@ TEST(AccessRequests, AreNotTakenWhileTheLogTakesNoRecords) {
   log.takes = true;
   requests.on_request(protocol::ConnectionId{1}, slot, protocol::encode_access_order(order));
   EXPECT_EQ(log.proposals, 1);
+}
+
+TEST_F(AccessEngineTest, AClusterWithAFirstAdminIsNeverOpen) {
+  first_admin_ = "admin";
+  all_have_ = false;
+  start_all();
+  // Before the log has anything, nodes decide as it will say.
+  EXPECT_TRUE(table(1).enabled);
+  EXPECT_EQ(table(1).epoch, 0u);
+  EXPECT_TRUE(security::rights_of(table(1), "admin")->allows(Right::AuthAdmin, {}));
+  EXPECT_FALSE(security::rights_of(table(1), "eve")->allows(Right::LockAcquire, "a"));
+  around_[leader()].proven = "admin";
+  EXPECT_EQ(change(order(AccessKind::Disable)).error(), ErrorCode::AccessNotReady);
+  bool open = false;
+  all_have_ = true;
+  cluster_.run_until([&] {
+    bool done = true;
+    for (std::uint32_t id = 1; id <= kNodes; ++id) {
+      open = open || !table(id).enabled;
+      done = done && !around_[id].machine->first_change();
+    }
+    return done;
+  });
+  EXPECT_FALSE(open);
+  EXPECT_EQ(table(1).epoch, 2u);
+  EXPECT_EQ(table(1).users.at("admin").roles, std::vector<std::string>{"root"});
+  // From here on it is a table as any other: what the administrator switches off stays off.
+  around_[leader()].proven = "admin";
+  EXPECT_EQ(change(order(AccessKind::Disable)).error(), ErrorCode::None);
+  await_epoch(3);
+  EXPECT_FALSE(table(1).enabled);
+  stop(1);
+  start(1);
+  await_epoch(3);
+  EXPECT_FALSE(table(1).enabled);
+}
+
+TEST_F(AccessEngineTest, AFirstAdminIsNothingToAClusterThatHasUsers) {
+  start_all();
+  ASSERT_EQ(change(order(AccessKind::UserAdd, "ann")).error(), ErrorCode::None);
+  await_epoch(1);
+  first_admin_ = "admin";
+  stop(1);
+  start(1);
+  cluster_.run_until([&] { return table(1).epoch == 1; });
+  EXPECT_FALSE(table(1).enabled);
+  EXPECT_FALSE(around_[1].machine->first_change());
+  EXPECT_FALSE(table(1).users.contains("admin"));
 }
 
 }  // namespace

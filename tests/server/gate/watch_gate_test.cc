@@ -130,6 +130,19 @@ TEST_F(WatchGateTest, ASilentWatchEndsToo) {
   EXPECT_EQ(told(node), std::vector<std::string>{"GC6560"});
 }
 
+TEST_F(WatchGateTest, TheEndNamesTheRightThatIsMissing) {
+  WatchNode node(logs_, {.judge = &gate_});
+  node.open(kAnn, 1, prefix("jobs/"));
+  node.settle();
+  told(node);
+  bench_.revoke("ann");
+  node.turn();
+  ASSERT_FALSE(node.sink.sent[kAnn].empty());
+  const auto& payload = node.sink.sent[kAnn].back().payload;
+  const std::string why{reinterpret_cast<const char*>(payload.data()), payload.size()};
+  EXPECT_EQ(why, "user ann has no right watch over all names below \"jobs/\"");
+}
+
 TEST_F(WatchGateTest, ARightThatGoesAndComesAgainDoesNotHideAGap) {
   WatchNode node(logs_, {.judge = &gate_});
   node.open(kAnn, 1, prefix("jobs/"));

@@ -39,11 +39,40 @@ bool joins_by_tls(const server::TlsChoices& tls) {
   return !tls.files.authority.empty() && tls.client != server::TlsMode::Off;
 }
 
+struct Renamed {
+  std::string_view of_client;
+  std::string_view of_node;
+};
+
+// Options of clients that errors speak of, as nodes that join have them.
+constexpr Renamed kOptions[] = {
+    {"--endpoints", "--join"},
+    {"the client --cacert, or --tls", "--tls-ca"},
+    {"--cacert", "--tls-ca"},
+};
+
+std::string in_options_of_a_node(std::string text) {
+  for (const Renamed& each : kOptions) {
+    for (std::size_t at = text.find(each.of_client); at != std::string::npos;
+         at = text.find(each.of_client, at + each.of_node.size())) {
+      text.replace(at, each.of_client.size(), each.of_node);
+    }
+  }
+  return text;
+}
+
 // A client's failure, as the programs of nodes have them.
 Status status_of(const client::Status& failure, const server::TlsChoices& tls) {
   constexpr auto kPlaintext = static_cast<std::uint32_t>(ErrorCode::TlsPlaintext);
   if (failure.detail() == kPlaintext && !joins_by_tls(tls)) {
-    return protocol::make_error(ErrorCode::JoinTlsNeeded, failure.message());
+    return protocol::make_error(ErrorCode::JoinTlsNeeded, in_options_of_a_node(failure.message()));
+  }
+  constexpr auto kForeign = static_cast<std::uint32_t>(ErrorCode::ClusterForeign);
+  if (failure.detail() == kForeign) {
+    return Status{StatusCode::FailedPrecondition,
+                  "the nodes of --join belong to another cluster than --cluster-id or "
+                  "--cluster-name names; correct one of them. A node that joins needs neither",
+                  kForeign};
   }
   constexpr auto kExposed = static_cast<std::uint32_t>(ErrorCode::CredentialsExposed);
   if (failure.detail() == kExposed) {
@@ -54,9 +83,10 @@ Status status_of(const client::Status& failure, const server::TlsChoices& tls) {
                   kExposed};
   }
   const protocol::ErrorEntry* const entry = protocol::find_error(failure.detail());
-  return Status{entry == nullptr ? StatusCode::Unavailable : entry->status,
-                "the cluster was asked to admit this node: " + failure.message(),
-                failure.detail()};
+  return Status{
+      entry == nullptr ? StatusCode::Unavailable : entry->status,
+      "the cluster was asked to admit this node: " + in_options_of_a_node(failure.message()),
+      failure.detail()};
 }
 
 Result<protocol::JoinRequest> request_of(const server::NodeOptions& options,

@@ -13,9 +13,9 @@ namespace gcoord {
 
 // Ok at once where the options name no cluster to join, and where the directory has joined with
 // this very token before, which is logged. Failures: what the cluster refuses, or that it cannot be
-// reached; ViewSettingsDiffer for an option that its view contradicts; kDirectoryNode for a
-// directory that holds another node's data; JoinTlsNeeded where the cluster speaks TLS and nobody
-// gave
+// reached; ClusterForeign for another cluster than the options name; ViewSettingsDiffer for an
+// option that its view contradicts; kDirectoryNode for a directory that holds another node's data;
+// JoinTlsNeeded where the cluster speaks TLS and nobody gave
 // --tls-ca; JoinCertificate for --peer-tls with another node's certificate; addresses that no other
 // node could use; the disk's.
 Status join_if_new(const server::Invocation& invocation);

@@ -5,8 +5,10 @@
 #include "cli/member/named.h"
 #include "cli/member/wait.h"
 #include "cli/terminal/command.h"
+#include "common/text/utc_text.h"
 #include "protocol/error_codes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -18,6 +20,11 @@ using client::MemberState;
 using protocol::ErrorCode;
 
 std::optional<client::MemberAddition> addition_of(Context& context, const MemberAddFlags& flags) {
+  if (flags.observer && flags.weight.value_or(0) != 0) {
+    context.refuse(
+        protocol::make_error(ErrorCode::MemberWeightInvalid, "an observer has no votes"));
+    return std::nullopt;
+  }
   client::MemberAddition addition;
   addition.role = flags.observer  ? client::MemberRole::Observer
                   : flags.witness ? client::MemberRole::Witness
@@ -45,6 +52,11 @@ std::optional<client::MemberAddition> addition_of(Context& context, const Member
   return addition;
 }
 
+bool is_number(const std::string& text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char byte) { return byte >= '0' && byte <= '9'; });
+}
+
 // The cluster, and the change that it is to make.
 struct Order {
   Context& context;
@@ -54,17 +66,19 @@ struct Order {
 
 // Prints first: the token is needed before there is anything to wait for.
 void print_addition(const Order& order, const client::ChangedMember& added) {
-  const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
-      added.token_deadline.time_since_epoch());
-  Json json = changed_json(added);
-  json["token"] = added.token;
-  json["deadline_ms"] = std::to_string(deadline.count());
+  const std::uint64_t deadline = unix_ms(added.token_deadline);
   const bool known = !added.token.empty();
   const JoinTrust trust =
       known ? trust_of(order.client, order.context.globals().tls_options().enabled) : JoinTrust{};
-  json["certificate_command"] = known ? certificate_command(added, trust) : "";
-  json["command"] = known ? join_command(added, trust) : "";
-  end_change(order.context, order.flags.change.base, change_result(std::move(json), added));
+  ChangeResult result = change_result(added, order.flags.change.base.dry_run);
+  result.json["deadline_ms"] = std::to_string(deadline);
+  (*result.facts)["deadline"] = deadline == 0 ? "-" : utc_text(deadline);
+  for (Json* const shown : {&result.json, &*result.facts}) {
+    (*shown)["token"] = added.token;
+    (*shown)["certificate_command"] = known ? certificate_command(added, trust) : "";
+    (*shown)["command"] = known ? join_command(added, trust) : "";
+  }
+  end_change(order.context, order.flags.change.base, std::move(result));
   if (known && (trust.clients || trust.peers)) {
     talk(
         "First make its certificate where the CA is, and copy it, its key, ca.crt and ca.crl to "
@@ -105,6 +119,27 @@ int promote_in_place(const Order& order, std::uint32_t node, std::uint32_t repla
 
 }  // namespace
 
+Result<std::uint32_t> successor_of(const client::MembershipView& view, const std::string& text) {
+  const auto known = text.empty() ? std::nullopt : find_named(view, text);
+  if (!known) {
+    return is_number(text)
+               ? Result<std::uint32_t>{protocol::make_error(
+                     ErrorCode::MemberUnknown, text + "; NEW is a name, or a node that joins")}
+               : Result<std::uint32_t>{0u};
+  }
+  if (known->state == MemberState::Joining && !known->invited) {
+    return known->node_id;
+  }
+  const std::string node = "node " + std::to_string(known->node_id) + " \"" + known->name + "\"";
+  if (known->state == MemberState::Removed) {
+    return protocol::make_error(ErrorCode::MemberRemoved, node);
+  }
+  const std::string state =
+      known->invited ? "invited, and nobody has come with its token yet" : state_text(known->state);
+  return protocol::make_error(ErrorCode::MemberStateWrong,
+                              node + " is " + state + "; NEW joins, or is a name of no node");
+}
+
 int add_member(Context& context, const MemberAddFlags& flags) {
   const auto addition = addition_of(context, flags);
   if (!addition) {
@@ -130,11 +165,16 @@ int replace_member(Context& context, const MemberAddFlags& flags) {
   }
   const auto old = find_named(view.value(), flags.change.node);
   if (!old) {
-    return context.fail(protocol::make_error(ErrorCode::MemberUnknown, flags.change.node));
+    const bool left = find_left(view.value(), flags.change.node).has_value();
+    return context.fail(protocol::make_error(
+        left ? ErrorCode::MemberRemoved : ErrorCode::MemberUnknown, flags.change.node));
   }
-  const auto joins = flags.name.empty() ? std::nullopt : find_named(view.value(), flags.name);
-  if (joins && joins->state == MemberState::Joining && !joins->invited) {
-    return promote_in_place({context, *client, flags}, joins->node_id, old->node_id);
+  const auto joins = successor_of(view.value(), flags.name);
+  if (!joins.ok()) {
+    return context.fail(joins.status());
+  }
+  if (joins.value() != 0) {
+    return promote_in_place({context, *client, flags}, joins.value(), old->node_id);
   }
   addition->replaces = old->node_id;
   addition->role = old->role;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/member/change.h"
+#include "common/status.h"
 #include "gcoord/client.h"
 
 #include <cstdint>
@@ -24,6 +25,11 @@ struct MemberAddFlags {
   bool observer = false;
   bool witness = false;
 };
+
+// Of `replace OLD NEW`: the joining node that NEW names; 0: NEW is the name of a node to invite.
+// GC6616 for a node that does not join, GC6612 for one that has left, GC6611 for a number that is
+// no node's.
+Result<std::uint32_t> successor_of(const client::MembershipView& view, const std::string& text);
 
 int add_member(Context& context, const MemberAddFlags& flags);
 int replace_member(Context& context, const MemberAddFlags& flags);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gcoord::cli {
 
@@ -35,8 +36,13 @@ client::MemberChange change_of(client::MemberAction action,
 // {"view": "4", "node": 2, ..., "before": {...}, "after": {...}, "moves": {...}}.
 Json changed_json(const client::ChangedMember& changed);
 
-// That JSON, and for people what it says of votes and shards.
-ChangeResult change_result(Json json, const client::ChangedMember& changed);
+// That JSON, and for people what it says of votes and shards: how many votes may fail, and of a dry
+// run what would move.
+ChangeResult change_result(const client::ChangedMember& changed, bool dry_run);
+
+// Lines for people about a view that works and is a trap: one node's votes alone are a majority;
+// nobody is left to whom leaderships would be handed over.
+std::vector<std::string> warnings_of(const client::MembershipView& view);
 
 int promote_member(Context& context, const MemberChangeFlags& flags);
 int remove_member(Context& context, const MemberChangeFlags& flags);

@@ -167,8 +167,8 @@ void add_replace(Command& member, Context& context) {
       ->names_nodes();
   verb->add_option("NEW",
                    flags->name,
-                   "name of the new node (default: node-ID), or id or name of one that joins "
-                   "already")
+                   "name of the new node (default: node-ID), or id or name of a node that joins "
+                   "already; a number is an id")
       ->type_name("NEW")
       ->names_nodes();
   add_new_node_options(*verb, *flags);

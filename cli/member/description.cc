@@ -68,6 +68,14 @@ Json view_json(const client::MembershipView& view) {
   return {{"view", std::to_string(view.epoch)}, {"members", members}};
 }
 
+namespace {
+
+std::string address_text(const char* name, const std::string& address) {
+  return address.empty() ? "" : name + address;
+}
+
+}  // namespace
+
 std::string view_line(const client::MembershipView& view) {
   std::string line = "view " + std::to_string(view.epoch) + ":";
   for (const client::MemberDescription& member : view.members) {
@@ -75,7 +83,12 @@ std::string view_line(const client::MembershipView& view) {
     const std::string labels = labels_text(member);
     line += (first ? " " : ", ") + std::to_string(member.node_id) + " " + member.name + " " +
             role_text(member.role) + " " + state_text(member.state) +
-            (member.suspect ? " suspect" : "") + (labels.empty() ? "" : " " + labels);
+            (member.suspect ? " suspect" : "") +
+            (member.weight == 1 || member.role == client::MemberRole::Observer
+                 ? ""
+                 : " weight=" + std::to_string(member.weight)) +
+            address_text(" peer=", member.peer_address) +
+            address_text(" client=", member.client_address) + (labels.empty() ? "" : " " + labels);
   }
   return shown(line);
 }

@@ -27,7 +27,7 @@ bool is_moving(const client::MembershipView& view);
 // {"view": "3", "members": [...]}.
 Json view_json(const client::MembershipView& view);
 
-// "view 3: 1 node-1 voter active zone=a, 2 node-2 voter active".
+// "view 3: 1 node-1 voter active peer=a:7500 client=a:7400 zone=a, 2 node-2 voter active weight=3".
 std::string view_line(const client::MembershipView& view);
 
 }  // namespace gcoord::cli

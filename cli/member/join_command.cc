@@ -15,6 +15,7 @@ using client::MemberState;
 
 constexpr const char* kFiles = "/etc/gcoord";
 
+// Without those that the cluster holds for failed, unless there are no others.
 std::vector<client::MemberDescription> serving(const client::MembershipView& view) {
   std::vector<client::MemberDescription> members;
   std::ranges::copy_if(view.members, std::back_inserter(members), [](const auto& member) {
@@ -22,6 +23,8 @@ std::vector<client::MemberDescription> serving(const client::MembershipView& vie
         member.state == MemberState::Active || member.state == MemberState::Draining;
     return serves && !member.client_address.empty();
   });
+  const bool some_live = !std::ranges::all_of(members, &client::MemberDescription::suspect);
+  std::erase_if(members, [&](const auto& member) { return some_live && member.suspect; });
   return members;
 }
 

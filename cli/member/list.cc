@@ -110,11 +110,21 @@ Json MemberRows::json() const {
 }
 
 Table MemberRows::table(std::uint64_t now_ms) const {
-  Table table{
-      {"NODE", "NAME", "ROLE", "STATE", "PEER", "CLIENT", "VIEW", "SEEN", "PHI", "HEARD", "LABELS"},
-      {},
-      "view " + std::to_string(view_.epoch),
-      {}};
+  Table table{{"NODE",
+               "NAME",
+               "ROLE",
+               "WEIGHT",
+               "STATE",
+               "PEER",
+               "CLIENT",
+               "VIEW",
+               "SEEN",
+               "PHI",
+               "HEARD",
+               "LABELS"},
+              {},
+              "view " + std::to_string(view_.epoch),
+              {}};
   for (const client::MemberDescription& member : view_.members) {
     const std::vector<Seen> seen = seen_of(member.node_id);
     std::optional<std::uint32_t> phi;
@@ -127,6 +137,7 @@ Table MemberRows::table(std::uint64_t now_ms) const {
     table.rows.push_back({std::to_string(member.node_id),
                           member.name,
                           role_text(member.role),
+                          std::to_string(member.weight),
                           (member.invited ? "invited" : state_text(member.state)) +
                               (member.suspect ? " suspect" : ""),
                           member.peer_address,

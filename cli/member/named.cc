@@ -31,6 +31,15 @@ std::optional<client::MemberDescription> find_named(const client::MembershipView
   return found == view.members.end() ? std::nullopt : std::optional(*found);
 }
 
+std::optional<client::MemberDescription> find_left(const client::MembershipView& view,
+                                                   const std::string& name) {
+  const auto newest = std::find_if(
+      view.members.rbegin(), view.members.rend(), [&](const client::MemberDescription& member) {
+        return member.state == client::MemberState::Removed && member.name == name;
+      });
+  return newest == view.members.rend() ? std::nullopt : std::optional(*newest);
+}
+
 std::optional<NamedNode> reach_named(Context& context, const std::string& text) {
   auto client = context.connect();
   if (!client.has_value()) {
@@ -44,7 +53,8 @@ std::optional<NamedNode> reach_named(Context& context, const std::string& text) 
     context.refuse(*client, view.status());
     return std::nullopt;
   }
-  const auto member = find_named(view.value(), text);
+  auto member = find_named(view.value(), text);
+  member = member ? member : find_left(view.value(), text);
   if (!member) {
     context.refuse(protocol::make_error(protocol::ErrorCode::MemberUnknown, text));
     return std::nullopt;

@@ -13,6 +13,10 @@ namespace gcoord::cli {
 std::optional<client::MemberDescription> find_named(const client::MembershipView& view,
                                                     const std::string& text);
 
+// The newest one of this name that has left.
+std::optional<client::MemberDescription> find_left(const client::MembershipView& view,
+                                                   const std::string& name);
+
 class Context;
 
 // A node that a verb is about, and the cluster.
@@ -22,7 +26,7 @@ struct NamedNode {
 };
 
 // Nothing: why has been printed, and the context has the exit code. A number is an id whether the
-// view has it or not: the node that answers says so.
+// view has it or not: the node that answers says so, as of one that has left.
 std::optional<NamedNode> reach_named(Context& context, const std::string& text);
 
 }  // namespace gcoord::cli

@@ -1,5 +1,6 @@
 #include "cli/member/update.h"
 
+#include "cli/member/change.h"
 #include "cli/member/description.h"
 #include "cli/member/named.h"
 #include "cli/terminal/command.h"
@@ -35,25 +36,27 @@ std::optional<client::MemberUpdate> update_of(Context& context, const MemberUpda
   return update;
 }
 
-// The view that the change made.
-client::Result<client::MembershipView> change(client::Client& client,
-                                              const client::MemberUpdate& update,
-                                              const MemberUpdateFlags& flags) {
+// The change of votes; without one the view that the change made.
+client::Result<client::ChangedMember> change(client::Client& client,
+                                             const client::MemberUpdate& update,
+                                             const MemberUpdateFlags& flags) {
   if (!flags.weight) {
-    return client.update_member(update);
+    auto view = client.update_member(update);
+    if (!view.ok()) {
+      return view.status();
+    }
+    client::ChangedMember changed;
+    changed.view = std::move(view).value();
+    return changed;
   }
-  auto changed = client.change_member({.action = client::MemberAction::Reweigh,
-                                       .node_id = update.node_id,
-                                       .replaces = 0,
-                                       .weight = *flags.weight,
-                                       .view = update.view,
-                                       .dry_run = update.dry_run,
-                                       .force = false,
-                                       .who = update.who});
-  if (!changed.ok()) {
-    return changed.status();
-  }
-  return std::move(changed).value().view;
+  return client.change_member({.action = client::MemberAction::Reweigh,
+                               .node_id = update.node_id,
+                               .replaces = 0,
+                               .weight = *flags.weight,
+                               .view = update.view,
+                               .dry_run = update.dry_run,
+                               .force = false,
+                               .who = update.who});
 }
 
 }  // namespace
@@ -68,27 +71,39 @@ int update_member(Context& context, const MemberUpdateFlags& flags) {
     return context.exit_code();
   }
   update->node_id = named->id;
-  const auto view = change(named->client, *update, flags);
-  if (!view.ok()) {
-    return context.fail(named->client, view.status());
+  const auto changed = change(named->client, *update, flags);
+  if (!changed.ok()) {
+    return context.fail(named->client, changed.status());
   }
+  const client::MembershipView& view = changed.value().view;
   const auto member =
-      std::ranges::find(view.value().members, named->id, &client::MemberDescription::node_id);
-  if (member == view.value().members.end()) {
+      std::ranges::find(view.members, named->id, &client::MemberDescription::node_id);
+  if (member == view.members.end()) {
     return context.fail(protocol::make_error(protocol::ErrorCode::ReplyMalformed, "view"));
   }
   Json labels = Json::object();
   for (const client::MemberLabel& label : member->labels) {
     labels[label.key] = label.value;
   }
-  Json json = {{"view", std::to_string(view.value().epoch)},
+  Json json = {{"view", std::to_string(view.epoch)},
                {"node", member->node_id},
                {"name", member->name},
                {"weight", member->weight},
                {"labels", labels}};
   Json facts = json;
   facts["labels"] = labels_text(*member);
-  return end_change(context, flags.change, {.json = std::move(json), .facts = std::move(facts)});
+  if (flags.weight) {
+    const Json votes = *change_result(changed.value(), flags.change.dry_run).facts;
+    for (const char* const each : {"before", "after", "tolerance"}) {
+      facts[each] = votes[each];
+    }
+  }
+  const int code =
+      end_change(context, flags.change, {.json = std::move(json), .facts = std::move(facts)});
+  for (const std::string& line : flags.weight ? warnings_of(view) : std::vector<std::string>{}) {
+    talk(line);
+  }
+  return code;
 }
 
 }  // namespace gcoord::cli

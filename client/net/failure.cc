@@ -25,7 +25,8 @@ std::string reason_in(std::span<const std::byte> payload) {
 
 gcoord::Status refusal_of(const protocol::ReplySlot& slot, std::span<const std::byte> payload) {
   const protocol::ErrorEntry* const row = protocol::find_error(slot.detail);
-  const bool lasts = row != nullptr && row->exit == protocol::ExitCode::Auth;
+  const bool lasts = row != nullptr && (row->exit == protocol::ExitCode::Auth ||
+                                        row->code == protocol::ErrorCode::ClusterForeign);
   const std::string meaning{row != nullptr ? row->cause : "refused"};
   return numbered(lasts ? row->code : protocol::ErrorCode::None,
                   payload.empty() ? meaning : reason_in(payload));

@@ -27,7 +27,7 @@ inline gcoord::Status numbered(protocol::ErrorCode code, const std::string& evid
 std::string reason_in(std::span<const std::byte> payload);
 
 // Why a node refused a Hello: its words, else what its number means; with the number where trying
-// again does not mend it, because somebody is not allowed.
+// again does not mend it, because somebody is not allowed or means another cluster.
 gcoord::Status refusal_of(const protocol::ReplySlot& slot, std::span<const std::byte> payload);
 
 Status public_status(const gcoord::Status& status);

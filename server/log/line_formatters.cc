@@ -77,8 +77,8 @@ class JsonFormatter : public spdlog::formatter {
 std::unique_ptr<spdlog::formatter> make_text_formatter(NodeId node) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<EscapedMessage>('*');
-  formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ node " + std::to_string(node.value) +
-                         " %n: %*");
+  const std::string name = node.value == 0 ? "?" : std::to_string(node.value);
+  formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ node " + name + " %n: %*");
   return formatter;
 }
 

@@ -1,6 +1,7 @@
 // The two forms of a line of a node's log.
 //
-// Text: "2026-01-31T12:00:00.250 info node 1 peers: message", local time, for people.
+// Text: "2026-01-31T12:00:00.250 info node 1 peers: message", local time, for people; "node ?" (in
+// JSON 0) until a node that joins knows its number.
 // JSON: {"time":"2026-01-31T12:00:00.250Z","level":"info","node":1,"component":"peers",
 // "message":"..."}, one object a line, UTC. The component is the name of the line's logger
 // (server/platform/operator_log.h). Both escape the message (common/text/printable.h).

@@ -129,7 +129,9 @@ Status reopen_log() {
 }
 
 void set_log_format(const NodeOptions& options) {
-  const NodeId node{log_node() != 0 ? log_node().load() : options.node.value};
+  // The directory of a node that joins, or has joined, says which one it is.
+  const NodeId from_options = options.join.empty() ? options.node : NodeId{};
+  const NodeId node = log_node() != 0 ? NodeId{log_node().load()} : from_options;
   spdlog::default_logger_raw()->set_formatter(options.log_format == LogFormat::Json
                                                   ? make_json_formatter(node)
                                                   : make_text_formatter(node));

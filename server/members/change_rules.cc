@@ -66,6 +66,40 @@ constexpr CodeError kStepErrors[] = {
     {ViewCode::TooManyNodes, ErrorCode::MembersExhausted},
 };
 
+// Which node has an address that the step names, and which one that is.
+std::string holder_text(const membership::MemberStep& step, const membership::ClusterView& view) {
+  for (const membership::Member& node : view.nodes) {
+    const bool other = node.id != step.node && node.state != MemberState::Removed;
+    const bool peer = !step.peer_address.empty() && node.peer_address == step.peer_address;
+    const bool client = !step.client_address.empty() && node.client_address == step.client_address;
+    if (other && (peer || client)) {
+      return (peer ? step.peer_address : step.client_address) + " is node " +
+             std::to_string(node.id.value) + "'s, \"" + node.name + "\"";
+    }
+  }
+  return {};
+}
+
+std::string evidence_of(ViewCode code,
+                        const ViewCommand& command,
+                        const membership::ClusterView& view) {
+  const membership::MemberStep& step = command.step;
+  switch (code) {
+    case ViewCode::NameInvalid:
+    case ViewCode::NameTaken:
+      return shown(step.name);
+    case ViewCode::Stale:
+      return "the view is " + std::to_string(view.epoch) + ", the change is for " +
+             std::to_string(command.expected);
+    case ViewCode::AddressTaken:
+      return holder_text(step, view);
+    default:
+      break;
+  }
+  const NodeId node = code == ViewCode::ReplaceInvalid ? step.replaces : step.node;
+  return node.value == 0 ? "" : "node " + std::to_string(node.value);
+}
+
 struct Staying {
   std::size_t voters = 0;  // With state: active or draining, and no other role takes their place.
   std::size_t witnesses = 0;  // Those to come, too.
@@ -181,19 +215,23 @@ ViewCommand command_of(const protocol::MemberActionOrder& order,
   return command;
 }
 
-Status step_error(ViewCode code, const ViewCommand& command) {
-  const membership::MemberStep& step = command.step;
+Status check_name(std::string_view name) {
+  const bool digits =
+      std::ranges::all_of(name, [](char byte) { return byte >= '0' && byte <= '9'; });
+  return name.empty() || !digits
+             ? Status{}
+             : protocol::make_error(ErrorCode::MemberNameInvalid,
+                                    std::string(name) + " would be read as an id");
+}
+
+Status step_error(ViewCode code, const ViewCommand& command, const membership::ClusterView& view) {
   const auto* const found = std::ranges::find(kStepErrors, code, &CodeError::code);
   if (found == std::end(kStepErrors)) {
     return code == ViewCode::Applied
                ? Status{}
                : protocol::make_error(ErrorCode::PayloadMalformed, "member_change");
   }
-  const bool names = code == ViewCode::NameInvalid || code == ViewCode::NameTaken;
-  const bool replaces = code == ViewCode::ReplaceInvalid;
-  const NodeId node = replaces ? step.replaces : step.node;
-  const std::string about = node.value == 0 ? "" : "node " + std::to_string(node.value);
-  return protocol::make_error(found->error, names ? shown(step.name) : about);
+  return protocol::make_error(found->error, evidence_of(code, command, view));
 }
 
 }  // namespace gcoord::server

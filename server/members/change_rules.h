@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <span>
+#include <string_view>
 
 namespace gcoord::server {
 
@@ -57,7 +58,12 @@ membership::ViewCommand command_of(const protocol::MemberActionOrder& order,
                                    std::uint64_t epoch,
                                    const protocol::Invitation& invitation);
 
-// What the code says to who asked.
-Status step_error(membership::ViewCode code, const membership::ViewCommand& command);
+// Refuses a name of digits: verbs take a number for an id. Views of earlier releases may have one.
+Status check_name(std::string_view name);
+
+// What the code says to who asked. `view`: that refused the command.
+Status step_error(membership::ViewCode code,
+                  const membership::ViewCommand& command,
+                  const membership::ClusterView& view);
 
 }  // namespace gcoord::server

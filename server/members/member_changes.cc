@@ -179,12 +179,15 @@ void MemberChanges::take_order(Change change) {
   if (const Status status = check_feature(order); !status.ok()) {
     return refuse(change.asker, status);
   }
+  if (const Status status = check_name(order.name); !status.ok()) {
+    return refuse(change.asker, status);
+  }
   // The token is drawn when nothing speaks against the order.
   const protocol::Invitation later{.deadline_ms = environment_.wall_ms() + order.token_ms};
   change.command = ordered(order, later);
   ClusterView preview;
   if (const ViewCode code = state.preview(change.command, preview); code != ViewCode::Applied) {
-    return refuse(change.asker, step_error(code, change.command));
+    return refuse(change.asker, step_error(code, change.command, state.view()));
   }
   if (const Status status = judge(change, preview); !status.ok()) {
     return refuse(change.asker, status);
@@ -301,10 +304,23 @@ void MemberChanges::answer_order(const Change& change, const ClusterView& view, 
   answer.before = change.before;
   answer.after = tolerance_of(view, live_nodes(environment_.log.view()));
   answer.moves = moves_of(environment_.log, environment_.machine, environment_.keeper);
+  if (!made) {
+    foretell(order, answer);
+  }
   protocol::ReplySlot reply = protocol::reply_to(change.asker.request);
   reply.extra = view.epoch;
   environment_.replies.reply(
       change.asker.connection, reply, protocol::encode_member_action_answer(answer));
+}
+
+// Of a dry run: what would be left as it is, and what the node would hand over.
+void MemberChanges::foretell(const MemberActionOrder& order,
+                             protocol::MemberActionAnswer& answer) const {
+  answer.moves = moves_to(answer.moves, environment_.machine.views().view(), answer.view);
+  const bool hands_over = order.action == MemberAction::Drain ||
+                          order.action == MemberAction::Remove ||
+                          order.action == MemberAction::MoveLeaders;
+  answer.handed_over = hands_over ? led_by(order.node, environment_.log, environment_.keeper) : 0;
 }
 
 void MemberChanges::join(const Asker& asker, std::span<const std::byte> payload) {
@@ -346,6 +362,9 @@ void MemberChanges::take_join(Change change) {
     return again ? answer_join(change, known->id)
                  : refuse(change.asker, protocol::make_error(ErrorCode::JoinTokenSpent));
   }
+  if (const Status status = check_name(request.name); !status.ok()) {
+    return refuse(change.asker, status);
+  }
   if (const Status status = check_features(request); !status.ok()) {
     return refuse(change.asker, status);
   }
@@ -356,7 +375,7 @@ void MemberChanges::take_join(Change change) {
   change.command.step.time_ms = environment_.wall_ms();
   ClusterView preview;
   if (const ViewCode code = state.preview(change.command, preview); code != ViewCode::Applied) {
-    return refuse(change.asker, step_error(code, change.command));
+    return refuse(change.asker, step_error(code, change.command, state.view()));
   }
   propose(std::move(change));
 }
@@ -430,7 +449,7 @@ void MemberChanges::on_decided(std::uint64_t cookie, ViewCode code) {
   if (code == ViewCode::Stale && change.attempts < kAttemptsMax) {
     return order != nullptr ? take_order(std::move(change)) : take_join(std::move(change));
   }
-  refuse(change.asker, step_error(code, change.command));
+  refuse(change.asker, step_error(code, change.command, state.view()));
 }
 
 void MemberChanges::on_lost(std::uint64_t cookie, const Status& status, NodeId leader_hint) {

@@ -111,6 +111,8 @@ class MemberChanges {
   bool serves(const Asker& asker);
   const DrawnToken& token_of(const protocol::MemberActionOrder& order);
   void answer_order(const Change& change, const membership::ClusterView& view, bool made);
+  void foretell(const protocol::MemberActionOrder& order,
+                protocol::MemberActionAnswer& answer) const;
   void answer_join(const Change& change, NodeId node);
   void refuse(const Asker& asker, const Status& status);
 

@@ -34,6 +34,18 @@ class SameTargets {
   std::uint64_t oldest_;
 };
 
+// Whether both want every shard at the same nodes, with the same votes; who leads does not count.
+bool want_same_nodes(const consensus::MembersTarget& a, const consensus::MembersTarget& b) {
+  constexpr auto kOfNodes =
+      static_cast<std::uint8_t>(consensus::kTargetVoter | consensus::kTargetWitness);
+  bool same = a.count == b.count;
+  for (std::uint32_t k = 0; same && k < a.count; ++k) {
+    same = a.node[k].node == b.node[k].node && a.node[k].weight == b.node[k].weight &&
+           (a.node[k].flags & kOfNodes) == (b.node[k].flags & kOfNodes);
+  }
+  return same;
+}
+
 }  // namespace
 
 std::vector<NodeId> live_nodes(const NodeView& node) {
@@ -83,6 +95,25 @@ protocol::MemberMoves moves_of(const ReplicatedLog& log,
     --moves.settled;
   }
   return moves;
+}
+
+protocol::MemberMoves moves_to(protocol::MemberMoves now,
+                               const protocol::ClusterView& newest,
+                               const protocol::ClusterView& wanted) {
+  if (!want_same_nodes(members_targets(newest).shards, members_targets(wanted).shards)) {
+    now.settled = now.ready = 0;
+  }
+  now.epoch = wanted.epoch;
+  return now;
+}
+
+std::uint32_t led_by(NodeId node, const ReplicatedLog& log, const ViewKeeper& keeper) {
+  const NodeView own = log.view();
+  if (node == own.node) {
+    return own.leader_count;
+  }
+  const auto said = keeper.progress_of(node);
+  return said ? said->led : 0;
 }
 
 }  // namespace gcoord::server

@@ -26,4 +26,13 @@ protocol::MemberMoves moves_of(const ReplicatedLog& log,
                                const ViewMachine& machine,
                                const ViewKeeper& keeper);
 
+// The same for a view that is not there yet: shards that it wants at other nodes, or with other
+// votes, than the newest view does have none of that yet. `now`: moves_of() the newest.
+protocol::MemberMoves moves_to(protocol::MemberMoves now,
+                               const protocol::ClusterView& newest,
+                               const protocol::ClusterView& wanted);
+
+// Shards that the node leads, as it said last; 0: none, or it has said nothing.
+std::uint32_t led_by(NodeId node, const ReplicatedLog& log, const ViewKeeper& keeper);
+
 }  // namespace gcoord::server

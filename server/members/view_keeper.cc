@@ -76,7 +76,11 @@ ViewKeeper::ViewKeeper(ViewKeeperOptions options, Environment environment)
           {"gcoord_view_epoch", "Epoch of the cluster view on this node; 0: none yet"})),
       malformed_(environment_.metrics.counter(
           {.name = "gcoord_view_announcements_malformed_total",
-           .help = "Words of peers about the cluster view that could not be decoded"})) {
+           .help = "Words of peers about the cluster view that could not be decoded"})),
+      clashes_gauge_(environment_.metrics.gauge(
+          {"gcoord_view_address_clashes",
+           "Addresses that nodes say are theirs and the view does not take, because another node "
+           "has them"})) {
   options_.self.peer_address = address_or_none(options_.self.peer_address);
   for (auto& [node, address] : options_.peers) {
     address = address_or_none(address);
@@ -90,6 +94,7 @@ ViewKeeper::ViewKeeper(ViewKeeperOptions options, Environment environment)
 
 void ViewKeeper::set_client_address(const std::string& address) {
   options_.self.client_address = address_or_none(address);
+  has_claims_ = true;
 }
 
 std::vector<std::byte> ViewKeeper::announcement(std::uint64_t epoch) const {
@@ -120,6 +125,7 @@ void ViewKeeper::hear(NodeId from, Incarnation incarnation, std::span<const std:
   if (std::ranges::find(known, from) == known.end()) {
     return;
   }
+  has_claims_ = true;
   auto decoded = said.empty() ? std::nullopt : membership::decode_announcement(said);
   if (!decoded || decoded->self.id != from) {
     malformed_.add(said.empty() ? 0 : 1);
@@ -155,6 +161,7 @@ std::uint64_t ViewKeeper::epoch_of(NodeId node) const {
 void ViewKeeper::on_view() {
   const membership::ClusterView& view = environment_.machine.views().view();
   epoch_gauge_.set(view.epoch);
+  has_claims_ = true;
   if (view.epoch != 0) {
     std::erase_if(heard_, [&view](const auto& each) {
       const Member* const node = protocol::find_member(view, each.first);
@@ -192,6 +199,9 @@ void ViewKeeper::advance(std::uint64_t now_ms) {
     return;
   }
   next_ms_ = now_ms + kLookMs;
+  if (std::exchange(has_claims_, false)) {
+    look_at_claims();
+  }
   const bool leads = environment_.log.view(kViewShard).role == consensus::Role::Leader;
   if (!leads || cookie_ != 0) {
     return;
@@ -296,21 +306,55 @@ bool ViewKeeper::retune(std::uint64_t now_ms) {
   return true;
 }
 
+// What a node of the view said of itself; nothing: it has said nothing.
+std::optional<Member> ViewKeeper::said_of(const Member& known) const {
+  const auto heard = heard_.find(known.id);
+  const bool own = known.id == options_.self.id;
+  if (known.state == membership::MemberState::Removed || (!own && heard == heard_.end())) {
+    return std::nullopt;
+  }
+  return described(known.id, own ? options_.self : heard->second.said.self);
+}
+
+// Every node looks, so that the log of the one which says another's address has it, too.
+void ViewKeeper::look_at_claims() {
+  const membership::ClusterView& view = environment_.machine.views().view();
+  AddressClaims claims;
+  for (const Member& known : view.nodes) {
+    if (known.state != membership::MemberState::Removed && !known.invitation) {
+      claims.add(said_of(known).value_or(known));
+    }
+  }
+  granted_.clear();
+  std::vector<AddressClash> clashes;
+  for (const Member& known : view.nodes) {
+    if (auto said = said_of(known)) {
+      granted_.push_back(claims.granted(known, *std::move(said), clashes));
+    }
+  }
+  clashes_gauge_.set(static_cast<std::int64_t>(clashes.size()));
+  if (std::exchange(clashes_, clashes) == clashes) {
+    return;
+  }
+  for (const AddressClash& clash : clashes) {
+    log_error(
+        LogComponent::Node,
+        "GC{} {}",
+        static_cast<std::uint32_t>(protocol::ErrorCode::MemberAddressTaken),
+        protocol::make_error(protocol::ErrorCode::MemberAddressTaken, clash_text(clash)).message());
+  }
+}
+
 // One at a time: each is a view of its own.
 void ViewKeeper::describe() {
   const membership::ClusterView& view = environment_.machine.views().view();
-  for (const Member& known : view.nodes) {
-    const auto heard = heard_.find(known.id);
-    const bool own = known.id == options_.self.id;
-    if (known.state == membership::MemberState::Removed || (!own && heard == heard_.end())) {
-      continue;
-    }
-    const Member said = described(known.id, own ? options_.self : heard->second.said.self);
-    if (differs(known, said)) {
+  for (const Member& granted : granted_) {
+    const Member* const known = protocol::find_member(view, granted.id);
+    if (known != nullptr && differs(*known, granted)) {
       return propose({.kind = ViewCommandKind::Describe,
                       .expected = view.epoch,
                       .settings = {},
-                      .nodes = {said},
+                      .nodes = {granted},
                       .change = {},
                       .step = {}});
     }

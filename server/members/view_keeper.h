@@ -6,7 +6,9 @@
 // that came from an earlier release only after a pause, because its data directories cannot go back
 // to that release any more. From view 1 on a node whose own settings differ from the view's must
 // not go on beside one that has those of the view (failure()). If all nodes were started anew with
-// the same others, these make the next view. One thread, the node's loop.
+// the same others, these make the next view. An address that another node has is not written into
+// the view: that is logged, and counted in gcoord_view_address_clashes. One thread, the node's
+// loop.
 #pragma once
 
 #include "common/host/metrics.h"
@@ -14,6 +16,7 @@
 #include "common/status.h"
 #include "membership/view/announcement.h"
 #include "server/interfaces/replicated_log.h"
+#include "server/members/address_claims.h"
 #include "server/members/view_cookies.h"
 #include "server/members/view_machine.h"
 
@@ -96,6 +99,8 @@ class ViewKeeper {
   std::vector<membership::Member> founders(std::uint64_t now_ms);
   bool pause_is_over(const std::vector<membership::Member>& founders, std::uint64_t now_ms);
   void describe();
+  std::optional<membership::Member> said_of(const membership::Member& known) const;
+  void look_at_claims();
   bool retune(std::uint64_t now_ms);
   void compare(const Heard& heard);
   membership::Member described(NodeId node, const membership::Member& said) const;
@@ -105,6 +110,9 @@ class ViewKeeper {
   ViewKeeperOptions options_;
   Environment environment_;
   std::map<NodeId, Heard> heard_;
+  bool has_claims_ = true;                   // Something was said since the last look at them.
+  std::vector<membership::Member> granted_;  // Nodes as the view may have them from now on.
+  std::vector<AddressClash> clashes_;
   Status failure_;
   std::uint64_t next_ms_ = 0;
   std::uint64_t next_warning_ms_ = 0;
@@ -113,6 +121,7 @@ class ViewKeeper {
   ViewCookies cookies_{ViewProposer::Keeper};
   Gauge& epoch_gauge_;
   Counter& malformed_;
+  Gauge& clashes_gauge_;
 };
 
 }  // namespace gcoord::server

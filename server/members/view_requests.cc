@@ -4,6 +4,7 @@
 #include "common/text/printable.h"
 #include "protocol/error_codes.h"
 #include "server/interfaces/replies.h"
+#include "server/members/change_rules.h"
 
 #include <algorithm>
 #include <string>
@@ -176,6 +177,9 @@ void ViewRequests::update(const Asker& asker, std::span<const std::byte> payload
   const membership::ViewCpu& state = environment_.machine.views();
   if (state.is_empty()) {
     return refuse(asker, protocol::make_error(ErrorCode::ViewAbsent));
+  }
+  if (const Status status = check_name(change.change.name.value_or("")); !status.ok()) {
+    return refuse(asker, status);
   }
   membership::ClusterView preview;
   const ViewCode code = state.preview(command_of(change.change), preview);

@@ -1,6 +1,7 @@
 #include "server/node/member_options.h"
 
 #include "protocol/members/cluster_view.h"
+#include "server/members/change_rules.h"
 #include "server/start/node_start.h"
 
 #include <string>
@@ -11,8 +12,9 @@ ViewKeeperOptions member_options(const NodeOptions& options, const ReplicatedLog
   ViewKeeperOptions result;
   result.self.id = options.node;
   result.self.incarnation = engine.incarnation();
-  result.self.name = options.member_name.empty() ? protocol::default_member_name(options.node)
-                                                 : options.member_name;
+  // Verbs take a number for an id, so it is no name.
+  const bool named = !options.member_name.empty() && check_name(options.member_name).ok();
+  result.self.name = named ? options.member_name : protocol::default_member_name(options.node);
   result.self.labels = options.member_labels;
   Endpoint peer = options.advertise_peer;
   peer.port = peer.port == 0 ? engine.listen_port() : peer.port;

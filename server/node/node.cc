@@ -121,7 +121,7 @@ class Node::Impl {
         [this](const protocol::JoinToken& token, NodeId node) {
           return links_.trust->seal_secret(token, {options().cluster, node});
         });
-    client_services_->members().start(own_address(options(), welcome_));
+    client_services_->members().start(own_address(options(), client_port_.frontend.port()));
     GCOORD_TRY_STATUS(client_services_->members().failure());
     tell_settings(options(), metrics_);
     publish_roles();
@@ -284,7 +284,6 @@ class Node::Impl {
                                                                             .log = log_});
     disk_upkeep->start(time_.read() / 1000);
     upkeep_ = std::make_unique<Upkeep>(Upkeep::Environment{.options = options(),
-                                                           .welcome = welcome_,
                                                            .engine = *engine_,
                                                            .frontend = client_port_.frontend,
                                                            .watches = client_services_->watches(),

@@ -12,6 +12,19 @@ namespace gcoord::server {
 
 namespace {
 
+// A node that joined knows the number alone.
+std::string cluster_text(const std::string& name, ClusterId id) {
+  const std::string number = std::to_string(id.value);
+  return name == number ? "of id " + number : name + " (id " + number + ")";
+}
+
+void log_alone(bool has_view) {
+  log_info(LogComponent::Node,
+           "this node is a cluster of its own, because {} another node; gcoordctl member add lets "
+           "others join",
+           has_view ? "its view names no" : "no --peer names");
+}
+
 void log_role(const NodeOptions& options) {
   if (options.witness) {
     log_info(LogComponent::Node,
@@ -25,24 +38,21 @@ void NodeLog::on_serving(const NodeOptions& options,
                          const NodePorts& ports,
                          const NodeView& view,
                          std::uint64_t open_ms) {
-  log_info(
-      LogComponent::Node,
-      "serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
-      "peers on {}:{}; opened {} in {} ms",
-      options.cluster_name,
-      view.cluster.value,
-      view.shard_count,
-      durability_name(view.durability),
-      view.incarnation.value,
-      options.listen_client.host,
-      ports.client,
-      options.listen_peer.host,
-      ports.peer,
-      options.data_dir,
-      open_ms);
+  log_info(LogComponent::Node,
+           "serving cluster {}, {} shards, durability {}, incarnation {}: clients on {}:{}, "
+           "peers on {}:{}; opened {} in {} ms",
+           cluster_text(options.cluster_name, view.cluster),
+           view.shard_count,
+           durability_name(view.durability),
+           view.incarnation.value,
+           options.listen_client.host,
+           ports.client,
+           options.listen_peer.host,
+           ports.peer,
+           options.data_dir,
+           open_ms);
   if (view.peers.empty()) {
-    log_info(LogComponent::Node,
-             "this node is a cluster of its own and stays one, because no --peer names another");
+    log_alone(members_.view.epoch != 0);
   }
   log_role(options);
   const consensus::StepperReport& stepper = view.stepper;

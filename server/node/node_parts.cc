@@ -229,9 +229,7 @@ protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_
   welcome.election_ms = options.election_ms;
   welcome.ttl_ms_min = ttl_ms_min(options);
   welcome.ttl_ms_max = options.ttl_ms_max;
-  Endpoint self = options.advertise_client;
-  self.port = self.port == 0 ? client_port : self.port;
-  welcome.nodes.push_back({options.node, to_string(self)});
+  welcome.nodes.push_back({options.node, own_address(options, client_port)});
   for (const PeerOption& peer : options.peers) {
     welcome.nodes.push_back(
         {peer.id, peer.client.empty() ? std::string{} : to_string(peer.client)});
@@ -242,10 +240,10 @@ protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_
   return welcome;
 }
 
-std::string own_address(const NodeOptions& options, const protocol::Welcome& welcome) {
-  const auto self = std::ranges::find(welcome.nodes, options.node, &protocol::NodeAddress::node);
-  GCOORD_ASSERT(self != welcome.nodes.end());
-  return self->address;
+std::string own_address(const NodeOptions& options, std::uint16_t client_port) {
+  Endpoint self = options.advertise_client;
+  self.port = self.port == 0 ? client_port : self.port;
+  return to_string(self);
 }
 
 std::string link_text(const ReplicatedLog& engine, const DeviceLinks& links, NodeId peer) {

@@ -61,8 +61,8 @@ void tell_settings(const NodeOptions& options, MetricsRegistry& metrics);
 // To clients: `client_port` is where the node listens, unless it advertises another.
 protocol::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);
 
-// This node's address in what clients are sent.
-std::string own_address(const NodeOptions& options, const protocol::Welcome& welcome);
+// Where clients reach this node by its own options, whatever a view says of it.
+std::string own_address(const NodeOptions& options, std::uint16_t client_port);
 
 // By what way shards' messages go from device to device, or that they do not.
 std::string link_text(const ReplicatedLog& engine, const DeviceLinks& links, NodeId peer);

@@ -54,7 +54,7 @@ Status Upkeep::advance(std::uint64_t now_ms, bool stopping) {
 // Messages to peers may be lost, so it is said again with every sweep.
 void Upkeep::announce(const NodeView& view) {
   const std::vector<std::byte> address =
-      encode_client_address(own_address(environment_.options, environment_.welcome));
+      encode_client_address(own_address(environment_.options, environment_.frontend.port()));
   const std::vector<std::byte> device = environment_.device_links.announcement();
   for (const NodePeerView& peer : view.peers) {
     environment_.engine.send_peer_message(peer.link.id, address);

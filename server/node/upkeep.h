@@ -29,10 +29,9 @@ inline constexpr std::uint64_t kSweepMs = 1000;
 
 class Upkeep {
  public:
-  // All outlive it, but that the engine may end before. `welcome` is what clients are sent now.
+  // All outlive it, but that the engine may end before.
   struct Environment {
     const NodeOptions& options;
-    const protocol::Welcome& welcome;
     ReplicatedLog& engine;
     FrontEnd& frontend;
     WatchHub& watches;

@@ -12,6 +12,25 @@ namespace {
 // A host name has at most 255 bytes; a colon, brackets and a port come to it.
 constexpr std::size_t kAddressBytes = 263;
 
+bool has_address(std::span<const protocol::NodeAddress> nodes,
+                 NodeId other_than,
+                 std::string_view address) {
+  return std::ranges::any_of(nodes, [&](const protocol::NodeAddress& each) {
+    return each.node != other_than && each.address == address;
+  });
+}
+
+// Where the node itself can be reached, it knows better than a view that follows it. Two nodes at
+// one address help nobody: then the view decides.
+void keep_own_address(const protocol::Welcome& before, std::span<protocol::NodeAddress> nodes) {
+  const auto kept = std::ranges::find(before.nodes, before.node, &protocol::NodeAddress::node);
+  const auto own = std::ranges::find(nodes, before.node, &protocol::NodeAddress::node);
+  const bool known = kept != before.nodes.end() && own != nodes.end() && !kept->address.empty();
+  if (known && !has_address(nodes, before.node, kept->address)) {
+    own->address = kept->address;
+  }
+}
+
 }  // namespace
 
 std::vector<std::byte> encode_client_address(std::string_view address) {
@@ -34,7 +53,9 @@ bool learn_client_address(protocol::Welcome& welcome, NodeId node, std::string_v
   const auto known = std::find_if(welcome.nodes.begin(),
                                   welcome.nodes.end(),
                                   [&](const auto& each) { return each.node == node; });
-  if (known == welcome.nodes.end() || known->address == address) {
+  const bool news = known != welcome.nodes.end() && known->address != address;
+  const bool taken = welcome.view_epoch != 0 && has_address(welcome.nodes, node, address);
+  if (!news || taken) {
     return false;
   }
   known->address = address;
@@ -52,6 +73,7 @@ bool set_members(protocol::Welcome& welcome, const ClusterMembers& members) {
     nodes.push_back(
         {node, address.empty() && known != welcome.nodes.end() ? known->address : address});
   }
+  keep_own_address(welcome, nodes);
   const auto same = [](const protocol::NodeAddress& a, const protocol::NodeAddress& b) {
     return a.node == b.node && a.address == b.address;
   };

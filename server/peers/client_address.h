@@ -26,12 +26,14 @@ std::vector<std::byte> encode_client_address(std::string_view address);
 // The address if the message is an announcement at all, and a plausible one.
 std::optional<std::string> decode_client_address(std::span<const std::byte> message);
 
-// Fills in the address of `node` where the Welcome has none or an announced one before. Whether the
-// Welcome changed.
+// Fills in the address of `node` where the Welcome has none or an announced one before. From view 1
+// on an address that the Welcome has for another node is not taken. Whether the Welcome changed.
 bool learn_client_address(protocol::Welcome& welcome, NodeId node, std::string_view address);
 
 // Makes the Welcome's nodes those of the view that there are processes of, with the epoch. An
-// address that the view does not know stays as it was. Whether the Welcome changed; before view 1
+// address that the view does not know stays as it was, and so does that of the node that welcomes:
+// it has started at another one if the view differs, and the view follows. Only an address that the
+// view has for another node is no address of this one. Whether the Welcome changed; before view 1
 // it does not.
 bool set_members(protocol::Welcome& welcome, const ClusterMembers& members);
 

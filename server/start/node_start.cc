@@ -78,11 +78,23 @@ Status take_identity(const ledger::NodeIdentity& identity, Invocation& invocatio
   return take({"cluster-id", std::to_string(identity.cluster.value), source}, invocation);
 }
 
-// A node that listens everywhere and says nothing else stays where the view has it.
-void keep_address(const std::string& known, Endpoint& advertised) {
+struct AdvertisedAddress {
+  Endpoint& address;
+  std::vector<std::string>& notes;
+};
+
+// A node that listens everywhere and says nothing else stays where the view has it. Whether another
+// port leads there, or the node has moved to one, only the operator knows: `option` would say it.
+void keep_address(const std::string& known, std::string_view option, AdvertisedAddress kept) {
   const auto parsed = parse_endpoint(known);
-  if (is_everywhere(advertised) && parsed.ok()) {
-    advertised = parsed.value();
+  if (!is_everywhere(kept.address) || !parsed.ok()) {
+    return;
+  }
+  const Endpoint listens = std::exchange(kept.address, parsed.value());
+  if (listens.port != 0 && listens.port != kept.address.port) {
+    kept.notes.push_back("this node listens on " + to_string(listens) + " and is found at " +
+                         known + ", where the view has it; if it has moved, " + "give " +
+                         std::string(option));
   }
 }
 
@@ -193,8 +205,9 @@ Status take_view(NodeStart& start) {
   options.peers = peers_of(start);
   if (const Member* const self = protocol::find_member(view, options.node)) {
     options.witness = self->role == protocol::MemberRole::Witness;
-    keep_address(self->peer_address, options.advertise_peer);
-    keep_address(self->client_address, options.advertise_client);
+    keep_address(self->peer_address, "--advertise-peer", {options.advertise_peer, start.notes});
+    keep_address(
+        self->client_address, "--advertise-client", {options.advertise_client, start.notes});
   }
   return check_present(start);
 }

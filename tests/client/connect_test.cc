@@ -111,6 +111,7 @@ TEST_F(Connect, RefusesAnotherCluster) {
   const auto client = Client::connect(other);
   ASSERT_FALSE(client.ok());
   EXPECT_THAT(client.status().message(), HasSubstr("belongs to another cluster"));
+  EXPECT_EQ(client.status().detail(), 4012u) << "trying again does not mend it";
 }
 
 TEST_F(Connect, TakesTwoEndpointsOfOneNodeForOneNode) {

@@ -83,6 +83,18 @@ TEST_F(JoinProcessTest, ANodeThatIsRemovedEndsAndATokenIsGoodForOneNode) {
   EXPECT_THAT(file_text(log_of(4)), HasSubstr("GC3012"));
 }
 
+TEST_F(JoinProcessTest, AnotherClusterThanTheOptionsNameIsRefusedAtOnce) {
+  const std::string token(32, 'a');
+  const std::string others = comma_list(cluster_->endpoints());
+  start(7, {"--join", others, "--join-token", token, "--cluster-id", "5"});
+  EXPECT_EQ(ended(7), 2) << file_text(log_of(7));
+  EXPECT_THAT(file_text(log_of(7)), HasSubstr("the nodes of --join belong to another cluster"));
+  EXPECT_THAT(file_text(log_of(7)), HasSubstr("GC4012"));
+  start(8, {"--join", others, "--join-token", token, "--cluster-name", "other"});
+  EXPECT_EQ(ended(8), 2) << file_text(log_of(8));
+  EXPECT_THAT(file_text(log_of(8)), HasSubstr("GC4012"));
+}
+
 // A view that a leaving node never says would not be left, and the node not be gone.
 TEST_F(JoinProcessTest, ANodeThatLeavesHearsTheViewsThatComeMeanwhile) {
   join(4, invite("fourth"));

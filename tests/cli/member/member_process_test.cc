@@ -103,6 +103,11 @@ TEST_F(MemberProcessTest, NodesAreInvitedDrainedAndTakenAwayByVerbs) {
   EXPECT_EQ(refused_verb({"undrain", "2", "--view", "1"}), 6602);
   EXPECT_EQ(member({"undrain", "2", "--view", drained["view"]})["state"], "active");
   EXPECT_EQ(refused_verb({"add", "--witness", "--weight", "2"}), 6618);
+  EXPECT_EQ(refused_verb({"add", "--observer", "--weight", "2"}), 6618);
+  EXPECT_EQ(refused_verb({"add", "--name", "17"}), 6613);
+  EXPECT_EQ(refused_verb({"replace", "1", "9"}), 6611);
+  EXPECT_EQ(refused_verb({"replace", "1", "2"}), 6616);
+  EXPECT_EQ(refused_verb({"replace", "1", "node-3"}), 6616);
   EXPECT_EQ(member({"add", "--name", "db4", "--dry-run"})["token"], "");
   const nlohmann::json added =
       member({"add", "--name", "db4", "--label", "zone=b", "--token-ttl", "5m"});
@@ -123,6 +128,7 @@ TEST_F(MemberProcessTest, NodesAreInvitedDrainedAndTakenAwayByVerbs) {
   EXPECT_TRUE(listed["moves"].is_null());
   EXPECT_EQ(member({"remove", "db4"})["state"], "removed");
   EXPECT_EQ(refused_verb({"remove", std::to_string(kNodes + 1)}), 6612);
+  EXPECT_EQ(refused_verb({"remove", "db4"}), 6612);
   EXPECT_EQ(member({"replace", "2", "db5", "--dry-run"})["node"], kNodes + 2);
   EXPECT_EQ(member({"move-leaders", "2"})["node"], 2);
   EXPECT_EQ(update("2", {"--weight", "3", "--view", list()["view"]})["weight"], 3);

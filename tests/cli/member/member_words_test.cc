@@ -1,11 +1,13 @@
 // Words of gcoordctl member: how nodes are named, how far a change is, and what starts a new node.
 #include "cli/alarm/rows.h"
 #include "cli/member/add.h"
+#include "cli/member/change.h"
 #include "cli/member/description.h"
 #include "cli/member/join_command.h"
 #include "cli/member/list.h"
 #include "cli/member/named.h"
 #include "cli/member/wait.h"
+#include "protocol/error_codes.h"
 
 #include <gtest/gtest.h>
 
@@ -43,6 +45,31 @@ TEST(MemberWords, NodesAreNamedByIdOrByName) {
   view.members[2].state = MemberState::Removed;
   EXPECT_FALSE(find_named(view, "n3").has_value());
   EXPECT_EQ(find_named(view, "3")->state, MemberState::Removed);
+  EXPECT_EQ(find_left(view, "n3")->node_id, 3u);
+  EXPECT_FALSE(find_left(view, "n2").has_value()) << "it is there";
+}
+
+TEST(MemberWords, WhoTakesAPlaceJoinsAlreadyOrIsInvited) {
+  using protocol::ErrorCode;
+  client::MembershipView view = three();
+  const auto error = [&view](const std::string& text) {
+    return static_cast<ErrorCode>(successor_of(view, text).status().detail());
+  };
+  EXPECT_EQ(successor_of(view, "").value(), 0u);
+  EXPECT_EQ(successor_of(view, "db5").value(), 0u);
+  EXPECT_EQ(error("7"), ErrorCode::MemberUnknown) << "a number is no name";
+  EXPECT_EQ(error("2"), ErrorCode::MemberStateWrong);
+  EXPECT_EQ(error("n3"), ErrorCode::MemberStateWrong) << "an active node joins no more";
+  view.members[2].state = MemberState::Joining;
+  EXPECT_EQ(successor_of(view, "n3").value(), 3u);
+  EXPECT_EQ(successor_of(view, "3").value(), 3u);
+  view.members[2].invited = true;
+  EXPECT_EQ(error("3"), ErrorCode::MemberStateWrong);
+  EXPECT_NE(successor_of(view, "3").status().message().find("node 3 \"n3\" is invited"),
+            std::string::npos);
+  view.members[2].state = MemberState::Removed;
+  EXPECT_EQ(error("3"), ErrorCode::MemberRemoved);
+  EXPECT_EQ(successor_of(view, "n3").value(), 0u) << "its name is free";
 }
 
 client::ChangedMember fourth(client::MembershipView view) {
@@ -81,6 +108,70 @@ TEST(MemberWords, TheCommandOfANewNodeHasWhatTlsNeeds) {
             begin + " --client-tls off --peer-tls required --insecure");
   EXPECT_EQ(certificate_command(added, {.clients = true, .peers = true}),
             "gcoordctl cert issue node 4 --dir gcoord/ca --hosts ADDRESS,localhost,127.0.0.1,::1");
+}
+
+// Who reads them from left to right asks those first that answer.
+TEST(MemberWords, TheCommandOfANewNodeNamesNoDeadNode) {
+  client::MembershipView view = three();
+  view.members[0].suspect = true;
+  EXPECT_EQ(join_command(fourth(view), {}).find("gcoordd --join 10.0.0.2:7400,10.0.0.3:7400 "), 0u);
+  view.members[1].suspect = view.members[2].suspect = true;
+  EXPECT_EQ(join_command(fourth(view), {}).find("gcoordd --join 10.0.0.1:7400,10.0.0.2:7400,"), 0u)
+      << "better than none";
+}
+
+TEST(MemberWords, ADryRunSaysWhatWouldMoveAndWhetherAsMuchMayFail) {
+  client::ChangedMember changed;
+  changed.node_id = 3;
+  changed.view = three();
+  changed.before = {.votes = 3, .alive = 3, .needed = 2};
+  changed.after = {.votes = 2, .alive = 2, .needed = 2};
+  changed.handed_over = 3;
+  changed.progress = {.epoch = 8, .shards = 8, .led = 8, .settled = 0, .ready = 0};
+  Json facts = *change_result(changed, true).facts;
+  EXPECT_EQ(facts["before"].text(), "3 of 3 votes alive, 2 needed: 1 may fail");
+  EXPECT_EQ(facts["after"].text(), "2 of 2 votes alive, 2 needed: none may fail");
+  EXPECT_EQ(facts["tolerance"].text(), "FALLS from 1 to 0 votes that may fail");
+  EXPECT_EQ(facts["would_move"].text(), "8 of 8 shards change nodes or votes");
+  EXPECT_EQ(facts["would_hand_over"].text(), "3 of 8 shards led by the node");
+  changed.before = changed.after;
+  changed.progress.settled = 6;
+  facts = *change_result(changed, false).facts;
+  EXPECT_EQ(facts["tolerance"].text(), "holds");
+  EXPECT_EQ(facts["moves"].text(), "6 of 8 shards settled");
+  changed.after.alive = 1;
+  EXPECT_EQ((*change_result(changed, false).facts)["after"].text(),
+            "1 of 2 votes alive, 2 needed: NO QUORUM");
+}
+
+TEST(MemberWords, AViewThatIsATrapIsSaid) {
+  client::MembershipView view = three();
+  for (client::MemberDescription& member : view.members) {
+    member.role = client::MemberRole::Voter;
+    member.state = MemberState::Active;
+    member.weight = 1;
+  }
+  EXPECT_TRUE(warnings_of(view).empty());
+  view.members[1].weight = 255;
+  ASSERT_EQ(warnings_of(view).size(), 1u);
+  EXPECT_EQ(warnings_of(view)[0].find("node 2 has 255 of 257 votes: it decides alone"), 0u);
+  view.members[1].weight = 2;
+  EXPECT_TRUE(warnings_of(view).empty()) << "2 of 4 are no majority";
+  for (client::MemberDescription& member : view.members) {
+    member.state = MemberState::Draining;
+  }
+  ASSERT_EQ(warnings_of(view).size(), 1u);
+  EXPECT_EQ(warnings_of(view)[0].find("every voter with state is draining"), 0u);
+}
+
+TEST(MemberWords, ALineOfAViewHasWhatChanges) {
+  client::MembershipView view = three();
+  view.members.resize(1);
+  view.members[0].role = client::MemberRole::Voter;
+  view.members[0].state = MemberState::Active;
+  view.members[0].weight = 3;
+  view.members[0].peer_address = "a:7500";
+  EXPECT_EQ(view_line(view), "view 7: 1 n1 voter active weight=3 peer=a:7500 client=10.0.0.1:7400");
 }
 
 MemberOutlook outlook(const MemberWait& wait,
@@ -177,7 +268,7 @@ TEST(MemberWords, AListSaysWhoMovesAndWhoIsSuspect) {
   EXPECT_EQ(json["members"][1]["state"].text(), "leaving");
   EXPECT_TRUE(json["members"][2]["suspect"].truth());
   const Table table = rows.table(0);
-  EXPECT_EQ(table.rows[2][3], "active suspect");
+  EXPECT_EQ(table.rows[2][4], "active suspect");
   ASSERT_EQ(table.notes.size(), 2u);
   EXPECT_EQ(table.notes[0].find("node 3 is suspect since 1970-01-01T00:00:00Z"), 0u);
   EXPECT_EQ(table.notes[1],
@@ -219,7 +310,7 @@ TEST(MemberWords, AListSaysWhySinceWhenAndToHowManyANodeIsSuspect) {
   EXPECT_EQ(unsigned_of(suspicion["since_ms"]), 1500u);
   EXPECT_TRUE(suspicion["indirect_ms"].is_null());
   const Table table = rows.table(1'700'000'012'000);
-  EXPECT_EQ(table.rows[2][7], "suspect 1/2");
+  EXPECT_EQ(table.rows[2][8], "suspect 1/2");
   ASSERT_EQ(table.notes.size(), 1u);
   EXPECT_EQ(table.notes[0],
             "node 3 is suspect since 2023-11-14T22:13:20Z (12 s); 1 of 2 nodes that answered "
@@ -231,7 +322,7 @@ TEST(MemberWords, AListSaysWhoIsDoubtedAndWhoIsSuspectToSomeOnly) {
   MemberRows doubted;
   view.sightings = {seen_as(client::MemberVerdict::Doubted, client::SuspicionCause::Link)};
   doubted.add(1, view);
-  EXPECT_EQ(doubted.table(0).rows[2][7], "doubted 1/1");
+  EXPECT_EQ(doubted.table(0).rows[2][8], "doubted 1/1");
   EXPECT_TRUE(doubted.table(0).notes.empty());
   MemberRows suspect;
   view.sightings = {seen_as(client::MemberVerdict::Suspect, client::SuspicionCause::Silent)};
@@ -243,7 +334,7 @@ TEST(MemberWords, AListSaysWhoIsDoubtedAndWhoIsSuspectToSomeOnly) {
   MemberRows older;
   view.sightings = {{.node_id = 3, .alive = false}};
   older.add(1, view);
-  EXPECT_EQ(older.table(0).rows[2][7], "suspect 1/1");
+  EXPECT_EQ(older.table(0).rows[2][8], "suspect 1/1");
   EXPECT_TRUE(older.json()["members"][2]["seen_by"][0]["suspicion"].is_null());
 }
 

@@ -28,6 +28,12 @@ TEST(LogLinesTest, TextEscapesWhatActsOnATerminal) {
       << line;
 }
 
+// One that joins has no number yet.
+TEST(LogLinesTest, ANodeThatDoesNotKnowItsNumberNamesNone) {
+  EXPECT_NE(formatted(*make_text_formatter(NodeId{}), "a").find(" node ? peers: a\n"),
+            std::string::npos);
+}
+
 TEST(LogLinesTest, AJsonLineHasTheTimeInUtc) {
   EXPECT_EQ(formatted(*make_json_formatter(NodeId{3}), "a\t\"b\xff\xc2\x9b"),
             "{\"time\":\"1970-01-01T00:00:01.007Z\",\"level\":\"warning\","

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "protocol/error_codes.h"
+#include "protocol/lock_messages.h"
 #include "protocol/members/change_messages.h"
 #include "protocol/members/join_messages.h"
 #include "server/members/node_members.h"
@@ -218,6 +219,9 @@ class ChangingMembers : public testing::Test {
     wanted.who = "ann@build";
     return wanted;
   }
+
+  // Of the last answer, which is a refusal.
+  std::string text() const { return std::string(protocol::text_of(replies_.bytes)); }
 
   static MemberActionOrder about(MemberAction action, std::uint32_t id) {
     MemberActionOrder wanted;

@@ -116,6 +116,51 @@ TEST_F(MemberChangesTest, WhatIsNotDoneDrawsNoToken) {
   EXPECT_EQ(answer().token, token);
 }
 
+// Verbs take a number for an id.
+TEST_F(MemberChangesTest, ANumberIsNoName) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  MemberActionOrder wanted = adding();
+  wanted.name = "17";
+  EXPECT_EQ(order(wanted), ErrorCode::MemberNameInvalid);
+  ASSERT_EQ(order(adding()), ErrorCode::None);
+  protocol::JoinRequest request = joining(*answer().token, 50);
+  request.name = "2";
+  EXPECT_EQ(join(request), ErrorCode::MemberNameInvalid);
+  request.name = "2b";
+  EXPECT_EQ(join(request), ErrorCode::None);
+}
+
+TEST_F(MemberChangesTest, AChangeForAnotherViewIsAnsweredWithTheNewest) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  MemberActionOrder wanted = about(MemberAction::Drain, 2);
+  wanted.expected = 9;
+  EXPECT_EQ(order(wanted), ErrorCode::ViewStale);
+  EXPECT_NE(text().find("the view is 1, the change is for 9"), std::string::npos) << text();
+}
+
+TEST_F(MemberChangesTest, ADryRunSaysWhatWouldMove) {
+  ASSERT_NO_FATAL_FAILURE(found());
+  settle(kShards, kShards);
+  log_.node.leader_count = 5;
+  const auto tried = [this](MemberAction action, std::uint32_t id) {
+    MemberActionOrder wanted = about(action, id);
+    wanted.dry_run = true;
+    EXPECT_EQ(order(wanted), ErrorCode::None);
+    return answer();
+  };
+  const auto drained = tried(MemberAction::Drain, 1);
+  EXPECT_EQ(drained.moves.settled, kShards) << "who leads is no matter of configurations";
+  EXPECT_EQ(drained.handed_over, 5u);
+  const auto removed = tried(MemberAction::Remove, 1);
+  EXPECT_EQ(removed.moves.settled, 0u);
+  EXPECT_EQ(removed.handed_over, 5u);
+  MemberActionOrder wanted = adding();
+  wanted.dry_run = true;
+  ASSERT_EQ(order(wanted), ErrorCode::None);
+  EXPECT_EQ(answer().moves.settled, kShards) << "nobody has come yet";
+  EXPECT_EQ(view().epoch, 1u);
+}
+
 TEST_F(MemberChangesTest, AJoinThatIsLateOrOldOrInTheWayIsRefused) {
   ASSERT_NO_FATAL_FAILURE(found());
   ASSERT_EQ(order(adding()), ErrorCode::None);
@@ -133,6 +178,7 @@ TEST_F(MemberChangesTest, AJoinThatIsLateOrOldOrInTheWayIsRefused) {
   request = joining(token, 60);
   request.peer_address = "n2:1";
   EXPECT_EQ(join(request), ErrorCode::MemberAddressTaken);
+  EXPECT_NE(text().find("n2:1 is node 2's, \"node-2\""), std::string::npos) << text();
   request = joining(token, 50);
   request.client_address = "elsewhere:2";
   EXPECT_EQ(join(request), ErrorCode::MemberDirectoryTaken);

@@ -31,6 +31,8 @@ class ViewEngineTest : public testing::Test {
     LastAnswer replies;
     membership::ViewSettings settings = {.shards = kShards, .tick_ms = 10, .election_ms = 1000};
     std::string port = "7500";
+    std::uint32_t host = 0;  // Whose host it says is its own; 0: its own.
+    std::string client;      // Empty: "client:ID".
     bool has_feature = true;
     std::uint64_t pause_ms = 0;
   };
@@ -57,7 +59,8 @@ class ViewEngineTest : public testing::Test {
     options.self.incarnation = cluster_.engine(id).incarnation();
     options.self.name = "n" + std::to_string(id);
     options.self.labels = {{"zone", "z" + std::to_string(id)}};
-    options.self.peer_address = "host:" + around.port;
+    options.self.peer_address =
+        "host" + std::to_string(around.host ? around.host : id) + ":" + around.port;
     options.settings = around.settings;
     options.pause_ms = around.pause_ms;
     for (std::uint32_t other = 1; other <= kNodes; ++other) {
@@ -73,7 +76,7 @@ class ViewEngineTest : public testing::Test {
                                  .metrics = *cluster_.node(id).metrics,
                                  .all_have = [this] { return all_have(); },
                                  .wall_ms = [] { return std::uint64_t{5}; }});
-    around.members->start("client:" + std::to_string(id));
+    around.members->start(around.client.empty() ? "client:" + std::to_string(id) : around.client);
   }
 
   void start_all() {
@@ -330,8 +333,57 @@ TEST_F(ViewEngineTest, ANodeThatMovedIsDescribedAgain) {
   around_[3].port = "7599";
   start(3);
   await_epoch(2);
-  EXPECT_EQ(view(1).nodes[2].peer_address, "host:7599");
+  EXPECT_EQ(view(1).nodes[2].peer_address, "host3:7599");
   EXPECT_EQ(view(1).nodes[2].name, "n3");
+  stop(3);
+  around_[3].client = "elsewhere:3";
+  start(3);
+  await_epoch(3);
+  EXPECT_EQ(view(1).nodes[2].client_address, "elsewhere:3");
+  EXPECT_EQ(view(1).nodes[2].peer_address, "host3:7599");
+}
+
+TEST_F(ViewEngineTest, AnAddressThatAnotherNodeHasIsNotTaken) {
+  start_all();
+  await_epoch(1);
+  stop(3);
+  around_[3].host = 2;
+  around_[3].client = "elsewhere:3";
+  start(3);
+  await_epoch(2);
+  cluster_.run_ms(3000);
+  ASSERT_TRUE(all_at(2));
+  EXPECT_EQ(view(1).nodes[2].peer_address, "host3:7500") << "node 2 has the other one";
+  EXPECT_EQ(view(1).nodes[2].client_address, "elsewhere:3") << "which nobody else has";
+  for (std::uint32_t id = 1; id <= kNodes; ++id) {
+    EXPECT_EQ(cluster_.gauge(id, "gcoord_view_address_clashes"), 1);
+  }
+  // Once node 2 has gone elsewhere, its address is free.
+  stop(2);
+  around_[2].port = "7599";
+  start(2);
+  cluster_.run_until([this] { return view(1).nodes[2].peer_address == "host2:7500"; });
+  EXPECT_EQ(view(1).nodes[1].peer_address, "host2:7599");
+  cluster_.run_until([this] { return cluster_.gauge(1, "gcoord_view_address_clashes") == 0; });
+}
+
+TEST_F(ViewEngineTest, TwoNodesMaySwapTheirAddresses) {
+  start_all();
+  await_epoch(1);
+  stop(2);
+  stop(3);
+  around_[2].host = 3;
+  around_[3].host = 2;
+  around_[2].client = "client:3";
+  around_[3].client = "client:2";
+  start(2);
+  start(3);
+  cluster_.run_until([this] {
+    return view(1).nodes[1].peer_address == "host3:7500" &&
+           view(1).nodes[2].peer_address == "host2:7500";
+  });
+  EXPECT_EQ(view(1).nodes[1].client_address, "client:3");
+  EXPECT_EQ(view(1).nodes[2].client_address, "client:2");
 }
 
 TEST_F(ViewEngineTest, ChangesAreForOneViewAndARepeatedOneIsAnsweredAgain) {

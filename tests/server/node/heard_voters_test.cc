@@ -83,6 +83,24 @@ TEST(HeardVotersTest, AWelcomeNamesTheNodesOfTheView) {
   EXPECT_EQ(welcome.nodes.size(), 5u);
 }
 
+// It has started there; the view follows, and until then nobody else knows.
+TEST(HeardVotersTest, AWelcomeNamesItsOwnNodeWhereThatListens) {
+  protocol::Welcome welcome;
+  welcome.node = NodeId{1};
+  welcome.nodes = {{NodeId{1}, "here:1"}, {NodeId{2}, "b:2"}};
+  ClusterMembers known = members();
+  known.view.nodes[0].client_address = "before:1";
+  known.view.nodes[1].client_address = "moved:2";
+  EXPECT_TRUE(set_members(welcome, known));
+  EXPECT_EQ(welcome.nodes[0].address, "here:1");
+  EXPECT_EQ(welcome.nodes[1].address, "moved:2");
+  // Another node has it: that is no address of this one.
+  known.view.epoch = 10;
+  known.view.nodes[1].client_address = "here:1";
+  EXPECT_TRUE(set_members(welcome, known));
+  EXPECT_EQ(welcome.nodes[0].address, "before:1");
+}
+
 TEST(HeardVotersTest, OnlyClientsThatKnowOfMembersAreToldTheEpoch) {
   protocol::Welcome welcome;
   welcome.version = protocol::kProtocolVersionMax;

@@ -33,5 +33,14 @@ TEST(ClientAddress, OnlyNodesOfTheClusterAreLearned) {
   EXPECT_EQ(welcome.nodes[1].address, "b:2");
 }
 
+TEST(ClientAddress, FromViewOneOnNobodyTakesTheAddressOfAnother) {
+  protocol::Welcome welcome;
+  welcome.nodes = {{NodeId{1}, "a:1"}, {NodeId{2}, "b:2"}};
+  welcome.view_epoch = 1;
+  EXPECT_FALSE(learn_client_address(welcome, NodeId{2}, "a:1"));
+  EXPECT_TRUE(learn_client_address(welcome, NodeId{2}, "elsewhere:2"));
+  EXPECT_EQ(welcome.nodes[1].address, "elsewhere:2");
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -147,6 +147,21 @@ TEST_F(NodeStartTest, AnOptionThatIsGivenCountsBeforeTheView) {
   EXPECT_EQ(contradiction(invocation({"--tick-ms", "20"}), some_view()), "");
 }
 
+// The view has it behind another port, or it has moved: only the operator knows.
+TEST_F(NodeStartTest, ANodeThatListensEverywhereSaysWhereItIsFound) {
+  join();
+  const std::string view_has = some_view().nodes[3].client_address;
+  const auto start = node_start(invocation(
+      {"--listen-client", "0.0.0.0:9999", "--listen-peer", "127.0.0.1:9998", "--insecure"}));
+  ASSERT_TRUE(start.ok()) << start.status().to_string();
+  EXPECT_EQ(to_string(start.value().options().advertise_client), view_has);
+  EXPECT_EQ(to_string(start.value().options().advertise_peer), "127.0.0.1:9998");
+  ASSERT_EQ(start.value().notes.size(), 1u);
+  EXPECT_EQ(start.value().notes[0],
+            "this node listens on 0.0.0.0:9999 and is found at " + view_has +
+                ", where the view has it; if it has moved, give --advertise-client");
+}
+
 TEST_F(NodeStartTest, OptionsThatDoNotFitTheViewsAreRefused) {
   join();
   EXPECT_EQ(node_start(invocation({"--election-ms", "500"})).status().detail(),

@@ -314,6 +314,8 @@ struct ResidentWorld {
   // Numbers of requests that no node is asked: as if they had been refused.
   void skip_requests(std::uint64_t count) { tag_last_ += count; }
 
+  std::uint64_t last_tag() const { return tag_last_; }
+
   // What the host asks of a row beside its clients' requests.
   void push_transfer(std::uint32_t n, ShardId shard, NodeId to) {
     TurnRequest request;

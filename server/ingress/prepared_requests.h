@@ -1,12 +1,12 @@
 // Prepared requests of one read: made by an I/O thread beforehand, so that the loop's thread need
-// not do it: the verdict on their fields, the hash of their name, their command, and its entries for
-// a log on a device (docs/adr/0144).
+// not do it: the verdict on their fields, the hash of their name, their command, and its entries
+// for a log on a device (docs/adr/0144).
 //
 // The I/O thread decides nothing: who may ask, who leads and what a session may have is the loop's
-// thread's to judge, which takes what is here in place of making it itself. Kinds that are not plain
-// acquires and releases, and what came beyond kPreparedMax in one read, have nothing here and are
-// served as ever, in the order of the stream with the others. Entries are made for names of up to
-// kPreparedPieces pieces.
+// thread's to judge, which takes what is here in place of making it itself. Kinds that are not
+// plain acquires and releases, and what came beyond kPreparedMax in one read, have nothing here and
+// are served as ever, in the order of the stream with the others. Entries are made for names of up
+// to kPreparedPieces pieces.
 //
 // Memory: grows with what one read brings and is kept up to kPreparedKept requests. It belongs to
 // one thread at a time (CheckedInput). Not thread-safe.

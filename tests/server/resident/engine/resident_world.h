@@ -30,6 +30,15 @@ inline ShardId shard_of_name(const std::string& name) {
   return shard_of(hash_name(name), kWorldShards);
 }
 
+// A name that begins so and whose lock lives in the shard: a device takes no others there.
+inline std::string name_in(ShardId shard, const std::string& stem) {
+  std::string name = stem;
+  for (std::uint32_t k = 0; shard_of_name(name) != shard; ++k) {
+    name = stem + "." + std::to_string(k);
+  }
+  return name;
+}
+
 inline locks::LockCommand acquire(const std::string& name,
                                   std::uint64_t session,
                                   std::uint64_t sequence,

@@ -62,8 +62,7 @@ GCOORD_HD void take_pass(StripeTurn<Service>& t, const TurnRequest& request) {
 template <typename Service>
 GCOORD_HD std::uint32_t unsound(const StripeTurn<Service>& t, std::uint32_t at) {
   if constexpr (Service::kTellsHost) {
-    const TurnRequest request = request_at(t.desk, at);
-    return Service::judge(request, t.scratch.pass, t.node.shape.shard_count);
+    return Service::judge(t.desk.request[at], t.scratch.pass, t.node.shape.shard_count);
   } else {
     return 0;
   }

@@ -30,8 +30,9 @@
 // and judges each request before it is proposed, since its host and whoever writes in its place may
 // be wrong (docs/adr/0144):
 //
-//   static uint32_t judge(const TurnRequest&, const TurnPass&, shard_count)   0: sound; else the
-//                                          reason, which the refusal says (TurnReply::detail)
+//   static uint32_t judge(const Slot&, const TurnPass&, shard_count)   of the slot of a TurnRequest.
+//                                          0: sound; else the reason, which the refusal says
+//                                          (TurnReply::detail)
 //
 // In durable mode it is also told what to make durable (Store, device_turn_store.h), and says when
 // it is. There log(k) is the row's entry of `index` or an earlier one (kEntriesKept). Its node

@@ -17,6 +17,7 @@
 // state from another host, applies alone. Host and device; POD.
 #pragma once
 
+#include "common/device/aligned_copy.h"
 #include "common/device/device_atomic.h"
 #include "common/hd.h"
 #include "consensus/step/configuration.h"
@@ -113,9 +114,10 @@ struct LockTurnService {
   }
 
   // An IngressFault. Apart, since a turn of one row would have all of it in its registers.
-  GCOORD_HD_APART static std::uint32_t judge(const TurnRequest request,
-                                             const TurnPass pass,
+  GCOORD_HD_APART static std::uint32_t judge(const netcore::Slot& slot,
+                                             const TurnPass& pass,
                                              std::uint32_t shard_count) {
+    const auto request = load_aligned<TurnRequest>(&slot);
     return static_cast<std::uint32_t>(ingress_fault(request, pass, shard_count));
   }
 

@@ -36,7 +36,8 @@ class IngressLane : public testing::Test {
   static ShardId shard() { return shard_of_name("a"); }
 
   // What the leader answers to a slot; it is told nothing else of it.
-  TurnReply answer(TurnRequest request) {
+  TurnReply answer(const TurnRequest& asked) {
+    TurnRequest request = asked;
     const std::uint32_t n = world_.leader_of(shard());
     world_.skip_requests(1);
     request.tag = world_.last_tag();

@@ -88,7 +88,7 @@ TEST_F(IngressLane, WhatIsNotSoundIsRefusedWithItsReason) {
   refused(answer(entry), IngressFault::Kind);
   entry = sound(1);
   entry.word[1] = sessions::kSequenceAheadMax + 9;
-  entry.word[2] |= 0xffff'ff00u;
+  entry.word[2] = (entry.word[2] >> 32 << 32) | (sessions::kSequenceAheadMax + 3);
   refused(answer(entry), IngressFault::Window);
   EXPECT_EQ(answer(sound(1)).verdict, TurnVerdict::Committed);
 }

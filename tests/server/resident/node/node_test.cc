@@ -151,8 +151,11 @@ TEST(ResidentNode, EntriesThatCannotBeAreRefusedAndOthersAppliedAlikeEverywhere)
     }
     // A name and its hash belong together: a leader that lied about it would stop its followers.
     const std::string name(1 + entry.number() % locks::kEntryNameBytes, 'n');
-    if (k % 2 == 0) {
-      entry.head = (entry.head & 0xffffu) | static_cast<std::uint32_t>(name.size()) << 16;
+    if (k % 2 == 0) {  // The half of them that nearly can be.
+      entry.head = (entry.head & 0xffu) | static_cast<std::uint32_t>(name.size()) << 16;
+      entry.word[0] |= 1;
+      entry.word[1] = 8 | (entry.word[1] & 0x3fu);
+      entry.word[2] = (entry.word[2] & 7u) | std::uint64_t{100} << 32;
     }
     const NameHash hash = hash_name(name);
     entry.word[3] = hash.low;
@@ -224,7 +227,7 @@ TEST(ResidentNode, PoolsAreUsedAgainAndAFullOneStopsTheNode) {
   }
   const std::uint32_t leader = world.leader_of(shard);
   for (std::uint32_t k = 0; k < 9; ++k) {
-    world.push(leader, shard, acquire("d", 100 + k, 1));
+    world.push(leader, shard, acquire(name_in(shard, "d"), 100 + k, 1));
   }
   bool stopped = false;
   for (std::uint32_t k = 0; k < 3000 && !stopped; ++k) {

@@ -123,7 +123,7 @@ TEST_F(IngressLane, APassOutlivesARestOfTheTurn) {
 TEST_F(IngressLane, ALaneFullOfChanceIsAnsweredAndOthersAreServed) {
   std::uint64_t sent = 0;
   std::uint64_t refused = 0;
-  for (std::uint64_t round = 0; round < 300; ++round) {
+  for (std::uint64_t round = 0; round < 120; ++round) {
     const std::uint32_t n = world_.leader_of(shard());
     if (n == kTurnNodes) {
       world_.turns(300);

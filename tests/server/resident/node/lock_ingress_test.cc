@@ -83,7 +83,6 @@ std::vector<Kind> all_kinds() {
                         .sequence = RequestSequence{7},
                         .name = std::string_view{held}.substr(0, long_name().size()),
                         .ttl_ms = 5000},
-            .ask = {.flags = locks::kHoldReentrant},
             .text = held})},
       {"cancel", locks::make_cancel_wait(kSession, RequestSequence{7}, false)},
       {"register", locks::make_register_session(kSession, 5000)},

@@ -376,6 +376,8 @@ enum class ErrorCode : std::uint32_t {
   LockBatchNameTwice = 6707,
   LockBatchForeign = 6708,
 
+  DeviceRefused = 6715,
+
   ShmAbsent = 6690,
   ShmLayoutUnknown = 6691,
   ShmExhausted = 6692,

@@ -234,6 +234,9 @@ inline constexpr ErrorEntry kLockErrors[] = {
     {ErrorCode::LockBatchForeign, "LockBatchForeign", StatusCode::InvalidArgument, ExitCode::Usage,
      "a batch of locks has one of another session, or one that is given back",
      "Release each lock in a batch of its own session"},
+    {ErrorCode::DeviceRefused, "DeviceRefused", StatusCode::Internal, ExitCode::Unavailable,
+     "the node's device judged the command again and found it unsound, so nothing was decided",
+     "Read gcoord_server_resident_requests_unsound_total of the node for the fault, and restart the node if it rises"},
 };
 
 // clang-format on

@@ -253,7 +253,7 @@ void WorldNode::serve_requests() {
     if (at_once) {
       reply(request.connection, protocol::reply_to(request.slot), {});
     }
-    life_->router->on_request(request.connection, request.slot, request.payload);
+    life_->router->on_request({request.connection, request.slot, request.payload});
   }
   life_->mutant_port->answer(life_->service);
 }

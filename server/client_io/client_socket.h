@@ -10,6 +10,7 @@
 #include "protocol/frame.h"
 #include "server/client_io/io_tally.h"
 #include "server/client_io/reply_outbox.h"
+#include "server/ingress/prepared_requests.h"
 #include "server/tls/connection_tls.h"
 
 #include <cstddef>
@@ -88,6 +89,11 @@ class ClientSocket {
 
   // The next checked frame; it is valid until the next read(), await_input() or release_input().
   virtual protocol::DecodeStep next(protocol::FrameView& frame) = 0;
+
+  // What an I/O thread has prepared of a slot of the frame that next() gave last (server/ingress);
+  // nullptr: nothing, as always where the loop's thread serves the socket. Valid as long as the
+  // frame.
+  virtual const PreparedRequest* prepared(std::size_t /*slot*/) const { return nullptr; }
 
   // Why next() said Bad.
   virtual protocol::BadFrame bad() const = 0;

@@ -40,7 +40,9 @@ Status ClientSockets::start() {
   }
   GCOORD_TRY(threads_,
              IoThreads::start(context_,
-                              {.thread_count = options_.thread_count, .backend = options_.backend},
+                              {.thread_count = options_.thread_count,
+                               .backend = options_.backend,
+                               .ingress = options_.ingress},
                               counters_));
   tell_io_threads(metrics_, threads_->backend_name(), options_.thread_count);
   const std::string& reason = threads_->fallback_reason();

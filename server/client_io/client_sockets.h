@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace gcoord::server {
 
@@ -29,6 +30,8 @@ struct ClientIoOptions {
   std::uint32_t thread_count = 0;  // 0: the loop's thread serves the sockets.
   IoBackendWish backend = IoBackendWish::Auto;
   const PortTls* tls = nullptr;  // Outlives the sockets; none: TLS is off.
+  // By what I/O threads prepare requests (server/ingress); none: not at all.
+  std::optional<IngressRules> ingress = {};
 };
 
 // Threads by default where the process may use so many processors: with few of them the loop serves

@@ -11,7 +11,7 @@ HandedSocket::HandedSocket(IoThread& thread, std::uint64_t key, std::function<vo
     : thread_(thread),
       key_(key),
       on_closed_(std::move(on_closed)),
-      input_(std::make_unique<CheckedInput>()) {}
+      input_(std::make_unique<CheckedInput>(thread.ingress())) {}
 
 HandedSocket::~HandedSocket() {
   close();

@@ -27,6 +27,11 @@ class HandedSocket final : public ClientSocket {
   void await_input() override;
   Read read() override;
   protocol::DecodeStep next(protocol::FrameView& frame) override;
+
+  const PreparedRequest* prepared(std::size_t slot) const override {
+    return input_ == nullptr ? nullptr : input_->prepared(slot);
+  }
+
   protocol::BadFrame bad() const override;
   Input input() const override;
   void release_input() override;

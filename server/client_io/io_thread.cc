@@ -15,6 +15,7 @@ IoThread::IoThread(std::unique_ptr<IoBackend> backend, const Options& options)
     : backend_(std::move(backend)),
       bell_(options.bell),
       counters_(options.counters),
+      ingress_(options.ingress),
       now_us_(options.now_us),
       end_limit_(options.end_limit),
       on_stuck_(options.on_stuck),

@@ -26,6 +26,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 #include <unordered_map>
@@ -38,7 +39,9 @@ class IoThread final : private IoBackend::Sink {
   struct Options {
     LoopBell& bell;  // It and the counters outlive the thread.
     IoCounters& counters;
-    std::uint32_t number = 1;         // The thread's name is "io-" and this.
+    std::uint32_t number = 1;  // The thread's name is "io-" and this.
+    // By what it prepares requests; none: not at all.
+    std::optional<IngressRules> ingress = {};
     std::size_t report_slots = 4096;  // A power of two.
     std::function<std::uint64_t()> now_us = steady_now_us;
     // For how long its end is awaited, and what is called then; it may let the thread go on. By
@@ -59,6 +62,9 @@ class IoThread final : private IoBackend::Sink {
 
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
+
+  // By what inputs of its sockets are to be made.
+  const std::optional<IngressRules>& ingress() const { return ingress_; }
 
   // Keeps a command for the next hand_over().
   void post(IoCommand command) { posted_.push_back(std::move(command)); }
@@ -140,6 +146,7 @@ class IoThread final : private IoBackend::Sink {
   std::unique_ptr<IoBackend> backend_;
   LoopBell& bell_;
   IoCounters& counters_;
+  std::optional<IngressRules> ingress_;
   std::function<std::uint64_t()> now_us_;
   std::chrono::milliseconds end_limit_;
   std::function<void()> on_stuck_;

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,6 +35,7 @@ class IoThreads {
   struct Options {
     std::uint32_t thread_count = 1;  // At least 1.
     IoBackendWish backend = IoBackendWish::Auto;
+    std::optional<IngressRules> ingress = {};  // By what they prepare requests; none: not at all.
     // For tests: what else makes a backend, and what the time is.
     std::function<Result<OpenedBackend>(IoBackendWish)> open = open_backend;
     std::function<std::uint64_t()> now_us = {};

@@ -1,7 +1,10 @@
 // Requests that a stripe takes from its clients' ring: commands, and the host's orders about a row.
 //
-// A word is a request with a tag that no client's has: what was made durable, and to whom a row is
-// to hand its leadership. Whatever names no row of this stripe is refused or ignored. Contract: as
+// A word is a request with a tag that no client's has: what was made durable, to whom a row is to
+// hand its leadership, and whose the requests behind it are (TurnPass). Whatever names no row of
+// this stripe is refused or ignored. Nothing that a writer of the ring derived is believed: the
+// service judges each request before it is proposed, one slot at a time, so that nothing has to be
+// kept between two of them, and refuses what is not sound (docs/adr/0144). Contract: as
 // device_turn_receive.h. Host and device.
 #pragma once
 
@@ -46,6 +49,25 @@ GCOORD_HD void take_transfer(StripeTurn<Service>& t, const TurnRequest& request)
   warp_sync();
 }
 
+// Whose the requests behind it are.
+template <typename Service>
+GCOORD_HD void take_pass(StripeTurn<Service>& t, const TurnRequest& request) {
+  if (warp_rank() == 0) {
+    t.scratch.pass = pass_of(request);
+  }
+  warp_sync();
+}
+
+// Why the service does not take a request of the ring; 0: it does.
+template <typename Service>
+GCOORD_HD std::uint32_t unsound(const StripeTurn<Service>& t, std::uint32_t at) {
+  if constexpr (Service::kTellsHost) {
+    return Service::judge(t.desk.request[at], t.scratch.pass, t.node.shape.shard_count);
+  } else {
+    return 0;
+  }
+}
+
 template <typename Service>
 GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
   const TurnRequest request = request_at(t.desk, at);
@@ -57,11 +79,22 @@ GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
     take_transfer(t, request);
     return;
   }
+  if (request.tag == kPassTag) {
+    take_pass(t, request);
+    return;
+  }
   ++t.state.counts.requests;
   const std::uint32_t row = row_of_shard(request.shard);
   if (!t.rows.has(row) || request.tag == 0) {
     if (warp_rank() == 0) {
       refuse(t, request, TurnVerdict::Refused, NodeId{});
+    }
+    warp_sync();
+    return;
+  }
+  if (const std::uint32_t reason = unsound(t, at); reason != 0) {
+    if (warp_rank() == 0) {
+      refuse_unsound(t, request, reason);
     }
     warp_sync();
     return;

@@ -272,18 +272,34 @@ GCOORD_HD inline void divide_room(StripeWorkspace& desk, std::uint32_t room) {
 // Each request of a turn is refused once at most, and finds its place apart from what is told. By a
 // member of a group, or for a row.
 template <typename Turn>
+GCOORD_HD void put_refusal(const Turn& t, const TurnReply& reply) {
+  const std::uint32_t at = relaxed_add(t.desk.refused_count, 1);
+  GCOORD_ASSERT(at < kTurnRequests);
+  store_aligned<alignof(netcore::Slot)>(&t.scratch.refused[at], reply);
+}
+
+template <typename Turn>
 GCOORD_HD void refuse(const Turn& t,
                       const TurnRequest& request,
                       TurnVerdict verdict,
                       NodeId leader) {
-  const std::uint32_t at = relaxed_add(t.desk.refused_count, 1);
-  GCOORD_ASSERT(at < kTurnRequests);
   TurnReply reply;
   reply.shard = request.shard;
   reply.verdict = verdict;
   reply.tag = request.tag;
   reply.leader = leader;
-  store_aligned<alignof(netcore::Slot)>(&t.scratch.refused[at], reply);
+  put_refusal(t, reply);
+}
+
+// A request that the service finds unsound, with its reason.
+template <typename Turn>
+GCOORD_HD void refuse_unsound(const Turn& t, const TurnRequest& request, std::uint32_t reason) {
+  TurnReply reply;
+  reply.shard = request.shard;
+  reply.verdict = TurnVerdict::Refused;
+  reply.tag = request.tag;
+  reply.detail = reason;
+  put_refusal(t, reply);
 }
 
 GCOORD_HD inline TurnRequest request_at(const StripeWorkspace& desk, std::uint32_t at) {

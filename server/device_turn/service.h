@@ -27,6 +27,13 @@
 //
 //   bool apply_told(log, row, index, entry, TurnResult&)   false: not now; asked again next turn
 //
+// and judges each request before it is proposed, since its host and whoever writes in its place may
+// be wrong (docs/adr/0144):
+//
+//   static uint32_t judge(const Slot&, const TurnPass&, shard_count)   of the slot of a TurnRequest.
+//                                          0: sound; else the reason, which the refusal says
+//                                          (TurnReply::detail)
+//
 // In durable mode it is also told what to make durable (Store, device_turn_store.h), and says when
 // it is. There log(k) is the row's entry of `index` or an earlier one (kEntriesKept). Its node
 // pushes to the host, per shard in log order and never dropping any: each decided entry as a reply
@@ -69,10 +76,38 @@ struct alignas(64) TurnRequest {
 };
 
 static_assert(sizeof(TurnRequest) == netcore::kSlotBytes);
+static_assert(offsetof(TurnRequest, shard) == 0);
+static_assert(offsetof(TurnRequest, head) == 4);
+static_assert(offsetof(TurnRequest, tag) == 8);
+static_assert(offsetof(TurnRequest, word) == 16);
+
+// Whose the requests are that follow in a lane, and which rights its writer found them to lack. It
+// holds until the next one; a lane begins with zeros, which is the node itself.
+struct TurnPass {
+  std::uint64_t principal = 0;  // A number that means something to the writer; 0: the node itself.
+  std::uint64_t withheld = 0;   // Bits of rights; their meaning is the service's.
+};
+
+static_assert(sizeof(TurnPass) == 16);
 
 // Tags that no client's request has. To hand the leadership of `shard` to the node that word 0
 // names, which is answered by roles alone; device_turn_store.h has the other one.
 inline constexpr std::uint64_t kTransferTag = ~std::uint64_t{0} - 1;
+
+// A request with this tag is a TurnPass in its words 0 and 1; nothing answers it.
+inline constexpr std::uint64_t kPassTag = ~std::uint64_t{0} - 2;
+
+GCOORD_HD inline TurnRequest pass_request(const TurnPass& pass) {
+  TurnRequest request;
+  request.tag = kPassTag;
+  request.word[0] = pass.principal;
+  request.word[1] = pass.withheld;
+  return request;
+}
+
+GCOORD_HD inline TurnPass pass_of(const TurnRequest& request) {
+  return {request.word[0], request.word[1]};
+}
 
 // Never renumber.
 enum class TurnVerdict : std::uint32_t {
@@ -80,7 +115,7 @@ enum class TurnVerdict : std::uint32_t {
   Committed = 1,   // Decided by a quorum and applied here.
   NotLeader = 2,   // `leader` may name who is.
   Overloaded = 3,  // Too much is under way; try again.
-  Refused = 4,     // No such shard on this lane, or no tag.
+  Refused = 4,     // Detail 0: no such shard on this lane, or no tag. Else it is not sound (judge).
   // Of a service that tells its host all:
   Told = 5,  // Decided and applied here; nobody here asked for it.
   // 6 was a change of role, which leader_table.h says now.
@@ -119,7 +154,7 @@ struct alignas(64) TurnReply {
   std::uint64_t tag = 0;
   LogIndex index;  // Committed: where.
   NodeId leader;
-  std::uint32_t detail = 0;  // Store: see there.
+  std::uint32_t detail = 0;  // Store: see there. Refused: the service's reason; 0: see there.
   TurnResult result;
   Term term;  // Committed and Told: of the row now.
 };

@@ -49,8 +49,8 @@ GCOORD_HD_FLAT bool finds_one_message(const StripeTurn<Service>& t,
 }
 
 // Whether the first `count` slots that a look at the clients' ring found are commands for one row
-// of this stripe, or the pieces of one; then they are the first of desk.request, and `row` is the
-// row. Nothing is taken yet.
+// of this stripe, or the pieces of one, and sound; then they are the first of desk.request, and
+// `row` is the row. Nothing is taken yet. Members judge a request each.
 template <typename Service>
 GCOORD_HD_FLAT bool finds_requests_of_one(const StripeTurn<Service>& t,
                                           const netcore::SlotTile& seen,
@@ -69,9 +69,18 @@ GCOORD_HD_FLAT bool finds_requests_of_one(const StripeTurn<Service>& t,
     const consensus::MessageChunk front = consensus::load_chunk(&t.desk.request[k]);
     const std::uint64_t tag = front.word[1];
     const bool same = static_cast<std::uint32_t>(front.word[0]) == shard.value;
-    found = found & same & (tag != 0) & (tag != kStoredTag) & (tag != kTransferTag);
+    found = found & same & (tag != 0) & (tag < kPassTag);
   }
-  return found;
+  static_assert(kPassTag < kTransferTag && kTransferTag < kStoredTag);
+  if (!found) {
+    return false;
+  }
+  bool sound = true;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = warp_rank(); k < count; k += warp_lanes()) {
+    sound = sound & (unsound(t, k) == 0);
+  }
+  return warp_ballot(!sound) == 0;
 }
 
 // The messages that were found so, one of each peer from which slots came. One member.

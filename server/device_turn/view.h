@@ -216,7 +216,8 @@ struct alignas(128) StripeState {
   StripeCounts counts;
 };
 
-// Memory that one group works in and that nothing outlives a turn in, but for the held slots.
+// Memory that one group works in and that nothing outlives a turn in, but for the held slots and
+// the pass.
 struct StripeScratch {
   consensus::Message message[kTurnPlaces * kTurnMessages];  // As tiles: message_tiles.h.
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
@@ -224,6 +225,7 @@ struct StripeScratch {
   netcore::Slot refused[kTurnRequests];    // Behind the replies.
   HostNoops noops[kNoopSlots];
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
+  TurnPass pass;                               // Of the clients' ring; it outlives kernels.
   std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.
 };
 

@@ -155,6 +155,10 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
 
   const ConnectionAccount::Share& share() const { return share_; }
 
+  // What an I/O thread has prepared of the request that on_request is being called for; nullptr:
+  // nothing.
+  const PreparedRequest* prepared() const { return socket_->prepared(slot_next_ - 1); }
+
   // As of its socket.
   const TlsNews* tls() const { return socket_->tls(); }
 

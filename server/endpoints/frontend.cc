@@ -269,7 +269,7 @@ void FrontEnd::on_request(Connection& connection,
                           std::span<const std::byte> payload) {
   connection.swept.active = true;
   if (connection.welcomed()) {
-    handler_(connection.id(), request, payload);
+    handler_(connection.id(), request, payload, connection.prepared());
   } else {
     on_hello(connection, request, payload);
   }

@@ -62,9 +62,11 @@ struct FrontEndOptions {
 
 class FrontEnd final : public protocol::ReplySink, public ConnectionIdentities {
  public:
+  // What an I/O thread has prepared of the request comes last; perhaps nothing.
   using OnRequest = std::function<void(protocol::ConnectionId connection,
                                        const protocol::RequestSlot& request,
-                                       std::span<const std::byte>)>;
+                                       std::span<const std::byte>,
+                                       const PreparedRequest* prepared)>;
 
   // The bytes of the key of a session that the connection has opened, for the client; none: it gets
   // none.

@@ -46,6 +46,16 @@ bool is_of_health(RequestKind kind) {
   }
 }
 
+// The rights that a request had to have.
+security::RightMask demanded(const RequestDemands& demands) {
+  security::RightMask rights = 0;
+  for (const DemandRow& row : demands.rows) {
+    const bool none = row.scope == DemandScope::Anyone || row.scope == DemandScope::Identified;
+    rights |= none || !demands.applies(row) ? 0 : security::bit_of(row.right);
+  }
+  return rights;
+}
+
 }  // namespace
 
 RequestGate::RequestGate(MetricsRegistry& metrics)
@@ -137,6 +147,7 @@ bool RequestGate::pass_unknown(protocol::ConnectionId connection,
 bool RequestGate::pass(protocol::ConnectionId connection,
                        protocol::RequestSlot& slot,
                        std::span<const std::byte> payload) {
+  authority_ = {};
   if (environment_ && !pass_unknown(connection, slot)) {
     refuse_unconfirmed(connection, slot);
     return false;
@@ -164,6 +175,7 @@ bool RequestGate::pass(protocol::ConnectionId connection,
   if (begins_change(demands, slot) && !pass_confirmed(connection, slot)) {
     return false;
   }
+  authority_ = {cache_.number(principal), security::kAllRights & ~demanded(demands)};
   if (names_holder(slot.kind) &&
       !granted.allows(security::Right::LockReadDetails, demands.subject())) {
     slot.set(protocol::RequestFlag::Discreet);

@@ -21,6 +21,7 @@
 #include "server/gate/refusals.h"
 #include "server/gate/rights_cache.h"
 #include "server/gate/roles_copy.h"
+#include "server/interfaces/authority.h"
 #include "server/rights/demands.h"
 
 #include <cstddef>
@@ -84,6 +85,10 @@ class RequestGate {
             protocol::RequestSlot& slot,
             std::span<const std::byte> payload);
 
+  // Of the request that pass() let pass last: who made it, and which rights it was not found to
+  // have. The node's own where rights are not checked.
+  const Authority& authority() const { return authority_; }
+
   // Only while on().
   const security::RightsOf& rights(protocol::ConnectionId connection);
   const security::RightsOf& rights_of(const security::Principal& principal);
@@ -110,6 +115,7 @@ class RequestGate {
                               std::span<const std::byte> payload) const;
 
   std::optional<Environment> environment_;
+  Authority authority_;
   RightsCache cache_;
   Refusals refusals_;
   Gauge& epoch_;

@@ -13,12 +13,20 @@ const std::shared_ptr<const security::RightsOf>& RightsCache::rights(
   }
   const auto found = users_.find(std::string_view{principal.name});
   if (found != users_.end()) {
-    return found->second;
+    return found->second.rights;
   }
   if (users_.size() >= kRightsCachedMax) {
     users_.clear();
   }
-  return users_.emplace(principal.name, security::rights_of(table, principal.name)).first->second;
+  const User user{security::rights_of(table, principal.name), ++number_last_};
+  return users_.emplace(principal.name, user).first->second.rights;
+}
+
+std::uint64_t RightsCache::number(const security::Principal& principal) const {
+  const auto found = security::may_be_user(principal.kind)
+                         ? users_.find(std::string_view{principal.name})
+                         : users_.end();
+  return found == users_.end() ? 1 : found->second.number;
 }
 
 }  // namespace gcoord::server

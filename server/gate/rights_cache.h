@@ -26,6 +26,10 @@ class RightsCache {
   const std::shared_ptr<const security::RightsOf>& rights(const security::AccessTable& table,
                                                           const security::Principal& principal);
 
+  // A number of a principal of the last rights(), from 1, for whoever can keep no name: another one
+  // than any other principal's that the cache has had. 1: whoever is nobody, and a node.
+  std::uint64_t number(const security::Principal& principal) const;
+
   std::size_t size() const { return users_.size(); }
 
  private:
@@ -38,12 +42,19 @@ class RightsCache {
   };
 
   std::shared_ptr<const security::RightsOf> none_ = std::make_shared<const security::RightsOf>();
+
+  struct User {
+    std::shared_ptr<const security::RightsOf> rights;
+    std::uint64_t number = 0;
+  };
+
   std::unordered_map<std::string,
-                     std::shared_ptr<const security::RightsOf>,
+                     User,
                      TextHash,
                      std::equal_to<>>
       users_;  // Certificates and users: the table knows both by name.
   std::uint64_t epoch_ = 0;
+  std::uint64_t number_last_ = 1;
 };
 
 }  // namespace gcoord::server

@@ -19,6 +19,8 @@ inline constexpr std::uint32_t kOverloaded = detail_of(protocol::ErrorCode::Over
 inline constexpr std::uint32_t kTransferring = detail_of(protocol::ErrorCode::NoLeader);
 // Leadership ended first. Of a proposal the outcome is not known; a read was not made.
 inline constexpr std::uint32_t kLeadershipLost = detail_of(protocol::ErrorCode::ProposalDropped);
+// The device's turn judged a command again and refused it.
+inline constexpr std::uint32_t kDeviceRefused = detail_of(protocol::ErrorCode::DeviceRefused);
 
 // Why an engine stops that its peers refuse.
 inline constexpr std::uint32_t kDirectoryRefused = detail_of(protocol::ErrorCode::DirectoryRefused);

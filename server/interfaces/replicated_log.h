@@ -15,6 +15,8 @@
 #include "common/status.h"
 #include "ledger/checkpoint/checkpoint_store.h"
 #include "locks/commands/command.h"
+#include "locks/commands/entry_layout.h"
+#include "server/interfaces/authority.h"
 #include "server/interfaces/cluster_members.h"
 #include "server/interfaces/replica_view.h"
 #include "sessions/session_end.h"
@@ -46,11 +48,15 @@ struct Abilities {
   // known to have Feature::SystemRecords, and for ever once it has had some, since no node of a
   // release without them can come back then.
   bool takes_records = true;
+  // It keeps the bytes of a command as they are proposed. One that keeps commands in another form
+  // needs none where ProposedCommand::command is there.
+  bool keeps_bytes = true;
 };
 
 // An entry to be: its bytes, and beside them the lock command that they hold where the caller has
-// it, so that a log that keeps commands in another form need not decode them again. Both live for
-// the call.
+// it, so that a log that keeps commands in another form need not decode them again. All live for
+// the call. Bytes may be missing where there is a command and the log keeps none
+// (Abilities::keeps_bytes).
 struct ProposedCommand {
   template <typename Bytes>
 
@@ -62,6 +68,10 @@ struct ProposedCommand {
   std::span<const std::byte> bytes;  // A record (log_record.h).
   // Equal in every field to what its encoding in `bytes` decodes to; nullptr: not at hand.
   const locks::LockCommand* command = nullptr;
+  // The command's entries for a log on a device, pieces first, where somebody has made them already
+  // (server/ingress): as locks::entries_of(*command). Empty: nobody has.
+  std::span<const locks::LockEntry> entries;
+  Authority authority;  // Under which it is proposed.
 };
 
 class ReplicatedLog {

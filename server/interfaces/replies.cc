@@ -166,6 +166,9 @@ protocol::ReplySlot engine_refusal(const protocol::RequestSlot& request,
   if (status.code() == StatusCode::Unknown) {
     return error_reply(request, ErrorCode::ProposalDropped);
   }
+  if (status.code() == StatusCode::InvalidArgument) {
+    return error_reply(request, ErrorCode::DeviceRefused);
+  }
   return not_leader_reply(request, leader);
 }
 

@@ -100,7 +100,7 @@ void CommandSubmitter::submit(const ClientRequest& request,
   if (counted && !env_.admission.admit(command.session)) {
     return env_.replies.refuse(request, ErrorCode::SessionLocksExhausted);
   }
-  env_.log.propose(shard, command, pending);
+  env_.log.propose_for(request, shard, command, pending);
 }
 
 }  // namespace gcoord::server

@@ -32,13 +32,7 @@ using protocol::ErrorCode;
 }  // namespace
 
 void LockRequests::acquire(const ClientRequest& request) {
-  const protocol::LockAcquire acquire = protocol::acquire_from_slot(request.slot);
-  const locks::LockCommand command = locks::make_acquire({acquire.caller.session,
-                                                          acquire.caller.sequence,
-                                                          acquire.caller.acked_below,
-                                                          request.text(),
-                                                          acquire.wait_ms != 0,
-                                                          acquire.ttl_ms});
+  const locks::LockCommand command = request.lock_command();
   env_.submitter.submit(request, env_.locator.shard_for(request.slot, command.name_hash), command);
 }
 
@@ -66,15 +60,8 @@ void LockRequests::hold(const ClientRequest& request) {
 }
 
 void LockRequests::release(const ClientRequest& request) {
-  const protocol::LockRelease release = protocol::release_from_slot(request.slot);
-  const NameHash hash = hash_name(request.text());
-  const locks::LockCommand command = locks::make_release({release.caller.session,
-                                                          release.caller.sequence,
-                                                          release.caller.acked_below,
-                                                          hash,
-                                                          release.token,
-                                                          release.by_token});
-  env_.submitter.submit(request, env_.locator.shard_for(request.slot, hash), command);
+  const locks::LockCommand command = request.lock_command();
+  env_.submitter.submit(request, env_.locator.shard_for(request.slot, command.name_hash), command);
 }
 
 void LockRequests::cancel(const ClientRequest& request) {

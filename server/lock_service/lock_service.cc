@@ -161,7 +161,9 @@ void LockService::set_members(const ClusterMembers& members) {
 bool LockService::admit(const ClientRequest& request) {
   GCOORD_ASSERT(base_.log.bound());
   base_.metrics.requests->add();
-  ErrorCode error = protocol::check_request(request.slot, request.payload, options_.limits);
+  ErrorCode error = request.prepared != nullptr
+                        ? request.prepared->error
+                        : protocol::check_request(request.slot, request.payload, options_.limits);
   if (error == ErrorCode::None && base_.pending.size() >= kPendingMax) {
     error = ErrorCode::Overloaded;
   }

@@ -311,8 +311,8 @@ class Node::Impl {
         [this](protocol::ConnectionId connection) { client_services_->on_room(connection); });
     client_port_.frontend.set_handler(
         [router = client_services_->router([this] { return time_.read() / 1000; })](
-            protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
-          router.on_request(connection, request, payload);
+            auto connection, const auto& request, auto payload, const auto* prepared) {
+          router.on_request({connection, request, payload, prepared});
         },
         [this] { set_time(); });
   }

@@ -84,13 +84,27 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
                                                          : nullptr};
 }
 
+namespace {
+
+protocol::RequestLimits request_limits(const NodeOptions& options) {
+  return {options.shards, ttl_ms_min(options), options.ttl_ms_max};
+}
+
+// What a device judges commands by are bits of the rights that the gate grants.
+static_assert(kNeedsAcquire == security::bit_of(security::Right::LockAcquire));
+static_assert(kNeedsBreak == security::bit_of(security::Right::LockBreak));
+static_assert(kNeedsLead == security::bit_of(security::Right::ElectLead));
+static_assert(kNeedsGroup == security::bit_of(security::Right::GroupJoin));
+
+}  // namespace
+
 LockServiceOptions service_options(const NodeOptions& options, const ledger::SpaceGuard& space) {
   LockServiceOptions result;
   result.node = options.node;
   result.nodes = all_nodes(options);
   result.tick_ms = options.tick_ms;
   result.election_ticks = options.election_ms / options.tick_ms;
-  result.limits = {options.shards, ttl_ms_min(options), options.ttl_ms_max};
+  result.limits = request_limits(options);
   result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
   result.on_device = options.turn == TurnOption::Resident;
   if (result.on_device) {
@@ -202,7 +216,9 @@ FrontEndOptions frontend_options(const NodeOptions& options, const PortTls& tls)
   result.sweep.hello_ms = options.handshake_ms;
   result.io = {.thread_count = options.io_threads.value_or(usual_io_threads(usable_processors())),
                .backend = options.io_backend,
-               .tls = &tls};
+               .tls = &tls,
+               .ingress = IngressRules{.limits = request_limits(options),
+                                       .entries = options.turn == TurnOption::Resident}};
   return result;
 }
 

@@ -226,21 +226,20 @@ const RequestRow* find_request(protocol::RequestKind kind) {
   return place == 0 ? nullptr : &kRows[place - 1];
 }
 
-void RequestRouter::on_request(protocol::ConnectionId connection,
-                               const protocol::RequestSlot& slot,
-                               std::span<const std::byte> payload) const {
-  if (owners_.limits != nullptr && !owners_.limits->judge().pass(connection, slot, payload)) {
+void RequestRouter::on_request(const ClientRequest& came) const {
+  if (owners_.limits != nullptr &&
+      !owners_.limits->judge().pass(came.connection, came.slot, came.payload)) {
     return;
   }
-  protocol::RequestSlot passed = slot;
-  if (owners_.gate != nullptr && !owners_.gate->pass(connection, passed, payload)) {
+  protocol::RequestSlot passed = came.slot;
+  if (owners_.gate != nullptr && !owners_.gate->pass(came.connection, passed, came.payload)) {
     return;
   }
-  const ClientRequest request{connection, passed, payload};
+  const ClientRequest request{came.connection, passed, came.payload, came.prepared, authority()};
   if (owners_.identities != nullptr && !owners_.identities->admits(request)) {
     return;
   }
-  const RequestRow* const row = find_request(slot.kind);
+  const RequestRow* const row = find_request(passed.kind);
   if (owners_.dear != nullptr && row != nullptr && is_dear(*row, request)) {
     owners_.dear->add(request, owners_.service.now_us());
   } else {
@@ -251,8 +250,13 @@ void RequestRouter::on_request(protocol::ConnectionId connection,
 void RequestRouter::serve_late(const ClientRequest& request) const {
   protocol::RequestSlot passed = request.slot;
   if (owners_.gate == nullptr || owners_.gate->pass(request.connection, passed, request.payload)) {
-    serve({request.connection, passed, request.payload});
+    serve({request.connection, passed, request.payload, nullptr, authority()});
   }
+}
+
+// Of the request that the gate let pass last.
+Authority RequestRouter::authority() const {
+  return owners_.gate == nullptr ? Authority{} : owners_.gate->authority();
 }
 
 void RequestRouter::serve(const ClientRequest& request) const {

@@ -109,16 +109,16 @@ class RequestRouter {
   // What is there outlives the router.
   explicit RequestRouter(RequestOwners owners) : owners_(std::move(owners)) {}
 
-  // A checked frame's request of a client that was welcomed. Answered now or later.
-  void on_request(protocol::ConnectionId connection,
-                  const protocol::RequestSlot& slot,
-                  std::span<const std::byte> payload) const;
+  // A checked frame's request of a client that was welcomed; its authority is filled in here.
+  // Answered now or later.
+  void on_request(const ClientRequest& request) const;
 
   // The same, where its turn has come: judged again, since rights may have gone meanwhile.
   void serve_late(const ClientRequest& request) const;
 
  private:
   void serve(const ClientRequest& request) const;
+  Authority authority() const;
 
   RequestOwners owners_;
 };

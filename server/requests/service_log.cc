@@ -2,15 +2,42 @@
 
 namespace gcoord::server {
 
-void ServiceLog::propose(ShardId shard, const locks::LockCommand& command, const Pending& pending) {
+bool ServiceLog::keeps_bytes() {
+  if (!keeps_bytes_.has_value()) {
+    keeps_bytes_ = engine_->abilities().keeps_bytes;
+  }
+  return *keeps_bytes_;
+}
+
+// None where nobody would read them.
+std::span<const std::byte> ServiceLog::bytes_of(const locks::LockCommand& command,
+                                                const Pending& pending) {
   command_.clear();
-  put_record_header(command_, header_of(pending));
-  locks::encode(command, command_);
-  engine_->propose(shard, {command_, &command}, pending_.add(pending));
+  if (keeps_bytes()) {
+    put_record_header(command_, header_of(pending));
+    locks::encode(command, command_);
+  }
+  return command_;
+}
+
+void ServiceLog::propose(ShardId shard, const locks::LockCommand& command, const Pending& pending) {
+  const ProposedCommand proposed{bytes_of(command, pending), &command};
+  engine_->propose(shard, proposed, env_.pending.add(pending));
+}
+
+void ServiceLog::propose_for(const ClientRequest& request,
+                             ShardId shard,
+                             const locks::LockCommand& command,
+                             const Pending& pending) {
+  ProposedCommand proposed{bytes_of(command, pending), &command};
+  proposed.entries = request.entries();
+  proposed.authority = request.authority;
+  env_.metrics.ingress[static_cast<std::size_t>(request.way())]->add();
+  engine_->propose(shard, proposed, env_.pending.add(pending));
 }
 
 void ServiceLog::confirm(ShardId shard, const Pending& pending, ReadMode way) {
-  const std::uint64_t cookie = pending_.add(pending);
+  const std::uint64_t cookie = env_.pending.add(pending);
   if (way == ReadMode::Round) {
     engine_->read_by_round(shard, cookie);
   } else {
@@ -32,8 +59,8 @@ RecordHeader ServiceLog::header_of(const Pending& pending) const {
   const bool asked =
       pending.kind == PendingKind::Request || pending.kind == PendingKind::Close || moved;
   return {RecordKind::LockCommand,
-          asked ? replies_.origin(pending.connection) : protocol::RecordOrigin::System,
-          wall_ms_ ? wall_ms_() : 0};
+          asked ? env_.replies.origin(pending.connection) : protocol::RecordOrigin::System,
+          env_.wall_ms ? env_.wall_ms() : 0};
 }
 
 }  // namespace gcoord::server

@@ -13,11 +13,14 @@
 #include "server/interfaces/log_record.h"
 #include "server/interfaces/replicated_log.h"
 #include "server/replicas/reads.h"
+#include "server/requests/client_request.h"
+#include "server/requests/service_metrics.h"
 #include "server/waits/pending_table.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,15 +32,28 @@ class ServiceLog {
   // Unix milliseconds, for the records in the log; empty: they say no time.
   using WallClock = std::function<std::uint64_t()>;
 
-  // `replies` knows where the clients of pending requests are connected from.
-  ServiceLog(PendingTable& pending, const protocol::ReplySink& replies, WallClock wall_ms)
-      : pending_(pending), replies_(replies), wall_ms_(std::move(wall_ms)) {}
+  struct Environment {
+    PendingTable& pending;
+    const protocol::ReplySink& replies;  // Knows where clients are connected from.
+    const LockServiceMetrics& metrics;   // Counts by which way their commands came.
+    WallClock wall_ms;
+  };
+
+  // All outlive it.
+  explicit ServiceLog(Environment environment) : env_(std::move(environment)) {}
 
   void bind(ReplicatedLog& engine) { engine_ = &engine; }
 
   bool bound() const { return engine_ != nullptr; }
 
   void propose(ShardId shard, const locks::LockCommand& command, const Pending& pending);
+
+  // The same for a client's request, under its authority and with the entries of the command that
+  // were made beforehand, if any.
+  void propose_for(const ClientRequest& request,
+                   ShardId shard,
+                   const locks::LockCommand& command,
+                   const Pending& pending);
 
   // Asks for a confirmation that this node leads the shard.
   void confirm(ShardId shard, const Pending& pending, ReadMode way);
@@ -62,12 +78,13 @@ class ServiceLog {
 
  private:
   RecordHeader header_of(const Pending& pending) const;
+  bool keeps_bytes();
+  std::span<const std::byte> bytes_of(const locks::LockCommand& command, const Pending& pending);
 
-  PendingTable& pending_;
-  const protocol::ReplySink& replies_;
-  WallClock wall_ms_;
+  Environment env_;
   ReplicatedLog* engine_ = nullptr;
-  std::vector<std::byte> command_;  // Scratch for encoding.
+  std::optional<bool> keeps_bytes_;  // As the engine says, once.
+  std::vector<std::byte> command_;   // Scratch for encoding.
 };
 
 }  // namespace gcoord::server

@@ -45,6 +45,14 @@ LockServiceMetrics::LockServiceMetrics(MetricsRegistry& registry)
       wait_us(&registry.histogram(
           named("wait_duration_seconds", "From request to answer of acquires that waited."))),
       peer_messages_bad(&registry.counter(
-          named("peer_messages_bad_total", "Service messages of peers that did not decode."))) {}
+          named("peer_messages_bad_total", "Service messages of peers that did not decode."))) {
+  for (std::size_t k = 0; k < kIngressWays; ++k) {
+    ingress[k] = &registry.counter({"gcoord_server_ingress_commands_total",
+                                    "Commands of clients that were proposed, by who judged them, "
+                                    "hashed their names and made their entries.",
+                                    "way",
+                                    std::string(ingress_way_name(static_cast<IngressWay>(k)))});
+  }
+}
 
 }  // namespace gcoord::server

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "common/host/metrics.h"
+#include "server/ingress/way.h"
+
+#include <array>
 
 namespace gcoord::server {
 
@@ -27,6 +30,7 @@ struct LockServiceMetrics {
   Histogram* command_us;
   Histogram* wait_us;
   Counter* peer_messages_bad;
+  std::array<Counter*, kIngressWays> ingress{};  // Commands of clients, by IngressWay.
 };
 
 }  // namespace gcoord::server

@@ -16,3 +16,7 @@ gcoord_fuzz_test(NAME lock_entry_fuzz
 gcoord_fuzz_test(NAME rights_fuzz
   SOURCES rights_fuzz.cc
   DEPS common protocol protocol/access protocol/groups protocol/logs protocol/members protocol/rendezvous security/roles server/rights)
+# Requests on their way into a log on a device: in the lane, and in the frames before it.
+gcoord_fuzz_test(NAME ingress_fuzz
+  SOURCES ingress_fuzz.cc
+  DEPS common locks/commands protocol server/ingress server/resident/node)

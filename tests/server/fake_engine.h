@@ -248,7 +248,7 @@ struct LockBench {
   std::uint64_t send(protocol::RequestSlot slot, std::span<const std::byte> payload) {
     slot.request_id = ++request_last;
     slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
-    router->on_request(protocol::ConnectionId{connection}, slot, payload);
+    router->on_request({protocol::ConnectionId{connection}, slot, payload});
     return slot.request_id;
   }
 

@@ -51,9 +51,13 @@ const char* EventCheck::fault_of(std::uint32_t lane, const HostEventSlot& told) 
     case TurnVerdict::Installed:
     case TurnVerdict::Store:
       return reply.index.value == 0 ? "index 0" : nullptr;
+    case TurnVerdict::Refused:
+      if (reply.detail >= kIngressFaults) {
+        return "a refusal without a reason that there is";
+      }
+      [[fallthrough]];
     case TurnVerdict::NotLeader:
     case TurnVerdict::Overloaded:
-    case TurnVerdict::Refused:
     case TurnVerdict::Transferring:
       return requests_.is_possible(reply.shard, reply.tag)
                  ? nullptr

@@ -75,7 +75,7 @@ Result<std::uint32_t> EventDrain::drain_lane(std::uint32_t lane, std::uint32_t m
     }
     GCOORD_TRY_STATUS(take(lane, *slot));
   }
-  if (env_.node.is_broken(lane)) {
+  if (env_.node.lane(lane).is_broken()) {
     return Status{StatusCode::Internal,
                   "the device wrote what none writes to lane " + std::to_string(lane),
                   kDeviceFailed};

@@ -35,7 +35,15 @@ ResidentMetrics::ResidentMetrics(MetricsRegistry& registry)
                                  "Shards whose promises this node has forgotten",
                                  "",
                                  ""})),
-      channels_(registry) {}
+      channels_(registry) {
+  for (std::uint32_t k = 1; k < kIngressFaults; ++k) {
+    unsound_[k] = &registry.counter(
+        {"gcoord_server_resident_requests_unsound_total",
+         "Requests that the device refused when it judged them again, by what was wrong with them.",
+         "fault",
+         ingress_fault_name(static_cast<IngressFault>(k))});
+  }
+}
 
 void ResidentMetrics::show(const ResidentRows& rows, const ResidentRequests& requests) {
   const ResidentRowCounts now = rows.counts();
@@ -45,6 +53,9 @@ void ResidentMetrics::show(const ResidentRows& rows, const ResidentRequests& req
   voting_.set(rows.leaders().voting_count());
   forgotten_.set(rows.leaders().forgotten_count());
   under_way_.set(static_cast<std::int64_t>(requests.under_way()));
+  for (std::uint32_t k = 1; k < kIngressFaults; ++k) {
+    unsound_[k]->add(now.unsound[k] - shown_.unsound[k]);
+  }
   shown_ = now;
 }
 

@@ -7,6 +7,7 @@
 #include "server/resident/links/link_metrics.h"
 #include "server/resident/node/node.h"
 
+#include <array>
 #include <cstdint>
 
 namespace gcoord::server {
@@ -35,6 +36,7 @@ class ResidentMetrics {
   Gauge& voting_;
   Gauge& forgotten_;
   ResidentChannelMetrics channels_;
+  std::array<Counter*, kIngressFaults> unsound_{};  // By IngressFault; of None there is none.
   ResidentRowCounts shown_;
 };
 

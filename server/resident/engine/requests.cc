@@ -89,42 +89,73 @@ std::uint64_t ResidentRequests::add(const Asked& asked, std::uint32_t before) {
   return asked_.add(asked, before);
 }
 
-void ResidentRequests::enqueue(ShardId shard,
-                               const locks::LockCommand& command,
-                               std::uint32_t weight,
-                               std::uint64_t cookie) {
+// The device checks commands against the pass in front of them, which changes with whoever asks and
+// what for; most of the time it does not.
+void ResidentRequests::show_pass(std::uint32_t number, const Authority& authority) {
+  Lane& lane = lanes_[number];
+  if (lane.authority != authority) {
+    lane.authority = authority;
+    lane.queue.push() = pass_request({authority.principal, authority.withheld});
+  }
+}
+
+// As somebody made them beforehand, or as they are made now.
+void ResidentRequests::enqueue(const Asked& asked, const ProposedCommand& proposed) {
+  show_pass(lane_of(asked.shard), proposed.authority);
+  if (!proposed.entries.empty()) {
+    return enqueue_entries(asked, proposed.entries);
+  }
+  const locks::LockCommand& command = *proposed.command;
   const std::uint32_t before = locks::entry_count_of(command) - 1;
-  const std::uint64_t last = add({AskedKind::Command, shard, weight, cookie}, before);
+  const std::uint64_t last = add(asked, before);
   std::uint64_t tag = last - before;
-  RequestRing& queue = lanes_[lane_of(shard)].queue;
+  RequestRing& queue = lanes_[lane_of(asked.shard)].queue;
   locks::for_each_entry(command, [&](const locks::LockEntry& entry) {
-    queue.push() = request_of(shard, entry, tag);
+    queue.push() = request_of(asked.shard, entry, tag);
     if (tag++ == last) {
       asked_.set_entry(last, entry);
     }
   });
 }
 
+// Pieces first; at once into the lane where nothing waits before them and there is room.
+void ResidentRequests::enqueue_entries(const Asked& asked,
+                                       std::span<const locks::LockEntry> entries) {
+  const auto before = static_cast<std::uint32_t>(entries.size() - 1);
+  const std::uint64_t last = add(asked, before);
+  asked_.set_entry(last, entries.back());
+  std::uint64_t tag = last - before;
+  const std::uint32_t number = lane_of(asked.shard);
+  RequestRing& queue = lanes_[number].queue;
+  if (queue.empty() && node_.lane(number).push_entries(asked.shard, tag, entries)) {
+    return;
+  }
+  for (const locks::LockEntry& entry : entries) {
+    queue.push() = request_of(asked.shard, entry, tag++);
+  }
+}
+
 void ResidentRequests::command(ShardId shard,
                                const locks::LockCommand& command,
                                std::uint64_t cookie) {
-  enqueue(shard, command, need_of(command).weight, cookie);
+  enqueue({AskedKind::Command, shard, need_of(command).weight, cookie},
+          {std::span<const std::byte>{}, &command});
 }
 
 bool ResidentRequests::take_command(ShardId shard,
-                                    const locks::LockCommand& command,
+                                    const ProposedCommand& proposed,
                                     std::uint64_t cookie) {
-  const Need need = need_of(command);
+  const Need need = need_of(*proposed.command);
   const bool fits = has_room(shard, need);
   if (fits) {
-    enqueue(shard, command, need.weight, cookie);
+    enqueue({AskedKind::Command, shard, need.weight, cookie}, proposed);
   }
   return fits;
 }
 
 bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
   if (proposed.command != nullptr) {
-    return take_command(shard, *proposed.command, cookie);
+    return take_command(shard, proposed, cookie);
   }
   if (is_record(proposed)) {
     const bool fits = may_take_record(shard, proposed.bytes.size());
@@ -135,7 +166,9 @@ bool ResidentRequests::take(ShardId shard, const ProposedCommand& proposed, std:
   }
   const auto decoded = locks::decode(record_body(proposed.bytes));
   GCOORD_ASSERT(decoded.ok());  // The service encoded it.
-  return take_command(shard, decoded.value(), cookie);
+  ProposedCommand known{proposed.bytes, &decoded.value()};
+  known.authority = proposed.authority;
+  return take_command(shard, known, cookie);
 }
 
 bool ResidentRequests::may_take_record(ShardId shard, std::size_t bytes) const {
@@ -146,14 +179,7 @@ void ResidentRequests::record(ShardId shard,
                               std::span<const std::byte> record,
                               std::uint64_t cookie) {
   const std::vector<locks::LockEntry> entries = locks::record_entries(record);
-  const auto before = static_cast<std::uint32_t>(entries.size() - 1);
-  const Asked asked{AskedKind::Command, shard, record_weight(record.size()), cookie};
-  const std::uint64_t last = add(asked, before);
-  asked_.set_entry(last, entries.back());
-  std::uint64_t tag = last - before;
-  for (const locks::LockEntry& entry : entries) {
-    lanes_[lane_of(shard)].queue.push() = request_of(shard, entry, tag++);
-  }
+  enqueue_entries({AskedKind::Command, shard, record_weight(record.size()), cookie}, entries);
 }
 
 void ResidentRequests::barrier(ShardId shard, std::uint64_t cookie) {

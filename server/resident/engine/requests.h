@@ -44,7 +44,7 @@ class ResidentRequests {
   // stripe have room for it.
   bool may_take(ShardId shard, const locks::LockCommand& command) const;
 
-  // Queues a command. The caller has asked may_take().
+  // Queues a command of the node's own. The caller has asked may_take().
   void command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
 
   // Whether a record of so many bytes fits now, as may_take(); and queues it.
@@ -114,6 +114,7 @@ class ResidentRequests {
   struct Lane {
     RequestRing queue;
     std::vector<Stored> stored;
+    Authority authority;  // Of the pass that was queued last; the device's lane begins so, too.
     std::uint32_t weight = 0;  // Under way.
     std::uint32_t room = 0;
     std::uint32_t elsewhere = 0;
@@ -127,11 +128,10 @@ class ResidentRequests {
 
   static Need need_of(const locks::LockCommand& command);
   bool has_room(ShardId shard, const Need& need) const;
-  void enqueue(ShardId shard,
-               const locks::LockCommand& command,
-               std::uint32_t weight,
-               std::uint64_t cookie);
-  bool take_command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
+  void enqueue(const Asked& asked, const ProposedCommand& proposed);
+  void enqueue_entries(const Asked& asked, std::span<const locks::LockEntry> entries);
+  void show_pass(std::uint32_t lane, const Authority& authority);
+  bool take_command(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie);
   std::uint64_t add(const Asked& asked, std::uint32_t before);
   std::size_t push_stored(std::uint32_t number);
   std::size_t push_requests(std::uint32_t number);

@@ -111,7 +111,8 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
             .on_device = true,
             .timed_leases = false,
             .takes_records = rows_->has_records() ||
-                             (options_.nodes_take_records && options_.nodes_take_records())};
+                             (options_.nodes_take_records && options_.nodes_take_records()),
+            .keeps_bytes = false};
   }
 
   void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;

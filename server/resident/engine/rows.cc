@@ -165,12 +165,16 @@ void ResidentRows::take_snapshot(const TurnReply& told) {
 }
 
 void ResidentRows::take_refusal(const TurnReply& told) {
+  const bool unsound = told.verdict == TurnVerdict::Refused && told.detail != 0;
+  counts_.unsound[unsound ? told.detail : 0] += unsound ? 1 : 0;
   const auto asked = requests_.take(told.tag);
   if (!asked.has_value()) {
     return;  // A piece of a name, whose command is told of too; or it ended before.
   }
   if (told.verdict == TurnVerdict::Overloaded) {
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, told.leader);
+  } else if (unsound) {
+    end(*asked, StatusCode::InvalidArgument, kDeviceRefused, told.leader);
   } else if (told.verdict == TurnVerdict::Transferring) {
     const bool read = asked->kind == AskedKind::Barrier;
     end(*asked, StatusCode::Unavailable, read ? kLeadershipLost : kTransferring, told.leader);

@@ -18,9 +18,11 @@
 #include "server/resident/engine/requests.h"
 #include "server/resident/engine/use.h"
 #include "server/resident/node/command_reassembler.h"
+#include "server/resident/node/lock_ingress.h"
 #include "server/resident/node/node.h"
 #include "server/turn_lines/role_changes.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +36,8 @@ struct ResidentRowCounts {
   std::uint64_t entries = 0;   // Told.
   std::uint64_t compared = 0;  // Commands after which both sides had the same state.
   std::uint64_t absent = 0;    // Rows that the host applies alone.
+  // Requests that the device found unsound, by IngressFault.
+  std::array<std::uint64_t, kIngressFaults> unsound{};
 };
 
 // Which bytes of the service a stored state has: serialize()'s or checkpoint()'s.

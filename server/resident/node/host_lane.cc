@@ -4,7 +4,9 @@
 #include "server/device_turn/store.h"
 #include "server/resident/node/lock_turn_service.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace gcoord::server {
 namespace {
@@ -42,6 +44,25 @@ bool HostLane::push(const TurnRequest* requests, std::uint32_t count) {
     GCOORD_ASSERT(place.slot_count == 1);
     std::uint32_t words[netcore::kSlotWords];
     std::memcpy(words, &requests[k], sizeof words);
+    to_.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
+  }
+  return true;
+}
+
+bool HostLane::push_entries(ShardId shard,
+                            std::uint64_t tag_first,
+                            std::span<const locks::LockEntry> entries) {
+  const auto count = static_cast<std::uint32_t>(entries.size());
+  if (to_.credit_up_to(count) < count) {
+    return false;
+  }
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const netcore::Reservation place = to_.reserve(1);
+    GCOORD_ASSERT(place.slot_count == 1);
+    TurnRequest request{.shard = shard, .head = entries[k].head, .tag = tag_first + k};
+    std::copy(std::begin(entries[k].word), std::end(entries[k].word), std::begin(request.word));
+    std::uint32_t words[netcore::kSlotWords];
+    std::memcpy(words, &request, sizeof words);
     to_.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
   }
   return true;

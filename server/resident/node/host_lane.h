@@ -13,6 +13,7 @@
 #include "server/resident/node/names.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace gcoord::server {
@@ -37,6 +38,12 @@ class HostLane {
 
   // Pushes requests side by side, all or none. False: no room.
   bool push(const TurnRequest* requests, std::uint32_t count);
+
+  // Pushes the entries of a command or a record as requests of their shard, the first one under
+  // this tag and the others under those behind it; all or none. Each is copied once, into the lane.
+  bool push_entries(ShardId shard,
+                    std::uint64_t tag_first,
+                    std::span<const locks::LockEntry> entries);
 
   // The next event, until the next pull; nullptr if there is none. One that comes apart is kept
   // until it is whole.

@@ -18,6 +18,7 @@
 // state from another host, applies alone. Host and device; POD.
 #pragma once
 
+#include "common/device/aligned_copy.h"
 #include "common/device/device_atomic.h"
 #include "common/hd.h"
 #include "consensus/step/configuration.h"
@@ -27,6 +28,7 @@
 #include "netcore/memory/order.h"
 #include "server/device_turn/service.h"
 #include "server/device_turn/view.h"
+#include "server/resident/node/lock_ingress.h"
 
 #include <cstdint>
 #include <cstring>
@@ -109,13 +111,15 @@ struct LockTurnService {
     if (kind == locks::kEntryConfiguration || kind == 0) {
       return noop();
     }
-    Entry entry;
-    entry.head = request.head;
-    for (std::uint32_t k = 0; k < 6; ++k) {
-      entry.word[k] = request.word[k];
-    }
-    entry.request = request.tag;
-    return entry;
+    return entry_of_request(request);
+  }
+
+  // An IngressFault. Apart, since a turn of one row would have all of it in its registers.
+  GCOORD_HD_APART static std::uint32_t judge(const netcore::Slot& slot,
+                                             const TurnPass& pass,
+                                             std::uint32_t shard_count) {
+    const auto request = load_aligned<TurnRequest>(&slot);
+    return static_cast<std::uint32_t>(ingress_fault(request, pass, shard_count));
   }
 
   GCOORD_HD std::uint32_t offers(std::uint32_t, std::uint64_t) const { return 0; }

@@ -144,7 +144,7 @@ class ResidentNode {
 
   const HostEventSlot* pull(std::uint32_t lane) { return lanes_[lane].pull(); }
 
-  bool is_broken(std::uint32_t lane) const { return lanes_[lane].is_broken(); }
+  HostLane& lane(std::uint32_t lane) { return lanes_[lane]; }
 
   // --- Words to the running node
   Status abort();

@@ -38,6 +38,7 @@ class FrontEndTest : public testing::TestWithParam<ClientIoOptions> {
     options.listen = {"127.0.0.1", 0};
     options.io = GetParam();
     options.io.tls = port_tls_;
+    options.io.ingress = IngressRules{.limits = {4, 100, 60'000}, .entries = true};
     options.now_us = [this] { return now_us_; };
     options.welcome.cluster = ClusterId{77};
     options.welcome.node = NodeId{1};
@@ -45,9 +46,12 @@ class FrontEndTest : public testing::TestWithParam<ClientIoOptions> {
     options.welcome.nodes = {{NodeId{1}, "127.0.0.1:7400"}};
     frontend_.emplace(context_, options, metrics_);
     frontend_->set_handler(
-        [this](
-            protocol::ConnectionId connection, const protocol::RequestSlot& request, auto payload) {
+        [this](protocol::ConnectionId connection,
+               const protocol::RequestSlot& request,
+               auto payload,
+               const PreparedRequest* prepared) {
           ++requests_;
+          prepared_ += prepared != nullptr ? 1 : 0;
           if (answer_) {
             answer_(connection, request, payload);
           }
@@ -126,6 +130,7 @@ class FrontEndTest : public testing::TestWithParam<ClientIoOptions> {
       protocol::ConnectionId, const protocol::RequestSlot&, std::span<const std::byte>)>
       answer_;
   std::size_t requests_ = 0;
+  std::size_t prepared_ = 0;          // Of them, those of which an I/O thread has made something.
   std::uint64_t now_us_ = 1'000'000;  // Of the budgets.
 };
 

@@ -29,6 +29,23 @@ TEST_P(FrontEndTest, WelcomesAClientAndServesItsRequests) {
   EXPECT_EQ(client.replies[0].request_id, 8u);
 }
 
+// Of sockets that I/O threads serve, plain acquires and releases come prepared, beside others.
+TEST_P(FrontEndTest, RequestsComePreparedWhereAnIoThreadServesTheSocket) {
+  RawClient client = connect();
+  protocol::FrameBuilder builder(protocol::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.replies.clear();
+  const std::string name = "a";
+  for (std::uint64_t id = 1; id <= 100; ++id) {
+    protocol::RequestSlot slot = request(id);
+    slot.kind = id % 2 == 0 ? protocol::RequestKind::LockAcquire : slot.kind;
+    builder.add(slot, protocol::bytes_of(name));
+  }
+  client.send(frame_of(builder));
+  ASSERT_TRUE(pump_until([&] { return client.receive() && client.replies.size() == 100; }));
+  EXPECT_EQ(prepared_, GetParam().thread_count == 0 ? 0u : 50u);
+}
+
 TEST_P(FrontEndTest, RepliesOfATurnLeaveInOneFrame) {
   RawClient client = connect();
   protocol::FrameBuilder builder(protocol::FrameDirection::Requests);

@@ -145,6 +145,23 @@ TEST_F(RequestGateTest, AGrantHoldsFromTheNextEpochAndARevokeLikewise) {
   EXPECT_FALSE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
 }
 
+// What a log on a device judges commands by.
+TEST_F(RequestGateTest, TheAuthorityOfARequestSaysWhoseItIsAndWithholdsWhatWasNotJudged) {
+  bench_.grant("ann", "", {Right::LockAcquire, Right::LockBreak});
+  ASSERT_TRUE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  const Authority ann = bench_.gate.authority();
+  EXPECT_GT(ann.principal, 1u);
+  EXPECT_EQ(ann.withheld, security::kAllRights & ~security::bit_of(Right::LockAcquire));
+  ASSERT_TRUE(pass(kAnn, RequestKind::LockBreak, "jobs/1"));
+  EXPECT_EQ(bench_.gate.authority().principal, ann.principal);
+  EXPECT_EQ(bench_.gate.authority().withheld & security::bit_of(Right::LockBreak), 0u);
+  EXPECT_FALSE(pass(kNobody, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_EQ(bench_.gate.authority(), Authority{}) << "of a request that did not pass there is none";
+  bench_.table.enabled = false;
+  ASSERT_TRUE(pass(kAnn, RequestKind::LockAcquire, "jobs/1"));
+  EXPECT_EQ(bench_.gate.authority(), Authority{});
+}
+
 TEST_F(RequestGateTest, ACertificateHasTheRightsOfTheUserOfItsNameAndANodeHasNone) {
   bench_.grant("ann", "", {Right::LockRead});
   const ConnectionId other{3};

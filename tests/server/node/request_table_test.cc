@@ -216,14 +216,14 @@ TEST(RequestTableTest, AWitnessRefusesWhatReadsReplicasAndNamesTheLeader) {
   slot.kind = RequestKind::SessionLosses;
   slot.session = 7;
   slot.request_id = 77;
-  router.on_request(protocol::ConnectionId{1}, slot, {});
+  router.on_request({protocol::ConnectionId{1}, slot, {}});
   const KeptReply refused = bench.sink.take(77);
   EXPECT_EQ(refused.slot.detail, static_cast<std::uint32_t>(ErrorCode::WitnessHasNoState));
   EXPECT_EQ(refused.slot.leader, 3u);
   slot = {};
   slot.kind = RequestKind::NodeStatus;
   slot.request_id = 78;
-  router.on_request(protocol::ConnectionId{1}, slot, {});
+  router.on_request({protocol::ConnectionId{1}, slot, {}});
   EXPECT_EQ(bench.sink.take(78).slot.code, StatusCode::Ok);
   for (const RequestRow& row : request_table()) {
     EXPECT_FALSE(row.needs_leader && reads_replicas(row.kind))

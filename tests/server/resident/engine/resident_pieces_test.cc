@@ -55,7 +55,7 @@ TEST(ResidentPieces, MoreLongCommandsThanTheLogTakesAreAnsweredAndNobodyDiffers)
   std::uint64_t asked = 0;
   for (std::uint64_t round = 1; round <= 400; ++round) {
     const std::uint64_t session = 1 + round % 12;
-    const std::string name = "n" + std::string(40 * session, 'm');
+    const std::string name = name_in(hosts.shard(), "n" + std::string(40 * session, 'm'));
     const LockCommand command = noted(name, session, round, 1 + random64(3, round, 0) % 500);
     if (host.requests->may_take(hosts.shard(), command)) {
       host.requests->command(hosts.shard(), command, ++asked);
@@ -106,8 +106,8 @@ class ResidentAttempts : public testing::Test {
 // A client that uses a sequence twice, for two names: a name that is neither of them has a hash
 // that is not its own, on which host and device differ.
 TEST_F(ResidentAttempts, PiecesOfOneNeverStandBeforeAnother) {
-  const std::string one = "n" + std::string(60, 'x');
-  const std::string other = "n" + std::string(60, 'y');
+  const std::string one = name_in(shard(), "n" + std::string(60, 'x'));
+  const std::string other = name_in(shard(), "n" + std::string(60, 'y'));
   const auto with = [](const std::string& name) {
     return locks::make_acquire(
         {.session = SessionId{5}, .sequence = RequestSequence{1}, .name = name, .ttl_ms = 10'000});

@@ -157,14 +157,15 @@ TEST(ResidentReadmit, ClientsConfigureNothing) {
   alone.node[0] = NodeId{1};
   alone.weight[0] = 1;
   alone.voters = 1;
+  const LogIndex before = world.nodes[world.leader_of(shard)].told[shard.value];
   const Answer answer = world.ask(shard, {LockTurnService::configuration_entry(alone)});
-  EXPECT_EQ(answer.reply.verdict, TurnVerdict::Committed);
+  EXPECT_EQ(answer.reply.verdict, TurnVerdict::Refused);
+  EXPECT_EQ(answer.reply.detail, static_cast<std::uint32_t>(IngressFault::Kind));
   world.turns(900);
   for (const auto& node : world.nodes) {
     EXPECT_EQ(ForgetfulWorld::standing(node, shard), kAllVote);
   }
-  const locks::LockEntry kept = world.history[shard.value][answer.reply.index.value];
-  EXPECT_TRUE(LockTurnService::is_noop(kept));
+  EXPECT_EQ(world.nodes[world.leader_of(shard)].told[shard.value], before);
 }
 
 }  // namespace

@@ -30,6 +30,15 @@ inline ShardId shard_of_name(const std::string& name) {
   return shard_of(hash_name(name), kWorldShards);
 }
 
+// A name that begins so and whose lock lives in the shard: a device takes no others there.
+inline std::string name_in(ShardId shard, const std::string& stem) {
+  std::string name = stem;
+  for (std::uint32_t k = 0; shard_of_name(name) != shard; ++k) {
+    name = stem + "." + std::to_string(k);
+  }
+  return name;
+}
+
 inline locks::LockCommand acquire(const std::string& name,
                                   std::uint64_t session,
                                   std::uint64_t sequence,
@@ -313,6 +322,8 @@ struct ResidentWorld {
 
   // Numbers of requests that no node is asked: as if they had been refused.
   void skip_requests(std::uint64_t count) { tag_last_ += count; }
+
+  std::uint64_t last_tag() const { return tag_last_; }
 
   // What the host asks of a row beside its clients' requests.
   void push_transfer(std::uint32_t n, ShardId shard, NodeId to) {

@@ -190,7 +190,7 @@ std::uint32_t fill_pools(Hosts& hosts) {
   std::uint32_t admitted = 0;
   std::uint32_t refused = 0;
   for (std::uint64_t k = 1; k < 4000 && refused < 200; ++k) {
-    const std::string name = "lock" + std::to_string(k / 4);
+    const std::string name = name_in(hosts.shard(), "lock" + std::to_string(k / 4));
     const std::string text = name + std::string(k % 4 == 1 ? 300 : 0, 'o');
     const locks::HoldOptions ask =
         k % 4 == 1 ? locks::HoldOptions{}

@@ -149,6 +149,8 @@ enum class ErrorCode : std::uint32_t {
   RecordReplayed = 3135,
   RecordMissing = 3136,
   RecordsNotSealed = 3137,
+  RevocationsExpired = 3138,
+  TlsUnjudged = 3139,
 
   UnixSocketUnusable = 3140,
   UnixSocketTaken = 3141,
@@ -375,6 +377,12 @@ enum class ErrorCode : std::uint32_t {
   LockBatchTooLarge = 6706,
   LockBatchNameTwice = 6707,
   LockBatchForeign = 6708,
+
+  TlsOwnExpired = 6735,
+  TlsOwnRevoked = 6736,
+  TlsOwnUntrusted = 6737,
+  ClientCertificateForeign = 6738,
+  PeerCertificateNoNode = 6739,
 
   ShmAbsent = 6690,
   ShmLayoutUnknown = 6691,

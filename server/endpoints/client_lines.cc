@@ -57,7 +57,18 @@ void log_begin(const Connection& connection, std::size_t open_count) {
   }
 }
 
-void log_welcome(const Connection& connection, const protocol::Welcome& welcome) {
+void log_welcome(const Connection& connection,
+                 const protocol::Welcome& welcome,
+                 const Warnings& warnings) {
+  if (has_foreign_certificate(connection.identity) && warnings.limit.may_log(warnings.now_ms)) {
+    const security::TlsPeer* const peer = connection.peer();
+    const std::uint64_t unsaid = warnings.limit.take_unsaid();
+    log_warning(LogComponent::Clients,
+                "{} is nobody here: its certificate {} names nobody of this cluster (GC6738){}",
+                describe_client(connection),
+                peer == nullptr ? "" : peer->serial,
+                unsaid == 0 ? "" : "; so it was with " + std::to_string(unsaid) + " others");
+  }
   if (wanted()) {
     log_debug(LogComponent::Clients,
               "{} is welcome: version {}, features {:#x}",

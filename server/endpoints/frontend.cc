@@ -315,7 +315,7 @@ void FrontEnd::on_hello(Connection& connection,
     return;
   }
   metrics_.on_welcome(connection);
-  log_welcome(connection, welcome);
+  log_welcome(connection, welcome, {lines_.tls, swept_ms_});
   connection.reply(protocol::reply_to(request), protocol::encode(welcome));
 }
 

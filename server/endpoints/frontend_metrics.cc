@@ -44,8 +44,14 @@ FrontEndMetrics::FrontEndMetrics(MetricsRegistry& metrics)
                                 "Client connections that were accepted.",
                                 "",
                                 ""})),
-      tls(metrics, "client") {
+      foreign_certificates(metrics.counter(
+          {"gcoord_server_client_foreign_certificates_total",
+           "Client connections with a good certificate that names nobody of this cluster: they are "
+           "anonymous.",
+           "",
+           ""})),
   for (std::size_t reason = 0; reason < closed.size(); ++reason) {
+      tls(metrics, "client") {
     closed[reason] = &metrics.counter({"gcoord_server_connections_closed_total",
                                        "Client connections that were closed, by reason.",
                                        "reason",

@@ -154,6 +154,9 @@ netcore::PeerProofOptions NodeTrust::peer_proof() {
 std::shared_ptr<const ClusterSecret> NodeTrust::secret() const {
   const std::lock_guard lock(mutex_);
   return secret_;
+  proof.on_dropped = [this](const netcore::DroppedStranger& dropped) {
+    strangers_.on_dropped(dropped);
+  };
 }
 
 std::vector<std::byte> NodeTrust::seal_secret(const protocol::JoinToken& token,

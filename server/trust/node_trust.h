@@ -16,6 +16,7 @@
 #include "server/trust/join_secret.h"
 #include "server/trust/proven_nodes.h"
 
+#include "server/trust/stranger_lines.h"
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,6 +72,7 @@ class NodeTrust {
       std::make_shared<netcore::ProofSource>(netcore::ProofKeys{}, netcore::ProofDemand::Off);
   std::shared_ptr<netcore::LinkTlsRules> peer_tls_ = netcore::LinkTlsRules::none();
   std::uint64_t next_look_ms_ = 0;
+  StrangerLines strangers_;  // The thread of the network.
   bool requires_proofs_ = false;
   mutable std::mutex mutex_;
   std::shared_ptr<const security::ClusterSecret> secret_;

@@ -24,8 +24,7 @@ std::string origin_of(const Connection::Client& client) {
   return to_string(Endpoint{client.address.address().to_string(), client.address.port()});
 }
 
-// Why the node closed a connection that did no more wrong than to be slow or large; empty: it did
-// not.
+// Why the node closed a connection that an operator may want to hear of; empty: for none of these.
 std::string_view complaint(CloseReason reason) {
   switch (reason) {
     case CloseReason::SlowReader:
@@ -34,6 +33,8 @@ std::string_view complaint(CloseReason reason) {
       return "it held the most when the memory of clients was full";
     case CloseReason::SlowFrame:
       return "it did not end a frame in time";
+    case CloseReason::Certificate:
+      return "its certificate is revoked (GC3105)";
     default:
       return "";
   }

@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::Cou
     "denied",
     "identity",
     "revoked",
-    "expired"};
+    "expired",
+    "certificate_revoked"};
 
 constexpr std::array<std::string_view, kHeldKinds> kHeldNames = {"in", "begun", "out"};
 
@@ -50,8 +51,8 @@ FrontEndMetrics::FrontEndMetrics(MetricsRegistry& metrics)
            "anonymous.",
            "",
            ""})),
-  for (std::size_t reason = 0; reason < closed.size(); ++reason) {
       tls(metrics, "client") {
+  for (std::size_t reason = 0; reason < closed.size(); ++reason) {
     closed[reason] = &metrics.counter({"gcoord_server_connections_closed_total",
                                        "Client connections that were closed, by reason.",
                                        "reason",
